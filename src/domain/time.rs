@@ -1,0 +1,77 @@
+//! Points in time: microseconds since 1970, UTC.
+
+use std::time::Duration;
+
+use time::OffsetDateTime;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+
+/// The form the published interface shows: seven digits of fraction and an offset, always.
+const WIRE: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:7]+00:00");
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros)
+    }
+
+    pub const fn from_seconds(seconds: i64) -> Self {
+        Self(seconds.saturating_mul(1_000_000))
+    }
+
+    pub const fn micros(self) -> i64 {
+        self.0
+    }
+
+    pub const fn millis(self) -> i64 {
+        self.0.div_euclid(1_000)
+    }
+
+    pub const fn seconds(self) -> i64 {
+        self.0.div_euclid(1_000_000)
+    }
+
+    /// Saturates: a time that cannot be written down is as good as never.
+    #[must_use]
+    pub fn plus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)))
+    }
+
+    /// Zero when `earlier` is later.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    pub fn from_datetime(at: OffsetDateTime) -> Option<Self> {
+        i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000)).ok().map(Self)
+    }
+
+    /// `None` outside of the years the calendar crate knows.
+    pub fn datetime(self) -> Option<OffsetDateTime> {
+        OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0).checked_mul(1_000)?).ok()
+    }
+
+    /// As answers carry it: `2026-11-14T09:30:00.1234560+00:00`.
+    pub fn to_wire(self) -> String {
+        self.datetime().and_then(|at| at.format(WIRE).ok()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wire_form_has_seven_digits_and_an_offset() {
+        let at = Timestamp::from_micros(1_794_648_600_123_456);
+        assert_eq!(at.to_wire(), "2026-11-14T09:30:00.1234560+00:00");
+    }
+
+    #[test]
+    fn a_duration_past_the_end_of_time_saturates() {
+        assert_eq!(Timestamp::from_micros(i64::MAX).plus(Duration::MAX).micros(), i64::MAX);
+    }
+}

@@ -1,0 +1,91 @@
+//! Values that must not be seen: no text in `Debug`, no `Clone`, no `Serialize`, wiped on drop.
+//!
+//! The one way out is [`Secret::expose`], so that a review can grep for it.
+
+use std::fmt;
+
+use serde_json::Value;
+use zeroize::Zeroize;
+
+/// What can be overwritten in memory before it is freed.
+pub trait Wipe {
+    fn wipe(&mut self);
+}
+
+impl Wipe for String {
+    fn wipe(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl Wipe for Vec<u8> {
+    fn wipe(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl<const N: usize> Wipe for [u8; N] {
+    fn wipe(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl Wipe for Value {
+    fn wipe(&mut self) {
+        match self {
+            Value::String(text) => text.zeroize(),
+            Value::Array(items) => items.iter_mut().for_each(Wipe::wipe),
+            Value::Object(members) => members.values_mut().for_each(Wipe::wipe),
+            // A number owns no memory of its own: overwriting the variant is all there is to do.
+            Value::Number(_) | Value::Bool(_) | Value::Null => *self = Value::Null,
+        }
+    }
+}
+
+/// A value that cannot print itself and is overwritten when it goes.
+pub struct Secret<T: Wipe>(T);
+
+impl<T: Wipe> Secret<T> {
+    pub const fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    /// The only way to the value. Whoever calls this answers for where it goes.
+    pub const fn expose(&self) -> &T {
+        &self.0
+    }
+
+    pub const fn expose_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl<T: Wipe> Drop for Secret<T> {
+    fn drop(&mut self) {
+        self.0.wipe();
+    }
+}
+
+impl<T: Wipe> fmt::Debug for Secret<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_nothing_of_the_value() {
+        let secret = Secret::new(String::from("4242424242424242"));
+        assert_eq!(format!("{secret:?}"), "Secret(..)");
+    }
+
+    #[test]
+    fn wiping_a_json_value_leaves_no_text_in_it() {
+        let mut value = serde_json::json!({"number": "4242", "list": ["a", {"b": "c"}], "n": 7});
+        value.wipe();
+        assert_eq!(value, serde_json::json!({"number": "", "list": ["", {"b": ""}], "n": null}));
+    }
+}
