@@ -39,6 +39,95 @@ pub const JSON_DEPTH_MAX: usize = 64;
 const _: () = assert!(DRAIN_BODY_BYTES_MAX <= BODY_BYTES_MAX);
 const _: () = assert!(DRAIN_BODY_MAX.as_secs() < BODY_MAX.as_secs());
 
+// --- Tenants, applications, keys ---------------------------------------------------------------
+
+/// A container path. It stands in clear in listing keys, so it may not be long.
+pub const CONTAINER_BYTES_MAX: usize = 200;
+/// Containers of one token; each costs a listing entry for each filter.
+pub const CONTAINERS_MAX: usize = 10;
+/// The published pattern of key texts.
+pub const KEY_TEXT_BYTES_MAX: usize = 100;
+/// Shorter texts could be guessed; the oldest published form has 26 characters.
+pub const KEY_TEXT_BYTES_MIN: usize = 16;
+/// Keys of one application, as published.
+pub const KEYS_PER_APPLICATION_MAX: usize = 3;
+/// Plain permissions of one application, as published.
+pub const PERMISSIONS_MAX: usize = 50;
+/// Access rules of one application; each request that reads a token walks them.
+pub const RULES_MAX: usize = 50;
+/// The name of a tenant or an application, as published.
+pub const NAME_CHARS_MAX: usize = 200;
+/// A rule's description.
+pub const DESCRIPTION_CHARS_MAX: usize = 400;
+/// A tenant's settings: names and values are short words.
+pub const SETTINGS_MAX: usize = 50;
+pub const SETTING_BYTES_MAX: usize = 400;
+/// Applications of one tenant.
+pub const APPLICATIONS_MAX: usize = 1_000;
+/// Tenants of one server.
+pub const TENANTS_MAX: usize = 1_000;
+
+// --- Quotas ------------------------------------------------------------------------------------
+
+/// The most that an operator may allow to one tokenize or detokenize call: one transaction.
+pub const BULK_TOKENS_MAX: u32 = 1_000;
+/// PCI DSS wants card verification codes gone after authorization; a day is the outer limit.
+pub const CVC_RETENTION_MAX: Duration = Duration::from_hours(24);
+/// As published: an intent lives at most 48 hours.
+pub const INTENT_RETENTION_MAX: Duration = Duration::from_hours(48);
+pub const LOG_RETENTION_MAX: Duration = Duration::from_hours(400 * 24);
+pub const RATE_LIMIT_FACTOR_MAX: u32 = 1_000;
+
+// --- Tokens ------------------------------------------------------------------------------------
+
+/// Data of one token as JSON text.
+pub const TOKEN_DATA_BYTES_MAX: usize = 128 * 1024;
+/// The mask of one token as JSON text.
+pub const MASK_BYTES_MAX: usize = 16 * 1024;
+/// Metadata entries of one token; each costs a listing entry.
+pub const METADATA_COUNT_MAX: usize = 50;
+pub const METADATA_KEY_BYTES_MAX: usize = 100;
+pub const METADATA_VALUE_BYTES_MAX: usize = 1_000;
+/// A predefined token id, as published.
+pub const TOKEN_NAME_CHARS_MIN: usize = 3;
+pub const TOKEN_NAME_CHARS_MAX: usize = 400;
+/// As published.
+pub const SEARCH_INDEXES_MAX: usize = 10;
+pub const EXPRESSION_CHARS_MAX: usize = 400;
+
+const _: () = assert!(TOKEN_DATA_BYTES_MAX <= BODY_BYTES_MAX);
+
+// --- Pages -------------------------------------------------------------------------------------
+
+pub const PAGE_SIZE_DEFAULT: usize = 20;
+pub const PAGE_SIZE_MAX: usize = 100;
+/// An opaque cursor, as published.
+pub const CURSOR_CHARS_MAX: usize = 500;
+/// A query string; the longest legal one lists a hundred ids.
+pub const QUERY_BYTES_MAX: usize = 8 * 1024;
+
+// --- The store ---------------------------------------------------------------------------------
+
+/// redb's own cache. Larger ones cost memory and win nothing (measured: 16 to 1,024 MiB differ by
+/// a tenth in gets), since the operating system caches the file as well.
+pub const CACHE_BYTES: usize = 48 * 1024 * 1024;
+/// Changes that one commit takes. More of them delay the first without making the sync cheaper.
+pub const BATCH_CHANGES_MAX: usize = 256;
+/// Changes waiting for the writer; beyond this the answer is 503.
+pub const QUEUE_CHANGES_MAX: usize = 4_096;
+/// How often an operation decides again when others changed what it had read.
+pub const DECISIONS_MAX: usize = 16;
+/// How long the writer must be idle before it makes the next start cheap.
+pub const IDLE_BEFORE_QUICK_REPAIR: Duration = Duration::from_millis(200);
+/// Records that one sweep takes in one transaction.
+pub const SWEEP_BATCH_MAX: usize = 256;
+/// How often the sweeper looks for what has fallen due.
+pub const SWEEP_PERIOD: Duration = Duration::from_secs(15);
+/// Known callers kept in memory, so that authentication does not read the file each time.
+pub const CALLERS_MAX: usize = 10_000;
+
+const _: () = assert!(BATCH_CHANGES_MAX <= QUEUE_CHANGES_MAX);
+
 // --- Expressions -------------------------------------------------------------------------------
 
 // --- Limits ------------------------------------------------------------------------------------

@@ -1,4 +1,16 @@
 //! Values and rules. No IO, no async, no clock, no cryptography, no serde derives.
+#![warn(clippy::arithmetic_side_effects)]
 
+pub mod access;
+pub mod application;
+pub mod base58;
+pub mod container;
+pub mod data;
+pub mod hex;
+pub mod id;
+pub mod key_text;
 pub mod mistakes;
+pub mod permission;
+pub mod quota;
+pub mod tenant;
 pub mod time;

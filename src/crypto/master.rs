@@ -1,0 +1,108 @@
+//! The master key: it lives outside the data directory and seals the keys that are in it.
+
+use std::fmt;
+
+use ring::hmac;
+
+use crate::crypto::random::Random;
+use crate::crypto::seal::SealingKey;
+use crate::domain::hex;
+use crate::secret::Secret;
+
+/// 32 random bytes. Its file holds them as 64 hexadecimal digits and a line end.
+pub struct MasterKey {
+    sealing: SealingKey,
+    check: [u8; 8],
+}
+
+/// Why a file's content is no master key. Never what the content was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InvalidMasterKey {
+    NotHex,
+    Length,
+}
+
+impl MasterKey {
+    /// The text of a new key, for its file.
+    pub fn generate(random: &Random) -> Secret<String> {
+        let bytes: Secret<[u8; 32]> = Secret::new(random.bytes());
+        let mut text = hex::encode(bytes.expose());
+        text.push('\n');
+        Secret::new(text)
+    }
+
+    pub fn parse(file: &Secret<Vec<u8>>) -> Result<Self, InvalidMasterKey> {
+        let text = file.expose().trim_ascii();
+        if text.len() != 64 {
+            return Err(InvalidMasterKey::Length);
+        }
+        let digits = str::from_utf8(text).ok().and_then(hex::decode);
+        let bytes: Secret<[u8; 32]> = Secret::new(digits.ok_or(InvalidMasterKey::NotHex)?);
+        let mac = hmac::Key::new(hmac::HMAC_SHA256, bytes.expose());
+        let tag = hmac::sign(&mac, b"strongroom master key check 1");
+        let mut check = [0; 8];
+        for (to, from) in check.iter_mut().zip(tag.as_ref()) {
+            *to = *from;
+        }
+        Ok(Self {
+            sealing: SealingKey::new(0, &bytes),
+            check,
+        })
+    }
+
+    /// Seals the keys of the data file, and nothing else.
+    pub const fn sealing(&self) -> &SealingKey {
+        &self.sealing
+    }
+
+    /// Tells one master key from another without telling anything else. It stands in the data
+    /// file, so that a wrong key is refused by name instead of as damage.
+    pub const fn check(&self) -> &[u8; 8] {
+        &self.check
+    }
+}
+
+impl fmt::Debug for MasterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MasterKey(..)")
+    }
+}
+
+impl fmt::Display for InvalidMasterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotHex => "it holds something else than hexadecimal digits",
+            Self::Length => "it does not hold exactly 64 hexadecimal digits",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<MasterKey, InvalidMasterKey> {
+        MasterKey::parse(&Secret::new(text.as_bytes().to_vec()))
+    }
+
+    #[test]
+    fn a_new_key_parses_and_differs_from_the_next() {
+        let random = Random::new();
+        let [one, two] = [(); 2].map(|()| parse(MasterKey::generate(&random).expose()).unwrap());
+        assert_ne!(one.check(), two.check());
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        assert_eq!(parse("").unwrap_err(), InvalidMasterKey::Length);
+        assert_eq!(
+            parse(&"a".repeat(63)).unwrap_err(),
+            InvalidMasterKey::Length
+        );
+        assert_eq!(
+            parse(&"g".repeat(64)).unwrap_err(),
+            InvalidMasterKey::NotHex
+        );
+        assert!(parse(&format!("  {}\r\n", "A".repeat(64))).is_ok());
+    }
+}

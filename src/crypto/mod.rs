@@ -1,0 +1,16 @@
+//! Cryptography: the one user of `ring`. Keys, sealing, keyed hashes, randomness.
+//!
+//! Invariant: no key leaves this module but sealed under another one, except the text of a new
+//! master key, which is made for its file.
+
+mod keys;
+mod mac;
+mod master;
+mod random;
+mod seal;
+
+pub use keys::{FingerprintKey, IndexKey, KeyMaterial, KeyPurpose, SystemKeys, TenantKeys};
+pub use mac::{Hash, hmac};
+pub use master::{InvalidMasterKey, MasterKey};
+pub use random::Random;
+pub use seal::{Identity, OpenFailed, SealingKey, Version, version};

@@ -1,0 +1,105 @@
+//! Randomness from the operating system, drawn in blocks: a system call for each nonce would cost
+//! more than the sealing.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use ring::rand::{SecureRandom, SystemRandom};
+
+const BLOCK_BYTES: usize = 4_096;
+
+pub struct Random {
+    source: SystemRandom,
+    block: Mutex<Block>,
+}
+
+struct Block {
+    bytes: [u8; BLOCK_BYTES],
+    used: usize,
+}
+
+impl Random {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one source of randomness"
+    )]
+    pub fn new() -> Self {
+        let block = Block {
+            bytes: [0; BLOCK_BYTES],
+            used: BLOCK_BYTES,
+        };
+        Self {
+            source: SystemRandom::new(),
+            block: Mutex::new(block),
+        }
+    }
+
+    /// Bytes that were never given out before; what was given out is not kept.
+    pub fn bytes<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes);
+        bytes
+    }
+
+    pub fn fill(&self, bytes: &mut [u8]) {
+        if bytes.len() > BLOCK_BYTES {
+            self.draw(bytes);
+            return;
+        }
+        let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
+        if bytes.len() > BLOCK_BYTES.saturating_sub(block.used) {
+            self.draw(&mut block.bytes);
+            block.used = 0;
+        }
+        let start = block.used;
+        block.used = start.saturating_add(bytes.len());
+        let end = block.used;
+        if let Some(fresh) = block.bytes.get_mut(start..end) {
+            bytes.copy_from_slice(fresh);
+            fresh.fill(0);
+        }
+    }
+
+    fn draw(&self, bytes: &mut [u8]) {
+        #[expect(
+            clippy::panic,
+            reason = "without randomness there is no safe way to go on"
+        )]
+        if self.source.fill(bytes).is_err() {
+            panic!("the operating system gives no randomness");
+        }
+    }
+}
+
+impl Default for Random {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Random {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Random")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_bytes_are_given_out_twice_across_blocks() {
+        let random = Random::new();
+        let seen: HashSet<[u8; 24]> = (0..2_000).map(|_| random.bytes()).collect();
+        assert_eq!(seen.len(), 2_000);
+        let mut large = vec![0; 3 * BLOCK_BYTES];
+        random.fill(&mut large);
+        assert!(
+            large
+                .chunks(64)
+                .all(|chunk| chunk.iter().any(|byte| *byte != 0))
+        );
+    }
+}

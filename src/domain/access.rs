@@ -1,0 +1,197 @@
+//! Access control: which permission an application holds in which container, and how much of a
+//! token's data an answer may show.
+
+use crate::domain::container::Container;
+use crate::domain::permission::Permission;
+
+/// How much of the data an answer shows, from least to most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Transform {
+    Redact,
+    Mask,
+    Reveal,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessRule {
+    pub description: Option<String>,
+    /// The lowest decides.
+    pub priority: u32,
+    pub container: Container,
+    pub transform: Transform,
+    pub permissions: Vec<Permission>,
+}
+
+/// All that an application may do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Access {
+    permissions: Vec<Permission>,
+    /// By ascending priority.
+    rules: Vec<AccessRule>,
+}
+
+impl Transform {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Redact => "redact",
+            Self::Mask => "mask",
+            Self::Reveal => "reveal",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "redact" => Some(Self::Redact),
+            "mask" => Some(Self::Mask),
+            "reveal" => Some(Self::Reveal),
+            _ => None,
+        }
+    }
+}
+
+impl Access {
+    pub fn new(mut permissions: Vec<Permission>, mut rules: Vec<AccessRule>) -> Self {
+        permissions.sort_unstable();
+        permissions.dedup();
+        rules.sort_by_key(|rule| rule.priority);
+        Self { permissions, rules }
+    }
+
+    pub fn permissions(&self) -> &[Permission] {
+        &self.permissions
+    }
+
+    pub fn rules(&self) -> &[AccessRule] {
+        &self.rules
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.permissions.is_empty() && self.rules.is_empty()
+    }
+
+    /// Whether the permission is held in any container at all. What fails here is refused before
+    /// the request's body is read.
+    pub fn holds_somewhere(&self, permission: Permission) -> bool {
+        self.permissions.contains(&permission)
+            || self
+                .rules
+                .iter()
+                .any(|rule| rule.permissions.contains(&permission))
+    }
+
+    /// For reading, searching and using: one of the token's containers suffices.
+    pub fn in_any(&self, permission: Permission, containers: &[Container]) -> Option<Transform> {
+        self.granting_rules(permission)
+            .find(|rule| {
+                containers
+                    .iter()
+                    .any(|container| rule.container.covers(container))
+            })
+            .map(|rule| rule.transform)
+            .or_else(|| self.plain(permission))
+    }
+
+    /// For creating, changing and deleting: every container must be granted. The rule of the best
+    /// priority among the granting ones gives the transform.
+    pub fn in_all(&self, permission: Permission, containers: &[Container]) -> Option<Transform> {
+        let plain = self.plain(permission);
+        for container in containers {
+            self.granting_rules(permission)
+                .find(|rule| rule.container.covers(container))
+                .map(|rule| rule.transform)
+                .or(plain)?;
+        }
+        self.in_any(permission, containers)
+    }
+
+    fn granting_rules(&self, permission: Permission) -> impl Iterator<Item = &AccessRule> {
+        self.rules
+            .iter()
+            .filter(move |rule| rule.permissions.contains(&permission))
+    }
+
+    /// Plain permissions cover all containers.
+    fn plain(&self, permission: Permission) -> Option<Transform> {
+        let transform = if permission == Permission::TokenUse {
+            Transform::Reveal
+        } else {
+            Transform::Mask
+        };
+        self.permissions.contains(&permission).then_some(transform)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(priority: u32, path: &str, transform: Transform, may: &[Permission]) -> AccessRule {
+        AccessRule {
+            description: None,
+            priority,
+            container: Container::parse(path).unwrap(),
+            transform,
+            permissions: may.to_vec(),
+        }
+    }
+
+    fn paths(texts: &[&str]) -> Vec<Container> {
+        texts
+            .iter()
+            .map(|text| Container::parse(text).unwrap())
+            .collect()
+    }
+
+    use Permission::{TokenCreate, TokenDelete, TokenRead, TokenUse};
+    use Transform::{Mask, Redact, Reveal};
+
+    #[test]
+    fn the_matching_rule_of_the_lowest_priority_that_holds_the_permission_decides() {
+        let access = Access::new(
+            vec![],
+            vec![
+                rule(3, "/", Redact, &[TokenRead]),
+                rule(1, "/pci/", Mask, &[TokenCreate]),
+                rule(2, "/pci/", Reveal, &[TokenRead]),
+            ],
+        );
+        assert_eq!(
+            access.in_any(TokenRead, &paths(&["/pci/high/"])),
+            Some(Reveal)
+        );
+        assert_eq!(access.in_any(TokenRead, &paths(&["/bank/"])), Some(Redact));
+        assert_eq!(access.in_any(TokenCreate, &paths(&["/pci/"])), Some(Mask));
+        assert_eq!(access.in_any(TokenCreate, &paths(&["/bank/"])), None);
+        assert_eq!(access.in_any(TokenDelete, &paths(&["/pci/"])), None);
+    }
+
+    #[test]
+    fn plain_permissions_cover_all_containers_with_mask_and_use_reveals() {
+        let access = Access::new(vec![TokenRead, TokenUse], vec![]);
+        assert_eq!(access.in_any(TokenRead, &paths(&["/x/"])), Some(Mask));
+        assert_eq!(access.in_any(TokenUse, &paths(&["/x/"])), Some(Reveal));
+        assert_eq!(access.in_all(TokenDelete, &paths(&["/x/"])), None);
+    }
+
+    #[test]
+    fn writing_needs_the_permission_in_all_containers_and_reading_in_any() {
+        let access = Access::new(
+            vec![],
+            vec![rule(1, "/a/", Reveal, &[TokenRead, TokenCreate])],
+        );
+        let both = paths(&["/a/", "/b/"]);
+        assert_eq!(access.in_any(TokenRead, &both), Some(Reveal));
+        assert_eq!(access.in_all(TokenCreate, &both), None);
+        assert_eq!(
+            access.in_all(TokenCreate, &paths(&["/a/", "/a/c/"])),
+            Some(Reveal)
+        );
+    }
+
+    #[test]
+    fn a_permission_of_any_rule_is_held_somewhere() {
+        let access = Access::new(vec![], vec![rule(1, "/a/", Redact, &[TokenRead])]);
+        assert!(access.holds_somewhere(TokenRead));
+        assert!(!access.holds_somewhere(TokenCreate));
+    }
+}

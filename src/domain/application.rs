@@ -1,0 +1,73 @@
+//! Applications: the programs of a tenant, each with its keys and what it may do.
+
+use crate::domain::access::Access;
+use crate::domain::id::{ApplicationId, KeyId, TenantId};
+use crate::domain::time::Timestamp;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ApplicationKind {
+    Management,
+    Private,
+    Public,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Application {
+    pub id: ApplicationId,
+    pub tenant: TenantId,
+    pub name: String,
+    pub kind: ApplicationKind,
+    pub access: Access,
+    /// Absent when the operator made it at the command line.
+    pub created_by: Option<ApplicationId>,
+    pub created_at: Timestamp,
+    pub modified_by: Option<ApplicationId>,
+    pub modified_at: Option<Timestamp>,
+}
+
+/// One key of an application, without its text: only a keyed hash of that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    pub id: KeyId,
+    pub tenant: TenantId,
+    pub application: ApplicationId,
+    pub form: KeyForm,
+    pub created_by: Option<ApplicationId>,
+    pub created_at: Timestamp,
+}
+
+/// Whether the text carries `_test_` or `_prod_`. Legacy keys have a rate limit of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyForm {
+    Current,
+    Legacy,
+}
+
+impl ApplicationKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Management => "management",
+            Self::Private => "private",
+            Self::Public => "public",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "management" => Some(Self::Management),
+            "private" => Some(Self::Private),
+            "public" => Some(Self::Public),
+            _ => None,
+        }
+    }
+}
+
+impl KeyForm {
+    pub fn of(text: &str) -> Self {
+        if text.contains("_test_") || text.contains("_prod_") {
+            Self::Current
+        } else {
+            Self::Legacy
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Base58 with the common alphabet: digits and letters without the four that look alike.
+
+const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/// The number that `bytes` write in base 256, in base 58, padded with `1` (zero) to `width`.
+pub fn encode_padded(bytes: &[u8], width: usize) -> String {
+    let mut digits: Vec<u8> = Vec::with_capacity(width);
+    for byte in bytes {
+        let mut carry = u32::from(*byte);
+        for digit in &mut digits {
+            let value = u32::from(*digit).wrapping_mul(256).wrapping_add(carry);
+            *digit = u8::try_from(value % 58).unwrap_or(0);
+            carry = value / 58;
+        }
+        while carry > 0 {
+            digits.push(u8::try_from(carry % 58).unwrap_or(0));
+            carry /= 58;
+        }
+    }
+    digits.resize(digits.len().max(width), 0);
+    let letter =
+        |digit: &u8| char::from(ALPHABET.get(usize::from(*digit)).copied().unwrap_or(b'1'));
+    digits.iter().rev().map(letter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(bytes: &[u8], width: usize, text: &str) {
+        assert_eq!(encode_padded(bytes, width), text);
+    }
+
+    #[test]
+    fn known_encodings() {
+        check(b"Hello World!", 0, "2NEpo7TZRRrLZSi2U");
+        check(&[0xff; 16], 22, "YcVfxkQb6JRzqk5kF2tNLv");
+        check(&[0; 4], 3, "111");
+        check(&[], 0, "");
+        assert_eq!(encode_padded(&[0xff; 32], 44).len(), 44);
+    }
+}

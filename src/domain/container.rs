@@ -1,0 +1,115 @@
+//! Container paths: `/pci/high/`. They group tokens and are what access rules speak of.
+
+use std::fmt;
+
+use crate::bounds::CONTAINER_BYTES_MAX;
+
+/// Starts and ends with `/`, has no empty segment, is lower case.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Container(String);
+
+/// Why a text is no container path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InvalidContainer {
+    Character,
+    Ends,
+    Length,
+    Segment,
+}
+
+impl Container {
+    pub fn root() -> Self {
+        Self(String::from("/"))
+    }
+
+    /// Paths are case-insensitive: they are kept in lower case.
+    pub fn parse(text: &str) -> Result<Self, InvalidContainer> {
+        let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_');
+        if text.len() > CONTAINER_BYTES_MAX {
+            Err(InvalidContainer::Length)
+        } else if !(text.starts_with('/') && text.ends_with('/')) {
+            Err(InvalidContainer::Ends)
+        } else if text.contains("//") {
+            Err(InvalidContainer::Segment)
+        } else if !text.bytes().all(legal) {
+            Err(InvalidContainer::Character)
+        } else {
+            Ok(Self(text.to_ascii_lowercase()))
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether `other` is this container or one inside it. The closing slash makes a prefix of the
+    /// text a prefix of the path.
+    pub fn covers(&self, other: &Self) -> bool {
+        other.0.starts_with(&self.0)
+    }
+}
+
+impl fmt::Display for InvalidContainer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Character => f.write_str(
+                "A container may hold only letters, digits, hyphens, underscores and slashes.",
+            ),
+            Self::Ends => f.write_str("A container must start and end with a slash."),
+            Self::Length => write!(
+                f,
+                "A container has at most {CONTAINER_BYTES_MAX} characters."
+            ),
+            Self::Segment => f.write_str("A container may not have an empty segment."),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Result<&str, InvalidContainer>) {
+        assert_eq!(
+            Container::parse(text).as_ref().map(Container::as_str),
+            expected.as_ref().copied()
+        );
+    }
+
+    #[test]
+    fn containers() {
+        check("/", Ok("/"));
+        check("/pci/high/", Ok("/pci/high/"));
+        check("/PCI/High-1_a/", Ok("/pci/high-1_a/"));
+        check("", Err(InvalidContainer::Ends));
+        check("pci/", Err(InvalidContainer::Ends));
+        check("/pci", Err(InvalidContainer::Ends));
+        check("//", Err(InvalidContainer::Segment));
+        check("/a//b/", Err(InvalidContainer::Segment));
+        check("/a b/", Err(InvalidContainer::Character));
+        check("/\u{e9}/", Err(InvalidContainer::Character));
+        check(
+            &format!("/{}/", "a".repeat(CONTAINER_BYTES_MAX)),
+            Err(InvalidContainer::Length),
+        );
+    }
+
+    #[test]
+    fn a_container_covers_itself_and_its_children_but_not_its_namesakes() {
+        let pci = Container::parse("/pci/").unwrap();
+        for (path, covered) in [
+            ("/pci/", true),
+            ("/pci/high/", true),
+            ("/pcif/", false),
+            ("/", false),
+        ] {
+            assert_eq!(
+                pci.covers(&Container::parse(path).unwrap()),
+                covered,
+                "{path}"
+            );
+        }
+        assert!(Container::root().covers(&pci));
+    }
+}

@@ -1,0 +1,45 @@
+//! Lower-case hexadecimal.
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+pub fn encode(bytes: &[u8]) -> String {
+    let digit = |nibble: u8| char::from(DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0'));
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 0x0f)])
+        .collect()
+}
+
+/// Exactly `N` bytes, in either case of letters.
+pub fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    let digits = text.as_bytes();
+    if digits.len() != N.checked_mul(2)? {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let [high, low] = pair else { return None };
+        *byte = nibble(*high)? << 4 | nibble(*low)?;
+    }
+    Some(bytes)
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|value| u8::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hex_round_trips_and_refuses_what_is_not_hex() {
+        assert_eq!(encode(&[0x00, 0xab, 0xff]), "00abff");
+        assert_eq!(decode::<3>("00ABff"), Some([0x00, 0xab, 0xff]));
+        for text in ["00abf", "00abfg", "00abff00", ""] {
+            assert_eq!(decode::<3>(text), None, "{text}");
+        }
+    }
+}

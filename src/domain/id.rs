@@ -1,0 +1,97 @@
+//! Identities. Each is its own type, so that a token's id cannot stand for a tenant's.
+
+use uuid::Uuid;
+
+use crate::domain::time::Timestamp;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            pub const fn new(id: Uuid) -> Self {
+                Self(id)
+            }
+
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+
+            pub fn bytes(&self) -> &[u8; 16] {
+                self.0.as_bytes()
+            }
+
+            /// Takes the one spelling that answers use: lower case, hyphens, no braces.
+            pub fn parse(text: &str) -> Option<Self> {
+                parse_canonical(text).map(Self)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )+};
+}
+
+ids! {
+    TenantId,
+    ApplicationId,
+    /// An API key's id; its text is another thing altogether.
+    KeyId,
+    /// The id a token's record is kept under, also when callers know it by a name of their own.
+    TokenId,
+}
+
+/// An id in the shape of UUID version 4, which published clients check, whose first 48 bits are
+/// the millisecond: neighbours in time are neighbours in the file.
+pub fn assigned(now: Timestamp, random: [u8; 10]) -> Uuid {
+    let millis = u64::try_from(now.millis()).unwrap_or(0).to_be_bytes();
+    let mut bytes = [0; 16];
+    for (to, from) in bytes.iter_mut().zip(millis.iter().skip(2).chain(&random)) {
+        *to = *from;
+    }
+    uuid::Builder::from_random_bytes(bytes).into_uuid()
+}
+
+fn parse_canonical(text: &str) -> Option<Uuid> {
+    // `Uuid::parse_str` also takes braces, URNs and upper case: two spellings of one id would be
+    // two idempotency paths and two predefined ids.
+    if text.len() != 36 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return None;
+    }
+    Uuid::try_parse(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assigned_ids_look_like_version_4_and_sort_by_time() {
+        let early = assigned(Timestamp::from_seconds(1_700_000_000), [0xff; 10]);
+        let late = assigned(Timestamp::from_micros(1_700_000_000_001_000), [0; 10]);
+        assert_eq!(early.get_version_num(), 4);
+        assert!(matches!(early.get_variant(), uuid::Variant::RFC4122));
+        assert!(early < late);
+    }
+
+    #[test]
+    fn only_the_canonical_spelling_parses() {
+        let text = "018bcfe5-6800-4fff-bfff-ffffffffffff";
+        assert_eq!(
+            TokenId::parse(text).map(|id| id.to_string()).as_deref(),
+            Some(text)
+        );
+        for other in [
+            text.to_uppercase(),
+            format!("{{{text}}}"),
+            text.replace('-', ""),
+        ] {
+            assert_eq!(TokenId::parse(&other), None);
+        }
+    }
+}

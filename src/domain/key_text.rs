@@ -1,0 +1,102 @@
+//! The texts of API keys: `key_{test|prod}_self_{pvt|pub|mgt}_{22 base58}`, and a further
+//! `.{32 hex}` for private ones.
+
+use crate::bounds::{KEY_TEXT_BYTES_MAX, KEY_TEXT_BYTES_MIN};
+use crate::domain::application::ApplicationKind;
+use crate::domain::base58;
+use crate::domain::hex;
+use crate::domain::tenant::TenantKind;
+use crate::secret::Secret;
+
+/// 22 base58 digits hold 128 bits.
+const DIGITS: usize = 22;
+
+/// A key's text. It exists where a key is made and where one is presented, never in the store.
+#[derive(Debug)]
+pub struct KeyText(Secret<String>);
+
+impl KeyText {
+    pub fn new(tenant: TenantKind, application: ApplicationKind, random: &[u8; 32]) -> Self {
+        let (front, back) = random.split_at(16);
+        let tenant = match tenant {
+            TenantKind::Production => "prod",
+            TenantKind::Test => "test",
+        };
+        let kind = match application {
+            ApplicationKind::Management => "mgt",
+            ApplicationKind::Private => "pvt",
+            ApplicationKind::Public => "pub",
+        };
+        let digits = base58::encode_padded(front, DIGITS);
+        let mut text = format!("key_{tenant}_self_{kind}_{digits}");
+        if application == ApplicationKind::Private {
+            text.push('.');
+            text.push_str(&hex::encode(back));
+        }
+        Self(Secret::new(text))
+    }
+
+    /// A text from elsewhere: presented by a client, or brought along from another service.
+    pub fn parse(text: &str) -> Option<Self> {
+        let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+        let length = KEY_TEXT_BYTES_MIN..=KEY_TEXT_BYTES_MAX;
+        (length.contains(&text.len()) && text.bytes().all(legal))
+            .then(|| Self(Secret::new(String::from(text))))
+    }
+
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(tenant: TenantKind, application: ApplicationKind, start: &str, length: usize) {
+        let key = KeyText::new(tenant, application, &[0xab; 32]);
+        assert!(key.expose().starts_with(start), "{}", key.expose());
+        assert_eq!(key.expose().len(), length);
+        assert!(KeyText::parse(key.expose()).is_some());
+    }
+
+    #[test]
+    fn key_texts_have_the_published_shape() {
+        check(
+            TenantKind::Test,
+            ApplicationKind::Private,
+            "key_test_self_pvt_",
+            18 + 22 + 33,
+        );
+        check(
+            TenantKind::Production,
+            ApplicationKind::Public,
+            "key_prod_self_pub_",
+            18 + 22,
+        );
+        check(
+            TenantKind::Production,
+            ApplicationKind::Management,
+            "key_prod_self_mgt_",
+            18 + 22,
+        );
+        assert_eq!(
+            KeyText::new(TenantKind::Test, ApplicationKind::Public, &[0; 32]).expose(),
+            "key_test_self_pub_1111111111111111111111"
+        );
+    }
+
+    #[test]
+    fn texts_that_cannot_be_keys_do_not_parse() {
+        for text in [
+            "",
+            "short",
+            "key_test_self_pvt_ 1234567890",
+            &"k".repeat(101),
+            "k\u{e9}y_123456789",
+        ] {
+            assert!(KeyText::parse(text).is_none());
+        }
+    }
+}

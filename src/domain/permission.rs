@@ -1,0 +1,138 @@
+//! What an application may be allowed to do, and which kinds of application may be allowed it.
+
+use crate::domain::application::ApplicationKind;
+use crate::domain::application::ApplicationKind::{Management, Private, Public};
+
+macro_rules! permissions {
+    ($($name:ident $text:literal [$($kind:ident),+] $description:literal;)+) => {
+        /// The names are the published interface's. Some guard operations that this server does
+        /// not have: programs may grant them all the same, so that their set-up works unchanged.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Permission { $($name),+ }
+
+        impl Permission {
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text),+ }
+            }
+
+            pub const fn description(self) -> &'static str {
+                match self { $(Self::$name => $description),+ }
+            }
+
+            /// Who may hold it.
+            pub const fn kinds(self) -> &'static [ApplicationKind] {
+                match self { $(Self::$name => &[$($kind),+]),+ }
+            }
+
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($text => Some(Self::$name),)+ _ => None }
+            }
+        }
+    };
+}
+
+permissions! {
+    TokenCreate "token:create" [Private, Public] "Create tokens";
+    TokenRead "token:read" [Private] "Read and list tokens";
+    TokenSearch "token:search" [Private] "Search tokens";
+    TokenUpdate "token:update" [Private, Public] "Change tokens";
+    TokenDelete "token:delete" [Private] "Delete tokens";
+    TokenUse "token:use" [Private] "Use the plain values of tokens in expressions";
+    TokenIntentCreate "token-intent:create" [Private, Public] "Create token intents";
+    TokenIntentRead "token-intent:read" [Private] "Read token intents";
+    TokenIntentDelete "token-intent:delete" [Private] "Delete token intents";
+    ThreedsSessionCreate "3ds:session:create" [Private, Public] "Create 3DS sessions";
+    ThreedsSessionRead "3ds:session:read" [Private] "Read 3DS sessions";
+    ThreedsSessionAuthenticate "3ds:session:authenticate" [Private] "Authenticate 3DS sessions";
+    ConnectionFormulas "orchestration:connection_formulas" [Private, Management]
+        "Read the catalog of payment connections";
+    ConnectionCreate "orchestration:connections:create" [Private, Management]
+        "Create payment connections";
+    TenantRead "tenant:read" [Management] "Read the tenant";
+    TenantUpdate "tenant:update" [Management] "Change the tenant";
+    TenantDelete "tenant:delete" [Management] "Delete the tenant";
+    TenantMemberRead "tenant:member:read" [Management] "Read the tenant's members";
+    TenantMemberUpdate "tenant:member:update" [Management] "Change the tenant's members";
+    TenantMemberDelete "tenant:member:delete" [Management] "Remove the tenant's members";
+    TenantInvitationCreate "tenant:invitation:create" [Management] "Invite members";
+    TenantInvitationRead "tenant:invitation:read" [Management] "Read invitations";
+    TenantInvitationUpdate "tenant:invitation:update" [Management] "Change invitations";
+    TenantInvitationDelete "tenant:invitation:delete" [Management] "Withdraw invitations";
+    ApplicationCreate "application:create" [Management] "Create applications and keys";
+    ApplicationRead "application:read" [Management] "Read applications and keys";
+    ApplicationUpdate "application:update" [Management] "Change applications";
+    ApplicationDelete "application:delete" [Management] "Delete applications and keys";
+    LogRead "log:read" [Management] "Read the audit log";
+    ReportRead "report:read" [Management] "Read usage reports";
+    ReactorCreate "reactor:create" [Management] "Create reactors";
+    ReactorRead "reactor:read" [Management] "Read reactors";
+    ReactorUpdate "reactor:update" [Management] "Change reactors";
+    ReactorDelete "reactor:delete" [Management] "Delete reactors";
+    ReactorInvoke "reactor:invoke" [Private] "Invoke reactors";
+    ProxyCreate "proxy:create" [Management] "Create proxies";
+    ProxyRead "proxy:read" [Management] "Read proxies";
+    ProxyUpdate "proxy:update" [Management] "Change proxies";
+    ProxyDelete "proxy:delete" [Management] "Delete proxies";
+    ProxyInvoke "proxy:invoke" [Private] "Invoke proxies";
+    KeysCreate "keys:create" [Private, Management] "Create client encryption keys";
+    KeysRead "keys:read" [Private, Management] "Read client encryption keys";
+    KeysDelete "keys:delete" [Private, Management] "Delete client encryption keys";
+    WebhookRead "webhook:read" [Management] "Read webhook event types";
+    WebhooksCreate "webhooks:create" [Management] "Create webhooks";
+    WebhooksRead "webhooks:read" [Management] "Read webhooks";
+    WebhooksUpdate "webhooks:update" [Management] "Change webhooks";
+    WebhooksDelete "webhooks:delete" [Management] "Delete webhooks";
+    NetworkTokenCreate "network-token:create" [Private] "Create network tokens";
+    NetworkTokenRead "network-token:read" [Private] "Read network tokens";
+    NetworkTokenReveal "network-token:reveal" [Private] "Read network tokens in plain";
+    NetworkTokenCryptogram "network-token:cryptogram" [Private] "Create cryptograms";
+    NetworkTokenSuspend "network-token:suspend" [Private] "Suspend network tokens";
+    NetworkTokenResume "network-token:resume" [Private] "Resume network tokens";
+    NetworkTokenDelete "network-token:delete" [Private] "Delete network tokens";
+    AccountUpdaterJobCreate "account-updater:job:create" [Private] "Create account updates";
+    AccountUpdaterJobRead "account-updater:job:read" [Private] "Read account updates";
+    AccountUpdaterInvoke "account-updater:real-time:invoke" [Private] "Update an account at once";
+}
+
+impl Permission {
+    /// Whether access rules, which speak of containers, can grant it.
+    pub const fn concerns_tokens(self) -> bool {
+        matches!(
+            self,
+            Self::TokenCreate
+                | Self::TokenRead
+                | Self::TokenSearch
+                | Self::TokenUpdate
+                | Self::TokenDelete
+                | Self::TokenUse
+        )
+    }
+
+    pub fn may_be_held_by(self, kind: ApplicationKind) -> bool {
+        self.kinds().contains(&kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_permission_parses_back_from_its_text() {
+        for permission in Permission::ALL {
+            assert_eq!(Permission::parse(permission.as_str()), Some(*permission));
+        }
+        assert_eq!(Permission::parse("token:"), None);
+    }
+
+    #[test]
+    fn a_management_application_can_hold_no_permission_on_token_data() {
+        for permission in Permission::ALL {
+            if permission.concerns_tokens() {
+                assert!(!permission.may_be_held_by(Management), "{permission:?}");
+            }
+        }
+    }
+}

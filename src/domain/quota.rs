@@ -1,0 +1,211 @@
+//! Quotas of a tenant: the published defaults, adjustable by the operator at run time.
+
+use std::time::Duration;
+
+use crate::bounds::{
+    BULK_TOKENS_MAX, CVC_RETENTION_MAX, INTENT_RETENTION_MAX, LOG_RETENTION_MAX,
+    RATE_LIMIT_FACTOR_MAX,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quotas {
+    /// Tokens that one tokenize call may make.
+    pub tokenize_limit: u32,
+    /// Expressions that one detokenize call may hold.
+    pub detokenize_limit: u32,
+    pub cvc_retention: Duration,
+    pub token_intent_retention: Duration,
+    pub log_retention: Duration,
+    pub rate_limit: RateLimit,
+}
+
+/// How the tenant's rate limits differ from the published rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RateLimit {
+    Default,
+    /// Every rate of the tenant's keys is this many times the published one.
+    Times(u32),
+    Unlimited,
+}
+
+/// Why a quota cannot be set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InvalidQuota {
+    UnknownName,
+    /// The text says what is allowed.
+    Value(String),
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self {
+            tokenize_limit: 5,
+            detokenize_limit: 5,
+            cvc_retention: Duration::from_hours(1),
+            token_intent_retention: Duration::from_hours(24),
+            log_retention: Duration::from_hours(24),
+            rate_limit: RateLimit::Default,
+        }
+    }
+}
+
+impl Quotas {
+    pub const NAMES: [&str; 6] = [
+        "tokenize_limit",
+        "detokenize_limit",
+        "cvc_retention",
+        "token_intent_retention",
+        "log_retention",
+        "rate_limit",
+    ];
+
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), InvalidQuota> {
+        match name {
+            "tokenize_limit" => self.tokenize_limit = count(value, BULK_TOKENS_MAX)?,
+            "detokenize_limit" => self.detokenize_limit = count(value, BULK_TOKENS_MAX)?,
+            "cvc_retention" => self.cvc_retention = duration(value, CVC_RETENTION_MAX)?,
+            "token_intent_retention" => {
+                self.token_intent_retention = duration(value, INTENT_RETENTION_MAX)?;
+            }
+            "log_retention" => self.log_retention = duration(value, LOG_RETENTION_MAX)?,
+            "rate_limit" => self.rate_limit = RateLimit::parse(value)?,
+            _ => return Err(InvalidQuota::UnknownName),
+        }
+        Ok(())
+    }
+
+    /// Each quota's name and its value in the spelling that [`Quotas::set`] takes.
+    pub fn texts(&self) -> [(&'static str, String); 6] {
+        let [tokenize, detokenize, cvc, intent, log, rate] = Self::NAMES;
+        [
+            (tokenize, self.tokenize_limit.to_string()),
+            (detokenize, self.detokenize_limit.to_string()),
+            (cvc, self.cvc_retention.as_secs().to_string()),
+            (intent, self.token_intent_retention.as_secs().to_string()),
+            (log, self.log_retention.as_secs().to_string()),
+            (rate, self.rate_limit.to_text()),
+        ]
+    }
+}
+
+impl RateLimit {
+    pub fn parse(text: &str) -> Result<Self, InvalidQuota> {
+        match text {
+            "default" => Ok(Self::Default),
+            "unlimited" => Ok(Self::Unlimited),
+            _ => text
+                .strip_suffix('x')
+                .and_then(|factor| factor.parse().ok())
+                .filter(|factor| (1..=RATE_LIMIT_FACTOR_MAX).contains(factor))
+                .map(Self::Times)
+                .ok_or_else(|| {
+                    InvalidQuota::Value(format!(
+                        "'default', 'unlimited', or a factor from 1x to {RATE_LIMIT_FACTOR_MAX}x"
+                    ))
+                }),
+        }
+    }
+
+    pub fn to_text(self) -> String {
+        match self {
+            Self::Default => String::from("default"),
+            Self::Times(factor) => format!("{factor}x"),
+            Self::Unlimited => String::from("unlimited"),
+        }
+    }
+}
+
+fn count(text: &str, max: u32) -> Result<u32, InvalidQuota> {
+    let wanted = || InvalidQuota::Value(format!("a number from 0 to {max}"));
+    text.parse()
+        .ok()
+        .filter(|count| *count <= max)
+        .ok_or_else(wanted)
+}
+
+/// Seconds, or a number with one of `s`, `m`, `h`, `d`.
+fn duration(text: &str, max: Duration) -> Result<Duration, InvalidQuota> {
+    let unit_s = match text.as_bytes().last() {
+        Some(b'm') => 60,
+        Some(b'h') => 3_600,
+        Some(b'd') => 86_400,
+        _ => 1,
+    };
+    let digits = text.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(text);
+    digits
+        .parse::<u64>()
+        .ok()
+        .filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))
+        .and_then(|number| number.checked_mul(unit_s))
+        .map(Duration::from_secs)
+        .filter(|length| (Duration::from_secs(1)..=max).contains(length))
+        .ok_or_else(|| {
+            let max_s = max.as_secs();
+            InvalidQuota::Value(format!(
+                "from 1 to {max_s} seconds, such as 90, 90s, 15m, 1h or 2d"
+            ))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, value: &str, expected: Option<&str>) {
+        let mut quotas = Quotas::default();
+        let set = quotas.set(name, value);
+        let read = quotas
+            .texts()
+            .into_iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, text)| text);
+        if let Some(text) = expected {
+            assert_eq!((set, read.as_deref()), (Ok(()), Some(text)));
+        } else {
+            assert!(set.is_err(), "{name}={value} was taken");
+            assert_eq!(quotas, Quotas::default());
+        }
+    }
+
+    #[test]
+    fn quotas_take_good_values_and_refuse_bad_ones() {
+        check("tokenize_limit", "100", Some("100"));
+        check("tokenize_limit", "-1", None);
+        check("tokenize_limit", "4294967296", None);
+        check("detokenize_limit", "0", Some("0"));
+        check("cvc_retention", "15m", Some("900"));
+        check("cvc_retention", "0", None);
+        check("cvc_retention", "25h", None);
+        check("cvc_retention", "+5", None);
+        check("token_intent_retention", "2d", Some("172800"));
+        check("token_intent_retention", "", None);
+        check("log_retention", "90s", Some("90"));
+        check("rate_limit", "default", Some("default"));
+        check("rate_limit", "10x", Some("10x"));
+        check("rate_limit", "0x", None);
+        check("rate_limit", "unlimited", Some("unlimited"));
+        check("rate_limit", "x", None);
+        check("colour", "blue", None);
+    }
+
+    #[test]
+    fn the_defaults_are_the_published_ones() {
+        let texts = Quotas::default().texts();
+        let texts: Vec<_> = texts
+            .iter()
+            .map(|(name, text)| (*name, text.as_str()))
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                ("tokenize_limit", "5"),
+                ("detokenize_limit", "5"),
+                ("cvc_retention", "3600"),
+                ("token_intent_retention", "86400"),
+                ("log_retention", "86400"),
+                ("rate_limit", "default"),
+            ]
+        );
+    }
+}

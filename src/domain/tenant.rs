@@ -1,0 +1,51 @@
+//! Tenants: everything belongs to one, and nothing of one is seen by another.
+
+use std::collections::BTreeMap;
+
+use crate::domain::id::{ApplicationId, TenantId};
+use crate::domain::quota::Quotas;
+use crate::domain::time::Timestamp;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TenantKind {
+    Production,
+    Test,
+}
+
+/// Whether 3-D Secure is enabled for the tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threeds {
+    Disabled,
+    Enabled,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tenant {
+    pub id: TenantId,
+    pub name: String,
+    pub kind: TenantKind,
+    pub threeds: Threeds,
+    /// What the tenant's own programs set; values are texts such as `"true"`.
+    pub settings: BTreeMap<String, String>,
+    pub quotas: Quotas,
+    pub created_at: Timestamp,
+    pub modified_by: Option<ApplicationId>,
+    pub modified_at: Option<Timestamp>,
+}
+
+impl TenantKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Production => "production",
+            Self::Test => "test",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "production" => Some(Self::Production),
+            "test" => Some(Self::Test),
+            _ => None,
+        }
+    }
+}
