@@ -8,3 +8,4 @@ pub mod expressions;
 pub mod formulas;
 pub mod limits;
 pub mod secret;
+pub mod store;

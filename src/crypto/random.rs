@@ -61,13 +61,11 @@ impl Random {
     }
 
     fn draw(&self, bytes: &mut [u8]) {
-        #[expect(
-            clippy::panic,
-            reason = "without randomness there is no safe way to go on"
-        )]
-        if self.source.fill(bytes).is_err() {
-            panic!("the operating system gives no randomness");
-        }
+        // Without randomness there is no safe way to go on.
+        assert!(
+            self.source.fill(bytes).is_ok(),
+            "the operating system gives no randomness"
+        );
     }
 }
 

@@ -14,3 +14,5 @@ pub mod permission;
 pub mod quota;
 pub mod tenant;
 pub mod time;
+pub mod token;
+pub mod token_type;

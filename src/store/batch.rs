@@ -1,0 +1,137 @@
+//! Several changes as one transaction: each is checked against the file and the changes before it,
+//! those that hold are gathered, and everything is inserted in the order of its keys.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use redb::{ReadableTable, WriteTransaction};
+
+use crate::crypto;
+use crate::store::StorageFailure;
+use crate::store::change::{Change, Expect, Write};
+use crate::store::tables::Table;
+
+/// What the gathered changes make of a key: a value, or nothing.
+type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
+
+pub(super) struct Batch<'t> {
+    transaction: &'t WriteTransaction,
+    pending: BTreeMap<Table, Pending>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Applied,
+    /// An expectation did not hold: nothing of the change was written.
+    Refused,
+}
+
+impl<'t> Batch<'t> {
+    pub(super) fn new(transaction: &'t WriteTransaction) -> Self {
+        Self {
+            transaction,
+            pending: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn take(&mut self, change: Change) -> Result<Verdict, StorageFailure> {
+        for expect in &change.expects {
+            if !self.holds(expect)? {
+                return Ok(Verdict::Refused);
+            }
+        }
+        for write in change.writes {
+            match write {
+                Write::Add(key, by) => {
+                    let old = self.value(Table::Counts, &key)?;
+                    let old = old
+                        .and_then(|bytes| bytes.try_into().ok())
+                        .map_or(0, i64::from_be_bytes);
+                    let new = old.saturating_add(by).to_be_bytes().to_vec();
+                    self.pend(Table::Counts, key, Some(new));
+                }
+                Write::Delete(table, key) => self.pend(table, key, None),
+                Write::Put(table, key, value) => self.pend(table, key, Some(value)),
+            }
+        }
+        Ok(Verdict::Applied)
+    }
+
+    /// Inserts in key order: neighbours share pages, and each page is then written once.
+    pub(super) fn insert(self) -> Result<(), StorageFailure> {
+        for (table, pending) in self.pending {
+            let mut table = self.transaction.open_table(table.definition())?;
+            for (key, value) in pending {
+                match value {
+                    Some(value) => drop(table.insert(key.as_slice(), value.as_slice())?),
+                    None => drop(table.remove(key.as_slice())?),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pend(&mut self, table: Table, key: Vec<u8>, value: Option<Vec<u8>>) {
+        self.pending.entry(table).or_default().insert(key, value);
+    }
+
+    fn holds(&self, expect: &Expect) -> Result<bool, StorageFailure> {
+        Ok(match expect {
+            Expect::Absent(table, key) => self.value(*table, key)?.is_none(),
+            Expect::Is(table, key, version) => {
+                let value = self.value(*table, key)?;
+                value.and_then(|value| crypto::version(&value)) == Some(*version)
+            }
+            Expect::Present(table, key) => self.value(*table, key)?.is_some(),
+            Expect::Under(table, prefix, keys) => {
+                self.keys_under(*table, prefix, keys.len().saturating_add(1))? == *keys
+            }
+        })
+    }
+
+    fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
+        if let Some(pending) = self
+            .pending
+            .get(&table)
+            .and_then(|pending| pending.get(key))
+        {
+            return Ok(pending.clone());
+        }
+        let table = self.transaction.open_table(table.definition())?;
+        Ok(table.get(key)?.map(|value| value.value().to_vec()))
+    }
+
+    fn keys_under(
+        &self,
+        table: Table,
+        prefix: &[u8],
+        count_max: usize,
+    ) -> Result<Vec<Vec<u8>>, StorageFailure> {
+        let nothing = Pending::new();
+        let pending = self.pending.get(&table).unwrap_or(&nothing);
+        let from = (Bound::Included(prefix.to_vec()), Bound::Unbounded);
+        let added = pending
+            .range(from)
+            .take_while(|(key, _)| key.starts_with(prefix));
+        let mut keys: Vec<Vec<u8>> = added
+            .filter(|(_, value)| value.is_some())
+            .map(|(key, _)| key.clone())
+            .take(count_max)
+            .collect();
+        let stored = self.transaction.open_table(table.definition())?;
+        let mut found = 0;
+        for entry in stored.range(prefix..)? {
+            let key = entry?.0.value().to_vec();
+            if found == count_max || !key.starts_with(prefix) {
+                break;
+            }
+            if !pending.contains_key(&key) {
+                keys.push(key);
+                found = found.saturating_add(1);
+            }
+        }
+        keys.sort_unstable();
+        keys.truncate(count_max);
+        Ok(keys)
+    }
+}

@@ -1,0 +1,105 @@
+//! A write as a value: what it expects to find, and what it puts in its place.
+//!
+//! An operation decides on a snapshot; by the time the writer comes to its change, others may have
+//! written. So the change says what the decision rested on, and the writer applies it only if that
+//! still holds. Deduplication, predefined ids, merge patches and conversions are all this.
+
+use crate::crypto::Version;
+use crate::store::tables::Table;
+
+#[derive(Debug, Default)]
+pub struct Change {
+    pub(super) expects: Vec<Expect>,
+    pub(super) writes: Vec<Write>,
+}
+
+#[derive(Debug)]
+pub(super) enum Expect {
+    Absent(Table, Vec<u8>),
+    /// The sealed value is still the one that was read.
+    Is(Table, Vec<u8>, Version),
+    /// There is something, whatever its version.
+    Present(Table, Vec<u8>),
+    /// The keys that start with this prefix are still exactly these, up to as many as these and
+    /// one more.
+    Under(Table, Vec<u8>, Vec<Vec<u8>>),
+}
+
+#[derive(Debug)]
+pub(super) enum Write {
+    Add(Vec<u8>, i64),
+    Delete(Table, Vec<u8>),
+    Put(Table, Vec<u8>, Vec<u8>),
+}
+
+impl Change {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[must_use]
+    pub fn expect_absent(mut self, table: Table, key: Vec<u8>) -> Self {
+        self.expects.push(Expect::Absent(table, key));
+        self
+    }
+
+    #[must_use]
+    pub fn expect_version(mut self, table: Table, key: Vec<u8>, version: Version) -> Self {
+        self.expects.push(Expect::Is(table, key, version));
+        self
+    }
+
+    #[must_use]
+    pub fn expect_present(mut self, table: Table, key: Vec<u8>) -> Self {
+        self.expects.push(Expect::Present(table, key));
+        self
+    }
+
+    #[must_use]
+    pub fn expect_under(mut self, table: Table, prefix: Vec<u8>, keys: Vec<Vec<u8>>) -> Self {
+        self.expects.push(Expect::Under(table, prefix, keys));
+        self
+    }
+
+    #[must_use]
+    pub fn put(mut self, table: Table, key: Vec<u8>, sealed: Vec<u8>) -> Self {
+        self.writes.push(Write::Put(table, key, sealed));
+        self
+    }
+
+    #[must_use]
+    pub fn delete(mut self, table: Table, key: Vec<u8>) -> Self {
+        self.writes.push(Write::Delete(table, key));
+        self
+    }
+
+    /// Adds to a number in [`Table::Counts`]; needs no expectation, since addition commutes.
+    #[must_use]
+    pub fn count(mut self, key: Vec<u8>, by: i64) -> Self {
+        self.writes.push(Write::Add(key, by));
+        self
+    }
+
+    /// Another change's expectations and writes as part of this one.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.expects.extend(other.expects);
+        self.writes.extend(other.writes);
+        self
+    }
+
+    /// Whether it touches what callers are made of, so that remembered callers must be forgotten.
+    pub(super) fn concerns_access(&self) -> bool {
+        self.writes.iter().any(|write| match write {
+            Write::Add(..) => false,
+            Write::Delete(table, _) | Write::Put(table, ..) => matches!(
+                table,
+                Table::ApiKeys
+                    | Table::ApplicationKeys
+                    | Table::Applications
+                    | Table::Keys
+                    | Table::Tenants
+            ),
+        })
+    }
+}

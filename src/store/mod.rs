@@ -1,0 +1,276 @@
+//! The store: one redb file, and the only user of redb. It takes and gives sealed bytes; plaintext
+//! does not enter this module but in [`record`], which only encodes.
+//!
+//! Reading goes through a [`Snapshot`], writing through a [`Change`]: `get`, `range` and `apply`
+//! are all that the rest of the program knows of the engine.
+
+mod batch;
+mod change;
+mod failure;
+pub mod record;
+mod snapshot;
+pub mod tables;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use redb::{Builder, Database, DatabaseError, StorageBackend};
+use tokio::sync::{oneshot, watch};
+
+use crate::bounds::{CACHE_BYTES, QUEUE_CHANGES_MAX};
+
+pub use batch::Verdict;
+pub use change::Change;
+pub use failure::StorageFailure;
+pub use snapshot::{Entry, Snapshot};
+pub use tables::Table;
+pub use writer::Fatal;
+
+use writer::{Job, Writer};
+
+/// The version of the schema and of everything in it.
+pub const FORMAT: u32 = 1;
+const META_FORMAT: &[u8] = b"format";
+
+/// A handle to the open file; clones share it.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    database: Arc<Database>,
+    jobs: SyncSender<Job>,
+    access_generation: Arc<AtomicU64>,
+    fatal: watch::Receiver<Option<Fatal>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Why a file could not be opened. Nothing was changed in it.
+#[derive(Debug)]
+pub enum OpenFailure {
+    AlreadyOpen,
+    Exists,
+    Missing,
+    /// The file's own format, newer than ours.
+    Newer(u32),
+    /// Not a data file of this program.
+    NotOurs,
+    Storage(StorageFailure),
+}
+
+/// Why a change was not committed, or why nothing is known of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitFailure {
+    QueueFull,
+    Stopped,
+}
+
+impl Store {
+    /// The file's name in the data directory.
+    pub const FILE: &'static str = "strongroom.redb";
+
+    /// A new file, holding what `first` writes. It appears under its name only when that is
+    /// durable, so that a crash in between leaves nothing that looks like a vault.
+    pub fn create(directory: &Path, first: Change) -> Result<Self, OpenFailure> {
+        let path = directory.join(Self::FILE);
+        if path.exists() {
+            return Err(OpenFailure::Exists);
+        }
+        let unfinished = unfinished(directory);
+        if let Err(error) = std::fs::remove_file(&unfinished)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(OpenFailure::io(error));
+        }
+        let database = builder().create(&unfinished)?;
+        prepare(&database, first)?;
+        std::fs::rename(&unfinished, &path).map_err(OpenFailure::io)?;
+        std::fs::File::open(directory)
+            .and_then(|it| it.sync_all())
+            .map_err(OpenFailure::io)?;
+        Ok(Self::start(database))
+    }
+
+    pub fn open(directory: &Path) -> Result<Self, OpenFailure> {
+        let path = directory.join(Self::FILE);
+        // redb would make an empty file into a database; ours is never empty.
+        match std::fs::metadata(&path) {
+            Ok(metadata) if metadata.len() > 0 => (),
+            Ok(_) => return Err(OpenFailure::NotOurs),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(OpenFailure::Missing);
+            }
+            Err(error) => return Err(OpenFailure::io(error)),
+        }
+        let database = builder().open(&path)?;
+        check_format(&database)?;
+        Ok(Self::start(database))
+    }
+
+    /// A store on a disk of the caller's own making, for tests of failing disks.
+    pub fn on_backend(backend: impl StorageBackend, first: Change) -> Result<Self, OpenFailure> {
+        let database = builder().create_with_backend(backend)?;
+        if check_format(&database).is_err() {
+            prepare(&database, first)?;
+        }
+        Ok(Self::start(database))
+    }
+
+    fn start(database: Database) -> Self {
+        let database = Arc::new(database);
+        let (jobs, queue) = sync_channel(QUEUE_CHANGES_MAX);
+        let (fatal_sender, fatal) = watch::channel(None);
+        let access_generation = Arc::new(AtomicU64::new(0));
+        let writer = Writer {
+            database: Arc::clone(&database),
+            jobs: queue,
+            access_generation: Arc::clone(&access_generation),
+            fatal: fatal_sender,
+        };
+        let thread = std::thread::spawn(|| writer.run());
+        let writer = Mutex::new(Some(thread));
+        Self(Arc::new(Inner {
+            database,
+            jobs,
+            access_generation,
+            fatal,
+            writer,
+        }))
+    }
+
+    pub fn snapshot(&self) -> Result<Snapshot, StorageFailure> {
+        use redb::ReadableDatabase as _;
+        Ok(Snapshot::new(self.0.database.begin_read()?))
+    }
+
+    /// Returns when the change is durable, or was refused. Dropping the future does not undo it.
+    pub async fn commit(&self, change: Change) -> Result<Verdict, CommitFailure> {
+        let (reply, verdict) = oneshot::channel();
+        self.0
+            .jobs
+            .try_send(Job::Commit(change, reply))
+            .map_err(|error| match error {
+                TrySendError::Full(_) => CommitFailure::QueueFull,
+                TrySendError::Disconnected(_) => CommitFailure::Stopped,
+            })?;
+        verdict
+            .await
+            .map_err(|oneshot::error::RecvError { .. }| CommitFailure::Stopped)
+    }
+
+    /// Changes with every commit that concerns tenants, applications or keys.
+    pub fn access_generation(&self) -> u64 {
+        self.0.access_generation.load(Ordering::Acquire)
+    }
+
+    /// Returns when the store has failed for good; the process must end then.
+    pub async fn failed(&self) -> Fatal {
+        let mut fatal = self.0.fatal.clone();
+        let failed = fatal.wait_for(Option::is_some).await.is_ok();
+        match (failed, self.0.fatal.borrow().as_ref()) {
+            (true, Some(Fatal::Storage(failure))) => Fatal::Storage(failure.duplicate()),
+            (true, Some(Fatal::WriterPanicked)) => Fatal::WriterPanicked,
+            // The writer closed the file and went: there is nothing to wait for.
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Writes what has queued and closes the file, so that the next start need not check it.
+    pub fn close(self) {
+        // A full queue or a writer that has gone: either way the join below is the end.
+        self.0.jobs.send(Job::Close).ok();
+        let thread = self
+            .0
+            .writer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(thread) = thread {
+            thread.join().ok();
+        }
+    }
+}
+
+/// Under this name a new file grows until it is whole.
+fn unfinished(directory: &Path) -> PathBuf {
+    directory.join("strongroom.redb.unfinished")
+}
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE_BYTES);
+    builder
+}
+
+/// Makes every table, so that reading never meets a missing one, and writes the first values.
+fn prepare(database: &Database, first: Change) -> Result<(), OpenFailure> {
+    let write = || -> Result<(), StorageFailure> {
+        let mut transaction = database.begin_write()?;
+        transaction.set_two_phase_commit(true);
+        transaction.set_quick_repair(true);
+        for table in Table::ALL {
+            drop(transaction.open_table(table.definition())?);
+        }
+        let mut batch = batch::Batch::new(&transaction);
+        let format = FORMAT.to_be_bytes().to_vec();
+        batch.take(first.put(Table::Meta, META_FORMAT.to_vec(), format))?;
+        batch.insert()?;
+        Ok(transaction.commit()?)
+    };
+    write().map_err(OpenFailure::Storage)
+}
+
+fn check_format(database: &Database) -> Result<(), OpenFailure> {
+    use redb::ReadableDatabase as _;
+    let transaction = database
+        .begin_read()
+        .map_err(|error| OpenFailure::Storage(error.into()))?;
+    let value = Snapshot::new(transaction).value(Table::Meta, META_FORMAT);
+    match value
+        .ok()
+        .flatten()
+        .and_then(|bytes| bytes.try_into().ok())
+        .map(u32::from_be_bytes)
+    {
+        Some(FORMAT) => Ok(()),
+        Some(newer) if newer > FORMAT => Err(OpenFailure::Newer(newer)),
+        _ => Err(OpenFailure::NotOurs),
+    }
+}
+
+impl OpenFailure {
+    fn io(error: std::io::Error) -> Self {
+        Self::Storage(StorageFailure::from_io(error))
+    }
+}
+
+impl From<DatabaseError> for OpenFailure {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "redb may add more; they are failures all"
+    )]
+    fn from(error: DatabaseError) -> Self {
+        match error {
+            DatabaseError::DatabaseAlreadyOpen => Self::AlreadyOpen,
+            // redb tells a file that is none of its own by the kind of its IO error.
+            DatabaseError::Storage(redb::StorageError::Io(error))
+                if error.kind() == std::io::ErrorKind::InvalidData =>
+            {
+                Self::NotOurs
+            }
+            other => Self::Storage(other.into()),
+        }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Store")
+    }
+}

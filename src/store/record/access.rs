@@ -1,0 +1,159 @@
+//! Applications and their keys, version 1.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::domain::access::{Access, AccessRule, Transform};
+use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
+use crate::domain::container::Container;
+use crate::domain::id::{ApplicationId, KeyId, TenantId};
+use crate::domain::permission::Permission;
+use crate::domain::time::Timestamp;
+use crate::secret::Secret;
+use crate::store::record::{BadRecord, decode, encode, micros};
+
+const VERSION: u8 = 1;
+
+/// A key and the tag it is found by.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KeyRecord {
+    pub key: ApiKey,
+    pub tag: [u8; 32],
+}
+
+#[derive(Serialize, Deserialize)]
+struct ApplicationV1 {
+    name: String,
+    r#type: String,
+    permissions: Vec<String>,
+    rules: Vec<RuleV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    created_by: Option<Uuid>,
+    created_at: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    modified_by: Option<Uuid>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    modified_at: Option<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RuleV1 {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    priority: u32,
+    container: String,
+    transform: String,
+    permissions: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ApiKeyV1 {
+    id: Uuid,
+    tenant: Uuid,
+    application: Uuid,
+    legacy: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    created_by: Option<Uuid>,
+    created_at: i64,
+    tag: [u8; 32],
+}
+
+pub fn encode_application(application: &Application) -> Secret<Vec<u8>> {
+    let rule = |rule: &AccessRule| RuleV1 {
+        description: rule.description.clone(),
+        priority: rule.priority,
+        container: String::from(rule.container.as_str()),
+        transform: String::from(rule.transform.as_str()),
+        permissions: texts(&rule.permissions),
+    };
+    encode(
+        VERSION,
+        &ApplicationV1 {
+            name: application.name.clone(),
+            r#type: String::from(application.kind.as_str()),
+            permissions: texts(application.access.permissions()),
+            rules: application.access.rules().iter().map(rule).collect(),
+            created_by: application.created_by.map(ApplicationId::uuid),
+            created_at: micros(application.created_at),
+            modified_by: application.modified_by.map(ApplicationId::uuid),
+            modified_at: application.modified_at.map(micros),
+        },
+    )
+}
+
+pub fn decode_application(
+    tenant: TenantId,
+    id: ApplicationId,
+    bytes: &[u8],
+) -> Result<Application, BadRecord> {
+    let record: ApplicationV1 = decode(VERSION, bytes)?;
+    let rule = |rule: &RuleV1| {
+        Some(AccessRule {
+            description: rule.description.clone(),
+            priority: rule.priority,
+            container: Container::parse(&rule.container).ok()?,
+            transform: Transform::parse(&rule.transform)?,
+            permissions: permissions(&rule.permissions)?,
+        })
+    };
+    let rules: Option<Vec<_>> = record.rules.iter().map(rule).collect();
+    let plain = permissions(&record.permissions).ok_or(BadRecord)?;
+    Ok(Application {
+        id,
+        tenant,
+        name: record.name,
+        kind: ApplicationKind::parse(&record.r#type).ok_or(BadRecord)?,
+        access: Access::new(plain, rules.ok_or(BadRecord)?),
+        created_by: record.created_by.map(ApplicationId::new),
+        created_at: Timestamp::from_micros(record.created_at),
+        modified_by: record.modified_by.map(ApplicationId::new),
+        modified_at: record.modified_at.map(Timestamp::from_micros),
+    })
+}
+
+pub fn encode_api_key(record: &KeyRecord) -> Secret<Vec<u8>> {
+    let KeyRecord { key, tag } = record;
+    encode(
+        VERSION,
+        &ApiKeyV1 {
+            id: key.id.uuid(),
+            tenant: key.tenant.uuid(),
+            application: key.application.uuid(),
+            legacy: key.form == KeyForm::Legacy,
+            created_by: key.created_by.map(ApplicationId::uuid),
+            created_at: micros(key.created_at),
+            tag: *tag,
+        },
+    )
+}
+
+pub fn decode_api_key(bytes: &[u8]) -> Result<KeyRecord, BadRecord> {
+    let record: ApiKeyV1 = decode(VERSION, bytes)?;
+    let key = ApiKey {
+        id: KeyId::new(record.id),
+        tenant: TenantId::new(record.tenant),
+        application: ApplicationId::new(record.application),
+        form: if record.legacy {
+            KeyForm::Legacy
+        } else {
+            KeyForm::Current
+        },
+        created_by: record.created_by.map(ApplicationId::new),
+        created_at: Timestamp::from_micros(record.created_at),
+    };
+    Ok(KeyRecord {
+        key,
+        tag: record.tag,
+    })
+}
+
+fn texts(permissions: &[Permission]) -> Vec<String> {
+    permissions
+        .iter()
+        .map(|permission| String::from(permission.as_str()))
+        .collect()
+}
+
+fn permissions(texts: &[String]) -> Option<Vec<Permission>> {
+    texts.iter().map(|text| Permission::parse(text)).collect()
+}

@@ -1,0 +1,211 @@
+//! The whole schema: every table, its number in a sealed value's identity, and how its keys are
+//! made. Keys of one tenant start with the tenant's id, so that no look-up can leave it.
+
+use redb::TableDefinition;
+
+use crate::domain::container::Container;
+use crate::domain::id::{ApplicationId, KeyId, TenantId, TokenId};
+use crate::domain::time::Timestamp;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Table {
+    /// API key's tag (32) -> the key, sealed by the server. How a caller is found.
+    ApiKeys,
+    /// tenant, application, key id -> the tag, sealed by the tenant. How an application lists its
+    /// keys.
+    ApplicationKeys,
+    /// tenant, application -> the application, sealed by the tenant.
+    Applications,
+    /// tenant, what is counted (1) -> how many there are, in clear.
+    Counts,
+    /// time, tenant, token -> nothing. What falls due, in order.
+    Due,
+    /// scope (a tenant, or zeros for the server), purpose (1), number (4) -> the key, sealed by
+    /// the master key.
+    Keys,
+    /// name -> a value in clear: the file's format and the master key's check value.
+    Meta,
+    /// tenant -> the tenant, sealed by the server.
+    Tenants,
+    /// tenant, filter (16), container path, 0, inverted time, token -> nothing. How tokens are
+    /// listed.
+    TokenLists,
+    /// tenant, blinded predefined id (16) -> the token's id, sealed by the tenant.
+    TokenNames,
+    /// tenant, token -> the token, sealed by the tenant.
+    Tokens,
+}
+
+pub type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
+
+impl Table {
+    pub const ALL: &[Self] = &[
+        Self::ApiKeys,
+        Self::ApplicationKeys,
+        Self::Applications,
+        Self::Counts,
+        Self::Due,
+        Self::Keys,
+        Self::Meta,
+        Self::Tenants,
+        Self::TokenLists,
+        Self::TokenNames,
+        Self::Tokens,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ApiKeys => "api_keys",
+            Self::ApplicationKeys => "application_keys",
+            Self::Applications => "applications",
+            Self::Counts => "counts",
+            Self::Due => "due",
+            Self::Keys => "keys",
+            Self::Meta => "meta",
+            Self::Tenants => "tenants",
+            Self::TokenLists => "token_lists",
+            Self::TokenNames => "token_names",
+            Self::Tokens => "tokens",
+        }
+    }
+
+    /// Part of every sealed value's identity: never change one, never use one again.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Meta => 1,
+            Self::Keys => 2,
+            Self::Tenants => 3,
+            Self::Applications => 4,
+            Self::ApplicationKeys => 5,
+            Self::ApiKeys => 6,
+            Self::Tokens => 7,
+            Self::TokenNames => 8,
+            Self::TokenLists => 9,
+            Self::Due => 10,
+            Self::Counts => 11,
+        }
+    }
+
+    pub(super) const fn definition(self) -> Definition {
+        TableDefinition::new(self.name())
+    }
+}
+
+/// What the tables count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    Tokens,
+}
+
+pub fn counts(tenant: TenantId, counted: Counted) -> Vec<u8> {
+    let code = match counted {
+        Counted::Tokens => 1,
+    };
+    join(&[tenant.bytes(), &[code]])
+}
+
+pub fn keys(scope: &[u8; 16], purpose: u8, number: u32) -> Vec<u8> {
+    join(&[scope, &[purpose], &number.to_be_bytes()])
+}
+
+pub fn tenants(tenant: TenantId) -> Vec<u8> {
+    tenant.bytes().to_vec()
+}
+
+pub fn applications(tenant: TenantId, application: ApplicationId) -> Vec<u8> {
+    join(&[tenant.bytes(), application.bytes()])
+}
+
+pub fn application_keys(tenant: TenantId, application: ApplicationId, key: KeyId) -> Vec<u8> {
+    join(&[tenant.bytes(), application.bytes(), key.bytes()])
+}
+
+pub fn tokens(tenant: TenantId, token: TokenId) -> Vec<u8> {
+    join(&[tenant.bytes(), token.bytes()])
+}
+
+pub fn token_names(tenant: TenantId, blinded: &[u8; 16]) -> Vec<u8> {
+    join(&[tenant.bytes(), blinded])
+}
+
+/// The zero byte ends the path: a path's own entries come before those of its children.
+pub fn token_lists(
+    tenant: TenantId,
+    filter: &[u8; 16],
+    container: &Container,
+    created_at: Timestamp,
+    token: TokenId,
+) -> Vec<u8> {
+    let newest_first = inverted(created_at).to_be_bytes();
+    join(&[
+        tenant.bytes(),
+        filter,
+        container.as_str().as_bytes(),
+        &[0],
+        &newest_first,
+        token.bytes(),
+    ])
+}
+
+pub fn due(at: Timestamp, tenant: TenantId, token: TokenId) -> Vec<u8> {
+    join(&[&ordered(at).to_be_bytes(), tenant.bytes(), token.bytes()])
+}
+
+/// Everything in [`Table::Due`] up to and including this moment sorts before the key.
+pub fn due_after(at: Timestamp) -> Vec<u8> {
+    ordered(at).saturating_add(1).to_be_bytes().to_vec()
+}
+
+/// Times before 1970 do not occur; they would all be due at once.
+fn ordered(at: Timestamp) -> u64 {
+    u64::try_from(at.micros()).unwrap_or(0)
+}
+
+fn inverted(at: Timestamp) -> u64 {
+    u64::MAX.saturating_sub(ordered(at))
+}
+
+fn join(parts: &[&[u8]]) -> Vec<u8> {
+    parts.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_table_has_a_name_and_a_number_of_its_own() {
+        let names: BTreeSet<_> = Table::ALL.iter().map(|table| table.name()).collect();
+        let numbers: BTreeSet<_> = Table::ALL.iter().map(|table| table.number()).collect();
+        assert_eq!(
+            (names.len(), numbers.len()),
+            (Table::ALL.len(), Table::ALL.len())
+        );
+    }
+
+    #[test]
+    fn lists_are_ordered_by_container_then_newest_first() {
+        let tenant = TenantId::new(uuid::Uuid::nil());
+        let key = |path: &str, second| {
+            let path = Container::parse(path).unwrap();
+            let token = TokenId::new(uuid::Uuid::nil());
+            token_lists(
+                tenant,
+                &[0; 16],
+                &path,
+                Timestamp::from_seconds(second),
+                token,
+            )
+        };
+        let sorted = [
+            key("/a/", 9),
+            key("/a/", 1),
+            key("/a/-/", 5),
+            key("/a/b/", 7),
+            key("/b/", 8),
+        ];
+        assert!(sorted.is_sorted());
+    }
+}

@@ -1,0 +1,138 @@
+//! The one thread that writes. It takes what has queued, commits once, then answers all of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+
+use redb::Database;
+use tokio::sync::{oneshot, watch};
+
+use crate::bounds::{BATCH_CHANGES_MAX, IDLE_BEFORE_QUICK_REPAIR};
+use crate::store::batch::{Batch, Verdict};
+use crate::store::change::Change;
+use crate::store::failure::StorageFailure;
+
+pub(super) enum Job {
+    Commit(Change, oneshot::Sender<Verdict>),
+    /// The last job: whatever queued before it is written, then the file is closed.
+    Close,
+}
+
+/// Why the store no longer works; the process must end.
+#[derive(Debug)]
+pub enum Fatal {
+    Storage(StorageFailure),
+    WriterPanicked,
+}
+
+pub(super) struct Writer {
+    pub(super) database: Arc<Database>,
+    pub(super) jobs: Receiver<Job>,
+    pub(super) access_generation: Arc<AtomicU64>,
+    pub(super) fatal: watch::Sender<Option<Fatal>>,
+}
+
+/// Whether the file opens at once after an unclean stop, or must be checked page by page first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Recovery {
+    Checked,
+    Quick,
+}
+
+impl Writer {
+    /// Returns when the file is closed or has failed. Dropping a reply tells its waiter that
+    /// nothing is known of its change.
+    pub(super) fn run(self) {
+        let ended = match catch_unwind(AssertUnwindSafe(|| self.serve())) {
+            Ok(Ok(())) => return,
+            Ok(Err(failure)) => Fatal::Storage(failure),
+            Err(_) => Fatal::WriterPanicked,
+        };
+        self.fatal.send_replace(Some(ended));
+    }
+
+    fn serve(&self) -> Result<(), StorageFailure> {
+        let mut recovery = Recovery::Checked;
+        loop {
+            // A quick-repair commit costs two to three plain ones, so it waits for a quiet moment.
+            let first = match recovery {
+                Recovery::Checked => self.jobs.recv_timeout(IDLE_BEFORE_QUICK_REPAIR),
+                Recovery::Quick => self.jobs.recv().map_err(RecvTimeoutError::from),
+            };
+            match first {
+                Ok(Job::Commit(change, reply)) => {
+                    let closing = self.commit_with_queued(change, reply)?;
+                    recovery = Recovery::Checked;
+                    if closing {
+                        return self.commit_nothing();
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.commit_nothing()?;
+                    recovery = Recovery::Quick;
+                }
+                Ok(Job::Close) | Err(RecvTimeoutError::Disconnected) => {
+                    return self.commit_nothing();
+                }
+            }
+        }
+    }
+
+    /// True when the last job was among the queued ones.
+    fn commit_with_queued(
+        &self,
+        first: Change,
+        reply: oneshot::Sender<Verdict>,
+    ) -> Result<bool, StorageFailure> {
+        let mut jobs = vec![(first, reply)];
+        let mut closing = false;
+        while jobs.len() < BATCH_CHANGES_MAX && !closing {
+            match self.jobs.try_recv() {
+                Ok(Job::Commit(change, reply)) => jobs.push((change, reply)),
+                Ok(Job::Close) => closing = true,
+                Err(_) => break,
+            }
+        }
+        self.commit(jobs)?;
+        Ok(closing)
+    }
+
+    fn commit(&self, jobs: Vec<(Change, oneshot::Sender<Verdict>)>) -> Result<(), StorageFailure> {
+        let transaction = begin(&self.database, Recovery::Checked)?;
+        let mut batch = Batch::new(&transaction);
+        let mut replies = Vec::with_capacity(jobs.len());
+        let mut concerns_access = false;
+        for (change, reply) in jobs {
+            let change_concerns_access = change.concerns_access();
+            let verdict = batch.take(change)?;
+            concerns_access |= change_concerns_access && verdict == Verdict::Applied;
+            replies.push((verdict, reply));
+        }
+        batch.insert()?;
+        transaction.commit()?;
+        if concerns_access {
+            // Before the replies: whoever was told that a key is gone must see it refused.
+            self.access_generation.fetch_add(1, Ordering::Release);
+        }
+        for (verdict, reply) in replies {
+            // The client may have gone; its record is durable all the same.
+            reply.send(verdict).ok();
+        }
+        Ok(())
+    }
+
+    fn commit_nothing(&self) -> Result<(), StorageFailure> {
+        Ok(begin(&self.database, Recovery::Quick)?.commit()?)
+    }
+}
+
+fn begin(
+    database: &Database,
+    recovery: Recovery,
+) -> Result<redb::WriteTransaction, StorageFailure> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_two_phase_commit(true);
+    transaction.set_quick_repair(recovery == Recovery::Quick);
+    Ok(transaction)
+}
