@@ -27,14 +27,15 @@ pub const H2_STREAMS_MAX: u32 = 64;
 /// HTTP/2 streams reset by the peer before we close the connection ("rapid reset").
 pub const H2_RESETS_MAX: usize = 32;
 
+/// A trace id that a caller brings along; it is echoed and logged.
+pub const TRACE_BYTES_MAX: usize = 100;
+
 // --- Bodies ------------------------------------------------------------------------------------
 
 /// One request body. A token's data is a card or a record about a person, not a document.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
 /// Bytes of a refused request's body that are read and thrown away.
 pub const DRAIN_BODY_BYTES_MAX: usize = BODY_BYTES_MAX;
-/// Nesting of a JSON body; `serde_json` itself stops at 128.
-pub const JSON_DEPTH_MAX: usize = 64;
 
 const _: () = assert!(DRAIN_BODY_BYTES_MAX <= BODY_BYTES_MAX);
 const _: () = assert!(DRAIN_BODY_MAX.as_secs() < BODY_MAX.as_secs());
@@ -95,6 +96,11 @@ pub const TOKEN_NAME_CHARS_MAX: usize = 400;
 pub const SEARCH_INDEXES_MAX: usize = 10;
 pub const EXPRESSION_CHARS_MAX: usize = 400;
 
+/// How often an alias is tried before the token gets an assigned id instead.
+pub const ALIAS_TRIES_MAX: usize = 5;
+/// Tokens of one fingerprint in one container that a deduplicating create looks at.
+pub const DUPLICATES_READ_MAX: usize = 100;
+
 const _: () = assert!(TOKEN_DATA_BYTES_MAX <= BODY_BYTES_MAX);
 
 // --- Pages -------------------------------------------------------------------------------------
@@ -123,6 +129,8 @@ pub const IDLE_BEFORE_QUICK_REPAIR: Duration = Duration::from_millis(200);
 pub const SWEEP_BATCH_MAX: usize = 256;
 /// How often the sweeper looks for what has fallen due.
 pub const SWEEP_PERIOD: Duration = Duration::from_secs(15);
+/// Findings that `verify` lists; beyond them it only counts.
+pub const VERIFY_FINDINGS_MAX: usize = 100;
 /// Known callers kept in memory, so that authentication does not read the file each time.
 pub const CALLERS_MAX: usize = 10_000;
 
@@ -133,3 +141,10 @@ const _: () = assert!(BATCH_CHANGES_MAX <= QUEUE_CHANGES_MAX);
 // --- Limits ------------------------------------------------------------------------------------
 
 // --- Cards -------------------------------------------------------------------------------------
+
+// --- The operator's socket ---------------------------------------------------------------------
+
+/// One command; the largest is an application with all its rules.
+pub const OPERATOR_COMMAND_BYTES_MAX: u64 = 256 * 1024;
+/// From connecting to the answer. Moving a clock may sweep a great many tokens.
+pub const OPERATOR_COMMAND_MAX: Duration = Duration::from_secs(600);

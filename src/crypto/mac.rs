@@ -1,18 +1,19 @@
 //! Keyed hashes under keys that a caller brings along, for expressions.
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hash {
-    Sha1,
-    Sha256,
-    Sha512,
+use ring::hmac::{Algorithm, HMAC_SHA1_FOR_LEGACY_USE_ONLY, HMAC_SHA256, HMAC_SHA512, Key, sign};
+
+pub fn hmac_sha1(key: &[u8], message: &[u8]) -> Vec<u8> {
+    hmac(HMAC_SHA1_FOR_LEGACY_USE_ONLY, key, message)
 }
 
-pub fn hmac(hash: Hash, key: &[u8], message: &[u8]) -> Vec<u8> {
-    let algorithm = match hash {
-        Hash::Sha1 => ring::hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
-        Hash::Sha256 => ring::hmac::HMAC_SHA256,
-        Hash::Sha512 => ring::hmac::HMAC_SHA512,
-    };
-    let key = ring::hmac::Key::new(algorithm, key);
-    ring::hmac::sign(&key, message).as_ref().to_vec()
+pub fn hmac_sha256(key: &[u8], message: &[u8]) -> Vec<u8> {
+    hmac(HMAC_SHA256, key, message)
+}
+
+pub fn hmac_sha512(key: &[u8], message: &[u8]) -> Vec<u8> {
+    hmac(HMAC_SHA512, key, message)
+}
+
+fn hmac(algorithm: Algorithm, key: &[u8], message: &[u8]) -> Vec<u8> {
+    sign(&Key::new(algorithm, key), message).as_ref().to_vec()
 }

@@ -10,7 +10,7 @@ mod random;
 mod seal;
 
 pub use keys::{FingerprintKey, IndexKey, KeyMaterial, KeyPurpose, SystemKeys, TenantKeys};
-pub use mac::{Hash, hmac};
+pub use mac::{hmac_sha1, hmac_sha256, hmac_sha512};
 pub use master::{InvalidMasterKey, MasterKey};
 pub use random::Random;
 pub use seal::{Identity, OpenFailed, SealingKey, Version, version};

@@ -115,6 +115,15 @@ impl RateLimit {
     }
 }
 
+impl std::fmt::Display for InvalidQuota {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::UnknownName => write!(f, "There is no such quota; there are {}.", Quotas::NAMES.join(", ")),
+            Self::Value(wanted) => write!(f, "The value must be {wanted}."),
+        }
+    }
+}
+
 fn count(text: &str, max: u32) -> Result<u32, InvalidQuota> {
     let wanted = || InvalidQuota::Value(format!("a number from 0 to {max}"));
     text.parse()

@@ -21,10 +21,13 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use redb::{Builder, Database, DatabaseError, StorageBackend};
+use redb::{Builder, Database, DatabaseError};
 use tokio::sync::{oneshot, watch};
 
 use crate::bounds::{CACHE_BYTES, QUEUE_CHANGES_MAX};
+
+/// What a store can stand on: the seam where tests pull the plug.
+pub use redb::StorageBackend as Disk;
 
 pub use batch::Verdict;
 pub use change::Change;
@@ -114,7 +117,7 @@ impl Store {
     }
 
     /// A store on a disk of the caller's own making, for tests of failing disks.
-    pub fn on_backend(backend: impl StorageBackend, first: Change) -> Result<Self, OpenFailure> {
+    pub fn on_backend(backend: impl Disk, first: Change) -> Result<Self, OpenFailure> {
         let database = builder().create_with_backend(backend)?;
         if check_format(&database).is_err() {
             prepare(&database, first)?;

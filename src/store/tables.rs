@@ -2,6 +2,7 @@
 //! made. Keys of one tenant start with the tenant's id, so that no look-up can leave it.
 
 use redb::TableDefinition;
+use uuid::Uuid;
 
 use crate::domain::container::Container;
 use crate::domain::id::{ApplicationId, KeyId, TenantId, TokenId};
@@ -27,8 +28,8 @@ pub enum Table {
     Meta,
     /// tenant -> the tenant, sealed by the server.
     Tenants,
-    /// tenant, filter (16), container path, 0, inverted time, token -> nothing. How tokens are
-    /// listed.
+    /// tenant, filter (16), container path, 0, inverted time, token -> nothing; and without the
+    /// path, once for all containers -> the paths in clear. How tokens are listed.
     TokenLists,
     /// tenant, blinded predefined id (16) -> the token's id, sealed by the tenant.
     TokenNames,
@@ -147,8 +148,37 @@ pub fn token_lists(
     ])
 }
 
+/// Entries without a path list all containers together, newest first. Their values are the paths.
+pub fn token_timeline(
+    tenant: TenantId,
+    filter: &[u8; 16],
+    created_at: Timestamp,
+    token: TokenId,
+) -> Vec<u8> {
+    join(&[tenant.bytes(), filter, &[0], &inverted(created_at).to_be_bytes(), token.bytes()])
+}
+
 pub fn due(at: Timestamp, tenant: TenantId, token: TokenId) -> Vec<u8> {
     join(&[&ordered(at).to_be_bytes(), tenant.bytes(), token.bytes()])
+}
+
+/// The token that an entry of [`Table::TokenLists`] leads to.
+pub fn token_of_list_key(key: &[u8]) -> Option<TokenId> {
+    last_uuid(key).map(TokenId::new)
+}
+
+pub fn token_of_key(key: &[u8]) -> Option<(TenantId, TokenId)> {
+    let tenant = key.get(..16).and_then(|bytes| Uuid::from_slice(bytes).ok())?;
+    (key.len() == 32).then_some(())?;
+    Some((TenantId::new(tenant), TokenId::new(last_uuid(key)?)))
+}
+
+pub fn due_token(key: &[u8]) -> Option<(TenantId, TokenId)> {
+    token_of_key(key.get(8..)?)
+}
+
+fn last_uuid(key: &[u8]) -> Option<Uuid> {
+    key.last_chunk::<16>().map(|bytes| Uuid::from_bytes(*bytes))
 }
 
 /// Everything in [`Table::Due`] up to and including this moment sorts before the key.

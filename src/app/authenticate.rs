@@ -1,0 +1,143 @@
+//! Who calls: from the text of a key to a tenant, an application and what it may do.
+
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::app::error::{Error, Fault};
+use crate::crypto::{Identity, TenantKeys};
+use crate::domain::access::Transform;
+use crate::domain::application::{ApiKey, Application};
+use crate::domain::container::Container;
+use crate::domain::id::{ApplicationId, TenantId};
+use crate::domain::key_text::KeyText;
+use crate::domain::permission::Permission;
+use crate::domain::tenant::Tenant;
+use crate::store::record::{KeyRecord, decode_api_key, decode_application, decode_tenant};
+use crate::store::{Snapshot, Table, tables};
+
+/// What an authenticated request acts as.
+#[derive(Debug)]
+pub struct Caller {
+    pub tenant: Tenant,
+    pub application: Application,
+    pub key: ApiKey,
+    /// Stands for the key where it is counted; the text is not kept.
+    pub tag: [u8; 32],
+    pub(super) keys: TenantKeys,
+}
+
+impl App {
+    pub fn authenticate(&self, text: &KeyText) -> Result<Arc<Caller>, Error> {
+        let tag = self.tag(text);
+        let generation = self.store.access_generation();
+        if let Some(caller) = self.callers.find(&tag, generation) {
+            return Ok(caller);
+        }
+        let snapshot = self.snapshot()?;
+        let record = self.key_record(&snapshot, &tag)?.ok_or(Error::Unauthenticated)?;
+        let caller = Arc::new(self.caller(&snapshot, record)?);
+        self.callers.remember(tag, &caller, generation);
+        Ok(caller)
+    }
+
+    /// A keyed hash finds the key: its time tells nothing about the texts of others.
+    pub(super) fn tag(&self, text: &KeyText) -> [u8; 32] {
+        self.system().index().tag(&[b"api key", text.expose().as_bytes()])
+    }
+
+    pub(super) fn key_record(
+        &self,
+        snapshot: &Snapshot,
+        tag: &[u8; 32],
+    ) -> Result<Option<KeyRecord>, Error> {
+        let Some(sealed) = snapshot.value(Table::ApiKeys, tag)? else { return Ok(None) };
+        let plain = self.system().open(&api_key_identity(tag), &sealed)?;
+        Ok(Some(decode_api_key(plain.expose())?))
+    }
+
+    fn caller(&self, snapshot: &Snapshot, record: KeyRecord) -> Result<Caller, Error> {
+        let KeyRecord { key, tag } = record;
+        let keys = self.tenant_keys(snapshot, key.tenant)?;
+        let dangling = Error::Internal(Fault::Dangling);
+        let (application, _) =
+            application(snapshot, &keys, key.tenant, key.application)?.ok_or(dangling)?;
+        let tenant = self.tenant(snapshot, key.tenant)?;
+        Ok(Caller { tenant, application, key, tag, keys })
+    }
+
+    pub(super) fn tenant(&self, snapshot: &Snapshot, id: TenantId) -> Result<Tenant, Error> {
+        self.find_tenant(snapshot, id)?.ok_or(Error::Internal(Fault::Dangling))
+    }
+
+    pub(super) fn find_tenant(
+        &self,
+        snapshot: &Snapshot,
+        id: TenantId,
+    ) -> Result<Option<Tenant>, Error> {
+        let key = tables::tenants(id);
+        let Some(sealed) = snapshot.value(Table::Tenants, &key)? else { return Ok(None) };
+        let plain = self.system().open(&tenant_identity(&key), &sealed)?;
+        Ok(Some(decode_tenant(id, plain.expose())?))
+    }
+}
+
+impl Caller {
+    /// Before the body is read: a permission that the key lacks everywhere.
+    pub fn require_somewhere(&self, permission: Permission) -> Result<(), Error> {
+        if self.may_hold(permission) && self.application.access.holds_somewhere(permission) {
+            Ok(())
+        } else {
+            Err(lacks())
+        }
+    }
+
+    pub fn require_in_all(
+        &self,
+        permission: Permission,
+        containers: &[Container],
+    ) -> Result<Transform, Error> {
+        let granted = self.application.access.in_all(permission, containers);
+        granted.filter(|_| self.may_hold(permission)).ok_or_else(lacks)
+    }
+
+    pub fn require_in_any(
+        &self,
+        permission: Permission,
+        containers: &[Container],
+    ) -> Result<Transform, Error> {
+        let granted = self.application.access.in_any(permission, containers);
+        granted.filter(|_| self.may_hold(permission)).ok_or_else(lacks)
+    }
+
+    /// Checked when the application is made too; here it holds whatever the record says.
+    fn may_hold(&self, permission: Permission) -> bool {
+        permission.may_be_held_by(self.application.kind)
+    }
+}
+
+/// The application and its sealed record's version.
+pub(super) fn application(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: ApplicationId,
+) -> Result<Option<(Application, crate::crypto::Version)>, Error> {
+    let key = tables::applications(tenant, id);
+    let Some(sealed) = snapshot.value(Table::Applications, &key)? else { return Ok(None) };
+    let plain = keys.open(Table::Applications.number(), &key, &sealed)?;
+    let version = crate::crypto::version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
+    Ok(Some((decode_application(tenant, id, plain.expose())?, version)))
+}
+
+/// Keys and tenants belong to the server, whose scope is all zeros.
+pub(super) const fn api_key_identity(tag: &[u8; 32]) -> Identity<'_> {
+    Identity { tenant: &[0; 16], table: Table::ApiKeys.number(), key: tag }
+}
+
+pub(super) const fn tenant_identity(key: &[u8]) -> Identity<'_> {
+    Identity { tenant: &[0; 16], table: Table::Tenants.number(), key }
+}
+
+const fn lacks() -> Error {
+    Error::Forbidden("The API key does not have the permission that this operation needs.")
+}

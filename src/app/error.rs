@@ -1,0 +1,92 @@
+//! What an operation can answer other than success. Whose fault it is decides the status, and that
+//! is decided in one place, `http::problem`.
+
+use crate::crypto::OpenFailed;
+use crate::domain::mistakes::Mistakes;
+use crate::store::record::BadRecord;
+use crate::store::{CommitFailure, StorageFailure};
+
+#[derive(Debug)]
+pub enum Error {
+    /// The writer's queue is full, or others kept changing the same record.
+    Busy,
+    /// What stands in the way, as a sentence.
+    Conflict(&'static str),
+    Forbidden(&'static str),
+    /// Ours: the caller learns only that it happened.
+    Internal(Fault),
+    Invalid(Mistakes),
+    NotFound(&'static str),
+    /// The file failed or was closed; the process is about to end.
+    Stopped,
+    /// As [`Error::Stopped`], noticed first by this operation.
+    Storage(StorageFailure),
+    Unauthenticated,
+}
+
+/// What is wrong with us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// A record did not decode.
+    BadRecord,
+    /// A record did not open under its key.
+    DoesNotOpen,
+    /// An index entry, a key or an application points to nothing.
+    Dangling,
+}
+
+impl Fault {
+    /// For the log and the operator.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BadRecord => "a record does not decode",
+            Self::DoesNotOpen => "a record does not open under its key",
+            Self::Dangling => "a record points to nothing",
+        }
+    }
+}
+
+impl Error {
+    pub fn invalid(path: &str, message: impl Into<String>) -> Self {
+        Self::Invalid(Mistakes::one(path, message))
+    }
+}
+
+impl From<Mistakes> for Error {
+    fn from(mistakes: Mistakes) -> Self {
+        Self::Invalid(mistakes)
+    }
+}
+
+impl From<StorageFailure> for Error {
+    fn from(failure: StorageFailure) -> Self {
+        match failure {
+            StorageFailure::Stopped => Self::Stopped,
+            StorageFailure::Damaged(_)
+            | StorageFailure::Full
+            | StorageFailure::Io(_)
+            | StorageFailure::ReadOnly => Self::Storage(failure),
+        }
+    }
+}
+
+impl From<CommitFailure> for Error {
+    fn from(failure: CommitFailure) -> Self {
+        match failure {
+            CommitFailure::QueueFull => Self::Busy,
+            CommitFailure::Stopped => Self::Stopped,
+        }
+    }
+}
+
+impl From<OpenFailed> for Error {
+    fn from(OpenFailed: OpenFailed) -> Self {
+        Self::Internal(Fault::DoesNotOpen)
+    }
+}
+
+impl From<BadRecord> for Error {
+    fn from(BadRecord: BadRecord) -> Self {
+        Self::Internal(Fault::BadRecord)
+    }
+}

@@ -1,0 +1,155 @@
+//! API keys: made, brought along from elsewhere, listed, deleted. Their texts are shown once.
+
+use crate::app::App;
+use crate::app::applications::not_found;
+use crate::app::authenticate::{Caller, api_key_identity, application};
+use crate::app::error::Error;
+use crate::bounds::KEYS_PER_APPLICATION_MAX;
+use crate::crypto::TenantKeys;
+use crate::domain::application::{ApiKey, Application, KeyForm};
+use crate::domain::id::{ApplicationId, KeyId, TenantId};
+use crate::domain::key_text::KeyText;
+use crate::domain::tenant::TenantKind;
+use crate::domain::time::Timestamp;
+use crate::store::record::{KeyRecord, decode_api_key, encode_api_key};
+use crate::store::{Change, Snapshot, Table, tables};
+
+/// A key with its text, which exists only in this answer.
+#[derive(Debug)]
+pub struct NewKey {
+    pub key: ApiKey,
+    pub text: KeyText,
+}
+
+impl App {
+    /// `caller` is absent when the operator makes it; `text` is absent when a new one is wanted.
+    pub async fn create_key(
+        &self,
+        tenant: TenantId,
+        id: ApplicationId,
+        text: Option<&str>,
+        caller: Option<&Caller>,
+    ) -> Result<NewKey, Error> {
+        let now = self.now();
+        let made_by = caller.map(|caller| caller.application.id);
+        let _turn = self.turns.take(id.bytes()).await;
+        self.settle(|snapshot| {
+            let (record, keys) = self.tenant_with_keys(snapshot, tenant)?;
+            let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
+            if keys_of(snapshot, &keys, &owner)?.len() >= KEYS_PER_APPLICATION_MAX {
+                return Err(Error::Conflict(
+                    "The application has as many keys as it can; delete one first.",
+                ));
+            }
+            let mut new = self.make_key(record.kind, &owner, made_by, now);
+            if let Some(text) = text {
+                new.text = KeyText::parse(text).ok_or_else(not_a_key)?;
+                new.key.form = KeyForm::of(text);
+                if self.key_record(snapshot, &self.tag(&new.text))?.is_some() {
+                    return Err(Error::Conflict("This key is in use already."));
+                }
+            }
+            let change = Change::new()
+                .expect_present(Table::Applications, tables::applications(tenant, id))
+                .and(self.keep_key(&keys, &new));
+            Ok((change, new))
+        })
+        .await
+    }
+
+    pub fn list_keys(&self, tenant: TenantId, id: ApplicationId) -> Result<Vec<ApiKey>, Error> {
+        Ok(self.read_application(tenant, id)?.1)
+    }
+
+    pub async fn delete_key(
+        &self,
+        tenant: TenantId,
+        id: ApplicationId,
+        key: KeyId,
+    ) -> Result<(), Error> {
+        let _turn = self.turns.take(id.bytes()).await;
+        self.settle(|snapshot| {
+            let (_, keys) = self.tenant_with_keys(snapshot, tenant)?;
+            let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
+            let records = key_records_of(snapshot, &keys, &owner)?;
+            let record = records.into_iter().find(|record| record.key.id == key);
+            let record = record.ok_or(Error::NotFound("key"))?;
+            let place = tables::application_keys(tenant, id, key);
+            let change = Change::new().expect_present(Table::ApplicationKeys, place);
+            Ok((change.and(Self::forget_key(&record)), ()))
+        })
+        .await
+    }
+
+    pub(super) fn make_key(
+        &self,
+        tenant: TenantKind,
+        owner: &Application,
+        made_by: Option<ApplicationId>,
+        now: Timestamp,
+    ) -> NewKey {
+        let key = ApiKey {
+            id: KeyId::new(self.next_id(now)),
+            tenant: owner.tenant,
+            application: owner.id,
+            form: KeyForm::Current,
+            created_by: made_by,
+            created_at: now,
+        };
+        NewKey { key, text: KeyText::new(tenant, owner.kind, &self.random().bytes()) }
+    }
+
+    pub(super) fn keep_key(&self, keys: &TenantKeys, new: &NewKey) -> Change {
+        let tag = self.tag(&new.text);
+        let record = KeyRecord { key: new.key.clone(), tag };
+        let plain = encode_api_key(&record);
+        let by_tag = self.system().seal(&api_key_identity(&tag), plain.expose(), self.random());
+        let place = tables::application_keys(new.key.tenant, new.key.application, new.key.id);
+        let table = Table::ApplicationKeys.number();
+        let by_owner = keys.seal(table, &place, plain.expose(), self.random());
+        Change::new()
+            .expect_absent(Table::ApiKeys, tag.to_vec())
+            .put(Table::ApiKeys, tag.to_vec(), by_tag)
+            .put(Table::ApplicationKeys, place, by_owner)
+    }
+
+    pub(super) fn forget_key(record: &KeyRecord) -> Change {
+        let KeyRecord { key, tag } = record;
+        let place = tables::application_keys(key.tenant, key.application, key.id);
+        Change::new().delete(Table::ApiKeys, tag.to_vec()).delete(Table::ApplicationKeys, place)
+    }
+
+}
+
+pub(super) fn keys_of(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    owner: &Application,
+) -> Result<Vec<ApiKey>, Error> {
+    Ok(key_records_of(snapshot, keys, owner)?.into_iter().map(|record| record.key).collect())
+}
+
+pub(super) fn key_records_of(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    owner: &Application,
+) -> Result<Vec<KeyRecord>, Error> {
+    let prefix = tables::applications(owner.tenant, owner.id);
+    let stored = snapshot.under(Table::ApplicationKeys, &prefix, KEYS_PER_APPLICATION_MAX)?;
+    let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
+        let plain = keys.open(Table::ApplicationKeys.number(), key, sealed)?;
+        Ok(decode_api_key(plain.expose())?)
+    };
+    stored.iter().map(open).collect()
+}
+
+fn not_a_key() -> Error {
+    use crate::bounds::{KEY_TEXT_BYTES_MAX, KEY_TEXT_BYTES_MIN};
+    Error::invalid(
+        "key",
+        format!(
+            "A key has {KEY_TEXT_BYTES_MIN} to {KEY_TEXT_BYTES_MAX} letters, digits, hyphens, \
+             underscores and dots."
+        ),
+    )
+}

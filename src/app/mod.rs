@@ -1,0 +1,95 @@
+//! The operations, one file each: they read a snapshot, decide, and hand over a change.
+//!
+//! Nothing here knows of HTTP. Exactly one await of an operation changes the world, and it is the
+//! commit; a client that leaves before it leaves nothing, after it the writer finishes alone.
+
+mod applications;
+mod authenticate;
+mod callers;
+mod create_token;
+mod delete_token;
+mod error;
+mod keys;
+mod outside;
+mod read_token;
+mod sweep;
+mod tenants;
+#[cfg(test)]
+mod tests;
+mod token_draft;
+mod token_rows;
+mod turns;
+mod vault;
+mod verify;
+
+use crate::clock::Clock;
+use crate::crypto::{MasterKey, Random, SystemKeys};
+use crate::domain::id::assigned;
+use crate::domain::time::Timestamp;
+use crate::store::{Change, Snapshot, Store, Verdict};
+
+pub use applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
+pub use authenticate::Caller;
+pub use create_token::{Created, Origin};
+pub use error::{Error, Fault};
+pub use keys::NewKey;
+pub use read_token::{Extent, Shown, ShownData};
+pub use sweep::Swept;
+pub use tenants::{TenantChange, TenantDraft};
+pub use token_draft::{Deduplicate, TokenDraft};
+pub use vault::VaultFailure;
+pub use verify::Report;
+
+/// Everything an operation needs.
+#[derive(Debug)]
+pub struct App {
+    store: Store,
+    master: MasterKey,
+    system: SystemKeys,
+    clock: Clock,
+    random: Random,
+    callers: callers::Callers,
+    turns: turns::Turns,
+}
+
+impl App {
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub const fn random(&self) -> &Random {
+        &self.random
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn next_id(&self, now: Timestamp) -> uuid::Uuid {
+        assigned(now, self.random.bytes())
+    }
+
+    fn snapshot(&self) -> Result<Snapshot, Error> {
+        Ok(self.store.snapshot()?)
+    }
+
+    /// Commits what `decide` makes of a fresh snapshot, and decides again when others changed in
+    /// the meantime what the decision rested on.
+    async fn settle<T>(
+        &self,
+        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+    ) -> Result<T, Error> {
+        for _ in 0..crate::bounds::DECISIONS_MAX {
+            let (change, outcome) = decide(&self.snapshot()?)?;
+            match self.store.commit(change).await? {
+                Verdict::Applied => return Ok(outcome),
+                Verdict::Refused => (),
+            }
+        }
+        Err(Error::Busy)
+    }
+}

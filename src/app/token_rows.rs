@@ -1,0 +1,190 @@
+//! The rows of a token: its record and every index entry that leads to it. One function names them
+//! all; creating writes them, changing writes the difference, deleting removes them and `verify`
+//! holds the file against them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::app::error::{Error, Fault};
+use crate::crypto::{Random, TenantKeys};
+use crate::domain::container::Container;
+use crate::domain::id::{TenantId, TokenId};
+use crate::domain::token::{Token, TokenName};
+use crate::domain::token_type::TokenType;
+use crate::store::record::{decode_token, encode_token};
+use crate::store::tables::{self, Counted};
+use crate::store::{Change, Snapshot, Table};
+
+/// What a list is narrowed to. All but `Everything` are blinded: the file does not tell by what.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Filter<'a> {
+    Everything,
+    Fingerprint(&'a str),
+    /// Exactly this key and value.
+    Metadata(&'a str, &'a str),
+    SearchTerm(&'a str),
+    Type(TokenType),
+}
+
+/// Marks an entry that stands for its metadata in lower case only; exact look-ups skip it.
+pub(super) const FOLDED: &[u8] = b"f";
+
+/// Index entries with what stands in them: nothing, or a word in clear.
+pub(super) type Entries = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
+
+impl Filter<'_> {
+    pub(super) fn blinded(self, keys: &TenantKeys) -> [u8; 16] {
+        let index = keys.index();
+        match self {
+            Self::Everything => [0; 16],
+            Self::Fingerprint(print) => index.blind(&[b"fingerprint", print.as_bytes()]),
+            Self::Metadata(key, value) => {
+                index.blind(&[b"metadata", key.as_bytes(), value.as_bytes()])
+            }
+            Self::SearchTerm(term) => index.blind(&[b"search", term.as_bytes()]),
+            Self::Type(kind) => index.blind(&[b"type", kind.as_str().as_bytes()]),
+        }
+    }
+
+    /// The start of every entry of this filter in exactly this container.
+    pub(super) fn prefix(self, keys: &TenantKeys, tenant: TenantId, path: &Container) -> Vec<u8> {
+        [tenant.bytes(), self.blinded(keys).as_slice(), path.as_str().as_bytes(), &[0]].concat()
+    }
+}
+
+/// Where a predefined id is looked up.
+pub(super) fn name_key(keys: &TenantKeys, tenant: TenantId, name: &TokenName) -> Vec<u8> {
+    let blinded = keys.index().blind(&[b"token name", name.as_str().as_bytes()]);
+    tables::token_names(tenant, &blinded)
+}
+
+/// All index entries of a token but its predefined id's, whose value is sealed.
+pub(super) fn entries(token: &Token, keys: &TenantKeys) -> Entries {
+    let mut entries = Entries::new();
+    let list = |filter: Filter<'_>, path: &Container| {
+        let filter = filter.blinded(keys);
+        let key = tables::token_lists(token.tenant, &filter, path, token.created_at, token.id);
+        (Table::TokenLists, key)
+    };
+    let timeline = |filter: Filter<'_>| {
+        let filter = filter.blinded(keys);
+        (Table::TokenLists, tables::token_timeline(token.tenant, &filter, token.created_at, token.id))
+    };
+    let paths: Vec<&str> = token.containers.iter().map(Container::as_str).collect();
+    let paths = paths.join("\n").into_bytes();
+    entries.insert(timeline(Filter::Everything), paths.clone());
+    let folded: BTreeSet<_> =
+        token.metadata.iter().map(|(key, value)| (key.to_lowercase(), value.to_lowercase())).collect();
+    for (key, value) in &folded {
+        entries.insert(timeline(Filter::Metadata(key, value)), paths.clone());
+    }
+    for path in &token.containers {
+        let mut filters = vec![
+            Filter::Everything,
+            Filter::Type(token.kind),
+            Filter::Fingerprint(&token.fingerprint),
+        ];
+        filters.extend(token.search_terms.iter().map(|term| Filter::SearchTerm(term)));
+        filters.extend(token.metadata.iter().map(|(key, value)| Filter::Metadata(key, value)));
+        for filter in filters {
+            entries.insert(list(filter, path), Vec::new());
+        }
+    }
+    if let Some(at) = token.expires_at {
+        entries.insert((Table::Due, tables::due(at, token.tenant, token.id)), Vec::new());
+    }
+    entries
+}
+
+/// Writes a new token with all its rows. Whether its ids are free is the caller's expectation.
+pub(super) fn create(token: &Token, keys: &TenantKeys, random: &Random) -> Result<Change, Error> {
+    let mut change = put_record(token, keys, random)?
+        .count(tables::counts(token.tenant, Counted::Tokens), 1);
+    for ((table, key), value) in entries(token, keys) {
+        change = change.put(table, key, value);
+    }
+    if let Some(name) = &token.name {
+        let key = name_key(keys, token.tenant, name);
+        let sealed = keys.seal(Table::TokenNames.number(), &key, token.id.bytes(), random);
+        change = change.put(Table::TokenNames, key, sealed);
+    }
+    Ok(change)
+}
+
+/// Removes a token with all its rows.
+pub(super) fn delete(token: &Token, keys: &TenantKeys) -> Change {
+    let mut change = Change::new()
+        .delete(Table::Tokens, tables::tokens(token.tenant, token.id))
+        .count(tables::counts(token.tenant, Counted::Tokens), -1);
+    for (table, key) in entries(token, keys).into_keys() {
+        change = change.delete(table, key);
+    }
+    match &token.name {
+        Some(name) => change.delete(Table::TokenNames, name_key(keys, token.tenant, name)),
+        None => change,
+    }
+}
+
+/// The token of this id, whether callers know it by that or not, and its record's version.
+pub(super) fn find_by_id(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: TokenId,
+) -> Result<Option<Versioned>, Error> {
+    let key = tables::tokens(tenant, id);
+    let Some(sealed) = snapshot.value(Table::Tokens, &key)? else { return Ok(None) };
+    open(keys, tenant, id, &sealed).map(Some)
+}
+
+/// The token that callers know by this text.
+pub(super) fn find(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    tenant: TenantId,
+    text: &str,
+) -> Result<Option<Versioned>, Error> {
+    if let Some(id) = TokenId::parse(text)
+        && let Some(found) = find_by_id(snapshot, keys, tenant, id)?
+        && found.token.name.is_none()
+    {
+        return Ok(Some(found));
+    }
+    let Ok(name) = TokenName::parse(text) else { return Ok(None) };
+    let key = name_key(keys, tenant, &name);
+    let Some(sealed) = snapshot.value(Table::TokenNames, &key)? else { return Ok(None) };
+    let id = keys.open(Table::TokenNames.number(), &key, &sealed)?;
+    let id = uuid::Uuid::from_slice(id.expose()).ok().ok_or(Error::Internal(Fault::BadRecord))?;
+    let found = find_by_id(snapshot, keys, tenant, TokenId::new(id))?;
+    found.map(Some).ok_or(Error::Internal(Fault::Dangling))
+}
+
+/// A token as it was read, and the name of that reading.
+#[derive(Debug)]
+pub(super) struct Versioned {
+    pub(super) token: Token,
+    pub(super) version: crate::crypto::Version,
+}
+
+pub(super) fn open(
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: TokenId,
+    sealed: &[u8],
+) -> Result<Versioned, Error> {
+    let key = tables::tokens(tenant, id);
+    let plain = keys.open(Table::Tokens.number(), &key, sealed)?;
+    let version = crate::crypto::version(sealed).ok_or(Error::Internal(Fault::BadRecord))?;
+    Ok(Versioned { token: decode_token(tenant, id, plain.expose())?, version })
+}
+
+fn put_record(token: &Token, keys: &TenantKeys, random: &Random) -> Result<Change, Error> {
+    let key = tables::tokens(token.tenant, token.id);
+    let plain = encode_token(token).ok_or(Error::Internal(Fault::BadRecord))?;
+    let sealed = keys.seal(Table::Tokens.number(), &key, plain.expose(), random);
+    // A value that would not open again must not be answered as stored.
+    let again = keys.open(Table::Tokens.number(), &key, &sealed)?;
+    if again.expose() != plain.expose() {
+        return Err(Error::Internal(Fault::DoesNotOpen));
+    }
+    Ok(Change::new().put(Table::Tokens, key, sealed))
+}

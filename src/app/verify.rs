@@ -1,0 +1,163 @@
+//! `strongroom verify`: walks the whole file. Every record opens, every record has its index
+//! entries, every index entry belongs to a record, the counts agree.
+
+use std::ops::Bound;
+
+use crate::app::App;
+use crate::app::applications::open_application;
+use crate::app::authenticate::api_key_identity;
+use crate::app::error::Error;
+use crate::app::token_rows;
+use crate::bounds::{APPLICATIONS_MAX, VERIFY_FINDINGS_MAX};
+use crate::crypto::TenantKeys;
+use crate::domain::id::TenantId;
+use crate::store::record::decode_api_key;
+use crate::store::tables::{self, Counted};
+use crate::store::{Snapshot, Table};
+
+/// What the walk found. Findings name tables and ids, never values.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub tenants: u64,
+    pub applications: u64,
+    pub keys: u64,
+    pub tokens: u64,
+    pub index_entries: u64,
+    pub findings: Vec<String>,
+    /// Findings beyond those that are listed.
+    pub more: u64,
+}
+
+impl Report {
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    fn find(&mut self, finding: String) {
+        if self.findings.len() < VERIFY_FINDINGS_MAX {
+            self.findings.push(finding);
+        } else {
+            self.more = self.more.saturating_add(1);
+        }
+    }
+}
+
+impl App {
+    pub fn verify(&self) -> Result<Report, Error> {
+        let snapshot = self.snapshot()?;
+        let mut report = Report::default();
+        for tenant in self.list_tenants()? {
+            report.tenants = report.tenants.saturating_add(1);
+            match self.tenant_keys(&snapshot, tenant.id) {
+                Ok(keys) => {
+                    self.verify_applications(&snapshot, tenant.id, &keys, &mut report)?;
+                    self.verify_tokens(&snapshot, tenant.id, &keys, &mut report)?;
+                }
+                Err(_) => report.find(format!("tenant {}: its keys do not open", tenant.id)),
+            }
+        }
+        verify_sums(&snapshot, &mut report)?;
+        Ok(report)
+    }
+
+    fn verify_applications(
+        &self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        keys: &TenantKeys,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        for (key, sealed) in snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)? {
+            report.applications = report.applications.saturating_add(1);
+            if open_application(keys, tenant, &key, &sealed).is_err() {
+                report.find(format!("tenant {tenant}: an application does not open"));
+            }
+        }
+        for (key, sealed) in snapshot.under(Table::ApplicationKeys, tenant.bytes(), usize::MAX)? {
+            report.keys = report.keys.saturating_add(1);
+            let plain = keys.open(Table::ApplicationKeys.number(), &key, &sealed).ok();
+            let record = plain.and_then(|plain| decode_api_key(plain.expose()).ok());
+            let Some(record) = record else {
+                report.find(format!("tenant {tenant}: an API key does not open"));
+                continue;
+            };
+            let by_tag = snapshot.value(Table::ApiKeys, &record.tag)?;
+            let found = by_tag.is_some_and(|sealed| {
+                self.system().open(&api_key_identity(&record.tag), &sealed).is_ok()
+            });
+            if !found {
+                report.find(format!("key {}: it is listed but cannot be used", record.key.id));
+            }
+            let owner = tables::applications(tenant, record.key.application);
+            if snapshot.value(Table::Applications, &owner)?.is_none() {
+                report.find(format!("key {}: its application is missing", record.key.id));
+            }
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::unused_self, reason = "it reads as one walk with the others")]
+    fn verify_tokens(
+        &self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        keys: &TenantKeys,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let mut count: u64 = 0;
+        let from = Bound::Included(tenant.bytes().as_slice());
+        for entry in snapshot.range(Table::Tokens, from, Bound::Unbounded)? {
+            let (key, sealed) = entry?;
+            let Some((owner, id)) = tables::token_of_key(&key).filter(|(owner, _)| *owner == tenant)
+            else {
+                break;
+            };
+            count = count.saturating_add(1);
+            let Ok(found) = token_rows::open(keys, owner, id, &sealed) else {
+                report.find(format!("token {id}: its record does not open"));
+                continue;
+            };
+            for ((table, key), value) in token_rows::entries(&found.token, keys) {
+                report.index_entries = report.index_entries.saturating_add(1);
+                if snapshot.value(table, &key)?.as_ref() != Some(&value) {
+                    report.find(format!("token {id}: an entry of {} is missing", table.name()));
+                }
+            }
+            if let Some(name) = &found.token.name {
+                report.index_entries = report.index_entries.saturating_add(1);
+                let by_name = token_rows::find(snapshot, keys, tenant, name.as_str());
+                if !by_name.is_ok_and(|it| it.is_some_and(|it| it.token.id == id)) {
+                    report.find(format!("token {id}: its predefined id does not lead to it"));
+                }
+            }
+        }
+        report.tokens = report.tokens.saturating_add(count);
+        let counted = snapshot.count(&tables::counts(tenant, Counted::Tokens))?;
+        if i64::try_from(count) != Ok(counted) {
+            report.find(format!("tenant {tenant}: {count} tokens, but {counted} counted"));
+        }
+        Ok(())
+    }
+}
+
+/// Every entry that belongs to a record was seen at that record. As many entries as that means
+/// that no entry leads nowhere; more of them means that some do.
+fn verify_sums(snapshot: &Snapshot, report: &mut Report) -> Result<(), Error> {
+    let mut entries: u64 = 0;
+    for table in [Table::TokenLists, Table::TokenNames, Table::Due] {
+        entries = entries.saturating_add(snapshot.len(table)?);
+    }
+    let sums = [
+        ("index entries", report.index_entries, entries),
+        ("tokens", report.tokens, snapshot.len(Table::Tokens)?),
+        ("applications", report.applications, snapshot.len(Table::Applications)?),
+        ("API keys", report.keys, snapshot.len(Table::ApiKeys)?),
+        ("listed API keys", report.keys, snapshot.len(Table::ApplicationKeys)?),
+    ];
+    for (what, expected, found) in sums {
+        if found != expected {
+            report.find(format!("{found} {what} in the file, but {expected} belong to something"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Running a server: what `serve` and `dev` share.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::app::{App, Error};
+use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::vault::storage;
+use crate::http::Http;
+use crate::limits::{Limiter, Network};
+use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
+use crate::operator::{Clockwork, Socket};
+use crate::server::tasks::Tasks;
+use crate::server::{BindError, Server, Settings};
+use crate::store::Fatal;
+
+/// What a server needs besides its vault.
+pub(super) struct Plan {
+    pub(super) data_directory: PathBuf,
+    pub(super) settings: Settings,
+    pub(super) limiter: Limiter,
+    pub(super) trusted_proxies: Vec<Network>,
+    pub(super) request_lines: RequestLines,
+    pub(super) clockwork: Clockwork,
+}
+
+/// Serves until a signal or a failure ends it. `ready` is told the first address.
+pub(super) fn run(
+    app: App,
+    plan: Plan,
+    ready: impl FnOnce(std::net::SocketAddr) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
+    let app = Arc::new(app);
+    let ended = runtime.block_on(serve(Arc::clone(&app), plan, ready));
+    runtime.shutdown_background();
+    app.close();
+    ended
+}
+
+async fn serve(
+    app: Arc<App>,
+    plan: Plan,
+    ready: impl FnOnce(std::net::SocketAddr) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let clock = app.clock().clone();
+    let log = Log::start(io::stderr(), plan.request_lines, Arc::new(move || clock.now()))
+        .map_err(|error| os("start the log", &error))?;
+    install_panic_hook(log.clone());
+    let server = Server::bind(plan.settings, log.clone()).map_err(explain)?;
+    let socket = Socket::bind(&plan.data_directory).map_err(|failure| {
+        Failure::new(Exit::Config, "cannot make the operator's socket")
+            .file(&failure.path)
+            .why(failure.source)
+            .try_this("use a data directory with a shorter path, on a file system with sockets")
+    })?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(|error| os("wait for signals", &error))?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| os("wait for signals", &error))?;
+    let address = server.addresses().first().copied();
+
+    let tasks = Tasks::new();
+    tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
+    tasks.spawn(sweep(Arc::clone(&app), log.clone()));
+    let http = Arc::new(Http {
+        app: Arc::clone(&app),
+        limiter: plan.limiter,
+        log: log.clone(),
+        trusted_proxies: plan.trusted_proxies,
+    });
+    let answer = move |request, peer| {
+        let http = Arc::clone(&http);
+        async move { http.answer(request, peer).await }
+    };
+    if let Some(address) = address {
+        ready(address)?;
+    }
+    let mut fatal = None;
+    let stop = async {
+        tokio::select! {
+            _ = terminate.recv() => (),
+            _ = interrupt.recv() => (),
+            failed = app.store().failed() => fatal = Some(failed),
+        }
+    };
+    server.run(answer, stop).await;
+    tasks.end();
+    tasks.finished().await;
+    let ended = fatal.map_or(Ok(()), |fatal| {
+        log.event(Event::error("store_failed"));
+        Err(match fatal {
+            Fatal::Storage(failure) => storage(&failure),
+            Fatal::WriterPanicked => Failure::new(Exit::Software, "the writer panicked")
+                .why("its place is in the log")
+                .try_this("start again; nothing that was answered is lost"),
+        })
+    });
+    log.event(Event::info("stopped"));
+    log.flush(LOG_FLUSH_MAX);
+    ended
+}
+
+/// Removes what has fallen due, for as long as the server runs.
+async fn sweep(app: Arc<App>, log: Log) {
+    loop {
+        match app.sweep_all().await {
+            Ok(0) => (),
+            Ok(removed) => {
+                let count = u64::try_from(removed).unwrap_or(u64::MAX);
+                log.event(Event::info("swept").with("removed", Value::Count(count)));
+            }
+            // The store has failed or is closing: the process is about to end.
+            Err(Error::Stopped | Error::Storage(_)) => return,
+            Err(_) => log.event(Event::error("sweep_failed")),
+        }
+        tokio::time::sleep(SWEEP_PERIOD).await;
+    }
+}
+
+fn explain(error: BindError) -> Failure {
+    let exit = match &error {
+        BindError::Address { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+            Exit::Unavailable
+        }
+        BindError::Address { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            Exit::Permission
+        }
+        BindError::Address { .. }
+        | BindError::Certificate(_)
+        | BindError::Inherited(_)
+        | BindError::NoAddress => Exit::Config,
+    };
+    Failure::new(exit, "cannot start to listen").why(error)
+}
+
+fn os(what: &str, error: &io::Error) -> Failure {
+    Failure::new(Exit::Unavailable, format!("cannot {what}")).why(error)
+}

@@ -1,0 +1,180 @@
+//! Opening the vault for a command: the data directory, the master key, the data file.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::app::{App, VaultFailure};
+use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
+use crate::cli::failure::{Exit, Failure};
+use crate::clock::Clock;
+use crate::config::MasterKeySource;
+use crate::crypto::{MasterKey, Random};
+use crate::secret::Secret;
+use crate::store::{OpenFailure, StorageFailure, Store};
+
+/// Where systemd puts the credentials of a service.
+const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
+
+pub(super) fn open(
+    directory: &Path,
+    master: &MasterKeySource,
+    clock: Clock,
+) -> Result<App, Failure> {
+    check_directory(directory)?;
+    let master = read_master_key(master)?;
+    App::open(directory, master, clock).map_err(|failure| explain(failure, directory))
+}
+
+pub(super) fn create(
+    directory: &Path,
+    master: &MasterKeySource,
+    clock: Clock,
+) -> Result<App, Failure> {
+    check_directory(directory)?;
+    let master = read_master_key(master)?;
+    App::create(directory, master, clock).map_err(|failure| explain(failure, directory))
+}
+
+/// Makes the directory if it is not there; its parent must be.
+pub(super) fn make_directory(directory: &Path) -> Result<(), Failure> {
+    match fs::DirBuilder::new().mode(0o700).create(directory) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(cannot("make the data directory", directory, &error)),
+    }
+}
+
+/// Writes a new master key where none is. An existing one is never touched.
+pub(super) fn make_master_key(path: &Path) -> Result<(), Failure> {
+    let text = MasterKey::generate(&Random::new());
+    write_secret(path, text.expose().as_bytes(), 0o400)
+}
+
+pub(super) fn write_secret(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
+    let written = || -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    written().map_err(|error| cannot("write a secret to its file", path, &error))
+}
+
+pub(super) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
+    let exit = match error.kind() {
+        io::ErrorKind::PermissionDenied => Exit::Permission,
+        io::ErrorKind::StorageFull | io::ErrorKind::ReadOnlyFilesystem => Exit::Storage,
+        _ => Exit::Config,
+    };
+    Failure::new(exit, format!("cannot {what}")).file(path).why(error)
+}
+
+fn check_directory(directory: &Path) -> Result<(), Failure> {
+    let metadata = fs::metadata(directory).map_err(|error| {
+        cannot("enter the data directory", directory, &error).try_this("strongroom init")
+    })?;
+    if metadata.mode() & 0o077 != 0 {
+        let mode = metadata.mode() & 0o7777;
+        return Err(Failure::new(Exit::Permission, "the data directory is open to others")
+            .file(directory)
+            .why(format!("its mode is {mode:04o}"))
+            .try_this(format!("chmod 0700 {}", directory.display())));
+    }
+    Ok(())
+}
+
+pub(super) fn read_master_key(source: &MasterKeySource) -> Result<MasterKey, Failure> {
+    let path = match source {
+        MasterKeySource::File(path) => path.clone(),
+        MasterKeySource::Credential(name) => credential(name)?,
+    };
+    let failed = |why: String| {
+        Failure::new(Exit::Permission, "cannot read the master key").file(&path).why(why)
+    };
+    let metadata = fs::metadata(&path).map_err(|error| {
+        failed(error.to_string()).try_this("strongroom init, or bring the key back to its place")
+    })?;
+    // systemd gives credentials to the service's user alone, with modes of its own.
+    if matches!(source, MasterKeySource::File(_)) && metadata.permissions().mode() & 0o077 != 0 {
+        let mode = metadata.permissions().mode() & 0o7777;
+        return Err(failed(format!("other users can read it (mode {mode:04o})"))
+            .try_this(format!("chmod 0400 {}", path.display())));
+    }
+    if metadata.len() > MASTER_KEY_FILE_BYTES_MAX {
+        return Err(failed(String::from("it is too large to be a master key")));
+    }
+    let bytes = Secret::new(fs::read(&path).map_err(|error| failed(error.to_string()))?);
+    MasterKey::parse(&bytes).map_err(|invalid| {
+        failed(invalid.to_string()).try_this("bring back the file that strongroom init made")
+    })
+}
+
+fn credential(name: &str) -> Result<PathBuf, Failure> {
+    std::env::var_os(CREDENTIALS_DIRECTORY).map(|directory| Path::new(&directory).join(name)).ok_or_else(|| {
+        Failure::new(Exit::Permission, "cannot find the master key's credential")
+            .why(format!("{CREDENTIALS_DIRECTORY} is not set: this was not started by systemd"))
+            .try_this("set master_key.file instead of master_key.credential in the settings")
+    })
+}
+
+fn explain(failure: VaultFailure, directory: &Path) -> Failure {
+    let path = directory.join(Store::FILE);
+    match failure {
+        VaultFailure::WrongMasterKey => {
+            Failure::new(Exit::Permission, "this is another vault's master key")
+                .file(&path)
+                .why("the data file was sealed under a different key; nothing was changed")
+                .try_this("bring back the master key that belongs to this data file")
+        }
+        VaultFailure::KeysDamaged => {
+            Failure::new(Exit::Data, "the keys in the data file do not open")
+                .file(&path)
+                .try_this("restore the newest backup and keep this file for examination")
+        }
+        VaultFailure::File(OpenFailure::AlreadyOpen) => {
+            Failure::new(Exit::Unavailable, "the data file is in use")
+                .file(&path)
+                .why("another strongroom process has it open")
+                .try_this("stop that process, or wait until it has ended")
+        }
+        VaultFailure::File(OpenFailure::Exists) => {
+            Failure::new(Exit::Data, "there is a data file already")
+                .file(&path)
+                .why("a vault is never overwritten")
+                .try_this("strongroom serve, or choose another data directory")
+        }
+        VaultFailure::File(OpenFailure::Missing) => {
+            Failure::new(Exit::Data, "there is no data file").file(&path).try_this("strongroom init")
+        }
+        VaultFailure::File(OpenFailure::Newer(format)) => {
+            Failure::new(Exit::Data, "the data file was written by a newer strongroom")
+                .file(&path)
+                .why(format!("its format is {format}; this program knows up to {}", crate::store::FORMAT))
+                .try_this("use the newer program again; nothing was changed")
+        }
+        VaultFailure::File(OpenFailure::NotOurs) => {
+            Failure::new(Exit::Data, "this is not a strongroom data file")
+                .file(&path)
+                .why("it is cut short or belongs to another program; nothing was changed")
+                .try_this("restore the newest backup, or point data_directory to the right place")
+        }
+        VaultFailure::File(OpenFailure::Storage(failure)) => storage(&failure).file(&path),
+    }
+}
+
+pub(super) fn storage(failure: &StorageFailure) -> Failure {
+    let exit = match failure {
+        StorageFailure::Damaged(_) => Exit::Data,
+        StorageFailure::Full
+        | StorageFailure::Io(_)
+        | StorageFailure::ReadOnly
+        | StorageFailure::Stopped => Exit::Storage,
+    };
+    Failure::new(exit, "the data file failed").why(failure).try_this(failure.advice())
+}
+
+pub(super) fn restrict(path: &Path, mode: u32) -> Result<(), Failure> {
+    fs::set_permissions(path, Permissions::from_mode(mode))
+        .map_err(|error| cannot("set the mode of a file", path, &error))
+}

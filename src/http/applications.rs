@@ -1,0 +1,107 @@
+//! Applications and their keys over HTTP.
+
+use crate::app::Error;
+use crate::domain::application::ApplicationKind;
+use crate::domain::id::{ApplicationId, KeyId};
+use crate::domain::mistakes::Mistakes;
+use crate::http::Exchange;
+use crate::http::problem::Problem;
+use crate::http::reply::Reply;
+use crate::http::wire::json::list;
+use crate::http::wire::{application, key, permission, template};
+
+impl Exchange<'_> {
+    pub(super) async fn create_application(&self) -> Result<Reply, Problem> {
+        let draft = application::parse_draft(self.body.expose())?;
+        let tenant = self.caller.tenant.id;
+        let (new, key) = self.app.create_application(tenant, draft, Some(self.caller)).await?;
+        let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
+        let body = application::render(&new, &listed, key.as_ref());
+        Ok(Reply::created(body, Some(format!("/applications/{}", new.id))))
+    }
+
+    pub(super) fn list_applications(&self) -> Result<Reply, Problem> {
+        let (query, page) = application::parse_query(&self.query)?;
+        let found = self.app.list_applications(self.caller.tenant.id, &query)?;
+        let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys, None);
+        let items: Vec<_> = found.applications.iter().map(render).collect();
+        Ok(Reply::ok(page.render(found.total, &items)))
+    }
+
+    pub(super) fn read_application(&self) -> Result<Reply, Problem> {
+        self.application(self.application_id()?)
+    }
+
+    /// The application that the key of this very request belongs to.
+    pub(super) fn read_application_by_key(&self) -> Result<Reply, Problem> {
+        self.application(self.caller.application.id)
+    }
+
+    pub(super) async fn update_application(&self) -> Result<Reply, Problem> {
+        let id = self.application_id()?;
+        let (name, access) = application::parse_update(self.body.expose())?;
+        let (changed, keys) =
+            self.app.update_application(self.caller, id, &name, access).await?;
+        Ok(Reply::ok(application::render(&changed, &keys, None)))
+    }
+
+    pub(super) async fn delete_application(&self) -> Result<Reply, Problem> {
+        self.app.delete_application(self.caller, self.application_id()?).await?;
+        Ok(Reply::nothing())
+    }
+
+    pub(super) async fn create_application_key(&self) -> Result<Reply, Problem> {
+        let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
+        let new = self.app.create_key(tenant, id, None, Some(self.caller)).await?;
+        let location = format!("/applications/{id}/keys/{}", new.key.id);
+        Ok(Reply::created(key::render(&new.key, Some(&new.text)), Some(location)))
+    }
+
+    pub(super) fn list_application_keys(&self) -> Result<Reply, Problem> {
+        let keys = self.app.list_keys(self.caller.tenant.id, self.application_id()?)?;
+        let items: Vec<_> = keys.iter().map(|listed| key::render(listed, None)).collect();
+        Ok(Reply::ok(list(&items)))
+    }
+
+    pub(super) fn read_application_key(&self) -> Result<Reply, Problem> {
+        let id = self.key_id()?;
+        let keys = self.app.list_keys(self.caller.tenant.id, self.application_id()?)?;
+        let found = keys.iter().find(|listed| listed.id == id);
+        Ok(Reply::ok(key::render(found.ok_or(Error::NotFound("key"))?, None)))
+    }
+
+    pub(super) async fn delete_application_key(&self) -> Result<Reply, Problem> {
+        let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
+        self.app.delete_key(tenant, id, self.key_id()?).await?;
+        Ok(Reply::nothing())
+    }
+
+    pub(super) fn list_permissions(&self) -> Result<Reply, Problem> {
+        let wanted = self.query.first("application_type").filter(|text| !text.is_empty());
+        let kind = wanted.map(ApplicationKind::parse);
+        if kind == Some(None) {
+            let message = "The type must be private, public or management.";
+            return Err(Mistakes::one("application_type", message).into());
+        }
+        Ok(Reply::ok(permission::render_all(kind.flatten())))
+    }
+
+    pub(super) fn read_application_template(&self) -> Result<Reply, Problem> {
+        let found = template::render_one(self.parameter(0));
+        Ok(Reply::ok(found.ok_or(Error::NotFound("template"))?))
+    }
+
+    fn application(&self, id: ApplicationId) -> Result<Reply, Problem> {
+        let (found, keys) = self.app.read_application(self.caller.tenant.id, id)?;
+        Ok(Reply::ok(application::render(&found, &keys, None)))
+    }
+
+    /// An id that cannot be one belongs to nothing.
+    fn application_id(&self) -> Result<ApplicationId, Error> {
+        ApplicationId::parse(self.parameter(0)).ok_or(Error::NotFound("application"))
+    }
+
+    fn key_id(&self) -> Result<KeyId, Error> {
+        KeyId::parse(self.parameter(1)).ok_or(Error::NotFound("key"))
+    }
+}

@@ -1,0 +1,83 @@
+//! Reading a request's body: bounded in bytes and in time, once, as a secret.
+
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderMap};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::bounds::{BODY_BYTES_MAX, BODY_MAX, DRAIN_BODY_BYTES_MAX, DRAIN_BODY_MAX};
+use crate::http::problem::Problem;
+use crate::secret::Secret;
+
+const TOO_LARGE: &str = "The request's body is too large.";
+
+/// The whole body, parsed.
+pub(crate) async fn read_json(
+    headers: &HeaderMap,
+    body: Incoming,
+) -> Result<Secret<Value>, Problem> {
+    if !is_json(headers) {
+        drain(body).await;
+        return Err(Problem::new(415, "The body must be JSON, with a Content-Type that says so."));
+    }
+    let bytes = read(body).await?;
+    // The parser's own words may quote the body.
+    let value = serde_json::from_slice(bytes.expose()).ok();
+    value.map(Secret::new).ok_or(Problem::new(400, "The request's body is not valid JSON."))
+}
+
+/// Reads a body that nobody wants, for a while: a client that is still sending would see a reset
+/// in place of the answer.
+pub(crate) async fn drain(mut body: Incoming) {
+    let mut left = DRAIN_BODY_BYTES_MAX;
+    let all = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            let length = frame.data_ref().map_or(0, bytes::Bytes::len);
+            left = left.saturating_sub(length);
+            if left == 0 {
+                return;
+            }
+        }
+    };
+    timeout(DRAIN_BODY_MAX, all).await.ok();
+}
+
+async fn read(mut body: Incoming) -> Result<Secret<Vec<u8>>, Problem> {
+    let announced = body.size_hint().lower();
+    if announced > u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX) {
+        drain(body).await;
+        return Err(Problem::new(413, TOO_LARGE));
+    }
+    let mut bytes = Secret::new(Vec::with_capacity(usize::try_from(announced).unwrap_or(0)));
+    let all = async {
+        while let Some(frame) = body.frame().await {
+            let Ok(frame) = frame else {
+                return Err(Problem::new(400, "The request's body ended before its end."));
+            };
+            let Some(data) = frame.data_ref() else { continue };
+            if bytes.expose().len().saturating_add(data.len()) > BODY_BYTES_MAX {
+                return Err(Problem::new(413, TOO_LARGE));
+            }
+            bytes.expose_mut().extend_from_slice(data);
+        }
+        Ok(())
+    };
+    match timeout(BODY_MAX, all).await {
+        Ok(Ok(())) => Ok(bytes),
+        Ok(Err(problem)) => {
+            drain(body).await;
+            Err(problem)
+        }
+        Err(_) => Err(Problem::new(408, "The request's body did not arrive in time.")),
+    }
+}
+
+/// No Content-Type at all is taken for JSON, since there is nothing else that it could be.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE) else { return true };
+    let Ok(text) = value.to_str() else { return false };
+    let kind = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(kind.as_str(), "application/json" | "text/json")
+        || kind.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
+}

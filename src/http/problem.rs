@@ -1,0 +1,112 @@
+//! The one place that knows which failure is which status, and what the client reads of it.
+//!
+//! Problem details by RFC 9457, on every failure, never an empty body: published clients return
+//! `None` instead of raising when a body is empty. No secret and no offending value is in it.
+
+use crate::app::{Error, Fault};
+use crate::domain::mistakes::Mistakes;
+use crate::http::wire::json::Object;
+
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) status: u16,
+    pub(crate) detail: &'static str,
+    pub(crate) mistakes: Option<Mistakes>,
+    pub(crate) retry_after_s: Option<u64>,
+    /// Methods that the path knows, for 405.
+    pub(crate) allow: Option<String>,
+    pub(crate) fault: Option<Fault>,
+}
+
+const VALIDATION: &str = "One or more validation errors occurred.";
+
+impl Problem {
+    pub(crate) const fn new(status: u16, detail: &'static str) -> Self {
+        Self { status, detail, mistakes: None, retry_after_s: None, allow: None, fault: None }
+    }
+
+    pub(crate) const fn retry(status: u16, detail: &'static str, after_s: u64) -> Self {
+        let mut problem = Self::new(status, detail);
+        problem.retry_after_s = Some(after_s);
+        problem
+    }
+
+    pub(crate) fn invalid(mistakes: Mistakes) -> Self {
+        let mut problem = Self::new(400, "The inputs supplied to the API are invalid");
+        problem.mistakes = Some(mistakes);
+        problem
+    }
+
+    pub(crate) fn method_not_allowed(allow: String) -> Self {
+        let mut problem = Self::new(405, "This path does not know this method.");
+        problem.allow = Some(allow);
+        problem
+    }
+
+    fn title(&self) -> &'static str {
+        match self.status {
+            400 if self.mistakes.is_some() => VALIDATION,
+            400 => "Bad Request",
+            401 => "Unauthorized",
+            403 => "Forbidden",
+            404 => "Not Found",
+            405 => "Method Not Allowed",
+            408 => "Request Timeout",
+            409 => "Conflict",
+            410 => "Gone",
+            413 => "Content Too Large",
+            415 => "Unsupported Media Type",
+            429 => "Too Many Requests",
+            431 => "Request Header Fields Too Large",
+            503 => "Service Unavailable",
+            _ => "Internal Server Error",
+        }
+    }
+
+    pub(crate) fn to_json(&self, trace: &str) -> Vec<u8> {
+        let mut body = Object::new();
+        if let Some(mistakes) = &self.mistakes {
+            body.object("errors", |errors| {
+                for (path, messages) in mistakes.by_path() {
+                    errors.texts(path, messages.iter().map(String::as_str));
+                }
+            });
+        }
+        body.text("type", "about:blank");
+        body.text("title", self.title());
+        body.number("status", self.status);
+        body.text("detail", self.detail);
+        body.text("trace_id", trace);
+        body.close()
+    }
+}
+
+impl From<Mistakes> for Problem {
+    fn from(mistakes: Mistakes) -> Self {
+        Self::invalid(mistakes)
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Busy => Self::retry(503, "The vault is busy; try again shortly.", 1),
+            Error::Conflict(why) => Self::new(409, why),
+            Error::Forbidden(why) => Self::new(403, why),
+            Error::Internal(fault) => {
+                let mut problem =
+                    Self::new(500, "The vault could not complete the request; its log says why.");
+                problem.fault = Some(fault);
+                problem
+            }
+            Error::Invalid(mistakes) => Self::invalid(mistakes),
+            Error::NotFound(_) => Self::new(404, "There is no such resource."),
+            Error::Stopped | Error::Storage(_) => {
+                Self::retry(503, "The vault is stopping; try again shortly.", 5)
+            }
+            Error::Unauthenticated => {
+                Self::new(401, "The BT-API-KEY header is missing or holds no valid key.")
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What an operation's answer becomes, and the headers that every answer has.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+
+use crate::http::problem::Problem;
+
+const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
+
+/// Headers that published browser clients send.
+const CORS_ALLOW_HEADERS: HeaderValue = HeaderValue::from_static(
+    "BT-API-KEY, BT-CLIENT-USER-AGENT, BT-DEVICE-INFO, BT-IDEMPOTENCY-KEY, BT-PROXY-KEY, \
+     BT-PROXY-URL, BT-TRACE-ID, Content-Type, X-Fern-Language, X-Fern-Runtime, \
+     X-Fern-Runtime-Version, X-Fern-SDK-Name, X-Fern-SDK-Version",
+);
+const CORS_ALLOW_METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
+const CORS_EXPOSE: HeaderValue = HeaderValue::from_static(
+    "BT-TRACE-ID, BT-IDEMPOTENT-REPLAYED, Location, Retry-After, X-RateLimit-Limit, \
+     X-RateLimit-Remaining, X-RateLimit-Reset",
+);
+/// How long a browser remembers a preflight: the longest that any browser honours.
+const CORS_MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
+
+/// A success.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    status: StatusCode,
+    body: Vec<u8>,
+    location: Option<String>,
+}
+
+impl Reply {
+    pub(crate) const fn ok(body: Vec<u8>) -> Self {
+        Self { status: StatusCode::OK, body, location: None }
+    }
+
+    /// `location` is the new thing's path.
+    pub(crate) const fn created(body: Vec<u8>, location: Option<String>) -> Self {
+        Self { status: StatusCode::CREATED, body, location }
+    }
+
+    pub(crate) const fn nothing() -> Self {
+        Self { status: StatusCode::NO_CONTENT, body: Vec::new(), location: None }
+    }
+}
+
+/// What the answer needs to know of the request.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) trace: String,
+    pub(crate) cross_origin: bool,
+    /// `https://host`, for absolute locations.
+    pub(crate) base: Option<String>,
+}
+
+impl Asked {
+    pub(crate) fn success(&self, reply: Reply) -> Response<Full<Bytes>> {
+        let mut response = self.response(reply.status, reply.body);
+        let headers = response.headers_mut();
+        if reply.status != StatusCode::NO_CONTENT {
+            let json = HeaderValue::from_static("application/json; charset=utf-8");
+            headers.insert(header::CONTENT_TYPE, json);
+        }
+        if let (Some(path), Some(base)) = (reply.location, &self.base)
+            && let Ok(location) = HeaderValue::try_from(format!("{base}{path}"))
+        {
+            headers.insert(header::LOCATION, location);
+        }
+        response
+    }
+
+    pub(crate) fn failure(&self, problem: &Problem) -> Response<Full<Bytes>> {
+        let status =
+            StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = self.response(status, problem.to_json(&self.trace));
+        let headers = response.headers_mut();
+        let json = HeaderValue::from_static("application/problem+json");
+        headers.insert(header::CONTENT_TYPE, json);
+        if let Some(after_s) = problem.retry_after_s {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(after_s));
+        }
+        if let Some(allow) = problem.allow.as_deref().and_then(|it| HeaderValue::try_from(it).ok()) {
+            headers.insert(header::ALLOW, allow);
+        }
+        response
+    }
+
+    /// The answer to a browser that asks before it sends.
+    pub(crate) fn preflight(&self) -> Response<Full<Bytes>> {
+        let mut response = self.response(StatusCode::NO_CONTENT, Vec::new());
+        let headers = response.headers_mut();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, CORS_ALLOW_METHODS);
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, CORS_ALLOW_HEADERS);
+        headers.insert(header::ACCESS_CONTROL_MAX_AGE, CORS_MAX_AGE);
+        response
+    }
+
+    fn response(&self, status: StatusCode, body: Vec<u8>) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(Bytes::from(body)));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        if let Ok(trace) = HeaderValue::try_from(self.trace.as_str()) {
+            headers.insert(TRACE, trace);
+        }
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if self.cross_origin {
+            // Any origin: the key in the header is what authorizes, never a cookie.
+            let any = HeaderValue::from_static("*");
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, any);
+            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, CORS_EXPOSE);
+        }
+        response
+    }
+}
+
+/// The caller's own trace id, if it is one that can be repeated in a header and a log line.
+pub(crate) fn trace_of(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(TRACE)?.to_str().ok()?;
+    let legal = (1..=crate::bounds::TRACE_BYTES_MAX).contains(&text.len());
+    (legal && text.bytes().all(|byte| byte.is_ascii_graphic())).then(|| String::from(text))
+}

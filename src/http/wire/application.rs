@@ -1,0 +1,197 @@
+//! Applications on the wire.
+
+use serde_json::Value;
+
+use crate::app::{ApplicationDraft, ApplicationQuery, Error, FirstKey, NewKey};
+use crate::bounds::{DESCRIPTION_CHARS_MAX, NAME_CHARS_MAX, PERMISSIONS_MAX, RULES_MAX};
+use crate::domain::access::{Access, AccessRule, Transform};
+use crate::domain::application::{ApiKey, Application, ApplicationKind};
+use crate::domain::container::Container;
+use crate::domain::id::ApplicationId;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::permission::Permission;
+use crate::http::wire::fields::Fields;
+use crate::http::wire::json::Object;
+use crate::http::wire::key;
+use crate::http::wire::page::OffsetPage;
+use crate::http::wire::query::Query;
+
+pub(crate) fn parse_draft(body: &Value) -> Result<ApplicationDraft, Mistakes> {
+    let mut fields = Fields::of_body(body);
+    let name = fields.bounded_text("name", NAME_CHARS_MAX);
+    let kind = kind(&mut fields);
+    let access = access(&mut fields, kind);
+    let key = match fields.flag("create_key") {
+        Some(false) => FirstKey::None,
+        Some(true) | None => FirstKey::Made,
+    };
+    match (name, kind) {
+        (Some(name), Some(kind)) if fields.mistakes.is_empty() => {
+            Ok(ApplicationDraft { name: String::from(name), kind, access, key })
+        }
+        _ => Err(fields.mistakes),
+    }
+}
+
+/// The new name, and the access for whatever kind the application turns out to be.
+pub(crate) fn parse_update(
+    body: &Value,
+) -> Result<(String, impl Fn(ApplicationKind) -> Result<Access, Error>), Mistakes> {
+    let mut fields = Fields::of_body(body);
+    let name = fields.bounded_text("name", NAME_CHARS_MAX).map(String::from);
+    access(&mut fields, None);
+    let Some(name) = name else { return Err(fields.mistakes) };
+    fields.mistakes.into_result()?;
+    let for_kind = move |kind| {
+        let mut fields = Fields::of_body(body);
+        let access = access(&mut fields, Some(kind));
+        fields.mistakes.into_result()?;
+        Ok(access)
+    };
+    Ok((name, for_kind))
+}
+
+fn kind(fields: &mut Fields<'_>) -> Option<ApplicationKind> {
+    let text = fields.required_text("type")?;
+    let kind = ApplicationKind::parse(text);
+    if kind.is_none() {
+        fields.wrong("type", "The type must be private, public or management.");
+    }
+    kind
+}
+
+fn access(fields: &mut Fields<'_>, kind: Option<ApplicationKind>) -> Access {
+    let permissions = permissions(fields, kind, Reach::Everything);
+    let mut rules = Vec::new();
+    for (at, value) in fields.list("rules", RULES_MAX).unwrap_or_default().iter().enumerate() {
+        let mut inner = Fields::at(value, fields.path_of(&format!("rules[{at}]")));
+        rules.extend(rule(&mut inner, kind));
+        fields.mistakes.append(inner.mistakes);
+    }
+    let access = Access::new(permissions, rules);
+    if access.is_empty() && fields.mistakes.is_empty() {
+        fields.wrong("permissions", "There must be permissions or rules.");
+    }
+    access
+}
+
+fn rule(fields: &mut Fields<'_>, kind: Option<ApplicationKind>) -> Option<AccessRule> {
+    if kind == Some(ApplicationKind::Management) {
+        fields.wrong("container", "A management application has permissions, not rules.");
+    }
+    if fields.value("conditions").is_some() {
+        fields.wrong("conditions", "Conditions are for sessions; a rule names its container.");
+    }
+    let container = fields.required_text("container").map(Container::parse);
+    if let Some(Err(invalid)) = &container {
+        fields.wrong("container", invalid.to_string());
+    }
+    let priority = fields.number("priority").and_then(|number| u32::try_from(number).ok());
+    if priority.is_none_or(|priority| priority == 0) {
+        fields.wrong("priority", "The priority is a whole number from 1.");
+    }
+    let transform = fields.required_text("transform").and_then(Transform::parse);
+    if transform.is_none() {
+        fields.wrong("transform", "The transform must be redact, mask or reveal.");
+    }
+    let description = fields.text("description");
+    if description.is_some_and(|text| text.chars().count() > DESCRIPTION_CHARS_MAX) {
+        let message = format!("The description has at most {DESCRIPTION_CHARS_MAX} characters.");
+        fields.wrong("description", message);
+    }
+    let permissions = permissions(fields, kind, Reach::Tokens);
+    if permissions.is_empty() {
+        fields.wrong("permissions", "A rule must grant at least one permission.");
+    }
+    Some(AccessRule {
+        description: description.map(String::from),
+        priority: priority?,
+        container: container?.ok()?,
+        transform: transform?,
+        permissions,
+    })
+}
+
+/// Which permissions may stand here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Everything,
+    Tokens,
+}
+
+fn permissions(
+    fields: &mut Fields<'_>,
+    kind: Option<ApplicationKind>,
+    reach: Reach,
+) -> Vec<Permission> {
+    let texts = fields.texts("permissions", PERMISSIONS_MAX).unwrap_or_default();
+    let mut permissions = Vec::with_capacity(texts.len());
+    for (at, text) in texts.into_iter().enumerate() {
+        let path = format!("permissions[{at}]");
+        match Permission::parse(text) {
+            None => fields.wrong(&path, "There is no such permission."),
+            Some(permission) if reach == Reach::Tokens && !permission.concerns_tokens() => {
+                fields.wrong(&path, "A rule grants permissions on tokens only.");
+            }
+            Some(permission) if kind.is_some_and(|kind| !permission.may_be_held_by(kind)) => {
+                fields.wrong(&path, "An application of this type cannot have this permission.");
+            }
+            Some(permission) => permissions.push(permission),
+        }
+    }
+    permissions.sort_unstable();
+    permissions.dedup();
+    permissions
+}
+
+pub(crate) fn parse_query(query: &Query) -> Result<(ApplicationQuery, OffsetPage), Mistakes> {
+    let mut mistakes = Mistakes::new();
+    let page = OffsetPage::parse(query, &mut mistakes);
+    // An id that cannot be one matches nothing, which is what the caller would get anyway.
+    let ids: Vec<_> = query.all("id").filter_map(ApplicationId::parse).collect();
+    let nothing = ids.is_empty() && query.all("id").next().is_some();
+    let mut kinds = Vec::new();
+    for text in query.all("type") {
+        match ApplicationKind::parse(text) {
+            Some(kind) => kinds.push(kind),
+            None => mistakes.add("type", "The type must be private, public or management."),
+        }
+    }
+    mistakes.into_result()?;
+    let ids = if nothing { vec![ApplicationId::new(uuid::Uuid::nil())] } else { ids };
+    let query = ApplicationQuery { ids, kinds, skip: page.skip(), take: page.size };
+    Ok((query, page))
+}
+
+pub(crate) fn render(
+    application: &Application,
+    keys: &[ApiKey],
+    new_key: Option<&NewKey>,
+) -> Vec<u8> {
+    let mut object = Object::new();
+    object.display("id", application.id);
+    object.display("tenant_id", application.tenant);
+    object.text("name", &application.name);
+    object.optional_text("key", new_key.map(|new| new.text.expose()));
+    let keys: Vec<_> = keys.iter().map(|listed| key::render(listed, None)).collect();
+    object.list("keys", &keys);
+    object.text("type", application.kind.as_str());
+    let access = &application.access;
+    object.texts("permissions", access.permissions().iter().map(|it| it.as_str()));
+    object.list("rules", &access.rules().iter().map(render_rule).collect::<Vec<_>>());
+    object.optional_display("created_by", application.created_by);
+    object.time("created_at", application.created_at);
+    object.optional_display("modified_by", application.modified_by);
+    object.optional_time("modified_at", application.modified_at);
+    object.close()
+}
+
+pub(crate) fn render_rule(rule: &AccessRule) -> Vec<u8> {
+    let mut object = Object::new();
+    object.optional_text("description", rule.description.as_deref());
+    object.number("priority", rule.priority);
+    object.text("container", rule.container.as_str());
+    object.text("transform", rule.transform.as_str());
+    object.texts("permissions", rule.permissions.iter().map(|it| it.as_str()));
+    object.close()
+}

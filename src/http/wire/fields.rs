@@ -1,0 +1,115 @@
+//! Reading JSON objects member by member, gathering every mistake under its dotted path. `null`
+//! is the same as absent; unknown members are ignored, as the published interface has it.
+
+use serde_json::{Map, Value};
+
+use crate::domain::mistakes::Mistakes;
+
+/// The published service's own words for a member of the wrong type.
+pub(crate) const WRONG_TYPE: &str = "Deserialization error, invalid input.";
+
+/// An object being read, and what was wrong with it so far.
+#[derive(Debug)]
+pub(crate) struct Fields<'a> {
+    members: Option<&'a Map<String, Value>>,
+    path: String,
+    pub(crate) mistakes: Mistakes,
+}
+
+impl<'a> Fields<'a> {
+    /// The body of a request. Anything but an object is a mistake of its own.
+    pub(crate) fn of_body(value: &'a Value) -> Self {
+        Self::at(value, String::new())
+    }
+
+    /// A member of a larger thing, at its path.
+    pub(crate) fn at(value: &'a Value, path: String) -> Self {
+        let mut fields = Self { members: value.as_object(), path, mistakes: Mistakes::new() };
+        if fields.members.is_none() {
+            let path = if fields.path.is_empty() { String::from("$") } else { fields.path.clone() };
+            fields.mistakes.add(path, WRONG_TYPE);
+        }
+        fields
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Option<&'a Value> {
+        self.members?.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn text(&mut self, name: &str) -> Option<&'a str> {
+        let value = self.value(name)?;
+        self.typed(name, value.as_str())
+    }
+
+    pub(crate) fn required_text(&mut self, name: &str) -> Option<&'a str> {
+        if self.value(name).is_none() {
+            self.wrong(name, format!("The {name} is required."));
+        }
+        self.text(name)
+    }
+
+    /// A required text of 1 to `max` characters.
+    pub(crate) fn bounded_text(&mut self, name: &str, max: usize) -> Option<&'a str> {
+        let text = self.required_text(name)?;
+        if (1..=max).contains(&text.chars().count()) {
+            return Some(text);
+        }
+        self.wrong(name, format!("The {name} has 1 to {max} characters."));
+        None
+    }
+
+    pub(crate) fn flag(&mut self, name: &str) -> Option<bool> {
+        let value = self.value(name)?;
+        self.typed(name, value.as_bool())
+    }
+
+    pub(crate) fn number(&mut self, name: &str) -> Option<u64> {
+        let value = self.value(name)?;
+        self.typed(name, value.as_u64())
+    }
+
+    /// A list of at most `max` values.
+    pub(crate) fn list(&mut self, name: &str, max: usize) -> Option<&'a [Value]> {
+        let value = self.value(name)?;
+        let items = self.typed(name, value.as_array())?;
+        if items.len() <= max {
+            return Some(items);
+        }
+        self.wrong(name, format!("There may be at most {max}."));
+        None
+    }
+
+    /// A list of texts; each that is none is a mistake under its own index.
+    pub(crate) fn texts(&mut self, name: &str, max: usize) -> Option<Vec<&'a str>> {
+        let items = self.list(name, max)?;
+        let mut texts = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            match item.as_str() {
+                Some(text) => texts.push(text),
+                None => self.wrong(&format!("{name}[{at}]"), WRONG_TYPE),
+            }
+        }
+        Some(texts)
+    }
+
+    pub(crate) fn object(&mut self, name: &str) -> Option<&'a Map<String, Value>> {
+        let value = self.value(name)?;
+        self.typed(name, value.as_object())
+    }
+
+    pub(crate) fn wrong(&mut self, name: &str, message: impl Into<String>) {
+        let path = self.path_of(name);
+        self.mistakes.add(path, message);
+    }
+
+    pub(crate) fn path_of(&self, name: &str) -> String {
+        if self.path.is_empty() { String::from(name) } else { format!("{}.{name}", self.path) }
+    }
+
+    fn typed<T>(&mut self, name: &str, value: Option<T>) -> Option<T> {
+        if value.is_none() {
+            self.wrong(name, WRONG_TYPE);
+        }
+        value
+    }
+}

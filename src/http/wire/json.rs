@@ -1,0 +1,150 @@
+//! Writing JSON objects member by member. Token data passes through as the text it was stored as,
+//! and absent members are left out, which is most of what a serializer would have to be told.
+
+use crate::domain::time::Timestamp;
+
+/// An object under construction.
+#[derive(Debug)]
+pub(crate) struct Object {
+    out: Vec<u8>,
+}
+
+impl Object {
+    pub(crate) fn new() -> Self {
+        let mut out = Vec::with_capacity(768);
+        out.push(b'{');
+        Self { out }
+    }
+
+    pub(crate) fn close(mut self) -> Vec<u8> {
+        self.out.push(b'}');
+        self.out
+    }
+
+    pub(crate) fn text(&mut self, name: &str, value: &str) {
+        self.name(name);
+        quote(&mut self.out, value);
+    }
+
+    pub(crate) fn optional_text(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.text(name, value);
+        }
+    }
+
+    /// Ids and such, whose texts need no escapes.
+    pub(crate) fn display(&mut self, name: &str, value: impl std::fmt::Display) {
+        self.text(name, &value.to_string());
+    }
+
+    pub(crate) fn optional_display(&mut self, name: &str, value: Option<impl std::fmt::Display>) {
+        if let Some(value) = value {
+            self.display(name, value);
+        }
+    }
+
+    pub(crate) fn time(&mut self, name: &str, value: Timestamp) {
+        self.text(name, &value.to_wire());
+    }
+
+    pub(crate) fn optional_time(&mut self, name: &str, value: Option<Timestamp>) {
+        if let Some(value) = value {
+            self.time(name, value);
+        }
+    }
+
+    pub(crate) fn number(&mut self, name: &str, value: impl Into<serde_json::Number>) {
+        let value: serde_json::Number = value.into();
+        self.json(name, &value.to_string());
+    }
+
+    pub(crate) fn flag(&mut self, name: &str, value: bool) {
+        self.json(name, if value { "true" } else { "false" });
+    }
+
+    /// A value that is JSON text already.
+    pub(crate) fn json(&mut self, name: &str, json: &str) {
+        self.name(name);
+        self.out.extend_from_slice(json.as_bytes());
+    }
+
+    pub(crate) fn texts<'a>(&mut self, name: &str, values: impl Iterator<Item = &'a str>) {
+        self.name(name);
+        self.out.push(b'[');
+        for (at, value) in values.enumerate() {
+            if at > 0 {
+                self.out.push(b',');
+            }
+            quote(&mut self.out, value);
+        }
+        self.out.push(b']');
+    }
+
+    pub(crate) fn object(&mut self, name: &str, fill: impl FnOnce(&mut Self)) {
+        let mut inner = Self::new();
+        fill(&mut inner);
+        self.name(name);
+        self.out.extend_from_slice(&inner.close());
+    }
+
+    /// Objects that are JSON text already.
+    pub(crate) fn list(&mut self, name: &str, items: &[Vec<u8>]) {
+        self.name(name);
+        self.out.extend_from_slice(&list(items));
+    }
+
+    fn name(&mut self, name: &str) {
+        if self.out.len() > 1 {
+            self.out.push(b',');
+        }
+        quote(&mut self.out, name);
+        self.out.push(b':');
+    }
+}
+
+/// A bare array of objects that are JSON text already.
+pub(crate) fn list(items: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = vec![b'['];
+    out.extend_from_slice(&items.join(&b','));
+    out.push(b']');
+    out
+}
+
+fn quote(out: &mut Vec<u8>, text: &str) {
+    let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    if text.bytes().all(plain) {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    } else {
+        // Writing into memory cannot fail.
+        serde_json::to_writer(out, text).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_json() {
+        let mut object = Object::new();
+        object.text("quo\"te", "line\nend \u{1f512} \\");
+        object.optional_text("absent", None);
+        object.number("n", 7_u64);
+        object.flag("f", true);
+        object.json("raw", r#"{"a":[1]}"#);
+        object.texts("list", ["a", "b\t"].into_iter());
+        object.object("inner", |inner| inner.text("x", ""));
+        object.list("objects", &[b"{}".to_vec(), b"{}".to_vec()]);
+        let value: Value = serde_json::from_slice(&object.close()).unwrap();
+        let expected = json!({
+            "quo\"te": "line\nend \u{1f512} \\", "n": 7, "f": true, "raw": {"a": [1]},
+            "list": ["a", "b\t"], "inner": {"x": ""}, "objects": [{}, {}],
+        });
+        assert_eq!(value, expected);
+        assert_eq!(Object::new().close(), b"{}");
+    }
+}

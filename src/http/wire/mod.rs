@@ -1,0 +1,13 @@
+//! Shapes on the wire: from JSON to what operations take, and from what they give to JSON. Names
+//! are the published interface's.
+
+pub(crate) mod application;
+pub(crate) mod fields;
+pub(crate) mod json;
+pub(crate) mod key;
+pub(crate) mod page;
+pub(crate) mod permission;
+pub(crate) mod query;
+pub(crate) mod template;
+pub(crate) mod tenant;
+pub(crate) mod token;

@@ -1,0 +1,70 @@
+//! Pages by number.
+
+use crate::bounds::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
+use crate::domain::mistakes::Mistakes;
+use crate::http::wire::json::Object;
+use crate::http::wire::query::Query;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OffsetPage {
+    /// From 1.
+    pub(crate) number: usize,
+    pub(crate) size: usize,
+}
+
+impl OffsetPage {
+    pub(crate) fn parse(query: &Query, mistakes: &mut Mistakes) -> Self {
+        let mut number = |name: &str, default: usize, max: usize| {
+            let Some(text) = query.first(name).filter(|text| !text.is_empty()) else {
+                return default;
+            };
+            text.parse().ok().filter(|number| (1..=max).contains(number)).unwrap_or_else(|| {
+                mistakes.add(name, format!("The {name} is a whole number from 1 to {max}."));
+                default
+            })
+        };
+        let page = number("page", 1, 1_000_000_000);
+        Self { number: page, size: number("size", PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX) }
+    }
+
+    /// How many items come before this page.
+    pub(crate) const fn skip(self) -> usize {
+        self.number.saturating_sub(1).saturating_mul(self.size)
+    }
+
+    pub(crate) fn render(self, total: usize, items: &[Vec<u8>]) -> Vec<u8> {
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        let mut object = Object::new();
+        object.object("pagination", |pagination| {
+            pagination.number("total_items", count(total));
+            pagination.number("page_number", count(self.number));
+            pagination.number("page_size", count(self.size));
+            pagination.number("total_pages", count(total.div_ceil(self.size.max(1))));
+        });
+        object.list("data", items);
+        object.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(query: &str, expected: Option<(usize, usize, usize)>) {
+        let mut mistakes = Mistakes::new();
+        let page = OffsetPage::parse(&Query::parse(query).unwrap(), &mut mistakes);
+        let found = mistakes.is_empty().then_some((page.number, page.size, page.skip()));
+        assert_eq!(found, expected, "{query}");
+    }
+
+    #[test]
+    fn pages_are_numbered_from_1_and_hold_1_to_100() {
+        check("", Some((1, 20, 0)));
+        check("page=3&size=10", Some((3, 10, 20)));
+        check("size=100", Some((1, 100, 0)));
+        for bad in ["page=0", "page=-1", "page=x", "size=0", "size=101", "size=1.5"] {
+            check(bad, None);
+        }
+    }
+}

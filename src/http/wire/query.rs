@@ -1,0 +1,81 @@
+//! Query strings: `application/x-www-form-urlencoded`, in order, repetitions kept.
+
+use crate::bounds::QUERY_BYTES_MAX;
+
+#[derive(Debug, Default)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// `None` when it is too long or not text.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text.len() > QUERY_BYTES_MAX {
+            return None;
+        }
+        let pair = |pair: &str| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((decode(name, Plus::Space)?, decode(value, Plus::Space)?))
+        };
+        text.split('&').filter(|part| !part.is_empty()).map(pair).collect::<Option<_>>().map(Self)
+    }
+
+    pub(crate) fn first(&self, name: &str) -> Option<&str> {
+        self.all(name).next()
+    }
+
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// What a plus sign stands for: a space in queries, itself in paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plus {
+    Itself,
+    Space,
+}
+
+/// Percent-decoding; `None` for a broken escape or bytes that are not UTF-8.
+pub(crate) fn decode(text: &str, plus: Plus) -> Option<String> {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => {
+                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+                let value = digit(bytes.next())?.checked_mul(16)?.checked_add(digit(bytes.next())?)?;
+                u8::try_from(value).ok()?
+            }
+            b'+' if plus == Plus::Space => b' ',
+            other => other,
+        });
+    }
+    String::from_utf8(decoded).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<&[(&str, &str)]>) {
+        let parsed = Query::parse(text).map(|query| query.0);
+        let expected = expected.map(|pairs| {
+            let own = |(name, value): &(&str, &str)| (String::from(*name), String::from(*value));
+            pairs.iter().map(own).collect::<Vec<_>>()
+        });
+        assert_eq!(parsed, expected, "{text}");
+    }
+
+    #[test]
+    fn queries() {
+        check("", Some(&[]));
+        check("a=1&a=2&b", Some(&[("a", "1"), ("a", "2"), ("b", "")]));
+        check("metadata%5Bk%5D=a+b%2B", Some(&[("metadata[k]", "a b+")]));
+        check("a=b=c&&", Some(&[("a", "b=c")]));
+        check("a=%", None);
+        check("a=%f", None);
+        check("a=%zz", None);
+        check("a=%ff", None);
+        check(&"a".repeat(QUERY_BYTES_MAX + 1), None);
+    }
+}

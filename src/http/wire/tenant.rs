@@ -1,0 +1,106 @@
+//! The caller's own tenant on the wire.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::app::TenantChange;
+use crate::bounds::{NAME_CHARS_MAX, SETTING_BYTES_MAX, SETTINGS_MAX};
+use crate::domain::mistakes::Mistakes;
+use crate::domain::tenant::{Tenant, Threeds};
+use crate::http::wire::fields::{Fields, WRONG_TYPE};
+use crate::http::wire::json::Object;
+
+pub(crate) fn parse_change(body: &Value) -> Result<TenantChange, Mistakes> {
+    let mut fields = Fields::of_body(body);
+    let name = fields.bounded_text("name", NAME_CHARS_MAX).map(String::from);
+    let settings = settings(&mut fields);
+    fields.mistakes.into_result()?;
+    Ok(TenantChange { name, settings, ..TenantChange::default() })
+}
+
+/// Settings are texts, also those that mean yes or no.
+fn settings(fields: &mut Fields<'_>) -> Option<BTreeMap<String, String>> {
+    let members = fields.object("settings")?;
+    if members.len() > SETTINGS_MAX {
+        fields.wrong("settings", format!("There may be at most {SETTINGS_MAX} settings."));
+    }
+    let mut settings = BTreeMap::new();
+    for (name, value) in members {
+        let path = if name.len() <= SETTING_BYTES_MAX {
+            format!("settings.{name}")
+        } else {
+            String::from("settings")
+        };
+        match value {
+            Value::Null => (),
+            Value::String(text) if name.len().max(text.len()) <= SETTING_BYTES_MAX => {
+                if let Some(allowed) = allowed_values(name)
+                    && !allowed.contains(&text.as_str())
+                {
+                    fields.wrong(&path, format!("The value must be {}.", allowed.join(" or ")));
+                }
+                settings.insert(name.clone(), text.clone());
+            }
+            Value::String(_) => {
+                fields.wrong(&path, format!("A setting has at most {SETTING_BYTES_MAX} bytes."));
+            }
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                fields.wrong(&path, WRONG_TYPE);
+            }
+        }
+    }
+    Some(settings)
+}
+
+/// Settings that this server acts on take only what it understands.
+fn allowed_values(name: &str) -> Option<&'static [&'static str]> {
+    match name {
+        "deduplicate_tokens" | "fingerprint_tokens" | "disable_ephemeral_proxy" => {
+            Some(&["true", "false"])
+        }
+        "token_deduplication_behavior" => Some(&["read_existing", "update_existing"]),
+        _ => None,
+    }
+}
+
+pub(crate) fn render(tenant: &Tenant) -> Vec<u8> {
+    let mut object = render_members(tenant);
+    object.object("settings", |settings| {
+        for (name, value) in &tenant.settings {
+            settings.text(name, value);
+        }
+        // Quotas are read where clients read settings; a setting of the same name does not hide one.
+        for (name, value) in tenant.quotas.texts() {
+            if !tenant.settings.contains_key(name) {
+                settings.text(name, &value);
+            }
+        }
+    });
+    object.close()
+}
+
+/// As the operator sees it: with what only the operator decides.
+pub(crate) fn render_for_operator(tenant: &Tenant) -> Vec<u8> {
+    let mut object = render_members(tenant);
+    object.flag("threeds", tenant.threeds == Threeds::Enabled);
+    object.object("quotas", |quotas| {
+        for (name, value) in tenant.quotas.texts() {
+            quotas.text(name, &value);
+        }
+    });
+    object.close()
+}
+
+fn render_members(tenant: &Tenant) -> Object {
+    let mut object = Object::new();
+    object.display("id", tenant.id);
+    // There are no users here: the tenant is its own owner.
+    object.display("owner_id", tenant.id);
+    object.text("name", &tenant.name);
+    object.text("type", tenant.kind.as_str());
+    object.time("created_at", tenant.created_at);
+    object.optional_display("modified_by", tenant.modified_by);
+    object.optional_time("modified_at", tenant.modified_at);
+    object
+}

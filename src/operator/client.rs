@@ -1,0 +1,43 @@
+//! The command line's end of the operator's socket.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use crate::operator::command::{Answer, Command};
+use crate::operator::socket_path;
+
+/// What came of asking.
+#[derive(Debug)]
+pub enum Asked {
+    Answered(Answer),
+    /// A server is there, but the conversation broke off.
+    Failed(io::Error),
+    /// No server is running.
+    NobodyThere,
+}
+
+pub fn ask(data_directory: &Path, command: &Command) -> Asked {
+    let mut stream = match UnixStream::connect(socket_path(data_directory)) {
+        Ok(stream) => stream,
+        Err(error) => {
+            return match error.kind() {
+                // A socket that a killed server left behind refuses; none at all is not found.
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Asked::NobodyThere,
+                _ => Asked::Failed(error),
+            };
+        }
+    };
+    let mut converse = || -> io::Result<Answer> {
+        stream.write_all(&serde_json::to_vec(command)?)?;
+        stream.shutdown(Shutdown::Write)?;
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes)?;
+        Ok(serde_json::from_slice(&bytes)?)
+    };
+    match converse() {
+        Ok(answer) => Asked::Answered(answer),
+        Err(error) => Asked::Failed(error),
+    }
+}

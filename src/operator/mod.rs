@@ -1,0 +1,20 @@
+//! The operator's hand: tenants, applications and keys from the command line.
+//!
+//! While a server runs, commands reach it through a Unix socket in the data directory; when none
+//! runs, they open the file themselves. Both ways lead to [`Command::run`], so both give the same
+//! answers.
+
+mod client;
+mod command;
+mod socket;
+
+pub use client::{Asked, ask};
+pub use command::{Answer, Clockwork, Command};
+pub use socket::{Socket, SocketFailure};
+
+use std::path::{Path, PathBuf};
+
+/// The socket's place in the data directory.
+pub fn socket_path(data_directory: &Path) -> PathBuf {
+    data_directory.join("operator.sock")
+}
