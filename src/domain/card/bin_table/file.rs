@@ -1,0 +1,394 @@
+//! Reading the operator's BIN file line by line, strictly: every mistake with its line number.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use crate::bounds::{
+    BIN_ADDITIONAL_MAX, BIN_FILE_MISTAKES_MAX, BIN_LINE_BYTES_MAX, BIN_RANGES_MAX,
+    BIN_TEXT_BYTES_MAX, BIN_TEXTS_MAX,
+};
+use crate::domain::card::bin_table::line::{COLUMNS, Column, Fields, header, split};
+use crate::domain::card::bin_table::pieces::Pieces;
+use crate::domain::card::bin_table::{AdditionalRow, AdditionalRows, BinTable, Row, TextId};
+use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
+use crate::domain::card::country::Country;
+use crate::domain::card::span::{Span, SpanMistake};
+
+/// A BIN file on its way in. Give it the lines in order, then `finish`.
+#[derive(Debug, Default)]
+pub struct BinFile {
+    line: u32,
+    reading: Reading,
+    primary: Vec<Primary>,
+    additional: Vec<Additional>,
+    texts: HashMap<Box<str>, TextId>,
+    mistakes: Vec<BinFileError>,
+}
+
+#[derive(Debug, Default)]
+enum Reading {
+    #[default]
+    Header,
+    Rows(Vec<Column>),
+    /// After a mistake that would make one of every further line.
+    Stopped,
+}
+
+/// One mistake of the file. Lines are counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BinFileError {
+    pub line: u32,
+    pub why: BinMistake,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BinMistake {
+    AdditionalWithoutRange,
+    Authentication,
+    Brand,
+    ControlCharacter,
+    Country,
+    DifferentLengths,
+    DuplicateRange,
+    FieldCount { columns: usize, fields: usize },
+    Funding,
+    LineTooLong,
+    MissingColumn,
+    NoHeader,
+    NotAPrefix,
+    PrimaryColumn,
+    Quotes,
+    RangeBackwards,
+    RepeatedColumn,
+    Role,
+    Segment,
+    TextTooLong,
+    TooManyAdditional,
+    TooManyRanges,
+    TooManyTexts,
+    UnknownColumn,
+}
+
+impl BinMistake {
+    const fn ends_reading(self) -> bool {
+        matches!(self, Self::TooManyRanges | Self::TooManyTexts)
+    }
+}
+
+impl fmt::Display for BinFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.why)
+    }
+}
+
+impl std::error::Error for BinFileError {}
+
+impl fmt::Display for BinMistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::AdditionalWithoutRange => "no primary row has the range of this additional row",
+            Self::Authentication => "authentication is neither empty nor sca_required",
+            Self::Brand => "brand is not one that this kind of row can have",
+            Self::ControlCharacter => "a control character stands in the line",
+            Self::Country => "country is neither empty nor an ISO 3166-1 alpha-2 code",
+            Self::DifferentLengths => "first and last have different numbers of digits",
+            Self::DuplicateRange => "an earlier primary row has the same range",
+            Self::FieldCount { columns, fields } => {
+                return write!(f, "{fields} fields where the header has {columns} columns");
+            }
+            Self::Funding => "funding is none of credit, debit, prepaid and empty",
+            Self::LineTooLong => {
+                return write!(f, "the line is longer than {BIN_LINE_BYTES_MAX} bytes");
+            }
+            Self::MissingColumn => "the header lacks the column first or the column brand",
+            Self::NoHeader => "the file has no header line",
+            Self::NotAPrefix => "first or last is not 1 to 19 digits",
+            Self::PrimaryColumn => "segment and product belong to primary rows",
+            Self::Quotes => "a double quote is not where a field begins or ends",
+            Self::RangeBackwards => "last is below first",
+            Self::RepeatedColumn => "the header names a column twice",
+            Self::Role => "role is none of primary, additional and empty",
+            Self::Segment => {
+                "segment is none of Business, Commercial, Consumer, Government and empty"
+            }
+            Self::TextTooLong => {
+                return write!(f, "a text is longer than {BIN_TEXT_BYTES_MAX} bytes");
+            }
+            Self::TooManyAdditional => {
+                return write!(
+                    f,
+                    "the range has more than {BIN_ADDITIONAL_MAX} additional rows"
+                );
+            }
+            Self::TooManyRanges => {
+                return write!(f, "the file has more than {BIN_RANGES_MAX} rows");
+            }
+            Self::TooManyTexts => {
+                return write!(f, "the file has more than {BIN_TEXTS_MAX} different texts");
+            }
+            Self::UnknownColumn => "the header names a column that does not exist",
+        };
+        f.write_str(text)
+    }
+}
+
+impl BinFile {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next line, with or without its line break. Once the bound of mistakes is reached nothing
+    /// more is read.
+    pub fn line(&mut self, line: &str) {
+        self.line = self.line.saturating_add(1);
+        if self.is_done() {
+            return;
+        }
+        let line = line.trim_end_matches(['\n', '\r']);
+        // Spreadsheets put a byte order mark in front of UTF-8.
+        let line = if self.line == 1 {
+            line.trim_start_matches('\u{feff}')
+        } else {
+            line
+        };
+        if line.is_empty() || line.starts_with('#') {
+            return;
+        }
+        if let Err(why) = self.read(line) {
+            self.mistake(self.line, why);
+            if matches!(self.reading, Reading::Header) || why.ends_reading() {
+                self.reading = Reading::Stopped;
+            }
+        }
+    }
+
+    /// Whether reading on is pointless.
+    pub const fn is_done(&self) -> bool {
+        matches!(self.reading, Reading::Stopped) || self.is_full()
+    }
+
+    pub fn finish(mut self) -> Result<BinTable, Vec<BinFileError>> {
+        if matches!(self.reading, Reading::Header) {
+            self.mistake(self.line.max(1), BinMistake::NoHeader);
+        }
+        self.primary
+            .sort_unstable_by_key(|row| (row.span.first, row.span.last, row.line));
+        self.additional
+            .sort_unstable_by_key(|row| (row.span.first, row.span.last, row.line));
+        self.find_duplicates();
+        self.join_additional();
+        if !self.mistakes.is_empty() {
+            self.mistakes.sort_by_key(|mistake| mistake.line);
+            return Err(self.mistakes);
+        }
+        let mut texts: Vec<(TextId, Arc<str>)> = self
+            .texts
+            .into_iter()
+            .map(|(text, id)| (id, Arc::from(text)))
+            .collect();
+        texts.sort_unstable_by_key(|(id, _)| *id);
+        Ok(BinTable {
+            pieces: Pieces::of(self.primary.iter().map(|row| (row.span, row.line))),
+            rows: self.primary.into_iter().map(|row| row.row).collect(),
+            additional: self.additional.into_iter().map(|row| row.row).collect(),
+            texts: texts.into_iter().map(|(_, text)| text).collect(),
+        })
+    }
+
+    fn read(&mut self, line: &str) -> Result<(), BinMistake> {
+        if line.len() > BIN_LINE_BYTES_MAX {
+            return Err(BinMistake::LineTooLong);
+        }
+        if line.bytes().any(|byte| byte.is_ascii_control()) {
+            return Err(BinMistake::ControlCharacter);
+        }
+        let mut fields: Vec<Cow<'_, str>> = Vec::with_capacity(COLUMNS);
+        split(line, &mut fields)?;
+        let fields = match &self.reading {
+            Reading::Rows(columns) => Fields::of(columns, &fields)?,
+            Reading::Header => {
+                self.reading = Reading::Rows(header(&fields)?);
+                return Ok(());
+            }
+            Reading::Stopped => return Ok(()),
+        };
+        if self.primary.len().saturating_add(self.additional.len()) >= BIN_RANGES_MAX {
+            return Err(BinMistake::TooManyRanges);
+        }
+        match fields.role {
+            "" | "primary" => self.read_primary(fields),
+            "additional" => self.read_additional(fields),
+            _ => Err(BinMistake::Role),
+        }
+    }
+
+    fn read_primary(&mut self, fields: Fields<'_>) -> Result<(), BinMistake> {
+        let row = Row {
+            brand: Brand::parse(fields.brand).ok_or(BinMistake::Brand)?,
+            funding: word(fields.funding, Funding::parse, BinMistake::Funding)?,
+            authentication: word(
+                fields.authentication,
+                Authentication::parse,
+                BinMistake::Authentication,
+            )?,
+            segment: word(fields.segment, Segment::parse, BinMistake::Segment)?,
+            country: word(fields.country, Country::parse, BinMistake::Country)?,
+            issuer: self.text(fields.issuer)?,
+            product: self.text(fields.product)?,
+            additional: AdditionalRows::default(),
+        };
+        let span = span(fields)?;
+        self.primary.push(Primary {
+            span,
+            line: self.line,
+            row,
+        });
+        Ok(())
+    }
+
+    fn read_additional(&mut self, fields: Fields<'_>) -> Result<(), BinMistake> {
+        if !fields.segment.is_empty() || !fields.product.is_empty() {
+            return Err(BinMistake::PrimaryColumn);
+        }
+        let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if !fields.brand.bytes().all(is_name) {
+            return Err(BinMistake::Brand);
+        }
+        let row = AdditionalRow {
+            brand: self.text(fields.brand)?.ok_or(BinMistake::Brand)?,
+            funding: word(fields.funding, Funding::parse, BinMistake::Funding)?,
+            authentication: word(
+                fields.authentication,
+                Authentication::parse,
+                BinMistake::Authentication,
+            )?,
+            country: word(fields.country, Country::parse, BinMistake::Country)?,
+            issuer: self.text(fields.issuer)?,
+        };
+        let span = span(fields)?;
+        self.additional.push(Additional {
+            span,
+            line: self.line,
+            row,
+        });
+        Ok(())
+    }
+
+    /// The same text is held once.
+    fn text(&mut self, text: &str) -> Result<Option<TextId>, BinMistake> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        if let Some(id) = self.texts.get(text) {
+            return Ok(Some(*id));
+        }
+        if text.len() > BIN_TEXT_BYTES_MAX {
+            return Err(BinMistake::TextTooLong);
+        }
+        let place = self.texts.len().saturating_add(1);
+        if place > BIN_TEXTS_MAX {
+            return Err(BinMistake::TooManyTexts);
+        }
+        let id = u32::try_from(place)
+            .ok()
+            .and_then(NonZeroU32::new)
+            .map(TextId);
+        let id = id.ok_or(BinMistake::TooManyTexts)?;
+        self.texts.insert(Box::from(text), id);
+        Ok(Some(id))
+    }
+
+    /// Equal ranges are neighbours, since the rows are sorted.
+    fn find_duplicates(&mut self) {
+        let mut lines = Vec::new();
+        for pair in self.primary.windows(2) {
+            if let [earlier, later] = pair
+                && earlier.span == later.span
+            {
+                lines.push(later.line);
+            }
+        }
+        for line in lines {
+            self.mistake(line, BinMistake::DuplicateRange);
+        }
+    }
+
+    /// Gives every primary row its additional rows; both lists are in the same order.
+    fn join_additional(&mut self) {
+        let mut mistakes = Vec::new();
+        let mut next = 0usize;
+        let mut primary = self.primary.iter_mut().peekable();
+        while let Some(first) = self.additional.get(next) {
+            let same = |row: &&Additional| row.span == first.span;
+            let count = self.additional.iter().skip(next).take_while(same).count();
+            let rows = u32::try_from(next).ok().zip(u8::try_from(count).ok());
+            let rows = rows.filter(|_| count <= BIN_ADDITIONAL_MAX);
+            let before = (first.span.first, first.span.last);
+            while primary
+                .next_if(|row| (row.span.first, row.span.last) < before)
+                .is_some()
+            {}
+            match (
+                primary.peek_mut().filter(|row| row.span == first.span),
+                rows,
+            ) {
+                (Some(row), Some((first, count))) => {
+                    row.row.additional = AdditionalRows { first, count };
+                }
+                (Some(_), None) => mistakes.push((first.line, BinMistake::TooManyAdditional)),
+                (None, _) => mistakes.push((first.line, BinMistake::AdditionalWithoutRange)),
+            }
+            next = next.saturating_add(count);
+        }
+        for (line, why) in mistakes {
+            self.mistake(line, why);
+        }
+    }
+
+    const fn is_full(&self) -> bool {
+        self.mistakes.len() >= BIN_FILE_MISTAKES_MAX
+    }
+
+    fn mistake(&mut self, line: u32, why: BinMistake) {
+        if !self.is_full() {
+            self.mistakes.push(BinFileError { line, why });
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Primary {
+    span: Span,
+    line: u32,
+    row: Row,
+}
+
+#[derive(Debug)]
+struct Additional {
+    span: Span,
+    line: u32,
+    row: AdditionalRow,
+}
+
+fn span(fields: Fields<'_>) -> Result<Span, BinMistake> {
+    Span::parse(fields.first, fields.last).map_err(|why| match why {
+        SpanMistake::Backwards => BinMistake::RangeBackwards,
+        SpanMistake::DifferentLengths => BinMistake::DifferentLengths,
+        SpanMistake::NotAPrefix => BinMistake::NotAPrefix,
+    })
+}
+
+/// A word of a closed list, or nothing.
+fn word<T>(
+    text: &str,
+    parse: fn(&str) -> Option<T>,
+    mistake: BinMistake,
+) -> Result<Option<T>, BinMistake> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    parse(text).map(Some).ok_or(mistake)
+}

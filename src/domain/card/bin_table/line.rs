@@ -1,0 +1,160 @@
+//! One line of CSV: its fields, and which column each belongs to.
+
+use std::borrow::Cow;
+
+use crate::domain::card::bin_table::file::BinMistake;
+
+/// Splits a line at its commas. A field in double quotes may hold commas, and a quote written twice.
+/// Spaces around a field without quotes are not part of it.
+pub(super) fn split<'a>(line: &'a str, fields: &mut Vec<Cow<'a, str>>) -> Result<(), BinMistake> {
+    fields.clear();
+    if !line.contains('"') {
+        fields.extend(
+            line.split(',')
+                .map(|field| Cow::Borrowed(field.trim_matches(' '))),
+        );
+        return Ok(());
+    }
+    let mut rest = line;
+    loop {
+        let (field, after) = match rest.trim_start_matches(' ').strip_prefix('"') {
+            Some(quoted) => quoted_field(quoted)?,
+            None => plain_field(rest)?,
+        };
+        fields.push(field);
+        match after {
+            Some(after) => rest = after,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// A field, and what follows the comma behind it, if there is one.
+type Split<'a> = (Cow<'a, str>, Option<&'a str>);
+
+fn plain_field(rest: &str) -> Result<Split<'_>, BinMistake> {
+    let (field, after) = match rest.split_once(',') {
+        Some((field, after)) => (field, Some(after)),
+        None => (rest, None),
+    };
+    if field.contains('"') {
+        return Err(BinMistake::Quotes);
+    }
+    Ok((Cow::Borrowed(field.trim_matches(' ')), after))
+}
+
+/// `rest` begins behind the opening quote.
+fn quoted_field(rest: &str) -> Result<Split<'_>, BinMistake> {
+    let mut field = Cow::Borrowed("");
+    let mut rest = rest;
+    loop {
+        let (text, after) = rest.split_once('"').ok_or(BinMistake::Quotes)?;
+        field += text;
+        if let Some(after) = after.strip_prefix('"') {
+            field += "\"";
+            rest = after;
+            continue;
+        }
+        let after = after.trim_start_matches(' ');
+        return match after.strip_prefix(',') {
+            Some(after) => Ok((field, Some(after))),
+            None if after.is_empty() => Ok((field, None)),
+            None => Err(BinMistake::Quotes),
+        };
+    }
+}
+
+/// How many columns there are.
+pub(super) const COLUMNS: usize = 10;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Column {
+    Authentication,
+    Brand,
+    Country,
+    First,
+    Funding,
+    Issuer,
+    Last,
+    Product,
+    Role,
+    Segment,
+}
+
+impl Column {
+    fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "authentication" => Self::Authentication,
+            "brand" => Self::Brand,
+            "country" => Self::Country,
+            "first" => Self::First,
+            "funding" => Self::Funding,
+            "issuer" => Self::Issuer,
+            "last" => Self::Last,
+            "product" => Self::Product,
+            "role" => Self::Role,
+            "segment" => Self::Segment,
+            _ => return None,
+        })
+    }
+}
+
+/// The first line: each known column at most once, `first` and `brand` among them.
+pub(super) fn header(fields: &[Cow<'_, str>]) -> Result<Vec<Column>, BinMistake> {
+    let mut columns = Vec::with_capacity(fields.len());
+    for name in fields {
+        let column = Column::parse(name).ok_or(BinMistake::UnknownColumn)?;
+        if columns.contains(&column) {
+            return Err(BinMistake::RepeatedColumn);
+        }
+        columns.push(column);
+    }
+    if columns.contains(&Column::First) && columns.contains(&Column::Brand) {
+        Ok(columns)
+    } else {
+        Err(BinMistake::MissingColumn)
+    }
+}
+
+/// The fields of one row by name; empty where the file has no such column.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Fields<'a> {
+    pub(super) authentication: &'a str,
+    pub(super) brand: &'a str,
+    pub(super) country: &'a str,
+    pub(super) first: &'a str,
+    pub(super) funding: &'a str,
+    pub(super) issuer: &'a str,
+    pub(super) last: &'a str,
+    pub(super) product: &'a str,
+    pub(super) role: &'a str,
+    pub(super) segment: &'a str,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(columns: &[Column], fields: &'a [Cow<'_, str>]) -> Result<Self, BinMistake> {
+        if columns.len() != fields.len() {
+            return Err(BinMistake::FieldCount {
+                columns: columns.len(),
+                fields: fields.len(),
+            });
+        }
+        let mut named = Self::default();
+        for (column, field) in columns.iter().zip(fields) {
+            let place = match column {
+                Column::Authentication => &mut named.authentication,
+                Column::Brand => &mut named.brand,
+                Column::Country => &mut named.country,
+                Column::First => &mut named.first,
+                Column::Funding => &mut named.funding,
+                Column::Issuer => &mut named.issuer,
+                Column::Last => &mut named.last,
+                Column::Product => &mut named.product,
+                Column::Role => &mut named.role,
+                Column::Segment => &mut named.segment,
+            };
+            *place = field.as_ref();
+        }
+        Ok(named)
+    }
+}

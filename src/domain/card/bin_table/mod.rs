@@ -1,0 +1,163 @@
+//! The operator's BIN file: whose card a number is, how it is funded and what the issuer asks for.
+//!
+//! The file is CSV (RFC 4180 without line breaks inside quotes), UTF-8, one range a line. Empty
+//! lines and lines that begin with `#` are skipped. The first line names the columns, in any order;
+//! columns that are left out are empty:
+//!
+//! | column         | value                                                                        |
+//! |----------------|------------------------------------------------------------------------------|
+//! | first          | first prefix of the range, 1 to 19 digits; required                          |
+//! | last           | last prefix, as many digits as `first`; empty: the prefix `first` alone      |
+//! | role           | `primary` or empty; `additional` for a further brand of a co-badged range    |
+//! | brand          | a brand of the interface; any lower-case name in an additional row; required |
+//! | funding        | `credit`, `debit`, `prepaid` or empty                                        |
+//! | authentication | `sca_required` or empty                                                      |
+//! | issuer         | the bank's name or empty                                                     |
+//! | country        | the issuer's country, ISO 3166-1 alpha-2, or empty                           |
+//! | segment        | `Business`, `Commercial`, `Consumer`, `Government` or empty; primary only    |
+//! | product        | the scheme's product code or empty; primary only                             |
+//!
+//! Ranges may overlap: the narrowest one that holds a number decides, and of two equally wide ones
+//! the later line. An additional row has exactly the range of a primary row, which may stand before
+//! or after it. Two primary rows of the same range are a mistake.
+//!
+//! Overlaps are resolved while loading, into pieces that do not overlap: a look-up is one binary
+//! search. This module never reads a file; lines come from the caller.
+
+mod file;
+mod line;
+mod pieces;
+#[cfg(test)]
+mod tests;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+pub use file::{BinFile, BinFileError, BinMistake};
+
+use crate::domain::card::bin_table::pieces::Pieces;
+use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
+use crate::domain::card::country::Country;
+use crate::domain::card::span::key;
+
+/// Read-only after loading. The default is the table of a server without a file: empty.
+#[derive(Debug, Default)]
+pub struct BinTable {
+    pieces: Pieces,
+    rows: Vec<Row>,
+    additional: Vec<AdditionalRow>,
+    texts: Vec<Arc<str>>,
+}
+
+/// What the file says about one range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BinDetails {
+    pub brand: Brand,
+    pub funding: Option<Funding>,
+    pub authentication: Option<Authentication>,
+    pub issuer: Option<Arc<str>>,
+    pub country: Option<Country>,
+    pub segment: Option<Segment>,
+    pub product: Option<Arc<str>>,
+    pub additional: Vec<AdditionalDetails>,
+}
+
+/// A further brand of the same range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdditionalDetails {
+    pub brand: Arc<str>,
+    pub funding: Option<Funding>,
+    pub authentication: Option<Authentication>,
+    pub issuer: Option<Arc<str>>,
+    pub country: Option<Country>,
+}
+
+impl BinTable {
+    /// Every mistake of the text, up to a bound, or the table.
+    pub fn parse(text: &str) -> Result<Self, Vec<BinFileError>> {
+        let mut file = BinFile::new();
+        for line in text.lines() {
+            file.line(line);
+        }
+        file.finish()
+    }
+
+    /// What the narrowest range that holds `number` says.
+    pub fn find(&self, number: &str) -> Option<BinDetails> {
+        let row = self.rows.get(self.pieces.row_at(key(number)?)?)?;
+        Some(BinDetails {
+            brand: row.brand,
+            funding: row.funding,
+            authentication: row.authentication,
+            issuer: self.text(row.issuer),
+            country: row.country,
+            segment: row.segment,
+            product: self.text(row.product),
+            additional: self
+                .additional_of(row)
+                .filter_map(|row| self.additional(row))
+                .collect(),
+        })
+    }
+
+    /// How many ranges the table holds.
+    pub const fn ranges(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn additional_of(&self, row: &Row) -> impl Iterator<Item = &AdditionalRow> {
+        let first = usize::try_from(row.additional.first).unwrap_or(usize::MAX);
+        self.additional
+            .iter()
+            .skip(first)
+            .take(usize::from(row.additional.count))
+    }
+
+    fn additional(&self, row: &AdditionalRow) -> Option<AdditionalDetails> {
+        Some(AdditionalDetails {
+            brand: self.text(Some(row.brand))?,
+            funding: row.funding,
+            authentication: row.authentication,
+            issuer: self.text(row.issuer),
+            country: row.country,
+        })
+    }
+
+    fn text(&self, id: Option<TextId>) -> Option<Arc<str>> {
+        let place = usize::try_from(id?.0.get()).ok()?.checked_sub(1)?;
+        self.texts.get(place).map(Arc::clone)
+    }
+}
+
+/// A text of the file, held once however often it occurs: its place, counted from 1, so that an
+/// absent one takes no room of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct TextId(NonZeroU32);
+
+/// Places in the list of additional rows.
+#[derive(Debug, Default, Clone, Copy)]
+struct AdditionalRows {
+    first: u32,
+    count: u8,
+}
+
+#[derive(Debug)]
+struct Row {
+    brand: Brand,
+    funding: Option<Funding>,
+    authentication: Option<Authentication>,
+    segment: Option<Segment>,
+    country: Option<Country>,
+    issuer: Option<TextId>,
+    product: Option<TextId>,
+    additional: AdditionalRows,
+}
+
+#[derive(Debug)]
+struct AdditionalRow {
+    brand: TextId,
+    funding: Option<Funding>,
+    authentication: Option<Authentication>,
+    country: Option<Country>,
+    issuer: Option<TextId>,
+}

@@ -1,0 +1,160 @@
+//! Card details: what a card number says about its card, without the number.
+//!
+//! The brand comes from the embedded ranges; funding, issuer and required authentication from the
+//! operator's BIN file; the documented test cards have fixed details of their own. Nothing here
+//! keeps a card number: of it remain the BIN and the last four digits.
+
+pub mod bin_table;
+pub mod brand;
+pub mod country;
+pub mod iin;
+mod span;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::bounds::{CARD_NUMBER_DIGITS_MAX, CARD_NUMBER_DIGITS_MIN};
+use crate::domain::card::bin_table::{AdditionalDetails, BinTable};
+use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
+use crate::domain::card::country::Country;
+use crate::domain::card::iin::{TestCard, brand_of};
+use crate::domain::token_type::TokenType;
+
+/// The `card` object of a token or an intent. What is not known is `None`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardDetails {
+    pub bin: String,
+    pub last4: String,
+    pub expiration_month: Option<u8>,
+    pub expiration_year: Option<u16>,
+    pub brand: Option<Brand>,
+    pub funding: Option<Funding>,
+    pub authentication: Option<Authentication>,
+    pub issuer: Option<Arc<str>>,
+    pub issuer_country: Option<Country>,
+    pub segment: Option<Segment>,
+    pub product: Option<Arc<str>>,
+    pub additional: Vec<AdditionalDetails>,
+}
+
+impl CardDetails {
+    /// `None` for what is not a card number (13 to 19 digits): of such a text nothing may be shown.
+    ///
+    /// A documented test card always has its documented details, whatever the operator's file says
+    /// of its range, since clients' tests rely on them. Otherwise the file's narrowest range
+    /// decides all; a number that the file does not know has the brand of the published ranges.
+    pub fn of(
+        number: &str,
+        month: Option<u8>,
+        year: Option<u16>,
+        table: &BinTable,
+    ) -> Option<Self> {
+        let mut card = Self::without_brand(number, month, year)?;
+        if let Some(test) = TestCard::of(number) {
+            card.brand = Some(test.brand);
+            card.funding = Some(test.funding);
+            card.additional = test
+                .additional_brand
+                .map(|brand| additional(test, brand))
+                .into_iter()
+                .collect();
+        } else if let Some(known) = table.find(number) {
+            card.brand = Some(known.brand);
+            card.funding = known.funding;
+            card.authentication = known.authentication;
+            card.issuer = known.issuer;
+            card.issuer_country = known.country;
+            card.segment = known.segment;
+            card.product = known.product;
+            card.additional = known.additional;
+        } else {
+            card.brand = brand_of(number);
+        }
+        Some(card)
+    }
+
+    /// The details of a token's data, for the types that hold a card number.
+    pub fn of_token(token_type: TokenType, data: &Value, table: &BinTable) -> Option<Self> {
+        let number = token_type.card_number(data)?;
+        let whole = |name: &str| data.get(name).and_then(Value::as_u64);
+        let month = whole("expiration_month").and_then(|month| u8::try_from(month).ok());
+        let year = whole("expiration_year").and_then(|year| u16::try_from(year).ok());
+        Self::of(number, month, year, table)
+    }
+
+    fn without_brand(number: &str, month: Option<u8>, year: Option<u16>) -> Option<Self> {
+        let digits = number.len();
+        if !(CARD_NUMBER_DIGITS_MIN..=CARD_NUMBER_DIGITS_MAX).contains(&digits)
+            || !number.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return None;
+        }
+        let bin_digits = if digits >= LONG_BIN_FROM {
+            BIN_DIGITS_LONG
+        } else {
+            BIN_DIGITS_SHORT
+        };
+        Some(Self {
+            bin: number.get(..bin_digits)?.to_owned(),
+            last4: number.get(digits.checked_sub(LAST_DIGITS)?..)?.to_owned(),
+            expiration_month: month,
+            expiration_year: year,
+            brand: None,
+            funding: None,
+            authentication: None,
+            issuer: None,
+            issuer_country: None,
+            segment: None,
+            product: None,
+            additional: Vec::new(),
+        })
+    }
+}
+
+/// Card data standards let no more than this be shown: eight digits of a number of 16 or more, six
+/// of a shorter one, and the last four.
+const LONG_BIN_FROM: usize = 16;
+const BIN_DIGITS_LONG: usize = 8;
+const BIN_DIGITS_SHORT: usize = 6;
+const LAST_DIGITS: usize = 4;
+
+fn additional(test: &TestCard, brand: &str) -> AdditionalDetails {
+    AdditionalDetails {
+        brand: Arc::from(brand),
+        funding: Some(test.funding),
+        authentication: None,
+        issuer: None,
+        country: None,
+    }
+}
+
+/// The `bank` object of a bank token or intent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BankDetails {
+    pub routing_number: String,
+    /// Absent when the account number has no more than four digits: they would be all of it.
+    pub account_number_last4: Option<String>,
+}
+
+impl BankDetails {
+    /// `None` for data that is not a bank object.
+    pub fn of(data: &Value) -> Option<Self> {
+        let routing_number = data.get("routing_number")?.as_str()?.to_owned();
+        let account_number = data.get("account_number")?.as_str()?;
+        let hidden = account_number
+            .len()
+            .checked_sub(LAST_DIGITS)
+            .filter(|hidden| *hidden > 0);
+        let last4 = hidden
+            .and_then(|hidden| account_number.get(hidden..))
+            .map(str::to_owned);
+        Some(Self {
+            routing_number,
+            account_number_last4: last4,
+        })
+    }
+}

@@ -1,0 +1,180 @@
+//! Card and bank details as JSON, under the names of the published interface.
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::card::bin_table::AdditionalDetails;
+use crate::domain::card::brand::Funding;
+use crate::domain::card::country::Country;
+use crate::domain::card::{BankDetails, CardDetails};
+
+impl CardDetails {
+    /// The `card` object. Brand, funding and authentication are always there, `null` when they are
+    /// not known, as the interface says; every other absent value is left out.
+    pub fn to_value(&self) -> Value {
+        let mut card = Map::new();
+        set(&mut card, "bin", Some(self.bin.as_str()));
+        set(&mut card, "last4", Some(self.last4.as_str()));
+        set(&mut card, "expiration_month", self.expiration_month);
+        set(&mut card, "expiration_year", self.expiration_year);
+        card.insert(
+            "brand".into(),
+            self.brand.map(|brand| brand.as_str()).into(),
+        );
+        card.insert("funding".into(), self.funding.map(Funding::as_str).into());
+        card.insert(
+            "authentication".into(),
+            self.authentication.map(|one| one.as_str()).into(),
+        );
+        set(
+            &mut card,
+            "issuer",
+            issuer(self.issuer.as_deref(), self.issuer_country),
+        );
+        set(
+            &mut card,
+            "issuer_country",
+            self.issuer_country.map(country),
+        );
+        set(
+            &mut card,
+            "segment",
+            self.segment.map(|segment| segment.as_str()),
+        );
+        set(
+            &mut card,
+            "product",
+            self.product.as_deref().map(|code| json!({ "code": code })),
+        );
+        if !self.additional.is_empty() {
+            let additional = self.additional.iter().map(additional_value).collect();
+            card.insert("additional".into(), Value::Array(additional));
+        }
+        Value::Object(card)
+    }
+
+    /// The `enrichments` object that detokenization expressions see. `bin_details` is absent for a
+    /// number whose brand is not known.
+    pub fn enrichments(&self) -> Value {
+        let mut enrichments = Map::new();
+        enrichments.insert(
+            "card_details".into(),
+            json!({ "bin": self.bin, "last4": self.last4 }),
+        );
+        set(&mut enrichments, "bin_details", self.bin_details());
+        Value::Object(enrichments)
+    }
+
+    fn bin_details(&self) -> Option<Value> {
+        let brand = self.brand?;
+        let mut details = Map::new();
+        set(&mut details, "card_brand", Some(brand.bin_details_name()));
+        set(
+            &mut details,
+            "type",
+            self.funding.map(Funding::bin_details_type),
+        );
+        set(
+            &mut details,
+            "prepaid",
+            self.funding.map(|funding| funding == Funding::Prepaid),
+        );
+        set(
+            &mut details,
+            "card_segment_type",
+            self.segment.map(|segment| segment.as_str()),
+        );
+        let bank = self
+            .issuer
+            .as_deref()
+            .map(|name| json!({ "name": name, "clean_name": name }));
+        set(&mut details, "bank", bank);
+        set(
+            &mut details,
+            "product",
+            self.product.as_deref().map(|code| json!({ "code": code })),
+        );
+        set(&mut details, "country", self.issuer_country.map(country));
+        set(&mut details, "bin_length", Some(self.bin.len()));
+        let authentication = self
+            .authentication
+            .map(|required| json!([{ "authentication_name": required.bin_details_name() }]));
+        set(&mut details, "authentication", authentication);
+        if !self.additional.is_empty() {
+            let brands = self.additional.iter().map(additional_brand).collect();
+            details.insert("additional_card_brands".into(), Value::Array(brands));
+        }
+        Some(Value::Object(details))
+    }
+}
+
+impl BankDetails {
+    /// The `bank` object.
+    pub fn to_value(&self) -> Value {
+        let mut bank = Map::new();
+        set(
+            &mut bank,
+            "routing_number",
+            Some(self.routing_number.as_str()),
+        );
+        set(
+            &mut bank,
+            "account_number_last4",
+            self.account_number_last4.as_deref(),
+        );
+        Value::Object(bank)
+    }
+}
+
+/// Absent values are left out.
+fn set(object: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        object.insert(name.to_owned(), value.into());
+    }
+}
+
+fn additional_value(additional: &AdditionalDetails) -> Value {
+    let mut object = Map::new();
+    set(&mut object, "brand", Some(&*additional.brand));
+    set(
+        &mut object,
+        "funding",
+        additional.funding.map(Funding::as_str),
+    );
+    set(
+        &mut object,
+        "authentication",
+        additional.authentication.map(|one| one.as_str()),
+    );
+    set(
+        &mut object,
+        "issuer",
+        issuer(additional.issuer.as_deref(), additional.country),
+    );
+    Value::Object(object)
+}
+
+fn additional_brand(additional: &AdditionalDetails) -> Value {
+    let mut object = Map::new();
+    let brand = additional.brand.replace('-', " ").to_ascii_uppercase();
+    set(&mut object, "card_brand", Some(brand));
+    set(
+        &mut object,
+        "card_brand_bank_name",
+        additional.issuer.as_deref(),
+    );
+    Value::Object(object)
+}
+
+fn issuer(name: Option<&str>, country: Option<Country>) -> Option<Value> {
+    if name.is_none() && country.is_none() {
+        return None;
+    }
+    let mut issuer = Map::new();
+    set(&mut issuer, "country", country.map(Country::alpha2));
+    set(&mut issuer, "name", name);
+    Some(Value::Object(issuer))
+}
+
+fn country(country: Country) -> Value {
+    json!({ "alpha2": country.alpha2(), "name": country.name(), "numeric": country.numeric() })
+}

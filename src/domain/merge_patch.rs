@@ -1,0 +1,209 @@
+//! JSON merge patch (RFC 7386).
+
+use serde_json::{Map, Value};
+
+use crate::bounds::JSON_DEPTH_MAX;
+use crate::secret::Wipe;
+
+/// The patch is nested deeper than `JSON_DEPTH_MAX`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooDeep;
+
+/// Applies `patch` to `target`: objects are merged member by member, `null` removes a member,
+/// anything else replaces. A patch that is nested too deep changes nothing.
+///
+/// What is removed or replaced is overwritten in memory first: it may be a card number.
+pub fn merge_patch(target: &mut Value, patch: &Value) -> Result<(), TooDeep> {
+    if !is_within(patch, JSON_DEPTH_MAX) {
+        return Err(TooDeep);
+    }
+    merge(target, patch);
+    Ok(())
+}
+
+/// No deeper than the patch, which is bounded.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(changes) = patch else {
+        target.wipe();
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        target.wipe();
+        *target = Value::Object(Map::new());
+    }
+    let Value::Object(members) = target else {
+        return;
+    };
+    for (name, change) in changes {
+        if change.is_null() {
+            if let Some(mut gone) = members.remove(name) {
+                gone.wipe();
+            }
+        } else {
+            merge(members.entry(name).or_insert(Value::Null), change);
+        }
+    }
+}
+
+fn is_within(value: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else {
+        return !value.is_object() && !value.is_array();
+    };
+    match value {
+        Value::Array(items) => items.iter().all(|item| is_within(item, below)),
+        Value::Object(members) => members.values().all(|member| is_within(member, below)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_patch(mut target: Value, patch: Value, expected: Value) {
+        merge_patch(&mut target, &patch).unwrap();
+        assert_eq!(target, expected);
+    }
+
+    #[test]
+    fn the_examples_of_the_standard() {
+        check_patch(json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"}));
+        check_patch(
+            json!({"a": "b"}),
+            json!({"b": "c"}),
+            json!({"a": "b", "b": "c"}),
+        );
+        check_patch(json!({"a": "b"}), json!({"a": null}), json!({}));
+        check_patch(
+            json!({"a": "b", "b": "c"}),
+            json!({"a": null}),
+            json!({"b": "c"}),
+        );
+        check_patch(json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"}));
+        check_patch(json!({"a": "c"}), json!({"a": ["b"]}), json!({"a": ["b"]}));
+        check_patch(
+            json!({"a": {"b": "c"}}),
+            json!({"a": {"b": "d", "c": null}}),
+            json!({"a": {"b": "d"}}),
+        );
+        check_patch(
+            json!({"a": [{"b": "c"}]}),
+            json!({"a": [1]}),
+            json!({"a": [1]}),
+        );
+        check_patch(json!(["a", "b"]), json!(["c", "d"]), json!(["c", "d"]));
+        check_patch(json!({"a": "b"}), json!(["c"]), json!(["c"]));
+        check_patch(json!({"a": "foo"}), json!(null), json!(null));
+        check_patch(json!({"a": "foo"}), json!("bar"), json!("bar"));
+        check_patch(
+            json!({"e": null}),
+            json!({"a": 1}),
+            json!({"e": null, "a": 1}),
+        );
+        check_patch(
+            json!([1, 2]),
+            json!({"a": "b", "c": null}),
+            json!({"a": "b"}),
+        );
+        check_patch(
+            json!({}),
+            json!({"a": {"bb": {"ccc": null}}}),
+            json!({"a": {"bb": {}}}),
+        );
+    }
+
+    #[test]
+    fn the_longer_example_of_the_standard() {
+        check_patch(
+            json!({
+                "title": "Goodbye!",
+                "author": {"givenName": "John", "familyName": "Doe"},
+                "tags": ["example", "sample"],
+                "content": "This will be unchanged",
+            }),
+            json!({
+                "title": "Hello!",
+                "phoneNumber": "+01-123-456-7890",
+                "author": {"familyName": null},
+                "tags": ["example"],
+            }),
+            json!({
+                "title": "Hello!",
+                "author": {"givenName": "John"},
+                "tags": ["example"],
+                "content": "This will be unchanged",
+                "phoneNumber": "+01-123-456-7890",
+            }),
+        );
+    }
+
+    fn nested(levels: usize) -> Value {
+        (0..levels).fold(json!(1), |inner, _| json!({ "a": inner }))
+    }
+
+    #[test]
+    fn a_patch_at_the_bound_is_applied_and_one_beyond_changes_nothing() {
+        check_patch(json!({}), nested(JSON_DEPTH_MAX), nested(JSON_DEPTH_MAX));
+        let mut target = json!({"a": "kept"});
+        assert_eq!(
+            merge_patch(&mut target, &nested(JSON_DEPTH_MAX + 1)),
+            Err(TooDeep)
+        );
+        let lists = (0..=JSON_DEPTH_MAX).fold(json!(1), |inner, _| json!([inner]));
+        assert_eq!(merge_patch(&mut target, &lists), Err(TooDeep));
+        assert_eq!(target, json!({"a": "kept"}));
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            "[a-z]{0,3}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 64, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[a-d]", inner, 0..5)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// The standard's pseudocode, word for word.
+    fn naive(target: Value, patch: &Value) -> Value {
+        let Value::Object(changes) = patch else {
+            return patch.clone();
+        };
+        let mut members = match target {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        };
+        for (name, value) in changes {
+            if value.is_null() {
+                members.remove(name);
+            } else {
+                let old = members.remove(name).unwrap_or(Value::Null);
+                members.insert(name.clone(), naive(old, value));
+            }
+        }
+        Value::Object(members)
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_pseudocode_and_twice_is_once(target in any_json(), patch in any_json()) {
+            let mut patched = target.clone();
+            merge_patch(&mut patched, &patch).unwrap();
+            prop_assert_eq!(&patched, &naive(target, &patch));
+            let once = patched.clone();
+            merge_patch(&mut patched, &patch).unwrap();
+            prop_assert_eq!(patched, once);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Token types: what data each takes, and what a token gets that asks for nothing else.
+//!
+//! Messages never hold the value that they are about.
+
+mod check;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Value, json};
+
+use crate::domain::mistakes::Mistakes;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TokenType {
+    Bank,
+    Card,
+    CardNumber,
+    EmployerIdNumber,
+    NetworkToken,
+    SocialSecurityNumber,
+    Token,
+    UsBankAccountNumber,
+    UsBankRoutingNumber,
+}
+
+/// Whether the documented 3DS test numbers pass although their check digit is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestNumbers {
+    /// Production tenants.
+    Refused,
+    /// Test tenants.
+    Taken,
+}
+
+impl TokenType {
+    pub const ALL: [Self; 9] = [
+        Self::Bank,
+        Self::Card,
+        Self::CardNumber,
+        Self::EmployerIdNumber,
+        Self::NetworkToken,
+        Self::SocialSecurityNumber,
+        Self::Token,
+        Self::UsBankAccountNumber,
+        Self::UsBankRoutingNumber,
+    ];
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|token_type| token_type.as_str() == text)
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bank => "bank",
+            Self::Card => "card",
+            Self::CardNumber => "card_number",
+            Self::EmployerIdNumber => "employer_id_number",
+            Self::NetworkToken => "network_token",
+            Self::SocialSecurityNumber => "social_security_number",
+            Self::Token => "token",
+            Self::UsBankAccountNumber => "us_bank_account_number",
+            Self::UsBankRoutingNumber => "us_bank_routing_number",
+        }
+    }
+
+    pub const fn default_container(self) -> &'static str {
+        match self {
+            Self::Token => "/general/high/",
+            Self::Card | Self::CardNumber | Self::NetworkToken => "/pci/high/",
+            Self::Bank | Self::UsBankAccountNumber => "/bank/high/",
+            Self::UsBankRoutingNumber => "/bank/low/",
+            Self::EmployerIdNumber | Self::SocialSecurityNumber => "/pii/high/",
+        }
+    }
+
+    pub const fn default_fingerprint_expression(self) -> &'static str {
+        match self {
+            Self::Token => "{{ data | stringify }}",
+            Self::Card | Self::NetworkToken => "{{ data.number }}",
+            Self::Bank => "{{ data.account_number }}|{{ data.routing_number }}",
+            Self::CardNumber | Self::UsBankAccountNumber | Self::UsBankRoutingNumber => {
+                "{{ data }}"
+            }
+            Self::EmployerIdNumber | Self::SocialSecurityNumber => "{{ data | remove: '-' }}",
+        }
+    }
+
+    /// The mask's expressions. `None`: a masked read shows no data at all.
+    pub fn default_mask(self) -> Option<Value> {
+        match self {
+            Self::Token => None,
+            Self::Card | Self::NetworkToken => Some(json!({
+                "number": "{{ data.number | reveal_last: 4 }}",
+                "expiration_month": "{{ data.expiration_month }}",
+                "expiration_year": "{{ data.expiration_year }}",
+            })),
+            Self::Bank => Some(json!({
+                "routing_number": "{{ data.routing_number }}",
+                "account_number": "{{ data.account_number | reveal_last: 4 }}",
+            })),
+            Self::CardNumber
+            | Self::EmployerIdNumber
+            | Self::SocialSecurityNumber
+            | Self::UsBankAccountNumber
+            | Self::UsBankRoutingNumber => Some(json!("{{ data | reveal_last: 4 }}")),
+        }
+    }
+
+    pub const fn default_search_indexes(self) -> &'static [&'static str] {
+        match self {
+            Self::EmployerIdNumber | Self::SocialSecurityNumber => &[
+                "{{ data }}",
+                "{{ data | replace: '-' }}",
+                "{{ data | last4 }}",
+            ],
+            Self::Bank
+            | Self::Card
+            | Self::CardNumber
+            | Self::NetworkToken
+            | Self::Token
+            | Self::UsBankAccountNumber
+            | Self::UsBankRoutingNumber => &[],
+        }
+    }
+
+    /// Every mistake of `data`, under its path (`data`, `data.expiration_month`).
+    ///
+    /// Members of an object that the type does not know are not looked at: they are stored and
+    /// come back as they came.
+    pub fn check(self, data: &Value, numbers: TestNumbers) -> Result<(), Mistakes> {
+        check::check(self, data, numbers)
+    }
+
+    /// Writes the one way what is taken in several: a `cvc` that came as a number becomes text.
+    ///
+    /// For data that `check` has passed. A number cannot carry leading zeros, so `check` refuses a
+    /// `cvc` below 100: `12` may have been 012 or 0012, and a guess would be found out by a declined
+    /// payment.
+    pub fn normalize(self, data: &mut Value) {
+        match self {
+            Self::Card | Self::NetworkToken => {
+                if let Some(cvc) = data.get_mut("cvc")
+                    && let Some(digits) = cvc.as_u64()
+                {
+                    *cvc = Value::String(digits.to_string());
+                }
+            }
+            Self::Bank
+            | Self::CardNumber
+            | Self::EmployerIdNumber
+            | Self::SocialSecurityNumber
+            | Self::Token
+            | Self::UsBankAccountNumber
+            | Self::UsBankRoutingNumber => {}
+        }
+    }
+
+    /// Where the type keeps a card number, if it does.
+    pub fn card_number(self, data: &Value) -> Option<&str> {
+        match self {
+            Self::Card | Self::NetworkToken => data.get("number")?.as_str(),
+            Self::CardNumber => data.as_str(),
+            Self::Bank
+            | Self::EmployerIdNumber
+            | Self::SocialSecurityNumber
+            | Self::Token
+            | Self::UsBankAccountNumber
+            | Self::UsBankRoutingNumber => None,
+        }
+    }
+}
