@@ -1,0 +1,141 @@
+//! Filters that replace characters by random ones. Every one of the possible characters is equally
+//! likely. A call that would leave nothing to chance fails: its alias would be the value.
+
+use serde_json::Value;
+
+use super::Arguments;
+use super::card::bin_length;
+use super::text::rewrite;
+use crate::expressions::evaluate::{Bench, Text};
+use crate::expressions::{Failed, Outside};
+
+type Outcome = Result<Value, Failed>;
+
+const DIGITS: &[u8] = b"0123456789";
+const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
+const LETTERS_AND_DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+
+pub(super) fn alias_card(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    let (bin, last) = (arguments.flag(0)?, arguments.flag(1)?);
+    let is_separator = |c: char| matches!(c, ' ' | '-');
+    rewrite(input, |text| {
+        let digits = text.chars().filter(|c| !is_separator(*c)).count();
+        let first = if bin { bin_length(digits) } else { 0 };
+        let last = if last { 4 } else { 0 };
+        if digits <= first.saturating_add(last) {
+            return Err(Failed::TooShort);
+        }
+        let mut dice = Dice::new(bench.outside);
+        let mut digit = 0_usize;
+        let mut alias = Text::with_capacity(text.len());
+        for c in text.chars() {
+            if is_separator(c) {
+                alias.push(c)?;
+                continue;
+            }
+            let hidden = (first..digits.saturating_sub(last)).contains(&digit);
+            alias.push(if hidden { dice.one_of(DIGITS) } else { c })?;
+            digit = digit.saturating_add(1);
+        }
+        Ok(alias)
+    })
+}
+
+pub(super) fn alias_preserve_format(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    bench: &Bench<'_>,
+) -> Outcome {
+    alias(input, arguments, bench, |c, dice| {
+        if c.is_alphabetic() {
+            Some(dice.one_of(LETTERS))
+        } else if c.is_numeric() {
+            Some(dice.one_of(DIGITS))
+        } else {
+            None
+        }
+    })
+}
+
+pub(super) fn alias_preserve_length(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    bench: &Bench<'_>,
+) -> Outcome {
+    alias(input, arguments, bench, |_, dice| {
+        Some(dice.one_of(LETTERS_AND_DIGITS))
+    })
+}
+
+fn alias(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    bench: &Bench<'_>,
+    replacement: impl Fn(char, &mut Dice<'_>) -> Option<char>,
+) -> Outcome {
+    let (first, last) = (arguments.length(0, 0)?, arguments.length(1, 0)?);
+    rewrite(input, |text| {
+        let chars = text.chars().count();
+        let mut dice = Dice::new(bench.outside);
+        let mut alias = Text::with_capacity(text.len());
+        let mut replaced = 0_usize;
+        for (at, c) in text.chars().enumerate() {
+            let hidden = (first..chars.saturating_sub(last)).contains(&at);
+            match replacement(c, &mut dice).filter(|_| hidden) {
+                Some(random) => {
+                    replaced = replaced.saturating_add(1);
+                    alias.push(random)?;
+                }
+                None => alias.push(c)?,
+            }
+        }
+        if replaced == 0 {
+            Err(Failed::TooShort)
+        } else {
+            Ok(alias)
+        }
+    })
+}
+
+/// Random bytes, drawn in blocks because each call outside may be a system call.
+struct Dice<'a> {
+    outside: &'a dyn Outside,
+    block: [u8; 64],
+    used: usize,
+}
+
+impl<'a> Dice<'a> {
+    const fn new(outside: &'a dyn Outside) -> Self {
+        Self {
+            outside,
+            block: [0; 64],
+            used: 64,
+        }
+    }
+
+    fn byte(&mut self) -> u8 {
+        if self.used >= self.block.len() {
+            self.outside.random(&mut self.block);
+            self.used = 0;
+        }
+        let byte = self.block.get(self.used).copied().unwrap_or_default();
+        self.used = self.used.saturating_add(1);
+        byte
+    }
+
+    /// A byte past the last whole multiple of the choices would favour the first ones. So many such
+    /// bytes in a row that the loop ends come only from a source that is not random.
+    fn one_of(&mut self, choices: &[u8]) -> char {
+        let length = choices.len().max(1);
+        let fair = 256_usize.saturating_sub(256_usize.checked_rem(length).unwrap_or_default());
+        let mut byte = usize::from(self.byte());
+        for _ in 0..128 {
+            if byte < fair {
+                break;
+            }
+            byte = usize::from(self.byte());
+        }
+        let choice = byte.checked_rem(length).unwrap_or_default();
+        char::from(choices.get(choice).copied().unwrap_or(b'0'))
+    }
+}

@@ -1,0 +1,243 @@
+//! Filters that rewrite a text. Lengths and places are in characters, not bytes.
+
+use serde_json::Value;
+
+use super::{Arguments, text_of};
+use crate::bounds;
+use crate::expressions::Failed;
+use crate::expressions::evaluate::{Bench, Text, check_size};
+
+type Outcome = Result<Value, Failed>;
+
+/// Null stays null: a value that is not there has no upper case.
+pub(super) fn rewrite(input: &Value, change: impl FnOnce(&str) -> Result<Text, Failed>) -> Outcome {
+    if input.is_null() {
+        return Ok(Value::Null);
+    }
+    change(&text_of(input)?).map(Text::finish)
+}
+
+fn join(parts: &[&str]) -> Result<Text, Failed> {
+    let mut text = Text::with_capacity(parts.iter().map(|part| part.len()).sum());
+    for part in parts {
+        text.push_str(part)?;
+    }
+    Ok(text)
+}
+
+fn spell(chars: impl Iterator<Item = char>, capacity: usize) -> Result<Text, Failed> {
+    let mut text = Text::with_capacity(capacity);
+    for c in chars {
+        text.push(c)?;
+    }
+    Ok(text)
+}
+
+pub(super) fn append(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    join(&[&text_of(input)?, &arguments.text(0)?]).map(Text::finish)
+}
+
+pub(super) fn prepend(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    join(&[&arguments.text(0)?, &text_of(input)?]).map(Text::finish)
+}
+
+pub(super) fn upcase(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| {
+        spell(text.chars().flat_map(char::to_uppercase), text.len())
+    })
+}
+
+pub(super) fn downcase(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| {
+        spell(text.chars().flat_map(char::to_lowercase), text.len())
+    })
+}
+
+pub(super) fn capitalize(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| {
+        let mut chars = text.chars();
+        let first = chars.next().into_iter().flat_map(char::to_uppercase);
+        spell(first.chain(chars.flat_map(char::to_lowercase)), text.len())
+    })
+}
+
+pub(super) fn strip(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| join(&[text.trim()]))
+}
+
+pub(super) fn lstrip(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| join(&[text.trim_start()]))
+}
+
+pub(super) fn rstrip(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| join(&[text.trim_end()]))
+}
+
+/// A carriage return goes only together with its newline.
+pub(super) fn strip_newlines(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| {
+        let mut line = Text::with_capacity(text.len());
+        for part in text.split("\r\n").flat_map(|part| part.split('\n')) {
+            line.push_str(part)?;
+        }
+        Ok(line)
+    })
+}
+
+pub(super) fn remove(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| substitute(text, &arguments.text(0)?, ""))
+}
+
+pub(super) fn remove_first(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| {
+        cut(text.split_once(&*arguments.text(0)?), text, "")
+    })
+}
+
+pub(super) fn remove_last(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| {
+        cut(text.rsplit_once(&*arguments.text(0)?), text, "")
+    })
+}
+
+/// One argument means: replace with nothing.
+pub(super) fn replace(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| {
+        substitute(text, &arguments.text(0)?, &arguments.text(1)?)
+    })
+}
+
+pub(super) fn replace_first(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| {
+        cut(
+            text.split_once(&*arguments.text(0)?),
+            text,
+            &arguments.text(1)?,
+        )
+    })
+}
+
+pub(super) fn replace_last(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| {
+        cut(
+            text.rsplit_once(&*arguments.text(0)?),
+            text,
+            &arguments.text(1)?,
+        )
+    })
+}
+
+/// Stops at the bound instead of building the result first: a short text can ask for gigabytes.
+fn substitute(text: &str, old: &str, new: &str) -> Result<Text, Failed> {
+    let mut changed = Text::with_capacity(text.len());
+    for (place, part) in text.split(old).enumerate() {
+        // Around an empty pattern `split` gives an empty text at both ends, as it should.
+        if place > 0 {
+            changed.push_str(new)?;
+        }
+        changed.push_str(part)?;
+    }
+    Ok(changed)
+}
+
+fn cut(halves: Option<(&str, &str)>, whole: &str, new: &str) -> Result<Text, Failed> {
+    match halves {
+        Some((before, after)) => join(&[before, new, after]),
+        None => join(&[whole]),
+    }
+}
+
+pub(super) fn pad_left(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| {
+        let mut padded = padding(text, arguments)?;
+        padded.push_str(text)?;
+        Ok(padded)
+    })
+}
+
+pub(super) fn pad_right(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    rewrite(input, |text| {
+        join(&[text, padding(text, arguments)?.as_str()])
+    })
+}
+
+fn padding(text: &str, arguments: &Arguments<'_>) -> Result<Text, Failed> {
+    let length = arguments.length(0, 0)?;
+    let filler = arguments.character(1, ' ')?;
+    check_size(length)?;
+    spell(
+        std::iter::repeat_n(filler, length.saturating_sub(text.chars().count())),
+        length,
+    )
+}
+
+/// As Ruby splits: white space for a single space, characters for an empty text, and no empty texts
+/// at the end.
+pub(super) fn split(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    let text = text_of(input)?;
+    let mark = arguments.text(0)?;
+    let mut parts: Vec<Value> = Vec::new();
+    let mut push = |part: &str| {
+        parts.push(Value::from(part));
+        if parts.len() > bounds::EXPRESSION_ITEMS_MAX {
+            Err(Failed::TooLarge)
+        } else {
+            Ok(())
+        }
+    };
+    match &*mark {
+        " " => text.split_whitespace().try_for_each(&mut push)?,
+        "" => text
+            .chars()
+            .try_for_each(|c| push(c.encode_utf8(&mut [0; 4])))?,
+        mark => text.split(mark).try_for_each(&mut push)?,
+    }
+    while parts.last().is_some_and(|part| part.as_str() == Some("")) {
+        parts.pop();
+    }
+    Ok(Value::Array(parts))
+}
+
+/// The length includes the ellipsis.
+pub(super) fn truncate(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    let length = arguments.length(0, 50)?;
+    let ellipsis = ellipsis(arguments)?;
+    rewrite(input, |text| {
+        if text.chars().nth(length).is_none() {
+            return join(&[text]);
+        }
+        let kept = length.saturating_sub(ellipsis.chars().count());
+        let end = text
+            .char_indices()
+            .nth(kept)
+            .map_or(text.len(), |(at, _)| at);
+        join(&[text.get(..end).unwrap_or_default(), &ellipsis])
+    })
+}
+
+pub(super) fn truncatewords(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+    let most = arguments.length(0, 15)?.max(1);
+    let ellipsis = ellipsis(arguments)?;
+    rewrite(input, |text| {
+        if text.split_whitespace().nth(most).is_none() {
+            return join(&[text]);
+        }
+        let mut kept = Text::with_capacity(text.len());
+        for (place, word) in text.split_whitespace().take(most).enumerate() {
+            if place > 0 {
+                kept.push(' ')?;
+            }
+            kept.push_str(word)?;
+        }
+        kept.push_str(&ellipsis)?;
+        Ok(kept)
+    })
+}
+
+fn ellipsis<'a>(arguments: &'a Arguments<'_>) -> Result<std::borrow::Cow<'a, str>, Failed> {
+    if arguments.value(1).is_some() {
+        arguments.text(1)
+    } else {
+        Ok("...".into())
+    }
+}

@@ -1,0 +1,173 @@
+//! Masks: a shape of templates that is laid over a token's data.
+//!
+//! Invariant: a mask never fails open. What cannot be evaluated is left out, and what the mask does
+//! not name is not shown.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::evaluate::{Bench, Budget, Revealing};
+use super::{Data, Malformed, Outside, Template, Why};
+use crate::bounds;
+
+pub struct Mask(Node);
+
+enum Node {
+    Constant(Value),
+    Leaf(Template),
+    List(Vec<Node>),
+    Object(Vec<(String, Node)>),
+}
+
+impl Mask {
+    /// Each mistake stands under its path within the mask: `name.first`, `cards[0].number`; the
+    /// mask itself is the empty path.
+    pub fn parse(mask: &Value) -> Result<Self, Vec<(String, Malformed)>> {
+        let mut parser = Parser {
+            members: 0,
+            path: Vec::new(),
+            mistakes: Vec::new(),
+        };
+        let root = parser.node(mask);
+        match root {
+            Some(root) if parser.mistakes.is_empty() => Ok(Self(root)),
+            Some(_) | None => Err(parser.mistakes),
+        }
+    }
+
+    /// The masked data. A leaf whose value the data does not have, or that cannot be evaluated, is
+    /// left out of its object, and is null in a list, where the others' places would shift. An
+    /// object or list of which nothing is left is left out too; `None` when that is all of it.
+    pub fn apply(&self, data: &Value, outside: &dyn Outside) -> Option<Value> {
+        self.apply_as(data, outside, Revealing::AsAsked)
+    }
+
+    /// As [`Mask::apply`], for the default masks of sensitive types: `reveal_last` hides a value
+    /// that it would otherwise show whole.
+    pub fn apply_strict(&self, data: &Value, outside: &dyn Outside) -> Option<Value> {
+        self.apply_as(data, outside, Revealing::NeverWhole)
+    }
+
+    fn apply_as(&self, data: &Value, outside: &dyn Outside, revealing: Revealing) -> Option<Value> {
+        let budget = Budget::whole();
+        self.0
+            .show(Data(data), &Bench::new(outside, &budget, revealing))
+    }
+}
+
+/// A mask may hold an HMAC key.
+impl fmt::Debug for Mask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mask(..)")
+    }
+}
+
+impl Node {
+    fn show(&self, data: Data<'_>, bench: &Bench<'_>) -> Option<Value> {
+        match self {
+            Self::Constant(value) => Some(value.clone()),
+            Self::Leaf(template) => {
+                let value = template.evaluate_within(&data, bench).ok()?;
+                (!value.is_null() || template.is_defined(&data)).then_some(value)
+            }
+            Self::List(nodes) => {
+                let shown: Vec<_> = nodes.iter().map(|node| node.show(data, bench)).collect();
+                let nothing = !shown.is_empty() && shown.iter().all(Option::is_none);
+                let items = shown.into_iter().map(Option::unwrap_or_default).collect();
+                (!nothing).then_some(Value::Array(items))
+            }
+            Self::Object(nodes) => {
+                let members: Map<String, Value> = nodes
+                    .iter()
+                    .filter_map(|(key, node)| Some((key.clone(), node.show(data, bench)?)))
+                    .collect();
+                let nothing = !nodes.is_empty() && members.is_empty();
+                (!nothing).then_some(Value::Object(members))
+            }
+        }
+    }
+}
+
+struct Parser<'a> {
+    members: usize,
+    path: Vec<Step<'a>>,
+    mistakes: Vec<(String, Malformed)>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Index(usize),
+    Key(&'a str),
+}
+
+impl<'a> Parser<'a> {
+    /// `None` when there is a mistake in it, or when there have been enough of them.
+    fn node(&mut self, mask: &'a Value) -> Option<Node> {
+        if self.mistakes.len() >= bounds::MASK_MISTAKES_MAX {
+            return None;
+        }
+        self.members = self.members.saturating_add(1);
+        if self.members > bounds::MASK_MEMBERS_MAX {
+            // Once: every further member would say the same.
+            if self.members == bounds::MASK_MEMBERS_MAX.saturating_add(1) {
+                self.mistake(Malformed::new(0, Why::TooManyMembers));
+            }
+            return None;
+        }
+        match mask {
+            Value::Null | Value::Bool(_) | Value::Number(_) => Some(Node::Constant(mask.clone())),
+            Value::String(text) => match Template::parse(text) {
+                Ok(template) => Some(Node::Leaf(template)),
+                Err(malformed) => {
+                    self.mistake(malformed);
+                    None
+                }
+            },
+            Value::Array(_) | Value::Object(_) if self.path.len() >= bounds::MASK_DEPTH_MAX => {
+                self.mistake(Malformed::new(0, Why::TooDeep));
+                None
+            }
+            Value::Array(items) => {
+                let mut nodes = Vec::new();
+                for (index, item) in items.iter().enumerate() {
+                    nodes.extend(self.child(Step::Index(index), item));
+                }
+                Some(Node::List(nodes))
+            }
+            Value::Object(members) => {
+                let mut nodes = Vec::new();
+                for (key, member) in members {
+                    nodes.extend(
+                        self.child(Step::Key(key), member)
+                            .map(|node| (key.clone(), node)),
+                    );
+                }
+                Some(Node::Object(nodes))
+            }
+        }
+    }
+
+    fn child(&mut self, step: Step<'a>, mask: &'a Value) -> Option<Node> {
+        self.path.push(step);
+        let node = self.node(mask);
+        self.path.pop();
+        node
+    }
+
+    fn mistake(&mut self, malformed: Malformed) {
+        let mut path = String::new();
+        for step in &self.path {
+            match step {
+                Step::Index(index) => path.extend(["[", &index.to_string(), "]"]),
+                Step::Key(key) => {
+                    if !path.is_empty() {
+                        path.push('.');
+                    }
+                    path.push_str(key);
+                }
+            }
+        }
+        self.mistakes.push((path, malformed));
+    }
+}

@@ -1,0 +1,383 @@
+//! From text to [`Template`]: linear in the text, without recursion.
+
+use serde_json::{Number, Value};
+
+use super::filters::{self, Argument, Call, Filter, Place};
+use super::lex::Cursor;
+use super::{Expression, Malformed, Piece, Reference, Segment, Source, Template, Variable, Why};
+use crate::bounds;
+
+/// What stands at the head of an expression.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    References,
+    Variables,
+}
+
+pub(super) fn template(text: &str, names: Names) -> Result<Template, Malformed> {
+    let bytes_max = match names {
+        Names::References => bounds::REFERENCES_BYTES_MAX,
+        Names::Variables => bounds::TEMPLATE_BYTES_MAX,
+    };
+    if text.len() > bytes_max {
+        return Err(Malformed::new(bytes_max, Why::TooLong));
+    }
+    // Text around references is somebody's document; in a mask or a fingerprint a tag that is
+    // silently taken as text would make every value the same.
+    if names == Names::Variables
+        && let Some(at) = text.find("{%")
+    {
+        return Err(Malformed::new(at, Why::Tag));
+    }
+    let mut cursor = Cursor::new(text);
+    let mut pieces = Vec::new();
+    let mut expressions = 0_usize;
+    let mut trim = Trim::Nothing;
+    loop {
+        let (before, opened) = match cursor.take_past("{{") {
+            Some(before) => (before, true),
+            None => (cursor.rest(), false),
+        };
+        let before = if trim == Trim::Spaces {
+            before.trim_start()
+        } else {
+            before
+        };
+        if !opened {
+            push_text(&mut pieces, before);
+            return Ok(Template { pieces });
+        }
+        let opening = cursor.at().saturating_sub(2);
+        let trimming = names == Names::Variables && cursor.eat("-");
+        push_text(
+            &mut pieces,
+            if trimming { before.trim_end() } else { before },
+        );
+        expressions += 1;
+        if expressions > bounds::TEMPLATE_EXPRESSIONS_MAX {
+            return Err(Malformed::new(opening, Why::TooManyExpressions));
+        }
+        let mut expression = ExpressionParser {
+            cursor,
+            names,
+            opening,
+        };
+        let parsed;
+        (parsed, trim) = expression.parse()?;
+        pieces.push(Piece::Expression(parsed));
+        cursor = expression.cursor;
+    }
+}
+
+fn push_text(pieces: &mut Vec<Piece>, text: &str) {
+    if !text.is_empty() {
+        pieces.push(Piece::Text(text.to_owned()));
+    }
+}
+
+/// What the closing braces do to the text behind them: `-}}` takes its leading white space away.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trim {
+    Nothing,
+    Spaces,
+}
+
+struct ExpressionParser<'a> {
+    cursor: Cursor<'a>,
+    names: Names,
+    /// Where the braces are, which is what an unclosed expression points at.
+    opening: usize,
+}
+
+impl<'a> ExpressionParser<'a> {
+    fn parse(&mut self) -> Result<(Expression, Trim), Malformed> {
+        self.cursor.skip_spaces();
+        let source = match self.names {
+            Names::References => Source::Reference(self.reference()?),
+            Names::Variables => self.source()?,
+        };
+        let mut calls: Vec<Call> = Vec::new();
+        let trim = loop {
+            self.cursor.skip_spaces();
+            let at = self.cursor.at();
+            if self.cursor.eat("}}") {
+                break Trim::Nothing;
+            }
+            if self.names == Names::Variables && self.cursor.eat("-}}") {
+                break Trim::Spaces;
+            }
+            // Published clients' own tests write `{{ data.number, reveal_last: 4 }}`.
+            let piped = self.cursor.eat("|")
+                || (calls.is_empty() && self.names == Names::Variables && self.cursor.eat(","));
+            if !piped {
+                return Err(self.unexpected());
+            }
+            if calls.len() == bounds::FILTERS_MAX {
+                return Err(Malformed::new(at, Why::TooManyFilters));
+            }
+            calls.push(self.call(calls.last())?);
+        };
+        if let Some(last) = calls.last()
+            && last.filter.place == Place::BeforeEncoding
+        {
+            return Err(Malformed::new(self.opening, Why::NotEncoded));
+        }
+        Ok((Expression { source, calls }, trim))
+    }
+
+    fn unexpected(&self) -> Malformed {
+        if self.cursor.is_done() {
+            Malformed::new(self.opening, Why::Unclosed)
+        } else {
+            Malformed::new(self.cursor.at(), Why::Unexpected)
+        }
+    }
+
+    fn reference(&mut self) -> Result<Reference, Malformed> {
+        let at = self.cursor.at();
+        let head = self
+            .cursor
+            .take_while(|c| !matches!(c, '|' | '{' | '}'))
+            .trim_end();
+        if head.is_empty() && !self.cursor.is_done() {
+            return Err(Malformed::new(at, Why::Empty));
+        }
+        let (kind, id): (fn(String) -> Reference, &str) = match (
+            head.strip_prefix("token_intent:"),
+            head.strip_prefix("token:"),
+        ) {
+            (Some(id), _) => (Reference::TokenIntent, id.trim_start()),
+            (None, Some(id)) => (Reference::Token, id.trim_start()),
+            (None, None) => (Reference::TokenData, head),
+        };
+        if self.cursor.is_done() {
+            return Err(Malformed::new(self.opening, Why::Unclosed));
+        }
+        let chars = id.chars().count();
+        let sized = (bounds::TOKEN_ID_CHARS_MIN..=bounds::TOKEN_ID_CHARS_MAX).contains(&chars);
+        if !sized || id.contains(is_forbidden_in_ids) {
+            return Err(Malformed::new(at, Why::BadReference));
+        }
+        Ok(kind(id.to_owned()))
+    }
+
+    fn source(&mut self) -> Result<Source, Malformed> {
+        if self.cursor.rest().starts_with("}}") || self.cursor.rest().starts_with("-}}") {
+            return Err(Malformed::new(self.cursor.at(), Why::Empty));
+        }
+        Ok(match self.argument()? {
+            Argument::Literal(value) => Source::Literal(value),
+            Argument::Variable(variable) => Source::Variable(variable),
+            Argument::Path(_) => return Err(self.unexpected()),
+        })
+    }
+
+    fn call(&mut self, before: Option<&Call>) -> Result<Call, Malformed> {
+        self.cursor.skip_spaces();
+        let at = self.cursor.at();
+        let name = self
+            .cursor
+            .take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+        if name.is_empty() {
+            let Malformed { at, why } = self.unexpected();
+            return Err(Malformed::new(
+                at,
+                if why == Why::Unclosed {
+                    why
+                } else {
+                    Why::FilterMissing
+                },
+            ));
+        }
+        let filter = filters::find(name).ok_or(Malformed::new(at, Why::UnknownFilter))?;
+        match before.map(|call| call.filter.place) {
+            Some(Place::Last) => return Err(Malformed::new(at, Why::NotLast)),
+            Some(Place::BeforeEncoding) if !filter.encodes() => {
+                return Err(Malformed::new(at, Why::NotEncoded));
+            }
+            Some(Place::Anywhere | Place::BeforeEncoding) | None => {}
+        }
+        self.cursor.skip_spaces();
+        let arguments = if self.cursor.eat(":") {
+            self.arguments(filter, at)?
+        } else {
+            Vec::new()
+        };
+        if arguments.len() < filter.least || arguments.len() > filter.kinds.len() {
+            return Err(Malformed::new(at, Why::ArgumentCount));
+        }
+        Ok(Call { filter, arguments })
+    }
+
+    fn arguments(&mut self, filter: &Filter, call_at: usize) -> Result<Vec<Argument>, Malformed> {
+        let mut arguments = Vec::new();
+        loop {
+            self.cursor.skip_spaces();
+            let at = self.cursor.at();
+            let Some(kind) = filter.kinds.get(arguments.len()) else {
+                return Err(Malformed::new(call_at, Why::ArgumentCount));
+            };
+            if let Some(named) = filter.named
+                && self.cursor.rest().starts_with(named)
+            {
+                // `allow_false: true` is the one argument of standard Liquid that has a name.
+                let own_turn = filter.kinds.len() == arguments.len() + 1;
+                self.cursor.eat(named);
+                self.cursor.skip_spaces();
+                if !own_turn || !self.cursor.eat(":") {
+                    return Err(Malformed::new(at, Why::BadArgument));
+                }
+                self.cursor.skip_spaces();
+            }
+            let argument = self.argument()?;
+            arguments.push(
+                kind.check(argument)
+                    .map_err(|why| Malformed::new(at, why))?,
+            );
+            self.cursor.skip_spaces();
+            if !self.cursor.eat(",") {
+                return Ok(arguments);
+            }
+        }
+    }
+
+    fn argument(&mut self) -> Result<Argument, Malformed> {
+        let at = self.cursor.at();
+        match self.cursor.peek() {
+            Some(quote @ ('\'' | '"')) => {
+                self.cursor.bump();
+                let mark = if quote == '"' { "\"" } else { "'" };
+                let text = self
+                    .cursor
+                    .take_past(mark)
+                    .ok_or(Malformed::new(at, Why::UnclosedQuote))?;
+                Ok(Argument::Literal(Value::String(text.to_owned())))
+            }
+            Some('-' | '0'..='9') => self.number().map(|number| Argument::Literal(number.into())),
+            Some(c) if c.is_alphabetic() || c == '_' => {
+                let name = self.word();
+                let keyword = match name {
+                    "true" => Some(Value::Bool(true)),
+                    "false" => Some(Value::Bool(false)),
+                    "nil" | "null" => Some(Value::Null),
+                    _ => None,
+                };
+                match keyword {
+                    Some(value) if !matches!(self.cursor.peek(), Some('.' | '[')) => {
+                        Ok(Argument::Literal(value))
+                    }
+                    Some(_) => Err(Malformed::new(at, Why::BadVariable)),
+                    None => self.variable(name).map(Argument::Variable),
+                }
+            }
+            Some(_) | None => Err(self.unexpected()),
+        }
+    }
+
+    fn number(&mut self) -> Result<Number, Malformed> {
+        let at = self.cursor.at();
+        let bad = Malformed::new(at, Why::BadNumber);
+        let sign = if self.cursor.eat("-") { "-" } else { "" };
+        let whole = self.cursor.take_while(|c| c.is_ascii_digit());
+        if whole.is_empty() {
+            return Err(bad);
+        }
+        if self.cursor.eat(".") {
+            let fraction = self.cursor.take_while(|c| c.is_ascii_digit());
+            let parsed = format!("{sign}{whole}.{fraction}").parse().ok();
+            return parsed
+                .filter(|_| !fraction.is_empty())
+                .and_then(Number::from_f64)
+                .ok_or(bad);
+        }
+        let text = format!("{sign}{whole}");
+        let signed = text.parse::<i64>().map(Number::from).ok();
+        signed
+            .or_else(|| text.parse::<u64>().map(Number::from).ok())
+            .ok_or(bad)
+    }
+
+    fn variable(&mut self, name: &str) -> Result<Variable, Malformed> {
+        let mut segments = Vec::new();
+        loop {
+            let at = self.cursor.at();
+            if self.cursor.eat(".") {
+                let key = self.word();
+                if key.is_empty() {
+                    return Err(Malformed::new(at, Why::BadVariable));
+                }
+                segments.push(Segment::Key(key.to_owned()));
+            } else if self.cursor.eat("[") {
+                segments.push(self.bracketed(at)?);
+            } else {
+                return Ok(Variable {
+                    name: name.to_owned(),
+                    segments,
+                });
+            }
+            if segments.len() > bounds::VARIABLE_SEGMENTS_MAX {
+                return Err(Malformed::new(at, Why::TooManySegments));
+            }
+        }
+    }
+
+    /// `['a key']` or `[0]`, behind its opening bracket.
+    fn bracketed(&mut self, at: usize) -> Result<Segment, Malformed> {
+        let bad = Malformed::new(at, Why::BadVariable);
+        self.cursor.skip_spaces();
+        let segment = match self.cursor.peek() {
+            Some('\'' | '"') => match self.argument()? {
+                Argument::Literal(Value::String(key)) => Segment::Key(key),
+                Argument::Literal(_) | Argument::Variable(_) | Argument::Path(_) => {
+                    return Err(bad);
+                }
+            },
+            Some('-' | '0'..='9') => Segment::Index(self.number()?.as_i64().ok_or(bad)?),
+            Some(_) | None => return Err(bad),
+        };
+        self.cursor.skip_spaces();
+        if self.cursor.eat("]") {
+            Ok(segment)
+        } else {
+            Err(bad)
+        }
+    }
+
+    /// A name: letters, digits, `_` and `-`, except that `-}}` closes the expression.
+    fn word(&mut self) -> &'a str {
+        let rest = self.cursor.rest();
+        let length = rest
+            .char_indices()
+            .find(|(at, c)| match c {
+                '-' => rest.get(*at..).is_some_and(|tail| tail.starts_with("-}}")),
+                '_' => false,
+                other => !other.is_alphanumeric(),
+            })
+            .map_or(rest.len(), |(at, _)| at);
+        let word = rest.get(..length).unwrap_or_default();
+        self.cursor.eat(word);
+        word
+    }
+}
+
+/// What the published interface forbids in a token's id.
+const fn is_forbidden_in_ids(c: char) -> bool {
+    matches!(
+        c,
+        '#' | '/'
+            | '\\'
+            | '+'
+            | '?'
+            | '['
+            | ']'
+            | '|'
+            | '&'
+            | '='
+            | '%'
+            | '<'
+            | '>'
+            | '{'
+            | '}'
+            | '^'
+    )
+}

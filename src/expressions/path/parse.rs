@@ -1,0 +1,420 @@
+//! From text to segments. `None` is malformed: which of the many ways does not matter to a caller
+//! who wrote one short path.
+
+use serde_json::{Number, Value};
+
+use super::{
+    Comparison, Condition, Extent, Operand, Pattern, PatternSource, Query, Reach, Segment,
+    Selector, Start,
+};
+use crate::bounds;
+use crate::expressions::lex::Cursor;
+
+pub(super) fn path(text: &str) -> Option<Vec<Segment>> {
+    let mut parser = Parser {
+        cursor: Cursor::new(text.trim()),
+        parts: 0,
+        depth: 0,
+    };
+    if !parser.cursor.eat("$") {
+        return None;
+    }
+    let segments = parser.segments()?;
+    parser.cursor.is_done().then_some(segments)
+}
+
+struct Parser<'a> {
+    cursor: Cursor<'a>,
+    /// Segments, selectors and conditions so far.
+    parts: usize,
+    depth: usize,
+}
+
+impl Parser<'_> {
+    fn count(&mut self) -> Option<()> {
+        self.parts = self.parts.checked_add(1)?;
+        (self.parts <= bounds::JSON_PATH_PARTS_MAX).then_some(())
+    }
+
+    fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        self.depth = self.depth.checked_add(1)?;
+        if self.depth > bounds::JSON_PATH_DEPTH_MAX {
+            return None;
+        }
+        let parsed = parse(self);
+        self.depth = self.depth.saturating_sub(1);
+        parsed
+    }
+
+    fn segments(&mut self) -> Option<Vec<Segment>> {
+        let mut segments = Vec::new();
+        loop {
+            self.cursor.skip_spaces();
+            let reach = if self.cursor.eat("..") {
+                Reach::Descendants
+            } else {
+                Reach::Children
+            };
+            let selectors = if self.cursor.eat("[") {
+                self.bracketed()?
+            } else if reach == Reach::Descendants || self.cursor.eat(".") {
+                vec![if self.cursor.eat("*") {
+                    Selector::All
+                } else {
+                    self.shorthand()?
+                }]
+            } else {
+                return Some(segments);
+            };
+            self.count()?;
+            segments.push(Segment { reach, selectors });
+        }
+    }
+
+    fn shorthand(&mut self) -> Option<Selector> {
+        let is_first = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
+        if !self.cursor.peek().is_some_and(is_first) {
+            return None;
+        }
+        let name = self
+            .cursor
+            .take_while(|c| is_first(c) || c.is_ascii_digit() || c == '-')
+            .to_owned();
+        Some(Selector::Name(name))
+    }
+
+    /// Behind the opening bracket, up to and past the closing one.
+    fn bracketed(&mut self) -> Option<Vec<Selector>> {
+        let mut selectors = Vec::new();
+        loop {
+            self.cursor.skip_spaces();
+            self.count()?;
+            selectors.push(self.selector()?);
+            self.cursor.skip_spaces();
+            if self.cursor.eat("]") {
+                return Some(selectors);
+            }
+            if !self.cursor.eat(",") {
+                return None;
+            }
+        }
+    }
+
+    fn selector(&mut self) -> Option<Selector> {
+        match self.cursor.peek()? {
+            '\'' | '"' => self.quoted().map(Selector::Name),
+            '*' => self.cursor.eat("*").then_some(Selector::All),
+            '?' => {
+                self.cursor.bump();
+                self.deeper(Self::any).map(Selector::Filter)
+            }
+            '-' | '0'..='9' | ':' => self.index_or_slice(),
+            _ => None,
+        }
+    }
+
+    fn index_or_slice(&mut self) -> Option<Selector> {
+        let start = self.end_of_slice()?;
+        self.cursor.skip_spaces();
+        if !self.cursor.eat(":") {
+            return match start {
+                End::At(index) => Some(Selector::Index(index)),
+                End::Open => None,
+            };
+        }
+        self.cursor.skip_spaces();
+        let end = self.end_of_slice()?;
+        self.cursor.skip_spaces();
+        let mut step = End::Open;
+        if self.cursor.eat(":") {
+            self.cursor.skip_spaces();
+            step = self.end_of_slice()?;
+        }
+        let (start, end) = (start.place(), end.place());
+        Some(Selector::Slice {
+            start,
+            end,
+            step: step.place().unwrap_or(1),
+        })
+    }
+
+    fn end_of_slice(&mut self) -> Option<End> {
+        if matches!(self.cursor.peek(), Some('-' | '0'..='9')) {
+            self.integer().map(End::At)
+        } else {
+            Some(End::Open)
+        }
+    }
+
+    /// Within what JSON keeps exact, without leading zeros, and no negative zero.
+    fn integer(&mut self) -> Option<i64> {
+        const EXACT_MAX: u64 = (1 << 53) - 1;
+        let negative = self.cursor.eat("-");
+        let digits = self.cursor.take_while(|c| c.is_ascii_digit());
+        if digits.is_empty()
+            || (digits.starts_with('0') && (digits.len() > 1 || negative))
+            || digits.len() > 16
+        {
+            return None;
+        }
+        let size: i64 = digits.parse().ok()?;
+        let value = if negative { size.checked_neg()? } else { size };
+        (value.unsigned_abs() <= EXACT_MAX).then_some(value)
+    }
+
+    fn any(&mut self) -> Option<Condition> {
+        let mut conditions = vec![self.all()?];
+        while self.after_spaces("||") {
+            conditions.push(self.all()?);
+        }
+        if conditions.len() == 1 {
+            conditions.pop()
+        } else {
+            Some(Condition::Any(conditions))
+        }
+    }
+
+    fn all(&mut self) -> Option<Condition> {
+        let mut conditions = vec![self.basic()?];
+        while self.after_spaces("&&") {
+            conditions.push(self.basic()?);
+        }
+        if conditions.len() == 1 {
+            conditions.pop()
+        } else {
+            Some(Condition::All(conditions))
+        }
+    }
+
+    fn after_spaces(&mut self, mark: &str) -> bool {
+        self.cursor.skip_spaces();
+        self.cursor.eat(mark)
+    }
+
+    fn basic(&mut self) -> Option<Condition> {
+        self.count()?;
+        self.cursor.skip_spaces();
+        if self.cursor.eat("!") {
+            self.cursor.skip_spaces();
+            let condition = if self.cursor.eat("(") {
+                self.parenthesized()?
+            } else {
+                // `!@.a == 1` is refused, since nobody agrees on what it means.
+                match self.term()? {
+                    Term::Condition(condition) => condition,
+                    Term::Query(query) if self.comparison().is_none() => Condition::Exists(query),
+                    Term::Query(_) | Term::Operand(_) => return None,
+                }
+            };
+            return Some(Condition::Not(Box::new(condition)));
+        }
+        if self.cursor.eat("(") {
+            return self.parenthesized();
+        }
+        let first = match self.term()? {
+            Term::Condition(condition) => return Some(condition),
+            Term::Operand(operand) => operand,
+            Term::Query(query) => match self.comparison() {
+                None => return Some(Condition::Exists(query)),
+                Some(comparison) => {
+                    let operand = singular(query)?;
+                    return Some(Condition::Compare(operand, comparison, self.operand()?));
+                }
+            },
+        };
+        let comparison = self.comparison()?;
+        Some(Condition::Compare(first, comparison, self.operand()?))
+    }
+
+    /// Behind the opening parenthesis.
+    fn parenthesized(&mut self) -> Option<Condition> {
+        let condition = self.deeper(Self::any)?;
+        self.after_spaces(")").then_some(condition)
+    }
+
+    fn comparison(&mut self) -> Option<Comparison> {
+        self.cursor.skip_spaces();
+        let known = [
+            ("==", Comparison::Equal),
+            ("!=", Comparison::NotEqual),
+            ("<=", Comparison::LessOrEqual),
+            (">=", Comparison::GreaterOrEqual),
+            ("<", Comparison::Less),
+            (">", Comparison::Greater),
+        ];
+        known
+            .into_iter()
+            .find(|(mark, _)| self.cursor.eat(mark))
+            .map(|(_, comparison)| comparison)
+    }
+
+    /// What may stand on a side of a comparison or be given to a function that takes a value.
+    fn operand(&mut self) -> Option<Operand> {
+        self.cursor.skip_spaces();
+        match self.term()? {
+            Term::Operand(operand) => Some(operand),
+            Term::Query(query) => singular(query),
+            Term::Condition(_) => None,
+        }
+    }
+
+    fn term(&mut self) -> Option<Term> {
+        match self.cursor.peek()? {
+            '@' | '$' => self.query().map(Term::Query),
+            '\'' | '"' => self
+                .quoted()
+                .map(|text| Term::Operand(Operand::Literal(Value::String(text)))),
+            '-' | '0'..='9' => self
+                .number()
+                .map(|number| Term::Operand(Operand::Literal(number))),
+            'a'..='z' => {
+                let name = self
+                    .cursor
+                    .take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+                if self.cursor.eat("(") {
+                    return self.deeper(|parser| parser.function(name));
+                }
+                let literal = match name {
+                    "true" => Value::Bool(true),
+                    "false" => Value::Bool(false),
+                    "null" => Value::Null,
+                    _ => return None,
+                };
+                Some(Term::Operand(Operand::Literal(literal)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Behind the opening parenthesis.
+    fn function(&mut self, name: &str) -> Option<Term> {
+        self.count()?;
+        self.cursor.skip_spaces();
+        let term = match name {
+            "count" => Term::Operand(Operand::Count(self.query()?)),
+            "length" => Term::Operand(Operand::Length(Box::new(self.operand()?))),
+            "match" => Term::Condition(self.matches(Extent::Whole)?),
+            "search" => Term::Condition(self.matches(Extent::Some)?),
+            "value" => Term::Operand(Operand::Value(self.query()?)),
+            _ => return None,
+        };
+        self.after_spaces(")").then_some(term)
+    }
+
+    fn matches(&mut self, extent: Extent) -> Option<Condition> {
+        let text = self.operand()?;
+        if !self.after_spaces(",") {
+            return None;
+        }
+        let pattern = match self.operand()? {
+            // RFC 9535 has a bad pattern match nothing; one that is written down is a mistake.
+            Operand::Literal(Value::String(pattern)) => {
+                PatternSource::Literal(Pattern::parse(&pattern)?)
+            }
+            operand @ (Operand::Count(_)
+            | Operand::Length(_)
+            | Operand::Literal(_)
+            | Operand::Query(_)
+            | Operand::Value(_)) => PatternSource::Operand(operand),
+        };
+        Some(Condition::Matches(text, pattern, extent))
+    }
+
+    fn query(&mut self) -> Option<Query> {
+        let start = match self.cursor.bump()? {
+            '@' => Start::Current,
+            '$' => Start::Root,
+            _ => return None,
+        };
+        Some(Query {
+            start,
+            segments: self.segments()?,
+        })
+    }
+
+    fn number(&mut self) -> Option<Value> {
+        let text = self
+            .cursor
+            .take_while(|c| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E'));
+        // "-0" is a number here, unlike in an index.
+        serde_json::from_str::<Number>(text).ok().map(Value::Number)
+    }
+
+    fn quoted(&mut self) -> Option<String> {
+        let quote = self.cursor.bump()?;
+        let mut text = String::new();
+        loop {
+            match self.cursor.bump()? {
+                c if c == quote => return Some(text),
+                '\\' => text.push(self.escaped(quote)?),
+                c if c < ' ' => return None,
+                c => text.push(c),
+            }
+        }
+    }
+
+    fn escaped(&mut self, quote: char) -> Option<char> {
+        Some(match self.cursor.bump()? {
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'u' => {
+                let unit = self.code_unit()?;
+                if !(0xD800..0xDC00).contains(&unit) {
+                    return char::from_u32(unit);
+                }
+                if !self.cursor.eat("\\u") {
+                    return None;
+                }
+                let low = self.code_unit()?;
+                let offset = low.checked_sub(0xDC00).filter(|offset| *offset < 0x400)?;
+                let high = unit.checked_sub(0xD800)?;
+                return char::from_u32(
+                    high.checked_mul(0x400)?
+                        .checked_add(offset)?
+                        .checked_add(0x1_0000)?,
+                );
+            }
+            c @ ('/' | '\\') => c,
+            c if c == quote => c,
+            _ => return None,
+        })
+    }
+
+    fn code_unit(&mut self) -> Option<u32> {
+        let mut unit = 0_u32;
+        for _ in 0..4 {
+            unit = unit
+                .checked_mul(16)?
+                .checked_add(self.cursor.bump()?.to_digit(16)?)?;
+        }
+        Some(unit)
+    }
+}
+
+/// One end of a slice, or its step.
+enum End {
+    At(i64),
+    Open,
+}
+
+impl End {
+    const fn place(self) -> Option<i64> {
+        match self {
+            Self::At(place) => Some(place),
+            Self::Open => None,
+        }
+    }
+}
+
+enum Term {
+    Condition(Condition),
+    Operand(Operand),
+    Query(Query),
+}
+
+fn singular(query: Query) -> Option<Operand> {
+    query.is_singular().then_some(Operand::Query(query))
+}

@@ -1,0 +1,112 @@
+//! Detokenization: expressions that name tokens and intents.
+
+use serde_json::json;
+
+use super::*;
+
+struct Vault;
+
+static CARD: std::sync::LazyLock<Value> =
+    std::sync::LazyLock::new(|| json!({"number": "4242424242424242", "expiration_month": 12}));
+static TOKEN: std::sync::LazyLock<Value> =
+    std::sync::LazyLock::new(|| json!({"id": "abc", "data": {"number": "4111"}}));
+
+impl Scope for Vault {
+    fn variable(&self, _: &str) -> Option<&Value> {
+        None
+    }
+
+    fn reference(&self, reference: &Reference) -> Option<&Value> {
+        match reference {
+            Reference::TokenData(id) if id == "an id: with, 'quotes' - and.dots" => Some(&CARD),
+            Reference::TokenData(id) if id == "abc" => Some(&CARD),
+            Reference::Token(id) | Reference::TokenIntent(id) if id == "abc" => Some(&TOKEN),
+            _ => None,
+        }
+    }
+}
+
+#[track_caller]
+fn check_detokenized(text: &str, expected: &Value) {
+    let template = Template::parse_with_references(text).unwrap();
+    assert_eq!(
+        template.evaluate(&Vault, &Fixed::new()).as_ref(),
+        Ok(expected),
+        "{text}"
+    );
+}
+
+#[test]
+fn tokens_and_intents_are_embedded() {
+    check_detokenized("{{ abc }}", &CARD);
+    check_detokenized("{{abc}}", &CARD);
+    check_detokenized("{{ abc | json: '$.expiration_month' }}", &json!(12));
+    check_detokenized(
+        "{{ an id: with, 'quotes' - and.dots | json: '$.number' | last4 }}",
+        &json!("4242"),
+    );
+    check_detokenized("{{ token: abc | json: '$.data.number' }}", &json!("4111"));
+    check_detokenized("{{token_intent:abc|json:'$.data.number'}}", &json!("4111"));
+    check_detokenized(
+        "{\"pan\": \"{{ token: abc | json: '$.data.number' }}\"}",
+        &json!("{\"pan\": \"4111\"}"),
+    );
+    check_detokenized(
+        "a constant {% with %} braces }",
+        &json!("a constant {% with %} braces }"),
+    );
+}
+
+#[test]
+fn what_a_text_names_is_known_before_it_is_evaluated() {
+    let text = "{{ token: a-1 }} {{ b-2 }} {{ token_intent: c-3 | json: '$' }} {{ b-2 }}";
+    let template = Template::parse_with_references(text).unwrap();
+    let found: Vec<&Reference> = template.references().collect();
+    let data = Reference::TokenData("b-2".into());
+    let expected = [
+        &Reference::Token("a-1".into()),
+        &data,
+        &Reference::TokenIntent("c-3".into()),
+        &data,
+    ];
+    assert_eq!(found, expected);
+    assert!(!template.is_constant());
+    assert!(
+        Template::parse_with_references("x }}")
+            .unwrap()
+            .is_constant()
+    );
+    assert_eq!(found[0].id(), "a-1");
+}
+
+#[test]
+fn an_unknown_token_fails_the_evaluation() {
+    let template = Template::parse_with_references("{{ nobody | default: 'x' }}").unwrap();
+    assert_eq!(
+        template.evaluate(&Vault, &Fixed::new()),
+        Err(Failed::UnknownReference)
+    );
+}
+
+#[test]
+fn ids_have_the_form_of_ids() {
+    let long = format!("{{{{ {} }}}}", "x".repeat(400));
+    assert!(Template::parse_with_references(&long).is_ok());
+    let longer = format!("{{{{ {} }}}}", "x".repeat(401));
+    for (text, at, why) in [
+        (longer.as_str(), 3, Why::BadReference),
+        ("{{ ab }}", 3, Why::BadReference),
+        ("{{ token: }}", 3, Why::BadReference),
+        ("{{ a/b }}", 3, Why::BadReference),
+        ("{{ ab#c }}", 3, Why::BadReference),
+        ("{{ abc } }}", 7, Why::Unexpected),
+        ("{{ | upcase }}", 3, Why::Empty),
+        ("{{ }}", 3, Why::Empty),
+        ("x {{ abc", 2, Why::Unclosed),
+        ("{{", 0, Why::Unclosed),
+        ("{{ abc | nothing }}", 9, Why::UnknownFilter),
+    ] {
+        let found = Template::parse_with_references(text).err();
+        assert_eq!(found, Some(Malformed { at, why }), "{text}");
+    }
+}
