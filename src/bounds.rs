@@ -189,6 +189,25 @@ const _: () = assert!(MASK_DEPTH_MAX < JSON_DEPTH_MAX);
 
 // --- Limits ------------------------------------------------------------------------------------
 
+/// Rate-limit counters kept at once. One request keeps a counter alive for at most 1.2 s (the
+/// slowest refill of the table), so filling this with live ones takes over 100,000 requests a
+/// second, more than the process serves.
+pub const RATE_COUNTERS_MAX: usize = 1 << 17;
+/// Counters that share one lock and compete for its places; what one look-up may have to read.
+pub const RATE_SET_COUNTERS_MAX: usize = 16;
+/// Locks of the counter table.
+pub const RATE_SETS: usize = RATE_COUNTERS_MAX / RATE_SET_COUNTERS_MAX;
+/// The whole counter table, however many addresses come.
+pub const RATE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The largest factor of a tenant's `rate_limit` quota; up to here the arithmetic is exact.
+pub const RATE_SCALE_MAX: u32 = 1_000;
+/// Requests read the clock before they queue for a counter, so they come slightly out of order. A
+/// clock that is further behind a counter than this was set back.
+pub const RATE_CLOCK_SKEW_MAX: Duration = Duration::from_secs(1);
+
+const _: () = assert!(RATE_SETS.is_power_of_two());
+const _: () = assert!(RATE_SETS * RATE_SET_COUNTERS_MAX == RATE_COUNTERS_MAX);
+
 // --- Cards -------------------------------------------------------------------------------------
 
 // --- The operator's socket ---------------------------------------------------------------------

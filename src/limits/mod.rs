@@ -1,1 +1,312 @@
-//! To be written.
+//! Rate limits: how many requests an address, a key or a proxy may send. It does no IO, reads no
+//! clock and never sees the text of a key.
+//!
+//! [`ROWS`] is the published table. Every row that covers a request is charged for it and the
+//! tightest one rejects. What the table leaves open is decided so:
+//!
+//! - A rate is a token bucket for both actions: a burst of the whole rate, then a steady refill.
+//! - A request that is refused costs nothing on the rows that would have admitted it: waiting as
+//!   told always helps, and nobody uses up an allowance with requests that were never served. The
+//!   global row is the exception. It counts what an address sends, before anyone knows whose
+//!   it is or what becomes of it; otherwise refused floods would be free.
+//! - A row that blocks starts its block with the first request over the rate. Requests during the
+//!   block do not extend it, and after it the counter starts with a full bucket.
+//! - A tenant's scale covers the global row too. That row is charged before the tenant is known, so
+//!   the difference is given back once the request is admitted.
+
+#![warn(clippy::arithmetic_side_effects)]
+
+mod address;
+mod bucket;
+mod rows;
+mod scale;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+
+pub use address::{InvalidNetwork, Network, client_address};
+pub use rows::{
+    Action, ApplicationKind, Counter, KeyForm, KeyHash, Operation, ProxyKind, ProxyRequest, ROWS,
+    Request, Row, Scope, TenantKind,
+};
+pub use scale::{InvalidScale, Scale};
+
+use crate::domain::time::Timestamp;
+use bucket::Terms;
+use table::{Charge, Identity, Prefix, Table, Verdict};
+
+/// All counters of the process, shared by all of its threads.
+pub struct Limiter {
+    /// `None` when switched off.
+    table: Option<Table>,
+}
+
+/// Where an admitted request leaves the counter that is closest to its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remaining {
+    pub limit: u64,
+    pub remaining: u64,
+    /// When the counter will be full again if nothing more comes.
+    pub reset_at: Timestamp,
+}
+
+/// Why a request was not admitted, and when to come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    pub row: &'static Row,
+    pub limit: u64,
+    pub remaining: u64,
+    /// When the counter that refused will admit again.
+    pub reset_at: Timestamp,
+    /// The same in whole seconds from now, at least one.
+    pub retry_after_s: u64,
+}
+
+impl Limiter {
+    /// With its full table; places are allocated as they are needed.
+    pub fn on() -> Self {
+        Self {
+            table: Some(Table::new()),
+        }
+    }
+
+    /// Admits everything, for development.
+    pub const fn off() -> Self {
+        Self { table: None }
+    }
+
+    /// The global row, to be asked before authentication. `None` when switched off.
+    pub fn admit_address(
+        &self,
+        address: IpAddr,
+        now: Timestamp,
+    ) -> Result<Option<Remaining>, Refusal> {
+        let Some(table) = &self.table else {
+            return Ok(None);
+        };
+        let sender = Sender {
+            key: None,
+            address: Prefix::of(address),
+        };
+        charge(
+            table,
+            |scope| scope == Scope::Global,
+            sender,
+            NonZeroU32::MIN,
+            now,
+        )
+    }
+
+    /// All rows of a request with an API key, to be asked after authentication. `None` when no row
+    /// applies.
+    pub fn admit(&self, request: &Request, now: Timestamp) -> Result<Option<Remaining>, Refusal> {
+        let sender = Sender {
+            key: Some(request.key),
+            address: Prefix::of(request.address),
+        };
+        self.admit_scaled(|scope| scope.covers(request), sender, request.scale, now)
+    }
+
+    /// The row of a proxy that takes no API key.
+    pub fn admit_proxy(
+        &self,
+        request: &ProxyRequest,
+        now: Timestamp,
+    ) -> Result<Option<Remaining>, Refusal> {
+        let sender = Sender {
+            key: Some(request.proxy),
+            address: Prefix::of(request.address),
+        };
+        let covers = |scope| scope == Scope::Proxy(request.kind);
+        self.admit_scaled(covers, sender, request.scale, now)
+    }
+
+    /// Places of the counter table in use.
+    pub fn counters(&self) -> usize {
+        self.table.as_ref().map_or(0, Table::counters)
+    }
+
+    /// Memory of the counter table.
+    pub fn bytes(&self) -> usize {
+        self.table.as_ref().map_or(0, Table::bytes)
+    }
+
+    fn admit_scaled(
+        &self,
+        covers: impl Fn(Scope) -> bool,
+        sender: Sender,
+        scale: Scale,
+        now: Timestamp,
+    ) -> Result<Option<Remaining>, Refusal> {
+        let Some(table) = &self.table else {
+            return Ok(None);
+        };
+        let admitted = match scale.factor() {
+            Some(factor) => charge(table, covers, sender, factor, now)?,
+            None => None,
+        };
+        if scale != Scale::Default {
+            give_back_global(table, sender.address, scale, now);
+        }
+        Ok(admitted)
+    }
+}
+
+impl Remaining {
+    /// The one closer to its limit, for the headers of an answer.
+    #[must_use]
+    pub fn tighter(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) if other.closeness() < one.closeness() => Some(other),
+            (Some(one), _) => Some(one),
+            (None, other) => other,
+        }
+    }
+
+    const fn closeness(&self) -> (u64, std::cmp::Reverse<i64>) {
+        (self.remaining, std::cmp::Reverse(self.reset_at.micros()))
+    }
+}
+
+impl fmt::Debug for Limiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limiter")
+            .field("counters", &self.counters())
+            .finish()
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "more than {} requests in {} seconds",
+            self.limit, self.row.period_s
+        )?;
+        match self.row.action {
+            Action::Block { for_s } => write!(f, "; blocked for {for_s} seconds"),
+            Action::Throttle => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Whom the counters of a request belong to.
+#[derive(Clone, Copy)]
+struct Sender {
+    key: Option<KeyHash>,
+    address: Prefix,
+}
+
+/// A test tenant's private application with a legacy key is charged to five: test tenant,
+/// operation, key, address and legacy key.
+const CHARGES_USUAL_MAX: usize = 5;
+
+/// Charges all counters of the covered rows or none, and says how the tightest of them stands.
+fn charge(
+    table: &Table,
+    covers: impl Fn(Scope) -> bool,
+    sender: Sender,
+    factor: NonZeroU32,
+    now: Timestamp,
+) -> Result<Option<Remaining>, Refusal> {
+    let mut charges = Vec::with_capacity(CHARGES_USUAL_MAX);
+    for (number, row) in numbered_rows().filter(|(_, row)| covers(row.scope)) {
+        let terms = Terms::of(row, factor);
+        let identities = identities(number, row.counter, sender);
+        charges.extend(identities.map(|identity| table.charge(identity, row, terms)));
+    }
+    table.settle(&mut charges, now);
+    tightest(&charges, now)
+}
+
+/// Of several refusals the longest counts: coming back earlier would be refused again.
+fn tightest(charges: &[Charge], now: Timestamp) -> Result<Option<Remaining>, Refusal> {
+    let mut tightest = None;
+    let mut refusal: Option<Refusal> = None;
+    for charge in charges {
+        let limit = charge.terms.limit;
+        match charge.verdict(now) {
+            Verdict::Admitted { remaining, full_at } => {
+                let remaining = Remaining {
+                    limit,
+                    remaining,
+                    reset_at: full_at,
+                };
+                tightest = Remaining::tighter(tightest, Some(remaining));
+            }
+            Verdict::Refused { again_at } => {
+                if refusal.is_none_or(|longest| longest.reset_at < again_at) {
+                    refusal = Some(Refusal::new(charge.row, limit, again_at, now));
+                }
+            }
+        }
+    }
+    refusal.map_or(Ok(tightest), Err)
+}
+
+impl Refusal {
+    fn new(row: &'static Row, limit: u64, reset_at: Timestamp, now: Timestamp) -> Self {
+        let wait = reset_at.since(now);
+        let started_s = u64::from(wait.subsec_nanos() > 0);
+        let retry_after_s = wait.as_secs().saturating_add(started_s).max(1);
+        Self {
+            row,
+            limit,
+            remaining: 0,
+            reset_at,
+            retry_after_s,
+        }
+    }
+}
+
+/// The global row was charged in full, before the tenant was known.
+fn give_back_global(table: &Table, address: Prefix, scale: Scale, now: Timestamp) {
+    for (number, row) in numbered_rows().filter(|(_, row)| row.scope == Scope::Global) {
+        let identity = Identity {
+            row: number,
+            key: None,
+            address: Some(address),
+        };
+        let terms = Terms::of(row, NonZeroU32::MIN);
+        table.amend(&identity, |state| {
+            state.credited(&terms, scale.factor(), now)
+        });
+    }
+}
+
+fn numbered_rows() -> impl Iterator<Item = (u8, &'static Row)> {
+    (0_u8..).zip(&ROWS)
+}
+
+/// The one or two counters of a row.
+fn identities(row: u8, counter: Counter, sender: Sender) -> impl Iterator<Item = Identity> {
+    let by_key = Identity {
+        row,
+        key: sender.key,
+        address: None,
+    };
+    let by_address = Identity {
+        row,
+        key: None,
+        address: Some(sender.address),
+    };
+    let by_pair = Identity {
+        row,
+        key: sender.key,
+        address: Some(sender.address),
+    };
+    let (one, other) = match counter {
+        Counter::Address => (by_address, None),
+        Counter::Key => (by_key, None),
+        Counter::KeyAndAddress => (by_pair, None),
+        Counter::KeyOrAddress => (by_key, Some(by_address)),
+    };
+    std::iter::once(one).chain(other)
+}

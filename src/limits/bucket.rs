@@ -1,0 +1,203 @@
+//! The arithmetic of one counter: a token bucket that may be blocked. Pure; it stores nothing and
+//! knows no identity.
+//!
+//! A bucket of capacity N that refills at N in a period is kept as the one moment at which it will
+//! be full again: each request moves that moment on by period / N, and a request that would move
+//! it further ahead than a whole period is over the rate. Nothing has to run for a bucket to refill.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use super::rows::{Action, Row};
+use crate::bounds::RATE_CLOCK_SKEW_MAX;
+use crate::domain::time::Timestamp;
+
+const MICROS_PER_SECOND: u64 = 1_000_000;
+
+/// A length of time in parts of 2^-32 microseconds, so that scaled rates stay exact.
+type Span = u64;
+
+const SPAN_BITS: u32 = 32;
+
+/// What a counter remembers: until when it is in debt, or blocked. A counter whose end has passed
+/// remembers nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct State {
+    ends_at: Timestamp,
+    /// Of a microsecond, in 2^-32.
+    fraction: u32,
+    phase: Phase,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Blocked,
+    Open,
+}
+
+/// A row as it applies to one tenant's request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    /// Requests that a full bucket admits.
+    pub(super) limit: u64,
+    period: Span,
+    interval: Span,
+    block: Option<Duration>,
+}
+
+/// What one request does to a counter, and the state that the counter is in if it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    Admitted {
+        after: State,
+        remaining: u64,
+        full_at: Timestamp,
+    },
+    Refused {
+        after: State,
+        again_at: Timestamp,
+    },
+}
+
+impl Terms {
+    /// A tenant scaled by `factor` pays one `factor`-th for each request.
+    pub(super) fn of(row: &Row, factor: NonZeroU32) -> Self {
+        let limit = u64::from(row.requests).saturating_mul(u64::from(factor.get()));
+        let period = span(Duration::from_secs(row.period_s.into()));
+        Self {
+            limit,
+            period,
+            interval: period.checked_div(limit).unwrap_or(period).max(1),
+            block: match row.action {
+                Action::Block { for_s } => Some(Duration::from_secs(for_s.into())),
+                Action::Throttle => None,
+            },
+        }
+    }
+}
+
+impl State {
+    /// A counter that has seen nothing.
+    pub(super) const fn fresh(now: Timestamp) -> Self {
+        Self {
+            ends_at: now,
+            fraction: 0,
+            phase: Phase::Open,
+        }
+    }
+
+    /// Whether one more request fits.
+    pub(super) fn take(self, terms: &Terms, now: Timestamp) -> Taken {
+        let owed = match (self.phase, terms.block) {
+            (Phase::Open, _) => self.left(terms.period, now),
+            (Phase::Blocked, Some(block)) => match self.left(span(block), now) {
+                0 => 0,
+                left => return Self::refused(Self::ending(now, left, Phase::Blocked)),
+            },
+            // A counter belongs to one row, and only a row that blocks made it so.
+            (Phase::Blocked, None) => 0,
+        };
+        let owed_after = owed.saturating_add(terms.interval);
+        let Some(room) = terms.period.checked_sub(owed_after) else {
+            return match terms.block {
+                Some(block) => Self::refused(Self::ending(now, span(block), Phase::Blocked)),
+                None => Taken::Refused {
+                    after: Self::ending(now, owed, Phase::Open),
+                    again_at: later(now, owed_after.saturating_sub(terms.period)),
+                },
+            };
+        };
+        Taken::Admitted {
+            after: Self::ending(now, owed_after, Phase::Open),
+            remaining: room.checked_div(terms.interval).unwrap_or(0),
+            full_at: later(now, owed_after),
+        }
+    }
+
+    /// Gives back all but one `factor`-th of a request charged under `terms`, or all of it. A block
+    /// stays.
+    #[must_use]
+    pub(super) fn credited(
+        self,
+        terms: &Terms,
+        factor: Option<NonZeroU32>,
+        now: Timestamp,
+    ) -> Self {
+        match self.phase {
+            Phase::Blocked => self,
+            Phase::Open => {
+                let kept = factor
+                    .and_then(|factor| terms.interval.checked_div(u64::from(factor.get())))
+                    .unwrap_or(0);
+                let credit = terms.interval.saturating_sub(kept);
+                let owed = self.left(terms.period, now).saturating_sub(credit);
+                Self::ending(now, owed, Phase::Open)
+            }
+        }
+    }
+
+    /// Whether forgetting this counter changes nothing. `life_max` is the longest that any counter
+    /// lives: one that seems to live longer is left over from before the clock was set back.
+    pub(super) fn is_idle(self, life_max: Duration, now: Timestamp) -> bool {
+        match micros_until(self.ends_at, now) {
+            0 => self.ends_at < now || self.fraction == 0,
+            left => Duration::from_micros(left) > life_max.saturating_add(RATE_CLOCK_SKEW_MAX),
+        }
+    }
+
+    pub(super) const fn is_blocked(self) -> bool {
+        matches!(self.phase, Phase::Blocked)
+    }
+
+    pub(super) const fn ends_at(self) -> Timestamp {
+        self.ends_at
+    }
+
+    const fn refused(after: Self) -> Taken {
+        Taken::Refused {
+            after,
+            again_at: after.ends_at,
+        }
+    }
+
+    /// How far ahead the end is. No end is further ahead than `longest` unless the clock was set
+    /// back; then `longest` is what is left.
+    fn left(self, longest: Span, now: Timestamp) -> Span {
+        if self.ends_at < now {
+            return 0;
+        }
+        let micros = micros_until(self.ends_at, now);
+        let skew = u64::try_from(RATE_CLOCK_SKEW_MAX.as_micros()).unwrap_or(u64::MAX);
+        if micros.saturating_sub(skew) > longest >> SPAN_BITS {
+            return longest;
+        }
+        micros
+            .saturating_mul(1 << SPAN_BITS)
+            .saturating_add(self.fraction.into())
+    }
+
+    fn ending(now: Timestamp, span: Span, phase: Phase) -> Self {
+        Self {
+            ends_at: now.plus(Duration::from_micros(span >> SPAN_BITS)),
+            fraction: u32::try_from(span & u64::from(u32::MAX)).unwrap_or(0),
+            phase,
+        }
+    }
+}
+
+fn span(duration: Duration) -> Span {
+    duration
+        .as_secs()
+        .saturating_mul(MICROS_PER_SECOND)
+        .saturating_mul(1 << SPAN_BITS)
+}
+
+/// The first whole microsecond at which `span` has passed.
+fn later(now: Timestamp, span: Span) -> Timestamp {
+    now.plus(Duration::from_micros(span.div_ceil(1 << SPAN_BITS)))
+}
+
+/// Zero when `end` has passed.
+fn micros_until(end: Timestamp, now: Timestamp) -> u64 {
+    u64::try_from(end.micros().saturating_sub(now.micros())).unwrap_or(0)
+}

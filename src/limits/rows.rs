@@ -1,0 +1,183 @@
+//! The published table of rate limits, as data, and which of its rows a request falls under.
+//! Nothing here counts.
+
+use std::net::IpAddr;
+
+use Action::{Block, Throttle};
+use Counter::{Address, Key, KeyAndAddress, KeyOrAddress};
+use Operation::{
+    AccountUpdater, CreateToken, DeleteToken, Detokenize, ListTokens, SearchTokens, Tokenize,
+    UpdateToken,
+};
+use Scope::{Application, Global, LegacyKey, Operations, TestTenant};
+
+use super::scale::Scale;
+
+/// The interface's table in its order. "A and B" counts the pair; "A or B" keeps two counters.
+/// Operations of one row share its counters.
+#[rustfmt::skip]
+pub static ROWS: [Row; 14] = [
+    //  scope                                  counter       rate
+    row(TestTenant,                            KeyAndAddress,   50, per_s(10), Throttle),
+    row(Operations(&[SearchTokens]),           KeyAndAddress,   50, per_s(10), Throttle),
+    row(Operations(&[ListTokens, Detokenize]), KeyAndAddress,  100, per_s(10), Throttle),
+    row(Operations(&[CreateToken, Tokenize]),  KeyAndAddress,  200, per_s(10), Throttle),
+    row(Operations(&[UpdateToken]),            KeyAndAddress,  200, per_s(10), Throttle),
+    row(Operations(&[DeleteToken]),            KeyAndAddress,  200, per_s(10), Throttle),
+    row(Operations(&[AccountUpdater]),         KeyAndAddress,   10, per_s(10), Throttle),
+    row(Application(ApplicationKind::Private), KeyOrAddress, 2_000, per_s(10), Throttle),
+    row(Application(ApplicationKind::Public),  KeyAndAddress,   50, per_s(60), Block { for_s: 10 }),
+    row(Application(ApplicationKind::Management), Key,         200, per_s(60), Block { for_s: 60 }),
+    row(Scope::Proxy(ProxyKind::Keyed),        KeyAndAddress,   50, per_s(10), Throttle),
+    row(Scope::Proxy(ProxyKind::Hostname),     KeyAndAddress,   50, per_s(10), Throttle),
+    row(Global,                                Address,      2_000, per_s(10), Block { for_s: 30 }),
+    row(LegacyKey,                             KeyAndAddress,  100, per_s(60), Throttle),
+];
+
+/// No period and no block is longer, so no counter has to be remembered for longer.
+pub(super) const LIFE_S_MAX: u64 = 60;
+
+/// One line of the table: at most `requests` in `period_s` for each counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    pub scope: Scope,
+    pub counter: Counter,
+    pub requests: u32,
+    pub period_s: u32,
+    pub action: Action,
+}
+
+/// Which requests a row is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Application(ApplicationKind),
+    /// Every request of an address, before anyone knows whose it is.
+    Global,
+    LegacyKey,
+    Operations(&'static [Operation]),
+    Proxy(ProxyKind),
+    TestTenant,
+}
+
+/// What a row counts by. A proxy's key or hostname takes the place of the API key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counter {
+    Address,
+    Key,
+    KeyAndAddress,
+    /// Two counters; either one rejects.
+    KeyOrAddress,
+}
+
+/// What happens to a request over the rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// The counter rejects everything for this long, then counts anew.
+    Block {
+        for_s: u32,
+    },
+    Throttle,
+}
+
+/// The operations that the table tells apart. `ListTokens` is both list paths, `SearchTokens` both
+/// search paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    AccountUpdater,
+    CreateToken,
+    DeleteToken,
+    Detokenize,
+    ListTokens,
+    Other,
+    SearchTokens,
+    Tokenize,
+    UpdateToken,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApplicationKind {
+    Management,
+    Private,
+    Public,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TenantKind {
+    Production,
+    Test,
+}
+
+/// A key is legacy when its text names neither a test nor a production tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyForm {
+    Current,
+    Legacy,
+}
+
+/// How a request without an API key found its proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProxyKind {
+    Hostname,
+    /// By proxy key: unauthenticated and white-label proxies.
+    Keyed,
+}
+
+/// A keyed hash of an API key, a proxy key or a custom hostname. The limiter never sees the text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyHash(pub [u8; 16]);
+
+impl std::fmt::Debug for KeyHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KeyHash(..)")
+    }
+}
+
+/// What the limiter needs to know about a request with an API key.
+#[derive(Debug, Clone, Copy)]
+pub struct Request {
+    pub address: IpAddr,
+    pub key: KeyHash,
+    pub key_form: KeyForm,
+    pub tenant: TenantKind,
+    pub application: ApplicationKind,
+    pub operation: Operation,
+    pub scale: Scale,
+}
+
+/// What the limiter needs to know about a request to a proxy that takes no API key.
+#[derive(Debug, Clone, Copy)]
+pub struct ProxyRequest {
+    pub address: IpAddr,
+    pub kind: ProxyKind,
+    /// Of the proxy key, or of the hostname in lower case.
+    pub proxy: KeyHash,
+    pub scale: Scale,
+}
+
+impl Scope {
+    /// Whether a request with an API key falls under this row.
+    pub(super) fn covers(self, request: &Request) -> bool {
+        match self {
+            Self::Application(kind) => request.application == kind,
+            Self::LegacyKey => request.key_form == KeyForm::Legacy,
+            Self::Operations(operations) => operations.contains(&request.operation),
+            Self::TestTenant => request.tenant == TenantKind::Test,
+            Self::Global | Self::Proxy(_) => false,
+        }
+    }
+}
+
+const fn row(scope: Scope, counter: Counter, requests: u32, period_s: u32, action: Action) -> Row {
+    Row {
+        scope,
+        counter,
+        requests,
+        period_s,
+        action,
+    }
+}
+
+/// Only so that the table reads as "50 per 10 seconds".
+const fn per_s(seconds: u32) -> u32 {
+    seconds
+}

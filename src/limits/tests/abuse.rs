@@ -1,0 +1,96 @@
+//! Many threads, many addresses, and a clock that moves.
+
+use super::*;
+use crate::bounds::{RATE_BYTES_MAX, RATE_COUNTERS_MAX};
+
+#[test]
+fn threads_together_are_admitted_exactly_as_often_as_one() {
+    let limiter = Limiter::on();
+    let create = doing(Operation::CreateToken);
+    let total: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| scope.spawn(|| admitted(2_000, || limiter.admit(&create, START))))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .sum()
+    });
+    assert_eq!(total, 200);
+    assert_eq!(admitted(5_000, || limiter.admit(&PRIVATE, START)), 1_800);
+}
+
+#[test]
+fn a_clock_that_is_set_back_neither_refills_nor_locks_out() {
+    let limiter = Limiter::on();
+    let later = secs(3_600);
+    while limiter.admit(&TEST, later).is_ok() {}
+    assert!(limiter.admit(&TEST, START).is_err());
+    assert_eq!(admitted(100, || limiter.admit(&TEST, secs(5))), 25);
+
+    while limiter.admit_address(TEST.address, later).is_ok() {}
+    assert_eq!(
+        limiter
+            .admit_address(TEST.address, START)
+            .unwrap_err()
+            .reset_at,
+        secs(30)
+    );
+    assert!(limiter.admit_address(TEST.address, secs(30)).is_ok());
+    // Requests that overtake each other by less than the skew change nothing.
+    let limiter = Limiter::on();
+    while limiter.admit_address(TEST.address, secs(1)).is_ok() {}
+    assert_eq!(
+        limiter
+            .admit_address(TEST.address, START)
+            .unwrap_err()
+            .reset_at,
+        secs(31)
+    );
+}
+
+#[test]
+fn a_million_addresses_stay_within_the_memory_bound() {
+    let limiter = Limiter::on();
+    for number in 0..1_000_000 {
+        assert!(limiter.admit_address(address(number), START).is_ok());
+    }
+    assert!(limiter.counters() > RATE_COUNTERS_MAX * 99 / 100);
+    assert!(limiter.counters() <= RATE_COUNTERS_MAX);
+    assert!(limiter.bytes() <= RATE_BYTES_MAX);
+    // Ten milliseconds later all of them have refilled: their places are free for others.
+    let later = micros(10_000);
+    assert!(limiter.admit(&PUBLIC, later).is_ok());
+    assert!(limiter.counters() <= RATE_COUNTERS_MAX);
+}
+
+#[test]
+fn a_flood_of_fresh_addresses_neither_lifts_blocks_nor_refills_busy_counters() {
+    let limiter = Limiter::on();
+    while limiter.admit_address(address(1), START).is_ok() {}
+    while limiter.admit(&PUBLIC, START).is_ok() {}
+    let busy = doing(Operation::SearchTokens);
+    while limiter.admit(&busy, START).is_ok() {}
+    for number in 0..300_000 {
+        let flood = Request {
+            address: address(0x5000_0000 + number),
+            key: key(1),
+            ..PUBLIC
+        };
+        // A fresh pair owes 1.2 s, the longest that one request can owe.
+        assert!(limiter.admit(&flood, START).is_ok());
+    }
+    assert!(limiter.counters() > RATE_COUNTERS_MAX * 99 / 100);
+    assert_eq!(
+        limiter
+            .admit_address(address(1), START)
+            .unwrap_err()
+            .reset_at,
+        secs(30)
+    );
+    assert_eq!(
+        limiter.admit(&PUBLIC, START).unwrap_err().reset_at,
+        secs(10)
+    );
+    assert!(limiter.admit(&busy, START).is_err());
+}
