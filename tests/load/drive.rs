@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-/// Past the end of the window an answer may take this long; then the server is counted as hanging.
+/// A handshake, or an answer past the end of the window, may take this long; then the server is counted as hanging.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy)]
@@ -158,7 +158,7 @@ async fn connect_all(target: &Target, connections: usize, tally: &mut Tally) -> 
     let mut opening = JoinSet::new();
     for _ in 0..connections {
         let target = target.clone();
-        opening.spawn(async move { target.connect().await });
+        opening.spawn(async move { tokio::time::timeout(ANSWER_MAX, target.connect()).await? });
     }
     let mut opened = Vec::with_capacity(connections);
     while let Some(result) = opening.join_next().await {

@@ -3,7 +3,6 @@
 
 use crate::Outcome;
 use crate::report::{Cell, HEADLINE, MIB, Results};
-use crate::stats::quotient;
 use serde::Serialize;
 
 /// A promise in numbers: `reach` must hold, `aim` is what we want.
@@ -58,12 +57,7 @@ const FIGURES: [Figure; 16] = [
         "one connection: create p50 over one commit",
         "x",
         (1.6, 1.2),
-        |r| {
-            Some(quotient(
-                r.on_empty("create", 1)?.vault.p50_us,
-                r.redb_commit_p50_us?,
-            ))
-        },
+        |r| r.create_over_commit,
     ),
     at_most("resident, idle and filled", "MiB", (40.0, 20.0), |r| {
         Some(r.resident_idle_bytes? as f64 / MIB)

@@ -62,9 +62,9 @@ struct Arguments {
     /// numbers of connections, with commas (default 1,16,64,256)
     #[argh(option, from_str_fn(parse_connections))]
     connections: Option<List<usize>>,
-    /// threads of the client (default 1: on two cores the servers need the rest)
-    #[argh(option, default = "1")]
-    client_threads: usize,
+    /// threads of the client (default: one for each core, or the bare server would wait for the client)
+    #[argh(option)]
+    client_threads: Option<usize>,
     /// write the results to this file
     #[argh(option)]
     json: Option<PathBuf>,
@@ -140,6 +140,7 @@ fn plan_of(arguments: Arguments) -> plan::Plan {
     } else {
         vec![1, 16, 64, 256]
     };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     plan::Plan {
         binary: arguments
             .vault
@@ -153,7 +154,7 @@ fn plan_of(arguments: Arguments) -> plan::Plan {
         pace: drive::Pace {
             warm: Duration::from_millis(if quick { 250 } else { 500 }),
             window: Duration::from_secs_f64(seconds),
-            client_threads: arguments.client_threads,
+            client_threads: arguments.client_threads.unwrap_or(cores),
         },
         starts: if quick { 1 } else { 3 },
         walk_max: Duration::from_secs(if quick { 20 } else { 120 }),

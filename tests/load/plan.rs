@@ -3,14 +3,14 @@
 
 use crate::Outcome;
 use crate::bare::Bare;
-use crate::baseline;
+use crate::baseline::Baseline;
 use crate::client::Target;
 use crate::drive::{Pace, Slice, drive, seed};
 use crate::model::{compare_tls, confirm_replies, expect_reply, learn};
 use crate::proc::{self, Scratch};
 use crate::report::{self, Cell, Results};
 use crate::request::{Kind, Load, PAGE_SIZE, Work};
-use crate::stats::median;
+use crate::stats::{median, quotient};
 use crate::vault::{Place, Vault};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -99,12 +99,13 @@ pub(crate) fn run(plan: &Plan, scratch: &Scratch) -> Outcome<Results> {
         vault,
         ids,
         tokens: 0,
+        baseline: None,
     };
+    stage.baseline = plan
+        .has(Part::Redb)
+        .then(|| Baseline::new(&scratch.path("baseline.redb")))
+        .transpose()?;
     stage.measure(&mut results)?;
-    if plan.has(Part::Redb) {
-        let commit_us = baseline::commit_p50_us(&scratch.path("baseline.redb"), plan.pace.window)?;
-        results.redb_commit_p50_us = Some(commit_us);
-    }
     if plan.tokens > 0 {
         stage.finish()?;
         let place = Place {
@@ -119,6 +120,7 @@ pub(crate) fn run(plan: &Plan, scratch: &Scratch) -> Outcome<Results> {
             vault,
             ids,
             tokens: plan.tokens,
+            baseline: None,
         };
         stage.measure(&mut results)?;
     }
@@ -190,6 +192,8 @@ struct Stage<'a> {
     ids: Arc<Vec<String>>,
     /// 0 for the vault that starts each round of writes empty.
     tokens: u64,
+    /// The storage engine alone, measured between the slices of creates over one connection.
+    baseline: Option<Baseline>,
 }
 
 impl Stage<'_> {
@@ -231,7 +235,7 @@ impl Stage<'_> {
 
     /// Alternates vault and bare server, so that whatever else the machine does hits both; returns how many tokens were made.
     fn cell(
-        &self,
+        &mut self,
         name: &str,
         load: &Load,
         connections: usize,
@@ -239,22 +243,26 @@ impl Stage<'_> {
     ) -> Outcome<u64> {
         let work = self.plan.work(load.clone(), &self.ids);
         let mut pairs: Vec<(Slice, Slice)> = Vec::with_capacity(SLICES);
+        let mut commits_us = Vec::new();
         for _ in 0..SLICES {
             let vault = drive(&self.vault.target, &work, connections, self.plan.pace)?;
             thread::sleep(SETTLE);
+            if let (Load::Create, 1, Some(baseline)) = (load, connections, &mut self.baseline) {
+                commits_us.push((vault.p50_us, baseline.commit_p50_us(self.plan.pace.window)?));
+            }
             let bare = drive(self.bare, &work, connections, self.plan.pace)?;
             pairs.push((vault, bare));
         }
         let cell = Cell::new(name, self.tokens, connections, &pairs);
-        report::print_cell(&cell);
-        for why in pairs
-            .iter()
-            .flat_map(|(vault, bare)| [&vault.first_error, &bare.first_error])
-            .flatten()
-        {
-            println!("    error: {why}");
-        }
+        report::print_cell(&cell, &pairs);
         results.cells.push(cell);
+        if !commits_us.is_empty() {
+            results.redb_commit_p50_us = median(commits_us.iter().map(|(_, commit)| *commit));
+            let ratios = commits_us
+                .iter()
+                .map(|(create, commit)| quotient(*create, *commit));
+            results.create_over_commit = median(ratios);
+        }
         Ok(pairs.iter().map(|(vault, _)| vault.made).sum())
     }
 

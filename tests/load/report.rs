@@ -96,6 +96,8 @@ pub(crate) struct Results {
     pub(crate) disk_per_preloaded_bytes: Option<f64>,
     pub(crate) disk_per_created_bytes: Option<f64>,
     pub(crate) redb_commit_p50_us: Option<f64>,
+    /// The p50 of creates over one connection against that, the median over neighbouring slices.
+    pub(crate) create_over_commit: Option<f64>,
     /// The number of the page that stands for the last one, for each vault.
     pub(crate) list_pages: Vec<(u64, u64)>,
 }
@@ -121,6 +123,7 @@ impl Results {
             disk_per_preloaded_bytes: None,
             disk_per_created_bytes: None,
             redb_commit_p50_us: None,
+            create_over_commit: None,
             list_pages: Vec::new(),
         })
     }
@@ -198,7 +201,7 @@ pub(crate) fn print_heading(tokens: u64) {
     );
 }
 
-pub(crate) fn print_cell(cell: &Cell) {
+pub(crate) fn print_cell(cell: &Cell, pairs: &[(Slice, Slice)]) {
     let side = |side: &Side| {
         format!(
             "{:>9.0} {:>9.0} {:>9.0} {:>7.1} {:>4}",
@@ -214,6 +217,14 @@ pub(crate) fn print_cell(cell: &Cell) {
         cell.ratio,
         cell.tail_ratio
     );
+    let slices = pairs
+        .iter()
+        .flat_map(|(vault, bare)| [("vault", vault), ("bare", bare)]);
+    for (name, slice) in slices {
+        if let Some(why) = &slice.first_error {
+            println!("    error of the {name}: {why}");
+        }
+    }
 }
 
 pub(crate) fn print_facts(results: &Results) {
