@@ -50,7 +50,10 @@ impl Config {
         let table: Table = text.parse().map_err(|error: toml::de::Error| {
             InvalidConfig(vec![String::from(error.to_string().trim_end())])
         })?;
-        let mut reader = Reader { table, mistakes: Vec::new() };
+        let mut reader = Reader {
+            table,
+            mistakes: Vec::new(),
+        };
         let config = Self {
             data_directory: reader.path("data_directory"),
             listen: reader.addresses("listen"),
@@ -58,7 +61,11 @@ impl Config {
             private_key: reader.path("tls.private_key"),
             master_key: reader.master_key(),
             trusted_proxies: reader.networks("trusted_proxies"),
-            rate_limits: if reader.flag("rate_limits", true) { Switch::On } else { Switch::Off },
+            rate_limits: if reader.flag("rate_limits", true) {
+                Switch::On
+            } else {
+                Switch::Off
+            },
             request_lines: if reader.flag("log.requests", true) {
                 RequestLines::On
             } else {
@@ -69,7 +76,11 @@ impl Config {
                 .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),
         };
         reader.refuse_the_rest();
-        if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }
+        if reader.mistakes.is_empty() {
+            Ok(config)
+        } else {
+            Err(InvalidConfig(reader.mistakes))
+        }
     }
 }
 
@@ -110,7 +121,10 @@ impl Reader {
         match self.text(name) {
             Some(text) if Path::new(&text).is_absolute() => PathBuf::from(text),
             Some(_) => {
-                self.wrong(name, "must be an absolute path, such as /etc/strongroom/tls.pem");
+                self.wrong(
+                    name,
+                    "must be an absolute path, such as /etc/strongroom/tls.pem",
+                );
                 PathBuf::new()
             }
             None => {
@@ -139,9 +153,14 @@ impl Reader {
     }
 
     fn addresses(&mut self, name: &str) -> Vec<SocketAddr> {
-        let texts = self.texts(name).unwrap_or_else(|| vec![String::from("[::]:8443")]);
+        let texts = self
+            .texts(name)
+            .unwrap_or_else(|| vec![String::from("[::]:8443")]);
         if texts.is_empty() {
-            self.wrong(name, "must name at least one address, such as \"127.0.0.1:8443\"");
+            self.wrong(
+                name,
+                "must name at least one address, such as \"127.0.0.1:8443\"",
+            );
         }
         let mut addresses = Vec::new();
         for (at, text) in texts.iter().enumerate() {
@@ -175,7 +194,10 @@ impl Reader {
         match (has_file, credential) {
             (false, Some(name)) if !name.contains('/') => MasterKeySource::Credential(name),
             (false, Some(_)) => {
-                self.wrong(CREDENTIAL, "must be the name of a credential, without slashes");
+                self.wrong(
+                    CREDENTIAL,
+                    "must be the name of a credential, without slashes",
+                );
                 MasterKeySource::File(PathBuf::new())
             }
             (true, Some(_)) => {
@@ -204,12 +226,18 @@ impl Reader {
     /// From 1 to what the program can bear.
     fn count(&mut self, name: &str, default: usize) -> usize {
         const MOST: usize = 1_000_000;
-        let Some(value) = self.take(name) else { return default };
-        let count = value.as_integer().and_then(|number| usize::try_from(number).ok());
-        count.filter(|count| (1..=MOST).contains(count)).unwrap_or_else(|| {
-            self.wrong(name, &format!("must be a whole number from 1 to {MOST}"));
-            default
-        })
+        let Some(value) = self.take(name) else {
+            return default;
+        };
+        let count = value
+            .as_integer()
+            .and_then(|number| usize::try_from(number).ok());
+        count
+            .filter(|count| (1..=MOST).contains(count))
+            .unwrap_or_else(|| {
+                self.wrong(name, &format!("must be a whole number from 1 to {MOST}"));
+                default
+            })
     }
 
     fn refuse_the_rest(&mut self) {
@@ -257,12 +285,23 @@ mod tests {
     #[test]
     fn every_setting_stands_in_the_shipped_file() {
         let names = [
-            "data_directory", "listen", "certificate", "private_key", "file", "credential",
-            "trusted_proxies", "rate_limits", "requests", "max", "per_address_max",
+            "data_directory",
+            "listen",
+            "certificate",
+            "private_key",
+            "file",
+            "credential",
+            "trusted_proxies",
+            "rate_limits",
+            "requests",
+            "max",
+            "per_address_max",
         ];
         for name in names {
             let stands = SHIPPED.lines().any(|line| {
-                line.trim_start_matches(['#', ' ']).strip_prefix(name).is_some_and(|rest| rest.starts_with(" = "))
+                line.trim_start_matches(['#', ' '])
+                    .strip_prefix(name)
+                    .is_some_and(|rest| rest.starts_with(" = "))
             });
             assert!(stands, "{name}");
         }
@@ -288,12 +327,24 @@ mod tests {
             "#,
         );
         let InvalidConfig(mistakes) = found.unwrap_err();
-        let places: Vec<_> = mistakes.iter().filter_map(|it| it.split_once(": ")).map(|it| it.0).collect();
+        let places: Vec<_> = mistakes
+            .iter()
+            .filter_map(|it| it.split_once(": "))
+            .map(|it| it.0)
+            .collect();
         assert_eq!(
             places,
             [
-                "data_directory", "listen[0]", "listen[1]", "tls.certificate", "tls.private_key",
-                "master_key", "trusted_proxies[0]", "rate_limits", "connections.max", "colour",
+                "data_directory",
+                "listen[0]",
+                "listen[1]",
+                "tls.certificate",
+                "tls.private_key",
+                "master_key",
+                "trusted_proxies[0]",
+                "rate_limits",
+                "connections.max",
+                "colour",
                 "connections.minimum",
             ]
         );
@@ -302,6 +353,9 @@ mod tests {
     #[test]
     fn what_is_no_toml_is_refused_with_its_line() {
         let InvalidConfig(mistakes) = Config::parse("a = \nb = 1").unwrap_err();
-        assert!(mistakes.iter().any(|it| it.contains("line 1")), "{mistakes:?}");
+        assert!(
+            mistakes.iter().any(|it| it.contains("line 1")),
+            "{mistakes:?}"
+        );
     }
 }

@@ -66,9 +66,12 @@ impl App {
         let key = self
             .settle(|snapshot| {
                 let (tenant_record, keys) = self.tenant_with_keys(snapshot, tenant)?;
-                let count = snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
+                let count =
+                    snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
                 if count.len() >= APPLICATIONS_MAX {
-                    return Err(Error::Conflict("The tenant has as many applications as it can."));
+                    return Err(Error::Conflict(
+                        "The tenant has as many applications as it can.",
+                    ));
                 }
                 let change = Change::new()
                     .expect_present(Table::Tenants, tables::tenants(tenant))
@@ -118,7 +121,10 @@ impl App {
             let api_keys = keys_of(&snapshot, &keys, &application)?;
             Ok((application, api_keys))
         });
-        Ok(ApplicationPage { applications: with_keys.collect::<Result<_, Error>>()?, total })
+        Ok(ApplicationPage {
+            applications: with_keys.collect::<Result<_, Error>>()?,
+            total,
+        })
     }
 
     pub async fn update_application(
@@ -140,7 +146,11 @@ impl App {
             changed.modified_at = Some(now);
             let api_keys = keys_of(snapshot, keys, &changed)?;
             let change = Change::new()
-                .expect_version(Table::Applications, tables::applications(tenant, id), version)
+                .expect_version(
+                    Table::Applications,
+                    tables::applications(tenant, id),
+                    version,
+                )
                 .and(self.keep_application(keys, &changed));
             Ok((change, (changed, api_keys)))
         })
@@ -167,9 +177,13 @@ impl App {
             }
             // A key that is made in this very moment would outlive its application.
             let prefix = tables::applications(tenant, id);
-            let known = snapshot.under(Table::ApplicationKeys, &prefix, KEYS_PER_APPLICATION_MAX)?;
+            let known =
+                snapshot.under(Table::ApplicationKeys, &prefix, KEYS_PER_APPLICATION_MAX)?;
             let known = known.into_iter().map(|(key, _)| key).collect();
-            Ok((change.expect_under(Table::ApplicationKeys, prefix, known), ()))
+            Ok((
+                change.expect_under(Table::ApplicationKeys, prefix, known),
+                (),
+            ))
         })
         .await
     }
@@ -177,8 +191,12 @@ impl App {
     fn keep_application(&self, keys: &TenantKeys, application: &Application) -> Change {
         let key = tables::applications(application.tenant, application.id);
         let plain = encode_application(application);
-        let sealed =
-            keys.seal(Table::Applications.number(), &key, plain.expose(), self.random());
+        let sealed = keys.seal(
+            Table::Applications.number(),
+            &key,
+            plain.expose(),
+            self.random(),
+        );
         Change::new().put(Table::Applications, key, sealed)
     }
 
@@ -187,7 +205,9 @@ impl App {
         snapshot: &Snapshot,
         id: TenantId,
     ) -> Result<(crate::domain::tenant::Tenant, TenantKeys), Error> {
-        let tenant = self.find_tenant(snapshot, id)?.ok_or(Error::NotFound("tenant"))?;
+        let tenant = self
+            .find_tenant(snapshot, id)?
+            .ok_or(Error::NotFound("tenant"))?;
         Ok((tenant, self.tenant_keys(snapshot, id)?))
     }
 }

@@ -68,7 +68,8 @@ impl App {
         now: Timestamp,
     ) -> Result<Change, Error> {
         let token = &mut checked.token;
-        let own = Change::new().expect_absent(Table::Tokens, tables::tokens(token.tenant, token.id));
+        let own =
+            Change::new().expect_absent(Table::Tokens, tables::tokens(token.tenant, token.id));
         match &checked.wanted {
             WantedId::Assigned => Ok(own),
             WantedId::Name(name) => {
@@ -106,7 +107,9 @@ impl App {
         transform: Transform,
         origin: Origin,
     ) -> Shown {
-        let readable = caller.require_in_any(Permission::TokenRead, &token.containers).is_ok();
+        let readable = caller
+            .require_in_any(Permission::TokenRead, &token.containers)
+            .is_ok();
         if origin == Origin::Existing && !readable {
             Shown::outline(token)
         } else {
@@ -118,7 +121,12 @@ impl App {
 impl Caller {
     /// The tenant's setting, where the request does not say.
     fn deduplicates(&self) -> Deduplicate {
-        match self.tenant.settings.get("deduplicate_tokens").map(String::as_str) {
+        match self
+            .tenant
+            .settings
+            .get("deduplicate_tokens")
+            .map(String::as_str)
+        {
             Some("true") => Deduplicate::Yes,
             _ => Deduplicate::No,
         }
@@ -138,12 +146,16 @@ fn duplicate(
     token: &Token,
     now: Timestamp,
 ) -> Result<Duplicate, Error> {
-    let Some(path) = token.containers.first() else { return Ok(Duplicate::None(Change::new())) };
+    let Some(path) = token.containers.first() else {
+        return Ok(Duplicate::None(Change::new()));
+    };
     let filter = Filter::Fingerprint(&token.fingerprint);
     let prefix = filter.prefix(&caller.keys, token.tenant, path);
     let entries = snapshot.under(Table::TokenLists, &prefix, DUPLICATES_READ_MAX)?;
     for (key, _) in &entries {
-        let Some(id) = tables::token_of_list_key(key) else { continue };
+        let Some(id) = tables::token_of_list_key(key) else {
+            continue;
+        };
         let found = token_rows::find_by_id(snapshot, &caller.keys, token.tenant, id)?;
         if let Some(found) = found
             && found.token.containers == token.containers
@@ -153,7 +165,11 @@ fn duplicate(
         }
     }
     let keys = entries.into_iter().map(|(key, _)| key).collect();
-    Ok(Duplicate::None(Change::new().expect_under(Table::TokenLists, prefix, keys)))
+    Ok(Duplicate::None(Change::new().expect_under(
+        Table::TokenLists,
+        prefix,
+        keys,
+    )))
 }
 
 /// What must hold for the name to be free, `None` when it is taken. A token that has expired no
@@ -178,7 +194,11 @@ fn free_name(
     };
     // A name in the shape of an assigned id must not be one.
     Ok(Some(match TokenId::parse(name.as_str()) {
-        Some(id) if snapshot.value(Table::Tokens, &tables::tokens(tenant, id))?.is_none() => {
+        Some(id)
+            if snapshot
+                .value(Table::Tokens, &tables::tokens(tenant, id))?
+                .is_none() =>
+        {
             change.expect_absent(Table::Tokens, tables::tokens(tenant, id))
         }
         Some(_) | None => change,

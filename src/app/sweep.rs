@@ -36,7 +36,11 @@ impl App {
         let now = self.now();
         self.settle(|snapshot| {
             let due = snapshot
-                .range(Table::Due, Bound::Unbounded, Bound::Excluded(&tables::due_after(now)))?
+                .range(
+                    Table::Due,
+                    Bound::Unbounded,
+                    Bound::Excluded(&tables::due_after(now)),
+                )?
                 .take(SWEEP_BATCH_MAX)
                 .collect::<Result<Vec<_>, _>>()?;
             let mut keys = HashMap::new();
@@ -45,8 +49,11 @@ impl App {
                 change = change.and(self.remove_due(snapshot, key, &mut keys)?);
             }
             let count = due.len();
-            let swept =
-                if count < SWEEP_BATCH_MAX { Swept::All(count) } else { Swept::Batch(count) };
+            let swept = if count < SWEEP_BATCH_MAX {
+                Swept::All(count)
+            } else {
+                Swept::Batch(count)
+            };
             Ok((change, swept))
         })
         .await
@@ -58,8 +65,7 @@ impl App {
         key: &[u8],
         known: &mut HashMap<TenantId, TenantKeys>,
     ) -> Result<Change, Error> {
-        let (tenant, token) =
-            tables::due_token(key).ok_or(Error::Internal(Fault::BadRecord))?;
+        let (tenant, token) = tables::due_token(key).ok_or(Error::Internal(Fault::BadRecord))?;
         if !known.contains_key(&tenant) {
             known.insert(tenant, self.tenant_keys(snapshot, tenant)?);
         }

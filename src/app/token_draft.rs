@@ -95,12 +95,21 @@ impl App {
         mistakes.clone().into_result()?;
 
         let visible = Secret::new(kind.without_cvc(data.expose()));
-        let expressions = draft.search_indexes.clone().unwrap_or_else(|| kind.default_search_indexes());
-        let search_terms = self.search_terms(&expressions, visible.expose(), &mut mistakes);
+        let indexes = match &draft.search_indexes {
+            Some(own) => own.iter().map(String::as_str).collect(),
+            None => kind.default_search_indexes().to_vec(),
+        };
+        let search_terms = self.search_terms(&indexes, visible.expose(), &mut mistakes);
         let own = draft.fingerprint_expression.as_deref();
         let expression = own.unwrap_or_else(|| kind.default_fingerprint_expression());
-        let fingerprint =
-            self.fingerprint(caller, kind, expression, visible.expose(), &draft.metadata, &mut mistakes);
+        let fingerprint = self.fingerprint(
+            caller,
+            kind,
+            expression,
+            visible.expose(),
+            &draft.metadata,
+            &mut mistakes,
+        );
         mistakes.into_result()?;
         let token = Token {
             id: TokenId::new(self.next_id(now)),
@@ -121,13 +130,17 @@ impl App {
             modified_by: None,
             modified_at: None,
         };
-        Ok(Checked { token, wanted, visible })
+        Ok(Checked {
+            token,
+            wanted,
+            visible,
+        })
     }
 
     /// What the index expressions give: one text each, without repetition.
     pub(super) fn search_terms(
         &self,
-        indexes: &[String],
+        indexes: &[&str],
         visible: &Value,
         mistakes: &mut Mistakes,
     ) -> Vec<String> {
@@ -136,12 +149,10 @@ impl App {
             let path = format!("search_indexes[{at}]");
             match Template::parse(index) {
                 Err(malformed) => mistakes.add(path, malformed.to_string()),
-                Ok(template) => {
-                    match template.evaluate_text(&expressions::Data(visible), self) {
-                        Err(failed) => mistakes.add(path, failed.to_string()),
-                        Ok(term) => terms.push(term.expose().clone()),
-                    }
-                }
+                Ok(template) => match template.evaluate_text(&expressions::Data(visible), self) {
+                    Err(failed) => mistakes.add(path, failed.to_string()),
+                    Ok(term) => terms.push(term.expose().clone()),
+                },
             }
         }
         terms.sort_unstable();
@@ -159,15 +170,23 @@ impl App {
         mistakes: &mut Mistakes,
     ) -> String {
         const PATH: &str = "fingerprint_expression";
-        let metadata = metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+        let metadata = metadata
+            .iter()
+            .map(|(key, value)| (key.clone(), Value::from(value.as_str())));
         let metadata = Value::Object(metadata.collect());
-        let scope = expressions::DataAndMetadata { data: visible, metadata: &metadata };
+        let scope = expressions::DataAndMetadata {
+            data: visible,
+            metadata: &metadata,
+        };
         match Template::parse(expression) {
             Err(malformed) => mistakes.add(PATH, malformed.to_string()),
             Ok(template) => match template.evaluate_text(&scope, self) {
                 Err(failed) => mistakes.add(PATH, failed.to_string()),
                 Ok(value) => {
-                    return caller.keys.fingerprint().fingerprint(kind.as_str(), value.expose());
+                    return caller
+                        .keys
+                        .fingerprint()
+                        .fingerprint(kind.as_str(), value.expose());
                 }
             },
         }
@@ -191,7 +210,10 @@ fn check_data(
     }
     let text = Data::from_value(data.expose());
     if text.json().len() > TOKEN_DATA_BYTES_MAX {
-        mistakes.add("data", format!("Data has at most {TOKEN_DATA_BYTES_MAX} bytes as JSON."));
+        mistakes.add(
+            "data",
+            format!("Data has at most {TOKEN_DATA_BYTES_MAX} bytes as JSON."),
+        );
     }
 }
 
@@ -200,10 +222,17 @@ pub(super) fn check_mask(mask: Option<&Value>, mistakes: &mut Mistakes) -> Optio
     let mask = mask?;
     let text = mask.to_string();
     if text.len() > MASK_BYTES_MAX {
-        mistakes.add("mask", format!("A mask has at most {MASK_BYTES_MAX} bytes as JSON."));
+        mistakes.add(
+            "mask",
+            format!("A mask has at most {MASK_BYTES_MAX} bytes as JSON."),
+        );
     } else if let Err(found) = Mask::parse(mask) {
         for (path, malformed) in found {
-            let path = if path.is_empty() { String::from("mask") } else { format!("mask.{path}") };
+            let path = if path.is_empty() {
+                String::from("mask")
+            } else {
+                format!("mask.{path}")
+            };
             mistakes.add(path, malformed.to_string());
         }
     }
@@ -218,14 +247,16 @@ pub(super) fn check_expiry(
     match parse_expiry(text?, now) {
         Ok(at) => Some(at),
         Err(why) => {
-            mistakes.add("expires_at", why.to_string());
+            mistakes.add("expires_at", why.message());
             None
         }
     }
 }
 
 fn wanted_id(text: Option<&str>, mistakes: &mut Mistakes) -> WantedId {
-    let Some(text) = text else { return WantedId::Assigned };
+    let Some(text) = text else {
+        return WantedId::Assigned;
+    };
     match Template::parse(text) {
         Err(malformed) => mistakes.add("id", malformed.to_string()),
         Ok(template) if !template.is_constant() => return WantedId::Alias(template),

@@ -25,9 +25,6 @@ pub(super) enum Filter<'a> {
     Type(TokenType),
 }
 
-/// Marks an entry that stands for its metadata in lower case only; exact look-ups skip it.
-pub(super) const FOLDED: &[u8] = b"f";
-
 /// Index entries with what stands in them: nothing, or a word in clear.
 pub(super) type Entries = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
@@ -47,13 +44,21 @@ impl Filter<'_> {
 
     /// The start of every entry of this filter in exactly this container.
     pub(super) fn prefix(self, keys: &TenantKeys, tenant: TenantId, path: &Container) -> Vec<u8> {
-        [tenant.bytes(), self.blinded(keys).as_slice(), path.as_str().as_bytes(), &[0]].concat()
+        [
+            tenant.bytes(),
+            self.blinded(keys).as_slice(),
+            path.as_str().as_bytes(),
+            &[0],
+        ]
+        .concat()
     }
 }
 
 /// Where a predefined id is looked up.
 pub(super) fn name_key(keys: &TenantKeys, tenant: TenantId, name: &TokenName) -> Vec<u8> {
-    let blinded = keys.index().blind(&[b"token name", name.as_str().as_bytes()]);
+    let blinded = keys
+        .index()
+        .blind(&[b"token name", name.as_str().as_bytes()]);
     tables::token_names(tenant, &blinded)
 }
 
@@ -67,13 +72,19 @@ pub(super) fn entries(token: &Token, keys: &TenantKeys) -> Entries {
     };
     let timeline = |filter: Filter<'_>| {
         let filter = filter.blinded(keys);
-        (Table::TokenLists, tables::token_timeline(token.tenant, &filter, token.created_at, token.id))
+        (
+            Table::TokenLists,
+            tables::token_timeline(token.tenant, &filter, token.created_at, token.id),
+        )
     };
     let paths: Vec<&str> = token.containers.iter().map(Container::as_str).collect();
     let paths = paths.join("\n").into_bytes();
     entries.insert(timeline(Filter::Everything), paths.clone());
-    let folded: BTreeSet<_> =
-        token.metadata.iter().map(|(key, value)| (key.to_lowercase(), value.to_lowercase())).collect();
+    let folded: BTreeSet<_> = token
+        .metadata
+        .iter()
+        .map(|(key, value)| (key.to_lowercase(), value.to_lowercase()))
+        .collect();
     for (key, value) in &folded {
         entries.insert(timeline(Filter::Metadata(key, value)), paths.clone());
     }
@@ -83,22 +94,35 @@ pub(super) fn entries(token: &Token, keys: &TenantKeys) -> Entries {
             Filter::Type(token.kind),
             Filter::Fingerprint(&token.fingerprint),
         ];
-        filters.extend(token.search_terms.iter().map(|term| Filter::SearchTerm(term)));
-        filters.extend(token.metadata.iter().map(|(key, value)| Filter::Metadata(key, value)));
+        filters.extend(
+            token
+                .search_terms
+                .iter()
+                .map(|term| Filter::SearchTerm(term)),
+        );
+        filters.extend(
+            token
+                .metadata
+                .iter()
+                .map(|(key, value)| Filter::Metadata(key, value)),
+        );
         for filter in filters {
             entries.insert(list(filter, path), Vec::new());
         }
     }
     if let Some(at) = token.expires_at {
-        entries.insert((Table::Due, tables::due(at, token.tenant, token.id)), Vec::new());
+        entries.insert(
+            (Table::Due, tables::due(at, token.tenant, token.id)),
+            Vec::new(),
+        );
     }
     entries
 }
 
 /// Writes a new token with all its rows. Whether its ids are free is the caller's expectation.
 pub(super) fn create(token: &Token, keys: &TenantKeys, random: &Random) -> Result<Change, Error> {
-    let mut change = put_record(token, keys, random)?
-        .count(tables::counts(token.tenant, Counted::Tokens), 1);
+    let mut change =
+        put_record(token, keys, random)?.count(tables::counts(token.tenant, Counted::Tokens), 1);
     for ((table, key), value) in entries(token, keys) {
         change = change.put(table, key, value);
     }
@@ -132,7 +156,9 @@ pub(super) fn find_by_id(
     id: TokenId,
 ) -> Result<Option<Versioned>, Error> {
     let key = tables::tokens(tenant, id);
-    let Some(sealed) = snapshot.value(Table::Tokens, &key)? else { return Ok(None) };
+    let Some(sealed) = snapshot.value(Table::Tokens, &key)? else {
+        return Ok(None);
+    };
     open(keys, tenant, id, &sealed).map(Some)
 }
 
@@ -149,11 +175,17 @@ pub(super) fn find(
     {
         return Ok(Some(found));
     }
-    let Ok(name) = TokenName::parse(text) else { return Ok(None) };
+    let Ok(name) = TokenName::parse(text) else {
+        return Ok(None);
+    };
     let key = name_key(keys, tenant, &name);
-    let Some(sealed) = snapshot.value(Table::TokenNames, &key)? else { return Ok(None) };
+    let Some(sealed) = snapshot.value(Table::TokenNames, &key)? else {
+        return Ok(None);
+    };
     let id = keys.open(Table::TokenNames.number(), &key, &sealed)?;
-    let id = uuid::Uuid::from_slice(id.expose()).ok().ok_or(Error::Internal(Fault::BadRecord))?;
+    let id = uuid::Uuid::from_slice(id.expose())
+        .ok()
+        .ok_or(Error::Internal(Fault::BadRecord))?;
     let found = find_by_id(snapshot, keys, tenant, TokenId::new(id))?;
     found.map(Some).ok_or(Error::Internal(Fault::Dangling))
 }
@@ -174,7 +206,10 @@ pub(super) fn open(
     let key = tables::tokens(tenant, id);
     let plain = keys.open(Table::Tokens.number(), &key, sealed)?;
     let version = crate::crypto::version(sealed).ok_or(Error::Internal(Fault::BadRecord))?;
-    Ok(Versioned { token: decode_token(tenant, id, plain.expose())?, version })
+    Ok(Versioned {
+        token: decode_token(tenant, id, plain.expose())?,
+        version,
+    })
 }
 
 fn put_record(token: &Token, keys: &TenantKeys, random: &Random) -> Result<Change, Error> {

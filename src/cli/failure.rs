@@ -5,7 +5,7 @@ use std::fmt;
 
 /// As `sysexits.h` has them; the README lists them for operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub(super) enum Exit {
     Success,
     /// The command line is wrong.
     Usage,
@@ -24,7 +24,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    pub const fn code(self) -> u8 {
+    pub(super) const fn code(self) -> u8 {
         match self {
             Self::Success => 0,
             Self::Usage => 64,
@@ -39,34 +39,38 @@ impl Exit {
 }
 
 #[derive(Debug)]
-pub struct Failure {
-    pub exit: Exit,
+pub(super) struct Failure {
+    pub(super) exit: Exit,
     what: String,
     lines: Vec<(&'static str, String)>,
 }
 
 impl Failure {
-    pub fn new(exit: Exit, what: impl Into<String>) -> Self {
-        Self { exit, what: what.into(), lines: Vec::new() }
+    pub(super) fn new(exit: Exit, what: impl Into<String>) -> Self {
+        Self {
+            exit,
+            what: what.into(),
+            lines: Vec::new(),
+        }
     }
 
     #[must_use]
-    pub fn file(self, path: &std::path::Path) -> Self {
+    pub(super) fn file(self, path: &std::path::Path) -> Self {
         self.line("file", path.display())
     }
 
     #[must_use]
-    pub fn why(self, why: impl fmt::Display) -> Self {
+    pub(super) fn why(self, why: impl fmt::Display) -> Self {
         self.line("why", why)
     }
 
     #[must_use]
-    pub fn try_this(self, what: impl fmt::Display) -> Self {
+    pub(super) fn try_this(self, what: impl fmt::Display) -> Self {
         self.line("try", what)
     }
 
     #[must_use]
-    pub fn line(mut self, name: &'static str, text: impl fmt::Display) -> Self {
+    pub(super) fn line(mut self, name: &'static str, text: impl fmt::Display) -> Self {
         self.lines.push((name, text.to_string()));
         self
     }
@@ -77,7 +81,11 @@ impl fmt::Display for Failure {
         write!(f, "strongroom: {}", self.what)?;
         for (name, text) in &self.lines {
             for (at, line) in text.lines().enumerate() {
-                let label = if at == 0 { format!("{name}:") } else { String::new() };
+                let label = if at == 0 {
+                    format!("{name}:")
+                } else {
+                    String::new()
+                };
                 write!(f, "\n  {label:<6} {line}")?;
             }
         }

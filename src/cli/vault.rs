@@ -2,7 +2,9 @@
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 
 use crate::app::{App, VaultFailure};
@@ -54,7 +56,11 @@ pub(super) fn make_master_key(path: &Path) -> Result<(), Failure> {
 
 pub(super) fn write_secret(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
     let written = || -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(path)?;
         file.write_all(bytes)?;
         file.sync_all()
     };
@@ -67,7 +73,9 @@ pub(super) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
         io::ErrorKind::StorageFull | io::ErrorKind::ReadOnlyFilesystem => Exit::Storage,
         _ => Exit::Config,
     };
-    Failure::new(exit, format!("cannot {what}")).file(path).why(error)
+    Failure::new(exit, format!("cannot {what}"))
+        .file(path)
+        .why(error)
 }
 
 fn check_directory(directory: &Path) -> Result<(), Failure> {
@@ -76,10 +84,12 @@ fn check_directory(directory: &Path) -> Result<(), Failure> {
     })?;
     if metadata.mode() & 0o077 != 0 {
         let mode = metadata.mode() & 0o7777;
-        return Err(Failure::new(Exit::Permission, "the data directory is open to others")
-            .file(directory)
-            .why(format!("its mode is {mode:04o}"))
-            .try_this(format!("chmod 0700 {}", directory.display())));
+        return Err(
+            Failure::new(Exit::Permission, "the data directory is open to others")
+                .file(directory)
+                .why(format!("its mode is {mode:04o}"))
+                .try_this(format!("chmod 0700 {}", directory.display())),
+        );
     }
     Ok(())
 }
@@ -90,7 +100,9 @@ pub(super) fn read_master_key(source: &MasterKeySource) -> Result<MasterKey, Fai
         MasterKeySource::Credential(name) => credential(name)?,
     };
     let failed = |why: String| {
-        Failure::new(Exit::Permission, "cannot read the master key").file(&path).why(why)
+        Failure::new(Exit::Permission, "cannot read the master key")
+            .file(&path)
+            .why(why)
     };
     let metadata = fs::metadata(&path).map_err(|error| {
         failed(error.to_string()).try_this("strongroom init, or bring the key back to its place")
@@ -111,11 +123,15 @@ pub(super) fn read_master_key(source: &MasterKeySource) -> Result<MasterKey, Fai
 }
 
 fn credential(name: &str) -> Result<PathBuf, Failure> {
-    std::env::var_os(CREDENTIALS_DIRECTORY).map(|directory| Path::new(&directory).join(name)).ok_or_else(|| {
-        Failure::new(Exit::Permission, "cannot find the master key's credential")
-            .why(format!("{CREDENTIALS_DIRECTORY} is not set: this was not started by systemd"))
-            .try_this("set master_key.file instead of master_key.credential in the settings")
-    })
+    std::env::var_os(CREDENTIALS_DIRECTORY)
+        .map(|directory| Path::new(&directory).join(name))
+        .ok_or_else(|| {
+            Failure::new(Exit::Permission, "cannot find the master key's credential")
+                .why(format!(
+                    "{CREDENTIALS_DIRECTORY} is not set: this was not started by systemd"
+                ))
+                .try_this("set master_key.file instead of master_key.credential in the settings")
+        })
 }
 
 fn explain(failure: VaultFailure, directory: &Path) -> Failure {
@@ -145,14 +161,20 @@ fn explain(failure: VaultFailure, directory: &Path) -> Failure {
                 .try_this("strongroom serve, or choose another data directory")
         }
         VaultFailure::File(OpenFailure::Missing) => {
-            Failure::new(Exit::Data, "there is no data file").file(&path).try_this("strongroom init")
-        }
-        VaultFailure::File(OpenFailure::Newer(format)) => {
-            Failure::new(Exit::Data, "the data file was written by a newer strongroom")
+            Failure::new(Exit::Data, "there is no data file")
                 .file(&path)
-                .why(format!("its format is {format}; this program knows up to {}", crate::store::FORMAT))
-                .try_this("use the newer program again; nothing was changed")
+                .try_this("strongroom init")
         }
+        VaultFailure::File(OpenFailure::Newer(format)) => Failure::new(
+            Exit::Data,
+            "the data file was written by a newer strongroom",
+        )
+        .file(&path)
+        .why(format!(
+            "its format is {format}; this program knows up to {}",
+            crate::store::FORMAT
+        ))
+        .try_this("use the newer program again; nothing was changed"),
         VaultFailure::File(OpenFailure::NotOurs) => {
             Failure::new(Exit::Data, "this is not a strongroom data file")
                 .file(&path)
@@ -171,7 +193,9 @@ pub(super) fn storage(failure: &StorageFailure) -> Failure {
         | StorageFailure::ReadOnly
         | StorageFailure::Stopped => Exit::Storage,
     };
-    Failure::new(exit, "the data file failed").why(failure).try_this(failure.advice())
+    Failure::new(exit, "the data file failed")
+        .why(failure)
+        .try_this(failure.advice())
 }
 
 pub(super) fn restrict(path: &Path, mode: u32) -> Result<(), Failure> {

@@ -46,7 +46,7 @@ fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-fn is_within(value: &Value, levels: usize) -> bool {
+pub fn is_within(value: &Value, levels: usize) -> bool {
     let Some(below) = levels.checked_sub(1) else {
         return !value.is_object() && !value.is_array();
     };

@@ -1,17 +1,17 @@
 //! Values and rules. No IO, no async, no clock, no cryptography, no serde derives.
 #![warn(clippy::arithmetic_side_effects)]
 
+pub mod aba;
 pub mod access;
 pub mod application;
 pub mod base58;
+pub mod card;
 pub mod container;
 pub mod data;
+pub mod expires_at;
 pub mod hex;
 pub mod id;
 pub mod key_text;
-pub mod aba;
-pub mod card;
-pub mod expires_at;
 pub mod luhn;
 pub mod merge_patch;
 pub mod mistakes;

@@ -1,5 +1,6 @@
 //! Quotas of a tenant: the published defaults, adjustable by the operator at run time.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::bounds::{
@@ -24,7 +25,7 @@ pub struct Quotas {
 pub enum RateLimit {
     Default,
     /// Every rate of the tenant's keys is this many times the published one.
-    Times(u32),
+    Times(NonZeroU32),
     Unlimited,
 }
 
@@ -96,13 +97,22 @@ impl RateLimit {
             _ => text
                 .strip_suffix('x')
                 .and_then(|factor| factor.parse().ok())
-                .filter(|factor| (1..=RATE_LIMIT_FACTOR_MAX).contains(factor))
+                .filter(|factor: &NonZeroU32| factor.get() <= RATE_LIMIT_FACTOR_MAX)
                 .map(Self::Times)
                 .ok_or_else(|| {
                     InvalidQuota::Value(format!(
                         "'default', 'unlimited', or a factor from 1x to {RATE_LIMIT_FACTOR_MAX}x"
                     ))
                 }),
+        }
+    }
+
+    /// What each request's weight is divided by; `None` when no row applies.
+    pub const fn factor(self) -> Option<NonZeroU32> {
+        match self {
+            Self::Default => Some(NonZeroU32::MIN),
+            Self::Times(factor) => Some(factor),
+            Self::Unlimited => None,
         }
     }
 
@@ -118,7 +128,11 @@ impl RateLimit {
 impl std::fmt::Display for InvalidQuota {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::UnknownName => write!(f, "There is no such quota; there are {}.", Quotas::NAMES.join(", ")),
+            Self::UnknownName => write!(
+                f,
+                "There is no such quota; there are {}.",
+                Quotas::NAMES.join(", ")
+            ),
             Self::Value(wanted) => write!(f, "The value must be {wanted}."),
         }
     }

@@ -65,6 +65,13 @@ impl Token {
         self.mask.as_deref().or(self.kind.default_mask())
     }
 
+    pub fn effective_search_indexes(&self) -> Vec<&str> {
+        match &self.search_indexes {
+            Some(own) => own.iter().map(String::as_str).collect(),
+            None => self.kind.default_search_indexes().to_vec(),
+        }
+    }
+
     pub fn effective_fingerprint_expression(&self) -> &str {
         self.fingerprint_expression
             .as_deref()

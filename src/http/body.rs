@@ -6,7 +6,10 @@ use hyper::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::bounds::{BODY_BYTES_MAX, BODY_MAX, DRAIN_BODY_BYTES_MAX, DRAIN_BODY_MAX};
+use crate::bounds::{
+    BODY_BYTES_MAX, BODY_MAX, DRAIN_BODY_BYTES_MAX, DRAIN_BODY_MAX, JSON_DEPTH_MAX,
+};
+use crate::domain::merge_patch::is_within;
 use crate::http::problem::Problem;
 use crate::secret::Secret;
 
@@ -19,12 +22,24 @@ pub(crate) async fn read_json(
 ) -> Result<Secret<Value>, Problem> {
     if !is_json(headers) {
         drain(body).await;
-        return Err(Problem::new(415, "The body must be JSON, with a Content-Type that says so."));
+        return Err(Problem::new(
+            415,
+            "The body must be JSON, with a Content-Type that says so.",
+        ));
     }
     let bytes = read(body).await?;
     // The parser's own words may quote the body.
     let value = serde_json::from_slice(bytes.expose()).ok();
-    value.map(Secret::new).ok_or(Problem::new(400, "The request's body is not valid JSON."))
+    let not_json = Problem::new(400, "The request's body is not valid JSON.");
+    let value = value.map(Secret::new).ok_or(not_json)?;
+    if is_within(value.expose(), JSON_DEPTH_MAX) {
+        Ok(value)
+    } else {
+        Err(Problem::new(
+            400,
+            "The request's body is nested too deeply.",
+        ))
+    }
 }
 
 /// Reads a body that nobody wants, for a while: a client that is still sending would see a reset
@@ -53,9 +68,14 @@ async fn read(mut body: Incoming) -> Result<Secret<Vec<u8>>, Problem> {
     let all = async {
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else {
-                return Err(Problem::new(400, "The request's body ended before its end."));
+                return Err(Problem::new(
+                    400,
+                    "The request's body ended before its end.",
+                ));
             };
-            let Some(data) = frame.data_ref() else { continue };
+            let Some(data) = frame.data_ref() else {
+                continue;
+            };
             if bytes.expose().len().saturating_add(data.len()) > BODY_BYTES_MAX {
                 return Err(Problem::new(413, TOO_LARGE));
             }
@@ -69,15 +89,29 @@ async fn read(mut body: Incoming) -> Result<Secret<Vec<u8>>, Problem> {
             drain(body).await;
             Err(problem)
         }
-        Err(_) => Err(Problem::new(408, "The request's body did not arrive in time.")),
+        Err(_) => Err(Problem::new(
+            408,
+            "The request's body did not arrive in time.",
+        )),
     }
 }
 
 /// No Content-Type at all is taken for JSON, since there is nothing else that it could be.
 fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE) else { return true };
-    let Ok(text) = value.to_str() else { return false };
-    let kind = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let Some(value) = headers.get(CONTENT_TYPE) else {
+        return true;
+    };
+    let Ok(text) = value.to_str() else {
+        return false;
+    };
+    let kind = text
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     matches!(kind.as_str(), "application/json" | "text/json")
-        || kind.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
+        || kind
+            .strip_prefix("application/")
+            .is_some_and(|rest| rest.ends_with("+json"))
 }

@@ -6,6 +6,7 @@
 use crate::app::{Error, Fault};
 use crate::domain::mistakes::Mistakes;
 use crate::http::wire::json::Object;
+use crate::limits::Refusal;
 
 #[derive(Debug)]
 pub(crate) struct Problem {
@@ -13,6 +14,8 @@ pub(crate) struct Problem {
     pub(crate) detail: &'static str,
     pub(crate) mistakes: Option<Mistakes>,
     pub(crate) retry_after_s: Option<u64>,
+    /// What the counter that refused allows, for 429.
+    pub(crate) limit: Option<Refusal>,
     /// Methods that the path knows, for 405.
     pub(crate) allow: Option<String>,
     pub(crate) fault: Option<Fault>,
@@ -22,7 +25,15 @@ const VALIDATION: &str = "One or more validation errors occurred.";
 
 impl Problem {
     pub(crate) const fn new(status: u16, detail: &'static str) -> Self {
-        Self { status, detail, mistakes: None, retry_after_s: None, allow: None, fault: None }
+        Self {
+            status,
+            detail,
+            mistakes: None,
+            retry_after_s: None,
+            limit: None,
+            allow: None,
+            fault: None,
+        }
     }
 
     pub(crate) const fn retry(status: u16, detail: &'static str, after_s: u64) -> Self {
@@ -87,6 +98,18 @@ impl From<Mistakes> for Problem {
     }
 }
 
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let mut problem = Self::retry(
+            429,
+            "There were too many requests; wait as long as Retry-After says.",
+            refusal.retry_after_s,
+        );
+        problem.limit = Some(refusal);
+        problem
+    }
+}
+
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         match error {
@@ -94,8 +117,10 @@ impl From<Error> for Problem {
             Error::Conflict(why) => Self::new(409, why),
             Error::Forbidden(why) => Self::new(403, why),
             Error::Internal(fault) => {
-                let mut problem =
-                    Self::new(500, "The vault could not complete the request; its log says why.");
+                let mut problem = Self::new(
+                    500,
+                    "The vault could not complete the request; its log says why.",
+                );
                 problem.fault = Some(fault);
                 problem
             }
@@ -104,9 +129,10 @@ impl From<Error> for Problem {
             Error::Stopped | Error::Storage(_) => {
                 Self::retry(503, "The vault is stopping; try again shortly.", 5)
             }
-            Error::Unauthenticated => {
-                Self::new(401, "The BT-API-KEY header is missing or holds no valid key.")
-            }
+            Error::Unauthenticated => Self::new(
+                401,
+                "The BT-API-KEY header is missing or holds no valid key.",
+            ),
         }
     }
 }

@@ -5,9 +5,13 @@ use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
+use crate::domain::time::Timestamp;
 use crate::http::problem::Problem;
 
 const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RATE_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// Headers that published browser clients send.
 const CORS_ALLOW_HEADERS: HeaderValue = HeaderValue::from_static(
@@ -33,16 +37,28 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(crate) const fn ok(body: Vec<u8>) -> Self {
-        Self { status: StatusCode::OK, body, location: None }
+        Self {
+            status: StatusCode::OK,
+            body,
+            location: None,
+        }
     }
 
     /// `location` is the new thing's path.
     pub(crate) const fn created(body: Vec<u8>, location: Option<String>) -> Self {
-        Self { status: StatusCode::CREATED, body, location }
+        Self {
+            status: StatusCode::CREATED,
+            body,
+            location,
+        }
     }
 
     pub(crate) const fn nothing() -> Self {
-        Self { status: StatusCode::NO_CONTENT, body: Vec::new(), location: None }
+        Self {
+            status: StatusCode::NO_CONTENT,
+            body: Vec::new(),
+            location: None,
+        }
     }
 }
 
@@ -81,7 +97,16 @@ impl Asked {
         if let Some(after_s) = problem.retry_after_s {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after_s));
         }
-        if let Some(allow) = problem.allow.as_deref().and_then(|it| HeaderValue::try_from(it).ok()) {
+        if let Some(limit) = &problem.limit {
+            headers.insert(RATE_LIMIT, HeaderValue::from(limit.limit));
+            headers.insert(RATE_REMAINING, HeaderValue::from(limit.remaining));
+            headers.insert(RATE_RESET, HeaderValue::from(reset_s(limit.reset_at)));
+        }
+        if let Some(allow) = problem
+            .allow
+            .as_deref()
+            .and_then(|it| HeaderValue::try_from(it).ok())
+        {
             headers.insert(header::ALLOW, allow);
         }
         response
@@ -113,6 +138,11 @@ impl Asked {
         }
         response
     }
+}
+
+/// The second by which the reset is over.
+fn reset_s(at: Timestamp) -> i64 {
+    at.micros().saturating_add(999_999).div_euclid(1_000_000)
 }
 
 /// The caller's own trace id, if it is one that can be repeated in a header and a log line.

@@ -5,6 +5,7 @@ use hyper::Method;
 
 use crate::domain::permission::Permission;
 use crate::http::wire::query::{Plus, decode};
+use crate::limits;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
@@ -88,6 +89,33 @@ pub const ROUTES: &[Route] = routes! {
     UpdateTenant PUT "/tenants/self" Some(TenantUpdate), Json;
 };
 
+impl Operation {
+    /// The rate limit row that counts it.
+    pub(crate) const fn counted_as(self) -> limits::Operation {
+        match self {
+            Self::CreateToken => limits::Operation::CreateToken,
+            Self::DeleteToken => limits::Operation::DeleteToken,
+            Self::CreateApplication
+            | Self::CreateApplicationKey
+            | Self::DeleteApplication
+            | Self::DeleteApplicationKey
+            | Self::ListApplicationKeys
+            | Self::ListApplicationTemplates
+            | Self::ListApplications
+            | Self::ListPermissions
+            | Self::ReadApplication
+            | Self::ReadApplicationByKey
+            | Self::ReadApplicationKey
+            | Self::ReadApplicationTemplate
+            | Self::ReadTenant
+            | Self::ReadToken
+            | Self::RegenerateApplicationKey
+            | Self::UpdateApplication
+            | Self::UpdateTenant => limits::Operation::Other,
+        }
+    }
+}
+
 /// A route and what stood in the place of its braces, decoded.
 #[derive(Debug)]
 pub(crate) struct Matched {
@@ -106,13 +134,19 @@ pub(crate) enum Unmatched {
 pub(crate) fn route(method: &Method, path: &str) -> Result<Matched, Unmatched> {
     let mut methods: Vec<&str> = Vec::new();
     for route in ROUTES {
-        let Some(parameters) = parameters(route.path, path) else { continue };
+        let Some(parameters) = parameters(route.path, path) else {
+            continue;
+        };
         if route.method == *method {
             return Ok(Matched { route, parameters });
         }
         methods.push(route.method.as_str());
     }
-    if methods.is_empty() { Err(Unmatched::Path) } else { Err(Unmatched::Method(methods.join(", "))) }
+    if methods.is_empty() {
+        Err(Unmatched::Path)
+    } else {
+        Err(Unmatched::Method(methods.join(", ")))
+    }
 }
 
 fn parameters(pattern: &str, path: &str) -> Option<Vec<String>> {
@@ -138,7 +172,10 @@ mod tests {
     fn check(method: Method, path: &str, expected: Result<(Operation, &[&str]), Unmatched>) {
         let found = route(&method, path).map(|it| (it.route.operation, it.parameters));
         let expected = expected.map(|(operation, parameters)| {
-            (operation, parameters.iter().map(|text| String::from(*text)).collect())
+            (
+                operation,
+                parameters.iter().map(|text| String::from(*text)).collect(),
+            )
         });
         assert_eq!(found, expected, "{method} {path}");
     }
@@ -147,12 +184,40 @@ mod tests {
     fn routes() {
         check(Method::POST, "/tokens", Ok((Operation::CreateToken, &[])));
         check(Method::POST, "/tokens/", Ok((Operation::CreateToken, &[])));
-        check(Method::GET, "/tokens/abc", Ok((Operation::ReadToken, &["abc"])));
-        check(Method::GET, "/tokens/a%40b%20+", Ok((Operation::ReadToken, &["a@b +"])));
-        check(Method::GET, "/applications/key", Ok((Operation::ReadApplicationByKey, &[])));
-        check(Method::GET, "/applications/a/keys/b", Ok((Operation::ReadApplicationKey, &["a", "b"])));
-        check(Method::PUT, "/tokens/abc", Err(Unmatched::Method(String::from("GET, DELETE"))));
-        for path in ["/", "", "/token", "/tokens//", "/tokens/a/b", "/tokens/%ff", "/tokens/%"] {
+        check(
+            Method::GET,
+            "/tokens/abc",
+            Ok((Operation::ReadToken, &["abc"])),
+        );
+        check(
+            Method::GET,
+            "/tokens/a%40b%20+",
+            Ok((Operation::ReadToken, &["a@b +"])),
+        );
+        check(
+            Method::GET,
+            "/applications/key",
+            Ok((Operation::ReadApplicationByKey, &[])),
+        );
+        check(
+            Method::GET,
+            "/applications/a/keys/b",
+            Ok((Operation::ReadApplicationKey, &["a", "b"])),
+        );
+        check(
+            Method::PUT,
+            "/tokens/abc",
+            Err(Unmatched::Method(String::from("GET, DELETE"))),
+        );
+        for path in [
+            "/",
+            "",
+            "/token",
+            "/tokens//",
+            "/tokens/a/b",
+            "/tokens/%ff",
+            "/tokens/%",
+        ] {
             check(Method::GET, path, Err(Unmatched::Path));
         }
     }

@@ -19,7 +19,6 @@
 mod address;
 mod bucket;
 mod rows;
-mod scale;
 mod table;
 
 #[cfg(test)]
@@ -31,11 +30,10 @@ use std::num::NonZeroU32;
 
 pub use address::{InvalidNetwork, Network, client_address};
 pub use rows::{
-    Action, ApplicationKind, Counter, KeyForm, KeyHash, Operation, ProxyKind, ProxyRequest, ROWS,
-    Request, Row, Scope, TenantKind,
+    Action, Counter, KeyHash, Operation, ProxyKind, ProxyRequest, ROWS, Request, Row, Scope,
 };
-pub use scale::{InvalidScale, Scale};
 
+use crate::domain::quota::RateLimit;
 use crate::domain::time::Timestamp;
 use bucket::Terms;
 use table::{Charge, Identity, Prefix, Table, Verdict};
@@ -109,7 +107,12 @@ impl Limiter {
             key: Some(request.key),
             address: Prefix::of(request.address),
         };
-        self.admit_scaled(|scope| scope.covers(request), sender, request.scale, now)
+        self.admit_scaled(
+            |scope| scope.covers(request),
+            sender,
+            request.rate_limit,
+            now,
+        )
     }
 
     /// The row of a proxy that takes no API key.
@@ -123,7 +126,7 @@ impl Limiter {
             address: Prefix::of(request.address),
         };
         let covers = |scope| scope == Scope::Proxy(request.kind);
-        self.admit_scaled(covers, sender, request.scale, now)
+        self.admit_scaled(covers, sender, request.rate_limit, now)
     }
 
     /// Places of the counter table in use.
@@ -140,18 +143,18 @@ impl Limiter {
         &self,
         covers: impl Fn(Scope) -> bool,
         sender: Sender,
-        scale: Scale,
+        rate_limit: RateLimit,
         now: Timestamp,
     ) -> Result<Option<Remaining>, Refusal> {
         let Some(table) = &self.table else {
             return Ok(None);
         };
-        let admitted = match scale.factor() {
+        let admitted = match rate_limit.factor() {
             Some(factor) => charge(table, covers, sender, factor, now)?,
             None => None,
         };
-        if scale != Scale::Default {
-            give_back_global(table, sender.address, scale, now);
+        if rate_limit != RateLimit::Default {
+            give_back_global(table, sender.address, rate_limit, now);
         }
         Ok(admitted)
     }
@@ -267,7 +270,7 @@ impl Refusal {
 }
 
 /// The global row was charged in full, before the tenant was known.
-fn give_back_global(table: &Table, address: Prefix, scale: Scale, now: Timestamp) {
+fn give_back_global(table: &Table, address: Prefix, rate_limit: RateLimit, now: Timestamp) {
     for (number, row) in numbered_rows().filter(|(_, row)| row.scope == Scope::Global) {
         let identity = Identity {
             row: number,
@@ -276,7 +279,7 @@ fn give_back_global(table: &Table, address: Prefix, scale: Scale, now: Timestamp
         };
         let terms = Terms::of(row, NonZeroU32::MIN);
         table.amend(&identity, |state| {
-            state.credited(&terms, scale.factor(), now)
+            state.credited(&terms, rate_limit.factor(), now)
         });
     }
 }

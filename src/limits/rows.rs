@@ -11,7 +11,9 @@ use Operation::{
 };
 use Scope::{Application, Global, LegacyKey, Operations, TestTenant};
 
-use super::scale::Scale;
+use crate::domain::application::{ApplicationKind, KeyForm};
+use crate::domain::quota::RateLimit;
+use crate::domain::tenant::TenantKind;
 
 /// The interface's table in its order. "A and B" counts the pair; "A or B" keeps two counters.
 /// Operations of one row share its counters.
@@ -94,26 +96,6 @@ pub enum Operation {
     UpdateToken,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ApplicationKind {
-    Management,
-    Private,
-    Public,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TenantKind {
-    Production,
-    Test,
-}
-
-/// A key is legacy when its text names neither a test nor a production tenant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyForm {
-    Current,
-    Legacy,
-}
-
 /// How a request without an API key found its proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxyKind {
@@ -125,6 +107,17 @@ pub enum ProxyKind {
 /// A keyed hash of an API key, a proxy key or a custom hostname. The limiter never sees the text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyHash(pub [u8; 16]);
+
+impl KeyHash {
+    /// Half of a 256-bit keyed hash is enough to count by.
+    pub fn of(tag: &[u8; 32]) -> Self {
+        let mut half = [0; 16];
+        for (to, from) in half.iter_mut().zip(tag) {
+            *to = *from;
+        }
+        Self(half)
+    }
+}
 
 impl std::fmt::Debug for KeyHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -141,7 +134,7 @@ pub struct Request {
     pub tenant: TenantKind,
     pub application: ApplicationKind,
     pub operation: Operation,
-    pub scale: Scale,
+    pub rate_limit: RateLimit,
 }
 
 /// What the limiter needs to know about a request to a proxy that takes no API key.
@@ -151,7 +144,7 @@ pub struct ProxyRequest {
     pub kind: ProxyKind,
     /// Of the proxy key, or of the hostname in lower case.
     pub proxy: KeyHash,
-    pub scale: Scale,
+    pub rate_limit: RateLimit,
 }
 
 impl Scope {

@@ -155,7 +155,13 @@ pub fn token_timeline(
     created_at: Timestamp,
     token: TokenId,
 ) -> Vec<u8> {
-    join(&[tenant.bytes(), filter, &[0], &inverted(created_at).to_be_bytes(), token.bytes()])
+    join(&[
+        tenant.bytes(),
+        filter,
+        &[0],
+        &inverted(created_at).to_be_bytes(),
+        token.bytes(),
+    ])
 }
 
 pub fn due(at: Timestamp, tenant: TenantId, token: TokenId) -> Vec<u8> {
@@ -168,7 +174,9 @@ pub fn token_of_list_key(key: &[u8]) -> Option<TokenId> {
 }
 
 pub fn token_of_key(key: &[u8]) -> Option<(TenantId, TokenId)> {
-    let tenant = key.get(..16).and_then(|bytes| Uuid::from_slice(bytes).ok())?;
+    let tenant = key
+        .get(..16)
+        .and_then(|bytes| Uuid::from_slice(bytes).ok())?;
     (key.len() == 32).then_some(())?;
     Some((TenantId::new(tenant), TokenId::new(last_uuid(key)?)))
 }

@@ -1,1 +1,186 @@
-fn main() {}
+//! Load on the real binary beside a bare hyper + rustls server that answers the same bytes: `cargo bench --bench load`.
+//!
+//! Absolute figures of a shared machine wander, so everything is told as a ratio to the bare server in the same run, and as
+//! the processor time that the kernel charged the server. It never runs against a vault that it did not start.
+#![expect(
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a measuring program: it prints, waits for a time, counts in floating point and stops at the first surprise"
+)]
+
+mod bare;
+mod baseline;
+mod check;
+mod client;
+mod drive;
+mod figures;
+mod model;
+mod plan;
+mod proc;
+mod report;
+mod request;
+mod stats;
+mod vault;
+
+use argh::FromArgs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// The vault's own allocator, so that the bare server differs from it in nothing but the work.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+pub(crate) type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Measure the vault beside a bare server in the same run.
+#[derive(FromArgs)]
+struct Arguments {
+    /// tokens in the filled vault (default 1000000; 0 leaves it out)
+    #[argh(option, default = "1_000_000")]
+    tokens: u64,
+    /// short slices, fewer connections: under five minutes
+    #[argh(switch)]
+    quick: bool,
+    /// what to create: token (default) or card
+    #[argh(option, default = "request::Kind::Token")]
+    kind: request::Kind,
+    /// parts to run, with commas: get, list, create, mix, redb, start
+    #[argh(option, from_str_fn(parse_parts))]
+    only: Option<List<plan::Part>>,
+    /// length of one measured slice
+    #[argh(option)]
+    seconds: Option<f64>,
+    /// numbers of connections, with commas (default 1,16,64,256)
+    #[argh(option, from_str_fn(parse_connections))]
+    connections: Option<List<usize>>,
+    /// threads of the client (default: one for each core, or the bare server would wait for the client)
+    #[argh(option)]
+    client_threads: Option<usize>,
+    /// write the results to this file
+    #[argh(option)]
+    json: Option<PathBuf>,
+    /// another binary to measure
+    #[argh(option)]
+    vault: Option<PathBuf>,
+    /// be the bare server with the answers of this file (used by the program itself)
+    #[argh(option)]
+    bare: Option<PathBuf>,
+    /// given by cargo bench; without it, only the driver checks itself
+    #[argh(switch)]
+    bench: bool,
+}
+
+/// argh takes a plain `Vec` for an option that may come several times.
+struct List<T>(Vec<T>);
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let arguments = match Arguments::from_args(&["load"], &words[1..]) {
+        Ok(arguments) => arguments,
+        Err(early) => {
+            println!("{}", early.output);
+            return early
+                .status
+                .map_or(ExitCode::from(64), |()| ExitCode::SUCCESS);
+        }
+    };
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("load: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Outcome<()> {
+    if let Some(model) = arguments.bare {
+        return bare::serve(&model);
+    }
+    proc::watch_signals()?;
+    if !arguments.bench {
+        return check::run();
+    }
+    let scratch = proc::Scratch::new()?;
+    let json = arguments.json.clone();
+    let results = plan::run(&plan_of(arguments), &scratch)?;
+    report::print_facts(&results);
+    figures::print(&results);
+    if let Some(file) = json {
+        std::fs::write(file, figures::to_json(&results)?)?;
+    }
+    if results.killed_lost > 0 {
+        return Err(format!(
+            "{} answered tokens were lost by kill -9",
+            results.killed_lost
+        )
+        .into());
+    }
+    match results.errors() {
+        0 => Ok(()),
+        errors => Err(format!("{errors} requests failed").into()),
+    }
+}
+
+fn plan_of(arguments: Arguments) -> plan::Plan {
+    let quick = arguments.quick;
+    let seconds = arguments.seconds.unwrap_or(if quick { 1.0 } else { 3.0 });
+    let connections = if quick {
+        vec![1, 64]
+    } else {
+        vec![1, 16, 64, 256]
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    plan::Plan {
+        binary: arguments
+            .vault
+            .unwrap_or_else(|| env!("CARGO_BIN_EXE_strongroom").into()),
+        kind: arguments.kind,
+        tokens: arguments.tokens,
+        connections: arguments.connections.map_or(connections, |list| list.0),
+        parts: arguments
+            .only
+            .map_or_else(|| plan::PARTS.map(|(_, part)| part).to_vec(), |list| list.0),
+        pace: drive::Pace {
+            warm: Duration::from_millis(if quick { 250 } else { 500 }),
+            window: Duration::from_secs_f64(seconds),
+            client_threads: arguments.client_threads.unwrap_or(cores),
+        },
+        starts: if quick { 1 } else { 3 },
+        walk_max: Duration::from_secs(if quick { 20 } else { 120 }),
+    }
+}
+
+fn parse_parts(text: &str) -> Result<List<plan::Part>, String> {
+    let find = |word: &str| {
+        let found = plan::PARTS.iter().find(|(name, _)| *name == word);
+        found
+            .map(|(_, part)| *part)
+            .ok_or_else(|| format!("there is no part `{word}`"))
+    };
+    text.split(',')
+        .map(find)
+        .collect::<Result<_, _>>()
+        .map(List)
+}
+
+fn parse_connections(text: &str) -> Result<List<usize>, String> {
+    let parse = |word: &str| match word.parse() {
+        Ok(count @ 1..=4_096) => Ok(count),
+        _ => Err(format!("`{word}` is not a number from 1 to 4096")),
+    };
+    text.split(',')
+        .map(parse)
+        .collect::<Result<_, _>>()
+        .map(List)
+}

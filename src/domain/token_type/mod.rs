@@ -6,7 +6,7 @@ mod check;
 #[cfg(test)]
 mod tests;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::domain::mistakes::Mistakes;
 
@@ -87,24 +87,24 @@ impl TokenType {
         }
     }
 
-    /// The mask's expressions. `None`: a masked read shows no data at all.
-    pub fn default_mask(self) -> Option<Value> {
+    /// The mask as JSON text. `None`: a masked read shows no data at all.
+    pub const fn default_mask(self) -> Option<&'static str> {
         match self {
             Self::Token => None,
-            Self::Card | Self::NetworkToken => Some(json!({
-                "number": "{{ data.number | reveal_last: 4 }}",
-                "expiration_month": "{{ data.expiration_month }}",
-                "expiration_year": "{{ data.expiration_year }}",
-            })),
-            Self::Bank => Some(json!({
-                "routing_number": "{{ data.routing_number }}",
-                "account_number": "{{ data.account_number | reveal_last: 4 }}",
-            })),
+            Self::Card | Self::NetworkToken => Some(concat!(
+                r#"{"number":"{{ data.number | reveal_last: 4 }}","#,
+                r#""expiration_month":"{{ data.expiration_month }}","#,
+                r#""expiration_year":"{{ data.expiration_year }}"}"#,
+            )),
+            Self::Bank => Some(concat!(
+                r#"{"routing_number":"{{ data.routing_number }}","#,
+                r#""account_number":"{{ data.account_number | reveal_last: 4 }}"}"#,
+            )),
             Self::CardNumber
             | Self::EmployerIdNumber
             | Self::SocialSecurityNumber
             | Self::UsBankAccountNumber
-            | Self::UsBankRoutingNumber => Some(json!("{{ data | reveal_last: 4 }}")),
+            | Self::UsBankRoutingNumber => Some(r#""{{ data | reveal_last: 4 }}""#),
         }
     }
 
@@ -155,6 +155,17 @@ impl TokenType {
             | Self::UsBankAccountNumber
             | Self::UsBankRoutingNumber => {}
         }
+    }
+
+    /// What expressions for ids, fingerprints and search indexes may see of the data.
+    pub fn without_cvc(self, data: &Value) -> Value {
+        let mut visible = data.clone();
+        if matches!(self, Self::Card | Self::NetworkToken)
+            && let Some(members) = visible.as_object_mut()
+        {
+            members.remove("cvc");
+        }
+        visible
     }
 
     /// Where the type keeps a card number, if it does.

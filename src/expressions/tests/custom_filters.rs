@@ -248,7 +248,11 @@ fn reveal_shows_both_ends_unless_that_is_everything() {
     check_filters("reveal: 10, 9", DASHED, "XXXXXXXXXXXXXXXXXXX");
     check_filters("reveal", "secret", "XXXXXX");
     check_filters("reveal: 0, 0, 'X', 'secrt'", "secret", "XXXXXX");
-    check_filters("reveal: 9223372036854775807, 9223372036854775807", "secret", "XXXXXX");
+    check_filters(
+        "reveal: 9223372036854775807, 9223372036854775807",
+        "secret",
+        "XXXXXX",
+    );
 }
 
 #[test]

@@ -25,7 +25,7 @@ const PRIVATE: Request = Request {
     tenant: TenantKind::Production,
     application: ApplicationKind::Private,
     operation: Operation::Other,
-    scale: Scale::Default,
+    rate_limit: RateLimit::Default,
 };
 const PUBLIC: Request = Request {
     application: ApplicationKind::Public,
@@ -63,8 +63,8 @@ fn secs(seconds: u64) -> Timestamp {
     START.plus(Duration::from_secs(seconds))
 }
 
-fn times(factor: u32) -> Scale {
-    Scale::Times(NonZeroU32::new(factor).unwrap())
+fn times(factor: u32) -> RateLimit {
+    RateLimit::Times(NonZeroU32::new(factor).unwrap())
 }
 
 /// How many of `tries` requests at one moment are admitted.

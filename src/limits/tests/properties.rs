@@ -15,7 +15,7 @@ proptest! {
         factor in 1..=20_u32,
     ) {
         let limiter = Limiter::on();
-        let request = Request { scale: times(factor), ..doing(Operation::SearchTokens) };
+        let request = Request { rate_limit: times(factor), ..doing(Operation::SearchTokens) };
         let (rate, period) = (50 * u128::from(factor), 10_000_000_u128);
         let mut now = START;
         let mut admissions: Vec<(Timestamp, usize)> = Vec::new();
@@ -39,7 +39,7 @@ proptest! {
         factor in 1..=1_000_u32,
     ) {
         let limiter = Limiter::on();
-        let request = Request { scale: times(factor), ..doing(Operation::AccountUpdater) };
+        let request = Request { rate_limit: times(factor), ..doing(Operation::AccountUpdater) };
         let mut now = START;
         for (step, tries) in steps {
             now = now.plus(Duration::from_micros(step));

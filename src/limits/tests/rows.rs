@@ -94,7 +94,7 @@ fn each_throttle_row_admits_its_rate_and_refills() {
             address: address(1),
             kind,
             proxy: key(1),
-            scale: Scale::Default,
+            rate_limit: RateLimit::Default,
         };
         check_throttle(50, 10, |limiter, now| limiter.admit_proxy(&request, now));
     }

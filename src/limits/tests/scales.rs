@@ -6,7 +6,7 @@ use super::*;
 fn a_scaled_tenant_sends_exactly_so_many_times_more() {
     for factor in [1, 2, 3, 7, 13, 999, 1_000] {
         let request = Request {
-            scale: times(factor),
+            rate_limit: times(factor),
             ..doing(Operation::AccountUpdater)
         };
         let limiter = Limiter::on();
@@ -28,7 +28,7 @@ fn a_scaled_tenant_sends_exactly_so_many_times_more() {
 fn tenants_of_different_scale_share_an_address_fairly() {
     let limiter = Limiter::on();
     let scaled = Request {
-        scale: times(4),
+        rate_limit: times(4),
         key: key(1),
         ..PRIVATE
     };
@@ -46,7 +46,7 @@ fn scaled_and_lifted_tenants_weigh_less_on_the_global_row() {
     };
     let limiter = Limiter::on();
     let lifted = Request {
-        scale: Scale::Lifted,
+        rate_limit: RateLimit::Unlimited,
         ..TEST
     };
     assert_eq!(admitted(10_000, || serve(&lifted, &limiter)), 10_000);
@@ -62,7 +62,7 @@ fn scaled_and_lifted_tenants_weigh_less_on_the_global_row() {
 
     let limiter = Limiter::on();
     let scaled = Request {
-        scale: times(3),
+        rate_limit: times(3),
         ..PRIVATE
     };
     // The row asks for a whole request before it gives two thirds back, hence not quite 6,000.
@@ -73,7 +73,7 @@ fn scaled_and_lifted_tenants_weigh_less_on_the_global_row() {
         address: address(1),
         kind: ProxyKind::Keyed,
         proxy: key(1),
-        scale: Scale::Lifted,
+        rate_limit: RateLimit::Unlimited,
     };
     let served = admitted(5_000, || {
         limiter.admit_address(proxied.address, START)?;
@@ -87,7 +87,7 @@ fn a_lifted_tenant_does_not_lift_the_block_of_its_address() {
     let limiter = Limiter::on();
     while limiter.admit_address(PRIVATE.address, START).is_ok() {}
     let lifted = Request {
-        scale: Scale::Lifted,
+        rate_limit: RateLimit::Unlimited,
         ..PRIVATE
     };
     assert!(limiter.admit(&lifted, START).is_ok());

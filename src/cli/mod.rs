@@ -1,0 +1,76 @@
+//! The command line. Every command either does its work or says what, where, why and what to do.
+
+mod commands;
+mod dev;
+mod dev_certificate;
+mod failure;
+mod operate;
+mod preload;
+mod run;
+mod serve;
+mod vault;
+mod verify;
+
+use std::io::Write as _;
+
+use argh::{EarlyExit, FromArgs as _};
+
+use commands::{Strongroom, Subcommand};
+use failure::{Exit, Failure};
+
+/// Runs the command of these arguments (without the program's name) and returns its exit code.
+pub fn main(arguments: &[&str]) -> u8 {
+    let outcome = match Strongroom::from_args(&["strongroom"], arguments) {
+        Ok(parsed) => dispatch(parsed),
+        // argh would exit with 1 by itself; usage is 64.
+        Err(EarlyExit {
+            output,
+            status: Ok(()),
+        }) => {
+            say(output.trim_end());
+            Ok(())
+        }
+        Err(EarlyExit {
+            output,
+            status: Err(()),
+        }) => {
+            complain(output.trim_end());
+            return Exit::Usage.code();
+        }
+    };
+    match outcome {
+        Ok(()) => Exit::Success.code(),
+        Err(failure) => {
+            complain(&failure.to_string());
+            failure.exit.code()
+        }
+    }
+}
+
+fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
+    match parsed.command {
+        Subcommand::Application(command) => operate::application(command),
+        Subcommand::Check(command) => serve::check(&command.config),
+        Subcommand::Dev(command) => dev::dev(&command),
+        Subcommand::DevClock(command) => operate::dev_clock(&command),
+        Subcommand::DevPreload(command) => preload::preload(&command),
+        Subcommand::Init(command) => serve::init(&command),
+        Subcommand::Serve(command) => serve::serve(&command.config),
+        Subcommand::Tenant(command) => operate::tenant(command),
+        Subcommand::Verify(command) => verify::verify(&command),
+        Subcommand::Version(_) => {
+            say(concat!("strongroom ", env!("CARGO_PKG_VERSION")));
+            Ok(())
+        }
+    }
+}
+
+/// A closed pipe is no reason to fail: whoever listened has heard enough.
+fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).ok();
+}
+
+fn complain(text: &str) {
+    writeln!(std::io::stderr().lock(), "{text}").ok();
+}

@@ -1,0 +1,219 @@
+//! `strongroom tenant`, `application` and `dev-clock`: the operator's hand.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::bounds::KEY_TEXT_BYTES_MAX;
+use crate::cli::commands::{
+    ApplicationAction, ApplicationCommand, ApplicationCreate, DevClock, DevClockAction,
+    TenantAction, TenantCommand,
+};
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::serve::read_config;
+use crate::cli::{say, vault};
+use crate::clock::Clock;
+use crate::operator::{Answer, Asked, Clockwork, Command, ask};
+
+pub(super) fn tenant(command: TenantCommand) -> Result<(), Failure> {
+    match command.action {
+        TenantAction::Create(it) => {
+            let quotas = quotas(&it.quota)?;
+            let (name, threeds) = (it.name, it.threeds);
+            let command = Command::TenantCreate {
+                name,
+                r#type: it.kind,
+                threeds,
+                quotas,
+            };
+            with_config(&it.config, command)
+        }
+        TenantAction::List(it) => with_config(&it.config, Command::TenantList),
+        TenantAction::Set(it) => {
+            let quotas = quotas(&it.quota)?;
+            let threeds = it
+                .threeds
+                .as_deref()
+                .map(|text| switch("--threeds", text))
+                .transpose()?;
+            let (tenant, name) = (it.tenant, it.name);
+            with_config(
+                &it.config,
+                Command::TenantSet {
+                    tenant,
+                    name,
+                    threeds,
+                    quotas,
+                },
+            )
+        }
+    }
+}
+
+pub(super) fn application(command: ApplicationCommand) -> Result<(), Failure> {
+    match command.action {
+        ApplicationAction::Create(it) => {
+            let application = application_body(&it)?;
+            let tenant = it.tenant;
+            with_config(
+                &it.config,
+                Command::ApplicationCreate {
+                    tenant,
+                    application,
+                },
+            )
+        }
+        ApplicationAction::List(it) => {
+            with_config(&it.config, Command::ApplicationList { tenant: it.tenant })
+        }
+        ApplicationAction::KeyCreate(it) => {
+            let (tenant, application) = (it.tenant, it.application);
+            with_config(
+                &it.config,
+                Command::KeyCreate {
+                    tenant,
+                    application,
+                },
+            )
+        }
+        ApplicationAction::KeyImport(it) => {
+            let (tenant, application, text) = (it.tenant, it.application, read_key_text()?);
+            with_config(
+                &it.config,
+                Command::KeyImport {
+                    tenant,
+                    application,
+                    text,
+                },
+            )
+        }
+        ApplicationAction::KeyDelete(it) => {
+            let (tenant, application, key) = (it.tenant, it.application, it.key);
+            with_config(
+                &it.config,
+                Command::KeyDelete {
+                    tenant,
+                    application,
+                    key,
+                },
+            )
+        }
+    }
+}
+
+pub(super) fn dev_clock(command: &DevClock) -> Result<(), Failure> {
+    let DevClockAction::Advance(advance) = &command.action;
+    match ask(
+        &command.data,
+        &Command::AdvanceClock {
+            seconds: advance.seconds,
+        },
+    ) {
+        Asked::Answered(answer) => show(answer),
+        Asked::Failed(error) => Err(unreachable_server(&command.data, &error)),
+        Asked::NobodyThere => Err(Failure::new(
+            Exit::Unavailable,
+            "no development server is running",
+        )
+        .file(&command.data)
+        .try_this("strongroom dev --data DIR, and give this command the same DIR")),
+    }
+}
+
+/// Through the running server if there is one, else on the file itself.
+fn with_config(config: &Path, command: Command) -> Result<(), Failure> {
+    let config = read_config(config)?;
+    let directory = &config.data_directory;
+    match ask(directory, &command) {
+        Asked::Answered(answer) => show(answer),
+        Asked::Failed(error) => Err(unreachable_server(directory, &error)),
+        Asked::NobodyThere => {
+            let app = vault::open(directory, &config.master_key, Clock::new())?;
+            let runtime = tokio::runtime::Builder::new_current_thread().build();
+            let runtime = runtime.map_err(|error| vault::cannot("start", directory, &error))?;
+            let answer = runtime.block_on(command.run(&app, Clockwork::Fixed));
+            app.close();
+            show(answer)
+        }
+    }
+}
+
+fn show(answer: Answer) -> Result<(), Failure> {
+    match answer {
+        Answer::Done(value) => {
+            say(&serde_json::to_string_pretty(&value).unwrap_or_default());
+            Ok(())
+        }
+        Answer::Refused(why) => {
+            Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
+        }
+    }
+}
+
+fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {
+    let exit = if error.kind() == std::io::ErrorKind::PermissionDenied {
+        Exit::Permission
+    } else {
+        Exit::Unavailable
+    };
+    Failure::new(exit, "cannot talk to the running server")
+        .file(&crate::operator::socket_path(directory))
+        .why(error)
+        .try_this("run this as the user that the server runs as")
+}
+
+fn application_body(it: &ApplicationCreate) -> Result<Value, Failure> {
+    let rules: Vec<Value> = it
+        .rule
+        .iter()
+        .map(|text| serde_json::from_str(text))
+        .collect::<Result<_, _>>()
+        .map_err(|error| Failure::new(Exit::Usage, "a --rule is not JSON").why(error))?;
+    Ok(json!({
+        "name": it.name,
+        "type": it.kind,
+        "permissions": it.permission,
+        "rules": rules,
+        "create_key": !it.no_key,
+    }))
+}
+
+pub(super) fn quotas(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let pair = |text: &String| {
+        text.split_once('=')
+            .map(|(name, value)| (String::from(name), String::from(value)))
+    };
+    texts
+        .iter()
+        .map(pair)
+        .collect::<Option<_>>()
+        .ok_or_else(|| {
+            Failure::new(Exit::Usage, "a --quota is not of the form NAME=VALUE")
+                .try_this("--quota tokenize_limit=100")
+        })
+}
+
+pub(super) fn switch(flag: &str, text: &str) -> Result<bool, Failure> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(Failure::new(Exit::Usage, format!("{flag} takes on or off"))),
+    }
+}
+
+/// From standard input: an argument would be seen by every user of the machine.
+fn read_key_text() -> Result<String, Failure> {
+    let mut text = String::new();
+    let most = u64::try_from(KEY_TEXT_BYTES_MAX)
+        .unwrap_or(u64::MAX)
+        .saturating_add(2);
+    std::io::stdin()
+        .lock()
+        .take(most)
+        .read_to_string(&mut text)
+        .map_err(|error| {
+            Failure::new(Exit::Usage, "cannot read the key from standard input").why(error)
+        })?;
+    Ok(String::from(text.trim()))
+}

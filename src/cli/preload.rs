@@ -1,0 +1,76 @@
+//! `strongroom dev-preload`: fills a development vault through the very operation that clients
+//! use, with many at once so that commits are shared.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::app::{App, TokenDraft};
+use crate::bounds::BATCH_CHANGES_MAX;
+use crate::cli::commands::DevPreload;
+use crate::cli::dev::{master_key_path, read_kept, refused};
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::{say, vault};
+use crate::clock::Clock;
+use crate::config::MasterKeySource;
+use crate::domain::key_text::KeyText;
+use crate::domain::token_type::TokenType;
+use crate::secret::Secret;
+use crate::server::tasks::Tasks;
+
+/// Ids that are printed, spread over all that were made.
+const SAMPLE: u64 = 10_000;
+
+pub(super) fn preload(command: &DevPreload) -> Result<(), Failure> {
+    let kept = read_kept(&command.data)?;
+    let master = MasterKeySource::File(master_key_path(&command.data));
+    let app = Arc::new(vault::open(&command.data, &master, Clock::new())?);
+    let runtime = tokio::runtime::Builder::new_multi_thread().build();
+    let runtime =
+        runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;
+    let filled = runtime.block_on(fill(&app, &kept.keys.private, command.tokens));
+    app.close();
+    filled
+}
+
+async fn fill(app: &Arc<App>, key: &str, tokens: u64) -> Result<(), Failure> {
+    let every = tokens.div_ceil(SAMPLE).max(1);
+    let tasks = Tasks::new();
+    let lanes = u64::try_from(BATCH_CHANGES_MAX).unwrap_or(1);
+    let (failed, mut failures) = tokio::sync::mpsc::unbounded_channel();
+    for lane in 0..lanes {
+        let (app, key, failed) = (Arc::clone(app), String::from(key), failed.clone());
+        tasks.spawn(async move {
+            let mut number = lane;
+            while number < tokens {
+                match create(&app, &key, number).await {
+                    Ok(id) if number.is_multiple_of(every) => say(&id),
+                    Ok(_) => (),
+                    Err(failure) => {
+                        failed.send(failure).ok();
+                        return;
+                    }
+                }
+                number = number.saturating_add(lanes);
+            }
+        });
+    }
+    drop(failed);
+    // The channel closes when the last lane is done.
+    failures.recv().await.map_or(Ok(()), Err)
+}
+
+async fn create(app: &App, key: &str, number: u64) -> Result<String, Failure> {
+    let key = KeyText::parse(key)
+        .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
+    let caller = app.authenticate(&key).map_err(refused)?;
+    let draft = TokenDraft {
+        kind: Some(TokenType::Token),
+        data: Some(Secret::new(Value::from(format!(
+            "preloaded value {number}"
+        )))),
+        ..TokenDraft::default()
+    };
+    let created = app.create_token(&caller, draft).await.map_err(refused)?;
+    Ok(created.shown.token.public_id())
+}

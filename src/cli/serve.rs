@@ -1,0 +1,87 @@
+//! `strongroom init`, `check` and `serve`: the real thing.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::cli::commands::Init;
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::run::{Plan, run};
+use crate::cli::{say, vault};
+use crate::clock::Clock;
+use crate::config::{Config, InvalidConfig, MasterKeySource, Switch};
+use crate::limits::Limiter;
+use crate::operator::Clockwork;
+use crate::server::Settings;
+use crate::store::Store;
+
+pub(super) fn read_config(path: &Path) -> Result<Config, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| vault::cannot("read the settings", path, &error))?;
+    Config::parse(&text).map_err(|InvalidConfig(mistakes)| {
+        Failure::new(Exit::Config, "the settings are wrong")
+            .file(path)
+            .why(mistakes.join("\n"))
+            .try_this("compare with the commented file that is shipped with strongroom")
+    })
+}
+
+pub(super) fn check(path: &Path) -> Result<(), Failure> {
+    read_config(path)?;
+    say("The settings are right.");
+    Ok(())
+}
+
+pub(super) fn init(command: &Init) -> Result<(), Failure> {
+    let config = read_config(&command.config)?;
+    let master =
+        match (&command.master_key, &config.master_key) {
+            (Some(path), _) | (None, MasterKeySource::File(path)) => path.clone(),
+            (None, MasterKeySource::Credential(_)) => {
+                return Err(Failure::new(Exit::Usage, "where shall the master key be written?")
+                .why("the settings name a systemd credential, which systemd reads from a file")
+                .try_this("strongroom init --config FILE --master-key /etc/strongroom/master.key"));
+            }
+        };
+    vault::make_directory(&config.data_directory)?;
+    let made_key = if master.exists() {
+        "already there"
+    } else {
+        vault::make_master_key(&master)?;
+        "made"
+    };
+    let source = MasterKeySource::File(master.clone());
+    vault::create(&config.data_directory, &source, Clock::new())?.close();
+    let file = config.data_directory.join(Store::FILE);
+    say(&format!(
+        "The vault is ready.\n  data file:   {} (made)\n  master key:  {} ({made_key})\n\n\
+         Keep a copy of the master key apart from every backup of the data: without it the data \
+         is lost.\nNext: strongroom tenant create, strongroom application create, strongroom serve.",
+        file.display(),
+        master.display()
+    ));
+    Ok(())
+}
+
+pub(super) fn serve(path: &Path) -> Result<(), Failure> {
+    let config = read_config(path)?;
+    let app = vault::open(&config.data_directory, &config.master_key, Clock::new())?;
+    let mut settings = Settings::new(config.listen, config.certificate, config.private_key);
+    let proxies = config.trusted_proxies.clone();
+    settings.trusted = Arc::new(move |address| {
+        address.is_loopback() || proxies.iter().any(|network| network.contains(address))
+    });
+    settings.bounds.connections_max = config.connections_max;
+    settings.bounds.connections_per_address_max = Some(config.connections_per_address_max);
+    let plan = Plan {
+        data_directory: config.data_directory,
+        settings,
+        limiter: match config.rate_limits {
+            Switch::Off => Limiter::off(),
+            Switch::On => Limiter::on(),
+        },
+        trusted_proxies: config.trusted_proxies,
+        request_lines: config.request_lines,
+        clockwork: Clockwork::Fixed,
+    };
+    run(app, plan, |_| Ok(()))
+}

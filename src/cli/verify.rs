@@ -1,0 +1,61 @@
+//! `strongroom verify`.
+
+use crate::app::Error;
+use crate::cli::commands::Verify;
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::serve::read_config;
+use crate::cli::{say, vault};
+use crate::clock::Clock;
+use crate::config::MasterKeySource;
+
+pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
+    let (directory, master) = match (&command.config, &command.data, &command.master_key) {
+        (None, Some(data), Some(key)) => (data.clone(), MasterKeySource::File(key.clone())),
+        (Some(config), data, key) => {
+            let config = read_config(config)?;
+            let key = key.clone().map_or(config.master_key, MasterKeySource::File);
+            (data.clone().unwrap_or(config.data_directory), key)
+        }
+        (None, _, _) => {
+            return Err(Failure::new(Exit::Usage, "which vault?")
+                .try_this("strongroom verify --config FILE, or --data DIR --master-key FILE"));
+        }
+    };
+    let app = vault::open(&directory, &master, Clock::new())?;
+    let report = app.verify();
+    app.close();
+    let report = report.map_err(|error| match error {
+        Error::Storage(failure) => vault::storage(&failure),
+        Error::Busy
+        | Error::Conflict(_)
+        | Error::Forbidden(_)
+        | Error::Internal(_)
+        | Error::Invalid(_)
+        | Error::NotFound(_)
+        | Error::Stopped
+        | Error::Unauthenticated => {
+            Failure::new(Exit::Data, "the tenants of the data file do not open")
+                .file(&directory)
+                .try_this("restore the newest backup and keep this file for examination")
+        }
+    })?;
+    say(&format!(
+        "tenants:        {}\napplications:   {}\nAPI keys:       {}\ntokens:         {}\nindex \
+         entries:  {}",
+        report.tenants, report.applications, report.keys, report.tokens, report.index_entries
+    ));
+    if report.is_clean() {
+        say("Everything fits together.");
+        return Ok(());
+    }
+    let mut why = report.findings.join("\n");
+    if report.more > 0 {
+        why.push_str(&format!("\n... and {} more", report.more));
+    }
+    Err(
+        Failure::new(Exit::Data, "the data file does not fit together")
+            .file(&directory)
+            .why(why)
+            .try_this("restore the newest backup and keep this file for examination"),
+    )
+}

@@ -1,0 +1,191 @@
+//! The yardstick: hyper and rustls alone, in a process of their own, answering the bytes that the vault answered first.
+//! It never looks at a key, a path below the first segment or a body; it only reads them.
+
+use crate::Outcome;
+use crate::client::{Keys, Ready, Target};
+use crate::model::{Model, Reply};
+use crate::proc::Process;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use rcgen::{CertificateParams, KeyPair};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+pub(crate) struct Bare {
+    _process: Process,
+    pub(crate) target: Target,
+}
+
+impl Bare {
+    /// Starts this program again as the bare server.
+    pub(crate) fn start(model: &Model, directory: &Path) -> Outcome<Self> {
+        std::fs::create_dir_all(directory)?;
+        let file = directory.join("model.json");
+        std::fs::write(&file, serde_json::to_vec(model)?)?;
+        let mut command = Command::new(std::env::current_exe()?);
+        let process = Process::start(
+            command.arg("--bare").arg(&file),
+            &directory.join("bare.log"),
+        )?;
+        let line = process.line(Duration::from_secs(10))?;
+        let line =
+            line.ok_or_else(|| format!("the bare server ended; {}", process.last_words()))?;
+        let ready: BareReady = serde_json::from_str(&line)?;
+        let keys = Keys {
+            private: model.key.clone(),
+        };
+        let target = Target::new(
+            Ready {
+                url: ready.url,
+                ca: ready.ca,
+                keys,
+            },
+            process.pid(),
+        )?;
+        Ok(Self {
+            _process: process,
+            target,
+        })
+    }
+}
+
+#[derive(Deserialize, Serialize)]
+struct BareReady {
+    url: String,
+    ca: PathBuf,
+}
+
+/// The bare server's own main function: runs until its standard input closes.
+pub(crate) fn serve(model: &Path) -> Outcome<()> {
+    let replies = Arc::new(Replies::new(&serde_json::from_slice(&std::fs::read(
+        model,
+    )?)?)?);
+    let ca = model.with_file_name("bare-ca.pem");
+    let acceptor = acceptor(&ca)?;
+    let (closed, parent_gone) = tokio::sync::oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        drop(std::io::stdin().read_to_end(&mut Vec::new()));
+        drop(closed);
+    });
+    tokio::runtime::Runtime::new()?.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let url = format!("https://{}", listener.local_addr()?);
+        println!("{}", serde_json::to_string(&BareReady { url, ca })?);
+        std::io::stdout().flush()?;
+        tokio::select! {
+            result = accept(listener, acceptor, replies) => result,
+            _ = parent_gone => Ok(()),
+        }
+    })
+}
+
+async fn accept(
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    replies: Arc<Replies>,
+) -> Outcome<()> {
+    loop {
+        let (tcp, _) = listener.accept().await?;
+        tcp.set_nodelay(true)?;
+        let (acceptor, replies) = (acceptor.clone(), Arc::clone(&replies));
+        tokio::spawn(async move {
+            let Ok(stream) = acceptor.accept(tcp).await else {
+                return;
+            };
+            let service = service_fn(move |request| answer(request, Arc::clone(&replies)));
+            // A client that leaves ends its connection with an error here, and that is how every slice ends.
+            drop(
+                hyper::server::conn::http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await,
+            );
+        });
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    replies: Arc<Replies>,
+) -> Result<Response<Full<Bytes>>, hyper::Error> {
+    if request.method() == Method::POST {
+        request.into_body().collect().await?;
+        return Ok(replies.create.response());
+    }
+    if request.uri().path().starts_with("/v2/") {
+        return Ok(replies.page.response());
+    }
+    Ok(replies.get.response())
+}
+
+struct Replies {
+    create: Prepared,
+    get: Prepared,
+    page: Prepared,
+}
+
+impl Replies {
+    fn new(model: &Model) -> Outcome<Self> {
+        let page = model.page.as_ref().unwrap_or(&model.get);
+        Ok(Self {
+            create: Prepared::new(&model.create)?,
+            get: Prepared::new(&model.get)?,
+            page: Prepared::new(page)?,
+        })
+    }
+}
+
+struct Prepared {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Prepared {
+    fn new(reply: &Reply) -> Outcome<Self> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &reply.headers {
+            headers.append(name.parse::<HeaderName>()?, value.parse::<HeaderValue>()?);
+        }
+        let status = StatusCode::from_u16(reply.status)?;
+        Ok(Self {
+            status,
+            headers,
+            body: Bytes::from(reply.body.clone()),
+        })
+    }
+
+    fn response(&self) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(self.body.clone()));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers.clone();
+        response
+    }
+}
+
+/// ECDSA P-256, as the vault's own development certificate; handshakes lie outside the measured windows anyway.
+fn acceptor(ca: &Path) -> Outcome<TlsAcceptor> {
+    let key = KeyPair::generate()?;
+    let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()])?.self_signed(&key)?;
+    std::fs::write(ca, certificate.pem())?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let key = PrivateKeyDer::try_from(key.serialize_der())?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

@@ -1,0 +1,158 @@
+//! The driver's own checks, run where cargo runs this target as a test: a measure that is wrong is worse than none.
+
+use crate::Outcome;
+use crate::bare::Bare;
+use crate::client::{id_of, parse};
+use crate::drive::{Pace, drive};
+use crate::model::{Model, Reply, confirm_replies};
+use crate::proc::{self, Scratch};
+use crate::request::{Kind, Load, Work, card_number, page_request};
+use crate::stats::{Histogram, median};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(crate) fn run() -> Outcome<()> {
+    percentiles_are_within_one_per_cent();
+    medians_are_in_the_middle();
+    card_numbers_pass_the_luhn_check();
+    answers_are_parsed_whole();
+    cursors_are_escaped();
+    own_process_is_seen()?;
+    bare_server_answers_the_model_and_errors_are_counted()?;
+    println!("load: the driver's own checks passed (cargo bench --bench load measures)");
+    Ok(())
+}
+
+fn percentiles_are_within_one_per_cent() {
+    for scale in [1_u64, 37, 1_000, 90_000] {
+        let mut histogram = Histogram::new();
+        for step in 1..=1_000 {
+            histogram.record(Duration::from_nanos(step * scale));
+        }
+        for (share, step) in [(0.50, 500.0), (0.99, 990.0), (1.0, 1_000.0)] {
+            let exact_us = step * scale as f64 / 1_000.0;
+            let found_us = histogram.percentile_us(share);
+            assert!(
+                (found_us / exact_us - 1.0).abs() < 0.01,
+                "{share} of x{scale}: {found_us} for {exact_us}"
+            );
+        }
+    }
+    assert!(Histogram::new().percentile_us(0.5) == 0.0);
+    let mut slow = Histogram::new();
+    slow.record(Duration::from_secs(100_000));
+    assert!(
+        slow.percentile_us(0.5) > 1e9,
+        "what is off the scale lands in the last bucket"
+    );
+}
+
+fn medians_are_in_the_middle() {
+    assert_eq!(median([]), None);
+    assert_eq!(median([3.0, 1.0, 2.0]), Some(2.0));
+    assert_eq!(median([4.0, 1.0]), Some(2.5));
+}
+
+fn card_numbers_pass_the_luhn_check() {
+    // The documented test number is the one of this series at 424242424.
+    assert_eq!(card_number(424_242_424), "4242424242424242");
+    for serial in 0..1_000 {
+        let number = card_number(serial * 7_919);
+        let sum: u32 = number
+            .bytes()
+            .rev()
+            .enumerate()
+            .map(|(place, digit)| (place % 2, u32::from(digit - b'0')))
+            .map(|(odd, value)| {
+                if odd == 1 {
+                    value * 2 / 10 + value * 2 % 10
+                } else {
+                    value
+                }
+            })
+            .sum();
+        assert!(number.len() == 16 && sum.is_multiple_of(10), "{number}");
+    }
+}
+
+fn answers_are_parsed_whole() {
+    let answer = b"HTTP/1.1 201 Created\r\nA: b\r\nContent-Length: 12\r\n\r\n{\"id\":\"abc\"}";
+    for cut in 0..answer.len() {
+        assert!(parse(&answer[..cut]).unwrap().is_none(), "cut at {cut}");
+    }
+    let parsed = parse(answer).unwrap().unwrap();
+    assert_eq!(
+        (parsed.status, &answer[parsed.body.clone()]),
+        (201, &b"{\"id\":\"abc\"}"[..])
+    );
+    assert_eq!(id_of(&answer[parsed.body]).as_deref(), Some("abc"));
+    assert_eq!(id_of(b"{\"tenant_id\":\"t\"}"), None);
+    assert!(parse(b"HTTP/1.1 200 OK\r\n\r\n").is_err(), "no length");
+    assert!(parse(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap().is_some());
+    assert!(
+        parse(b"HTTP/1.1 204 No Content\r\n\r\nx").is_err(),
+        "more than one answer"
+    );
+}
+
+fn cursors_are_escaped() {
+    let request = page_request("a+/=~", "host: h\r\n");
+    assert_eq!(
+        request,
+        b"GET /v2/tokens?size=20&start=a%2B%2F%3D~ HTTP/1.1\r\nhost: h\r\n\r\n"
+    );
+}
+
+fn own_process_is_seen() -> Outcome<()> {
+    let pid = std::process::id();
+    let (cpu_s, resident) = (proc::cpu_s(pid), proc::resident_bytes(pid));
+    assert!(cpu_s.is_some_and(|s| s < 60.0) && resident.is_some_and(|bytes| bytes > 100_000));
+    let scratch = Scratch::new()?;
+    std::fs::create_dir(scratch.path("inner"))?;
+    std::fs::write(scratch.path("inner/file"), [1; 10_000])?;
+    assert!((10_000..100_000).contains(&proc::disk_bytes(&scratch.path(""))?));
+    Ok(())
+}
+
+fn bare_server_answers_the_model_and_errors_are_counted() -> Outcome<()> {
+    let reply = |status, body: &str| Reply {
+        status,
+        headers: vec![
+            ("x-sample".to_owned(), "a".to_owned()),
+            ("x-sample".to_owned(), "b".to_owned()),
+        ],
+        body: body.to_owned(),
+    };
+    let model = Model {
+        key: "key".to_owned(),
+        create: reply(201, "{\"id\":\"made\"}"),
+        get: reply(200, "{\"id\":\"read\"}"),
+        page: Some(reply(503, "{}")),
+    };
+    let scratch = Scratch::new()?;
+    let bare = Bare::start(&model, &scratch.path("bare"))?;
+    let pace = Pace {
+        warm: Duration::from_millis(20),
+        window: Duration::from_millis(200),
+        client_threads: 2,
+    };
+    let mut work = Work {
+        ids: Arc::new(vec!["one".to_owned()]),
+        kind: Kind::Card,
+        load: Load::Mix,
+    };
+    let slice = drive(&bare.target, &work, 3, pace)?;
+    assert_eq!((slice.errors, slice.first_error), (0, None));
+    assert!(slice.rps > 0.0 && slice.p50_us > 0.0 && slice.p99_us >= slice.p50_us);
+    assert!(!slice.created.is_empty() && slice.created.iter().all(|id| id == "made"));
+    work.load = Load::Page(String::new());
+    let slice = drive(&bare.target, &work, 1, pace)?;
+    assert!(slice.errors > 0 && slice.rps == 0.0);
+    assert_eq!(slice.first_error.as_deref(), Some("503 {}"));
+    confirm_replies(&bare.target, &work, &model)?;
+    let mut other = model;
+    other.get.body.push(' ');
+    assert!(confirm_replies(&bare.target, &work, &other).is_err());
+    drop(bare);
+    Ok(())
+}

@@ -1,0 +1,262 @@
+//! Load: so many closed-loop connections against one server, a warm-up, a measured window.
+//! It never retries: an answer other than 2xx, or none at all, is an error and is counted.
+
+use crate::Outcome;
+use crate::client::{Connection, Target, id_of};
+use crate::proc;
+use crate::request::{Load, Requests, Sent, Work};
+use crate::stats::{Histogram, quotient};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+
+/// A handshake, or an answer past the end of the window, may take this long; then the server is counted as hanging.
+const ANSWER_MAX: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Copy)]
+pub(crate) struct Pace {
+    pub(crate) warm: Duration,
+    pub(crate) window: Duration,
+    pub(crate) client_threads: usize,
+}
+
+/// What one slice of load on one server gave.
+pub(crate) struct Slice {
+    pub(crate) rps: f64,
+    pub(crate) p50_us: f64,
+    pub(crate) p99_us: f64,
+    pub(crate) cpu_us: f64,
+    pub(crate) errors: u64,
+    pub(crate) first_error: Option<String>,
+    /// The newest tokens that each connection was told it had made.
+    pub(crate) created: Vec<String>,
+    /// How many were made in all, warm-up included.
+    pub(crate) made: u64,
+}
+
+/// Drives one server with so many connections: connect all, warm up, measure a window.
+pub(crate) fn drive(
+    target: &Target,
+    work: &Work,
+    connections: usize,
+    pace: Pace,
+) -> Outcome<Slice> {
+    proc::check_interrupted()?;
+    let threads = pace.client_threads.clamp(1, connections);
+    let barrier = Arc::new(Barrier::new(threads + 1));
+    let (tally, cpu_share) = thread::scope(|scope| {
+        let running: Vec<_> = (0..threads)
+            .map(|index| {
+                let share = (connections + threads - 1 - index) / threads;
+                let (barrier, target, work) = (Arc::clone(&barrier), target.clone(), work.clone());
+                scope.spawn(move || drive_share(&target, &work, share, pace, &barrier))
+            })
+            .collect();
+        barrier.wait();
+        thread::sleep(pace.warm);
+        let (cpu_before, from) = (proc::cpu_s(target.pid), Instant::now());
+        thread::sleep(pace.window);
+        let (cpu_after, took) = (proc::cpu_s(target.pid), from.elapsed());
+        let mut tally = Tally::new();
+        for thread in running {
+            tally.merge(thread.join().expect("client threads do not panic")?);
+        }
+        // A busy machine may wake this thread late, so the share of processor time counts, not the sum.
+        let used = cpu_after
+            .zip(cpu_before)
+            .map_or(0.0, |(after, before)| after - before);
+        Outcome::Ok((tally, used / took.as_secs_f64()))
+    })?;
+    let window_s = pace.window.as_secs_f64();
+    let requests = tally.latencies.total() as f64;
+    Ok(Slice {
+        rps: requests / window_s,
+        p50_us: tally.latencies.percentile_us(0.50),
+        p99_us: tally.latencies.percentile_us(0.99),
+        cpu_us: quotient(cpu_share * window_s * 1e6, requests),
+        errors: tally.errors,
+        first_error: tally.first_error,
+        created: tally.created,
+        made: tally.made,
+    })
+}
+
+struct Tally {
+    latencies: Histogram,
+    errors: u64,
+    first_error: Option<String>,
+    created: Vec<String>,
+    made: u64,
+}
+
+impl Tally {
+    fn new() -> Self {
+        Self {
+            latencies: Histogram::new(),
+            errors: 0,
+            first_error: None,
+            created: Vec::new(),
+            made: 0,
+        }
+    }
+
+    fn refuse(&mut self, why: String) {
+        self.errors += 1;
+        self.first_error.get_or_insert(why);
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.latencies.merge(&other.latencies);
+        self.errors += other.errors;
+        if self.first_error.is_none() {
+            self.first_error = other.first_error;
+        }
+        self.created.extend(other.created);
+        self.made += other.made;
+    }
+}
+
+/// One client thread with its share of the connections.
+fn drive_share(
+    target: &Target,
+    work: &Work,
+    connections: usize,
+    pace: Pace,
+    barrier: &Barrier,
+) -> Outcome<Tally> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let mut tally = Tally::new();
+    let opened = match &runtime {
+        Ok(runtime) => runtime.block_on(connect_all(target, connections, &mut tally)),
+        Err(_) => Vec::new(),
+    };
+    // Every thread arrives here, whatever went wrong, or the others would wait for ever.
+    barrier.wait();
+    let from = Instant::now() + pace.warm;
+    let until = from + pace.window;
+    runtime?.block_on(async {
+        let mut loops = JoinSet::new();
+        for connection in opened {
+            loops.spawn(closed_loop(
+                connection,
+                target.requests(work.clone()),
+                from,
+                until,
+            ));
+        }
+        while let Some(done) = loops.join_next().await {
+            tally.merge(done.expect("connections do not panic"));
+        }
+    });
+    Ok(tally)
+}
+
+async fn connect_all(target: &Target, connections: usize, tally: &mut Tally) -> Vec<Connection> {
+    let mut opening = JoinSet::new();
+    for _ in 0..connections {
+        let target = target.clone();
+        opening.spawn(async move { tokio::time::timeout(ANSWER_MAX, target.connect()).await? });
+    }
+    let mut opened = Vec::with_capacity(connections);
+    while let Some(result) = opening.join_next().await {
+        match result.expect("connecting does not panic") {
+            Ok(connection) => opened.push(connection),
+            Err(why) => tally.refuse(format!("cannot connect: {why}")),
+        }
+    }
+    opened
+}
+
+/// One request after the other until the window ends; those that end inside it count.
+async fn closed_loop(
+    mut connection: Connection,
+    mut requests: Requests,
+    from: Instant,
+    until: Instant,
+) -> Tally {
+    let mut tally = Tally::new();
+    let hang = tokio::time::sleep_until((until + ANSWER_MAX).into());
+    tokio::pin!(hang);
+    loop {
+        let sent = requests.write_next(&mut connection.out);
+        let start = Instant::now();
+        if start >= until {
+            break;
+        }
+        let answer = tokio::select! {
+            biased;
+            answer = connection.exchange() => answer,
+            () = &mut hang => Err(format!("no answer for {ANSWER_MAX:?}").into()),
+        };
+        let end = Instant::now();
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(why) => {
+                tally.refuse(why.to_string());
+                break;
+            }
+        };
+        let body = connection.bytes(&answer.body);
+        if !(200..300).contains(&answer.status) {
+            tally.refuse(format!(
+                "{} {}",
+                answer.status,
+                String::from_utf8_lossy(body)
+            ));
+            continue;
+        }
+        if (from..until).contains(&end) {
+            tally.latencies.record(end - start);
+        }
+        if sent == Sent::Create {
+            match id_of(body) {
+                Some(id) => requests.remember(id),
+                None => tally.refuse("a created token has no id".to_owned()),
+            }
+        }
+    }
+    (tally.created, tally.made) = requests.into_own_ids();
+    tally
+}
+
+/// Creates `count` tokens and returns their ids; the first failure ends it.
+pub(crate) async fn seed(target: &Target, work: &Work, count: usize) -> Outcome<Vec<String>> {
+    /// Enough to share commits, few enough for any server.
+    const CONNECTIONS: usize = 16;
+    let mut running = JoinSet::new();
+    for index in 0..CONNECTIONS {
+        let target = target.clone();
+        let share = (count + CONNECTIONS - 1 - index) / CONNECTIONS;
+        let mut requests = target.requests(Work {
+            load: Load::Create,
+            ..work.clone()
+        });
+        running.spawn(async move {
+            let mut connection = target.connect().await?;
+            let mut ids = Vec::with_capacity(share);
+            for _ in 0..share {
+                requests.write_next(&mut connection.out);
+                let answer = connection.exchange().await?;
+                let body = connection.bytes(&answer.body);
+                match id_of(body) {
+                    Some(id) if answer.status == 201 => ids.push(id),
+                    _ => {
+                        let body = String::from_utf8_lossy(body);
+                        return Outcome::Err(
+                            format!("create answered {} {body}", answer.status).into(),
+                        );
+                    }
+                }
+            }
+            Ok(ids)
+        });
+    }
+    let mut ids = Vec::with_capacity(count);
+    while let Some(done) = running.join_next().await {
+        ids.extend(done??);
+    }
+    Ok(ids)
+}

@@ -1,0 +1,219 @@
+//! Child processes that end with their owner, and what the kernel says of them. It never signals a process it did not start.
+
+use crate::Outcome;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The kernel reports process times in hundredths of a second on every Linux that Rust supports.
+const TICKS_PER_S: f64 = 100.0;
+const POLL: Duration = Duration::from_millis(5);
+/// A clean stop writes out what is queued; longer than this is a hang.
+const STOP_MAX: Duration = Duration::from_mins(1);
+
+/// Set by SIGINT and SIGTERM, so that the run unwinds and takes its children and directories along.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn check_interrupted() -> Outcome<()> {
+    if INTERRUPTED.load(Ordering::Relaxed) {
+        return Err("interrupted".into());
+    }
+    Ok(())
+}
+
+pub(crate) fn watch_signals() -> Outcome<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    let (mut interrupt, mut terminate) = {
+        let _entered = runtime.enter();
+        (
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+        )
+    };
+    thread::spawn(move || {
+        runtime.block_on(async {
+            tokio::select! { _ = interrupt.recv() => (), _ = terminate.recv() => () }
+            INTERRUPTED.store(true, Ordering::Relaxed);
+        });
+    });
+    Ok(())
+}
+
+/// A child that is killed and reaped when dropped. Its standard output is read line by line, its standard error kept in a file.
+pub(crate) struct Process {
+    child: Child,
+    lines: Receiver<String>,
+    log: PathBuf,
+}
+
+impl Process {
+    pub(crate) fn start(command: &mut Command, log: &Path) -> Outcome<Self> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        // The pipe to its standard input closes when this process dies, however it dies.
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(File::create(log)?)
+            .spawn()
+            .map_err(|why| format!("cannot start {program}: {why}"))?;
+        let stdout = child
+            .stdout
+            .take()
+            .ok_or("the child has no standard output")?;
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                // Lines after the ones that somebody waits for are read all the same, or the child would block.
+                drop(sender.send(line));
+            }
+        });
+        Ok(Self {
+            child,
+            lines,
+            log: log.to_owned(),
+        })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The next line of its standard output, `None` when it has closed it.
+    pub(crate) fn line(&self, wait_max: Duration) -> Outcome<Option<String>> {
+        let until = Instant::now() + wait_max;
+        loop {
+            check_interrupted()?;
+            match self.lines.recv_timeout(Duration::from_millis(100)) {
+                Ok(line) => return Ok(Some(line)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < until => (),
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(
+                        format!("no line within {wait_max:?}; {}", self.last_words()).into(),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Waits for it to end by itself, and demands success.
+    pub(crate) fn finish(&mut self) -> Outcome<()> {
+        let until = Instant::now() + STOP_MAX;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                if status.success() {
+                    return Ok(());
+                }
+                return Err(format!("ended with {status}; {}", self.last_words()).into());
+            }
+            if Instant::now() > until {
+                return Err(
+                    format!("still running after {STOP_MAX:?}; {}", self.last_words()).into(),
+                );
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    /// SIGTERM, then waits. The standard library sends only SIGKILL, so the shell's own `kill` does it.
+    pub(crate) fn stop(&mut self) -> Outcome<()> {
+        let sent = Command::new("sh")
+            .args(["-c", "kill -TERM \"$0\"", &self.pid().to_string()])
+            .status()?;
+        if !sent.success() {
+            return Err(format!("cannot send SIGTERM; {}", self.last_words()).into());
+        }
+        self.finish()
+    }
+
+    pub(crate) fn kill(&mut self) -> Outcome<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// The end of its standard error, for the message of a failed run.
+    pub(crate) fn last_words(&self) -> String {
+        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        let from = lines.len().saturating_sub(5);
+        format!(
+            "the end of its standard error: {:?}",
+            lines[from..].join("\n")
+        )
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended already; both calls then do nothing.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// A directory that is removed with everything in it when dropped.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(crate) fn new() -> Outcome<Self> {
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("load-{}", std::process::id()));
+        fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// User and system time of a process so far, all threads, in seconds; `None` when it is gone.
+pub(crate) fn cpu_s(pid: u32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the program's name in parentheses and may hold anything, so fields are counted from its end.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace().skip(11);
+    let user: u64 = fields.next()?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    Some((user + system) as f64 / TICKS_PER_S)
+}
+
+pub(crate) fn resident_bytes(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// What a directory takes on the disk: allocated blocks, since a database file may be longer than what was written of it.
+pub(crate) fn disk_bytes(directory: &Path) -> Outcome<u64> {
+    let mut total = 0;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let facts = entry.metadata()?;
+        total += if facts.is_dir() {
+            disk_bytes(&entry.path())?
+        } else {
+            facts.blocks() * 512
+        };
+    }
+    Ok(total)
+}

@@ -1,0 +1,83 @@
+//! Starts, fills, stops and kills the vault under test, through its command line alone: nothing of its library is used.
+
+use crate::Outcome;
+use crate::client::{Ready, Target};
+use crate::proc::Process;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Opening a large file after a kill takes seconds; a minute is a failure.
+const READY_MAX: Duration = Duration::from_mins(1);
+/// The preload prints its ids at the end, after all the work.
+const PRELOAD_MAX: Duration = Duration::from_mins(30);
+
+/// A program that speaks the vault's command line, and the directory it works on.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) binary: PathBuf,
+    pub(crate) data: PathBuf,
+}
+
+pub(crate) struct Vault {
+    process: Process,
+    pub(crate) target: Target,
+}
+
+impl Place {
+    /// Starts the vault and waits for its ready line.
+    pub(crate) fn start(&self) -> Outcome<Vault> {
+        std::fs::create_dir_all(&self.data)?;
+        let mut command = Command::new(&self.binary);
+        command.arg("dev").arg("--data").arg(&self.data);
+        command.args(["--listen", "127.0.0.1:0", "--rate-limits", "off", "--json"]);
+        let process = Process::start(&mut command, &self.log())?;
+        let line = process.line(READY_MAX)?;
+        let line = line.ok_or_else(|| format!("the vault ended; {}", process.last_words()))?;
+        let ready: Ready = serde_json::from_str(&line).map_err(|why| {
+            format!(
+                "the first line is not a ready line ({why}); {}",
+                process.last_words()
+            )
+        })?;
+        let target = Target::new(ready, process.pid())?;
+        Ok(Vault { process, target })
+    }
+
+    /// Fills a stopped vault and returns a sample of the ids.
+    pub(crate) fn preload(&self, tokens: u64) -> Outcome<Vec<String>> {
+        let mut command = Command::new(&self.binary);
+        command.arg("dev-preload").arg("--data").arg(&self.data);
+        command.arg("--tokens").arg(tokens.to_string());
+        let mut process = Process::start(&mut command, &self.log())?;
+        let mut ids = Vec::new();
+        while let Some(line) = process.line(PRELOAD_MAX)? {
+            ids.push(line.trim().to_owned());
+        }
+        process.finish()?;
+        if ids.is_empty() {
+            return Err("the preload printed no ids".into());
+        }
+        Ok(ids)
+    }
+
+    pub(crate) fn remove(&self) -> Outcome<()> {
+        Ok(std::fs::remove_dir_all(&self.data)?)
+    }
+
+    /// Beside the data, so that it does not count as such.
+    fn log(&self) -> PathBuf {
+        Path::with_extension(&self.data, "log")
+    }
+}
+
+impl Vault {
+    pub(crate) fn stop(mut self) -> Outcome<()> {
+        self.process.stop()
+    }
+
+    /// SIGKILL: the vault gets no chance to write anything.
+    pub(crate) fn kill(mut self) -> Outcome<()> {
+        self.process.kill()
+    }
+}
