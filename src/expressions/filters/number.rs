@@ -177,7 +177,11 @@ impl Number {
             .unwrap_or(i32::MAX)
             .saturating_sub(places);
         if dropped <= 0 {
-            return Ok(if places > 0 { self } else { Self::Whole(decimal.digits) });
+            return Ok(if places > 0 {
+                self
+            } else {
+                Self::Whole(decimal.digits)
+            });
         }
         let rounded = match power_of_ten(dropped.unsigned_abs()) {
             Some(unit) => decimal
