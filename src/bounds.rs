@@ -225,7 +225,7 @@ pub const EXPRESSION_OUTPUT_BYTES_MAX: usize = 2 * BODY_BYTES_MAX;
 /// Items of a list that a filter makes (`split`, `concat`): an item costs ten times its text.
 pub const EXPRESSION_ITEMS_MAX: usize = 16 * 1024;
 /// Bytes and values that one evaluation (of a whole mask, too) may touch. It lets every filter of
-/// the longest expression read and write a whole body, and ends in tens of milliseconds.
+/// the longest expression read and write a whole body, and ends in about a tenth of a second at the very worst.
 pub const EXPRESSION_WORK_MAX: usize = 2 * FILTERS_MAX * BODY_BYTES_MAX;
 /// Characters that a masking filter is told to keep: a card number needs two of them.
 pub const SEPARATORS_BYTES_MAX: usize = 64;

@@ -297,6 +297,11 @@ impl Text {
         Self(Secret::new(String::with_capacity(bytes)))
     }
 
+    pub(super) fn from(text: String) -> Result<Self, Failed> {
+        let text = Self(Secret::new(text));
+        check_size(text.len()).map(|()| text)
+    }
+
     pub(super) fn push_str(&mut self, more: &str) -> Result<(), Failed> {
         check_size(self.len().saturating_add(more.len()))?;
         self.0.expose_mut().push_str(more);

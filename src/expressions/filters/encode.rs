@@ -125,11 +125,15 @@ fn from_base64(text: &str, alphabet: &[u8; 64]) -> Result<Vec<u8>, Failed> {
 }
 
 pub(super) fn base64_encode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| spelled(&to_base64(text.as_bytes(), STANDARD)))
+    rewrite(input, |text| {
+        Text::from(to_base64(text.as_bytes(), STANDARD))
+    })
 }
 
 pub(super) fn base64_url_safe_encode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| spelled(&to_base64(text.as_bytes(), URL_SAFE)))
+    rewrite(input, |text| {
+        Text::from(to_base64(text.as_bytes(), URL_SAFE))
+    })
 }
 
 pub(super) fn base64_decode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
@@ -140,14 +144,8 @@ pub(super) fn base64_url_safe_decode(input: &Value, _: &Arguments<'_>, _: &Bench
     rewrite(input, |text| utf8(from_base64(text, URL_SAFE)?))
 }
 
-fn spelled(text: &str) -> Result<Text, Failed> {
-    let mut spelled = Text::with_capacity(text.len());
-    spelled.push_str(text)?;
-    Ok(spelled)
-}
-
 fn utf8(bytes: Vec<u8>) -> Result<Text, Failed> {
-    String::from_utf8(bytes).map_or(Err(Failed::NotEncodable), |text| spelled(&text))
+    String::from_utf8(bytes).map_or(Err(Failed::NotEncodable), Text::from)
 }
 
 /// As forms encode: a space is a plus.

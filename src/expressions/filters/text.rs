@@ -43,12 +43,18 @@ pub(super) fn prepend(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -
 
 pub(super) fn upcase(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
     rewrite(input, |text| {
+        if text.is_ascii() {
+            return Text::from(text.to_ascii_uppercase());
+        }
         spell(text.chars().flat_map(char::to_uppercase), text.len())
     })
 }
 
 pub(super) fn downcase(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
     rewrite(input, |text| {
+        if text.is_ascii() {
+            return Text::from(text.to_ascii_lowercase());
+        }
         spell(text.chars().flat_map(char::to_lowercase), text.len())
     })
 }

@@ -5,6 +5,7 @@
 //! taken in shorthand names (`$.first-name`), which the RFC would have quoted.
 
 mod evaluate;
+mod literals;
 mod parse;
 mod pattern;
 #[cfg(test)]

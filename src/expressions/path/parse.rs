@@ -1,11 +1,11 @@
 //! From text to segments. `None` is malformed: which of the many ways does not matter to a caller
 //! who wrote one short path.
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::{
     Comparison, Condition, Extent, Operand, Pattern, PatternSource, Query, Reach, Segment,
-    Selector, Start,
+    Selector, Start, literals,
 };
 use crate::bounds;
 use crate::expressions::lex::Cursor;
@@ -102,7 +102,7 @@ impl Parser<'_> {
 
     fn selector(&mut self) -> Option<Selector> {
         match self.cursor.peek()? {
-            '\'' | '"' => self.quoted().map(Selector::Name),
+            '\'' | '"' => literals::quoted(&mut self.cursor).map(Selector::Name),
             '*' => self.cursor.eat("*").then_some(Selector::All),
             '?' => {
                 self.cursor.bump();
@@ -140,26 +140,10 @@ impl Parser<'_> {
 
     fn end_of_slice(&mut self) -> Option<End> {
         if matches!(self.cursor.peek(), Some('-' | '0'..='9')) {
-            self.integer().map(End::At)
+            literals::integer(&mut self.cursor).map(End::At)
         } else {
             Some(End::Open)
         }
-    }
-
-    /// Within what JSON keeps exact, without leading zeros, and no negative zero.
-    fn integer(&mut self) -> Option<i64> {
-        const EXACT_MAX: u64 = (1 << 53) - 1;
-        let negative = self.cursor.eat("-");
-        let digits = self.cursor.take_while(|c| c.is_ascii_digit());
-        if digits.is_empty()
-            || (digits.starts_with('0') && (digits.len() > 1 || negative))
-            || digits.len() > 16
-        {
-            return None;
-        }
-        let size: i64 = digits.parse().ok()?;
-        let value = if negative { size.checked_neg()? } else { size };
-        (value.unsigned_abs() <= EXACT_MAX).then_some(value)
     }
 
     fn any(&mut self) -> Option<Condition> {
@@ -261,11 +245,9 @@ impl Parser<'_> {
     fn term(&mut self) -> Option<Term> {
         match self.cursor.peek()? {
             '@' | '$' => self.query().map(Term::Query),
-            '\'' | '"' => self
-                .quoted()
+            '\'' | '"' => literals::quoted(&mut self.cursor)
                 .map(|text| Term::Operand(Operand::Literal(Value::String(text)))),
-            '-' | '0'..='9' => self
-                .number()
+            '-' | '0'..='9' => literals::number(&mut self.cursor)
                 .map(|number| Term::Operand(Operand::Literal(number))),
             'a'..='z' => {
                 let name = self
@@ -330,67 +312,6 @@ impl Parser<'_> {
             start,
             segments: self.segments()?,
         })
-    }
-
-    fn number(&mut self) -> Option<Value> {
-        let text = self
-            .cursor
-            .take_while(|c| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E'));
-        // "-0" is a number here, unlike in an index.
-        serde_json::from_str::<Number>(text).ok().map(Value::Number)
-    }
-
-    fn quoted(&mut self) -> Option<String> {
-        let quote = self.cursor.bump()?;
-        let mut text = String::new();
-        loop {
-            match self.cursor.bump()? {
-                c if c == quote => return Some(text),
-                '\\' => text.push(self.escaped(quote)?),
-                c if c < ' ' => return None,
-                c => text.push(c),
-            }
-        }
-    }
-
-    fn escaped(&mut self, quote: char) -> Option<char> {
-        Some(match self.cursor.bump()? {
-            'b' => '\u{8}',
-            'f' => '\u{c}',
-            'n' => '\n',
-            'r' => '\r',
-            't' => '\t',
-            'u' => {
-                let unit = self.code_unit()?;
-                if !(0xD800..0xDC00).contains(&unit) {
-                    return char::from_u32(unit);
-                }
-                if !self.cursor.eat("\\u") {
-                    return None;
-                }
-                let low = self.code_unit()?;
-                let offset = low.checked_sub(0xDC00).filter(|offset| *offset < 0x400)?;
-                let high = unit.checked_sub(0xD800)?;
-                return char::from_u32(
-                    high.checked_mul(0x400)?
-                        .checked_add(offset)?
-                        .checked_add(0x1_0000)?,
-                );
-            }
-            c @ ('/' | '\\') => c,
-            c if c == quote => c,
-            _ => return None,
-        })
-    }
-
-    fn code_unit(&mut self) -> Option<u32> {
-        let mut unit = 0_u32;
-        for _ in 0..4 {
-            unit = unit
-                .checked_mul(16)?
-                .checked_add(self.cursor.bump()?.to_digit(16)?)?;
-        }
-        Some(unit)
     }
 }
 

@@ -61,13 +61,14 @@ impl Pattern {
         budget: &Budget,
     ) -> Result<bool, Failed> {
         let mut active = Active::new(self.states.len());
+        let mut next = Active::new(self.states.len());
         active.add(&self.states, self.start);
         for c in text.chars() {
             if extent == Extent::Some && active.ended {
                 return Ok(true);
             }
             budget.spend(self.work)?;
-            let mut next = Active::new(self.states.len());
+            next.clear();
             for place in &active.places {
                 if let Some(State::One(class, then)) = self.states.get(*place)
                     && class.holds(c)
@@ -78,7 +79,7 @@ impl Pattern {
             if extent == Extent::Some {
                 next.add(&self.states, self.start);
             }
-            active = next;
+            std::mem::swap(&mut active, &mut next);
         }
         Ok(active.ended)
     }
@@ -87,6 +88,7 @@ impl Pattern {
 /// The states that the text read so far leads to.
 struct Active {
     places: Vec<usize>,
+    waiting: Vec<usize>,
     known: Vec<bool>,
     ended: bool,
 }
@@ -95,20 +97,27 @@ impl Active {
     fn new(states: usize) -> Self {
         Self {
             places: Vec::new(),
+            waiting: Vec::new(),
             known: vec![false; states],
             ended: false,
         }
     }
 
+    fn clear(&mut self) {
+        self.places.clear();
+        self.known.fill(false);
+        self.ended = false;
+    }
+
     fn add(&mut self, states: &[State], place: usize) {
-        let mut waiting = vec![place];
-        while let Some(place) = waiting.pop() {
+        self.waiting.push(place);
+        while let Some(place) = self.waiting.pop() {
             let Some(known @ false) = self.known.get_mut(place) else {
                 continue;
             };
             *known = true;
             match states.get(place) {
-                Some(State::Either(a, b)) => waiting.extend([*a, *b]),
+                Some(State::Either(a, b)) => self.waiting.extend([*a, *b]),
                 Some(State::One(..)) => self.places.push(place),
                 Some(State::End) | None => self.ended = true,
             }

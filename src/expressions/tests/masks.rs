@@ -5,9 +5,9 @@ use serde_json::json;
 use super::*;
 
 #[track_caller]
-fn check_mask(mask: &Value, data: &Value, expected: Option<Value>) {
+fn check_mask(mask: &Value, data: &Value, expected: Option<&Value>) {
     let mask = Mask::parse(mask).unwrap();
-    assert_eq!(mask.apply(data, &Fixed::new()), expected);
+    assert_eq!(mask.apply(data, &Fixed::new()).as_ref(), expected);
 }
 
 fn card_mask() -> Value {
@@ -23,7 +23,7 @@ fn the_default_mask_of_a_card_hides_all_but_four_digits_and_the_date() {
     let card = json!({"number": "4242424242424242", "expiration_month": 12, "expiration_year": 2030, "cvc": "123"});
     let shown =
         json!({"number": "XXXXXXXXXXXX4242", "expiration_month": 12, "expiration_year": 2030});
-    check_mask(&card_mask(), &card, Some(shown));
+    check_mask(&card_mask(), &card, Some(&shown));
 }
 
 #[test]
@@ -48,11 +48,11 @@ fn masks_may_be_nested_and_what_they_do_not_name_is_gone() {
         "note": null,
         "empty": {},
     });
-    check_mask(&mask, &data, Some(shown));
+    check_mask(&mask, &data, Some(&shown));
     check_mask(
         &json!("{{ data.ssn | reveal_last: 4 }}"),
         &data,
-        Some(json!("XXX-XX-6789")),
+        Some(&json!("XXX-XX-6789")),
     );
 }
 
@@ -71,17 +71,17 @@ fn what_is_missing_or_cannot_be_evaluated_is_left_out() {
     check_mask(
         &json!({"a": {"b": "{{ data.number | upcase }}"}, "n": "{{ data.n }}"}),
         &data,
-        Some(json!({"n": 1})),
+        Some(&json!({"n": 1})),
     );
     check_mask(
         &json!(["{{ data.number | upcase }}", "{{ data.n }}"]),
         &data,
-        Some(json!([null, 1])),
+        Some(&json!([null, 1])),
     );
     check_mask(
         &json!("{{ data.none | default: 'x' }}"),
         &data,
-        Some(json!("x")),
+        Some(&json!("x")),
     );
 }
 
@@ -111,7 +111,7 @@ fn the_mask_of_the_published_client_tests_is_accepted() {
     check_mask(
         &mask,
         &data,
-        Some(json!({"number": "XXXXXXXXXXXX4242", "cvc": 123})),
+        Some(&json!({"number": "XXXXXXXXXXXX4242", "cvc": 123})),
     );
 }
 

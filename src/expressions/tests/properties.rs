@@ -85,8 +85,6 @@ fn check_total(text: &str, data: &Value) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
-
     #[test]
     fn any_text_is_parsed_or_refused(text in any::<String>(), data in values()) {
         check_total(&text, &data)?;
@@ -94,7 +92,7 @@ proptest! {
 
     #[test]
     fn texts_of_the_grammars_own_characters_are_parsed_or_refused(
-        text in "(\\{\\{|\\}\\}|-|\\||:|,|\\.|\\[|\\]|'|\"|[0-9]|data|upcase|json|token| |\\$|\\?|@|é){0,24}",
+        text in "(\\{\\{|\\}\\}|-|\\||:|,|\\.|\\[|\\]|'|\"|[0-9]|data|upcase|json|token| |\\$|\\?|@|\u{e9}){0,24}",
         data in values(),
     ) {
         check_total(&text, &data)?;
@@ -128,8 +126,9 @@ proptest! {
         let shown = shown.as_str().unwrap();
         prop_assert_eq!(shown.len(), text.len());
         let hidden = text.len().saturating_sub(last);
-        prop_assert!(shown[..hidden].chars().all(|c| c == 'X' || c == '-'));
-        prop_assert!(text.ends_with(&shown[hidden..]));
+        let (masked, open) = shown.split_at(hidden);
+        prop_assert!(masked.chars().all(|c| c == 'X' || c == '-'));
+        prop_assert!(text.ends_with(open));
     }
 
     #[test]
@@ -174,8 +173,9 @@ proptest! {
             let template = format!("{{{{ data | {filter}: {first}, {last} }}}}");
             if let Ok(Value::String(alias)) = evaluate(&template, &json!(text)) {
                 prop_assert_eq!(alias.len(), text.len());
-                prop_assert_eq!(&alias[..first], &text[..first]);
-                prop_assert_eq!(&alias[alias.len() - last..], &text[text.len() - last..]);
+                prop_assert_eq!(alias.split_at(first).0, text.split_at(first).0);
+                let end = text.len() - last;
+                prop_assert_eq!(alias.split_at(end).1, text.split_at(end).1);
             }
         }
     }

@@ -21,7 +21,7 @@ impl Scope for Vault {
             Reference::TokenData(id) if id == "an id: with, 'quotes' - and.dots" => Some(&CARD),
             Reference::TokenData(id) if id == "abc" => Some(&CARD),
             Reference::Token(id) | Reference::TokenIntent(id) if id == "abc" => Some(&TOKEN),
-            _ => None,
+            Reference::TokenData(_) | Reference::Token(_) | Reference::TokenIntent(_) => None,
         }
     }
 }
