@@ -75,8 +75,8 @@ impl App {
             WantedId::Name(name) => {
                 let free = free_name(snapshot, caller, name, now)?;
                 token.name = Some(name.clone());
-                let taken = Error::Conflict("A token with this id exists already.");
-                free.map(|free| own.and(free)).ok_or(taken)
+                let conflict = Error::Conflict("A token with this id exists already.");
+                free.map(|free| own.and(free)).ok_or(conflict)
             }
             WantedId::Alias(template) => {
                 token.name = None;

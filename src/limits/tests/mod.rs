@@ -14,6 +14,8 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::*;
+use crate::domain::application::{ApplicationKind, KeyForm};
+use crate::domain::tenant::TenantKind;
 
 const START: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
