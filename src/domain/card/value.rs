@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::card::bin_table::AdditionalDetails;
-use crate::domain::card::brand::Funding;
+use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
 use crate::domain::card::{BankDetails, CardDetails};
 
@@ -16,14 +16,11 @@ impl CardDetails {
         set(&mut card, "last4", Some(self.last4.as_str()));
         set(&mut card, "expiration_month", self.expiration_month);
         set(&mut card, "expiration_year", self.expiration_year);
-        card.insert(
-            "brand".into(),
-            self.brand.map(|brand| brand.as_str()).into(),
-        );
+        card.insert("brand".into(), self.brand.map(Brand::as_str).into());
         card.insert("funding".into(), self.funding.map(Funding::as_str).into());
         card.insert(
             "authentication".into(),
-            self.authentication.map(|one| one.as_str()).into(),
+            self.authentication.map(Authentication::as_str).into(),
         );
         set(
             &mut card,
@@ -35,11 +32,7 @@ impl CardDetails {
             "issuer_country",
             self.issuer_country.map(country),
         );
-        set(
-            &mut card,
-            "segment",
-            self.segment.map(|segment| segment.as_str()),
-        );
+        set(&mut card, "segment", self.segment.map(Segment::as_str));
         set(
             &mut card,
             "product",
@@ -81,7 +74,7 @@ impl CardDetails {
         set(
             &mut details,
             "card_segment_type",
-            self.segment.map(|segment| segment.as_str()),
+            self.segment.map(Segment::as_str),
         );
         let bank = self
             .issuer
@@ -143,7 +136,7 @@ fn additional_value(additional: &AdditionalDetails) -> Value {
     set(
         &mut object,
         "authentication",
-        additional.authentication.map(|one| one.as_str()),
+        additional.authentication.map(Authentication::as_str),
     );
     set(
         &mut object,

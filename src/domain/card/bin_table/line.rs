@@ -49,9 +49,9 @@ fn quoted_field(rest: &str) -> Result<Split<'_>, BinMistake> {
     let mut rest = rest;
     loop {
         let (text, after) = rest.split_once('"').ok_or(BinMistake::Quotes)?;
-        field += text;
+        append(&mut field, text);
         if let Some(after) = after.strip_prefix('"') {
-            field += "\"";
+            append(&mut field, "\"");
             rest = after;
             continue;
         }
@@ -61,6 +61,15 @@ fn quoted_field(rest: &str) -> Result<Split<'_>, BinMistake> {
             None if after.is_empty() => Ok((field, None)),
             None => Err(BinMistake::Quotes),
         };
+    }
+}
+
+/// Most quoted fields are one piece, which needs no memory of its own.
+fn append<'a>(field: &mut Cow<'a, str>, text: &'a str) {
+    if field.is_empty() {
+        *field = Cow::Borrowed(text);
+    } else {
+        field.to_mut().push_str(text);
     }
 }
 

@@ -286,42 +286,16 @@ fn the_same_text_is_held_once() {
     assert_eq!(table.texts.len(), 4);
     assert_eq!(
         table.find("4003000000000000").unwrap().issuer.as_deref(),
-        Some("Bank 0")
+        Some("Bank 1")
     );
-}
-
-/// Prints how long a million ranges take; run by hand with `--release --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn a_million_ranges_load_within_a_second() {
-    let mut text = format!("{HEADER}\n");
-    for n in 0..1_000_000u64 {
-        let first = 40_000_000_0 + n * 37;
-        let bank = n % 20_000;
-        writeln!(
-            text,
-            "{first},{},,visa,debit,,\"Bank {bank}, N.A.\",US,Consumer,F",
-            first + n % 60
-        )
-        .unwrap();
-    }
-    let started = std::time::Instant::now();
-    let table = BinTable::parse(&text).unwrap();
-    println!("{} bytes, loaded in {:?}", text.len(), started.elapsed());
-    println!("{} ranges, {} pieces", table.ranges(), table.pieces.count());
-    let started = std::time::Instant::now();
-    let mut hits = 0u32;
-    for n in 0..1_000_000u64 {
-        let number = format!("{}0000005", 40_000_000_0 + (n * 7_919) % 37_000_000);
-        hits += u32::from(table.find(&number).is_some());
-    }
-    println!("a million look-ups in {:?}, {hits} hits", started.elapsed());
 }
 
 proptest! {
     #[test]
     fn never_panics(text in "(first|last|brand|,|\"|\n|[0-9]{1,6}|visa|additional|role|\\PC){0,60}") {
-        let _ = BinTable::parse(&text).map(|table| table.find("4242424242424242"));
+        if let Ok(table) = BinTable::parse(&text) {
+            table.find("4242424242424242");
+        }
     }
 
     #[test]
