@@ -1,11 +1,11 @@
-//! Card and bank details as JSON, under the names of the published interface.
+//! Card details as JSON, under the names of the published interface.
 
 use serde_json::{Map, Value, json};
 
+use crate::domain::card::CardDetails;
 use crate::domain::card::bin_table::AdditionalDetails;
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
-use crate::domain::card::{BankDetails, CardDetails};
 
 impl CardDetails {
     /// The `card` object. Brand, funding and authentication are always there, `null` when they are
@@ -97,24 +97,6 @@ impl CardDetails {
             details.insert("additional_card_brands".into(), Value::Array(brands));
         }
         Some(Value::Object(details))
-    }
-}
-
-impl BankDetails {
-    /// The `bank` object.
-    pub fn to_value(&self) -> Value {
-        let mut bank = Map::new();
-        set(
-            &mut bank,
-            "routing_number",
-            Some(self.routing_number.as_str()),
-        );
-        set(
-            &mut bank,
-            "account_number_last4",
-            self.account_number_last4.as_deref(),
-        );
-        Value::Object(bank)
     }
 }
 

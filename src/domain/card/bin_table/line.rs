@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::domain::card::bin_table::file::BinMistake;
+use crate::domain::card::bin_table::mistake::BinMistake;
 
 /// Splits a line at its commas. A field in double quotes may hold commas, and a quote written twice.
 /// Spaces around a field without quotes are not part of it.

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use crate::bounds::{
     BIN_ADDITIONAL_MAX, BIN_FILE_MISTAKES_MAX, BIN_LINE_BYTES_MAX, BIN_TEXT_BYTES_MAX,
 };
-use crate::domain::card::bin_table::{BinFile, BinMistake, BinTable};
+use crate::domain::card::bin_table::file::Limits;
+use crate::domain::card::bin_table::{BinFile, BinFileError, BinMistake, BinTable};
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
 
@@ -252,6 +253,29 @@ fn the_bounds_hold() {
     rows.push("4,,additional,one-more,,,,,,".to_owned());
     let borrowed: Vec<&str> = rows.iter().map(String::as_str).collect();
     check_mistakes(&borrowed, &[(3, BinMistake::TooManyAdditional)]);
+}
+
+#[test]
+fn rows_and_texts_are_bounded_and_said_once() {
+    let read = |ranges, texts| {
+        let mut file = BinFile::with_limits(Limits { ranges, texts });
+        file.line(HEADER);
+        for prefix in 41..=44 {
+            file.line(&format!("{prefix},,,visa,,,Bank {prefix},,,"));
+        }
+        file.finish().map(|table| table.ranges())
+    };
+    assert_eq!(read(4, 4), Ok(4));
+    let ranges = BinFileError {
+        line: 5,
+        why: BinMistake::TooManyRanges,
+    };
+    assert_eq!(read(3, 4), Err(vec![ranges]));
+    let texts = BinFileError {
+        line: 4,
+        why: BinMistake::TooManyTexts,
+    };
+    assert_eq!(read(4, 2), Err(vec![texts]));
 }
 
 #[test]
