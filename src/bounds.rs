@@ -279,7 +279,7 @@ const _: () = assert!(RATE_SETS * RATE_SET_COUNTERS_MAX == RATE_COUNTERS_MAX);
 /// One command; the largest is an application with all its rules.
 pub const OPERATOR_COMMAND_BYTES_MAX: u64 = 256 * 1024;
 /// From connecting to the answer. Moving a clock may sweep a great many tokens.
-pub const OPERATOR_COMMAND_MAX: Duration = Duration::from_secs(600);
+pub const OPERATOR_COMMAND_MAX: Duration = Duration::from_mins(10);
 
 /// A card number: the published rule for `card_number`, and the range of ISO/IEC 7812.
 pub const CARD_NUMBER_DIGITS_MIN: usize = 13;

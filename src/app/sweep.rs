@@ -1,6 +1,7 @@
 //! What has fallen due is removed, in small batches, in the order of time: never a scan.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Bound;
 
 use crate::app::App;
@@ -66,10 +67,10 @@ impl App {
         known: &mut HashMap<TenantId, TenantKeys>,
     ) -> Result<Change, Error> {
         let (tenant, token) = tables::due_token(key).ok_or(Error::Internal(Fault::BadRecord))?;
-        if !known.contains_key(&tenant) {
-            known.insert(tenant, self.tenant_keys(snapshot, tenant)?);
-        }
-        let keys = known.get(&tenant).ok_or(Error::Internal(Fault::Dangling))?;
+        let keys = match known.entry(tenant) {
+            Entry::Occupied(entry) => &*entry.into_mut(),
+            Entry::Vacant(entry) => &*entry.insert(self.tenant_keys(snapshot, tenant)?),
+        };
         let change = Change::new().delete(Table::Due, key.to_vec());
         let Some(found) = token_rows::find_by_id(snapshot, keys, tenant, token)? else {
             return Ok(change);

@@ -64,7 +64,7 @@ mod tests {
                 [value / 10, value % 10]
             })
             .sum();
-        sum % 10 == 0
+        sum.is_multiple_of(10)
     }
 
     proptest! {

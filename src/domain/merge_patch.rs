@@ -65,55 +65,59 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_patch(mut target: Value, patch: Value, expected: Value) {
-        merge_patch(&mut target, &patch).unwrap();
-        assert_eq!(target, expected);
+    fn check_patch(mut target: Value, patch: &Value, expected: &Value) {
+        merge_patch(&mut target, patch).unwrap();
+        assert_eq!(&target, expected);
     }
 
     #[test]
     fn the_examples_of_the_standard() {
-        check_patch(json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"}));
+        check_patch(json!({"a": "b"}), &json!({"a": "c"}), &json!({"a": "c"}));
         check_patch(
             json!({"a": "b"}),
-            json!({"b": "c"}),
-            json!({"a": "b", "b": "c"}),
+            &json!({"b": "c"}),
+            &json!({"a": "b", "b": "c"}),
         );
-        check_patch(json!({"a": "b"}), json!({"a": null}), json!({}));
+        check_patch(json!({"a": "b"}), &json!({"a": null}), &json!({}));
         check_patch(
             json!({"a": "b", "b": "c"}),
-            json!({"a": null}),
-            json!({"b": "c"}),
+            &json!({"a": null}),
+            &json!({"b": "c"}),
         );
-        check_patch(json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"}));
-        check_patch(json!({"a": "c"}), json!({"a": ["b"]}), json!({"a": ["b"]}));
+        check_patch(json!({"a": ["b"]}), &json!({"a": "c"}), &json!({"a": "c"}));
+        check_patch(
+            json!({"a": "c"}),
+            &json!({"a": ["b"]}),
+            &json!({"a": ["b"]}),
+        );
         check_patch(
             json!({"a": {"b": "c"}}),
-            json!({"a": {"b": "d", "c": null}}),
-            json!({"a": {"b": "d"}}),
+            &json!({"a": {"b": "d", "c": null}}),
+            &json!({"a": {"b": "d"}}),
         );
         check_patch(
             json!({"a": [{"b": "c"}]}),
-            json!({"a": [1]}),
-            json!({"a": [1]}),
+            &json!({"a": [1]}),
+            &json!({"a": [1]}),
         );
-        check_patch(json!(["a", "b"]), json!(["c", "d"]), json!(["c", "d"]));
-        check_patch(json!({"a": "b"}), json!(["c"]), json!(["c"]));
-        check_patch(json!({"a": "foo"}), json!(null), json!(null));
-        check_patch(json!({"a": "foo"}), json!("bar"), json!("bar"));
+        check_patch(json!(["a", "b"]), &json!(["c", "d"]), &json!(["c", "d"]));
+        check_patch(json!({"a": "b"}), &json!(["c"]), &json!(["c"]));
+        check_patch(json!({"a": "foo"}), &json!(null), &json!(null));
+        check_patch(json!({"a": "foo"}), &json!("bar"), &json!("bar"));
         check_patch(
             json!({"e": null}),
-            json!({"a": 1}),
-            json!({"e": null, "a": 1}),
+            &json!({"a": 1}),
+            &json!({"e": null, "a": 1}),
         );
         check_patch(
             json!([1, 2]),
-            json!({"a": "b", "c": null}),
-            json!({"a": "b"}),
+            &json!({"a": "b", "c": null}),
+            &json!({"a": "b"}),
         );
         check_patch(
             json!({}),
-            json!({"a": {"bb": {"ccc": null}}}),
-            json!({"a": {"bb": {}}}),
+            &json!({"a": {"bb": {"ccc": null}}}),
+            &json!({"a": {"bb": {}}}),
         );
     }
 
@@ -126,13 +130,13 @@ mod tests {
                 "tags": ["example", "sample"],
                 "content": "This will be unchanged",
             }),
-            json!({
+            &json!({
                 "title": "Hello!",
                 "phoneNumber": "+01-123-456-7890",
                 "author": {"familyName": null},
                 "tags": ["example"],
             }),
-            json!({
+            &json!({
                 "title": "Hello!",
                 "author": {"givenName": "John"},
                 "tags": ["example"],
@@ -148,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_patch_at_the_bound_is_applied_and_one_beyond_changes_nothing() {
-        check_patch(json!({}), nested(JSON_DEPTH_MAX), nested(JSON_DEPTH_MAX));
+        check_patch(json!({}), &nested(JSON_DEPTH_MAX), &nested(JSON_DEPTH_MAX));
         let mut target = json!({"a": "kept"});
         assert_eq!(
             merge_patch(&mut target, &nested(JSON_DEPTH_MAX + 1)),
@@ -180,9 +184,10 @@ mod tests {
         let Value::Object(changes) = patch else {
             return patch.clone();
         };
-        let mut members = match target {
-            Value::Object(members) => members,
-            _ => Map::new(),
+        let mut members = if let Value::Object(members) = target {
+            members
+        } else {
+            Map::new()
         };
         for (name, value) in changes {
             if value.is_null() {

@@ -225,10 +225,10 @@ mod tests {
 
     #[test]
     fn lists_are_ordered_by_container_then_newest_first() {
-        let tenant = TenantId::new(uuid::Uuid::nil());
+        let tenant = TenantId::new(Uuid::nil());
         let key = |path: &str, second| {
             let path = Container::parse(path).unwrap();
-            let token = TokenId::new(uuid::Uuid::nil());
+            let token = TokenId::new(Uuid::nil());
             token_lists(
                 tenant,
                 &[0; 16],

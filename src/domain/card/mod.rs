@@ -15,14 +15,11 @@ mod value;
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::bounds::{CARD_NUMBER_DIGITS_MAX, CARD_NUMBER_DIGITS_MIN};
 use crate::domain::card::bin_table::{AdditionalDetails, BinTable};
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
 use crate::domain::card::iin::{TestCard, brand_of};
-use crate::domain::token_type::TokenType;
 
 /// The `card` object of a token or an intent. What is not known is `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,15 +74,6 @@ impl CardDetails {
         Some(card)
     }
 
-    /// The details of a token's data, for the types that hold a card number.
-    pub fn of_token(token_type: TokenType, data: &Value, table: &BinTable) -> Option<Self> {
-        let number = token_type.card_number(data)?;
-        let whole = |name: &str| data.get(name).and_then(Value::as_u64);
-        let month = whole("expiration_month").and_then(|month| u8::try_from(month).ok());
-        let year = whole("expiration_year").and_then(|year| u16::try_from(year).ok());
-        Self::of(number, month, year, table)
-    }
-
     fn without_brand(number: &str, month: Option<u8>, year: Option<u16>) -> Option<Self> {
         let digits = number.len();
         if !(CARD_NUMBER_DIGITS_MIN..=CARD_NUMBER_DIGITS_MAX).contains(&digits)
@@ -129,32 +117,5 @@ fn additional(test: &TestCard, brand: &str) -> AdditionalDetails {
         authentication: None,
         issuer: None,
         country: None,
-    }
-}
-
-/// The `bank` object of a bank token or intent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BankDetails {
-    pub routing_number: String,
-    /// Absent when the account number has no more than four digits: they would be all of it.
-    pub account_number_last4: Option<String>,
-}
-
-impl BankDetails {
-    /// `None` for data that is not a bank object.
-    pub fn of(data: &Value) -> Option<Self> {
-        let routing_number = data.get("routing_number")?.as_str()?.to_owned();
-        let account_number = data.get("account_number")?.as_str()?;
-        let hidden = account_number
-            .len()
-            .checked_sub(LAST_DIGITS)
-            .filter(|hidden| *hidden > 0);
-        let last4 = hidden
-            .and_then(|hidden| account_number.get(hidden..))
-            .map(str::to_owned);
-        Some(Self {
-            routing_number,
-            account_number_last4: last4,
-        })
     }
 }

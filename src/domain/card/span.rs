@@ -100,7 +100,7 @@ mod tests {
         ) {
             let high = (low + more).min(999_999);
             let span = Span::parse(&low.to_string(), &high.to_string()).unwrap();
-            let prefix: u32 = number[..6].parse().unwrap();
+            let prefix: u32 = number.get(..6).unwrap().parse().unwrap();
             prop_assert_eq!(span.holds(key(&number).unwrap()), (low..=high).contains(&prefix));
         }
     }

@@ -1,10 +1,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::domain::card::CardDetails;
 use crate::domain::card::bin_table::BinTable;
-use crate::domain::card::brand::{Brand, Funding};
-use crate::domain::card::{BankDetails, CardDetails};
-use crate::domain::token_type::TokenType;
 
 const FILE: &str = "\
 first,last,role,brand,funding,authentication,issuer,country,segment,product
@@ -122,36 +120,6 @@ fn what_is_no_card_number_has_no_details() {
 }
 
 #[test]
-fn details_of_token_data() {
-    let table = BinTable::default();
-    let card =
-        json!({ "number": "4242424242424242", "expiration_month": 4, "expiration_year": 2031 });
-    let found = CardDetails::of_token(TokenType::Card, &card, &table).unwrap();
-    assert_eq!(
-        (found.expiration_month, found.expiration_year),
-        (Some(4), Some(2031))
-    );
-    assert_eq!(
-        (found.brand, found.funding),
-        (Some(Brand::Visa), Some(Funding::Credit))
-    );
-    assert!(CardDetails::of_token(TokenType::NetworkToken, &card, &table).is_some());
-    let number = CardDetails::of_token(TokenType::CardNumber, &json!("4242424242424242"), &table);
-    assert_eq!(number.unwrap().expiration_month, None);
-    for token_type in [
-        TokenType::Token,
-        TokenType::Bank,
-        TokenType::SocialSecurityNumber,
-    ] {
-        assert_eq!(CardDetails::of_token(token_type, &card, &table), None);
-    }
-    assert_eq!(
-        CardDetails::of_token(TokenType::Card, &json!("4242424242424242"), &table),
-        None
-    );
-}
-
-#[test]
 fn enrichments_carry_the_same_facts() {
     let table = BinTable::parse(FILE).unwrap();
     let card = CardDetails::of("4532110000000004", None, None, &table).unwrap();
@@ -189,31 +157,6 @@ fn enrichments_carry_the_same_facts() {
     );
 }
 
-#[track_caller]
-fn check_bank(account_number: &str, last4: Option<&str>) {
-    let data = json!({ "routing_number": "021000021", "account_number": account_number });
-    let mut expected = json!({ "routing_number": "021000021" });
-    if let Some(last4) = last4 {
-        expected["account_number_last4"] = json!(last4);
-    }
-    assert_eq!(BankDetails::of(&data).unwrap().to_value(), expected);
-}
-
-#[test]
-fn bank_details_never_show_a_whole_account_number() {
-    check_bank("1234567890", Some("7890"));
-    check_bank("00001", Some("0001"));
-    check_bank("1234", None);
-    check_bank("1", None);
-    for data in [
-        json!({}),
-        json!("1"),
-        json!({ "routing_number": "021000021" }),
-    ] {
-        assert_eq!(BankDetails::of(&data), None);
-    }
-}
-
 proptest! {
     #[test]
     fn no_details_hold_the_middle_of_the_number(number in "[0-9]{13,19}") {
@@ -225,6 +168,5 @@ proptest! {
     #[test]
     fn never_panics(text in "\\PC{0,30}") {
         CardDetails::of(&text, None, None, &BinTable::default());
-        BankDetails::of(&json!({ "routing_number": text, "account_number": text }));
     }
 }

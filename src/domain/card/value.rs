@@ -1,11 +1,11 @@
-//! Card and bank details as JSON, under the names of the published interface.
+//! Card details as JSON, under the names of the published interface.
 
 use serde_json::{Map, Value, json};
 
+use crate::domain::card::CardDetails;
 use crate::domain::card::bin_table::AdditionalDetails;
-use crate::domain::card::brand::Funding;
+use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
-use crate::domain::card::{BankDetails, CardDetails};
 
 impl CardDetails {
     /// The `card` object. Brand, funding and authentication are always there, `null` when they are
@@ -16,14 +16,11 @@ impl CardDetails {
         set(&mut card, "last4", Some(self.last4.as_str()));
         set(&mut card, "expiration_month", self.expiration_month);
         set(&mut card, "expiration_year", self.expiration_year);
-        card.insert(
-            "brand".into(),
-            self.brand.map(|brand| brand.as_str()).into(),
-        );
+        card.insert("brand".into(), self.brand.map(Brand::as_str).into());
         card.insert("funding".into(), self.funding.map(Funding::as_str).into());
         card.insert(
             "authentication".into(),
-            self.authentication.map(|one| one.as_str()).into(),
+            self.authentication.map(Authentication::as_str).into(),
         );
         set(
             &mut card,
@@ -35,11 +32,7 @@ impl CardDetails {
             "issuer_country",
             self.issuer_country.map(country),
         );
-        set(
-            &mut card,
-            "segment",
-            self.segment.map(|segment| segment.as_str()),
-        );
+        set(&mut card, "segment", self.segment.map(Segment::as_str));
         set(
             &mut card,
             "product",
@@ -81,7 +74,7 @@ impl CardDetails {
         set(
             &mut details,
             "card_segment_type",
-            self.segment.map(|segment| segment.as_str()),
+            self.segment.map(Segment::as_str),
         );
         let bank = self
             .issuer
@@ -107,24 +100,6 @@ impl CardDetails {
     }
 }
 
-impl BankDetails {
-    /// The `bank` object.
-    pub fn to_value(&self) -> Value {
-        let mut bank = Map::new();
-        set(
-            &mut bank,
-            "routing_number",
-            Some(self.routing_number.as_str()),
-        );
-        set(
-            &mut bank,
-            "account_number_last4",
-            self.account_number_last4.as_deref(),
-        );
-        Value::Object(bank)
-    }
-}
-
 /// Absent values are left out.
 fn set(object: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
@@ -143,7 +118,7 @@ fn additional_value(additional: &AdditionalDetails) -> Value {
     set(
         &mut object,
         "authentication",
-        additional.authentication.map(|one| one.as_str()),
+        additional.authentication.map(Authentication::as_str),
     );
     set(
         &mut object,

@@ -33,7 +33,7 @@ pub(super) fn check(
     match token_type {
         TokenType::Token => {}
         TokenType::Bank => object(data, &mut mistakes, |bank, mistakes| {
-            required(bank, "routing_number", mistakes, |text| routing(text));
+            required(bank, "routing_number", mistakes, routing);
             required(bank, "account_number", mistakes, |text| account(text, 1));
         }),
         TokenType::Card => object(data, &mut mistakes, |card, mistakes| {

@@ -3,9 +3,11 @@
 //! Messages never hold the value that they are about.
 
 mod check;
+mod details;
 #[cfg(test)]
 mod tests;
 
+pub use details::BankDetails;
 use serde_json::Value;
 
 use crate::domain::mistakes::Mistakes;

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use crate::bounds::{
     BIN_TEXT_BYTES_MAX, BIN_TEXTS_MAX,
 };
 use crate::domain::card::bin_table::line::{COLUMNS, Column, Fields, header, split};
+use crate::domain::card::bin_table::mistake::{BinFileError, BinMistake};
 use crate::domain::card::bin_table::pieces::Pieces;
 use crate::domain::card::bin_table::{AdditionalRow, AdditionalRows, BinTable, Row, TextId};
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
@@ -21,11 +21,28 @@ use crate::domain::card::span::{Span, SpanMistake};
 #[derive(Debug, Default)]
 pub struct BinFile {
     line: u32,
+    limits: Limits,
     reading: Reading,
     primary: Vec<Primary>,
     additional: Vec<Additional>,
     texts: HashMap<Box<str>, TextId>,
     mistakes: Vec<BinFileError>,
+}
+
+/// Fields, so that a test need not write millions of rows to reach them.
+#[derive(Debug)]
+pub(super) struct Limits {
+    pub(super) ranges: usize,
+    pub(super) texts: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            ranges: BIN_RANGES_MAX,
+            texts: BIN_TEXTS_MAX,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -37,107 +54,17 @@ enum Reading {
     Stopped,
 }
 
-/// One mistake of the file. Lines are counted from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BinFileError {
-    pub line: u32,
-    pub why: BinMistake,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BinMistake {
-    AdditionalWithoutRange,
-    Authentication,
-    Brand,
-    ControlCharacter,
-    Country,
-    DifferentLengths,
-    DuplicateRange,
-    FieldCount { columns: usize, fields: usize },
-    Funding,
-    LineTooLong,
-    MissingColumn,
-    NoHeader,
-    NotAPrefix,
-    PrimaryColumn,
-    Quotes,
-    RangeBackwards,
-    RepeatedColumn,
-    Role,
-    Segment,
-    TextTooLong,
-    TooManyAdditional,
-    TooManyRanges,
-    TooManyTexts,
-    UnknownColumn,
-}
-
-impl BinMistake {
-    const fn ends_reading(self) -> bool {
-        matches!(self, Self::TooManyRanges | Self::TooManyTexts)
-    }
-}
-
-impl fmt::Display for BinFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.why)
-    }
-}
-
-impl std::error::Error for BinFileError {}
-
-impl fmt::Display for BinMistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
-            Self::AdditionalWithoutRange => "no primary row has the range of this additional row",
-            Self::Authentication => "authentication is neither empty nor sca_required",
-            Self::Brand => "brand is not one that this kind of row can have",
-            Self::ControlCharacter => "a control character stands in the line",
-            Self::Country => "country is neither empty nor an ISO 3166-1 alpha-2 code",
-            Self::DifferentLengths => "first and last have different numbers of digits",
-            Self::DuplicateRange => "an earlier primary row has the same range",
-            Self::FieldCount { columns, fields } => {
-                return write!(f, "{fields} fields where the header has {columns} columns");
-            }
-            Self::Funding => "funding is none of credit, debit, prepaid and empty",
-            Self::LineTooLong => {
-                return write!(f, "the line is longer than {BIN_LINE_BYTES_MAX} bytes");
-            }
-            Self::MissingColumn => "the header lacks the column first or the column brand",
-            Self::NoHeader => "the file has no header line",
-            Self::NotAPrefix => "first or last is not 1 to 19 digits",
-            Self::PrimaryColumn => "segment and product belong to primary rows",
-            Self::Quotes => "a double quote is not where a field begins or ends",
-            Self::RangeBackwards => "last is below first",
-            Self::RepeatedColumn => "the header names a column twice",
-            Self::Role => "role is none of primary, additional and empty",
-            Self::Segment => {
-                "segment is none of Business, Commercial, Consumer, Government and empty"
-            }
-            Self::TextTooLong => {
-                return write!(f, "a text is longer than {BIN_TEXT_BYTES_MAX} bytes");
-            }
-            Self::TooManyAdditional => {
-                return write!(
-                    f,
-                    "the range has more than {BIN_ADDITIONAL_MAX} additional rows"
-                );
-            }
-            Self::TooManyRanges => {
-                return write!(f, "the file has more than {BIN_RANGES_MAX} rows");
-            }
-            Self::TooManyTexts => {
-                return write!(f, "the file has more than {BIN_TEXTS_MAX} different texts");
-            }
-            Self::UnknownColumn => "the header names a column that does not exist",
-        };
-        f.write_str(text)
-    }
-}
-
 impl BinFile {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_limits(limits: Limits) -> Self {
+        Self {
+            limits,
+            ..Self::default()
+        }
     }
 
     /// The next line, with or without its line break. Once the bound of mistakes is reached nothing
@@ -215,7 +142,7 @@ impl BinFile {
             }
             Reading::Stopped => return Ok(()),
         };
-        if self.primary.len().saturating_add(self.additional.len()) >= BIN_RANGES_MAX {
+        if self.primary.len().saturating_add(self.additional.len()) >= self.limits.ranges {
             return Err(BinMistake::TooManyRanges);
         }
         match fields.role {
@@ -289,7 +216,7 @@ impl BinFile {
             return Err(BinMistake::TextTooLong);
         }
         let place = self.texts.len().saturating_add(1);
-        if place > BIN_TEXTS_MAX {
+        if place > self.limits.texts {
             return Err(BinMistake::TooManyTexts);
         }
         let id = u32::try_from(place)

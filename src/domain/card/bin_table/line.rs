@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::domain::card::bin_table::file::BinMistake;
+use crate::domain::card::bin_table::mistake::BinMistake;
 
 /// Splits a line at its commas. A field in double quotes may hold commas, and a quote written twice.
 /// Spaces around a field without quotes are not part of it.
@@ -49,9 +49,9 @@ fn quoted_field(rest: &str) -> Result<Split<'_>, BinMistake> {
     let mut rest = rest;
     loop {
         let (text, after) = rest.split_once('"').ok_or(BinMistake::Quotes)?;
-        field += text;
+        append(&mut field, text);
         if let Some(after) = after.strip_prefix('"') {
-            field += "\"";
+            append(&mut field, "\"");
             rest = after;
             continue;
         }
@@ -61,6 +61,15 @@ fn quoted_field(rest: &str) -> Result<Split<'_>, BinMistake> {
             None if after.is_empty() => Ok((field, None)),
             None => Err(BinMistake::Quotes),
         };
+    }
+}
+
+/// Most quoted fields are one piece, which needs no memory of its own.
+fn append<'a>(field: &mut Cow<'a, str>, text: &'a str) {
+    if field.is_empty() {
+        *field = Cow::Borrowed(text);
+    } else {
+        field.to_mut().push_str(text);
     }
 }
 

@@ -26,6 +26,7 @@
 
 mod file;
 mod line;
+mod mistake;
 mod pieces;
 #[cfg(test)]
 mod tests;
@@ -33,7 +34,8 @@ mod tests;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-pub use file::{BinFile, BinFileError, BinMistake};
+pub use file::BinFile;
+pub use mistake::{BinFileError, BinMistake};
 
 use crate::domain::card::bin_table::pieces::Pieces;
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};

@@ -43,11 +43,6 @@ impl Pieces {
         pieces
     }
 
-    #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
-        self.starts.len()
-    }
-
     /// The row that decides at `key`.
     pub(super) fn row_at(&self, key: u64) -> Option<usize> {
         let after = self.starts.partition_point(|start| *start <= key);

@@ -1,0 +1,141 @@
+//! What is embedded: the published brand ranges, and the cards that the documentation lists for
+//! testing. Readable tables (`iin.csv`, `test_cards.csv`), parsed once.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::LazyLock;
+
+use crate::bounds::{CARD_NUMBER_DIGITS_MAX, CARD_NUMBER_DIGITS_MIN};
+use crate::domain::card::brand::{Brand, Funding};
+use crate::domain::card::span::{Span, key};
+
+/// The brand by the narrowest published range that holds a number of this length.
+pub fn brand_of(number: &str) -> Option<Brand> {
+    let key = key(number)?;
+    RANGES
+        .iter()
+        .find(|range| range.span.holds(key) && range.lengths.holds(number.len()))
+        .map(|range| range.brand)
+}
+
+/// A card of the documentation's test tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TestCard {
+    pub brand: Brand,
+    pub funding: Funding,
+    /// The other brand of a co-badged card.
+    pub additional_brand: Option<&'static str>,
+    pub used_for: TestUse,
+    span: Span,
+    digits: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestUse {
+    /// Its BIN details are fixed.
+    BinDetails,
+    /// It selects an outcome of the 3DS simulator.
+    ThreeDs,
+}
+
+impl TestCard {
+    pub fn of(number: &str) -> Option<&'static Self> {
+        let key = key(number)?;
+        TEST_CARDS
+            .iter()
+            .find(|card| card.digits == number.len() && card.span.holds(key))
+    }
+}
+
+/// Narrowest first, so that the first hit is the right one.
+static RANGES: LazyLock<Vec<Range>> = LazyLock::new(|| {
+    let mut ranges: Vec<Range> = rows(include_str!("iin.csv")).filter_map(range).collect();
+    ranges.sort_by_key(|range| range.span.width());
+    ranges
+});
+
+static TEST_CARDS: LazyLock<Vec<TestCard>> = LazyLock::new(|| {
+    rows(include_str!("test_cards.csv"))
+        .filter_map(test_card)
+        .collect()
+});
+
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    span: Span,
+    lengths: Lengths,
+    brand: Brand,
+}
+
+fn rows(table: &'static str) -> impl Iterator<Item = &'static str> {
+    table
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+fn range(row: &'static str) -> Option<Range> {
+    let mut fields = row.split(',');
+    let span = Span::parse(fields.next()?, fields.next()?).ok()?;
+    let lengths = Lengths::parse(fields.next()?)?;
+    let brand = Brand::parse(fields.next()?)?;
+    fields.next().is_none().then_some(Range {
+        span,
+        lengths,
+        brand,
+    })
+}
+
+fn test_card(row: &'static str) -> Option<TestCard> {
+    let mut fields = row.split(',');
+    let first = fields.next()?;
+    let span = Span::parse(first, fields.next()?).ok()?;
+    let brand = Brand::parse(fields.next()?)?;
+    let funding = Funding::parse(fields.next()?)?;
+    let additional_brand = fields.next().filter(|brand| !brand.is_empty());
+    let used_for = match fields.next()? {
+        "3ds" => TestUse::ThreeDs,
+        "bin" => TestUse::BinDetails,
+        _ => return None,
+    };
+    let digits = first.len();
+    Some(TestCard {
+        brand,
+        funding,
+        additional_brand,
+        used_for,
+        span,
+        digits,
+    })
+}
+
+/// The lengths a brand issues, one bit each.
+#[derive(Debug, Clone, Copy)]
+struct Lengths(u32);
+
+impl Lengths {
+    /// `16`, `14-19` or `13 16 18-19`.
+    fn parse(text: &str) -> Option<Self> {
+        let mut bits = 0u32;
+        for part in text.split(' ') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
+            let range = u32::try_from(CARD_NUMBER_DIGITS_MIN).ok()?
+                ..=u32::try_from(CARD_NUMBER_DIGITS_MAX).ok()?;
+            if first > last || !range.contains(&first) || !range.contains(&last) {
+                return None;
+            }
+            for length in first..=last {
+                bits |= 1u32.checked_shl(length)?;
+            }
+        }
+        Some(Self(bits))
+    }
+
+    fn holds(self, digits: usize) -> bool {
+        u32::try_from(digits)
+            .ok()
+            .and_then(|digits| self.0.checked_shr(digits))
+            .is_some_and(|bits| bits & 1 == 1)
+    }
+}

@@ -1,0 +1,143 @@
+//! What may be shown of a token's data beside its mask: details of a card or of a bank account.
+
+use serde_json::{Map, Value};
+
+use crate::domain::card::CardDetails;
+use crate::domain::card::bin_table::BinTable;
+use crate::domain::token_type::TokenType;
+
+/// The `bank` object of a bank token or intent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BankDetails {
+    pub routing_number: String,
+    /// Absent when the account number has no more than four digits: they would be all of it.
+    pub account_number_last4: Option<String>,
+}
+
+impl TokenType {
+    /// The `card` (or `network_token`) object, for the types that hold a card number.
+    pub fn card_details(self, data: &Value, table: &BinTable) -> Option<CardDetails> {
+        let number = self.card_number(data)?;
+        let whole = |name: &str| data.get(name).and_then(Value::as_u64);
+        let month = whole("expiration_month").and_then(|month| u8::try_from(month).ok());
+        let year = whole("expiration_year").and_then(|year| u16::try_from(year).ok());
+        CardDetails::of(number, month, year, table)
+    }
+
+    /// The `bank` object, for the type `bank`.
+    pub fn bank_details(self, data: &Value) -> Option<BankDetails> {
+        if self != Self::Bank {
+            return None;
+        }
+        let routing_number = data.get("routing_number")?.as_str()?.to_owned();
+        let account_number = data.get("account_number")?.as_str()?;
+        let hidden = account_number
+            .len()
+            .checked_sub(SHOWN_DIGITS)
+            .filter(|hidden| *hidden > 0);
+        let last4 = hidden
+            .and_then(|hidden| account_number.get(hidden..))
+            .map(str::to_owned);
+        Some(BankDetails {
+            routing_number,
+            account_number_last4: last4,
+        })
+    }
+}
+
+const SHOWN_DIGITS: usize = 4;
+
+impl BankDetails {
+    /// Under the names of the published interface.
+    pub fn to_value(&self) -> Value {
+        let mut bank = Map::new();
+        bank.insert(
+            "routing_number".to_owned(),
+            self.routing_number.as_str().into(),
+        );
+        if let Some(last4) = &self.account_number_last4 {
+            bank.insert("account_number_last4".to_owned(), last4.as_str().into());
+        }
+        Value::Object(bank)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::card::brand::{Brand, Funding};
+
+    #[test]
+    fn types_with_a_card_number_have_card_details() {
+        let table = BinTable::default();
+        let card = json!({
+            "number": "4242424242424242", "expiration_month": 4, "expiration_year": 2031,
+        });
+        let found = TokenType::Card.card_details(&card, &table).unwrap();
+        assert_eq!(
+            (found.expiration_month, found.expiration_year),
+            (Some(4), Some(2031))
+        );
+        assert_eq!(
+            (found.brand, found.funding),
+            (Some(Brand::Visa), Some(Funding::Credit))
+        );
+        assert_eq!(
+            TokenType::NetworkToken.card_details(&card, &table),
+            Some(found)
+        );
+        let number = TokenType::CardNumber.card_details(&json!("4242424242424242"), &table);
+        assert_eq!(number.unwrap().expiration_month, None);
+        for token_type in [
+            TokenType::Token,
+            TokenType::Bank,
+            TokenType::SocialSecurityNumber,
+        ] {
+            assert_eq!(token_type.card_details(&card, &table), None);
+        }
+        assert_eq!(
+            TokenType::Card.card_details(&json!("4242424242424242"), &table),
+            None
+        );
+    }
+
+    #[track_caller]
+    fn check_bank(account_number: &str, last4: Option<&str>) {
+        let data = json!({ "routing_number": "021000021", "account_number": account_number });
+        let mut expected = json!({ "routing_number": "021000021" });
+        if let Some(last4) = last4 {
+            expected["account_number_last4"] = json!(last4);
+        }
+        assert_eq!(
+            TokenType::Bank.bank_details(&data).unwrap().to_value(),
+            expected
+        );
+        assert_eq!(TokenType::Token.bank_details(&data), None);
+    }
+
+    #[test]
+    fn bank_details_never_show_a_whole_account_number() {
+        check_bank("1234567890", Some("7890"));
+        check_bank("00001", Some("0001"));
+        check_bank("1234", None);
+        check_bank("1", None);
+        for data in [
+            json!({}),
+            json!("1"),
+            json!({ "routing_number": "021000021" }),
+        ] {
+            assert_eq!(TokenType::Bank.bank_details(&data), None);
+        }
+        // Data is checked before it is stored; even so, no text can cause a panic.
+        let odd = json!({ "routing_number": "", "account_number": "\u{e9}\u{e9}\u{e9}" });
+        assert_eq!(
+            TokenType::Bank
+                .bank_details(&odd)
+                .unwrap()
+                .account_number_last4,
+            Some("\u{e9}\u{e9}".into())
+        );
+    }
+}
