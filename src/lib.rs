@@ -5,4 +5,5 @@ pub mod domain;
 pub mod expressions;
 pub mod formulas;
 pub mod limits;
+pub mod log;
 pub mod secret;

@@ -1,0 +1,188 @@
+//! Turning events into JSON text. Never allocates more than the line itself, never fails.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::bounds;
+use crate::domain::time::Timestamp;
+
+use super::{Event, Level, RequestLine, Value};
+
+/// The id that ties a request to its log line. Clients may choose it, so it is the one thing in
+/// the log that comes from outside; what could be a card number is withheld.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trace {
+    bytes: [u8; bounds::TRACE_BYTES_MAX],
+    length: usize,
+}
+
+impl Trace {
+    /// An id that we made.
+    pub fn from_id(id: Uuid) -> Self {
+        let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
+        Self::copy(id.hyphenated().encode_lower(&mut text).as_bytes())
+    }
+
+    /// Text that a client sent. Only short text of letters, digits and `-_.` is taken over, and
+    /// only if there are too few digits in it for a card number, or letters enough among them
+    /// for it to be a hexadecimal id.
+    pub fn from_client(text: &str) -> Self {
+        let known = text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+        let fits = !text.is_empty() && text.len() <= bounds::TRACE_BYTES_MAX;
+        let looks_like_a_number = longest_digit_run(text) >= bounds::TRACE_DIGITS_MAX;
+        let is_id = Uuid::try_parse(text).is_ok() && text.bytes().any(|b| b.is_ascii_alphabetic());
+        if known && fits && (is_id || !looks_like_a_number) {
+            Self::copy(text.as_bytes())
+        } else {
+            Self::copy(b"withheld")
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        let text = self.bytes.get(..self.length).unwrap_or_default();
+        std::str::from_utf8(text).unwrap_or_default()
+    }
+
+    /// Everything given here is shorter than the array; what is not would be cut.
+    fn copy(text: &[u8]) -> Self {
+        let mut bytes = [0; bounds::TRACE_BYTES_MAX];
+        let mut length = 0;
+        for (to, from) in bytes.iter_mut().zip(text) {
+            *to = *from;
+            length += 1;
+        }
+        Self { bytes, length }
+    }
+}
+
+/// Digits in a row, where separators neither count nor end the row.
+fn longest_digit_run(text: &str) -> usize {
+    let mut longest = 0;
+    let mut run = 0;
+    for byte in text.bytes() {
+        if byte.is_ascii_digit() {
+            run += 1;
+            longest = longest.max(run);
+        } else if byte.is_ascii_alphabetic() {
+            run = 0;
+        }
+    }
+    longest
+}
+
+pub(super) fn write_request(out: &mut String, at: Timestamp, line: &RequestLine) {
+    open(out, at, Level::Info, "request");
+    field(out, "trace");
+    text(out, line.trace.as_str());
+    field(out, "route");
+    text(out, line.route);
+    for (name, id) in [("tenant", line.tenant), ("application", line.application)] {
+        if let Some(id) = id {
+            field(out, name);
+            write_id(out, id);
+        }
+    }
+    field(out, "status");
+    number(out, line.status);
+    field(out, "duration_us");
+    number(out, micros(line.duration));
+    close(out);
+}
+
+pub(super) fn write_event(out: &mut String, at: Timestamp, event: &Event) {
+    open(out, at, event.level, event.name);
+    for (name, value) in &event.fields {
+        field(out, name);
+        write_value(out, value);
+    }
+    close(out);
+}
+
+fn write_value(out: &mut String, value: &Value) {
+    match value {
+        Value::Address(address) => quoted(out, address),
+        Value::Count(count) => number(out, count),
+        Value::Duration(duration) => number(out, micros(*duration)),
+        Value::Id(id) => write_id(out, *id),
+        Value::Name(name) => text(out, name),
+        Value::Place(place) => {
+            out.push('"');
+            escape(out, &place.file);
+            out.push(':');
+            number(out, place.line);
+            out.push('"');
+        }
+        Value::Signed(value) => number(out, value),
+        Value::Time(at) => text(out, &at.to_wire()),
+        Value::Trace(trace) => text(out, trace.as_str()),
+    }
+}
+
+fn open(out: &mut String, at: Timestamp, level: Level, name: &str) {
+    out.push_str("{\"at\":");
+    text(out, &at.to_wire());
+    field(out, "level");
+    text(
+        out,
+        match level {
+            Level::Error => "error",
+            Level::Info => "info",
+            Level::Warn => "warn",
+        },
+    );
+    field(out, "event");
+    text(out, name);
+}
+
+fn close(out: &mut String) {
+    out.push_str("}\n");
+}
+
+fn field(out: &mut String, name: &str) {
+    out.push(',');
+    text(out, name);
+    out.push(':');
+}
+
+fn text(out: &mut String, value: &str) {
+    out.push('"');
+    escape(out, value);
+    out.push('"');
+}
+
+fn write_id(out: &mut String, id: Uuid) {
+    quoted(out, &id.hyphenated());
+}
+
+/// Nothing that is logged needs escaping today; a path of the compiler might.
+fn escape(out: &mut String, value: &str) {
+    for letter in value.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            ' '..='~' => out.push(letter),
+            _ => out.push('?'),
+        }
+    }
+}
+
+fn quoted(out: &mut String, value: &impl std::fmt::Display) {
+    out.push('"');
+    number(out, value);
+    out.push('"');
+}
+
+#[expect(
+    clippy::let_underscore_must_use,
+    reason = "writing to a String cannot fail"
+)]
+fn number(out: &mut String, value: impl std::fmt::Display) {
+    let _ = write!(out, "{value}");
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}

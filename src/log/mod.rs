@@ -1,0 +1,233 @@
+//! One JSON line an event.
+//!
+//! Invariant: no text from outside is ever logged. A field is a number, an id, a time, a name that
+//! stands in our own source, or a trace id that passed [`Trace::from_client`].
+//!
+//! Writing never waits: lines go through a bounded queue to one thread. When whatever reads our
+//! output is too slow, lines are dropped, counted, and the count is logged when it reads again.
+
+mod line;
+mod writer;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::bounds;
+use crate::domain::time::Timestamp;
+
+pub use self::line::Trace;
+
+/// Where the time of a line comes from.
+pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Whether each request leaves a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestLines {
+    Off,
+    On,
+}
+
+/// The handle to the log. Cloning it is cheap; every clone writes to the same thread.
+#[derive(Clone)]
+pub struct Log {
+    entries: SyncSender<Entry>,
+    dropped: Arc<AtomicU64>,
+    now: Now,
+    request_lines: RequestLines,
+}
+
+impl Log {
+    /// Starts the thread that writes. It ends when the last clone of the handle is gone.
+    pub fn start(
+        output: impl std::io::Write + Send + 'static,
+        request_lines: RequestLines,
+        now: Now,
+    ) -> std::io::Result<Self> {
+        let (entries, queue) = sync_channel(bounds::LOG_LINES_MAX);
+        let dropped = Arc::new(AtomicU64::new(0));
+        writer::start(output, queue, Arc::clone(&dropped), Arc::clone(&now))?;
+        Ok(Self {
+            entries,
+            dropped,
+            now,
+            request_lines,
+        })
+    }
+
+    /// The line of one answered request.
+    pub fn request(&self, line: RequestLine) {
+        match self.request_lines {
+            RequestLines::Off => {}
+            RequestLines::On => self.push(Entry::Request((self.now)(), line)),
+        }
+    }
+
+    pub fn event(&self, event: Event) {
+        self.push(Entry::Event((self.now)(), Box::new(event)));
+    }
+
+    /// The time that lines are stamped with.
+    pub fn now(&self) -> Timestamp {
+        (self.now)()
+    }
+
+    /// Waits until everything logged so far is written, but no longer than `within`. It blocks, so
+    /// it belongs to the end of the program.
+    pub fn flush(&self, within: Duration) -> Flushed {
+        let (written, wait) = sync_channel(1);
+        let entries = self.entries.clone();
+        // The queue may be full and its reader stuck, and there is no sending with a deadline: the
+        // thread takes the waiting upon itself.
+        let spawned = std::thread::Builder::new()
+            .name(String::from("log-flush"))
+            .spawn(move || entries.send(Entry::Flush(written)).is_ok());
+        match spawned.map(|_| wait.recv_timeout(within)) {
+            Ok(Ok(())) => Flushed::Whole,
+            Ok(Err(_)) | Err(_) => Flushed::Partly,
+        }
+    }
+
+    fn push(&self, entry: Entry) {
+        match self.entries.try_send(entry) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log")
+            .field("request_lines", &self.request_lines)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes every panic of the process one line with its place. Its message is never printed, since
+/// it may have been made of anything.
+pub fn install_panic_hook(log: Log) {
+    std::panic::set_hook(Box::new(move |panic| {
+        let event = Event::error("panic");
+        log.event(match panic.location() {
+            Some(place) => event.with("place", Value::Place(Place::from(place))),
+            None => event,
+        });
+    }));
+}
+
+/// How a [`Log::flush`] ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flushed {
+    Partly,
+    Whole,
+}
+
+/// What is logged of one request.
+#[derive(Debug, Clone)]
+pub struct RequestLine {
+    pub trace: Trace,
+    /// The name of the route, not the path: paths hold ids that the caller chose.
+    pub route: &'static str,
+    pub tenant: Option<Uuid>,
+    pub application: Option<Uuid>,
+    pub status: u16,
+    pub duration: Duration,
+}
+
+/// Something that happened, other than a request.
+#[derive(Debug)]
+pub struct Event {
+    level: Level,
+    name: &'static str,
+    fields: Vec<(&'static str, Value)>,
+}
+
+impl Event {
+    pub const fn error(name: &'static str) -> Self {
+        Self {
+            level: Level::Error,
+            name,
+            fields: Vec::new(),
+        }
+    }
+
+    pub const fn info(name: &'static str) -> Self {
+        Self {
+            level: Level::Info,
+            name,
+            fields: Vec::new(),
+        }
+    }
+
+    pub const fn warn(name: &'static str) -> Self {
+        Self {
+            level: Level::Warn,
+            name,
+            fields: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn with(mut self, field: &'static str, value: Value) -> Self {
+        self.fields.push((field, value));
+        self
+    }
+}
+
+/// All that a field can hold.
+#[derive(Debug)]
+pub enum Value {
+    /// An address that we listen on or that connected to us.
+    Address(SocketAddr),
+    Count(u64),
+    Duration(Duration),
+    Id(Uuid),
+    /// A name from our own source.
+    Name(&'static str),
+    Place(Place),
+    Signed(i64),
+    Time(Timestamp),
+    Trace(Trace),
+}
+
+/// A place in the source code.
+#[derive(Debug)]
+pub struct Place {
+    file: Box<str>,
+    line: u32,
+}
+
+impl From<&Location<'_>> for Place {
+    fn from(location: &Location<'_>) -> Self {
+        Self {
+            file: Box::from(location.file()),
+            line: location.line(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Level {
+    Error,
+    Info,
+    Warn,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Event(Timestamp, Box<Event>),
+    Flush(SyncSender<()>),
+    Request(Timestamp, RequestLine),
+}
+
+#[cfg(test)]
+mod tests;

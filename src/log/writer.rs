@@ -1,0 +1,60 @@
+//! The thread that writes lines. It takes what has queued, writes it at once, and is the only
+//! part of the log that may be slow.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender};
+
+use crate::bounds;
+
+use super::line::{write_event, write_request};
+use super::{Entry, Event, Now, Value};
+
+pub(super) fn start(
+    mut output: impl Write + Send + 'static,
+    queue: Receiver<Entry>,
+    dropped: Arc<AtomicU64>,
+    now: Now,
+) -> std::io::Result<()> {
+    std::thread::Builder::new()
+        .name(String::from("log"))
+        .spawn(move || {
+            let mut lines = String::with_capacity(bounds::LOG_BATCH_BYTES);
+            while let Ok(first) = queue.recv() {
+                let mut waiting = Vec::new();
+                take(first, &mut lines, &mut waiting);
+                while lines.len() < bounds::LOG_BATCH_BYTES
+                    && let Ok(next) = queue.try_recv()
+                {
+                    take(next, &mut lines, &mut waiting);
+                }
+                let lost = dropped.swap(0, Ordering::Relaxed);
+                if lost > 0 {
+                    let event = Event::warn("lines_dropped").with("count", Value::Count(lost));
+                    write_event(&mut lines, now(), &event);
+                }
+                // Whoever reads the log may have gone. There is no one to tell, and the server goes
+                // on without its log.
+                drop(
+                    output
+                        .write_all(lines.as_bytes())
+                        .and_then(|()| output.flush()),
+                );
+                lines.clear();
+                for flushed in waiting {
+                    // Who asked may have stopped waiting.
+                    flushed.try_send(()).ok();
+                }
+            }
+        })?;
+    Ok(())
+}
+
+fn take(entry: Entry, lines: &mut String, waiting: &mut Vec<SyncSender<()>>) {
+    match entry {
+        Entry::Event(at, event) => write_event(lines, at, &event),
+        Entry::Flush(flushed) => waiting.push(flushed),
+        Entry::Request(at, line) => write_request(lines, at, &line),
+    }
+}
