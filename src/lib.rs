@@ -7,3 +7,4 @@ pub mod formulas;
 pub mod limits;
 pub mod log;
 pub mod secret;
+pub mod server;

@@ -1,0 +1,193 @@
+//! Taking connections from a listener, as many as there are places for.
+
+use std::io::{self, ErrorKind};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use rustls::server::ServerConfig;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
+
+use crate::bounds;
+use crate::log::{Event, Log, Value};
+use crate::server::connection::Connections;
+use crate::server::permits::{Full, Permits, Share};
+use crate::server::{Answer, Trusted};
+
+/// What the loops of all listeners share.
+#[derive(Clone)]
+pub(super) struct Door {
+    pub(super) connections: Connections,
+    pub(super) permits: Permits,
+    pub(super) refused: Arc<Refused>,
+    pub(super) tls: Tls,
+    pub(super) trusted: Trusted,
+    pub(super) log: Log,
+}
+
+/// Connections closed for want of a place, since they were last logged.
+#[derive(Debug, Default)]
+pub(super) struct Refused {
+    in_all: AtomicU64,
+    per_address: AtomicU64,
+}
+
+impl Refused {
+    fn count(&self, full: Full) {
+        match full {
+            Full::InAll => &self.in_all,
+            Full::PerAddress => &self.per_address,
+        }
+        .fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The line to log, if there is something to tell.
+    pub(super) fn take(&self) -> Option<Event> {
+        let in_all = self.in_all.swap(0, Ordering::Relaxed);
+        let per_address = self.per_address.swap(0, Ordering::Relaxed);
+        (in_all > 0 || per_address > 0).then(|| {
+            Event::warn("connections_refused")
+                .with("in_all", Value::Count(in_all))
+                .with("per_address", Value::Count(per_address))
+        })
+    }
+}
+
+/// The TLS configuration of new connections, which a reload replaces.
+#[derive(Debug, Clone)]
+pub(super) struct Tls(Arc<RwLock<Arc<ServerConfig>>>);
+
+impl Tls {
+    pub(super) fn new(config: Arc<ServerConfig>) -> Self {
+        Self(Arc::new(RwLock::new(config)))
+    }
+
+    pub(super) fn replace(&self, config: Arc<ServerConfig>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = config;
+    }
+
+    fn current(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Door {
+    /// Accepts until a stop is asked for; then the listener closes, and who comes is refused by
+    /// the kernel.
+    pub(super) async fn accept<A: Answer>(self, listener: TcpListener, answer: A) {
+        let mut watch = self.connections.tasks.watch();
+        let mut pause = Pause::default();
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = watch.stopping() => return,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((socket, peer)) => {
+                    pause = Pause::default();
+                    self.admit(socket, peer, answer.clone());
+                }
+                Err(error) if is_of_one_connection(&error) => {}
+                Err(error) => {
+                    let pause_for = pause.next();
+                    if pause.is_news() {
+                        let code = error.raw_os_error().unwrap_or_default();
+                        let event = Event::error("accept_failed");
+                        self.log
+                            .event(event.with("errno", Value::Signed(i64::from(code))));
+                    }
+                    tokio::select! {
+                        biased;
+                        () = watch.stopping() => return,
+                        () = sleep(pause_for) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Serves the connection if there is a place for it, else closes it before it costs anything.
+    fn admit<A: Answer>(&self, socket: TcpStream, peer: std::net::SocketAddr, answer: A) {
+        match self.permits.take(peer.ip(), self.share(peer.ip())) {
+            Ok(permit) => {
+                let tls = self.tls.current();
+                let connections = self.connections.clone();
+                self.connections.tasks.spawn(async move {
+                    connections.serve(socket, peer, tls, answer).await;
+                    drop(permit);
+                });
+            }
+            Err(full) => self.refused.count(full),
+        }
+    }
+
+    fn share(&self, address: IpAddr) -> Share {
+        if (self.trusted)(address.to_canonical()) {
+            Share::Unbounded
+        } else {
+            Share::Bounded
+        }
+    }
+}
+
+/// Errors that `accept` reports for a connection that died in the queue. The next one is fine.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionAborted
+            | ErrorKind::ConnectionRefused
+            | ErrorKind::ConnectionReset
+            | ErrorKind::Interrupted
+    )
+}
+
+/// How long to wait after a failure that the next try would meet as well, such as no more files.
+#[derive(Debug, Default)]
+struct Pause {
+    failures: u32,
+}
+
+impl Pause {
+    fn next(&mut self) -> Duration {
+        let pause = bounds::ACCEPT_PAUSE_MIN.saturating_mul(2_u32.saturating_pow(self.failures));
+        self.failures = self.failures.saturating_add(1);
+        pause.min(bounds::ACCEPT_PAUSE_MAX)
+    }
+
+    /// Failures are told at the first, and then each time their number has grown tenfold.
+    fn is_news(&self) -> bool {
+        self.failures > 0 && 10_u32.checked_pow(self.failures.ilog10()) == Some(self.failures)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lasting_failure_is_tried_slowly_and_told_rarely() {
+        let mut pause = Pause::default();
+        let mut told = 0;
+        let mut waited = Duration::ZERO;
+        for _ in 0..1_000 {
+            waited += pause.next();
+            told += usize::from(pause.is_news());
+        }
+        assert_eq!(told, 4);
+        assert!(waited > Duration::from_secs(990));
+        assert_eq!(pause.next(), bounds::ACCEPT_PAUSE_MAX);
+        assert_eq!(Pause::default().next(), bounds::ACCEPT_PAUSE_MIN);
+    }
+
+    #[test]
+    fn running_out_of_files_is_no_fault_of_one_connection() {
+        let too_many_files = io::Error::from_raw_os_error(24);
+        assert!(!is_of_one_connection(&too_many_files));
+        assert!(is_of_one_connection(&io::Error::from(
+            ErrorKind::ConnectionAborted
+        )));
+    }
+}

@@ -1,0 +1,331 @@
+//! From a certificate file and a key file to a TLS configuration, or to a precise reason why not.
+//!
+//! Key bytes are wiped after use as far as they are ours; the TLS library holds its own copy.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{NoServerSessionStorage, ServerConfig};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::version::{TLS12, TLS13};
+use zeroize::Zeroize;
+
+use crate::bounds;
+use crate::domain::time::Timestamp;
+use crate::secret::Secret;
+use crate::server::validity;
+
+/// A certificate that can be served.
+#[derive(Debug, Clone)]
+pub(super) struct Certificate {
+    pub(super) config: Arc<ServerConfig>,
+    /// `None` if the certificate does not say so in a form we read.
+    pub(super) expires: Option<Timestamp>,
+}
+
+/// Reads, checks and prepares both files.
+pub(super) fn load(
+    certificate: &Path,
+    private_key: &Path,
+    now: Timestamp,
+) -> Result<Certificate, CertificateProblem> {
+    let chain = read_chain(certificate)?;
+    let expires = chain.first().and_then(|first| validity::expires(first));
+    if let Some(at) = expires.filter(|&at| at <= now) {
+        return Err(CertificateProblem::Expired {
+            path: certificate.to_owned(),
+            at,
+        });
+    }
+    let key = read_key(private_key)?;
+    let provider = Arc::new(ring::default_provider());
+    let pair = CertifiedKey::from_der(chain, key, &provider)
+        .map_err(|error| CertificateProblem::of_pair(&error, certificate, private_key))?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13, &TLS12])
+        .map_err(CertificateProblem::Tls)?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(pair)));
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    // Tickets keep resumption without memory for it. Each configuration has its own ticket keys, so
+    // a replaced certificate is seen by every client at its next handshake.
+    config.ticketer = ring::Ticketer::new().map_err(CertificateProblem::Tls)?;
+    config.send_tls13_tickets = 1;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    // Requests in early data could be replayed by anyone who saw them.
+    config.max_early_data_size = 0;
+    Ok(Certificate {
+        config: Arc::new(config),
+        expires,
+    })
+}
+
+fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateProblem> {
+    let text = read(path)?;
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(text.expose())
+        .collect::<Result<_, _>>()
+        .map_err(|source| CertificateProblem::not_pem(path, &source))?;
+    if chain.is_empty() {
+        return Err(CertificateProblem::NoCertificate {
+            path: path.to_owned(),
+        });
+    }
+    Ok(chain)
+}
+
+fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, CertificateProblem> {
+    let text = read(path)?;
+    match PrivateKeyDer::from_pem_slice(text.expose()) {
+        Ok(key) => Ok(key),
+        Err(pem::Error::NoItemsFound) if mentions(text.expose(), b"ENCRYPTED PRIVATE KEY") => {
+            Err(CertificateProblem::KeyEncrypted {
+                path: path.to_owned(),
+            })
+        }
+        Err(pem::Error::NoItemsFound) => Err(CertificateProblem::NoPrivateKey {
+            path: path.to_owned(),
+        }),
+        Err(source) => Err(CertificateProblem::not_pem(path, &source)),
+    }
+}
+
+fn read(path: &Path) -> Result<Secret<Vec<u8>>, CertificateProblem> {
+    let unreadable = |source| CertificateProblem::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    let length = file.metadata().map_err(unreadable)?.len();
+    let too_large = || CertificateProblem::TooLarge {
+        path: path.to_owned(),
+    };
+    if length > bounds::CERTIFICATE_BYTES_MAX {
+        return Err(too_large());
+    }
+    // The whole size at once: a vector that grows leaves copies of a key behind.
+    let capacity = usize::try_from(bounds::CERTIFICATE_BYTES_MAX.min(length.saturating_add(1)));
+    let mut bytes = Vec::with_capacity(capacity.unwrap_or_default());
+    let read = file
+        .take(bounds::CERTIFICATE_BYTES_MAX)
+        .read_to_end(&mut bytes);
+    match read {
+        Ok(_) => Ok(Secret::new(bytes)),
+        Err(source) => {
+            bytes.zeroize();
+            Err(unreadable(source))
+        }
+    }
+}
+
+fn mentions(text: &[u8], wanted: &[u8]) -> bool {
+    text.windows(wanted.len()).any(|part| part == wanted)
+}
+
+/// Why a certificate cannot be served. It names files, never what is in them.
+#[derive(Debug)]
+pub enum CertificateProblem {
+    Expired {
+        path: PathBuf,
+        at: Timestamp,
+    },
+    KeyEncrypted {
+        path: PathBuf,
+    },
+    KeyMismatch {
+        certificate: PathBuf,
+        private_key: PathBuf,
+    },
+    KeyUnusable {
+        path: PathBuf,
+    },
+    Malformed {
+        path: PathBuf,
+    },
+    NoCertificate {
+        path: PathBuf,
+    },
+    NoPrivateKey {
+        path: PathBuf,
+    },
+    NotPem {
+        path: PathBuf,
+        flaw: &'static str,
+    },
+    Tls(rustls::Error),
+    TooLarge {
+        path: PathBuf,
+    },
+    Unreadable {
+        path: PathBuf,
+        source: io::Error,
+    },
+}
+
+impl CertificateProblem {
+    /// For the log.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Expired { .. } => "expired",
+            Self::KeyEncrypted { .. } => "key_encrypted",
+            Self::KeyMismatch { .. } => "key_mismatch",
+            Self::KeyUnusable { .. } => "key_unusable",
+            Self::Malformed { .. } => "malformed",
+            Self::NoCertificate { .. } => "no_certificate",
+            Self::NoPrivateKey { .. } => "no_private_key",
+            Self::NotPem { .. } => "not_pem",
+            Self::Tls(_) => "tls",
+            Self::TooLarge { .. } => "too_large",
+            Self::Unreadable { .. } => "unreadable",
+        }
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Expired { .. } => "renew the certificate, or check this machine's clock",
+            Self::KeyEncrypted { .. } => {
+                "store the key without a passphrase, readable by this service alone"
+            }
+            Self::KeyMismatch { .. } => {
+                "put the server's own certificate first in its file, and the key that it was \
+                 requested with into the other"
+            }
+            Self::KeyUnusable { .. } => {
+                "use an ECDSA (P-256, P-384), Ed25519 or RSA (2048 to 8192 bits) key"
+            }
+            Self::Malformed { .. } => "fetch the certificate again from whoever issued it",
+            Self::NoCertificate { .. } | Self::NoPrivateKey { .. } => {
+                "check that the paths of certificate and key are not swapped"
+            }
+            Self::NotPem { .. } => "convert the file to PEM (\"openssl x509\" or \"openssl pkey\")",
+            Self::Tls(_) => "check that this machine can give random numbers",
+            Self::TooLarge { .. } => "name the file that holds the certificate or key alone",
+            Self::Unreadable { source, .. } => {
+                let kind = source.kind();
+                if kind == io::ErrorKind::NotFound {
+                    "check the path in the configuration"
+                } else if kind == io::ErrorKind::PermissionDenied {
+                    "let the user that this service runs as read the file and enter its folders"
+                } else {
+                    "check the file and the disk that it is on"
+                }
+            }
+        }
+    }
+
+    /// The parser's own error may quote the file, so it ends here.
+    fn not_pem(path: &Path, error: &pem::Error) -> Self {
+        let flaw = if matches!(error, pem::Error::MissingSectionEnd { .. }) {
+            "a section has no end"
+        } else if matches!(error, pem::Error::IllegalSectionStart { .. }) {
+            "a section's first line is damaged"
+        } else {
+            "a section is not base64"
+        };
+        Self::NotPem {
+            path: path.to_owned(),
+            flaw,
+        }
+    }
+
+    fn of_pair(error: &rustls::Error, certificate: &Path, private_key: &Path) -> Self {
+        if matches!(error, rustls::Error::InconsistentKeys(_)) {
+            let (certificate, private_key) = (certificate.to_owned(), private_key.to_owned());
+            Self::KeyMismatch {
+                certificate,
+                private_key,
+            }
+        } else if matches!(error, rustls::Error::InvalidCertificate(_)) {
+            Self::Malformed {
+                path: certificate.to_owned(),
+            }
+        } else {
+            Self::KeyUnusable {
+                path: private_key.to_owned(),
+            }
+        }
+    }
+}
+
+impl fmt::Display for CertificateProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Expired { path, at } => {
+                write!(
+                    f,
+                    "the certificate in {} expired at {}",
+                    path.display(),
+                    at.to_wire()
+                )
+            }
+            Self::KeyEncrypted { path } => {
+                write!(
+                    f,
+                    "the private key in {} is protected by a passphrase",
+                    path.display()
+                )
+            }
+            Self::KeyMismatch {
+                certificate,
+                private_key,
+            } => write!(
+                f,
+                "the private key in {} is not the one of the first certificate in {}",
+                private_key.display(),
+                certificate.display()
+            ),
+            Self::KeyUnusable { path } => {
+                write!(
+                    f,
+                    "the private key in {} is of no kind that TLS can use here",
+                    path.display()
+                )
+            }
+            Self::Malformed { path } => {
+                write!(f, "the first certificate in {} is damaged", path.display())
+            }
+            Self::NoCertificate { path } => {
+                write!(f, "there is no PEM certificate in {}", path.display())
+            }
+            Self::NoPrivateKey { path } => {
+                write!(f, "there is no PEM private key in {}", path.display())
+            }
+            Self::NotPem { path, flaw } => write!(f, "{} is not whole PEM: {flaw}", path.display()),
+            Self::Tls(_) => f.write_str("TLS cannot be set up"),
+            Self::TooLarge { path } => write!(
+                f,
+                "{} is larger than the {} bytes that a certificate file may have",
+                path.display(),
+                bounds::CERTIFICATE_BYTES_MAX
+            ),
+            Self::Unreadable { path, .. } => write!(f, "cannot read {}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for CertificateProblem {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Tls(error) => Some(error),
+            Self::Unreadable { source, .. } => Some(source),
+            Self::Expired { .. }
+            | Self::KeyEncrypted { .. }
+            | Self::KeyMismatch { .. }
+            | Self::KeyUnusable { .. }
+            | Self::Malformed { .. }
+            | Self::NoCertificate { .. }
+            | Self::NoPrivateKey { .. }
+            | Self::NotPem { .. }
+            | Self::TooLarge { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

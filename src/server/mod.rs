@@ -1,0 +1,314 @@
+//! Accepting connections, TLS, HTTP and its deadlines, places, and the drain.
+//!
+//! Knows nothing of routes: it is given an [`Answer`] and asks it. Never reads a body.
+
+mod accept;
+mod bounds;
+mod certificate;
+mod connection;
+mod http2;
+mod panics;
+mod permits;
+mod refusal;
+mod stream;
+pub mod tasks;
+mod upkeep;
+mod validity;
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::time::timeout;
+
+use crate::log::{Event, Log, Value};
+
+use self::accept::{Door, Refused, Tls};
+pub use self::bounds::Bounds;
+pub use self::certificate::CertificateProblem;
+use self::connection::Connections;
+use self::permits::Permits;
+use self::tasks::Tasks;
+use self::upkeep::{Files, Upkeep};
+
+/// What answers requests. Any `Fn(Request<Incoming>, SocketAddr)` that gives such a future does.
+///
+/// A future that is dropped before it is done belongs to a client that left, or to a stop that ran
+/// out of time.
+pub trait Answer: Clone + Send + Sync + 'static {
+    type Future: Future<Output = Response<Full<Bytes>>> + Send + 'static;
+
+    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Self::Future;
+}
+
+impl<A, F> Answer for A
+where
+    A: Fn(Request<Incoming>, SocketAddr) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
+{
+    type Future = F;
+
+    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> F {
+        self(request, peer)
+    }
+}
+
+/// Whether connections of an address are bounded only by the maximum in all.
+pub type Trusted = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
+
+/// How to serve.
+pub struct Settings {
+    pub listen: Vec<SocketAddr>,
+    /// Listeners that someone else has bound for us, such as the service manager.
+    pub inherited: Vec<std::net::TcpListener>,
+    pub certificate: PathBuf,
+    pub private_key: PathBuf,
+    /// Trusted proxies carry everyone's connections, so they have no share of their own.
+    pub trusted: Trusted,
+    pub bounds: Bounds,
+}
+
+impl Settings {
+    /// Everything but addresses and files as it should be: only this machine is trusted.
+    pub fn new(listen: Vec<SocketAddr>, certificate: PathBuf, private_key: PathBuf) -> Self {
+        Self {
+            listen,
+            inherited: Vec::new(),
+            certificate,
+            private_key,
+            trusted: Arc::new(|address| address.is_loopback()),
+            bounds: Bounds::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("listen", &self.listen)
+            .field("inherited", &self.inherited)
+            .field("certificate", &self.certificate)
+            .field("private_key", &self.private_key)
+            .field("bounds", &self.bounds)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A server that has its certificate and its ports, and serves nobody yet.
+pub struct Server {
+    listeners: Vec<TcpListener>,
+    addresses: Vec<SocketAddr>,
+    bounds: Arc<Bounds>,
+    trusted: Trusted,
+    upkeep: Upkeep,
+    log: Log,
+}
+
+impl Server {
+    /// Checks the certificate, then binds. Must be called inside a Tokio runtime.
+    pub fn bind(settings: Settings, log: Log) -> Result<Self, BindError> {
+        let files = Files {
+            certificate: settings.certificate,
+            private_key: settings.private_key,
+        };
+        let read = files.stamp();
+        let certificate = files.load(log.now()).map_err(BindError::Certificate)?;
+        let mut listeners = Vec::new();
+        for address in settings.listen {
+            let bound = listen(address);
+            listeners.push(bound.map_err(|source| BindError::Address { address, source })?);
+        }
+        for inherited in settings.inherited {
+            listeners.push(adopt(inherited).map_err(BindError::Inherited)?);
+        }
+        if listeners.is_empty() {
+            return Err(BindError::NoAddress);
+        }
+        let addresses = listeners
+            .iter()
+            .map(TcpListener::local_addr)
+            .collect::<Result<_, _>>()
+            .map_err(BindError::Inherited)?;
+        log.event(upkeep::loaded_event(certificate.expires));
+        let upkeep = Upkeep {
+            files,
+            read,
+            expires: certificate.expires,
+            refused: Arc::new(Refused::default()),
+            tls: Tls::new(certificate.config),
+            log: log.clone(),
+        };
+        let bounds = Arc::new(settings.bounds);
+        Ok(Self {
+            listeners,
+            addresses,
+            bounds,
+            trusted: settings.trusted,
+            upkeep,
+            log,
+        })
+    }
+
+    /// What it is bound to: with port 0, the port that was given.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Serves until `stop` resolves, then drains: listeners close, idle connections close, requests
+    /// that have begun are finished, and what is left at the deadline is dropped.
+    pub async fn run(self, answer: impl Answer, stop: impl Future<Output = ()>) -> Drained {
+        let tasks = Tasks::new();
+        let permits = Permits::new(
+            self.bounds.connections_max,
+            self.bounds.connections_per_address_max,
+        );
+        let door = Door {
+            connections: Connections::new(Arc::clone(&self.bounds), tasks.clone()),
+            permits: permits.clone(),
+            refused: Arc::clone(&self.upkeep.refused),
+            tls: self.upkeep.tls.clone(),
+            trusted: self.trusted,
+            log: self.log.clone(),
+        };
+        tasks.spawn(self.upkeep.run(Arc::clone(&self.bounds), tasks.watch()));
+        for (listener, address) in self.listeners.into_iter().zip(self.addresses) {
+            tasks.spawn(door.clone().accept(listener, answer.clone()));
+            self.log
+                .event(Event::info("listening").with("address", Value::Address(address)));
+        }
+        stop.await;
+        let open = u64::try_from(permits.taken()).unwrap_or(u64::MAX);
+        self.log
+            .event(Event::info("draining").with("connections", Value::Count(open)));
+        tasks.stop();
+        let drained = if timeout(self.bounds.drain_max, tasks.finished())
+            .await
+            .is_ok()
+        {
+            Drained::Whole
+        } else {
+            let connections = permits.taken();
+            tasks.end();
+            // Everything drops at its next await; what blocks a thread instead is not waited for.
+            timeout(self.bounds.end_max, tasks.finished()).await.ok();
+            Drained::Cut { connections }
+        };
+        self.log.event(drained.event());
+        drained
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("addresses", &self.addresses)
+            .finish_non_exhaustive()
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()
+    } else {
+        TcpSocket::new_v6()
+    }?;
+    // A restart must not wait for the connections of the last run to be forgotten.
+    socket.set_reuseaddr(true)?;
+    // Inherited by what is accepted: the kernel notices peers that vanished.
+    socket.set_keepalive(true)?;
+    socket.bind(address)?;
+    socket.listen(crate::bounds::BACKLOG_MAX)
+}
+
+fn adopt(listener: std::net::TcpListener) -> io::Result<TcpListener> {
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
+}
+
+/// How a drain ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drained {
+    /// The deadline came first; so many connections were dropped.
+    Cut { connections: usize },
+    /// Every request that had begun was answered.
+    Whole,
+}
+
+impl Drained {
+    fn event(self) -> Event {
+        match self {
+            Self::Cut { connections } => {
+                let cut = u64::try_from(connections).unwrap_or(u64::MAX);
+                Event::warn("drained").with("cut", Value::Count(cut))
+            }
+            Self::Whole => Event::info("drained").with("cut", Value::Count(0)),
+        }
+    }
+}
+
+/// Why the server cannot start.
+#[derive(Debug)]
+pub enum BindError {
+    Address {
+        address: SocketAddr,
+        source: io::Error,
+    },
+    Certificate(CertificateProblem),
+    Inherited(io::Error),
+    NoAddress,
+}
+
+impl BindError {
+    /// What to do about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Address { address, source } => {
+                let kind = source.kind();
+                if kind == io::ErrorKind::AddrInUse {
+                    "stop the program that listens there (\"ss -ltnp\" names it), or choose \
+                     another port"
+                } else if kind == io::ErrorKind::AddrNotAvailable {
+                    "choose an address of this machine"
+                } else if kind == io::ErrorKind::PermissionDenied && address.port() < 1_024 {
+                    "choose a port from 1024 on, or let the service manager open this one"
+                } else {
+                    "check the address in the configuration"
+                }
+            }
+            Self::Certificate(problem) => problem.advice(),
+            Self::Inherited(_) => "check the socket unit of the service manager",
+            Self::NoAddress => "name at least one address to listen on",
+        }
+    }
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address { address, .. } => write!(f, "cannot listen on {address}"),
+            Self::Certificate(problem) => problem.fmt(f),
+            Self::Inherited(_) => f.write_str("cannot use the socket that was handed over"),
+            Self::NoAddress => f.write_str("there is no address to listen on"),
+        }
+    }
+}
+
+impl std::error::Error for BindError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Address { source, .. } | Self::Inherited(source) => Some(source),
+            Self::Certificate(problem) => problem.source(),
+            Self::NoAddress => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! A panic of one request stays with that request.
+
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+/// The work panicked. Where is the panic hook's to say; what is nobody's.
+#[derive(Debug)]
+pub(super) struct Panicked;
+
+/// Calls the function; a panic in it ends it and nothing else.
+///
+/// Unwind safety is asserted: what was called is dropped right after, and what it shares with
+/// others is behind locks and channels that hold their own.
+pub(super) fn call<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(output) => Ok(output),
+        Err(_text) => Err(Panicked),
+    }
+}
+
+/// Runs the future; a panic in it ends it and nothing else.
+pub(super) async fn catch<F: Future>(work: F) -> Result<F::Output, Panicked> {
+    let mut work = pin!(work);
+    poll_fn(|cx| match call(|| work.as_mut().poll(cx)) {
+        Ok(polled) => polled.map(Ok),
+        Err(panicked) => Poll::Ready(Err(panicked)),
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_before_and_after_an_await_is_caught() {
+        assert!(
+            catch(async { std::panic::resume_unwind(Box::new("before")) })
+                .await
+                .is_err()
+        );
+        let after = async {
+            tokio::task::yield_now().await;
+            std::panic::resume_unwind(Box::new("after"))
+        };
+        assert!(catch(after).await.is_err());
+        assert!(matches!(catch(async { 7 }).await, Ok(7)));
+    }
+
+    #[test]
+    fn a_panic_of_a_plain_call_is_caught() {
+        assert!(call(|| std::panic::resume_unwind(Box::new("call"))).is_err());
+        assert!(matches!(call(|| 7), Ok(7)));
+    }
+}

@@ -1,0 +1,93 @@
+use std::time::Instant;
+
+use super::*;
+
+#[tokio::test]
+async fn a_drain_finishes_what_has_begun_and_takes_nothing_new() {
+    let (answer, mut asks, go) = gated();
+    let mut server = start(Bounds::default(), answer);
+    let mut stream = server.connect().await;
+    within(stream.write_all(get("/slow").as_bytes()))
+        .await
+        .unwrap();
+    within(asks.recv()).await.unwrap();
+    let mut idle = server.connect().await;
+    server.ask_to_stop();
+    // An idle connection closes at once, so the listener is closed as well by then.
+    assert_eq!(read_to_close(&mut idle).await, "");
+    loop {
+        // The listener closes in a task of its own; until then the kernel still takes connections.
+        match TcpStream::connect(server.address).await {
+            Err(error) => {
+                assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+                break;
+            }
+            Ok(mut early) => {
+                within(early.read_to_end(&mut Vec::new())).await.ok();
+            }
+        }
+    }
+    go.send(true).unwrap();
+    let (head, body) = read_answer(&mut stream).await;
+    assert!(head.contains("connection: close\r\n"), "{head}");
+    assert_eq!(body, "GET /slow");
+    assert_eq!(read_to_close(&mut stream).await, "");
+    assert_eq!(server.drained().await, Drained::Whole);
+}
+
+#[tokio::test]
+async fn the_deadline_ends_a_request_that_is_stuck() {
+    let (answer, mut asks, _go) = gated();
+    let mut server = start(
+        Bounds {
+            drain_max: SOON,
+            ..Bounds::default()
+        },
+        answer,
+    );
+    let mut stream = server.connect().await;
+    within(stream.write_all(get("/stuck").as_bytes()))
+        .await
+        .unwrap();
+    within(asks.recv()).await.unwrap();
+    server.ask_to_stop();
+    assert_eq!(read_to_close(&mut stream).await, "");
+    assert_eq!(server.event("drained").await["cut"], 1);
+    assert_eq!(server.drained().await, Drained::Cut { connections: 1 });
+}
+
+#[tokio::test]
+async fn a_handshake_that_is_under_way_does_not_hold_the_drain_up() {
+    let mut server = start(Bounds::default(), echo);
+    let mut socket = within(TcpStream::connect(server.address)).await.unwrap();
+    // A whole connection after it: by then the first one has been accepted too.
+    ask(&mut server.connect().await, &get("/")).await;
+    let begun = Instant::now();
+    server.ask_to_stop();
+    assert_eq!(server.drained().await, Drained::Whole);
+    assert!(begun.elapsed() < crate::bounds::HANDSHAKE_MAX);
+    within(socket.read_to_end(&mut Vec::new())).await.ok();
+}
+
+#[tokio::test]
+async fn a_server_without_connections_stops_at_once() {
+    let mut server = start(Bounds::default(), echo);
+    server.ask_to_stop();
+    assert_eq!(server.event("draining").await["connections"], 0);
+    assert_eq!(server.drained().await, Drained::Whole);
+}
+
+#[tokio::test]
+async fn an_http2_request_is_finished_too() {
+    let (answer, mut asks, go) = gated();
+    let mut server = start(Bounds::default(), answer);
+    let mut client = http2::Client::connect(&server).await;
+    let answer = client.send(http2::get("/slow"));
+    within(asks.recv()).await.unwrap();
+    server.ask_to_stop();
+    server.event("draining").await;
+    go.send(true).unwrap();
+    assert_eq!(answer.await.1, "GET /slow");
+    assert!(within(client.closed).await.is_ok());
+    assert_eq!(server.drained.await.unwrap(), Drained::Whole);
+}

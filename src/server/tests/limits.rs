@@ -1,0 +1,56 @@
+use super::*;
+
+fn limited(in_all: usize, per_address: Option<usize>, trusted: Trusted) -> Running {
+    let bounds = Bounds {
+        connections_max: in_all,
+        connections_per_address_max: per_address,
+        refusals_logged_every: Duration::from_millis(20),
+        ..Bounds::default()
+    };
+    let key = KeyPair::generate().unwrap();
+    start_with(bounds, echo, Folder::new(), &key, trusted)
+}
+
+async fn check_limit(mut server: Running, places: usize, field: &str) {
+    let mut held = Vec::new();
+    for _ in 0..places {
+        let mut stream = server.connect().await;
+        ask(&mut stream, &get("/")).await;
+        held.push(stream);
+    }
+    assert!(server.try_connect().await.is_err());
+    let event = server.event("connections_refused").await;
+    assert_eq!(event[field], 1, "{event}");
+    // Those inside are not disturbed, and a place that is left is given again.
+    for stream in &mut held {
+        assert_eq!(ask(stream, &get("/on")).await.1, "GET /on");
+    }
+    drop(held.pop());
+    let again = async {
+        loop {
+            if let Ok(stream) = server.try_connect().await {
+                return stream;
+            }
+        }
+    };
+    assert_eq!(
+        ask(&mut within(again).await, &get("/again")).await.1,
+        "GET /again"
+    );
+}
+
+#[tokio::test]
+async fn connections_in_all_are_bounded() {
+    check_limit(limited(3, None, Arc::new(|_| false)), 3, "in_all").await;
+}
+
+#[tokio::test]
+async fn connections_of_one_address_are_bounded() {
+    check_limit(limited(10, Some(2), Arc::new(|_| false)), 2, "per_address").await;
+}
+
+#[tokio::test]
+async fn a_trusted_address_is_bounded_in_all_alone() {
+    let server = limited(3, Some(1), Arc::new(|address| address.is_loopback()));
+    check_limit(server, 3, "in_all").await;
+}

@@ -1,0 +1,202 @@
+use std::time::Instant;
+
+use http_body_util::BodyExt;
+
+use super::*;
+
+fn hurried() -> Bounds {
+    Bounds {
+        headers_max: SOON,
+        ..Bounds::default()
+    }
+}
+
+#[tokio::test]
+async fn half_a_request_line_is_closed_at_the_deadline() {
+    let server = start(hurried(), echo);
+    let mut stream = server.connect().await;
+    let begun = Instant::now();
+    within(stream.write_all(b"GET /tokens HT")).await.unwrap();
+    assert_eq!(read_to_close(&mut stream).await, "");
+    assert!(begun.elapsed() >= SOON / 2);
+}
+
+#[tokio::test]
+async fn a_header_a_moment_does_not_move_the_deadline() {
+    let server = start(hurried(), echo);
+    let mut stream = server.connect().await;
+    let drip = async {
+        let mut ticks = tokio::time::interval(SOON / 10);
+        within(stream.write_all(b"GET / HTTP/1.1\r\n"))
+            .await
+            .unwrap();
+        loop {
+            ticks.tick().await;
+            if stream.write_all(b"x: y\r\n").await.is_err() {
+                return;
+            }
+        }
+    };
+    within(drip).await;
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed() {
+    let server = start(hurried(), echo);
+    let mut stream = server.connect().await;
+    assert_eq!(ask(&mut stream, &get("/first")).await.1, "GET /first");
+    assert_eq!(read_to_close(&mut stream).await, "");
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_finish_the_handshake_is_closed() {
+    let server = start(
+        Bounds {
+            handshake_max: SOON,
+            ..Bounds::default()
+        },
+        echo,
+    );
+    for opening in [
+        &b""[..],
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"GET / HTTP/1.1\r\n\r\n",
+    ] {
+        let mut socket = within(TcpStream::connect(server.address)).await.unwrap();
+        within(socket.write_all(opening)).await.unwrap();
+        let mut answer = Vec::new();
+        within(socket.read_to_end(&mut answer)).await.ok();
+        assert!(answer.len() < 16, "at most an alert");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_given_up() {
+    let (answer, released) = large_answer(32 * 1024 * 1024);
+    let server = start(
+        Bounds {
+            write_max: SOON,
+            ..Bounds::default()
+        },
+        answer,
+    );
+    let mut stream = server.connect().await;
+    within(stream.write_all(get("/").as_bytes())).await.unwrap();
+    assert!(within(released).await.is_err());
+}
+
+#[tokio::test]
+async fn headers_that_are_too_large_are_431_even_while_they_are_still_being_sent() {
+    let server = start(Bounds::default(), echo);
+    let fits = "x".repeat(crate::bounds::HEADER_BYTES_MAX - 200);
+    let mut stream = server.connect().await;
+    let answer = ask(&mut stream, &format!("GET / HTTP/1.1\r\nx: {fits}\r\n\r\n")).await;
+    assert_eq!(answer.1, "GET /");
+    for size in [crate::bounds::HEADER_BYTES_MAX, 100_000, 240_000] {
+        let mut stream = server.connect().await;
+        let large = format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "x".repeat(size));
+        check_problem(&ask(&mut stream, &large).await, 431);
+        assert_eq!(read_to_close(&mut stream).await, "");
+    }
+}
+
+#[tokio::test]
+async fn too_many_headers_are_431() {
+    let server = start(Bounds::default(), echo);
+    let with = |count| format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(count));
+    let max = crate::bounds::HEADERS_COUNT_MAX;
+    let mut stream = server.connect().await;
+    assert_eq!(ask(&mut stream, &with(max)).await.1, "GET /");
+    // Beyond our maximum the connection lives on, beyond the parser's it does not.
+    check_problem(&ask(&mut stream, &with(max + 1)).await, 431);
+    assert_eq!(ask(&mut stream, &with(1)).await.1, "GET /");
+    check_problem(&ask(&mut stream, &with(101)).await, 431);
+    assert_eq!(read_to_close(&mut stream).await, "");
+}
+
+#[tokio::test]
+async fn what_is_not_http_gets_a_problem() {
+    let server = start(Bounds::default(), echo);
+    for text in [
+        "no http at all\r\n\r\n",
+        "GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        "\0\0\0\0\r\n\r\n",
+    ] {
+        let mut stream = server.connect().await;
+        check_problem(&ask(&mut stream, text).await, 400);
+        assert_eq!(read_to_close(&mut stream).await, "");
+    }
+}
+
+#[tokio::test]
+async fn pipelined_requests_are_answered_in_order() {
+    let server = start(Bounds::default(), echo);
+    let mut stream = server.connect().await;
+    let both = get("/first") + &get("/second");
+    assert_eq!(ask(&mut stream, &both).await.1, "GET /first");
+    assert_eq!(read_answer(&mut stream).await.1, "GET /second");
+}
+
+#[tokio::test]
+async fn a_client_may_close_its_half_and_read_the_answer() {
+    let (answer, mut asks, go) = gated();
+    let server = start(Bounds::default(), answer);
+    let mut stream = server.connect().await;
+    within(stream.write_all(get("/half").as_bytes()))
+        .await
+        .unwrap();
+    within(stream.shutdown()).await.unwrap();
+    within(asks.recv()).await.unwrap();
+    go.send(true).unwrap();
+    assert!(read_to_close(&mut stream).await.ends_with("GET /half"));
+}
+
+#[tokio::test]
+async fn a_client_that_expects_100_is_told_to_continue_when_the_body_is_read() {
+    let server = start(
+        Bounds::default(),
+        |request: Request<Incoming>, _| async move {
+            let body = request.into_body().collect().await.unwrap().to_bytes();
+            Response::new(Full::new(body))
+        },
+    );
+    let mut stream = server.connect().await;
+    let head = "POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n";
+    let (interim, _) = ask(&mut stream, head).await;
+    assert_eq!(interim, "HTTP/1.1 100 Continue\r\n\r\n");
+    assert_eq!(ask(&mut stream, "hello").await.1, "hello");
+}
+
+#[tokio::test]
+async fn a_panic_answers_500_and_the_next_request_works() {
+    let server = start(
+        Bounds::default(),
+        |request: Request<Incoming>, peer| async move {
+            match request.uri().path() {
+                "/at-once" => std::panic::resume_unwind(Box::new("secret")),
+                "/later" => {
+                    tokio::task::yield_now().await;
+                    std::panic::resume_unwind(Box::new("secret"))
+                }
+                _ => echo(request, peer).await,
+            }
+        },
+    );
+    let mut stream = server.connect().await;
+    for path in ["/at-once", "/later"] {
+        let answer = ask(&mut stream, &get(path)).await;
+        check_problem(&answer, 500);
+        assert!(!answer.1.contains("secret"));
+        assert_eq!(ask(&mut stream, &get("/next")).await.1, "GET /next");
+    }
+}
+
+#[tokio::test]
+async fn the_answer_learns_who_asks() {
+    let server = start(Bounds::default(), |_, peer: SocketAddr| async move {
+        Response::new(Full::new(Bytes::from(peer.to_string())))
+    });
+    let mut stream = server.connect().await;
+    let own = stream.get_ref().0.local_addr().unwrap();
+    assert_eq!(ask(&mut stream, &get("/")).await.1, own.to_string());
+}

@@ -1,0 +1,155 @@
+//! What the server does beside answering: it notices a new certificate and reports what was
+//! counted. A certificate that cannot be served changes nothing.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+
+use crate::bounds;
+use crate::domain::time::Timestamp;
+use crate::log::{Event, Log, Value};
+use crate::server::Bounds;
+use crate::server::accept::{Refused, Tls};
+use crate::server::certificate::{self, Certificate, CertificateProblem};
+use crate::server::tasks::Watch;
+
+/// The certificate's files.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    pub(super) certificate: PathBuf,
+    pub(super) private_key: PathBuf,
+}
+
+impl Files {
+    pub(super) fn load(&self, now: Timestamp) -> Result<Certificate, CertificateProblem> {
+        certificate::load(&self.certificate, &self.private_key, now)
+    }
+
+    /// What tells one state of the files from another without reading them.
+    pub(super) fn stamp(&self) -> Stamp {
+        [&self.certificate, &self.private_key].map(|path| {
+            let file = fs::metadata(path).ok()?;
+            Some([
+                file.ino(),
+                file.len(),
+                file.mtime().cast_unsigned(),
+                file.mtime_nsec().cast_unsigned(),
+            ])
+        })
+    }
+}
+
+pub(super) type Stamp = [Option<[u64; 4]>; 2];
+
+pub(super) struct Upkeep {
+    pub(super) files: Files,
+    /// The state of the files that was read last.
+    pub(super) read: Stamp,
+    pub(super) expires: Option<Timestamp>,
+    pub(super) refused: Arc<Refused>,
+    pub(super) tls: Tls,
+    pub(super) log: Log,
+}
+
+impl Upkeep {
+    /// Runs until a stop is asked for.
+    pub(super) async fn run(mut self, bounds: Arc<Bounds>, mut watch: Watch) {
+        let mut hangups = signal(SignalKind::hangup()).ok();
+        let mut looks = every(bounds.certificate_check_every);
+        let mut reports = every(bounds.refusals_logged_every);
+        let mut warnings = every(bounds::CERTIFICATE_WARN_EVERY);
+        let mut seen = self.read;
+        self.warn_if_short();
+        loop {
+            tokio::select! {
+                () = watch.stopping() => {
+                    self.report();
+                    return;
+                }
+                () = hangup(&mut hangups) => self.reload().await,
+                _ = looks.tick() => {
+                    let stamp = self.stamp().await;
+                    // Twice the same and not the one that was read: the change is complete.
+                    if stamp == seen && stamp != self.read {
+                        self.reload().await;
+                    }
+                    seen = stamp;
+                }
+                _ = reports.tick() => self.report(),
+                _ = warnings.tick() => self.warn_if_short(),
+            }
+        }
+    }
+
+    async fn reload(&mut self) {
+        let files = self.files.clone();
+        let now = self.log.now();
+        // The stamp is taken first: a change during the reading is seen at the next look.
+        self.read = self.stamp().await;
+        let loaded = tokio::task::spawn_blocking(move || files.load(now)).await;
+        match loaded {
+            Ok(Ok(certificate)) => {
+                self.tls.replace(certificate.config);
+                self.expires = certificate.expires;
+                self.log.event(loaded_event(certificate.expires));
+                self.warn_if_short();
+            }
+            Ok(Err(problem)) => {
+                let event = Event::error("certificate_kept");
+                self.log
+                    .event(event.with("why", Value::Name(problem.name())));
+            }
+            // The runtime is going down, or the reading panicked and the hook has told.
+            Err(_) => {}
+        }
+    }
+
+    async fn stamp(&self) -> Stamp {
+        let files = self.files.clone();
+        tokio::task::spawn_blocking(move || files.stamp())
+            .await
+            .unwrap_or(self.read)
+    }
+
+    fn report(&self) {
+        if let Some(event) = self.refused.take() {
+            self.log.event(event);
+        }
+    }
+
+    fn warn_if_short(&self) {
+        let Some(expires) = self.expires else { return };
+        if expires <= self.log.now().plus(bounds::CERTIFICATE_WARN_BEFORE) {
+            let event = Event::warn("certificate_expires_soon");
+            self.log.event(event.with("expires", Value::Time(expires)));
+        }
+    }
+}
+
+pub(super) fn loaded_event(expires: Option<Timestamp>) -> Event {
+    let event = Event::info("certificate_loaded");
+    match expires {
+        Some(at) => event.with("expires", Value::Time(at)),
+        None => event,
+    }
+}
+
+/// Without a signal handler (which only a lack of files can prevent) the files are still watched.
+async fn hangup(signal: &mut Option<Signal>) {
+    if let Some(signal) = signal
+        && signal.recv().await.is_some()
+    {
+        return;
+    }
+    std::future::pending::<()>().await;
+}
+
+fn every(period: std::time::Duration) -> Interval {
+    let mut ticks = interval_at(Instant::now() + period, period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
