@@ -101,6 +101,20 @@ async fn headers_that_are_too_large_are_431_even_while_they_are_still_being_sent
 }
 
 #[tokio::test]
+async fn a_client_that_goes_on_sending_after_a_refusal_is_not_reset() {
+    let server = start(Bounds::default(), echo);
+    let mut stream = server.connect().await;
+    let large = "x".repeat(crate::bounds::HEADER_BYTES_MAX);
+    let head = format!("GET / HTTP/1.1\r\nx: {large}");
+    check_problem(&ask(&mut stream, &head).await, 431);
+    assert_eq!(read_to_close(&mut stream).await, "");
+    for _ in 0..20 {
+        within(stream.write_all(&[b'x'; 4_096])).await.unwrap();
+        within(stream.flush()).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn too_many_headers_are_431() {
     let server = start(Bounds::default(), echo);
     let with = |count| format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(count));
