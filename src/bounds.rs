@@ -89,7 +89,7 @@ pub const LOG_LINES_MAX: usize = 4_096;
 /// Lines are written together until this many bytes have gathered.
 pub const LOG_BATCH_BYTES: usize = 32 * 1024;
 /// A trace id that a caller brings along; it is echoed and logged.
-pub const TRACE_BYTES_MAX: usize = 64;
+pub const TRACE_BYTES_MAX: usize = 128;
 /// The shortest card numbers have 12 digits; a trace id with as many in a row is not logged.
 pub const TRACE_DIGITS_MAX: usize = 12;
 
