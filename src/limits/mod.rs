@@ -20,6 +20,7 @@ mod address;
 mod bucket;
 mod rows;
 mod scale;
+mod set;
 mod table;
 
 #[cfg(test)]
@@ -38,7 +39,8 @@ pub use scale::{InvalidScale, Scale};
 
 use crate::domain::time::Timestamp;
 use bucket::Terms;
-use table::{Charge, Identity, Prefix, Table, Verdict};
+use set::{Identity, Prefix};
+use table::{Charge, Table, Verdict};
 
 /// All counters of the process, shared by all of its threads.
 pub struct Limiter {
@@ -269,11 +271,7 @@ impl Refusal {
 /// The global row was charged in full, before the tenant was known.
 fn give_back_global(table: &Table, address: Prefix, scale: Scale, now: Timestamp) {
     for (number, row) in numbered_rows().filter(|(_, row)| row.scope == Scope::Global) {
-        let identity = Identity {
-            row: number,
-            key: None,
-            address: Some(address),
-        };
+        let identity = Identity::new(number, None, Some(address));
         let terms = Terms::of(row, NonZeroU32::MIN);
         table.amend(&identity, |state| {
             state.credited(&terms, scale.factor(), now)
@@ -287,26 +285,13 @@ fn numbered_rows() -> impl Iterator<Item = (u8, &'static Row)> {
 
 /// The one or two counters of a row.
 fn identities(row: u8, counter: Counter, sender: Sender) -> impl Iterator<Item = Identity> {
-    let by_key = Identity {
-        row,
-        key: sender.key,
-        address: None,
-    };
-    let by_address = Identity {
-        row,
-        key: None,
-        address: Some(sender.address),
-    };
-    let by_pair = Identity {
-        row,
-        key: sender.key,
-        address: Some(sender.address),
-    };
+    let identity = |key, address| Identity::new(row, key, address);
+    let (key, address) = (sender.key, Some(sender.address));
     let (one, other) = match counter {
-        Counter::Address => (by_address, None),
-        Counter::Key => (by_key, None),
-        Counter::KeyAndAddress => (by_pair, None),
-        Counter::KeyOrAddress => (by_key, Some(by_address)),
+        Counter::Address => (identity(None, address), None),
+        Counter::Key => (identity(key, None), None),
+        Counter::KeyAndAddress => (identity(key, address), None),
+        Counter::KeyOrAddress => (identity(key, None), Some(identity(None, address))),
     };
     std::iter::once(one).chain(other)
 }
