@@ -19,9 +19,7 @@ impl Clock {
 
     pub fn now(&self) -> Timestamp {
         #[expect(clippy::disallowed_methods, reason = "this is the one reader of time")]
-        let real = SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap_or_default();
+        let real = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_micros(self.ahead_micros.load(Ordering::Relaxed)).plus(real)
     }
 
@@ -30,9 +28,7 @@ impl Clock {
         let micros = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
         let add = |ahead: i64| Some(ahead.saturating_add(micros));
         // The closure always gives a value, so the update cannot fail.
-        self.ahead_micros
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add)
-            .ok();
+        self.ahead_micros.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok();
     }
 
     pub fn ahead(&self) -> Duration {

@@ -2,6 +2,7 @@
 //!
 //! `packaging/strongroom.toml` is the reference: every key, its default and its reason. There is no
 //! secret in it, only places where secrets are.
+#![expect(clippy::wildcard_enum_match_arm, reason = "a value of any other type is a mistake")]
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -50,10 +51,7 @@ impl Config {
         let table: Table = text.parse().map_err(|error: toml::de::Error| {
             InvalidConfig(vec![String::from(error.to_string().trim_end())])
         })?;
-        let mut reader = Reader {
-            table,
-            mistakes: Vec::new(),
-        };
+        let mut reader = Reader { table, mistakes: Vec::new() };
         let config = Self {
             data_directory: reader.path("data_directory"),
             listen: reader.addresses("listen"),
@@ -61,11 +59,7 @@ impl Config {
             private_key: reader.path("tls.private_key"),
             master_key: reader.master_key(),
             trusted_proxies: reader.networks("trusted_proxies"),
-            rate_limits: if reader.flag("rate_limits", true) {
-                Switch::On
-            } else {
-                Switch::Off
-            },
+            rate_limits: if reader.flag("rate_limits", true) { Switch::On } else { Switch::Off },
             request_lines: if reader.flag("log.requests", true) {
                 RequestLines::On
             } else {
@@ -76,11 +70,7 @@ impl Config {
                 .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),
         };
         reader.refuse_the_rest();
-        if reader.mistakes.is_empty() {
-            Ok(config)
-        } else {
-            Err(InvalidConfig(reader.mistakes))
-        }
+        if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }
     }
 }
 
@@ -121,10 +111,7 @@ impl Reader {
         match self.text(name) {
             Some(text) if Path::new(&text).is_absolute() => PathBuf::from(text),
             Some(_) => {
-                self.wrong(
-                    name,
-                    "must be an absolute path, such as /etc/strongroom/tls.pem",
-                );
+                self.wrong(name, "must be an absolute path, such as /etc/strongroom/tls.pem");
                 PathBuf::new()
             }
             None => {
@@ -153,14 +140,9 @@ impl Reader {
     }
 
     fn addresses(&mut self, name: &str) -> Vec<SocketAddr> {
-        let texts = self
-            .texts(name)
-            .unwrap_or_else(|| vec![String::from("[::]:8443")]);
+        let texts = self.texts(name).unwrap_or_else(|| vec![String::from("[::]:8443")]);
         if texts.is_empty() {
-            self.wrong(
-                name,
-                "must name at least one address, such as \"127.0.0.1:8443\"",
-            );
+            self.wrong(name, "must name at least one address, such as \"127.0.0.1:8443\"");
         }
         let mut addresses = Vec::new();
         for (at, text) in texts.iter().enumerate() {
@@ -194,10 +176,7 @@ impl Reader {
         match (has_file, credential) {
             (false, Some(name)) if !name.contains('/') => MasterKeySource::Credential(name),
             (false, Some(_)) => {
-                self.wrong(
-                    CREDENTIAL,
-                    "must be the name of a credential, without slashes",
-                );
+                self.wrong(CREDENTIAL, "must be the name of a credential, without slashes");
                 MasterKeySource::File(PathBuf::new())
             }
             (true, Some(_)) => {
@@ -229,15 +208,11 @@ impl Reader {
         let Some(value) = self.take(name) else {
             return default;
         };
-        let count = value
-            .as_integer()
-            .and_then(|number| usize::try_from(number).ok());
-        count
-            .filter(|count| (1..=MOST).contains(count))
-            .unwrap_or_else(|| {
-                self.wrong(name, &format!("must be a whole number from 1 to {MOST}"));
-                default
-            })
+        let count = value.as_integer().and_then(|number| usize::try_from(number).ok());
+        count.filter(|count| (1..=MOST).contains(count)).unwrap_or_else(|| {
+            self.wrong(name, &format!("must be a whole number from 1 to {MOST}"));
+            default
+        })
     }
 
     fn refuse_the_rest(&mut self) {
@@ -327,11 +302,8 @@ mod tests {
             "#,
         );
         let InvalidConfig(mistakes) = found.unwrap_err();
-        let places: Vec<_> = mistakes
-            .iter()
-            .filter_map(|it| it.split_once(": "))
-            .map(|it| it.0)
-            .collect();
+        let places: Vec<_> =
+            mistakes.iter().filter_map(|it| it.split_once(": ")).map(|it| it.0).collect();
         assert_eq!(
             places,
             [
@@ -353,9 +325,6 @@ mod tests {
     #[test]
     fn what_is_no_toml_is_refused_with_its_line() {
         let InvalidConfig(mistakes) = Config::parse("a = \nb = 1").unwrap_err();
-        assert!(
-            mistakes.iter().any(|it| it.contains("line 1")),
-            "{mistakes:?}"
-        );
+        assert!(mistakes.iter().any(|it| it.contains("line 1")), "{mistakes:?}");
     }
 }

@@ -86,9 +86,6 @@ mod tests {
     fn wiping_a_json_value_leaves_no_text_in_it() {
         let mut value = serde_json::json!({"number": "4242", "list": ["a", {"b": "c"}], "n": 7});
         value.wipe();
-        assert_eq!(
-            value,
-            serde_json::json!({"number": "", "list": ["", {"b": ""}], "n": null})
-        );
+        assert_eq!(value, serde_json::json!({"number": "", "list": ["", {"b": ""}], "n": null}));
     }
 }

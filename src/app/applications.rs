@@ -69,9 +69,7 @@ impl App {
                 let count =
                     snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
                 if count.len() >= APPLICATIONS_MAX {
-                    return Err(Error::Conflict(
-                        "The tenant has as many applications as it can.",
-                    ));
+                    return Err(Error::Conflict("The tenant has as many applications as it can."));
                 }
                 let change = Change::new()
                     .expect_present(Table::Tenants, tables::tenants(tenant))
@@ -121,10 +119,7 @@ impl App {
             let api_keys = keys_of(&snapshot, &keys, &application)?;
             Ok((application, api_keys))
         });
-        Ok(ApplicationPage {
-            applications: with_keys.collect::<Result<_, Error>>()?,
-            total,
-        })
+        Ok(ApplicationPage { applications: with_keys.collect::<Result<_, Error>>()?, total })
     }
 
     pub async fn update_application(
@@ -146,11 +141,7 @@ impl App {
             changed.modified_at = Some(now);
             let api_keys = keys_of(snapshot, keys, &changed)?;
             let change = Change::new()
-                .expect_version(
-                    Table::Applications,
-                    tables::applications(tenant, id),
-                    version,
-                )
+                .expect_version(Table::Applications, tables::applications(tenant, id), version)
                 .and(self.keep_application(keys, &changed));
             Ok((change, (changed, api_keys)))
         })
@@ -180,10 +171,7 @@ impl App {
             let known =
                 snapshot.under(Table::ApplicationKeys, &prefix, KEYS_PER_APPLICATION_MAX)?;
             let known = known.into_iter().map(|(key, _)| key).collect();
-            Ok((
-                change.expect_under(Table::ApplicationKeys, prefix, known),
-                (),
-            ))
+            Ok((change.expect_under(Table::ApplicationKeys, prefix, known), ()))
         })
         .await
     }
@@ -191,12 +179,7 @@ impl App {
     fn keep_application(&self, keys: &TenantKeys, application: &Application) -> Change {
         let key = tables::applications(application.tenant, application.id);
         let plain = encode_application(application);
-        let sealed = keys.seal(
-            Table::Applications.number(),
-            &key,
-            plain.expose(),
-            self.random(),
-        );
+        let sealed = keys.seal(Table::Applications.number(), &key, plain.expose(), self.random());
         Change::new().put(Table::Applications, key, sealed)
     }
 
@@ -205,9 +188,7 @@ impl App {
         snapshot: &Snapshot,
         id: TenantId,
     ) -> Result<(crate::domain::tenant::Tenant, TenantKeys), Error> {
-        let tenant = self
-            .find_tenant(snapshot, id)?
-            .ok_or(Error::NotFound("tenant"))?;
+        let tenant = self.find_tenant(snapshot, id)?.ok_or(Error::NotFound("tenant"))?;
         Ok((tenant, self.tenant_keys(snapshot, id)?))
     }
 }

@@ -34,9 +34,7 @@ impl App {
             return Ok(caller);
         }
         let snapshot = self.snapshot()?;
-        let record = self
-            .key_record(&snapshot, &tag)?
-            .ok_or(Error::Unauthenticated)?;
+        let record = self.key_record(&snapshot, &tag)?.ok_or(Error::Unauthenticated)?;
         let caller = Arc::new(self.caller(&snapshot, record)?);
         self.callers.remember(tag, &caller, generation);
         Ok(caller)
@@ -44,9 +42,7 @@ impl App {
 
     /// A keyed hash finds the key: its time tells nothing about the texts of others.
     pub(super) fn tag(&self, text: &KeyText) -> [u8; 32] {
-        self.system()
-            .index()
-            .tag(&[b"api key", text.expose().as_bytes()])
+        self.system().index().tag(&[b"api key", text.expose().as_bytes()])
     }
 
     pub(super) fn key_record(
@@ -68,18 +64,11 @@ impl App {
         let (application, _) =
             application(snapshot, &keys, key.tenant, key.application)?.ok_or(dangling)?;
         let tenant = self.tenant(snapshot, key.tenant)?;
-        Ok(Caller {
-            tenant,
-            application,
-            key,
-            tag,
-            keys,
-        })
+        Ok(Caller { tenant, application, key, tag, keys })
     }
 
     pub(super) fn tenant(&self, snapshot: &Snapshot, id: TenantId) -> Result<Tenant, Error> {
-        self.find_tenant(snapshot, id)?
-            .ok_or(Error::Internal(Fault::Dangling))
+        self.find_tenant(snapshot, id)?.ok_or(Error::Internal(Fault::Dangling))
     }
 
     pub(super) fn find_tenant(
@@ -112,9 +101,7 @@ impl Caller {
         containers: &[Container],
     ) -> Result<Transform, Error> {
         let granted = self.application.access.in_all(permission, containers);
-        granted
-            .filter(|_| self.may_hold(permission))
-            .ok_or_else(lacks)
+        granted.filter(|_| self.may_hold(permission)).ok_or_else(lacks)
     }
 
     pub fn require_in_any(
@@ -123,9 +110,7 @@ impl Caller {
         containers: &[Container],
     ) -> Result<Transform, Error> {
         let granted = self.application.access.in_any(permission, containers);
-        granted
-            .filter(|_| self.may_hold(permission))
-            .ok_or_else(lacks)
+        granted.filter(|_| self.may_hold(permission)).ok_or_else(lacks)
     }
 
     /// Checked when the application is made too; here it holds whatever the record says.
@@ -147,27 +132,16 @@ pub(super) fn application(
     };
     let plain = keys.open(Table::Applications.number(), &key, &sealed)?;
     let version = crate::crypto::version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
-    Ok(Some((
-        decode_application(tenant, id, plain.expose())?,
-        version,
-    )))
+    Ok(Some((decode_application(tenant, id, plain.expose())?, version)))
 }
 
 /// Keys and tenants belong to the server, whose scope is all zeros.
 pub(super) const fn api_key_identity(tag: &[u8; 32]) -> Identity<'_> {
-    Identity {
-        tenant: &[0; 16],
-        table: Table::ApiKeys.number(),
-        key: tag,
-    }
+    Identity { tenant: &[0; 16], table: Table::ApiKeys.number(), key: tag }
 }
 
 pub(super) const fn tenant_identity(key: &[u8]) -> Identity<'_> {
-    Identity {
-        tenant: &[0; 16],
-        table: Table::Tenants.number(),
-        key,
-    }
+    Identity { tenant: &[0; 16], table: Table::Tenants.number(), key }
 }
 
 const fn lacks() -> Error {

@@ -25,9 +25,7 @@ impl Callers {
 
     pub(super) fn find(&self, tag: &[u8; 32], generation: u64) -> Option<Arc<Caller>> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        (known.generation == generation)
-            .then(|| known.by_tag.get(tag).map(Arc::clone))
-            .flatten()
+        (known.generation == generation).then(|| known.by_tag.get(tag).map(Arc::clone)).flatten()
     }
 
     /// `generation` was read before the snapshot that the caller was made from. A caller made from

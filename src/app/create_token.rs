@@ -107,9 +107,7 @@ impl App {
         transform: Transform,
         origin: Origin,
     ) -> Shown {
-        let readable = caller
-            .require_in_any(Permission::TokenRead, &token.containers)
-            .is_ok();
+        let readable = caller.require_in_any(Permission::TokenRead, &token.containers).is_ok();
         if origin == Origin::Existing && !readable {
             Shown::outline(token)
         } else {
@@ -121,12 +119,7 @@ impl App {
 impl Caller {
     /// The tenant's setting, where the request does not say.
     fn deduplicates(&self) -> Deduplicate {
-        match self
-            .tenant
-            .settings
-            .get("deduplicate_tokens")
-            .map(String::as_str)
-        {
+        match self.tenant.settings.get("deduplicate_tokens").map(String::as_str) {
             Some("true") => Deduplicate::Yes,
             _ => Deduplicate::No,
         }
@@ -165,11 +158,7 @@ fn duplicate(
         }
     }
     let keys = entries.into_iter().map(|(key, _)| key).collect();
-    Ok(Duplicate::None(Change::new().expect_under(
-        Table::TokenLists,
-        prefix,
-        keys,
-    )))
+    Ok(Duplicate::None(Change::new().expect_under(Table::TokenLists, prefix, keys)))
 }
 
 /// What must hold for the name to be free, `None` when it is taken. A token that has expired no
@@ -194,11 +183,7 @@ fn free_name(
     };
     // A name in the shape of an assigned id must not be one.
     Ok(Some(match TokenId::parse(name.as_str()) {
-        Some(id)
-            if snapshot
-                .value(Table::Tokens, &tables::tokens(tenant, id))?
-                .is_none() =>
-        {
+        Some(id) if snapshot.value(Table::Tokens, &tables::tokens(tenant, id))?.is_none() => {
             change.expect_absent(Table::Tokens, tables::tokens(tenant, id))
         }
         Some(_) | None => change,

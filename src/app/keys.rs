@@ -96,22 +96,14 @@ impl App {
             created_by: made_by,
             created_at: now,
         };
-        NewKey {
-            key,
-            text: KeyText::new(tenant, owner.kind, &self.random().bytes()),
-        }
+        NewKey { key, text: KeyText::new(tenant, owner.kind, &self.random().bytes()) }
     }
 
     pub(super) fn keep_key(&self, keys: &TenantKeys, new: &NewKey) -> Change {
         let tag = self.tag(&new.text);
-        let record = KeyRecord {
-            key: new.key.clone(),
-            tag,
-        };
+        let record = KeyRecord { key: new.key.clone(), tag };
         let plain = encode_api_key(&record);
-        let by_tag = self
-            .system()
-            .seal(&api_key_identity(&tag), plain.expose(), self.random());
+        let by_tag = self.system().seal(&api_key_identity(&tag), plain.expose(), self.random());
         let place = tables::application_keys(new.key.tenant, new.key.application, new.key.id);
         let table = Table::ApplicationKeys.number();
         let by_owner = keys.seal(table, &place, plain.expose(), self.random());
@@ -124,9 +116,7 @@ impl App {
     pub(super) fn forget_key(record: &KeyRecord) -> Change {
         let KeyRecord { key, tag } = record;
         let place = tables::application_keys(key.tenant, key.application, key.id);
-        Change::new()
-            .delete(Table::ApiKeys, tag.to_vec())
-            .delete(Table::ApplicationKeys, place)
+        Change::new().delete(Table::ApiKeys, tag.to_vec()).delete(Table::ApplicationKeys, place)
     }
 }
 
@@ -135,10 +125,7 @@ pub(super) fn keys_of(
     keys: &TenantKeys,
     owner: &Application,
 ) -> Result<Vec<ApiKey>, Error> {
-    Ok(key_records_of(snapshot, keys, owner)?
-        .into_iter()
-        .map(|record| record.key)
-        .collect())
+    Ok(key_records_of(snapshot, keys, owner)?.into_iter().map(|record| record.key).collect())
 }
 
 pub(super) fn key_records_of(

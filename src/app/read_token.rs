@@ -39,11 +39,7 @@ pub enum Extent {
 
 impl Shown {
     pub(super) const fn outline(token: Token) -> Self {
-        Self {
-            token,
-            data: ShownData::Absent,
-            extent: Extent::Outline,
-        }
+        Self { token, data: ShownData::Absent, extent: Extent::Outline }
     }
 }
 
@@ -59,16 +55,10 @@ impl App {
     pub(super) fn show(&self, token: Token, transform: Transform) -> Shown {
         let data = match transform {
             Transform::Reveal => ShownData::Plain,
-            Transform::Mask => self
-                .masked(&token)
-                .map_or(ShownData::Absent, ShownData::Masked),
+            Transform::Mask => self.masked(&token).map_or(ShownData::Absent, ShownData::Masked),
             Transform::Redact => ShownData::Absent,
         };
-        Shown {
-            token,
-            data,
-            extent: Extent::Full,
-        }
+        Shown { token, data, extent: Extent::Full }
     }
 
     fn masked(&self, token: &Token) -> Option<Secret<Value>> {

@@ -37,11 +37,7 @@ impl App {
         let now = self.now();
         self.settle(|snapshot| {
             let due = snapshot
-                .range(
-                    Table::Due,
-                    Bound::Unbounded,
-                    Bound::Excluded(&tables::due_after(now)),
-                )?
+                .range(Table::Due, Bound::Unbounded, Bound::Excluded(&tables::due_after(now)))?
                 .take(SWEEP_BATCH_MAX)
                 .collect::<Result<Vec<_>, _>>()?;
             let mut keys = HashMap::new();
@@ -50,11 +46,8 @@ impl App {
                 change = change.and(self.remove_due(snapshot, key, &mut keys)?);
             }
             let count = due.len();
-            let swept = if count < SWEEP_BATCH_MAX {
-                Swept::All(count)
-            } else {
-                Swept::Batch(count)
-            };
+            let swept =
+                if count < SWEEP_BATCH_MAX { Swept::All(count) } else { Swept::Batch(count) };
             Ok((change, swept))
         })
         .await

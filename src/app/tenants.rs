@@ -49,9 +49,7 @@ impl App {
         };
         self.settle(|snapshot| {
             if snapshot.len(Table::Tenants)? >= u64::try_from(TENANTS_MAX).unwrap_or(u64::MAX) {
-                return Err(Error::Conflict(
-                    "This server holds as many tenants as it can.",
-                ));
+                return Err(Error::Conflict("This server holds as many tenants as it can."));
             }
             let (keys, _) = self.make_tenant_keys(tenant.id);
             let change = keys
@@ -66,10 +64,7 @@ impl App {
     pub fn list_tenants(&self) -> Result<Vec<Tenant>, Error> {
         let snapshot = self.snapshot()?;
         let stored = snapshot.under(Table::Tenants, &[], TENANTS_MAX)?;
-        stored
-            .iter()
-            .map(|(key, sealed)| self.open_tenant(key, sealed))
-            .collect()
+        stored.iter().map(|(key, sealed)| self.open_tenant(key, sealed)).collect()
     }
 
     /// The operator's change, or a management key's own (`caller`).
@@ -82,9 +77,8 @@ impl App {
         let now = self.now();
         let _turn = self.turns.take(id.bytes()).await;
         self.settle(|snapshot| {
-            let (mut tenant, version) = self
-                .versioned_tenant(snapshot, id)?
-                .ok_or(Error::NotFound("tenant"))?;
+            let (mut tenant, version) =
+                self.versioned_tenant(snapshot, id)?.ok_or(Error::NotFound("tenant"))?;
             apply(&mut tenant, change)?;
             tenant.modified_by = caller.map(|caller| caller.application.id);
             tenant.modified_at = Some(now);
@@ -97,17 +91,13 @@ impl App {
     }
 
     pub fn count_tokens(&self, tenant: TenantId) -> Result<i64, Error> {
-        Ok(self
-            .snapshot()?
-            .count(&tables::counts(tenant, Counted::Tokens))?)
+        Ok(self.snapshot()?.count(&tables::counts(tenant, Counted::Tokens))?)
     }
 
     fn keep_tenant(&self, tenant: &Tenant) -> Change {
         let key = tables::tenants(tenant.id);
         let plain = encode_tenant(tenant);
-        let sealed = self
-            .system()
-            .seal(&tenant_identity(&key), plain.expose(), self.random());
+        let sealed = self.system().seal(&tenant_identity(&key), plain.expose(), self.random());
         Change::new().put(Table::Tenants, key, sealed)
     }
 
@@ -125,9 +115,7 @@ impl App {
     }
 
     fn open_tenant(&self, key: &[u8], sealed: &[u8]) -> Result<Tenant, Error> {
-        let id = uuid::Uuid::from_slice(key)
-            .ok()
-            .ok_or(Error::Internal(Fault::BadRecord))?;
+        let id = uuid::Uuid::from_slice(key).ok().ok_or(Error::Internal(Fault::BadRecord))?;
         let plain = self.system().open(&tenant_identity(key), sealed)?;
         Ok(decode_tenant(TenantId::new(id), plain.expose())?)
     }

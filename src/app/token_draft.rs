@@ -130,11 +130,7 @@ impl App {
             modified_by: None,
             modified_at: None,
         };
-        Ok(Checked {
-            token,
-            wanted,
-            visible,
-        })
+        Ok(Checked { token, wanted, visible })
     }
 
     /// What the index expressions give: one text each, without repetition.
@@ -170,23 +166,16 @@ impl App {
         mistakes: &mut Mistakes,
     ) -> String {
         const PATH: &str = "fingerprint_expression";
-        let metadata = metadata
-            .iter()
-            .map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+        let metadata =
+            metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
         let metadata = Value::Object(metadata.collect());
-        let scope = expressions::DataAndMetadata {
-            data: visible,
-            metadata: &metadata,
-        };
+        let scope = expressions::DataAndMetadata { data: visible, metadata: &metadata };
         match Template::parse(expression) {
             Err(malformed) => mistakes.add(PATH, malformed.to_string()),
             Ok(template) => match template.evaluate_text(&scope, self) {
                 Err(failed) => mistakes.add(PATH, failed.to_string()),
                 Ok(value) => {
-                    return caller
-                        .keys
-                        .fingerprint()
-                        .fingerprint(kind.as_str(), value.expose());
+                    return caller.keys.fingerprint().fingerprint(kind.as_str(), value.expose());
                 }
             },
         }
@@ -210,10 +199,7 @@ fn check_data(
     }
     let text = Data::from_value(data.expose());
     if text.json().len() > TOKEN_DATA_BYTES_MAX {
-        mistakes.add(
-            "data",
-            format!("Data has at most {TOKEN_DATA_BYTES_MAX} bytes as JSON."),
-        );
+        mistakes.add("data", format!("Data has at most {TOKEN_DATA_BYTES_MAX} bytes as JSON."));
     }
 }
 
@@ -222,17 +208,10 @@ pub(super) fn check_mask(mask: Option<&Value>, mistakes: &mut Mistakes) -> Optio
     let mask = mask?;
     let text = mask.to_string();
     if text.len() > MASK_BYTES_MAX {
-        mistakes.add(
-            "mask",
-            format!("A mask has at most {MASK_BYTES_MAX} bytes as JSON."),
-        );
+        mistakes.add("mask", format!("A mask has at most {MASK_BYTES_MAX} bytes as JSON."));
     } else if let Err(found) = Mask::parse(mask) {
         for (path, malformed) in found {
-            let path = if path.is_empty() {
-                String::from("mask")
-            } else {
-                format!("mask.{path}")
-            };
+            let path = if path.is_empty() { String::from("mask") } else { format!("mask.{path}") };
             mistakes.add(path, malformed.to_string());
         }
     }

@@ -44,21 +44,13 @@ impl Filter<'_> {
 
     /// The start of every entry of this filter in exactly this container.
     pub(super) fn prefix(self, keys: &TenantKeys, tenant: TenantId, path: &Container) -> Vec<u8> {
-        [
-            tenant.bytes(),
-            self.blinded(keys).as_slice(),
-            path.as_str().as_bytes(),
-            &[0],
-        ]
-        .concat()
+        [tenant.bytes(), self.blinded(keys).as_slice(), path.as_str().as_bytes(), &[0]].concat()
     }
 }
 
 /// Where a predefined id is looked up.
 pub(super) fn name_key(keys: &TenantKeys, tenant: TenantId, name: &TokenName) -> Vec<u8> {
-    let blinded = keys
-        .index()
-        .blind(&[b"token name", name.as_str().as_bytes()]);
+    let blinded = keys.index().blind(&[b"token name", name.as_str().as_bytes()]);
     tables::token_names(tenant, &blinded)
 }
 
@@ -94,27 +86,14 @@ pub(super) fn entries(token: &Token, keys: &TenantKeys) -> Entries {
             Filter::Type(token.kind),
             Filter::Fingerprint(&token.fingerprint),
         ];
-        filters.extend(
-            token
-                .search_terms
-                .iter()
-                .map(|term| Filter::SearchTerm(term)),
-        );
-        filters.extend(
-            token
-                .metadata
-                .iter()
-                .map(|(key, value)| Filter::Metadata(key, value)),
-        );
+        filters.extend(token.search_terms.iter().map(|term| Filter::SearchTerm(term)));
+        filters.extend(token.metadata.iter().map(|(key, value)| Filter::Metadata(key, value)));
         for filter in filters {
             entries.insert(list(filter, path), Vec::new());
         }
     }
     if let Some(at) = token.expires_at {
-        entries.insert(
-            (Table::Due, tables::due(at, token.tenant, token.id)),
-            Vec::new(),
-        );
+        entries.insert((Table::Due, tables::due(at, token.tenant, token.id)), Vec::new());
     }
     entries
 }
@@ -183,9 +162,7 @@ pub(super) fn find(
         return Ok(None);
     };
     let id = keys.open(Table::TokenNames.number(), &key, &sealed)?;
-    let id = uuid::Uuid::from_slice(id.expose())
-        .ok()
-        .ok_or(Error::Internal(Fault::BadRecord))?;
+    let id = uuid::Uuid::from_slice(id.expose()).ok().ok_or(Error::Internal(Fault::BadRecord))?;
     let found = find_by_id(snapshot, keys, tenant, TokenId::new(id))?;
     found.map(Some).ok_or(Error::Internal(Fault::Dangling))
 }
@@ -206,10 +183,7 @@ pub(super) fn open(
     let key = tables::tokens(tenant, id);
     let plain = keys.open(Table::Tokens.number(), &key, sealed)?;
     let version = crate::crypto::version(sealed).ok_or(Error::Internal(Fault::BadRecord))?;
-    Ok(Versioned {
-        token: decode_token(tenant, id, plain.expose())?,
-        version,
-    })
+    Ok(Versioned { token: decode_token(tenant, id, plain.expose())?, version })
 }
 
 fn put_record(token: &Token, keys: &TenantKeys, random: &Random) -> Result<Change, Error> {

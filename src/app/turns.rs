@@ -16,10 +16,7 @@ pub(super) struct Turns {
 
 impl Turns {
     pub(super) fn new() -> Self {
-        Self {
-            hasher: RandomState::new(),
-            lanes: (0..LANES).map(|_| Mutex::new(())).collect(),
-        }
+        Self { hasher: RandomState::new(), lanes: (0..LANES).map(|_| Mutex::new(())).collect() }
     }
 
     /// Whoever holds the guard decides and commits alone among those who ask for the same name.

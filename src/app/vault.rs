@@ -66,15 +66,7 @@ impl App {
             }
         };
         let (callers, turns) = (Callers::new(), Turns::new());
-        Ok(Self {
-            store,
-            master,
-            system,
-            clock,
-            random,
-            callers,
-            turns,
-        })
+        Ok(Self { store, master, system, clock, random, callers, turns })
     }
 
     /// Writes what has queued and closes the file.
@@ -104,12 +96,7 @@ impl App {
 }
 
 fn first_change(master: &MasterKey, random: &Random) -> Change {
-    let (keys, _) = make_keys(
-        master,
-        random,
-        &SYSTEM,
-        &[KeyPurpose::Seal, KeyPurpose::Index],
-    );
+    let (keys, _) = make_keys(master, random, &SYSTEM, &[KeyPurpose::Seal, KeyPurpose::Index]);
     keys.put(Table::Meta, META_MASTER.to_vec(), master.check().to_vec())
 }
 
@@ -124,12 +111,8 @@ fn make_keys(
     for purpose in purposes {
         let material = KeyMaterial::generate(*purpose, 1, random);
         let key = tables::keys(scope, purpose.code(), material.number);
-        let sealed = master
-            .sealing()
-            .seal(&identity(scope, &key), material.bytes.expose(), random);
-        change = change
-            .expect_absent(Table::Keys, key.clone())
-            .put(Table::Keys, key, sealed);
+        let sealed = master.sealing().seal(&identity(scope, &key), material.bytes.expose(), random);
+        change = change.expect_absent(Table::Keys, key.clone()).put(Table::Keys, key, sealed);
         keys.push(material);
     }
     (change, keys)
@@ -160,19 +143,11 @@ fn open_keys(
         let purpose = KeyPurpose::from_code(*key.get(16)?)?;
         let number = u32::from_be_bytes(key.get(17..21)?.try_into().ok()?);
         let bytes = Secret::new(plain.expose().as_slice().try_into().ok()?);
-        Some(KeyMaterial {
-            purpose,
-            number,
-            bytes,
-        })
+        Some(KeyMaterial { purpose, number, bytes })
     };
     stored.iter().map(open).collect()
 }
 
 const fn identity<'a>(scope: &'a [u8; 16], key: &'a [u8]) -> Identity<'a> {
-    Identity {
-        tenant: scope,
-        table: Table::Keys.number(),
-        key,
-    }
+    Identity { tenant: scope, table: Table::Keys.number(), key }
 }

@@ -77,9 +77,7 @@ impl App {
         }
         for (key, sealed) in snapshot.under(Table::ApplicationKeys, tenant.bytes(), usize::MAX)? {
             report.keys = report.keys.saturating_add(1);
-            let plain = keys
-                .open(Table::ApplicationKeys.number(), &key, &sealed)
-                .ok();
+            let plain = keys.open(Table::ApplicationKeys.number(), &key, &sealed).ok();
             let record = plain.and_then(|plain| decode_api_key(plain.expose()).ok());
             let Some(record) = record else {
                 report.find(format!("tenant {tenant}: an API key does not open"));
@@ -87,15 +85,10 @@ impl App {
             };
             let by_tag = snapshot.value(Table::ApiKeys, &record.tag)?;
             let found = by_tag.is_some_and(|sealed| {
-                self.system()
-                    .open(&api_key_identity(&record.tag), &sealed)
-                    .is_ok()
+                self.system().open(&api_key_identity(&record.tag), &sealed).is_ok()
             });
             if !found {
-                report.find(format!(
-                    "key {}: it is listed but cannot be used",
-                    record.key.id
-                ));
+                report.find(format!("key {}: it is listed but cannot be used", record.key.id));
             }
             let owner = tables::applications(tenant, record.key.application);
             if snapshot.value(Table::Applications, &owner)?.is_none() {
@@ -130,10 +123,7 @@ impl App {
             for ((table, key), value) in token_rows::entries(&found.token, keys) {
                 report.index_entries = report.index_entries.saturating_add(1);
                 if snapshot.value(table, &key)?.as_ref() != Some(&value) {
-                    report.find(format!(
-                        "token {id}: an entry of {} is missing",
-                        table.name()
-                    ));
+                    report.find(format!("token {id}: an entry of {} is missing", table.name()));
                 }
             }
             if let Some(name) = &found.token.name {
@@ -147,9 +137,7 @@ impl App {
         report.tokens = report.tokens.saturating_add(count);
         let counted = snapshot.count(&tables::counts(tenant, Counted::Tokens))?;
         if i64::try_from(count) != Ok(counted) {
-            report.find(format!(
-                "tenant {tenant}: {count} tokens, but {counted} counted"
-            ));
+            report.find(format!("tenant {tenant}: {count} tokens, but {counted} counted"));
         }
         Ok(())
     }
@@ -165,23 +153,13 @@ fn verify_sums(snapshot: &Snapshot, report: &mut Report) -> Result<(), Error> {
     let sums = [
         ("index entries", report.index_entries, entries),
         ("tokens", report.tokens, snapshot.len(Table::Tokens)?),
-        (
-            "applications",
-            report.applications,
-            snapshot.len(Table::Applications)?,
-        ),
+        ("applications", report.applications, snapshot.len(Table::Applications)?),
         ("API keys", report.keys, snapshot.len(Table::ApiKeys)?),
-        (
-            "listed API keys",
-            report.keys,
-            snapshot.len(Table::ApplicationKeys)?,
-        ),
+        ("listed API keys", report.keys, snapshot.len(Table::ApplicationKeys)?),
     ];
     for (what, expected, found) in sums {
         if found != expected {
-            report.find(format!(
-                "{found} {what} in the file, but {expected} belong to something"
-            ));
+            report.find(format!("{found} {what} in the file, but {expected} belong to something"));
         }
     }
     Ok(())

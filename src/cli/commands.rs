@@ -1,5 +1,11 @@
 //! Every command and its flags, as `--help` shows them.
 
+#![expect(
+    clippy::doc_link_with_quotes,
+    clippy::doc_markdown,
+    reason = "these are help texts, shown as they are"
+)]
+
 use std::path::PathBuf;
 
 use argh::FromArgs;

@@ -53,11 +53,7 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
             .try_this("--listen 127.0.0.1:8443")
     })?;
     let limits = switch("--rate-limits", &command.rate_limits)?;
-    let wanted = command
-        .tenant_type
-        .as_deref()
-        .map(tenant_kind)
-        .transpose()?;
+    let wanted = command.tenant_type.as_deref().map(tenant_kind).transpose()?;
     let quotas = quotas(&command.quota)?;
     let files = Files::of(&command.data);
     let (app, kept) = open_or_make(&command.data, &files, wanted)?;
@@ -67,16 +63,8 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
     }
     let plan = Plan {
         data_directory: command.data.clone(),
-        settings: Settings::new(
-            vec![listen],
-            files.certificate.clone(),
-            files.private_key.clone(),
-        ),
-        limiter: if limits {
-            Limiter::on()
-        } else {
-            Limiter::off()
-        },
+        settings: Settings::new(vec![listen], files.certificate.clone(), files.private_key.clone()),
+        limiter: if limits { Limiter::on() } else { Limiter::off() },
         trusted_proxies: Vec::new(),
         request_lines: RequestLines::Off,
         clockwork: Clockwork::Settable,
@@ -130,12 +118,10 @@ fn open_or_make(
     if kept_path(directory).exists() {
         let kept = read_kept(directory)?;
         if wanted.is_some_and(|kind| kind.as_str() != kept.tenant_type) {
-            return Err(
-                Failure::new(Exit::Data, "this directory's tenant is of the other type")
-                    .file(directory)
-                    .why(format!("it was made as a {} tenant", kept.tenant_type))
-                    .try_this("leave --tenant-type out, or use another --data directory"),
-            );
+            return Err(Failure::new(Exit::Data, "this directory's tenant is of the other type")
+                .file(directory)
+                .why(format!("it was made as a {} tenant", kept.tenant_type))
+                .try_this("leave --tenant-type out, or use another --data directory"));
         }
         return Ok((vault::open(directory, &master, Clock::new())?, kept));
     }
@@ -172,15 +158,11 @@ fn clear_unfinished(directory: &Path, files: &Files) -> Result<(), Failure> {
         .map_err(|error| vault::cannot("read the directory", directory, &error))?;
     for entry in entries.flatten() {
         let path = entry.path();
-        let unfinished = path
-            .extension()
-            .is_some_and(|extension| extension == "unfinished");
+        let unfinished = path.extension().is_some_and(|extension| extension == "unfinished");
         if !(unfinished || ours.contains(&&path)) {
-            return Err(
-                Failure::new(Exit::Data, "this directory holds something else")
-                    .file(&path)
-                    .try_this("give --data a directory that is not there yet"),
-            );
+            return Err(Failure::new(Exit::Data, "this directory holds something else")
+                .file(&path)
+                .try_this("give --data a directory that is not there yet"));
         }
         std::fs::remove_file(&path)
             .map_err(|error| vault::cannot("remove an unfinished file", &path, &error))?;
@@ -197,48 +179,27 @@ async fn make_tenant(app: &App, kind: TenantKind) -> Result<Kept, Failure> {
     };
     let tenant = app.create_tenant(draft).await.map_err(refused)?;
     let mut texts = Vec::new();
-    for kind in [
-        ApplicationKind::Private,
-        ApplicationKind::Public,
-        ApplicationKind::Management,
-    ] {
+    for kind in [ApplicationKind::Private, ApplicationKind::Public, ApplicationKind::Management] {
         let draft = ApplicationDraft {
             name: format!("Development {}", kind.as_str()),
             kind,
             access: access(kind),
             key: FirstKey::Made,
         };
-        let (_, key) = app
-            .create_application(tenant.id, draft, None)
-            .await
-            .map_err(refused)?;
+        let (_, key) = app.create_application(tenant.id, draft, None).await.map_err(refused)?;
         texts.extend(key.map(|new| String::from(new.text.expose())));
     }
     let [private, public, management] = texts.try_into().unwrap_or_default();
-    let keys = Keys {
-        private,
-        public,
-        management,
-    };
+    let keys = Keys { private, public, management };
     let tenant_type = String::from(kind.as_str());
-    Ok(Kept {
-        tenant_id: tenant.id.to_string(),
-        tenant_type,
-        keys,
-    })
+    Ok(Kept { tenant_id: tenant.id.to_string(), tenant_type, keys })
 }
 
 fn access(kind: ApplicationKind) -> Access {
-    let held = Permission::ALL
-        .iter()
-        .copied()
-        .filter(|it| it.may_be_held_by(kind));
+    let held = Permission::ALL.iter().copied().filter(|it| it.may_be_held_by(kind));
     match kind {
         ApplicationKind::Private => {
-            let on_tokens = Permission::ALL
-                .iter()
-                .copied()
-                .filter(|it| it.concerns_tokens());
+            let on_tokens = Permission::ALL.iter().copied().filter(|it| it.concerns_tokens());
             let rule = AccessRule {
                 description: Some(String::from("Everything in every container")),
                 priority: 1,
@@ -275,15 +236,8 @@ fn set_quotas(app: &App, kept: &Kept, quotas: Vec<(String, String)>) -> Result<(
     }
     let tenant = TenantId::parse(&kept.tenant_id)
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
-    let change = TenantChange {
-        quotas,
-        ..TenantChange::default()
-    };
-    block_on(async {
-        app.change_tenant(tenant, &change, None)
-            .await
-            .map_err(refused)
-    })?;
+    let change = TenantChange { quotas, ..TenantChange::default() };
+    block_on(async { app.change_tenant(tenant, &change, None).await.map_err(refused) })?;
     Ok(())
 }
 
@@ -296,18 +250,19 @@ pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
 
 pub(super) fn refused(error: Error) -> Failure {
     let failure = Failure::new(Exit::Data, "the vault refused");
-    match error {
+    match &error {
         Error::Invalid(mistakes) => {
-            let lines = mistakes
-                .by_path()
-                .values()
-                .flatten()
-                .cloned()
-                .collect::<Vec<_>>();
+            let lines = mistakes.by_path().values().flatten().cloned().collect::<Vec<_>>();
             failure.why(lines.join("\n"))
         }
-        Error::Storage(storage) => vault::storage(&storage),
-        other => failure.why(format!("{other:?}")),
+        Error::Storage(storage) => vault::storage(storage),
+        Error::Busy
+        | Error::Conflict(_)
+        | Error::Forbidden(_)
+        | Error::Internal(_)
+        | Error::NotFound(_)
+        | Error::Stopped
+        | Error::Unauthenticated => failure.why(format!("{error:?}")),
     }
 }
 

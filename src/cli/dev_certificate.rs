@@ -76,9 +76,5 @@ fn certificates(now: Timestamp) -> Result<Made, rcgen::Error> {
     leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let key = KeyPair::generate()?;
     let certificate = leaf.signed_by(&key, &issuer)?.pem();
-    Ok(Made {
-        ca: ca_pem,
-        certificate,
-        private_key: key.serialize_pem(),
-    })
+    Ok(Made { ca: ca_pem, certificate, private_key: key.serialize_pem() })
 }

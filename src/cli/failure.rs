@@ -47,11 +47,7 @@ pub(super) struct Failure {
 
 impl Failure {
     pub(super) fn new(exit: Exit, what: impl Into<String>) -> Self {
-        Self {
-            exit,
-            what: what.into(),
-            lines: Vec::new(),
-        }
+        Self { exit, what: what.into(), lines: Vec::new() }
     }
 
     #[must_use]
@@ -81,11 +77,7 @@ impl fmt::Display for Failure {
         write!(f, "strongroom: {}", self.what)?;
         for (name, text) in &self.lines {
             for (at, line) in text.lines().enumerate() {
-                let label = if at == 0 {
-                    format!("{name}:")
-                } else {
-                    String::new()
-                };
+                let label = if at == 0 { format!("{name}:") } else { String::new() };
                 write!(f, "\n  {label:<6} {line}")?;
             }
         }

@@ -23,17 +23,11 @@ pub fn main(arguments: &[&str]) -> u8 {
     let outcome = match Strongroom::from_args(&["strongroom"], arguments) {
         Ok(parsed) => dispatch(parsed),
         // argh would exit with 1 by itself; usage is 64.
-        Err(EarlyExit {
-            output,
-            status: Ok(()),
-        }) => {
+        Err(EarlyExit { output, status: Ok(()) }) => {
             say(output.trim_end());
             Ok(())
         }
-        Err(EarlyExit {
-            output,
-            status: Err(()),
-        }) => {
+        Err(EarlyExit { output, status: Err(()) }) => {
             complain(output.trim_end());
             return Exit::Usage.code();
         }

@@ -21,32 +21,16 @@ pub(super) fn tenant(command: TenantCommand) -> Result<(), Failure> {
         TenantAction::Create(it) => {
             let quotas = quotas(&it.quota)?;
             let (name, threeds) = (it.name, it.threeds);
-            let command = Command::TenantCreate {
-                name,
-                r#type: it.kind,
-                threeds,
-                quotas,
-            };
+            let command = Command::TenantCreate { name, r#type: it.kind, threeds, quotas };
             with_config(&it.config, command)
         }
         TenantAction::List(it) => with_config(&it.config, Command::TenantList),
         TenantAction::Set(it) => {
             let quotas = quotas(&it.quota)?;
-            let threeds = it
-                .threeds
-                .as_deref()
-                .map(|text| switch("--threeds", text))
-                .transpose()?;
+            let threeds =
+                it.threeds.as_deref().map(|text| switch("--threeds", text)).transpose()?;
             let (tenant, name) = (it.tenant, it.name);
-            with_config(
-                &it.config,
-                Command::TenantSet {
-                    tenant,
-                    name,
-                    threeds,
-                    quotas,
-                },
-            )
+            with_config(&it.config, Command::TenantSet { tenant, name, threeds, quotas })
         }
     }
 }
@@ -56,68 +40,36 @@ pub(super) fn application(command: ApplicationCommand) -> Result<(), Failure> {
         ApplicationAction::Create(it) => {
             let application = application_body(&it)?;
             let tenant = it.tenant;
-            with_config(
-                &it.config,
-                Command::ApplicationCreate {
-                    tenant,
-                    application,
-                },
-            )
+            with_config(&it.config, Command::ApplicationCreate { tenant, application })
         }
         ApplicationAction::List(it) => {
             with_config(&it.config, Command::ApplicationList { tenant: it.tenant })
         }
         ApplicationAction::KeyCreate(it) => {
             let (tenant, application) = (it.tenant, it.application);
-            with_config(
-                &it.config,
-                Command::KeyCreate {
-                    tenant,
-                    application,
-                },
-            )
+            with_config(&it.config, Command::KeyCreate { tenant, application })
         }
         ApplicationAction::KeyImport(it) => {
             let (tenant, application, text) = (it.tenant, it.application, read_key_text()?);
-            with_config(
-                &it.config,
-                Command::KeyImport {
-                    tenant,
-                    application,
-                    text,
-                },
-            )
+            with_config(&it.config, Command::KeyImport { tenant, application, text })
         }
         ApplicationAction::KeyDelete(it) => {
             let (tenant, application, key) = (it.tenant, it.application, it.key);
-            with_config(
-                &it.config,
-                Command::KeyDelete {
-                    tenant,
-                    application,
-                    key,
-                },
-            )
+            with_config(&it.config, Command::KeyDelete { tenant, application, key })
         }
     }
 }
 
 pub(super) fn dev_clock(command: &DevClock) -> Result<(), Failure> {
     let DevClockAction::Advance(advance) = &command.action;
-    match ask(
-        &command.data,
-        &Command::AdvanceClock {
-            seconds: advance.seconds,
-        },
-    ) {
+    match ask(&command.data, &Command::AdvanceClock { seconds: advance.seconds }) {
         Asked::Answered(answer) => show(answer),
         Asked::Failed(error) => Err(unreachable_server(&command.data, &error)),
-        Asked::NobodyThere => Err(Failure::new(
-            Exit::Unavailable,
-            "no development server is running",
-        )
-        .file(&command.data)
-        .try_this("strongroom dev --data DIR, and give this command the same DIR")),
+        Asked::NobodyThere => {
+            Err(Failure::new(Exit::Unavailable, "no development server is running")
+                .file(&command.data)
+                .try_this("strongroom dev --data DIR, and give this command the same DIR"))
+        }
     }
 }
 
@@ -181,17 +133,12 @@ fn application_body(it: &ApplicationCreate) -> Result<Value, Failure> {
 
 pub(super) fn quotas(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let pair = |text: &String| {
-        text.split_once('=')
-            .map(|(name, value)| (String::from(name), String::from(value)))
+        text.split_once('=').map(|(name, value)| (String::from(name), String::from(value)))
     };
-    texts
-        .iter()
-        .map(pair)
-        .collect::<Option<_>>()
-        .ok_or_else(|| {
-            Failure::new(Exit::Usage, "a --quota is not of the form NAME=VALUE")
-                .try_this("--quota tokenize_limit=100")
-        })
+    texts.iter().map(pair).collect::<Option<_>>().ok_or_else(|| {
+        Failure::new(Exit::Usage, "a --quota is not of the form NAME=VALUE")
+            .try_this("--quota tokenize_limit=100")
+    })
 }
 
 pub(super) fn switch(flag: &str, text: &str) -> Result<bool, Failure> {
@@ -205,15 +152,9 @@ pub(super) fn switch(flag: &str, text: &str) -> Result<bool, Failure> {
 /// From standard input: an argument would be seen by every user of the machine.
 fn read_key_text() -> Result<String, Failure> {
     let mut text = String::new();
-    let most = u64::try_from(KEY_TEXT_BYTES_MAX)
-        .unwrap_or(u64::MAX)
-        .saturating_add(2);
-    std::io::stdin()
-        .lock()
-        .take(most)
-        .read_to_string(&mut text)
-        .map_err(|error| {
-            Failure::new(Exit::Usage, "cannot read the key from standard input").why(error)
-        })?;
+    let most = u64::try_from(KEY_TEXT_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(2);
+    std::io::stdin().lock().take(most).read_to_string(&mut text).map_err(|error| {
+        Failure::new(Exit::Usage, "cannot read the key from standard input").why(error)
+    })?;
     Ok(String::from(text.trim()))
 }

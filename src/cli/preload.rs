@@ -66,9 +66,7 @@ async fn create(app: &App, key: &str, number: u64) -> Result<String, Failure> {
     let caller = app.authenticate(&key).map_err(refused)?;
     let draft = TokenDraft {
         kind: Some(TokenType::Token),
-        data: Some(Secret::new(Value::from(format!(
-            "preloaded value {number}"
-        )))),
+        data: Some(Secret::new(Value::from(format!("preloaded value {number}")))),
         ..TokenDraft::default()
     };
     let created = app.create_token(&caller, draft).await.map_err(refused)?;

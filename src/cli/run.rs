@@ -34,9 +34,7 @@ pub(super) fn run(
     plan: Plan,
     ready: impl FnOnce(std::net::SocketAddr) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
     let app = Arc::new(app);
     let ended = runtime.block_on(serve(Arc::clone(&app), plan, ready));
@@ -51,12 +49,8 @@ async fn serve(
     ready: impl FnOnce(std::net::SocketAddr) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let clock = app.clock().clone();
-    let log = Log::start(
-        io::stderr(),
-        plan.request_lines,
-        Arc::new(move || clock.now()),
-    )
-    .map_err(|error| os("start the log", &error))?;
+    let log = Log::start(io::stderr(), plan.request_lines, Arc::new(move || clock.now()))
+        .map_err(|error| os("start the log", &error))?;
     install_panic_hook(log.clone());
     let server = Server::bind(plan.settings, log.clone()).map_err(explain)?;
     let socket = Socket::bind(&plan.data_directory).map_err(|failure| {

@@ -33,15 +33,16 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
 
 pub(super) fn init(command: &Init) -> Result<(), Failure> {
     let config = read_config(&command.config)?;
-    let master =
-        match (&command.master_key, &config.master_key) {
-            (Some(path), _) | (None, MasterKeySource::File(path)) => path.clone(),
-            (None, MasterKeySource::Credential(_)) => {
-                return Err(Failure::new(Exit::Usage, "where shall the master key be written?")
+    let master = match (&command.master_key, &config.master_key) {
+        (Some(path), _) | (None, MasterKeySource::File(path)) => path.clone(),
+        (None, MasterKeySource::Credential(_)) => {
+            return Err(Failure::new(Exit::Usage, "where shall the master key be written?")
                 .why("the settings name a systemd credential, which systemd reads from a file")
-                .try_this("strongroom init --config FILE --master-key /etc/strongroom/master.key"));
-            }
-        };
+                .try_this(
+                    "strongroom init --config FILE --master-key /etc/strongroom/master.key",
+                ));
+        }
+    };
     vault::make_directory(&config.data_directory)?;
     let made_key = if master.exists() {
         "already there"

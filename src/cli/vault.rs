@@ -56,26 +56,21 @@ pub(super) fn make_master_key(path: &Path) -> Result<(), Failure> {
 
 pub(super) fn write_secret(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
     let written = || -> io::Result<()> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(mode)
-            .open(path)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
         file.write_all(bytes)?;
         file.sync_all()
     };
     written().map_err(|error| cannot("write a secret to its file", path, &error))
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "anything else is a wrong place")]
 pub(super) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
     let exit = match error.kind() {
         io::ErrorKind::PermissionDenied => Exit::Permission,
         io::ErrorKind::StorageFull | io::ErrorKind::ReadOnlyFilesystem => Exit::Storage,
         _ => Exit::Config,
     };
-    Failure::new(exit, format!("cannot {what}"))
-        .file(path)
-        .why(error)
+    Failure::new(exit, format!("cannot {what}")).file(path).why(error)
 }
 
 fn check_directory(directory: &Path) -> Result<(), Failure> {
@@ -84,12 +79,10 @@ fn check_directory(directory: &Path) -> Result<(), Failure> {
     })?;
     if metadata.mode() & 0o077 != 0 {
         let mode = metadata.mode() & 0o7777;
-        return Err(
-            Failure::new(Exit::Permission, "the data directory is open to others")
-                .file(directory)
-                .why(format!("its mode is {mode:04o}"))
-                .try_this(format!("chmod 0700 {}", directory.display())),
-        );
+        return Err(Failure::new(Exit::Permission, "the data directory is open to others")
+            .file(directory)
+            .why(format!("its mode is {mode:04o}"))
+            .try_this(format!("chmod 0700 {}", directory.display())));
     }
     Ok(())
 }
@@ -100,9 +93,7 @@ pub(super) fn read_master_key(source: &MasterKeySource) -> Result<MasterKey, Fai
         MasterKeySource::Credential(name) => credential(name)?,
     };
     let failed = |why: String| {
-        Failure::new(Exit::Permission, "cannot read the master key")
-            .file(&path)
-            .why(why)
+        Failure::new(Exit::Permission, "cannot read the master key").file(&path).why(why)
     };
     let metadata = fs::metadata(&path).map_err(|error| {
         failed(error.to_string()).try_this("strongroom init, or bring the key back to its place")
@@ -127,9 +118,7 @@ fn credential(name: &str) -> Result<PathBuf, Failure> {
         .map(|directory| Path::new(&directory).join(name))
         .ok_or_else(|| {
             Failure::new(Exit::Permission, "cannot find the master key's credential")
-                .why(format!(
-                    "{CREDENTIALS_DIRECTORY} is not set: this was not started by systemd"
-                ))
+                .why(format!("{CREDENTIALS_DIRECTORY} is not set: this was not started by systemd"))
                 .try_this("set master_key.file instead of master_key.credential in the settings")
         })
 }
@@ -165,16 +154,15 @@ fn explain(failure: VaultFailure, directory: &Path) -> Failure {
                 .file(&path)
                 .try_this("strongroom init")
         }
-        VaultFailure::File(OpenFailure::Newer(format)) => Failure::new(
-            Exit::Data,
-            "the data file was written by a newer strongroom",
-        )
-        .file(&path)
-        .why(format!(
-            "its format is {format}; this program knows up to {}",
-            crate::store::FORMAT
-        ))
-        .try_this("use the newer program again; nothing was changed"),
+        VaultFailure::File(OpenFailure::Newer(format)) => {
+            Failure::new(Exit::Data, "the data file was written by a newer strongroom")
+                .file(&path)
+                .why(format!(
+                    "its format is {format}; this program knows up to {}",
+                    crate::store::FORMAT
+                ))
+                .try_this("use the newer program again; nothing was changed")
+        }
         VaultFailure::File(OpenFailure::NotOurs) => {
             Failure::new(Exit::Data, "this is not a strongroom data file")
                 .file(&path)
@@ -193,9 +181,7 @@ pub(super) fn storage(failure: &StorageFailure) -> Failure {
         | StorageFailure::ReadOnly
         | StorageFailure::Stopped => Exit::Storage,
     };
-    Failure::new(exit, "the data file failed")
-        .why(failure)
-        .try_this(failure.advice())
+    Failure::new(exit, "the data file failed").why(failure).try_this(failure.advice())
 }
 
 pub(super) fn restrict(path: &Path, mode: u32) -> Result<(), Failure> {

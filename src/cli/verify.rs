@@ -48,14 +48,12 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
         say("Everything fits together.");
         return Ok(());
     }
-    let mut why = report.findings.join("\n");
+    let mut findings = report.findings;
     if report.more > 0 {
-        why.push_str(&format!("\n... and {} more", report.more));
+        findings.push(format!("... and {} more", report.more));
     }
-    Err(
-        Failure::new(Exit::Data, "the data file does not fit together")
-            .file(&directory)
-            .why(why)
-            .try_this("restore the newest backup and keep this file for examination"),
-    )
+    Err(Failure::new(Exit::Data, "the data file does not fit together")
+        .file(&directory)
+        .why(findings.join("\n"))
+        .try_this("restore the newest backup and keep this file for examination"))
 }

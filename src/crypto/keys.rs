@@ -76,21 +76,14 @@ impl KeyPurpose {
 
 impl KeyMaterial {
     pub fn generate(purpose: KeyPurpose, number: u32, random: &Random) -> Self {
-        Self {
-            purpose,
-            number,
-            bytes: Secret::new(random.bytes()),
-        }
+        Self { purpose, number, bytes: Secret::new(random.bytes()) }
     }
 }
 
 impl SystemKeys {
     /// `None` when a purpose has no key.
     pub fn new(keys: &[KeyMaterial]) -> Option<Self> {
-        Some(Self {
-            sealing: SealingKeys::new(keys)?,
-            index: IndexKey::new(keys)?,
-        })
+        Some(Self { sealing: SealingKeys::new(keys)?, index: IndexKey::new(keys)? })
     }
 
     pub fn seal(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
@@ -122,9 +115,7 @@ impl TenantKeys {
     }
 
     pub fn seal(&self, table: u8, key: &[u8], plain: &[u8], random: &Random) -> Vec<u8> {
-        self.sealing
-            .newest
-            .seal(&self.identity(table, key), plain, random)
+        self.sealing.newest.seal(&self.identity(table, key), plain, random)
     }
 
     pub fn open(
@@ -145,29 +136,17 @@ impl TenantKeys {
     }
 
     const fn identity<'a>(&'a self, table: u8, key: &'a [u8]) -> Identity<'a> {
-        Identity {
-            tenant: &self.tenant,
-            table,
-            key,
-        }
+        Identity { tenant: &self.tenant, table, key }
     }
 }
 
 impl SealingKeys {
     fn new(keys: &[KeyMaterial]) -> Option<Self> {
-        let mut keys: Vec<_> = keys
-            .iter()
-            .filter(|key| key.purpose == KeyPurpose::Seal)
-            .collect();
+        let mut keys: Vec<_> = keys.iter().filter(|key| key.purpose == KeyPurpose::Seal).collect();
         keys.sort_by_key(|key| key.number);
-        let mut keys = keys
-            .into_iter()
-            .map(|key| SealingKey::new(key.number, &key.bytes));
+        let mut keys = keys.into_iter().map(|key| SealingKey::new(key.number, &key.bytes));
         let newest = keys.next_back()?;
-        Some(Self {
-            newest,
-            older: keys.collect(),
-        })
+        Some(Self { newest, older: keys.collect() })
     }
 
     fn open(&self, identity: &Identity<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenFailed> {
@@ -205,10 +184,7 @@ impl FingerprintKey {
     /// 44 base58 digits, as the published service's have.
     //= PCI DSS 4.0.1, 3.5.1.1: hashes of card numbers are keyed.
     pub fn fingerprint(&self, kind: &str, value: &str) -> String {
-        base58::encode_padded(
-            keyed(&self.0, &[kind.as_bytes(), value.as_bytes()]).as_ref(),
-            44,
-        )
+        base58::encode_padded(keyed(&self.0, &[kind.as_bytes(), value.as_bytes()]).as_ref(), 44)
     }
 }
 
@@ -253,11 +229,7 @@ mod tests {
     use super::*;
 
     fn material(purpose: KeyPurpose, number: u32, byte: u8) -> KeyMaterial {
-        KeyMaterial {
-            purpose,
-            number,
-            bytes: Secret::new([byte; 32]),
-        }
+        KeyMaterial { purpose, number, bytes: Secret::new([byte; 32]) }
     }
 
     fn keys(extra: Vec<KeyMaterial>) -> TenantKeys {
@@ -288,10 +260,7 @@ mod tests {
     #[test]
     fn blind_indexes_keep_their_parts_apart() {
         let keys = keys(vec![]);
-        assert_ne!(
-            keys.index().blind(&[b"ab", b"c"]),
-            keys.index().blind(&[b"a", b"bc"])
-        );
+        assert_ne!(keys.index().blind(&[b"ab", b"c"]), keys.index().blind(&[b"a", b"bc"]));
         assert_eq!(keys.index().blind(&[b"ab"]), keys.index().blind(&[b"ab"]));
     }
 
@@ -301,10 +270,6 @@ mod tests {
         let print = keys.fingerprint().fingerprint("card", "4242424242424242");
         assert_eq!(print.len(), 44);
         assert!(print.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-        assert_ne!(
-            print,
-            keys.fingerprint()
-                .fingerprint("card_number", "4242424242424242")
-        );
+        assert_ne!(print, keys.fingerprint().fingerprint("card_number", "4242424242424242"));
     }
 }

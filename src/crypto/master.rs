@@ -44,10 +44,7 @@ impl MasterKey {
         for (to, from) in check.iter_mut().zip(tag.as_ref()) {
             *to = *from;
         }
-        Ok(Self {
-            sealing: SealingKey::new(0, &bytes),
-            check,
-        })
+        Ok(Self { sealing: SealingKey::new(0, &bytes), check })
     }
 
     /// Seals the keys of the data file, and nothing else.
@@ -95,14 +92,8 @@ mod tests {
     #[test]
     fn what_is_no_key_is_refused() {
         assert_eq!(parse("").unwrap_err(), InvalidMasterKey::Length);
-        assert_eq!(
-            parse(&"a".repeat(63)).unwrap_err(),
-            InvalidMasterKey::Length
-        );
-        assert_eq!(
-            parse(&"g".repeat(64)).unwrap_err(),
-            InvalidMasterKey::NotHex
-        );
+        assert_eq!(parse(&"a".repeat(63)).unwrap_err(), InvalidMasterKey::Length);
+        assert_eq!(parse(&"g".repeat(64)).unwrap_err(), InvalidMasterKey::NotHex);
         assert!(parse(&format!("  {}\r\n", "A".repeat(64))).is_ok());
     }
 }

@@ -19,19 +19,10 @@ struct Block {
 }
 
 impl Random {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one source of randomness"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the one source of randomness")]
     pub fn new() -> Self {
-        let block = Block {
-            bytes: [0; BLOCK_BYTES],
-            used: BLOCK_BYTES,
-        };
-        Self {
-            source: SystemRandom::new(),
-            block: Mutex::new(block),
-        }
+        let block = Block { bytes: [0; BLOCK_BYTES], used: BLOCK_BYTES };
+        Self { source: SystemRandom::new(), block: Mutex::new(block) }
     }
 
     /// Bytes that were never given out before; what was given out is not kept.
@@ -62,10 +53,7 @@ impl Random {
 
     fn draw(&self, bytes: &mut [u8]) {
         // Without randomness there is no safe way to go on.
-        assert!(
-            self.source.fill(bytes).is_ok(),
-            "the operating system gives no randomness"
-        );
+        assert!(self.source.fill(bytes).is_ok(), "the operating system gives no randomness");
     }
 }
 
@@ -94,10 +82,6 @@ mod tests {
         assert_eq!(seen.len(), 2_000);
         let mut large = vec![0; 3 * BLOCK_BYTES];
         random.fill(&mut large);
-        assert!(
-            large
-                .chunks(64)
-                .all(|chunk| chunk.iter().any(|byte| *byte != 0))
-        );
+        assert!(large.chunks(64).all(|chunk| chunk.iter().any(|byte| *byte != 0)));
     }
 }

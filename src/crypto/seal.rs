@@ -52,18 +52,12 @@ pub struct SealingKey {
 
 /// The version of a sealed value, `None` when it is too short to be one.
 pub fn version(sealed: &[u8]) -> Option<Version> {
-    sealed
-        .get(HEADER_BYTES - SALT_BYTES..HEADER_BYTES)?
-        .try_into()
-        .ok()
+    sealed.get(HEADER_BYTES - SALT_BYTES..HEADER_BYTES)?.try_into().ok()
 }
 
 impl SealingKey {
     pub fn new(number: u32, key: &Secret<[u8; 32]>) -> Self {
-        Self {
-            number,
-            prk: Prk::new_less_safe(HKDF_SHA256, key.expose()),
-        }
+        Self { number, prk: Prk::new_less_safe(HKDF_SHA256, key.expose()) }
     }
 
     pub const fn number(&self) -> u32 {
@@ -87,13 +81,9 @@ impl SealingKey {
         let mut text = Secret::new(plain.to_vec());
         let aad = Aad::from(self.aad(identity));
         let tag = self.record_key(&salt).and_then(|key| {
-            key.seal_in_place_separate_tag(nonce(&salt), aad, text.expose_mut())
-                .ok()
+            key.seal_in_place_separate_tag(nonce(&salt), aad, text.expose_mut()).ok()
         });
-        #[expect(
-            clippy::panic,
-            reason = "AES-GCM fails only beyond 64 GiB; bodies are bounded"
-        )]
+        #[expect(clippy::panic, reason = "AES-GCM fails only beyond 64 GiB; bodies are bounded")]
         let Some(tag) = tag else {
             panic!("a value is too large to seal");
         };
@@ -117,11 +107,7 @@ impl SealingKey {
         let mut plain = Secret::new(text.to_vec());
         let key = self.record_key(&salt).ok_or(OpenFailed)?;
         let length = key
-            .open_in_place(
-                nonce(&salt),
-                Aad::from(self.aad(identity)),
-                plain.expose_mut(),
-            )
+            .open_in_place(nonce(&salt), Aad::from(self.aad(identity)), plain.expose_mut())
             .map_err(|ring::error::Unspecified| OpenFailed)?
             .len();
         plain.expose_mut().truncate(length);
@@ -129,11 +115,7 @@ impl SealingKey {
     }
 
     fn record_key(&self, salt: &Version) -> Option<LessSafeKey> {
-        let okm = self
-            .prk
-            .expand(&[INFO, salt], &AES_256_GCM)
-            .ok()
-            .map(UnboundKey::from)?;
+        let okm = self.prk.expand(&[INFO, salt], &AES_256_GCM).ok().map(UnboundKey::from)?;
         Some(LessSafeKey::new(okm))
     }
 
@@ -154,10 +136,7 @@ impl fmt::Debug for SealingKey {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the key is used for this one sealing only"
-)]
+#[expect(clippy::disallowed_methods, reason = "the key is used for this one sealing only")]
 fn nonce(salt: &Version) -> Nonce {
     let mut bytes = [0; 12];
     for (to, from) in bytes.iter_mut().zip(salt) {
@@ -174,11 +153,7 @@ mod tests {
     use super::*;
     use crate::domain::hex;
 
-    const HERE: Identity<'static> = Identity {
-        tenant: &[7; 16],
-        table: 3,
-        key: b"a key",
-    };
+    const HERE: Identity<'static> = Identity { tenant: &[7; 16], table: 3, key: b"a key" };
 
     fn key(number: u32) -> SealingKey {
         SealingKey::new(number, &Secret::new([0x42; 32]))
@@ -197,18 +172,11 @@ mod tests {
             let record_key = text("record_key").as_bytes();
             let tenant = hex::decode(text("tenant")).unwrap();
             let table = u8::try_from(vector["table"].as_u64().unwrap()).unwrap();
-            let identity = Identity {
-                tenant: &tenant,
-                table,
-                key: record_key,
-            };
+            let identity = Identity { tenant: &tenant, table, key: record_key };
             let salt = hex::decode(text("salt")).unwrap();
             let sealed = key.seal_salted(&identity, text("plain").as_bytes(), salt);
             assert_eq!(hex::encode(&sealed), text("sealed"));
-            assert_eq!(
-                key.open(&identity, &sealed).unwrap().expose(),
-                text("plain").as_bytes()
-            );
+            assert_eq!(key.open(&identity, &sealed).unwrap().expose(), text("plain").as_bytes());
         }
     }
 
@@ -217,15 +185,9 @@ mod tests {
         let sealed = key(1).seal(&HERE, b"4242", &Random::new());
         assert_eq!(key(1).open(&HERE, &sealed).unwrap().expose(), b"4242");
         for elsewhere in [
-            Identity {
-                tenant: &[8; 16],
-                ..HERE
-            },
+            Identity { tenant: &[8; 16], ..HERE },
             Identity { table: 4, ..HERE },
-            Identity {
-                key: b"b key",
-                ..HERE
-            },
+            Identity { key: b"b key", ..HERE },
         ] {
             assert!(key(1).open(&elsewhere, &sealed).is_err());
         }

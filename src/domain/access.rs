@@ -73,20 +73,13 @@ impl Access {
     /// the request's body is read.
     pub fn holds_somewhere(&self, permission: Permission) -> bool {
         self.permissions.contains(&permission)
-            || self
-                .rules
-                .iter()
-                .any(|rule| rule.permissions.contains(&permission))
+            || self.rules.iter().any(|rule| rule.permissions.contains(&permission))
     }
 
     /// For reading, searching and using: one of the token's containers suffices.
     pub fn in_any(&self, permission: Permission, containers: &[Container]) -> Option<Transform> {
         self.granting_rules(permission)
-            .find(|rule| {
-                containers
-                    .iter()
-                    .any(|container| rule.container.covers(container))
-            })
+            .find(|rule| containers.iter().any(|container| rule.container.covers(container)))
             .map(|rule| rule.transform)
             .or_else(|| self.plain(permission))
     }
@@ -105,18 +98,13 @@ impl Access {
     }
 
     fn granting_rules(&self, permission: Permission) -> impl Iterator<Item = &AccessRule> {
-        self.rules
-            .iter()
-            .filter(move |rule| rule.permissions.contains(&permission))
+        self.rules.iter().filter(move |rule| rule.permissions.contains(&permission))
     }
 
     /// Plain permissions cover all containers.
     fn plain(&self, permission: Permission) -> Option<Transform> {
-        let transform = if permission == Permission::TokenUse {
-            Transform::Reveal
-        } else {
-            Transform::Mask
-        };
+        let transform =
+            if permission == Permission::TokenUse { Transform::Reveal } else { Transform::Mask };
         self.permissions.contains(&permission).then_some(transform)
     }
 }
@@ -136,10 +124,7 @@ mod tests {
     }
 
     fn paths(texts: &[&str]) -> Vec<Container> {
-        texts
-            .iter()
-            .map(|text| Container::parse(text).unwrap())
-            .collect()
+        texts.iter().map(|text| Container::parse(text).unwrap()).collect()
     }
 
     use Permission::{TokenCreate, TokenDelete, TokenRead, TokenUse};
@@ -155,10 +140,7 @@ mod tests {
                 rule(2, "/pci/", Reveal, &[TokenRead]),
             ],
         );
-        assert_eq!(
-            access.in_any(TokenRead, &paths(&["/pci/high/"])),
-            Some(Reveal)
-        );
+        assert_eq!(access.in_any(TokenRead, &paths(&["/pci/high/"])), Some(Reveal));
         assert_eq!(access.in_any(TokenRead, &paths(&["/bank/"])), Some(Redact));
         assert_eq!(access.in_any(TokenCreate, &paths(&["/pci/"])), Some(Mask));
         assert_eq!(access.in_any(TokenCreate, &paths(&["/bank/"])), None);
@@ -175,17 +157,11 @@ mod tests {
 
     #[test]
     fn writing_needs_the_permission_in_all_containers_and_reading_in_any() {
-        let access = Access::new(
-            vec![],
-            vec![rule(1, "/a/", Reveal, &[TokenRead, TokenCreate])],
-        );
+        let access = Access::new(vec![], vec![rule(1, "/a/", Reveal, &[TokenRead, TokenCreate])]);
         let both = paths(&["/a/", "/b/"]);
         assert_eq!(access.in_any(TokenRead, &both), Some(Reveal));
         assert_eq!(access.in_all(TokenCreate, &both), None);
-        assert_eq!(
-            access.in_all(TokenCreate, &paths(&["/a/", "/a/c/"])),
-            Some(Reveal)
-        );
+        assert_eq!(access.in_all(TokenCreate, &paths(&["/a/", "/a/c/"])), Some(Reveal));
     }
 
     #[test]

@@ -56,10 +56,7 @@ impl fmt::Display for InvalidContainer {
                 "A container may hold only letters, digits, hyphens, underscores and slashes.",
             ),
             Self::Ends => f.write_str("A container must start and end with a slash."),
-            Self::Length => write!(
-                f,
-                "A container has at most {CONTAINER_BYTES_MAX} characters."
-            ),
+            Self::Length => write!(f, "A container has at most {CONTAINER_BYTES_MAX} characters."),
             Self::Segment => f.write_str("A container may not have an empty segment."),
         }
     }
@@ -89,26 +86,16 @@ mod tests {
         check("/a//b/", Err(InvalidContainer::Segment));
         check("/a b/", Err(InvalidContainer::Character));
         check("/\u{e9}/", Err(InvalidContainer::Character));
-        check(
-            &format!("/{}/", "a".repeat(CONTAINER_BYTES_MAX)),
-            Err(InvalidContainer::Length),
-        );
+        check(&format!("/{}/", "a".repeat(CONTAINER_BYTES_MAX)), Err(InvalidContainer::Length));
     }
 
     #[test]
     fn a_container_covers_itself_and_its_children_but_not_its_namesakes() {
         let pci = Container::parse("/pci/").unwrap();
-        for (path, covered) in [
-            ("/pci/", true),
-            ("/pci/high/", true),
-            ("/pcif/", false),
-            ("/", false),
-        ] {
-            assert_eq!(
-                pci.covers(&Container::parse(path).unwrap()),
-                covered,
-                "{path}"
-            );
+        for (path, covered) in
+            [("/pci/", true), ("/pci/high/", true), ("/pcif/", false), ("/", false)]
+        {
+            assert_eq!(pci.covers(&Container::parse(path).unwrap()), covered, "{path}");
         }
         assert!(Container::root().covers(&pci));
     }

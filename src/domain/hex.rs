@@ -4,10 +4,7 @@ const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 pub fn encode(bytes: &[u8]) -> String {
     let digit = |nibble: u8| char::from(DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0'));
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 0x0f)])
-        .collect()
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0x0f)]).collect()
 }
 
 /// Exactly `N` bytes, in either case of letters.
@@ -25,9 +22,7 @@ pub fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
 }
 
 fn nibble(digit: u8) -> Option<u8> {
-    char::from(digit)
-        .to_digit(16)
-        .and_then(|value| u8::try_from(value).ok())
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 #[cfg(test)]

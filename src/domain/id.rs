@@ -82,15 +82,8 @@ mod tests {
     #[test]
     fn only_the_canonical_spelling_parses() {
         let text = "018bcfe5-6800-4fff-bfff-ffffffffffff";
-        assert_eq!(
-            TokenId::parse(text).map(|id| id.to_string()).as_deref(),
-            Some(text)
-        );
-        for other in [
-            text.to_uppercase(),
-            format!("{{{text}}}"),
-            text.replace('-', ""),
-        ] {
+        assert_eq!(TokenId::parse(text).map(|id| id.to_string()).as_deref(), Some(text));
+        for other in [text.to_uppercase(), format!("{{{text}}}"), text.replace('-', "")] {
             assert_eq!(TokenId::parse(&other), None);
         }
     }

@@ -63,24 +63,9 @@ mod tests {
 
     #[test]
     fn key_texts_have_the_published_shape() {
-        check(
-            TenantKind::Test,
-            ApplicationKind::Private,
-            "key_test_self_pvt_",
-            18 + 22 + 33,
-        );
-        check(
-            TenantKind::Production,
-            ApplicationKind::Public,
-            "key_prod_self_pub_",
-            18 + 22,
-        );
-        check(
-            TenantKind::Production,
-            ApplicationKind::Management,
-            "key_prod_self_mgt_",
-            18 + 22,
-        );
+        check(TenantKind::Test, ApplicationKind::Private, "key_test_self_pvt_", 18 + 22 + 33);
+        check(TenantKind::Production, ApplicationKind::Public, "key_prod_self_pub_", 18 + 22);
+        check(TenantKind::Production, ApplicationKind::Management, "key_prod_self_mgt_", 18 + 22);
         assert_eq!(
             KeyText::new(TenantKind::Test, ApplicationKind::Public, &[0; 32]).expose(),
             "key_test_self_pub_1111111111111111111111"
@@ -89,13 +74,9 @@ mod tests {
 
     #[test]
     fn texts_that_cannot_be_keys_do_not_parse() {
-        for text in [
-            "",
-            "short",
-            "key_test_self_pvt_ 1234567890",
-            &"k".repeat(101),
-            "k\u{e9}y_123456789",
-        ] {
+        for text in
+            ["", "short", "key_test_self_pvt_ 1234567890", &"k".repeat(101), "k\u{e9}y_123456789"]
+        {
             assert!(KeyText::parse(text).is_none());
         }
     }

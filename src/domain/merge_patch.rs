@@ -73,52 +73,24 @@ mod tests {
     #[test]
     fn the_examples_of_the_standard() {
         check_patch(json!({"a": "b"}), &json!({"a": "c"}), &json!({"a": "c"}));
-        check_patch(
-            json!({"a": "b"}),
-            &json!({"b": "c"}),
-            &json!({"a": "b", "b": "c"}),
-        );
+        check_patch(json!({"a": "b"}), &json!({"b": "c"}), &json!({"a": "b", "b": "c"}));
         check_patch(json!({"a": "b"}), &json!({"a": null}), &json!({}));
-        check_patch(
-            json!({"a": "b", "b": "c"}),
-            &json!({"a": null}),
-            &json!({"b": "c"}),
-        );
+        check_patch(json!({"a": "b", "b": "c"}), &json!({"a": null}), &json!({"b": "c"}));
         check_patch(json!({"a": ["b"]}), &json!({"a": "c"}), &json!({"a": "c"}));
-        check_patch(
-            json!({"a": "c"}),
-            &json!({"a": ["b"]}),
-            &json!({"a": ["b"]}),
-        );
+        check_patch(json!({"a": "c"}), &json!({"a": ["b"]}), &json!({"a": ["b"]}));
         check_patch(
             json!({"a": {"b": "c"}}),
             &json!({"a": {"b": "d", "c": null}}),
             &json!({"a": {"b": "d"}}),
         );
-        check_patch(
-            json!({"a": [{"b": "c"}]}),
-            &json!({"a": [1]}),
-            &json!({"a": [1]}),
-        );
+        check_patch(json!({"a": [{"b": "c"}]}), &json!({"a": [1]}), &json!({"a": [1]}));
         check_patch(json!(["a", "b"]), &json!(["c", "d"]), &json!(["c", "d"]));
         check_patch(json!({"a": "b"}), &json!(["c"]), &json!(["c"]));
         check_patch(json!({"a": "foo"}), &json!(null), &json!(null));
         check_patch(json!({"a": "foo"}), &json!("bar"), &json!("bar"));
-        check_patch(
-            json!({"e": null}),
-            &json!({"a": 1}),
-            &json!({"e": null, "a": 1}),
-        );
-        check_patch(
-            json!([1, 2]),
-            &json!({"a": "b", "c": null}),
-            &json!({"a": "b"}),
-        );
-        check_patch(
-            json!({}),
-            &json!({"a": {"bb": {"ccc": null}}}),
-            &json!({"a": {"bb": {}}}),
-        );
+        check_patch(json!({"e": null}), &json!({"a": 1}), &json!({"e": null, "a": 1}));
+        check_patch(json!([1, 2]), &json!({"a": "b", "c": null}), &json!({"a": "b"}));
+        check_patch(json!({}), &json!({"a": {"bb": {"ccc": null}}}), &json!({"a": {"bb": {}}}));
     }
 
     #[test]
@@ -154,10 +126,7 @@ mod tests {
     fn a_patch_at_the_bound_is_applied_and_one_beyond_changes_nothing() {
         check_patch(json!({}), &nested(JSON_DEPTH_MAX), &nested(JSON_DEPTH_MAX));
         let mut target = json!({"a": "kept"});
-        assert_eq!(
-            merge_patch(&mut target, &nested(JSON_DEPTH_MAX + 1)),
-            Err(TooDeep)
-        );
+        assert_eq!(merge_patch(&mut target, &nested(JSON_DEPTH_MAX + 1)), Err(TooDeep));
         let lists = (0..=JSON_DEPTH_MAX).fold(json!(1), |inner, _| json!([inner]));
         assert_eq!(merge_patch(&mut target, &lists), Err(TooDeep));
         assert_eq!(target, json!({"a": "kept"}));
@@ -184,11 +153,7 @@ mod tests {
         let Value::Object(changes) = patch else {
             return patch.clone();
         };
-        let mut members = if let Value::Object(members) = target {
-            members
-        } else {
-            Map::new()
-        };
+        let mut members = if let Value::Object(members) = target { members } else { Map::new() };
         for (name, value) in changes {
             if value.is_null() {
                 members.remove(name);

@@ -128,11 +128,9 @@ impl RateLimit {
 impl std::fmt::Display for InvalidQuota {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::UnknownName => write!(
-                f,
-                "There is no such quota; there are {}.",
-                Quotas::NAMES.join(", ")
-            ),
+            Self::UnknownName => {
+                write!(f, "There is no such quota; there are {}.", Quotas::NAMES.join(", "))
+            }
             Self::Value(wanted) => write!(f, "The value must be {wanted}."),
         }
     }
@@ -140,10 +138,7 @@ impl std::fmt::Display for InvalidQuota {
 
 fn count(text: &str, max: u32) -> Result<u32, InvalidQuota> {
     let wanted = || InvalidQuota::Value(format!("a number from 0 to {max}"));
-    text.parse()
-        .ok()
-        .filter(|count| *count <= max)
-        .ok_or_else(wanted)
+    text.parse().ok().filter(|count| *count <= max).ok_or_else(wanted)
 }
 
 /// Seconds, or a number with one of `s`, `m`, `h`, `d`.
@@ -178,11 +173,8 @@ mod tests {
     fn check(name: &str, value: &str, expected: Option<&str>) {
         let mut quotas = Quotas::default();
         let set = quotas.set(name, value);
-        let read = quotas
-            .texts()
-            .into_iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, text)| text);
+        let read =
+            quotas.texts().into_iter().find(|(known, _)| *known == name).map(|(_, text)| text);
         if let Some(text) = expected {
             assert_eq!((set, read.as_deref()), (Ok(()), Some(text)));
         } else {
@@ -215,10 +207,7 @@ mod tests {
     #[test]
     fn the_defaults_are_the_published_ones() {
         let texts = Quotas::default().texts();
-        let texts: Vec<_> = texts
-            .iter()
-            .map(|(name, text)| (*name, text.as_str()))
-            .collect();
+        let texts: Vec<_> = texts.iter().map(|(name, text)| (*name, text.as_str())).collect();
         assert_eq!(
             texts,
             [

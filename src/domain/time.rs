@@ -37,10 +37,7 @@ impl Timestamp {
     /// Saturates: a time that cannot be written down is as good as never.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_add(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)),
-        )
+        Self(self.0.saturating_add(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)))
     }
 
     /// Zero when `earlier` is later.
@@ -49,9 +46,7 @@ impl Timestamp {
     }
 
     pub fn from_datetime(at: OffsetDateTime) -> Option<Self> {
-        i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000))
-            .ok()
-            .map(Self)
+        i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000)).ok().map(Self)
     }
 
     /// `None` outside of the years the calendar crate knows.
@@ -61,9 +56,7 @@ impl Timestamp {
 
     /// As answers carry it: `2026-11-14T09:30:00.1234560+00:00`.
     pub fn to_wire(self) -> String {
-        self.datetime()
-            .and_then(|at| at.format(WIRE).ok())
-            .unwrap_or_default()
+        self.datetime().and_then(|at| at.format(WIRE).ok()).unwrap_or_default()
     }
 }
 
@@ -79,11 +72,6 @@ mod tests {
 
     #[test]
     fn a_duration_past_the_end_of_time_saturates() {
-        assert_eq!(
-            Timestamp::from_micros(i64::MAX)
-                .plus(Duration::MAX)
-                .micros(),
-            i64::MAX
-        );
+        assert_eq!(Timestamp::from_micros(i64::MAX).plus(Duration::MAX).micros(), i64::MAX);
     }
 }

@@ -56,9 +56,7 @@ impl Token {
 
     /// The id that callers know it by.
     pub fn public_id(&self) -> String {
-        self.name
-            .as_ref()
-            .map_or_else(|| self.id.to_string(), |name| name.0.clone())
+        self.name.as_ref().map_or_else(|| self.id.to_string(), |name| name.0.clone())
     }
 
     pub fn effective_mask(&self) -> Option<&str> {
@@ -105,10 +103,9 @@ impl std::fmt::Display for InvalidTokenName {
             Self::Character => f.write_str(
                 r"An id may not hold control characters or any of # / \ + ? [ ] | & = % < > { } ^.",
             ),
-            Self::Length => write!(
-                f,
-                "An id has {TOKEN_NAME_CHARS_MIN} to {TOKEN_NAME_CHARS_MAX} characters."
-            ),
+            Self::Length => {
+                write!(f, "An id has {TOKEN_NAME_CHARS_MIN} to {TOKEN_NAME_CHARS_MAX} characters.")
+            }
         }
     }
 }

@@ -50,11 +50,7 @@ impl<'a> Bench<'a> {
         budget: &'a Budget,
         revealing: Revealing,
     ) -> Self {
-        Self {
-            outside,
-            budget,
-            revealing,
-        }
+        Self { outside, budget, revealing }
     }
 }
 
@@ -254,11 +250,7 @@ fn size_of(value: &Value, segment: &Segment) -> Option<usize> {
 /// A negative index counts from the end.
 pub(super) fn place(index: i64, length: usize) -> Option<usize> {
     let distance = usize::try_from(index.unsigned_abs()).ok()?;
-    if index < 0 {
-        length.checked_sub(distance)
-    } else {
-        Some(distance)
-    }
+    if index < 0 { length.checked_sub(distance) } else { Some(distance) }
 }
 
 /// About the bytes of the value's JSON text, and never more than them.
@@ -266,9 +258,9 @@ pub(super) fn weight(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 1,
         Value::String(text) => text.len().saturating_add(1),
-        Value::Array(items) => items
-            .iter()
-            .fold(1_usize, |sum, item| sum.saturating_add(weight(item))),
+        Value::Array(items) => {
+            items.iter().fold(1_usize, |sum, item| sum.saturating_add(weight(item)))
+        }
         Value::Object(members) => members.iter().fold(1_usize, |sum, (key, member)| {
             sum.saturating_add(key.len()).saturating_add(weight(member))
         }),
@@ -276,11 +268,7 @@ pub(super) fn weight(value: &Value) -> usize {
 }
 
 pub(super) fn check_size(bytes: usize) -> Result<(), Failed> {
-    if bytes > bounds::EXPRESSION_OUTPUT_BYTES_MAX {
-        Err(Failed::TooLarge)
-    } else {
-        Ok(())
-    }
+    if bytes > bounds::EXPRESSION_OUTPUT_BYTES_MAX { Err(Failed::TooLarge) } else { Ok(()) }
 }
 
 /// A text that refuses to grow past the bound, and is wiped if it is never finished.

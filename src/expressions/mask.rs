@@ -24,11 +24,7 @@ impl Mask {
     /// Each mistake stands under its path within the mask: `name.first`, `cards[0].number`; the
     /// mask itself is the empty path.
     pub fn parse(mask: &Value) -> Result<Self, Vec<(String, Malformed)>> {
-        let mut parser = Parser {
-            members: 0,
-            path: Vec::new(),
-            mistakes: Vec::new(),
-        };
+        let mut parser = Parser { members: 0, path: Vec::new(), mistakes: Vec::new() };
         let root = parser.node(mask);
         match root {
             Some(root) if parser.mistakes.is_empty() => Ok(Self(root)),
@@ -51,8 +47,7 @@ impl Mask {
 
     fn apply_as(&self, data: &Value, outside: &dyn Outside, revealing: Revealing) -> Option<Value> {
         let budget = Budget::whole();
-        self.0
-            .show(Data(data), &Bench::new(outside, &budget, revealing))
+        self.0.show(Data(data), &Bench::new(outside, &budget, revealing))
     }
 }
 
@@ -138,10 +133,8 @@ impl<'a> Parser<'a> {
             Value::Object(members) => {
                 let mut nodes = Vec::new();
                 for (key, member) in members {
-                    nodes.extend(
-                        self.child(Step::Key(key), member)
-                            .map(|node| (key.clone(), node)),
-                    );
+                    nodes
+                        .extend(self.child(Step::Key(key), member).map(|node| (key.clone(), node)));
                 }
                 Some(Node::Object(nodes))
             }

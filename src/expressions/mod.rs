@@ -164,11 +164,10 @@ impl Template {
 
     /// In order of appearance, repetitions included.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
-        self.expressions()
-            .filter_map(|expression| match &expression.source {
-                Source::Reference(reference) => Some(reference),
-                Source::Literal(_) | Source::Variable(_) => None,
-            })
+        self.expressions().filter_map(|expression| match &expression.source {
+            Source::Reference(reference) => Some(reference),
+            Source::Literal(_) | Source::Variable(_) => None,
+        })
     }
 
     /// Whether the text holds no expression at all.
@@ -200,11 +199,7 @@ impl Template {
             | Value::Array(_)
             | Value::Object(_)) => Secret::new(filters::text_of(other)?.into_owned()),
         };
-        if text.expose().is_empty() {
-            Err(Failed::Empty)
-        } else {
-            Ok(text)
-        }
+        if text.expose().is_empty() { Err(Failed::Empty) } else { Ok(text) }
     }
 
     fn expressions(&self) -> impl Iterator<Item = &Expression> {

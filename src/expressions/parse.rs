@@ -38,30 +38,19 @@ pub(super) fn template(text: &str, names: Names) -> Result<Template, Malformed> 
             Some(before) => (before, true),
             None => (cursor.rest(), false),
         };
-        let before = if trim == Trim::Spaces {
-            before.trim_start()
-        } else {
-            before
-        };
+        let before = if trim == Trim::Spaces { before.trim_start() } else { before };
         if !opened {
             push_text(&mut pieces, before);
             return Ok(Template { pieces });
         }
         let opening = cursor.at().saturating_sub(2);
         let trimming = names == Names::Variables && cursor.eat("-");
-        push_text(
-            &mut pieces,
-            if trimming { before.trim_end() } else { before },
-        );
+        push_text(&mut pieces, if trimming { before.trim_end() } else { before });
         expressions += 1;
         if expressions > bounds::TEMPLATE_EXPRESSIONS_MAX {
             return Err(Malformed::new(opening, Why::TooManyExpressions));
         }
-        let mut expression = ExpressionParser {
-            cursor,
-            names,
-            opening,
-        };
+        let mut expression = ExpressionParser { cursor, names, opening };
         let parsed;
         (parsed, trim) = expression.parse()?;
         pieces.push(Piece::Expression(parsed));
@@ -135,21 +124,16 @@ impl<'a> ExpressionParser<'a> {
 
     fn reference(&mut self) -> Result<Reference, Malformed> {
         let at = self.cursor.at();
-        let head = self
-            .cursor
-            .take_while(|c| !matches!(c, '|' | '{' | '}'))
-            .trim_end();
+        let head = self.cursor.take_while(|c| !matches!(c, '|' | '{' | '}')).trim_end();
         if head.is_empty() && !self.cursor.is_done() {
             return Err(Malformed::new(at, Why::Empty));
         }
-        let (kind, id): (fn(String) -> Reference, &str) = match (
-            head.strip_prefix("token_intent:"),
-            head.strip_prefix("token:"),
-        ) {
-            (Some(id), _) => (Reference::TokenIntent, id.trim_start()),
-            (None, Some(id)) => (Reference::Token, id.trim_start()),
-            (None, None) => (Reference::TokenData, head),
-        };
+        let (kind, id): (fn(String) -> Reference, &str) =
+            match (head.strip_prefix("token_intent:"), head.strip_prefix("token:")) {
+                (Some(id), _) => (Reference::TokenIntent, id.trim_start()),
+                (None, Some(id)) => (Reference::Token, id.trim_start()),
+                (None, None) => (Reference::TokenData, head),
+            };
         if self.cursor.is_done() {
             return Err(Malformed::new(self.opening, Why::Unclosed));
         }
@@ -175,18 +159,12 @@ impl<'a> ExpressionParser<'a> {
     fn call(&mut self, before: Option<&Call>) -> Result<Call, Malformed> {
         self.cursor.skip_spaces();
         let at = self.cursor.at();
-        let name = self
-            .cursor
-            .take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+        let name = self.cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
         if name.is_empty() {
             let Malformed { at, why } = self.unexpected();
             return Err(Malformed::new(
                 at,
-                if why == Why::Unclosed {
-                    why
-                } else {
-                    Why::FilterMissing
-                },
+                if why == Why::Unclosed { why } else { Why::FilterMissing },
             ));
         }
         let filter = filters::find(name).ok_or(Malformed::new(at, Why::UnknownFilter))?;
@@ -198,11 +176,7 @@ impl<'a> ExpressionParser<'a> {
             Some(Place::Anywhere | Place::BeforeEncoding) | None => {}
         }
         self.cursor.skip_spaces();
-        let arguments = if self.cursor.eat(":") {
-            self.arguments(filter, at)?
-        } else {
-            Vec::new()
-        };
+        let arguments = if self.cursor.eat(":") { self.arguments(filter, at)? } else { Vec::new() };
         if arguments.len() < filter.least || arguments.len() > filter.kinds.len() {
             return Err(Malformed::new(at, Why::ArgumentCount));
         }
@@ -230,10 +204,7 @@ impl<'a> ExpressionParser<'a> {
                 self.cursor.skip_spaces();
             }
             let argument = self.argument()?;
-            arguments.push(
-                kind.check(argument)
-                    .map_err(|why| Malformed::new(at, why))?,
-            );
+            arguments.push(kind.check(argument).map_err(|why| Malformed::new(at, why))?);
             self.cursor.skip_spaces();
             if !self.cursor.eat(",") {
                 return Ok(arguments);
@@ -247,10 +218,8 @@ impl<'a> ExpressionParser<'a> {
             Some(quote @ ('\'' | '"')) => {
                 self.cursor.bump();
                 let mark = if quote == '"' { "\"" } else { "'" };
-                let text = self
-                    .cursor
-                    .take_past(mark)
-                    .ok_or(Malformed::new(at, Why::UnclosedQuote))?;
+                let text =
+                    self.cursor.take_past(mark).ok_or(Malformed::new(at, Why::UnclosedQuote))?;
                 Ok(Argument::Literal(Value::String(text.to_owned())))
             }
             Some('-' | '0'..='9') => self.number().map(|number| Argument::Literal(number.into())),
@@ -285,16 +254,11 @@ impl<'a> ExpressionParser<'a> {
         if self.cursor.eat(".") {
             let fraction = self.cursor.take_while(|c| c.is_ascii_digit());
             let parsed = format!("{sign}{whole}.{fraction}").parse().ok();
-            return parsed
-                .filter(|_| !fraction.is_empty())
-                .and_then(Number::from_f64)
-                .ok_or(bad);
+            return parsed.filter(|_| !fraction.is_empty()).and_then(Number::from_f64).ok_or(bad);
         }
         let text = format!("{sign}{whole}");
         let signed = text.parse::<i64>().map(Number::from).ok();
-        signed
-            .or_else(|| text.parse::<u64>().map(Number::from).ok())
-            .ok_or(bad)
+        signed.or_else(|| text.parse::<u64>().map(Number::from).ok()).ok_or(bad)
     }
 
     fn variable(&mut self, name: &str) -> Result<Variable, Malformed> {
@@ -310,10 +274,7 @@ impl<'a> ExpressionParser<'a> {
             } else if self.cursor.eat("[") {
                 segments.push(self.bracketed(at)?);
             } else {
-                return Ok(Variable {
-                    name: name.to_owned(),
-                    segments,
-                });
+                return Ok(Variable { name: name.to_owned(), segments });
             }
             if segments.len() > bounds::VARIABLE_SEGMENTS_MAX {
                 return Err(Malformed::new(at, Why::TooManySegments));
@@ -336,11 +297,7 @@ impl<'a> ExpressionParser<'a> {
             Some(_) | None => return Err(bad),
         };
         self.cursor.skip_spaces();
-        if self.cursor.eat("]") {
-            Ok(segment)
-        } else {
-            Err(bad)
-        }
+        if self.cursor.eat("]") { Ok(segment) } else { Err(bad) }
     }
 
     /// A name: letters, digits, `_` and `-`, except that `-}}` closes the expression.

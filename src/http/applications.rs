@@ -14,16 +14,10 @@ impl Exchange<'_> {
     pub(super) async fn create_application(&self) -> Result<Reply, Problem> {
         let draft = application::parse_draft(self.body.expose())?;
         let tenant = self.caller.tenant.id;
-        let (new, key) = self
-            .app
-            .create_application(tenant, draft, Some(self.caller))
-            .await?;
+        let (new, key) = self.app.create_application(tenant, draft, Some(self.caller)).await?;
         let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
         let body = application::render(&new, &listed, key.as_ref());
-        Ok(Reply::created(
-            body,
-            Some(format!("/applications/{}", new.id)),
-        ))
+        Ok(Reply::created(body, Some(format!("/applications/{}", new.id))))
     }
 
     pub(super) fn list_applications(&self) -> Result<Reply, Problem> {
@@ -46,54 +40,33 @@ impl Exchange<'_> {
     pub(super) async fn update_application(&self) -> Result<Reply, Problem> {
         let id = self.application_id()?;
         let (name, access) = application::parse_update(self.body.expose())?;
-        let (changed, keys) = self
-            .app
-            .update_application(self.caller, id, &name, access)
-            .await?;
+        let (changed, keys) = self.app.update_application(self.caller, id, &name, access).await?;
         Ok(Reply::ok(application::render(&changed, &keys, None)))
     }
 
     pub(super) async fn delete_application(&self) -> Result<Reply, Problem> {
-        self.app
-            .delete_application(self.caller, self.application_id()?)
-            .await?;
+        self.app.delete_application(self.caller, self.application_id()?).await?;
         Ok(Reply::nothing())
     }
 
     pub(super) async fn create_application_key(&self) -> Result<Reply, Problem> {
         let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
-        let new = self
-            .app
-            .create_key(tenant, id, None, Some(self.caller))
-            .await?;
+        let new = self.app.create_key(tenant, id, None, Some(self.caller)).await?;
         let location = format!("/applications/{id}/keys/{}", new.key.id);
-        Ok(Reply::created(
-            key::render(&new.key, Some(&new.text)),
-            Some(location),
-        ))
+        Ok(Reply::created(key::render(&new.key, Some(&new.text)), Some(location)))
     }
 
     pub(super) fn list_application_keys(&self) -> Result<Reply, Problem> {
-        let keys = self
-            .app
-            .list_keys(self.caller.tenant.id, self.application_id()?)?;
-        let items: Vec<_> = keys
-            .iter()
-            .map(|listed| key::render(listed, None))
-            .collect();
+        let keys = self.app.list_keys(self.caller.tenant.id, self.application_id()?)?;
+        let items: Vec<_> = keys.iter().map(|listed| key::render(listed, None)).collect();
         Ok(Reply::ok(list(&items)))
     }
 
     pub(super) fn read_application_key(&self) -> Result<Reply, Problem> {
         let id = self.key_id()?;
-        let keys = self
-            .app
-            .list_keys(self.caller.tenant.id, self.application_id()?)?;
+        let keys = self.app.list_keys(self.caller.tenant.id, self.application_id()?)?;
         let found = keys.iter().find(|listed| listed.id == id);
-        Ok(Reply::ok(key::render(
-            found.ok_or(Error::NotFound("key"))?,
-            None,
-        )))
+        Ok(Reply::ok(key::render(found.ok_or(Error::NotFound("key"))?, None)))
     }
 
     pub(super) async fn delete_application_key(&self) -> Result<Reply, Problem> {
@@ -103,10 +76,7 @@ impl Exchange<'_> {
     }
 
     pub(super) fn list_permissions(&self) -> Result<Reply, Problem> {
-        let wanted = self
-            .query
-            .first("application_type")
-            .filter(|text| !text.is_empty());
+        let wanted = self.query.first("application_type").filter(|text| !text.is_empty());
         let kind = wanted.map(ApplicationKind::parse);
         if kind == Some(None) {
             let message = "The type must be private, public or management.";

@@ -22,10 +22,7 @@ pub(crate) async fn read_json(
 ) -> Result<Secret<Value>, Problem> {
     if !is_json(headers) {
         drain(body).await;
-        return Err(Problem::new(
-            415,
-            "The body must be JSON, with a Content-Type that says so.",
-        ));
+        return Err(Problem::new(415, "The body must be JSON, with a Content-Type that says so."));
     }
     let bytes = read(body).await?;
     // The parser's own words may quote the body.
@@ -35,10 +32,7 @@ pub(crate) async fn read_json(
     if is_within(value.expose(), JSON_DEPTH_MAX) {
         Ok(value)
     } else {
-        Err(Problem::new(
-            400,
-            "The request's body is nested too deeply.",
-        ))
+        Err(Problem::new(400, "The request's body is nested too deeply."))
     }
 }
 
@@ -68,10 +62,7 @@ async fn read(mut body: Incoming) -> Result<Secret<Vec<u8>>, Problem> {
     let all = async {
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else {
-                return Err(Problem::new(
-                    400,
-                    "The request's body ended before its end.",
-                ));
+                return Err(Problem::new(400, "The request's body ended before its end."));
             };
             let Some(data) = frame.data_ref() else {
                 continue;
@@ -89,10 +80,7 @@ async fn read(mut body: Incoming) -> Result<Secret<Vec<u8>>, Problem> {
             drain(body).await;
             Err(problem)
         }
-        Err(_) => Err(Problem::new(
-            408,
-            "The request's body did not arrive in time.",
-        )),
+        Err(_) => Err(Problem::new(408, "The request's body did not arrive in time.")),
     }
 }
 
@@ -104,14 +92,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     let Ok(text) = value.to_str() else {
         return false;
     };
-    let kind = text
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
+    let kind = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     matches!(kind.as_str(), "application/json" | "text/json")
-        || kind
-            .strip_prefix("application/")
-            .is_some_and(|rest| rest.ends_with("+json"))
+        || kind.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
 }

@@ -90,10 +90,7 @@ impl Http {
             trace: Trace::from_client(&asked.trace),
             route: seen.route.map_or("none", |route| route.path),
             tenant: seen.caller.as_ref().map(|caller| caller.tenant.id.uuid()),
-            application: seen
-                .caller
-                .as_ref()
-                .map(|caller| caller.application.id.uuid()),
+            application: seen.caller.as_ref().map(|caller| caller.application.id.uuid()),
             status: response.status().as_u16(),
             duration: started.elapsed(),
         });
@@ -122,18 +119,9 @@ impl Http {
             }
         };
         let query = Query::parse(parts.uri.query().unwrap_or_default());
-        let query = query.ok_or(Problem::new(
-            400,
-            "The query is too long or not valid UTF-8.",
-        ))?;
+        let query = query.ok_or(Problem::new(400, "The query is too long or not valid UTF-8."))?;
         let parameters = matched.parameters;
-        let exchange = Exchange {
-            app: &self.app,
-            caller: &caller,
-            parameters,
-            query,
-            body,
-        };
+        let exchange = Exchange { app: &self.app, caller: &caller, parameters, query, body };
         exchange.dispatch(matched.route.operation).await
     }
 
@@ -147,19 +135,12 @@ impl Http {
         let now = self.app.now();
         let forwarded = parts.headers.get_all(FORWARDED_FOR).iter();
         let address = client_address(peer.ip(), forwarded, &self.trusted_proxies);
-        self.limiter
-            .admit_address(address, now)
-            .map_err(Problem::from)?;
+        self.limiter.admit_address(address, now).map_err(Problem::from)?;
         let matched = route::route(&parts.method, parts.uri.path())?;
         seen.route = Some(matched.route);
 
-        let text = parts
-            .headers
-            .get(API_KEY)
-            .and_then(|value| value.to_str().ok());
-        let key = text
-            .and_then(KeyText::parse)
-            .ok_or(Error::Unauthenticated)?;
+        let text = parts.headers.get(API_KEY).and_then(|value| value.to_str().ok());
+        let key = text.and_then(KeyText::parse).ok_or(Error::Unauthenticated)?;
         let caller = self.app.authenticate(&key)?;
         seen.caller = Some(Arc::clone(&caller));
         let request = limits::Request {
@@ -179,10 +160,7 @@ impl Http {
     }
 
     fn asked(&self, parts: &Parts) -> Asked {
-        let authority = parts
-            .uri
-            .authority()
-            .map(hyper::http::uri::Authority::as_str);
+        let authority = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
         let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
         Asked {
             trace: reply::trace_of(&parts.headers).unwrap_or_else(|| self.new_trace()),
@@ -192,9 +170,7 @@ impl Http {
     }
 
     fn new_trace(&self) -> String {
-        uuid::Builder::from_random_bytes(self.app.random().bytes())
-            .into_uuid()
-            .to_string()
+        uuid::Builder::from_random_bytes(self.app.random().bytes()).into_uuid().to_string()
     }
 
     /// A fault of ours is logged where it is answered; one of the disk ends the process.

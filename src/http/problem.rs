@@ -117,10 +117,8 @@ impl From<Error> for Problem {
             Error::Conflict(why) => Self::new(409, why),
             Error::Forbidden(why) => Self::new(403, why),
             Error::Internal(fault) => {
-                let mut problem = Self::new(
-                    500,
-                    "The vault could not complete the request; its log says why.",
-                );
+                let mut problem =
+                    Self::new(500, "The vault could not complete the request; its log says why.");
                 problem.fault = Some(fault);
                 problem
             }
@@ -129,10 +127,9 @@ impl From<Error> for Problem {
             Error::Stopped | Error::Storage(_) => {
                 Self::retry(503, "The vault is stopping; try again shortly.", 5)
             }
-            Error::Unauthenticated => Self::new(
-                401,
-                "The BT-API-KEY header is missing or holds no valid key.",
-            ),
+            Error::Unauthenticated => {
+                Self::new(401, "The BT-API-KEY header is missing or holds no valid key.")
+            }
         }
     }
 }

@@ -37,28 +37,16 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(crate) const fn ok(body: Vec<u8>) -> Self {
-        Self {
-            status: StatusCode::OK,
-            body,
-            location: None,
-        }
+        Self { status: StatusCode::OK, body, location: None }
     }
 
     /// `location` is the new thing's path.
     pub(crate) const fn created(body: Vec<u8>, location: Option<String>) -> Self {
-        Self {
-            status: StatusCode::CREATED,
-            body,
-            location,
-        }
+        Self { status: StatusCode::CREATED, body, location }
     }
 
     pub(crate) const fn nothing() -> Self {
-        Self {
-            status: StatusCode::NO_CONTENT,
-            body: Vec::new(),
-            location: None,
-        }
+        Self { status: StatusCode::NO_CONTENT, body: Vec::new(), location: None }
     }
 }
 
@@ -102,10 +90,7 @@ impl Asked {
             headers.insert(RATE_REMAINING, HeaderValue::from(limit.remaining));
             headers.insert(RATE_RESET, HeaderValue::from(reset_s(limit.reset_at)));
         }
-        if let Some(allow) = problem
-            .allow
-            .as_deref()
-            .and_then(|it| HeaderValue::try_from(it).ok())
+        if let Some(allow) = problem.allow.as_deref().and_then(|it| HeaderValue::try_from(it).ok())
         {
             headers.insert(header::ALLOW, allow);
         }

@@ -13,10 +13,7 @@ impl Exchange<'_> {
     pub(super) async fn update_tenant(&self) -> Result<Reply, Problem> {
         let change = tenant::parse_change(self.body.expose())?;
         let id = self.caller.tenant.id;
-        let changed = self
-            .app
-            .change_tenant(id, &change, Some(self.caller))
-            .await?;
+        let changed = self.app.change_tenant(id, &change, Some(self.caller)).await?;
         Ok(Reply::ok(tenant::render(&changed)))
     }
 }

@@ -10,10 +10,7 @@ impl Exchange<'_> {
         let draft = token::parse_draft(self.body.expose());
         let created = self.app.create_token(self.caller, draft).await?;
         let location = format!("/tokens/{}", created.shown.token.public_id());
-        Ok(Reply::created(
-            token::render_created(&created),
-            Some(location),
-        ))
+        Ok(Reply::created(token::render_created(&created), Some(location)))
     }
 
     pub(super) fn read_token(&self) -> Result<Reply, Problem> {
@@ -22,9 +19,7 @@ impl Exchange<'_> {
     }
 
     pub(super) async fn delete_token(&self) -> Result<Reply, Problem> {
-        self.app
-            .delete_token(self.caller, self.parameter(0))
-            .await?;
+        self.app.delete_token(self.caller, self.parameter(0)).await?;
         Ok(Reply::nothing())
     }
 }

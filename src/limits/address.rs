@@ -80,10 +80,7 @@ impl Network {
     /// `::ffff:10.0.0.0/104` is `10.0.0.0/8`.
     fn canonical(self) -> Self {
         const MAPPED_BITS: u32 = 96;
-        match (
-            self.base.to_canonical(),
-            self.prefix_bits.checked_sub(MAPPED_BITS),
-        ) {
+        match (self.base.to_canonical(), self.prefix_bits.checked_sub(MAPPED_BITS)) {
             (base @ IpAddr::V4(_), Some(prefix_bits)) if self.base.is_ipv6() => {
                 Self { base, prefix_bits }
             }
@@ -112,11 +109,7 @@ impl FromStr for Network {
             return Err(InvalidNetwork::PrefixTooLong { bits_max });
         }
         let network = Self { base, prefix_bits };
-        if network.is_tidy() {
-            Ok(network.canonical())
-        } else {
-            Err(InvalidNetwork::HostBits)
-        }
+        if network.is_tidy() { Ok(network.canonical()) } else { Err(InvalidNetwork::HostBits) }
     }
 }
 
@@ -137,10 +130,7 @@ impl fmt::Display for InvalidNetwork {
                 "not an IP address; write a network such as 10.0.0.0/8 or fd00::/8, or one address",
             ),
             Self::PrefixTooLong { bits_max } => {
-                write!(
-                    f,
-                    "the prefix is longer than the {bits_max} bits of the address"
-                )
+                write!(f, "the prefix is longer than the {bits_max} bits of the address")
             }
         }
     }
@@ -164,18 +154,8 @@ fn parse_hop(entry: &[u8]) -> Hop {
     if text.is_empty() {
         return Hop::Nothing;
     }
-    let bracketed = || {
-        text.strip_prefix('[')?
-            .strip_suffix(']')?
-            .parse()
-            .ok()
-            .map(IpAddr::V6)
-    };
-    let with_port = || {
-        text.parse::<std::net::SocketAddr>()
-            .ok()
-            .map(|socket| socket.ip())
-    };
+    let bracketed = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok().map(IpAddr::V6);
+    let with_port = || text.parse::<std::net::SocketAddr>().ok().map(|socket| socket.ip());
     match text.parse().ok().or_else(bracketed).or_else(with_port) {
         Some(address) => Hop::Address(address.to_canonical()),
         None => Hop::Unreadable,
@@ -186,11 +166,7 @@ fn parse_hop(entry: &[u8]) -> Hop {
 fn parse_prefix(text: &str) -> Option<u32> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     let padded = text.len() > 1 && text.starts_with('0');
-    if plain && !padded {
-        text.parse().ok()
-    } else {
-        None
-    }
+    if plain && !padded { text.parse().ok() } else { None }
 }
 
 const fn bits(address: IpAddr) -> u32 {
@@ -226,11 +202,7 @@ mod tests {
     fn behind_trusted_proxies_the_right_most_untrusted_hop_is_the_client() {
         check_client("10.0.0.1", &["198.51.100.1"], "198.51.100.1");
         check_client("10.0.0.1", &["198.51.100.1, 10.9.9.9"], "198.51.100.1");
-        check_client(
-            "10.0.0.1",
-            &["1.1.1.1, 198.51.100.1 ,\t10.9.9.9"],
-            "198.51.100.1",
-        );
+        check_client("10.0.0.1", &["1.1.1.1, 198.51.100.1 ,\t10.9.9.9"], "198.51.100.1");
         check_client(
             "10.0.0.1",
             &["1.1.1.1", "198.51.100.1", "fd00::7, 192.0.2.7"],
@@ -243,16 +215,8 @@ mod tests {
     #[test]
     fn hops_may_carry_ports_and_empty_elements_are_skipped() {
         check_client("10.0.0.1", &["198.51.100.1:5000"], "198.51.100.1");
-        check_client(
-            "10.0.0.1",
-            &["[2001:db8::5]:5000, [fd00::1]"],
-            "2001:db8::5",
-        );
-        check_client(
-            "10.0.0.1",
-            &["198.51.100.1, ,", "", "10.3.3.3"],
-            "198.51.100.1",
-        );
+        check_client("10.0.0.1", &["[2001:db8::5]:5000, [fd00::1]"], "2001:db8::5");
+        check_client("10.0.0.1", &["198.51.100.1, ,", "", "10.3.3.3"], "198.51.100.1");
     }
 
     #[test]
@@ -288,24 +252,12 @@ mod tests {
     #[test]
     fn networks_hold_their_addresses_and_no_others() {
         let v4_edges = ["10.0.0.0", "10.255.255.255", "::ffff:10.1.2.3"];
-        check_network(
-            "10.0.0.0/8",
-            &v4_edges,
-            &["9.255.255.255", "11.0.0.0", "::10.0.0.1"],
-        );
+        check_network("10.0.0.0/8", &v4_edges, &["9.255.255.255", "11.0.0.0", "::10.0.0.1"]);
         check_network("::ffff:10.0.0.0/104", &v4_edges, &["11.0.0.0"]);
         check_network("192.0.2.7", &["192.0.2.7"], &["192.0.2.6", "192.0.2.8"]);
         check_network("192.0.2.6/31", &["192.0.2.6", "192.0.2.7"], &["192.0.2.8"]);
-        check_network(
-            "0.0.0.0/0",
-            &["0.0.0.0", "255.255.255.255"],
-            &["2001:db8::1"],
-        );
-        check_network(
-            "::/0",
-            &["::", "2001:db8::1"],
-            &["1.2.3.4", "::ffff:1.2.3.4"],
-        );
+        check_network("0.0.0.0/0", &["0.0.0.0", "255.255.255.255"], &["2001:db8::1"]);
+        check_network("::/0", &["::", "2001:db8::1"], &["1.2.3.4", "::ffff:1.2.3.4"]);
         check_network("2001:db8::/33", &["2001:db8:7fff::"], &["2001:db8:8000::"]);
         check_network("2001:db8::1", &["2001:db8::1"], &["2001:db8::2"]);
     }
@@ -321,14 +273,8 @@ mod tests {
             ("10.0.0.0/08", InvalidNetwork::NotAPrefix),
             ("10.0.0.0/8/8", InvalidNetwork::NotAPrefix),
             ("10.0.0.0/99999999999", InvalidNetwork::NotAPrefix),
-            (
-                "10.0.0.0/33",
-                InvalidNetwork::PrefixTooLong { bits_max: 32 },
-            ),
-            (
-                "fd00::/129",
-                InvalidNetwork::PrefixTooLong { bits_max: 128 },
-            ),
+            ("10.0.0.0/33", InvalidNetwork::PrefixTooLong { bits_max: 32 }),
+            ("fd00::/129", InvalidNetwork::PrefixTooLong { bits_max: 128 }),
             ("10.0.0.1/8", InvalidNetwork::HostBits),
             ("0.0.0.1/0", InvalidNetwork::HostBits),
             ("fd00::1/8", InvalidNetwork::HostBits),

@@ -48,15 +48,8 @@ pub(super) struct Terms {
 /// What one request does to a counter, and the state that the counter is in if it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
-    Admitted {
-        after: State,
-        remaining: u64,
-        full_at: Timestamp,
-    },
-    Refused {
-        after: State,
-        again_at: Timestamp,
-    },
+    Admitted { after: State, remaining: u64, full_at: Timestamp },
+    Refused { after: State, again_at: Timestamp },
 }
 
 impl Terms {
@@ -79,11 +72,7 @@ impl Terms {
 impl State {
     /// A counter that has seen nothing.
     pub(super) const fn fresh(now: Timestamp) -> Self {
-        Self {
-            ends_at: now,
-            fraction: 0,
-            phase: Phase::Open,
-        }
+        Self { ends_at: now, fraction: 0, phase: Phase::Open }
     }
 
     /// Whether one more request fits.
@@ -154,10 +143,7 @@ impl State {
     }
 
     const fn refused(after: Self) -> Taken {
-        Taken::Refused {
-            after,
-            again_at: after.ends_at,
-        }
+        Taken::Refused { after, again_at: after.ends_at }
     }
 
     /// How far ahead the end is. No end is further ahead than `longest` unless the clock was set
@@ -171,9 +157,7 @@ impl State {
         if micros.saturating_sub(skew) > longest >> SPAN_BITS {
             return longest;
         }
-        micros
-            .saturating_mul(1 << SPAN_BITS)
-            .saturating_add(self.fraction.into())
+        micros.saturating_mul(1 << SPAN_BITS).saturating_add(self.fraction.into())
     }
 
     fn ending(now: Timestamp, span: Span, phase: Phase) -> Self {
@@ -186,10 +170,7 @@ impl State {
 }
 
 fn span(duration: Duration) -> Span {
-    duration
-        .as_secs()
-        .saturating_mul(MICROS_PER_SECOND)
-        .saturating_mul(1 << SPAN_BITS)
+    duration.as_secs().saturating_mul(MICROS_PER_SECOND).saturating_mul(1 << SPAN_BITS)
 }
 
 /// The first whole microsecond at which `span` has passed.

@@ -19,6 +19,7 @@
 mod address;
 mod bucket;
 mod rows;
+mod set;
 mod table;
 
 #[cfg(test)]
@@ -36,7 +37,8 @@ pub use rows::{
 use crate::domain::quota::RateLimit;
 use crate::domain::time::Timestamp;
 use bucket::Terms;
-use table::{Charge, Identity, Prefix, Table, Verdict};
+use set::{Identity, Prefix};
+use table::{Charge, Table, Verdict};
 
 /// All counters of the process, shared by all of its threads.
 pub struct Limiter {
@@ -68,9 +70,7 @@ pub struct Refusal {
 impl Limiter {
     /// With its full table; places are allocated as they are needed.
     pub fn on() -> Self {
-        Self {
-            table: Some(Table::new()),
-        }
+        Self { table: Some(Table::new()) }
     }
 
     /// Admits everything, for development.
@@ -87,32 +87,15 @@ impl Limiter {
         let Some(table) = &self.table else {
             return Ok(None);
         };
-        let sender = Sender {
-            key: None,
-            address: Prefix::of(address),
-        };
-        charge(
-            table,
-            |scope| scope == Scope::Global,
-            sender,
-            NonZeroU32::MIN,
-            now,
-        )
+        let sender = Sender { key: None, address: Prefix::of(address) };
+        charge(table, |scope| scope == Scope::Global, sender, NonZeroU32::MIN, now)
     }
 
     /// All rows of a request with an API key, to be asked after authentication. `None` when no row
     /// applies.
     pub fn admit(&self, request: &Request, now: Timestamp) -> Result<Option<Remaining>, Refusal> {
-        let sender = Sender {
-            key: Some(request.key),
-            address: Prefix::of(request.address),
-        };
-        self.admit_scaled(
-            |scope| scope.covers(request),
-            sender,
-            request.rate_limit,
-            now,
-        )
+        let sender = Sender { key: Some(request.key), address: Prefix::of(request.address) };
+        self.admit_scaled(|scope| scope.covers(request), sender, request.rate_limit, now)
     }
 
     /// The row of a proxy that takes no API key.
@@ -121,10 +104,7 @@ impl Limiter {
         request: &ProxyRequest,
         now: Timestamp,
     ) -> Result<Option<Remaining>, Refusal> {
-        let sender = Sender {
-            key: Some(request.proxy),
-            address: Prefix::of(request.address),
-        };
+        let sender = Sender { key: Some(request.proxy), address: Prefix::of(request.address) };
         let covers = |scope| scope == Scope::Proxy(request.kind);
         self.admit_scaled(covers, sender, request.rate_limit, now)
     }
@@ -178,19 +158,13 @@ impl Remaining {
 
 impl fmt::Debug for Limiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limiter")
-            .field("counters", &self.counters())
-            .finish()
+        f.debug_struct("Limiter").field("counters", &self.counters()).finish()
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "more than {} requests in {} seconds",
-            self.limit, self.row.period_s
-        )?;
+        write!(f, "more than {} requests in {} seconds", self.limit, self.row.period_s)?;
         match self.row.action {
             Action::Block { for_s } => write!(f, "; blocked for {for_s} seconds"),
             Action::Throttle => Ok(()),
@@ -237,11 +211,7 @@ fn tightest(charges: &[Charge], now: Timestamp) -> Result<Option<Remaining>, Ref
         let limit = charge.terms.limit;
         match charge.verdict(now) {
             Verdict::Admitted { remaining, full_at } => {
-                let remaining = Remaining {
-                    limit,
-                    remaining,
-                    reset_at: full_at,
-                };
+                let remaining = Remaining { limit, remaining, reset_at: full_at };
                 tightest = Remaining::tighter(tightest, Some(remaining));
             }
             Verdict::Refused { again_at } => {
@@ -259,28 +229,16 @@ impl Refusal {
         let wait = reset_at.since(now);
         let started_s = u64::from(wait.subsec_nanos() > 0);
         let retry_after_s = wait.as_secs().saturating_add(started_s).max(1);
-        Self {
-            row,
-            limit,
-            remaining: 0,
-            reset_at,
-            retry_after_s,
-        }
+        Self { row, limit, remaining: 0, reset_at, retry_after_s }
     }
 }
 
 /// The global row was charged in full, before the tenant was known.
 fn give_back_global(table: &Table, address: Prefix, rate_limit: RateLimit, now: Timestamp) {
     for (number, row) in numbered_rows().filter(|(_, row)| row.scope == Scope::Global) {
-        let identity = Identity {
-            row: number,
-            key: None,
-            address: Some(address),
-        };
+        let identity = Identity::new(number, None, Some(address));
         let terms = Terms::of(row, NonZeroU32::MIN);
-        table.amend(&identity, |state| {
-            state.credited(&terms, rate_limit.factor(), now)
-        });
+        table.amend(&identity, |state| state.credited(&terms, rate_limit.factor(), now));
     }
 }
 
@@ -290,26 +248,13 @@ fn numbered_rows() -> impl Iterator<Item = (u8, &'static Row)> {
 
 /// The one or two counters of a row.
 fn identities(row: u8, counter: Counter, sender: Sender) -> impl Iterator<Item = Identity> {
-    let by_key = Identity {
-        row,
-        key: sender.key,
-        address: None,
-    };
-    let by_address = Identity {
-        row,
-        key: None,
-        address: Some(sender.address),
-    };
-    let by_pair = Identity {
-        row,
-        key: sender.key,
-        address: Some(sender.address),
-    };
+    let identity = |key, address| Identity::new(row, key, address);
+    let (key, address) = (sender.key, Some(sender.address));
     let (one, other) = match counter {
-        Counter::Address => (by_address, None),
-        Counter::Key => (by_key, None),
-        Counter::KeyAndAddress => (by_pair, None),
-        Counter::KeyOrAddress => (by_key, Some(by_address)),
+        Counter::Address => (identity(None, address), None),
+        Counter::Key => (identity(key, None), None),
+        Counter::KeyAndAddress => (identity(key, address), None),
+        Counter::KeyOrAddress => (identity(key, None), Some(identity(None, address))),
     };
     std::iter::once(one).chain(other)
 }

@@ -161,13 +161,7 @@ impl Scope {
 }
 
 const fn row(scope: Scope, counter: Counter, requests: u32, period_s: u32, action: Action) -> Row {
-    Row {
-        scope,
-        counter,
-        requests,
-        period_s,
-        action,
-    }
+    Row { scope, counter, requests, period_s, action }
 }
 
 /// Only so that the table reads as "50 per 10 seconds".

@@ -2,30 +2,22 @@
 //! bound and never forgets a block.
 //!
 //! A counter belongs to the set that a randomly keyed hash of its identity names, so nobody can aim
-//! at a set. A newcomer takes, in this order: the place of a counter that remembers nothing any
-//! more; a new place, until the set has all of its places; the place of the open counter that would
-//! have been forgotten soonest. The last happens only when a whole set is alive, and gives the
-//! loser back the little that it owed; to lose a busy counter this way an attacker must keep all
-//! its neighbours busier still, in a set that he cannot name. A blocked counter is never given
-//! up: should a whole set be blocked, a newcomer is refused, since what cannot be counted is not
-//! admitted.
+//! at a set. What a set does when it is full stands at [`Set`].
 
 use std::hash::{BuildHasher, RandomState};
-use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::bucket::{State, Taken, Terms};
-use super::rows::{KeyHash, LIFE_S_MAX, Row};
+use super::rows::Row;
+use super::set::{Identity, SLOT_BYTES, Set};
 use crate::bounds::{RATE_BYTES_MAX, RATE_SET_COUNTERS_MAX, RATE_SETS};
 use crate::domain::time::Timestamp;
 
 const _: () = assert!(
-    RATE_SETS * (RATE_SET_COUNTERS_MAX * size_of::<Slot>() + size_of::<Mutex<Set>>())
-        <= RATE_BYTES_MAX
+    RATE_SETS * (RATE_SET_COUNTERS_MAX * SLOT_BYTES + size_of::<Mutex<Set>>()) <= RATE_BYTES_MAX
 );
 
-const LIFE_MAX: Duration = Duration::from_secs(LIFE_S_MAX);
 /// How long a newcomer without a place is told to wait.
 const NO_PLACE_RETRY: Duration = Duration::from_secs(1);
 
@@ -34,28 +26,21 @@ pub(super) struct Table {
     sets: Box<[Mutex<Set>]>,
 }
 
-/// Whom a counter counts, and for which row.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
-    pub(super) row: u8,
-    pub(super) key: Option<KeyHash>,
-    pub(super) address: Option<Prefix>,
-}
-
-/// The part of an address that one customer holds: all of IPv4, the first 64 bits of IPv6.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Prefix {
-    V4(u32),
-    V6(u64),
-}
-
 /// One counter that a request is charged to, and what becomes of it.
 pub(super) struct Charge {
     pub(super) row: &'static Row,
     pub(super) terms: Terms,
     identity: Identity,
-    set: usize,
+    place: Place,
     outcome: Outcome,
+}
+
+/// Where a hash puts an identity.
+#[derive(Clone, Copy)]
+struct Place {
+    set: usize,
+    /// Tells most counters of a set apart without reading them.
+    mark: u16,
 }
 
 #[derive(Clone, Copy)]
@@ -71,15 +56,6 @@ pub(super) enum Verdict {
     Refused { again_at: Timestamp },
 }
 
-#[derive(Default)]
-struct Set(Vec<Slot>);
-
-#[derive(Clone, Copy)]
-struct Slot {
-    identity: Identity,
-    state: State,
-}
-
 impl Table {
     pub(super) fn new() -> Self {
         Self {
@@ -93,7 +69,7 @@ impl Table {
             row,
             terms,
             identity,
-            set: self.set_of(&identity),
+            place: self.place_of(&identity),
             outcome: Outcome::Undecided,
         }
     }
@@ -102,17 +78,17 @@ impl Table {
     /// its row says so. Every set involved is locked for the whole of it, in the order of
     /// their numbers, so two requests can neither see each other half done nor wait for each other.
     pub(super) fn settle(&self, charges: &mut [Charge], now: Timestamp) {
-        charges.sort_unstable_by_key(|charge| charge.set);
+        charges.sort_unstable_by_key(|charge| charge.place.set);
         let mut held: Vec<MutexGuard<'_, Set>> = charges
             .chunk_by(same_set)
             .filter_map(<[Charge]>::first)
-            .filter_map(|charge| self.sets.get(charge.set))
+            .filter_map(|charge| self.sets.get(charge.place.set))
             .map(lock)
             .collect();
         let mut all_admit = true;
         for (set, group) in held.iter().zip(charges.chunk_by_mut(same_set)) {
             for charge in group {
-                charge.outcome = set.outcome(charge, now);
+                charge.outcome = decide(set, charge, now);
                 all_admit &= matches!(charge.outcome, Outcome::Taken(Taken::Admitted { .. }));
             }
         }
@@ -120,10 +96,10 @@ impl Table {
             for charge in group {
                 match charge.outcome {
                     Outcome::Taken(Taken::Admitted { after, .. }) if all_admit => {
-                        set.keep(charge.identity, after, now);
+                        set.keep(charge.identity, charge.place.mark, after, now);
                     }
                     Outcome::Taken(Taken::Refused { after, .. }) => {
-                        set.keep(charge.identity, after, now);
+                        set.keep(charge.identity, charge.place.mark, after, now);
                     }
                     Outcome::NoPlace | Outcome::Taken(_) | Outcome::Undecided => {}
                 }
@@ -133,32 +109,33 @@ impl Table {
 
     /// Changes a counter that is there.
     pub(super) fn amend(&self, identity: &Identity, change: impl FnOnce(State) -> State) {
-        if let Some(set) = self.sets.get(self.set_of(identity))
-            && let Some(slot) = lock(set)
-                .0
-                .iter_mut()
-                .find(|slot| slot.identity == *identity)
+        let place = self.place_of(identity);
+        if let Some(set) = self.sets.get(place.set)
+            && let Some(state) = lock(set).find_mut(identity, place.mark)
         {
-            slot.state = change(slot.state);
+            *state = change(*state);
         }
     }
 
     /// Places taken, also by counters that remember nothing any more.
     pub(super) fn counters(&self) -> usize {
-        self.sets.iter().map(|set| lock(set).0.len()).sum()
+        self.sets.iter().map(|set| lock(set).len()).sum()
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let slots: usize = self.sets.iter().map(|set| lock(set).0.capacity()).sum();
+        let slots: usize = self.sets.iter().map(|set| lock(set).capacity()).sum();
         slots
-            .saturating_mul(size_of::<Slot>())
+            .saturating_mul(SLOT_BYTES)
             .saturating_add(self.sets.len().saturating_mul(size_of::<Mutex<Set>>()))
     }
 
-    fn set_of(&self, identity: &Identity) -> usize {
+    fn place_of(&self, identity: &Identity) -> Place {
         let hash = self.hasher.hash_one(identity);
         let sets = u64::try_from(RATE_SETS).unwrap_or(u64::MAX);
-        usize::try_from(hash.checked_rem(sets).unwrap_or(0)).unwrap_or(0)
+        Place {
+            set: usize::try_from(hash.checked_rem(sets).unwrap_or(0)).unwrap_or(0),
+            mark: u16::try_from(hash >> (u64::BITS - u16::BITS)).unwrap_or(0),
+        }
     }
 }
 
@@ -166,80 +143,27 @@ impl Charge {
     /// A charge that was never settled admits nothing.
     pub(super) fn verdict(&self, now: Timestamp) -> Verdict {
         match self.outcome {
-            Outcome::Taken(Taken::Admitted {
-                remaining, full_at, ..
-            }) => Verdict::Admitted { remaining, full_at },
+            Outcome::Taken(Taken::Admitted { remaining, full_at, .. }) => {
+                Verdict::Admitted { remaining, full_at }
+            }
             Outcome::Taken(Taken::Refused { again_at, .. }) => Verdict::Refused { again_at },
-            Outcome::NoPlace | Outcome::Undecided => Verdict::Refused {
-                again_at: now.plus(NO_PLACE_RETRY),
-            },
-        }
-    }
-}
-
-impl Prefix {
-    pub(super) fn of(address: IpAddr) -> Self {
-        match address.to_canonical() {
-            IpAddr::V4(address) => Self::V4(address.to_bits()),
-            IpAddr::V6(address) => {
-                Self::V6(u64::try_from(address.to_bits() >> u64::BITS).unwrap_or(0))
+            Outcome::NoPlace | Outcome::Undecided => {
+                Verdict::Refused { again_at: now.plus(NO_PLACE_RETRY) }
             }
         }
     }
 }
 
-impl Set {
-    fn outcome(&self, charge: &Charge, now: Timestamp) -> Outcome {
-        match self.find(&charge.identity) {
-            Some(state) => Outcome::Taken(state.take(&charge.terms, now)),
-            None if self.has_place(now) => {
-                Outcome::Taken(State::fresh(now).take(&charge.terms, now))
-            }
-            None => Outcome::NoPlace,
-        }
-    }
-
-    fn find(&self, identity: &Identity) -> Option<State> {
-        self.0
-            .iter()
-            .find(|slot| slot.identity == *identity)
-            .map(|slot| slot.state)
-    }
-
-    fn has_place(&self, now: Timestamp) -> bool {
-        self.0.len() < RATE_SET_COUNTERS_MAX
-            || self
-                .0
-                .iter()
-                .any(|slot| !slot.state.is_blocked() || slot.is_idle(now))
-    }
-
-    fn keep(&mut self, identity: Identity, state: State, now: Timestamp) {
-        if let Some(slot) = self.0.iter_mut().find(|slot| slot.identity == identity) {
-            slot.state = state;
-        } else if let Some(slot) = self.0.iter_mut().find(|slot| slot.is_idle(now)) {
-            *slot = Slot { identity, state };
-        } else if self.0.len() < RATE_SET_COUNTERS_MAX {
-            self.0.push(Slot { identity, state });
-        } else if let Some(slot) = self
-            .0
-            .iter_mut()
-            .filter(|slot| !slot.state.is_blocked())
-            .min_by_key(|slot| slot.state.ends_at())
-        {
-            *slot = Slot { identity, state };
-        }
-    }
-}
-
-impl Slot {
-    fn is_idle(&self, now: Timestamp) -> bool {
-        self.state.is_idle(LIFE_MAX, now)
+fn decide(set: &Set, charge: &Charge, now: Timestamp) -> Outcome {
+    match set.find(&charge.identity, charge.place.mark) {
+        Some(state) => Outcome::Taken(state.take(&charge.terms, now)),
+        None if set.has_room(now) => Outcome::Taken(State::fresh(now).take(&charge.terms, now)),
+        None => Outcome::NoPlace,
     }
 }
 
 fn same_set(one: &Charge, other: &Charge) -> bool {
-    one.set == other.set
+    one.place.set == other.place.set
 }
 
 /// No panic can leave a set half changed, so one that was poisoned is as good as any.
@@ -253,108 +177,20 @@ mod tests {
 
     use super::*;
     use crate::limits::rows::{ROWS, Scope};
+    use crate::limits::set::Prefix;
 
     const START: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
-    fn identity(number: usize) -> Identity {
-        let number = u32::try_from(number).unwrap();
-        Identity {
-            row: 0,
-            key: None,
-            address: Some(Prefix::V4(number)),
-        }
-    }
-
-    fn charge(number: usize) -> Charge {
+    /// On the global row, all in one set.
+    fn charge(number: u32) -> Charge {
         let row = ROWS.iter().find(|row| row.scope == Scope::Global).unwrap();
-        let terms = Terms::of(row, NonZeroU32::MIN);
-        let identity = identity(number);
         Charge {
             row,
-            terms,
-            identity,
-            set: 0,
+            terms: Terms::of(row, NonZeroU32::MIN),
+            identity: Identity::new(0, None, Some(Prefix::V4(number))),
+            place: Place { set: 0, mark: 7 },
             outcome: Outcome::Undecided,
         }
-    }
-
-    /// What a fresh counter has become after so many requests at once.
-    fn used(requests: usize, at: Timestamp) -> State {
-        let terms = charge(0).terms;
-        (0..requests).fold(State::fresh(at), |state, _| match state.take(&terms, at) {
-            Taken::Admitted { after, .. } | Taken::Refused { after, .. } => after,
-        })
-    }
-
-    #[test]
-    fn a_full_set_gives_up_idle_counters_before_live_ones() {
-        let mut set = Set::default();
-        for number in 0..RATE_SET_COUNTERS_MAX {
-            let requests = if number == 7 { 1 } else { 500 };
-            set.keep(identity(number), used(requests, START), START);
-        }
-        // One request is worth 5 ms.
-        let later = START.plus(Duration::from_millis(5));
-        set.keep(identity(100), used(500, later), later);
-        assert_eq!(set.0.len(), RATE_SET_COUNTERS_MAX);
-        assert_eq!(set.find(&identity(7)), None);
-        assert!(
-            (0..16)
-                .filter(|number| *number != 7)
-                .all(|n| set.find(&identity(n)).is_some())
-        );
-    }
-
-    #[test]
-    fn a_set_of_live_counters_gives_up_the_one_that_owes_least() {
-        let mut set = Set::default();
-        for number in 0..RATE_SET_COUNTERS_MAX {
-            set.keep(identity(number), used(500 - 10 * number, START), START);
-        }
-        set.keep(identity(100), used(1, START), START);
-        assert_eq!(set.find(&identity(15)), None);
-        // The newcomer owes least now and is the next to go.
-        set.keep(identity(101), used(1, START), START);
-        assert_eq!(set.find(&identity(100)), None);
-        assert!((0..15).all(|number| set.find(&identity(number)).is_some()));
-    }
-
-    #[test]
-    fn a_blocked_counter_keeps_its_place_and_a_wholly_blocked_set_refuses_newcomers() {
-        let mut set = Set::default();
-        for number in 0..RATE_SET_COUNTERS_MAX - 1 {
-            set.keep(identity(number), used(2_001, START), START);
-        }
-        // Five seconds before the blocks end, one counter owes the ten seconds of a whole period:
-        // it would be remembered for longer than any other, and yet it is the one to go.
-        let late = START.plus(Duration::from_secs(25));
-        set.keep(identity(50), used(2_000, late), late);
-        set.keep(identity(51), used(1, late), late);
-        assert_eq!(set.find(&identity(50)), None);
-        assert!((0..15).all(|number| set.find(&identity(number)).is_some()));
-        assert!(matches!(set.outcome(&charge(60), START), Outcome::Taken(_)));
-        set.keep(identity(51), used(2_001, START), START);
-        let mut newcomer = charge(60);
-        newcomer.outcome = set.outcome(&newcomer, START);
-        assert!(matches!(newcomer.outcome, Outcome::NoPlace));
-        let Verdict::Refused { again_at } = newcomer.verdict(START) else {
-            panic!("admitted without being counted");
-        };
-        assert_eq!(again_at, START.plus(NO_PLACE_RETRY));
-        let ended = START.plus(Duration::from_secs(30));
-        assert!(matches!(set.outcome(&charge(60), ended), Outcome::Taken(_)));
-    }
-
-    #[test]
-    fn counters_from_before_the_clock_was_set_back_do_not_hold_their_places() {
-        let mut set = Set::default();
-        for number in 0..RATE_SET_COUNTERS_MAX {
-            set.keep(identity(number), used(2_001, START), START);
-        }
-        let hour_before = Timestamp::from_seconds(START.seconds() - 3_600);
-        assert!(set.has_place(hour_before));
-        set.keep(identity(100), State::fresh(hour_before), hour_before);
-        assert!(set.find(&identity(100)).is_some());
     }
 
     #[test]
@@ -362,11 +198,27 @@ mod tests {
         let table = Table::new();
         let mut charges = [charge(1), charge(2)];
         table.settle(&mut charges, START);
-        assert!(
-            charges
-                .iter()
-                .all(|c| matches!(c.verdict(START), Verdict::Admitted { .. }))
-        );
+        assert!(charges.iter().all(|c| matches!(c.verdict(START), Verdict::Admitted { .. })));
         assert_eq!(table.counters(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_refused_until_a_block_ends() {
+        let table = Table::new();
+        for number in 0..16 {
+            for _ in 0..=2_000 {
+                table.settle(&mut [charge(number)], START);
+            }
+        }
+        let mut newcomer = [charge(16)];
+        table.settle(&mut newcomer, START);
+        let Verdict::Refused { again_at } = newcomer[0].verdict(START) else {
+            panic!("admitted without being counted");
+        };
+        assert_eq!(again_at, START.plus(NO_PLACE_RETRY));
+        let ended = START.plus(Duration::from_secs(30));
+        table.settle(&mut newcomer, ended);
+        assert!(matches!(newcomer[0].verdict(ended), Verdict::Admitted { .. }));
+        assert_eq!(table.counters(), 16);
     }
 }

@@ -29,9 +29,7 @@ impl Trace {
     /// only if there are too few digits in it for a card number, or letters enough among them
     /// for it to be a hexadecimal id.
     pub fn from_client(text: &str) -> Self {
-        let known = text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+        let known = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
         let fits = !text.is_empty() && text.len() <= bounds::TRACE_BYTES_MAX;
         let looks_like_a_number = longest_digit_run(text) >= bounds::TRACE_DIGITS_MAX;
         let is_id = Uuid::try_parse(text).is_ok() && text.bytes().any(|b| b.is_ascii_alphabetic());
@@ -175,10 +173,7 @@ fn quoted(out: &mut String, value: &impl std::fmt::Display) {
     out.push('"');
 }
 
-#[expect(
-    clippy::let_underscore_must_use,
-    reason = "writing to a String cannot fail"
-)]
+#[expect(clippy::let_underscore_must_use, reason = "writing to a String cannot fail")]
 fn number(out: &mut String, value: impl std::fmt::Display) {
     let _ = write!(out, "{value}");
 }

@@ -53,12 +53,7 @@ impl Log {
         let (entries, queue) = sync_channel(bounds::LOG_LINES_MAX);
         let dropped = Arc::new(AtomicU64::new(0));
         writer::start(output, queue, Arc::clone(&dropped), Arc::clone(&now))?;
-        Ok(Self {
-            entries,
-            dropped,
-            now,
-            request_lines,
-        })
+        Ok(Self { entries, dropped, now, request_lines })
     }
 
     /// The line of one answered request.
@@ -106,9 +101,7 @@ impl Log {
 
 impl fmt::Debug for Log {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Log")
-            .field("request_lines", &self.request_lines)
-            .finish_non_exhaustive()
+        f.debug_struct("Log").field("request_lines", &self.request_lines).finish_non_exhaustive()
     }
 }
 
@@ -153,27 +146,15 @@ pub struct Event {
 
 impl Event {
     pub const fn error(name: &'static str) -> Self {
-        Self {
-            level: Level::Error,
-            name,
-            fields: Vec::new(),
-        }
+        Self { level: Level::Error, name, fields: Vec::new() }
     }
 
     pub const fn info(name: &'static str) -> Self {
-        Self {
-            level: Level::Info,
-            name,
-            fields: Vec::new(),
-        }
+        Self { level: Level::Info, name, fields: Vec::new() }
     }
 
     pub const fn warn(name: &'static str) -> Self {
-        Self {
-            level: Level::Warn,
-            name,
-            fields: Vec::new(),
-        }
+        Self { level: Level::Warn, name, fields: Vec::new() }
     }
 
     #[must_use]
@@ -208,10 +189,7 @@ pub struct Place {
 
 impl From<&Location<'_>> for Place {
     fn from(location: &Location<'_>) -> Self {
-        Self {
-            file: Box::from(location.file()),
-            line: location.line(),
-        }
+        Self { file: Box::from(location.file()), line: location.line() }
     }
 }
 

@@ -41,10 +41,7 @@ fn noon() -> Now {
 
 fn log(request_lines: RequestLines) -> (Log, Receiver<String>) {
     let (lines, read) = channel();
-    (
-        Log::start(Lines(lines), request_lines, noon()).unwrap(),
-        read,
-    )
+    (Log::start(Lines(lines), request_lines, noon()).unwrap(), read)
 }
 
 fn request(trace: Trace) -> RequestLine {
@@ -75,21 +72,12 @@ fn every_kind_of_value_is_valid_json() {
     let (log, read) = log(RequestLines::On);
     log.event(
         Event::error("all")
-            .with(
-                "address",
-                Value::Address(SocketAddr::from(([127, 0, 0, 1], 8443))),
-            )
+            .with("address", Value::Address(SocketAddr::from(([127, 0, 0, 1], 8443))))
             .with("count", Value::Count(u64::MAX))
             .with("duration_us", Value::Duration(Duration::from_secs(1)))
             .with("id", Value::Id(Uuid::from_u128(3)))
             .with("name", Value::Name("quote \" and \\ and \u{7}"))
-            .with(
-                "place",
-                Value::Place(Place {
-                    file: Box::from("a\\b.rs"),
-                    line: 7,
-                }),
-            )
+            .with("place", Value::Place(Place { file: Box::from("a\\b.rs"), line: 7 }))
             .with("signed", Value::Signed(-1))
             .with("time", Value::Time(Timestamp::from_seconds(0)))
             .with("trace", Value::Trace(Trace::from_client("abc"))),
@@ -122,14 +110,8 @@ fn check_trace(sent: &str, logged: &str) {
 #[test]
 fn a_trace_id_from_outside_is_logged_only_if_it_cannot_be_a_card_number() {
     check_trace("checkout-17.retry_2", "checkout-17.retry_2");
-    check_trace(
-        "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed",
-        "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed",
-    );
-    check_trace(
-        "00000000000000001b9d6bcdbbfd4b2d",
-        "00000000000000001b9d6bcdbbfd4b2d",
-    );
+    check_trace("1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed", "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed");
+    check_trace("00000000000000001b9d6bcdbbfd4b2d", "00000000000000001b9d6bcdbbfd4b2d");
     check_trace("4242424242424242", "withheld");
     check_trace("card-4242-4242-4242-4242", "withheld");
     check_trace("42424242-4242-4242-4242-424242424242", "withheld");
@@ -137,10 +119,7 @@ fn a_trace_id_from_outside_is_logged_only_if_it_cannot_be_a_card_number() {
     check_trace("two words", "withheld");
     check_trace("\",\"level\":\"forged", "withheld");
     check_trace("na\u{ef}ve", "withheld");
-    check_trace(
-        &"a".repeat(bounds::TRACE_BYTES_MAX),
-        &"a".repeat(bounds::TRACE_BYTES_MAX),
-    );
+    check_trace(&"a".repeat(bounds::TRACE_BYTES_MAX), &"a".repeat(bounds::TRACE_BYTES_MAX));
     check_trace(&"a".repeat(bounds::TRACE_BYTES_MAX + 1), "withheld");
 }
 
@@ -197,10 +176,8 @@ fn a_panic_is_logged_by_its_place_and_never_by_its_text() {
     let (log, read) = log(RequestLines::On);
     let before = std::panic::take_hook();
     install_panic_hook(log);
-    let (payload, line) = (
-        std::panic::catch_unwind(|| panic!("number {}", "4242424242424242")),
-        line!() - 1,
-    );
+    let (payload, line) =
+        (std::panic::catch_unwind(|| panic!("number {}", "4242424242424242")), line!() - 1);
     std::panic::set_hook(before);
     assert!(payload.is_err());
     // Another test may panic on purpose at the same moment; its line is not the one meant here.

@@ -17,37 +17,31 @@ pub(super) fn start(
     dropped: Arc<AtomicU64>,
     now: Now,
 ) -> std::io::Result<()> {
-    std::thread::Builder::new()
-        .name(String::from("log"))
-        .spawn(move || {
-            let mut lines = String::with_capacity(bounds::LOG_BATCH_BYTES);
-            while let Ok(first) = queue.recv() {
-                let mut waiting = Vec::new();
-                take(first, &mut lines, &mut waiting);
-                while lines.len() < bounds::LOG_BATCH_BYTES
-                    && let Ok(next) = queue.try_recv()
-                {
-                    take(next, &mut lines, &mut waiting);
-                }
-                let lost = dropped.swap(0, Ordering::Relaxed);
-                if lost > 0 {
-                    let event = Event::warn("lines_dropped").with("count", Value::Count(lost));
-                    write_event(&mut lines, now(), &event);
-                }
-                // Whoever reads the log may have gone. There is no one to tell, and the server goes
-                // on without its log.
-                drop(
-                    output
-                        .write_all(lines.as_bytes())
-                        .and_then(|()| output.flush()),
-                );
-                lines.clear();
-                for flushed in waiting {
-                    // Who asked may have stopped waiting.
-                    flushed.try_send(()).ok();
-                }
+    std::thread::Builder::new().name(String::from("log")).spawn(move || {
+        let mut lines = String::with_capacity(bounds::LOG_BATCH_BYTES);
+        while let Ok(first) = queue.recv() {
+            let mut waiting = Vec::new();
+            take(first, &mut lines, &mut waiting);
+            while lines.len() < bounds::LOG_BATCH_BYTES
+                && let Ok(next) = queue.try_recv()
+            {
+                take(next, &mut lines, &mut waiting);
             }
-        })?;
+            let lost = dropped.swap(0, Ordering::Relaxed);
+            if lost > 0 {
+                let event = Event::warn("lines_dropped").with("count", Value::Count(lost));
+                write_event(&mut lines, now(), &event);
+            }
+            // Whoever reads the log may have gone. There is no one to tell, and the server goes
+            // on without its log.
+            drop(output.write_all(lines.as_bytes()).and_then(|()| output.flush()));
+            lines.clear();
+            for flushed in waiting {
+                // Who asked may have stopped waiting.
+                flushed.try_send(()).ok();
+            }
+        }
+    })?;
     Ok(())
 }
 

@@ -83,10 +83,7 @@ impl Command {
     async fn carry_out(self, app: &App, clockwork: Clockwork) -> Result<Vec<u8>, Error> {
         match self {
             Self::AdvanceClock { seconds } => advance(app, clockwork, seconds).await,
-            Self::ApplicationCreate {
-                tenant,
-                application,
-            } => {
+            Self::ApplicationCreate { tenant, application } => {
                 let tenant = tenant_id(&tenant)?;
                 let draft = application::parse_draft(&application)?;
                 let (new, key) = app.create_application(tenant, draft, None).await?;
@@ -94,77 +91,42 @@ impl Command {
                 Ok(application::render(&new, &listed, key.as_ref()))
             }
             Self::ApplicationList { tenant } => {
-                let all = crate::app::ApplicationQuery {
-                    take: usize::MAX,
-                    ..Default::default()
-                };
+                let all = crate::app::ApplicationQuery { take: usize::MAX, ..Default::default() };
                 let page = app.list_applications(tenant_id(&tenant)?, &all)?;
                 let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys, None);
                 let items: Vec<_> = page.applications.iter().map(render).collect();
                 Ok(crate::http::wire::json::list(&items))
             }
-            Self::KeyCreate {
-                tenant,
-                application,
-            } => {
+            Self::KeyCreate { tenant, application } => {
                 let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
                 let new = app.create_key(tenant, application, None, None).await?;
                 Ok(key::render(&new.key, Some(&new.text)))
             }
-            Self::KeyDelete {
-                tenant,
-                application,
-                key,
-            } => {
+            Self::KeyDelete { tenant, application, key } => {
                 let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
                 let key = KeyId::parse(&key).ok_or(Error::NotFound("key"))?;
                 app.delete_key(tenant, application, key).await?;
                 Ok(br#"{"deleted":true}"#.to_vec())
             }
-            Self::KeyImport {
-                tenant,
-                application,
-                text,
-            } => {
+            Self::KeyImport { tenant, application, text } => {
                 let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
-                let new = app
-                    .create_key(tenant, application, Some(&text), None)
-                    .await?;
+                let new = app.create_key(tenant, application, Some(&text), None).await?;
                 Ok(key::render(&new.key, None))
             }
-            Self::TenantCreate {
-                name,
-                r#type,
-                threeds,
-                quotas,
-            } => {
+            Self::TenantCreate { name, r#type, threeds, quotas } => {
                 let draft = tenant_draft(name, &r#type, threeds, &quotas)?;
-                Ok(tenant::render_for_operator(
-                    &app.create_tenant(draft).await?,
-                ))
+                Ok(tenant::render_for_operator(&app.create_tenant(draft).await?))
             }
             Self::TenantList => {
                 let tenants = app.list_tenants()?;
                 let items: Vec<_> = tenants.iter().map(tenant::render_for_operator).collect();
                 Ok(crate::http::wire::json::list(&items))
             }
-            Self::TenantSet {
-                tenant,
-                name,
-                threeds,
-                quotas,
-            } => {
+            Self::TenantSet { tenant, name, threeds, quotas } => {
                 let name = name.map(checked_name).transpose()?;
                 let threeds = threeds.map(feature);
-                let change = TenantChange {
-                    name,
-                    threeds,
-                    settings: None,
-                    quotas,
-                };
-                let changed = app
-                    .change_tenant(tenant_id(&tenant)?, &change, None)
-                    .await?;
+                let change = TenantChange { name, threeds, settings: None, quotas };
+                let changed = app.change_tenant(tenant_id(&tenant)?, &change, None).await?;
                 Ok(tenant::render_for_operator(&changed))
             }
         }
@@ -173,16 +135,12 @@ impl Command {
 
 async fn advance(app: &App, clockwork: Clockwork, seconds: u64) -> Result<Vec<u8>, Error> {
     if clockwork == Clockwork::Fixed {
-        return Err(Error::Forbidden(
-            "Only a development server's clock can be moved.",
-        ));
+        return Err(Error::Forbidden("Only a development server's clock can be moved."));
     }
     app.clock().advance(Duration::from_secs(seconds));
     let removed = app.sweep_all().await?;
     let now = app.now().to_wire();
-    Ok(serde_json::json!({"now": now, "removed": removed})
-        .to_string()
-        .into_bytes())
+    Ok(serde_json::json!({"now": now, "removed": removed}).to_string().into_bytes())
 }
 
 fn tenant_draft(
@@ -198,30 +156,18 @@ fn tenant_draft(
     }
     let kind = TenantKind::parse(kind)
         .ok_or_else(|| Error::invalid("type", "The type must be test or production."))?;
-    Ok(TenantDraft {
-        name: checked_name(name)?,
-        kind,
-        threeds: feature(threeds),
-        quotas,
-    })
+    Ok(TenantDraft { name: checked_name(name)?, kind, threeds: feature(threeds), quotas })
 }
 
 fn checked_name(name: String) -> Result<String, Error> {
     if (1..=NAME_CHARS_MAX).contains(&name.chars().count()) {
         return Ok(name);
     }
-    Err(Error::invalid(
-        "name",
-        format!("The name has 1 to {NAME_CHARS_MAX} characters."),
-    ))
+    Err(Error::invalid("name", format!("The name has 1 to {NAME_CHARS_MAX} characters.")))
 }
 
 const fn feature(enabled: bool) -> Threeds {
-    if enabled {
-        Threeds::Enabled
-    } else {
-        Threeds::Disabled
-    }
+    if enabled { Threeds::Enabled } else { Threeds::Disabled }
 }
 
 fn tenant_id(text: &str) -> Result<TenantId, Error> {
@@ -239,8 +185,7 @@ fn sentences(error: &Error) -> Vec<String> {
         Error::Internal(fault) => vec![format!("The vault has a fault: {}.", fault.name())],
         Error::Invalid(mistakes) => {
             let each = mistakes.by_path().iter();
-            each.flat_map(|(path, all)| all.iter().map(move |it| format!("{path}: {it}")))
-                .collect()
+            each.flat_map(|(path, all)| all.iter().map(move |it| format!("{path}: {it}"))).collect()
         }
         Error::NotFound(what) => vec![format!("There is no such {what}.")],
         Error::Stopped => vec![String::from("The vault is stopping.")],

@@ -47,11 +47,7 @@ impl Socket {
             Ok((listener, owner))
         };
         match bound() {
-            Ok((listener, owner)) => Ok(Self {
-                listener,
-                path,
-                owner,
-            }),
+            Ok((listener, owner)) => Ok(Self { listener, path, owner }),
             Err(source) => Err(SocketFailure { path, source }),
         }
     }
@@ -83,9 +79,7 @@ impl Socket {
                 None => Answer::Refused(vec![String::from("This is not a command.")]),
             }
         } else {
-            Answer::Refused(vec![String::from(
-                "Only the server's own user may command it.",
-            )])
+            Answer::Refused(vec![String::from("Only the server's own user may command it.")])
         };
         stream.write_all(&serde_json::to_vec(&answer)?).await?;
         stream.shutdown().await
@@ -109,8 +103,6 @@ impl Drop for Socket {
 
 impl fmt::Debug for Socket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Socket")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
+        f.debug_struct("Socket").field("path", &self.path).finish_non_exhaustive()
     }
 }

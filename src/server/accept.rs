@@ -96,8 +96,7 @@ impl Door {
                     if pause.is_news() {
                         let code = error.raw_os_error().unwrap_or_default();
                         let event = Event::error("accept_failed");
-                        self.log
-                            .event(event.with("errno", Value::Signed(i64::from(code))));
+                        self.log.event(event.with("errno", Value::Signed(i64::from(code))));
                     }
                     tokio::select! {
                         biased;
@@ -125,11 +124,7 @@ impl Door {
     }
 
     fn share(&self, address: IpAddr) -> Share {
-        if (self.trusted)(address.to_canonical()) {
-            Share::Unbounded
-        } else {
-            Share::Bounded
-        }
+        if (self.trusted)(address.to_canonical()) { Share::Unbounded } else { Share::Bounded }
     }
 }
 
@@ -186,8 +181,6 @@ mod tests {
     fn running_out_of_files_is_no_fault_of_one_connection() {
         let too_many_files = io::Error::from_raw_os_error(24);
         assert!(!is_of_one_connection(&too_many_files));
-        assert!(is_of_one_connection(&io::Error::from(
-            ErrorKind::ConnectionAborted
-        )));
+        assert!(is_of_one_connection(&io::Error::from(ErrorKind::ConnectionAborted)));
     }
 }

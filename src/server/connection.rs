@@ -41,11 +41,7 @@ pub(super) struct Connections {
 impl Connections {
     pub(super) fn new(bounds: Arc<Bounds>, tasks: Tasks) -> Self {
         let http1 = http1_builder(&bounds);
-        Self {
-            bounds,
-            tasks,
-            http1,
-        }
+        Self { bounds, tasks, http1 }
     }
 
     /// Serves one connection until it ends. How it ends is the peer's affair: whatever goes wrong
@@ -77,10 +73,7 @@ impl Connections {
     ) -> Option<TlsStream<TcpStream>> {
         // Answers are written whole, so there is nothing that waiting could gather.
         socket.set_nodelay(true).ok()?;
-        let handshake = timeout(
-            self.bounds.handshake_max,
-            TlsAcceptor::from(tls).accept(socket),
-        );
+        let handshake = timeout(self.bounds.handshake_max, TlsAcceptor::from(tls).accept(socket));
         let mut handshake = pin!(handshake);
         poll_fn(|cx| match watch.poll_phase(cx) {
             Phase::Running => handshake.as_mut().poll(cx).map(|done| done.ok()?.ok()),
@@ -96,20 +89,11 @@ impl Connections {
         answer: A,
         watch: Watch,
     ) {
-        let heads = Heads {
-            count_max: self.bounds.headers_count_max,
-            bytes_max: None,
-        };
+        let heads = Heads { count_max: self.bounds.headers_count_max, bytes_max: None };
         let service = service_fn(move |request| respond(begin(&answer, heads, request, peer)));
         let stream = Stream::new(stream, BareRefusals::Explain, self.bounds.write_max);
         let connection = self.http1.serve_connection(TokioIo::new(stream), service);
-        drive(
-            connection,
-            http1::Connection::graceful_shutdown,
-            watch,
-            None,
-        )
-        .await;
+        drive(connection, http1::Connection::graceful_shutdown, watch, None).await;
     }
 
     async fn serve_http2<A: Answer>(
@@ -120,10 +104,7 @@ impl Connections {
         watch: Watch,
     ) {
         let bytes_max = Some(self.bounds.header_bytes_max);
-        let heads = Heads {
-            count_max: self.bounds.headers_count_max,
-            bytes_max,
-        };
+        let heads = Heads { count_max: self.bounds.headers_count_max, bytes_max };
         let service = service_fn(move |request| respond(begin(&answer, heads, request, peer)));
         let streams = Streams::new(self.tasks.clone(), self.bounds.h2_stream_max);
         let idle = streams.idle(self.bounds.h2_idle_max);
@@ -177,15 +158,9 @@ impl Heads {
         };
         let headers = request.headers().iter();
         let bytes = headers.fold(request.uri().path().len(), |bytes, (name, value)| {
-            bytes
-                .saturating_add(name.as_str().len())
-                .saturating_add(value.len())
+            bytes.saturating_add(name.as_str().len()).saturating_add(value.len())
         });
-        if bytes > bytes_max {
-            Err(Refusal::HeadersTooLarge)
-        } else {
-            Ok(())
-        }
+        if bytes > bytes_max { Err(Refusal::HeadersTooLarge) } else { Ok(()) }
     }
 }
 

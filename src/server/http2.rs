@@ -54,23 +54,14 @@ struct Seen {
 
 impl Streams {
     pub(super) fn new(tasks: Tasks, stream_max: Duration) -> Self {
-        Self {
-            tasks,
-            seen: Arc::default(),
-            stream_max,
-        }
+        Self { tasks, seen: Arc::default(), stream_max }
     }
 
     /// Notices when there has been no stream for `every`.
     pub(super) fn idle(&self, every: Duration) -> Idle {
         let mut ticks = interval_at(Instant::now() + every, every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Idle {
-            ticks,
-            seen: Arc::clone(&self.seen),
-            begun_before: 0,
-            quiet_ticks: 0,
-        }
+        Idle { ticks, seen: Arc::clone(&self.seen), begun_before: 0, quiet_ticks: 0 }
     }
 }
 

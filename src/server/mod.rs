@@ -114,10 +114,7 @@ pub struct Server {
 impl Server {
     /// Checks the certificate, then binds. Must be called inside a Tokio runtime.
     pub fn bind(settings: Settings, log: Log) -> Result<Self, BindError> {
-        let files = Files {
-            certificate: settings.certificate,
-            private_key: settings.private_key,
-        };
+        let files = Files { certificate: settings.certificate, private_key: settings.private_key };
         let read = files.stamp();
         let certificate = files.load(log.now()).map_err(BindError::Certificate)?;
         let mut listeners = Vec::new();
@@ -146,14 +143,7 @@ impl Server {
             log: log.clone(),
         };
         let bounds = Arc::new(settings.bounds);
-        Ok(Self {
-            listeners,
-            addresses,
-            bounds,
-            trusted: settings.trusted,
-            upkeep,
-            log,
-        })
+        Ok(Self { listeners, addresses, bounds, trusted: settings.trusted, upkeep, log })
     }
 
     /// What it is bound to: with port 0, the port that was given.
@@ -165,10 +155,8 @@ impl Server {
     /// that have begun are finished, and what is left at the deadline is dropped.
     pub async fn run(self, answer: impl Answer, stop: impl Future<Output = ()>) -> Drained {
         let tasks = Tasks::new();
-        let permits = Permits::new(
-            self.bounds.connections_max,
-            self.bounds.connections_per_address_max,
-        );
+        let permits =
+            Permits::new(self.bounds.connections_max, self.bounds.connections_per_address_max);
         let door = Door {
             connections: Connections::new(Arc::clone(&self.bounds), tasks.clone()),
             permits: permits.clone(),
@@ -180,18 +168,13 @@ impl Server {
         tasks.spawn(self.upkeep.run(Arc::clone(&self.bounds), tasks.watch()));
         for (listener, address) in self.listeners.into_iter().zip(self.addresses) {
             tasks.spawn(door.clone().accept(listener, answer.clone()));
-            self.log
-                .event(Event::info("listening").with("address", Value::Address(address)));
+            self.log.event(Event::info("listening").with("address", Value::Address(address)));
         }
         stop.await;
         let open = u64::try_from(permits.taken()).unwrap_or(u64::MAX);
-        self.log
-            .event(Event::info("draining").with("connections", Value::Count(open)));
+        self.log.event(Event::info("draining").with("connections", Value::Count(open)));
         tasks.stop();
-        let drained = if timeout(self.bounds.drain_max, tasks.finished())
-            .await
-            .is_ok()
-        {
+        let drained = if timeout(self.bounds.drain_max, tasks.finished()).await.is_ok() {
             Drained::Whole
         } else {
             let connections = permits.taken();
@@ -207,18 +190,12 @@ impl Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server")
-            .field("addresses", &self.addresses)
-            .finish_non_exhaustive()
+        f.debug_struct("Server").field("addresses", &self.addresses).finish_non_exhaustive()
     }
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() {
-        TcpSocket::new_v4()
-    } else {
-        TcpSocket::new_v6()
-    }?;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     // A restart must not wait for the connections of the last run to be forgotten.
     socket.set_reuseaddr(true)?;
     // Inherited by what is accepted: the kernel notices peers that vanished.
@@ -256,10 +233,7 @@ impl Drained {
 /// Why the server cannot start.
 #[derive(Debug)]
 pub enum BindError {
-    Address {
-        address: SocketAddr,
-        source: io::Error,
-    },
+    Address { address: SocketAddr, source: io::Error },
     Certificate(CertificateProblem),
     Inherited(io::Error),
     NoAddress,

@@ -36,11 +36,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_before_and_after_an_await_is_caught() {
-        assert!(
-            catch(async { std::panic::resume_unwind(Box::new("before")) })
-                .await
-                .is_err()
-        );
+        assert!(catch(async { std::panic::resume_unwind(Box::new("before")) }).await.is_err());
         let after = async {
             tokio::task::yield_now().await;
             std::panic::resume_unwind(Box::new("after"))

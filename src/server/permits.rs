@@ -35,11 +35,7 @@ pub(super) enum Share {
 
 impl Permits {
     pub(super) fn new(in_all_max: usize, per_address_max: Option<usize>) -> Self {
-        Self {
-            places: Arc::default(),
-            in_all_max,
-            per_address_max,
-        }
+        Self { places: Arc::default(), in_all_max, per_address_max }
     }
 
     pub(super) fn take(&self, address: IpAddr, share: Share) -> Result<Permit, Full> {
@@ -61,10 +57,7 @@ impl Permits {
         };
         places.taken = places.taken.saturating_add(1);
         drop(places);
-        Ok(Permit {
-            permits: self.clone(),
-            counted,
-        })
+        Ok(Permit { permits: self.clone(), counted })
     }
 
     /// Connections that are open now.
@@ -80,9 +73,7 @@ impl Permits {
 
 impl fmt::Debug for Permits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permits")
-            .field("taken", &self.taken())
-            .finish_non_exhaustive()
+        f.debug_struct("Permits").field("taken", &self.taken()).finish_non_exhaustive()
     }
 }
 
@@ -111,9 +102,9 @@ impl Drop for Permit {
 fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(
-            address.to_bits() & !u128::from(u64::MAX),
-        )),
+        IpAddr::V6(address) => {
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
+        }
     }
 }
 
@@ -130,11 +121,7 @@ mod tests {
         let permits = Permits::new(10, Some(1));
         let _held = permits.take(ip(first), Share::Bounded).unwrap();
         let taken = permits.take(ip(second), Share::Bounded);
-        assert_eq!(
-            taken.err(),
-            same.then_some(Full::PerAddress),
-            "{first} {second}"
-        );
+        assert_eq!(taken.err(), same.then_some(Full::PerAddress), "{first} {second}");
     }
 
     #[test]
@@ -150,9 +137,7 @@ mod tests {
     fn places_are_given_back_and_leave_nothing_behind() {
         let permits = Permits::new(2, Some(1));
         for last in 0..=255 {
-            let _permit = permits
-                .take(IpAddr::from([192, 0, 2, last]), Share::Bounded)
-                .unwrap();
+            let _permit = permits.take(IpAddr::from([192, 0, 2, last]), Share::Bounded).unwrap();
         }
         assert_eq!(permits.taken(), 0);
         assert!(permits.lock().by_address.is_empty());
@@ -163,9 +148,6 @@ mod tests {
         let permits = Permits::new(2, Some(1));
         let _first = permits.take(ip("127.0.0.1"), Share::Unbounded).unwrap();
         let _second = permits.take(ip("127.0.0.1"), Share::Unbounded).unwrap();
-        assert_eq!(
-            permits.take(ip("127.0.0.1"), Share::Unbounded).err(),
-            Some(Full::InAll)
-        );
+        assert_eq!(permits.take(ip("127.0.0.1"), Share::Unbounded).err(), Some(Full::InAll));
     }
 }

@@ -29,9 +29,7 @@ impl Refusal {
     pub(super) fn response(self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(Bytes::from_static(self.body().as_bytes())));
         *response.status_mut() = self.status();
-        response
-            .headers_mut()
-            .insert(CONTENT_TYPE, HeaderValue::from_static(CONTENT));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(CONTENT));
         response
     }
 

@@ -44,13 +44,7 @@ struct Refused {
 
 impl<T> Stream<T> {
     pub(super) const fn new(inner: T, bare_refusals: BareRefusals, write_max: Duration) -> Self {
-        Self {
-            inner,
-            bare_refusals,
-            stalled: None,
-            write_max,
-            refused: None,
-        }
+        Self { inner, bare_refusals, stalled: None, write_max, refused: None }
     }
 
     /// Starts or checks the clock of a write that waits, stops it when the write moved.
@@ -64,9 +58,7 @@ impl<T> Stream<T> {
             return polled;
         }
         let write_max = self.write_max;
-        let clock = self
-            .stalled
-            .get_or_insert_with(|| Box::pin(sleep(write_max)));
+        let clock = self.stalled.get_or_insert_with(|| Box::pin(sleep(write_max)));
         ready!(clock.as_mut().poll(cx));
         Poll::Ready(Err(ErrorKind::TimedOut.into()))
     }
@@ -88,12 +80,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Stream<T> {
             let Some(answer) = answer else {
                 return Poll::Ready(None);
             };
-            self.refused = Some(Refused {
-                answer,
-                written: 0,
-                drained: 0,
-                linger: None,
-            });
+            self.refused = Some(Refused { answer, written: 0, drained: 0, linger: None });
         }
         let Some(refused) = &mut self.refused else {
             return Poll::Ready(None);
@@ -114,9 +101,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Stream<T> {
         let Some(refused) = &mut self.refused else {
             return Poll::Ready(());
         };
-        let clock = refused
-            .linger
-            .get_or_insert_with(|| Box::pin(sleep(bounds::DRAIN_BODY_MAX)));
+        let clock = refused.linger.get_or_insert_with(|| Box::pin(sleep(bounds::DRAIN_BODY_MAX)));
         if clock.as_mut().poll(cx).is_ready() {
             return Poll::Ready(());
         }
@@ -181,10 +166,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<T> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let lingering = self
-            .refused
-            .as_ref()
-            .is_some_and(|refused| refused.linger.is_some());
+        let lingering = self.refused.as_ref().is_some_and(|refused| refused.linger.is_some());
         if !lingering {
             let polled = Pin::new(&mut self.inner).poll_shutdown(cx);
             ready!(self.timed(cx, polled))?;

@@ -74,10 +74,7 @@ impl Tasks {
 
     /// Something that is woken when the phase changes.
     pub fn watch(&self) -> Watch {
-        Watch {
-            group: Arc::clone(&self.0),
-            registered: None,
-        }
+        Watch { group: Arc::clone(&self.0), registered: None }
     }
 
     /// Asks every task to finish.
@@ -112,9 +109,7 @@ impl Tasks {
 
 impl fmt::Debug for Tasks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tasks")
-            .field("running", &self.running())
-            .finish_non_exhaustive()
+        f.debug_struct("Tasks").field("running", &self.running()).finish_non_exhaustive()
     }
 }
 
@@ -176,10 +171,7 @@ pub struct Watch {
 impl Watch {
     /// The phase now; the task is woken when it changes.
     pub fn poll_phase(&mut self, cx: &mut Context<'_>) -> Phase {
-        let same = self
-            .registered
-            .as_ref()
-            .is_some_and(|(_, waker)| waker.will_wake(cx.waker()));
+        let same = self.registered.as_ref().is_some_and(|(_, waker)| waker.will_wake(cx.waker()));
         if !same {
             self.register(cx.waker());
         }
@@ -221,9 +213,7 @@ impl Drop for Watch {
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch")
-            .field("phase", &self.group.phase())
-            .finish_non_exhaustive()
+        f.debug_struct("Watch").field("phase", &self.group.phase()).finish_non_exhaustive()
     }
 }
 

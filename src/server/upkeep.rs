@@ -100,8 +100,7 @@ impl Upkeep {
             }
             Ok(Err(problem)) => {
                 let event = Event::error("certificate_kept");
-                self.log
-                    .event(event.with("why", Value::Name(problem.name())));
+                self.log.event(event.with("why", Value::Name(problem.name())));
             }
             // The runtime is going down, or the reading panicked and the hook has told.
             Err(_) => {}
@@ -110,9 +109,7 @@ impl Upkeep {
 
     async fn stamp(&self) -> Stamp {
         let files = self.files.clone();
-        tokio::task::spawn_blocking(move || files.stamp())
-            .await
-            .unwrap_or(self.read)
+        tokio::task::spawn_blocking(move || files.stamp()).await.unwrap_or(self.read)
     }
 
     fn report(&self) {

@@ -27,14 +27,7 @@ pub(super) fn expires(certificate: &[u8]) -> Option<Timestamp> {
         (UTC_TIME, text, _) => {
             let (year, rest) = digits(text, 2)?;
             // RFC 5280, 4.1.2.5.1: two digits mean 1950 to 2049.
-            timestamp(
-                if year < 50 {
-                    2_000 + year
-                } else {
-                    1_900 + year
-                },
-                rest,
-            )
+            timestamp(if year < 50 { 2_000 + year } else { 1_900 + year }, rest)
         }
         (GENERALIZED_TIME, text, _) => {
             let (year, rest) = digits(text, 4)?;
@@ -99,21 +92,12 @@ mod tests {
     fn certificate(year: i32) -> Vec<u8> {
         let mut params = CertificateParams::new(vec![String::from("localhost")]).unwrap();
         params.not_after = rcgen::date_time_ymd(year, 2, 28);
-        params
-            .self_signed(&KeyPair::generate().unwrap())
-            .unwrap()
-            .der()
-            .to_vec()
+        params.self_signed(&KeyPair::generate().unwrap()).unwrap().der().to_vec()
     }
 
     #[track_caller]
     fn check_expires(year: i32, wire: &str) {
-        assert_eq!(
-            expires(&certificate(year))
-                .map(Timestamp::to_wire)
-                .as_deref(),
-            Some(wire)
-        );
+        assert_eq!(expires(&certificate(year)).map(Timestamp::to_wire).as_deref(), Some(wire));
     }
 
     #[test]

@@ -28,10 +28,7 @@ pub enum Verdict {
 
 impl<'t> Batch<'t> {
     pub(super) fn new(transaction: &'t WriteTransaction) -> Self {
-        Self {
-            transaction,
-            pending: BTreeMap::new(),
-        }
+        Self { transaction, pending: BTreeMap::new() }
     }
 
     pub(super) fn take(&mut self, change: Change) -> Result<Verdict, StorageFailure> {
@@ -44,9 +41,8 @@ impl<'t> Batch<'t> {
             match write {
                 Write::Add(key, by) => {
                     let old = self.value(Table::Counts, &key)?;
-                    let old = old
-                        .and_then(|bytes| bytes.try_into().ok())
-                        .map_or(0, i64::from_be_bytes);
+                    let old =
+                        old.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_be_bytes);
                     let new = old.saturating_add(by).to_be_bytes().to_vec();
                     self.pend(Table::Counts, key, Some(new));
                 }
@@ -90,11 +86,7 @@ impl<'t> Batch<'t> {
     }
 
     fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
-        if let Some(pending) = self
-            .pending
-            .get(&table)
-            .and_then(|pending| pending.get(key))
-        {
+        if let Some(pending) = self.pending.get(&table).and_then(|pending| pending.get(key)) {
             return Ok(pending.clone());
         }
         let table = self.transaction.open_table(table.definition())?;
@@ -110,9 +102,7 @@ impl<'t> Batch<'t> {
         let nothing = Pending::new();
         let pending = self.pending.get(&table).unwrap_or(&nothing);
         let from = (Bound::Included(prefix.to_vec()), Bound::Unbounded);
-        let added = pending
-            .range(from)
-            .take_while(|(key, _)| key.starts_with(prefix));
+        let added = pending.range(from).take_while(|(key, _)| key.starts_with(prefix));
         let mut keys: Vec<Vec<u8>> = added
             .filter(|(_, value)| value.is_some())
             .map(|(key, _)| key.clone())

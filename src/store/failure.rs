@@ -16,10 +16,7 @@ pub enum StorageFailure {
 }
 
 impl From<redb::Error> for StorageFailure {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "the rest are faults of the file or ours"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the rest are faults of the file or ours")]
     fn from(error: redb::Error) -> Self {
         match error {
             redb::Error::Io(error) => Self::from_io(error),
@@ -31,10 +28,7 @@ impl From<redb::Error> for StorageFailure {
 }
 
 impl StorageFailure {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "the operator learns the rest as it is"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the operator learns the rest as it is")]
     pub(super) fn from_io(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
@@ -92,10 +86,4 @@ macro_rules! from_redb {
     )+};
 }
 
-from_redb!(
-    CommitError,
-    DatabaseError,
-    StorageError,
-    TableError,
-    TransactionError
-);
+from_redb!(CommitError, DatabaseError, StorageError, TableError, TransactionError);

@@ -94,9 +94,7 @@ impl Store {
         let database = builder().create(&unfinished)?;
         prepare(&database, first)?;
         std::fs::rename(&unfinished, &path).map_err(OpenFailure::io)?;
-        std::fs::File::open(directory)
-            .and_then(|it| it.sync_all())
-            .map_err(OpenFailure::io)?;
+        std::fs::File::open(directory).and_then(|it| it.sync_all()).map_err(OpenFailure::io)?;
         Ok(Self::start(database))
     }
 
@@ -138,13 +136,7 @@ impl Store {
         };
         let thread = std::thread::spawn(|| writer.run());
         let writer = Mutex::new(Some(thread));
-        Self(Arc::new(Inner {
-            database,
-            jobs,
-            access_generation,
-            fatal,
-            writer,
-        }))
+        Self(Arc::new(Inner { database, jobs, access_generation, fatal, writer }))
     }
 
     pub fn snapshot(&self) -> Result<Snapshot, StorageFailure> {
@@ -155,16 +147,11 @@ impl Store {
     /// Returns when the change is durable, or was refused. Dropping the future does not undo it.
     pub async fn commit(&self, change: Change) -> Result<Verdict, CommitFailure> {
         let (reply, verdict) = oneshot::channel();
-        self.0
-            .jobs
-            .try_send(Job::Commit(change, reply))
-            .map_err(|error| match error {
-                TrySendError::Full(_) => CommitFailure::QueueFull,
-                TrySendError::Disconnected(_) => CommitFailure::Stopped,
-            })?;
-        verdict
-            .await
-            .map_err(|oneshot::error::RecvError { .. }| CommitFailure::Stopped)
+        self.0.jobs.try_send(Job::Commit(change, reply)).map_err(|error| match error {
+            TrySendError::Full(_) => CommitFailure::QueueFull,
+            TrySendError::Disconnected(_) => CommitFailure::Stopped,
+        })?;
+        verdict.await.map_err(|oneshot::error::RecvError { .. }| CommitFailure::Stopped)
     }
 
     /// Changes with every commit that concerns tenants, applications or keys.
@@ -188,12 +175,7 @@ impl Store {
     pub fn close(self) {
         // A full queue or a writer that has gone: either way the join below is the end.
         self.0.jobs.send(Job::Close).ok();
-        let thread = self
-            .0
-            .writer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let thread = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             thread.join().ok();
         }
@@ -231,16 +213,9 @@ fn prepare(database: &Database, first: Change) -> Result<(), OpenFailure> {
 
 fn check_format(database: &Database) -> Result<(), OpenFailure> {
     use redb::ReadableDatabase as _;
-    let transaction = database
-        .begin_read()
-        .map_err(|error| OpenFailure::Storage(error.into()))?;
+    let transaction = database.begin_read().map_err(|error| OpenFailure::Storage(error.into()))?;
     let value = Snapshot::new(transaction).value(Table::Meta, META_FORMAT);
-    match value
-        .ok()
-        .flatten()
-        .and_then(|bytes| bytes.try_into().ok())
-        .map(u32::from_be_bytes)
-    {
+    match value.ok().flatten().and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes) {
         Some(FORMAT) => Ok(()),
         Some(newer) if newer > FORMAT => Err(OpenFailure::Newer(newer)),
         _ => Err(OpenFailure::NotOurs),
@@ -254,10 +229,7 @@ impl OpenFailure {
 }
 
 impl From<DatabaseError> for OpenFailure {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "redb may add more; they are failures all"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "redb may add more; they are failures all")]
     fn from(error: DatabaseError) -> Self {
         match error {
             DatabaseError::DatabaseAlreadyOpen => Self::AlreadyOpen,

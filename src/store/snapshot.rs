@@ -20,10 +20,7 @@ impl Snapshot {
     }
 
     pub fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
-        Ok(self
-            .table(table)?
-            .get(key)?
-            .map(|value| value.value().to_vec()))
+        Ok(self.table(table)?.get(key)?.map(|value| value.value().to_vec()))
     }
 
     /// The first entries, in order, whose keys start with the prefix.
@@ -34,11 +31,7 @@ impl Snapshot {
         count_max: usize,
     ) -> Result<Vec<Entry>, StorageFailure> {
         self.range(table, Bound::Included(prefix), Bound::Unbounded)?
-            .take_while(|entry| {
-                entry
-                    .as_ref()
-                    .map_or(true, |(key, _)| key.starts_with(prefix))
-            })
+            .take_while(|entry| entry.as_ref().map_or(true, |(key, _)| key.starts_with(prefix)))
             .take(count_max)
             .collect()
     }
@@ -65,9 +58,7 @@ impl Snapshot {
     /// A number of [`Table::Counts`].
     pub fn count(&self, key: &[u8]) -> Result<i64, StorageFailure> {
         let value = self.value(Table::Counts, key)?;
-        Ok(value
-            .and_then(|bytes| bytes.try_into().ok())
-            .map_or(0, i64::from_be_bytes))
+        Ok(value.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_be_bytes))
     }
 
     fn table(

@@ -155,13 +155,7 @@ pub fn token_timeline(
     created_at: Timestamp,
     token: TokenId,
 ) -> Vec<u8> {
-    join(&[
-        tenant.bytes(),
-        filter,
-        &[0],
-        &inverted(created_at).to_be_bytes(),
-        token.bytes(),
-    ])
+    join(&[tenant.bytes(), filter, &[0], &inverted(created_at).to_be_bytes(), token.bytes()])
 }
 
 pub fn due(at: Timestamp, tenant: TenantId, token: TokenId) -> Vec<u8> {
@@ -174,9 +168,7 @@ pub fn token_of_list_key(key: &[u8]) -> Option<TokenId> {
 }
 
 pub fn token_of_key(key: &[u8]) -> Option<(TenantId, TokenId)> {
-    let tenant = key
-        .get(..16)
-        .and_then(|bytes| Uuid::from_slice(bytes).ok())?;
+    let tenant = key.get(..16).and_then(|bytes| Uuid::from_slice(bytes).ok())?;
     (key.len() == 32).then_some(())?;
     Some((TenantId::new(tenant), TokenId::new(last_uuid(key)?)))
 }
@@ -217,10 +209,7 @@ mod tests {
     fn every_table_has_a_name_and_a_number_of_its_own() {
         let names: BTreeSet<_> = Table::ALL.iter().map(|table| table.name()).collect();
         let numbers: BTreeSet<_> = Table::ALL.iter().map(|table| table.number()).collect();
-        assert_eq!(
-            (names.len(), numbers.len()),
-            (Table::ALL.len(), Table::ALL.len())
-        );
+        assert_eq!((names.len(), numbers.len()), (Table::ALL.len(), Table::ALL.len()));
     }
 
     #[test]
@@ -229,21 +218,10 @@ mod tests {
         let key = |path: &str, second| {
             let path = Container::parse(path).unwrap();
             let token = TokenId::new(Uuid::nil());
-            token_lists(
-                tenant,
-                &[0; 16],
-                &path,
-                Timestamp::from_seconds(second),
-                token,
-            )
+            token_lists(tenant, &[0; 16], &path, Timestamp::from_seconds(second), token)
         };
-        let sorted = [
-            key("/a/", 9),
-            key("/a/", 1),
-            key("/a/-/", 5),
-            key("/a/b/", 7),
-            key("/b/", 8),
-        ];
+        let sorted =
+            [key("/a/", 9), key("/a/", 1), key("/a/-/", 5), key("/a/b/", 7), key("/b/", 8)];
         assert!(sorted.is_sorted());
     }
 }

@@ -36,29 +36,15 @@ impl Bare {
         let file = directory.join("model.json");
         std::fs::write(&file, serde_json::to_vec(model)?)?;
         let mut command = Command::new(std::env::current_exe()?);
-        let process = Process::start(
-            command.arg("--bare").arg(&file),
-            &directory.join("bare.log"),
-        )?;
+        let process =
+            Process::start(command.arg("--bare").arg(&file), &directory.join("bare.log"))?;
         let line = process.line(Duration::from_secs(10))?;
         let line =
             line.ok_or_else(|| format!("the bare server ended; {}", process.last_words()))?;
         let ready: BareReady = serde_json::from_str(&line)?;
-        let keys = Keys {
-            private: model.key.clone(),
-        };
-        let target = Target::new(
-            Ready {
-                url: ready.url,
-                ca: ready.ca,
-                keys,
-            },
-            process.pid(),
-        )?;
-        Ok(Self {
-            _process: process,
-            target,
-        })
+        let keys = Keys { private: model.key.clone() };
+        let target = Target::new(Ready { url: ready.url, ca: ready.ca, keys }, process.pid())?;
+        Ok(Self { _process: process, target })
     }
 }
 
@@ -70,9 +56,7 @@ struct BareReady {
 
 /// The bare server's own main function: runs until its standard input closes.
 pub(crate) fn serve(model: &Path) -> Outcome<()> {
-    let replies = Arc::new(Replies::new(&serde_json::from_slice(&std::fs::read(
-        model,
-    )?)?)?);
+    let replies = Arc::new(Replies::new(&serde_json::from_slice(&std::fs::read(model)?)?)?);
     let ca = model.with_file_name("bare-ca.pem");
     let acceptor = acceptor(&ca)?;
     let (closed, parent_gone) = tokio::sync::oneshot::channel::<()>();
@@ -160,11 +144,7 @@ impl Prepared {
             headers.append(name.parse::<HeaderName>()?, value.parse::<HeaderValue>()?);
         }
         let status = StatusCode::from_u16(reply.status)?;
-        Ok(Self {
-            status,
-            headers,
-            body: Bytes::from(reply.body.clone()),
-        })
+        Ok(Self { status, headers, body: Bytes::from(reply.body.clone()) })
     }
 
     fn response(&self) -> Response<Full<Bytes>> {

@@ -31,13 +31,8 @@ pub(crate) struct Baseline {
 
 impl Baseline {
     pub(crate) fn new(file: &Path) -> Outcome<Self> {
-        let database = Database::builder()
-            .set_cache_size(CACHE_BYTES)
-            .create(file)?;
-        Ok(Self {
-            database,
-            serial: 0,
-        })
+        let database = Database::builder().set_cache_size(CACHE_BYTES).create(file)?;
+        Ok(Self { database, serial: 0 })
     }
 
     /// The p50 in microseconds of durable two-phase commits of a record and four index rows each, one after the other.
@@ -61,18 +56,12 @@ fn commit(database: &Database, serial: u64) -> Outcome<()> {
     write.set_two_phase_commit(true);
     {
         let record = [0xA5; RECORD_BYTES];
-        write
-            .open_table(RECORDS)?
-            .insert(&serial.to_be_bytes()[..], &record[..])?;
+        write.open_table(RECORDS)?.insert(&serial.to_be_bytes()[..], &record[..])?;
         for index in ORDERED {
             insert_index_row(&write, index, serial)?;
         }
         // Fingerprints come in no order; a multiplication scatters them.
-        insert_index_row(
-            &write,
-            SCATTERED,
-            serial.wrapping_mul(0x9E37_79B9_7F4A_7C15),
-        )?;
+        insert_index_row(&write, SCATTERED, serial.wrapping_mul(0x9E37_79B9_7F4A_7C15))?;
     }
     write.commit()?;
     Ok(())

@@ -41,10 +41,7 @@ fn percentiles_are_within_one_per_cent() {
     assert!(Histogram::new().percentile_us(0.5) == 0.0);
     let mut slow = Histogram::new();
     slow.record(Duration::from_secs(100_000));
-    assert!(
-        slow.percentile_us(0.5) > 1e9,
-        "what is off the scale lands in the last bucket"
-    );
+    assert!(slow.percentile_us(0.5) > 1e9, "what is off the scale lands in the last bucket");
 }
 
 fn medians_are_in_the_middle() {
@@ -63,13 +60,7 @@ fn card_numbers_pass_the_luhn_check() {
             .rev()
             .enumerate()
             .map(|(place, digit)| (place % 2, u32::from(digit - b'0')))
-            .map(|(odd, value)| {
-                if odd == 1 {
-                    value * 2 / 10 + value * 2 % 10
-                } else {
-                    value
-                }
-            })
+            .map(|(odd, value)| if odd == 1 { value * 2 / 10 + value * 2 % 10 } else { value })
             .sum();
         assert!(number.len() == 16 && sum.is_multiple_of(10), "{number}");
     }
@@ -81,26 +72,17 @@ fn answers_are_parsed_whole() {
         assert!(parse(&answer[..cut]).unwrap().is_none(), "cut at {cut}");
     }
     let parsed = parse(answer).unwrap().unwrap();
-    assert_eq!(
-        (parsed.status, &answer[parsed.body.clone()]),
-        (201, &b"{\"id\":\"abc\"}"[..])
-    );
+    assert_eq!((parsed.status, &answer[parsed.body.clone()]), (201, &b"{\"id\":\"abc\"}"[..]));
     assert_eq!(id_of(&answer[parsed.body]).as_deref(), Some("abc"));
     assert_eq!(id_of(b"{\"tenant_id\":\"t\"}"), None);
     assert!(parse(b"HTTP/1.1 200 OK\r\n\r\n").is_err(), "no length");
     assert!(parse(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap().is_some());
-    assert!(
-        parse(b"HTTP/1.1 204 No Content\r\n\r\nx").is_err(),
-        "more than one answer"
-    );
+    assert!(parse(b"HTTP/1.1 204 No Content\r\n\r\nx").is_err(), "more than one answer");
 }
 
 fn cursors_are_escaped() {
     let request = page_request("a+/=~", "host: h\r\n");
-    assert_eq!(
-        request,
-        b"GET /v2/tokens?size=20&start=a%2B%2F%3D~ HTTP/1.1\r\nhost: h\r\n\r\n"
-    );
+    assert_eq!(request, b"GET /v2/tokens?size=20&start=a%2B%2F%3D~ HTTP/1.1\r\nhost: h\r\n\r\n");
 }
 
 fn own_process_is_seen() -> Outcome<()> {
@@ -136,11 +118,8 @@ fn bare_server_answers_the_model_and_errors_are_counted() -> Outcome<()> {
         window: Duration::from_millis(200),
         client_threads: 2,
     };
-    let mut work = Work {
-        ids: Arc::new(vec!["one".to_owned()]),
-        kind: Kind::Card,
-        load: Load::Mix,
-    };
+    let mut work =
+        Work { ids: Arc::new(vec!["one".to_owned()]), kind: Kind::Card, load: Load::Mix };
     let slice = drive(&bare.target, &work, 3, pace)?;
     assert_eq!((slice.errors, slice.first_error), (0, None));
     assert!(slice.rps > 0.0 && slice.p50_us > 0.0 && slice.p99_us >= slice.p50_us);

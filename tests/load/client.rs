@@ -43,10 +43,7 @@ pub(crate) struct Target {
 
 impl Target {
     pub(crate) fn new(ready: Ready, pid: u32) -> Outcome<Self> {
-        let host = ready
-            .url
-            .strip_prefix("https://")
-            .ok_or("the ready line's url is not https")?;
+        let host = ready.url.strip_prefix("https://").ok_or("the ready line's url is not https")?;
         let address = host.parse()?;
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_file_iter(&ready.ca)? {
@@ -59,13 +56,7 @@ impl Target {
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         let tls = TlsConnector::from(Arc::new(config));
-        Ok(Self {
-            pid,
-            key: ready.keys.private,
-            host: host.to_owned(),
-            address,
-            tls,
-        })
+        Ok(Self { pid, key: ready.keys.private, host: host.to_owned(), address, tls })
     }
 
     pub(crate) fn requests(&self, work: Work) -> Requests {
@@ -141,9 +132,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Outcome<Option<Answer>> {
         return Ok(None);
     };
     let mut lines = bytes[..head].split(|byte| *byte == b'\n');
-    let status = lines
-        .next()
-        .and_then(|line| std::str::from_utf8(line.get(9..12)?).ok()?.parse().ok());
+    let status =
+        lines.next().and_then(|line| std::str::from_utf8(line.get(9..12)?).ok()?.parse().ok());
     let status: u16 = status.ok_or("the answer has no status")?;
     let mut length = if status == 204 { Some(0) } else { None };
     for line in lines {
@@ -151,9 +141,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Outcome<Option<Answer>> {
             continue;
         };
         if name.eq_ignore_ascii_case(b"content-length:") {
-            length = std::str::from_utf8(value)
-                .ok()
-                .and_then(|value| value.trim().parse().ok());
+            length = std::str::from_utf8(value).ok().and_then(|value| value.trim().parse().ok());
         }
     }
     let length: usize = length.ok_or("the answer has no content-length")?;
@@ -161,20 +149,13 @@ pub(crate) fn parse(bytes: &[u8]) -> Outcome<Option<Answer>> {
     if bytes.len() > body.end {
         return Err("more came than one answer".into());
     }
-    Ok((bytes.len() == body.end).then_some(Answer {
-        status,
-        head: 0..head,
-        body,
-    }))
+    Ok((bytes.len() == body.end).then_some(Answer { status, head: 0..head, body }))
 }
 
 /// The `id` member of a token; members of other objects have longer names or come later.
 pub(crate) fn id_of(body: &[u8]) -> Option<String> {
     const MEMBER: &[u8] = b"\"id\":\"";
-    let from = body
-        .windows(MEMBER.len())
-        .position(|window| window == MEMBER)?
-        + MEMBER.len();
+    let from = body.windows(MEMBER.len()).position(|window| window == MEMBER)? + MEMBER.len();
     let rest = &body[from..];
     let id = &rest[..rest.iter().position(|byte| *byte == b'"')?];
     String::from_utf8(id.to_vec()).ok()

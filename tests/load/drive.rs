@@ -63,9 +63,7 @@ pub(crate) fn drive(
             tally.merge(thread.join().expect("client threads do not panic")?);
         }
         // A busy machine may wake this thread late, so the share of processor time counts, not the sum.
-        let used = cpu_after
-            .zip(cpu_before)
-            .map_or(0.0, |(after, before)| after - before);
+        let used = cpu_after.zip(cpu_before).map_or(0.0, |(after, before)| after - before);
         Outcome::Ok((tally, used / took.as_secs_f64()))
     })?;
     let window_s = pace.window.as_secs_f64();
@@ -125,9 +123,7 @@ fn drive_share(
     pace: Pace,
     barrier: &Barrier,
 ) -> Outcome<Tally> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let mut tally = Tally::new();
     let opened = match &runtime {
         Ok(runtime) => runtime.block_on(connect_all(target, connections, &mut tally)),
@@ -140,12 +136,7 @@ fn drive_share(
     runtime?.block_on(async {
         let mut loops = JoinSet::new();
         for connection in opened {
-            loops.spawn(closed_loop(
-                connection,
-                target.requests(work.clone()),
-                from,
-                until,
-            ));
+            loops.spawn(closed_loop(connection, target.requests(work.clone()), from, until));
         }
         while let Some(done) = loops.join_next().await {
             tally.merge(done.expect("connections do not panic"));
@@ -201,11 +192,7 @@ async fn closed_loop(
         };
         let body = connection.bytes(&answer.body);
         if !(200..300).contains(&answer.status) {
-            tally.refuse(format!(
-                "{} {}",
-                answer.status,
-                String::from_utf8_lossy(body)
-            ));
+            tally.refuse(format!("{} {}", answer.status, String::from_utf8_lossy(body)));
             continue;
         }
         if (from..until).contains(&end) {
@@ -230,10 +217,7 @@ pub(crate) async fn seed(target: &Target, work: &Work, count: usize) -> Outcome<
     for index in 0..CONNECTIONS {
         let target = target.clone();
         let share = (count + CONNECTIONS - 1 - index) / CONNECTIONS;
-        let mut requests = target.requests(Work {
-            load: Load::Create,
-            ..work.clone()
-        });
+        let mut requests = target.requests(Work { load: Load::Create, ..work.clone() });
         running.spawn(async move {
             let mut connection = target.connect().await?;
             let mut ids = Vec::with_capacity(share);

@@ -89,9 +89,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(early) => {
             println!("{}", early.output);
-            return early
-                .status
-                .map_or(ExitCode::from(64), |()| ExitCode::SUCCESS);
+            return early.status.map_or(ExitCode::from(64), |()| ExitCode::SUCCESS);
         }
     };
     match run(arguments) {
@@ -120,11 +118,7 @@ fn run(arguments: Arguments) -> Outcome<()> {
         std::fs::write(file, figures::to_json(&results)?)?;
     }
     if results.killed_lost > 0 {
-        return Err(format!(
-            "{} answered tokens were lost by kill -9",
-            results.killed_lost
-        )
-        .into());
+        return Err(format!("{} answered tokens were lost by kill -9", results.killed_lost).into());
     }
     match results.errors() {
         0 => Ok(()),
@@ -135,16 +129,10 @@ fn run(arguments: Arguments) -> Outcome<()> {
 fn plan_of(arguments: Arguments) -> plan::Plan {
     let quick = arguments.quick;
     let seconds = arguments.seconds.unwrap_or(if quick { 1.0 } else { 3.0 });
-    let connections = if quick {
-        vec![1, 64]
-    } else {
-        vec![1, 16, 64, 256]
-    };
+    let connections = if quick { vec![1, 64] } else { vec![1, 16, 64, 256] };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     plan::Plan {
-        binary: arguments
-            .vault
-            .unwrap_or_else(|| env!("CARGO_BIN_EXE_strongroom").into()),
+        binary: arguments.vault.unwrap_or_else(|| env!("CARGO_BIN_EXE_strongroom").into()),
         kind: arguments.kind,
         tokens: arguments.tokens,
         connections: arguments.connections.map_or(connections, |list| list.0),
@@ -164,14 +152,9 @@ fn plan_of(arguments: Arguments) -> plan::Plan {
 fn parse_parts(text: &str) -> Result<List<plan::Part>, String> {
     let find = |word: &str| {
         let found = plan::PARTS.iter().find(|(name, _)| *name == word);
-        found
-            .map(|(_, part)| *part)
-            .ok_or_else(|| format!("there is no part `{word}`"))
+        found.map(|(_, part)| *part).ok_or_else(|| format!("there is no part `{word}`"))
     };
-    text.split(',')
-        .map(find)
-        .collect::<Result<_, _>>()
-        .map(List)
+    text.split(',').map(find).collect::<Result<_, _>>().map(List)
 }
 
 fn parse_connections(text: &str) -> Result<List<usize>, String> {
@@ -179,8 +162,5 @@ fn parse_connections(text: &str) -> Result<List<usize>, String> {
         Ok(count @ 1..=4_096) => Ok(count),
         _ => Err(format!("`{word}` is not a number from 1 to 4096")),
     };
-    text.split(',')
-        .map(parse)
-        .collect::<Result<_, _>>()
-        .map(List)
+    text.split(',').map(parse).collect::<Result<_, _>>().map(List)
 }

@@ -36,20 +36,13 @@ impl Reply {
             .filter(|(name, _)| !WRITTEN_BY_HYPER.contains(&name.as_str()))
             .collect();
         let body = String::from_utf8(connection.bytes(&answer.body).to_vec())?;
-        Ok(Self {
-            status: answer.status,
-            headers,
-            body,
-        })
+        Ok(Self { status: answer.status, headers, body })
     }
 
     /// What crosses the wire, less the lines that hyper writes on both sides.
     pub(crate) fn bytes(&self) -> usize {
-        let headers: usize = self
-            .headers
-            .iter()
-            .map(|(name, value)| name.len() + value.len() + 4)
-            .sum();
+        let headers: usize =
+            self.headers.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
         headers + self.body.len()
     }
 }
@@ -58,22 +51,14 @@ impl Reply {
 pub(crate) fn learn(target: &Target, get: &Work, list: Option<Work>) -> Outcome<Model> {
     block_on(async {
         let mut connection = target.connect().await?;
-        let work = Work {
-            load: Load::Create,
-            ..get.clone()
-        };
+        let work = Work { load: Load::Create, ..get.clone() };
         let create = expect_reply(target, &mut connection, work, 201).await?;
         let get = expect_reply(target, &mut connection, get.clone(), 200).await?;
         let page = match list {
             Some(work) => Some(expect_reply(target, &mut connection, work, 200).await?),
             None => None,
         };
-        Ok(Model {
-            key: target.key.clone(),
-            create,
-            get,
-            page,
-        })
+        Ok(Model { key: target.key.clone(), create, get, page })
     })
 }
 
@@ -81,18 +66,10 @@ pub(crate) fn learn(target: &Target, get: &Work, list: Option<Work>) -> Outcome<
 pub(crate) fn confirm_replies(bare: &Target, work: &Work, model: &Model) -> Outcome<()> {
     block_on(async {
         let mut connection = bare.connect().await?;
-        let page = model
-            .page
-            .as_ref()
-            .map(|page| (Load::Page(String::new()), page));
-        let all = [(Load::Create, &model.create), (Load::Get, &model.get)]
-            .into_iter()
-            .chain(page);
+        let page = model.page.as_ref().map(|page| (Load::Page(String::new()), page));
+        let all = [(Load::Create, &model.create), (Load::Get, &model.get)].into_iter().chain(page);
         for (load, expected) in all {
-            let work = Work {
-                load,
-                ..work.clone()
-            };
+            let work = Work { load, ..work.clone() };
             let reply = expect_reply(bare, &mut connection, work, expected.status).await?;
             if reply != *expected {
                 return Err("the bare server does not repeat the vault's answer".into());
@@ -104,10 +81,7 @@ pub(crate) fn confirm_replies(bare: &Target, work: &Work, model: &Model) -> Outc
 
 pub(crate) fn compare_tls(vault: &Target, bare: &Target) -> Outcome<()> {
     block_on(async {
-        let (vault, bare) = (
-            vault.connect().await?.cipher(),
-            bare.connect().await?.cipher(),
-        );
+        let (vault, bare) = (vault.connect().await?.cipher(), bare.connect().await?.cipher());
         if vault != bare {
             return Err(format!("the vault speaks {vault}, the bare server {bare}").into());
         }

@@ -67,51 +67,30 @@ impl Plan {
     }
 
     fn work(&self, load: Load, ids: &Arc<Vec<String>>) -> Work {
-        Work {
-            ids: Arc::clone(ids),
-            kind: self.kind,
-            load,
-        }
+        Work { ids: Arc::clone(ids), kind: self.kind, load }
     }
 }
 
 pub(crate) fn run(plan: &Plan, scratch: &Scratch) -> Outcome<Results> {
     let mut results = Results::new(plan)?;
-    let place = Place {
-        binary: plan.binary.clone(),
-        data: scratch.path("empty"),
-    };
+    let place = Place { binary: plan.binary.clone(), data: scratch.path("empty") };
     let (vault, ids) = fresh(plan, &place)?;
     results.resident_idle_empty_bytes = proc::resident_bytes(vault.target.pid);
-    let list = plan
-        .has(Part::List)
-        .then(|| plan.work(Load::Page(String::new()), &ids));
+    let list = plan.has(Part::List).then(|| plan.work(Load::Page(String::new()), &ids));
     let model = learn(&vault.target, &plan.work(Load::Get, &ids), list)?;
     let bare = Bare::start(&model, &scratch.path("bare"))?;
     confirm_replies(&bare.target, &plan.work(Load::Get, &ids), &model)?;
     compare_tls(&vault.target, &bare.target)?;
     report::print_opening(plan, &model);
 
-    let mut stage = Stage {
-        plan,
-        bare: &bare.target,
-        place,
-        vault,
-        ids,
-        tokens: 0,
-        baseline: None,
-    };
-    stage.baseline = plan
-        .has(Part::Redb)
-        .then(|| Baseline::new(&scratch.path("baseline.redb")))
-        .transpose()?;
+    let mut stage =
+        Stage { plan, bare: &bare.target, place, vault, ids, tokens: 0, baseline: None };
+    stage.baseline =
+        plan.has(Part::Redb).then(|| Baseline::new(&scratch.path("baseline.redb"))).transpose()?;
     stage.measure(&mut results)?;
     if plan.tokens > 0 {
         stage.finish()?;
-        let place = Place {
-            binary: plan.binary.clone(),
-            data: scratch.path("full"),
-        };
+        let place = Place { binary: plan.binary.clone(), data: scratch.path("full") };
         let (vault, ids) = filled(plan, &place, &mut results)?;
         stage = Stage {
             plan,
@@ -258,9 +237,7 @@ impl Stage<'_> {
         results.cells.push(cell);
         if !commits_us.is_empty() {
             results.redb_commit_p50_us = median(commits_us.iter().map(|(_, commit)| *commit));
-            let ratios = commits_us
-                .iter()
-                .map(|(create, commit)| quotient(*create, *commit));
+            let ratios = commits_us.iter().map(|(create, commit)| quotient(*create, *commit));
             results.create_over_commit = median(ratios);
         }
         Ok(pairs.iter().map(|(vault, _)| vault.made).sum())
@@ -268,15 +245,8 @@ impl Stage<'_> {
 
     /// Starts the next vault beside the running one, then lets that one go.
     fn replace_with_fresh(&mut self) -> Outcome<()> {
-        let name = if self.place.data.ends_with("empty") {
-            "next"
-        } else {
-            "empty"
-        };
-        let next = Place {
-            data: self.place.data.with_file_name(name),
-            ..self.place.clone()
-        };
+        let name = if self.place.data.ends_with("empty") { "next" } else { "empty" };
+        let next = Place { data: self.place.data.with_file_name(name), ..self.place.clone() };
         let (vault, ids) = fresh(self.plan, &next)?;
         std::mem::replace(&mut self.vault, vault).stop()?;
         self.ids = ids;
@@ -321,11 +291,7 @@ impl Stage<'_> {
     /// Kills the vault in the middle of a load of creates, and asks afterwards for every token it had answered for.
     fn killed_under_load(mut self, results: &mut Results) -> Outcome<Self> {
         let work = self.plan.work(Load::Create, &self.ids);
-        let pace = Pace {
-            warm: Duration::ZERO,
-            window: IDLE,
-            ..self.plan.pace
-        };
+        let pace = Pace { warm: Duration::ZERO, window: IDLE, ..self.plan.pace };
         let mut times = Vec::new();
         for _ in 0..self.plan.starts {
             let target = self.vault.target.clone();
@@ -380,8 +346,5 @@ struct Pagination {
 }
 
 pub(crate) fn block_on<T>(future: impl Future<Output = Outcome<T>>) -> Outcome<T> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?
-        .block_on(future)
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future)
 }

@@ -29,15 +29,10 @@ pub(crate) fn check_interrupted() -> Outcome<()> {
 
 pub(crate) fn watch_signals() -> Outcome<()> {
     use tokio::signal::unix::{SignalKind, signal};
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut interrupt, mut terminate) = {
         let _entered = runtime.enter();
-        (
-            signal(SignalKind::interrupt())?,
-            signal(SignalKind::terminate())?,
-        )
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
     };
     thread::spawn(move || {
         runtime.block_on(async {
@@ -65,10 +60,7 @@ impl Process {
             .stderr(File::create(log)?)
             .spawn()
             .map_err(|why| format!("cannot start {program}: {why}"))?;
-        let stdout = child
-            .stdout
-            .take()
-            .ok_or("the child has no standard output")?;
+        let stdout = child.stdout.take().ok_or("the child has no standard output")?;
         let (sender, lines) = channel();
         thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -76,11 +68,7 @@ impl Process {
                 drop(sender.send(line));
             }
         });
-        Ok(Self {
-            child,
-            lines,
-            log: log.to_owned(),
-        })
+        Ok(Self { child, lines, log: log.to_owned() })
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -98,7 +86,7 @@ impl Process {
                 Err(RecvTimeoutError::Timeout) if Instant::now() < until => (),
                 Err(RecvTimeoutError::Timeout) => {
                     return Err(
-                        format!("no line within {wait_max:?}; {}", self.last_words()).into(),
+                        format!("no line within {wait_max:?}; {}", self.last_words()).into()
                     );
                 }
             }
@@ -117,7 +105,7 @@ impl Process {
             }
             if Instant::now() > until {
                 return Err(
-                    format!("still running after {STOP_MAX:?}; {}", self.last_words()).into(),
+                    format!("still running after {STOP_MAX:?}; {}", self.last_words()).into()
                 );
             }
             thread::sleep(POLL);
@@ -146,10 +134,7 @@ impl Process {
         let text = fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         let from = lines.len().saturating_sub(5);
-        format!(
-            "the end of its standard error: {:?}",
-            lines[from..].join("\n")
-        )
+        format!("the end of its standard error: {:?}", lines[from..].join("\n"))
     }
 }
 
@@ -196,9 +181,7 @@ pub(crate) fn cpu_s(pid: u32) -> Option<f64> {
 
 pub(crate) fn resident_bytes(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }
@@ -209,11 +192,7 @@ pub(crate) fn disk_bytes(directory: &Path) -> Outcome<u64> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let facts = entry.metadata()?;
-        total += if facts.is_dir() {
-            disk_bytes(&entry.path())?
-        } else {
-            facts.blocks() * 512
-        };
+        total += if facts.is_dir() { disk_bytes(&entry.path())? } else { facts.blocks() * 512 };
     }
     Ok(total)
 }

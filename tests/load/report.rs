@@ -58,9 +58,7 @@ impl Cell {
         pairs: &[(Slice, Slice)],
     ) -> Self {
         let over = |of: fn(&Slice) -> f64| {
-            let ratios = pairs
-                .iter()
-                .map(|(vault, bare)| quotient(of(vault), of(bare)));
+            let ratios = pairs.iter().map(|(vault, bare)| quotient(of(vault), of(bare)));
             median(ratios).unwrap_or_default()
         };
         Self {
@@ -129,10 +127,7 @@ impl Results {
     }
 
     pub(crate) fn errors(&self) -> u64 {
-        self.cells
-            .iter()
-            .map(|cell| cell.vault.errors + cell.bare.errors)
-            .sum()
+        self.cells.iter().map(|cell| cell.vault.errors + cell.bare.errors).sum()
     }
 
     pub(crate) fn on_empty(&self, load: &str, connections: usize) -> Option<&Cell> {
@@ -157,10 +152,7 @@ impl Results {
         connections: usize,
         of: fn(&Cell) -> f64,
     ) -> Option<f64> {
-        let (full, empty) = (
-            self.on_full(load, connections)?,
-            self.on_empty(load, connections)?,
-        );
+        let (full, empty) = (self.on_full(load, connections)?, self.on_empty(load, connections)?);
         Some(quotient(of(full), of(empty)))
     }
 }
@@ -176,11 +168,8 @@ pub(crate) fn print_opening(plan: &Plan, model: &Model) {
 }
 
 pub(crate) fn print_heading(tokens: u64) {
-    let filling = if tokens == 0 {
-        "empty vault".to_owned()
-    } else {
-        format!("vault with {tokens} tokens")
-    };
+    let filling =
+        if tokens == 0 { "empty vault".to_owned() } else { format!("vault with {tokens} tokens") };
     println!("\n{filling}");
     println!(
         "{:<10} {:>5} | {:>9} {:>9} {:>9} {:>7} {:>4} | {:>9} {:>9} {:>9} {:>7} {:>4} | {:>6} {:>6}",
@@ -217,9 +206,7 @@ pub(crate) fn print_cell(cell: &Cell, pairs: &[(Slice, Slice)]) {
         cell.ratio,
         cell.tail_ratio
     );
-    let slices = pairs
-        .iter()
-        .flat_map(|(vault, bare)| [("vault", vault), ("bare", bare)]);
+    let slices = pairs.iter().flat_map(|(vault, bare)| [("vault", vault), ("bare", bare)]);
     for (name, slice) in slices {
         if let Some(why) = &slice.first_error {
             println!("    error of the {name}: {why}");
@@ -235,48 +222,16 @@ pub(crate) fn print_facts(results: &Results) {
         }
     };
     let mib = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64 / MIB);
-    optional(
-        "one redb commit of a create's rows, p50",
-        results.redb_commit_p50_us,
-        "us",
-    );
-    optional(
-        "resident, idle and empty",
-        mib(results.resident_idle_empty_bytes),
-        "MiB",
-    );
-    optional(
-        "resident, idle and filled",
-        mib(results.resident_idle_bytes),
-        "MiB",
-    );
-    optional(
-        "resident, after the load",
-        mib(results.resident_loaded_bytes),
-        "MiB",
-    );
+    optional("one redb commit of a create's rows, p50", results.redb_commit_p50_us, "us");
+    optional("resident, idle and empty", mib(results.resident_idle_empty_bytes), "MiB");
+    optional("resident, idle and filled", mib(results.resident_idle_bytes), "MiB");
+    optional("resident, after the load", mib(results.resident_loaded_bytes), "MiB");
     optional("start to first answer, clean", results.start_clean_s, "s");
-    optional(
-        "start to first answer, after kill -9 when idle",
-        results.start_killed_idle_s,
-        "s",
-    );
-    optional(
-        "start to first answer, after kill -9 under load",
-        results.start_killed_loaded_s,
-        "s",
-    );
+    optional("start to first answer, after kill -9 when idle", results.start_killed_idle_s, "s");
+    optional("start to first answer, after kill -9 under load", results.start_killed_loaded_s, "s");
     optional("preload", results.preload_s, "s");
-    optional(
-        "disk for a preloaded token",
-        results.disk_per_preloaded_bytes,
-        "B",
-    );
-    optional(
-        "disk for a created token",
-        results.disk_per_created_bytes,
-        "B",
-    );
+    optional("disk for a preloaded token", results.disk_per_preloaded_bytes, "B");
+    optional("disk for a created token", results.disk_per_created_bytes, "B");
     optional("binary", Some(results.binary_bytes as f64 / MIB), "MiB");
     for (tokens, pages) in &results.list_pages {
         println!("last page of 20 that was reached with {tokens} tokens preloaded: {pages}");

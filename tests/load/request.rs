@@ -76,14 +76,7 @@ impl Requests {
         };
         // An odd start: xorshift never leaves zero.
         let random = RandomState::new().build_hasher().finish() | 1;
-        Self {
-            work,
-            common,
-            page,
-            own_ids: Vec::new(),
-            made: 0,
-            random,
-        }
+        Self { work, common, page, own_ids: Vec::new(), made: 0, random }
     }
 
     /// Replaces what is in `out` with the next request.
@@ -171,11 +164,7 @@ struct BodyLines(usize);
 
 impl std::fmt::Display for BodyLines {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "content-type: application/json\r\ncontent-length: {}\r\n\r\n",
-            self.0
-        )
+        write!(f, "content-type: application/json\r\ncontent-length: {}\r\n\r\n", self.0)
     }
 }
 

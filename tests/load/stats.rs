@@ -17,16 +17,11 @@ pub(crate) struct Histogram {
 
 impl Histogram {
     pub(crate) fn new() -> Self {
-        Self {
-            counts: vec![0; BUCKETS],
-            total: 0,
-        }
+        Self { counts: vec![0; BUCKETS], total: 0 }
     }
 
     pub(crate) fn record(&mut self, latency: Duration) {
-        let nanos = u64::try_from(latency.as_nanos())
-            .unwrap_or(NANOS_MAX)
-            .min(NANOS_MAX);
+        let nanos = u64::try_from(latency.as_nanos()).unwrap_or(NANOS_MAX).min(NANOS_MAX);
         self.counts[bucket_of(nanos)] += 1;
         self.total += 1;
     }

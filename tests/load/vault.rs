@@ -35,10 +35,7 @@ impl Place {
         let line = process.line(READY_MAX)?;
         let line = line.ok_or_else(|| format!("the vault ended; {}", process.last_words()))?;
         let ready: Ready = serde_json::from_str(&line).map_err(|why| {
-            format!(
-                "the first line is not a ready line ({why}); {}",
-                process.last_words()
-            )
+            format!("the first line is not a ready line ({why}); {}", process.last_words())
         })?;
         let target = Target::new(ready, process.pid())?;
         Ok(Vault { process, target })

@@ -88,9 +88,7 @@ pub enum Funding {
 
 impl Funding {
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Credit, Self::Debit, Self::Prepaid]
-            .into_iter()
-            .find(|one| one.as_str() == text)
+        [Self::Credit, Self::Debit, Self::Prepaid].into_iter().find(|one| one.as_str() == text)
     }
 
     pub const fn as_str(self) -> &'static str {
@@ -147,14 +145,9 @@ pub enum Segment {
 
 impl Segment {
     pub fn parse(text: &str) -> Option<Self> {
-        [
-            Self::Business,
-            Self::Commercial,
-            Self::Consumer,
-            Self::Government,
-        ]
-        .into_iter()
-        .find(|one| one.as_str() == text)
+        [Self::Business, Self::Commercial, Self::Consumer, Self::Government]
+            .into_iter()
+            .find(|one| one.as_str() == text)
     }
 
     pub const fn as_str(self) -> &'static str {
@@ -179,10 +172,7 @@ mod tests {
         for funding in [Funding::Credit, Funding::Debit, Funding::Prepaid] {
             assert_eq!(Funding::parse(funding.as_str()), Some(funding));
         }
-        assert_eq!(
-            Authentication::parse("sca_required"),
-            Some(Authentication::ScaRequired)
-        );
+        assert_eq!(Authentication::parse("sca_required"), Some(Authentication::ScaRequired));
         for segment in ["Business", "Commercial", "Consumer", "Government"] {
             assert_eq!(Segment::parse(segment).map(Segment::as_str), Some(segment));
         }

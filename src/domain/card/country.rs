@@ -42,19 +42,13 @@ struct Row {
 static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| lines().filter_map(row).collect());
 
 fn lines() -> impl Iterator<Item = &'static str> {
-    include_str!("countries.csv")
-        .lines()
-        .filter(|line| !line.starts_with('#'))
+    include_str!("countries.csv").lines().filter(|line| !line.starts_with('#'))
 }
 
 fn row(line: &'static str) -> Option<Row> {
     let (alpha2, rest) = line.split_once(',')?;
     let (numeric, name) = rest.split_once(',')?;
-    Some(Row {
-        alpha2,
-        numeric,
-        name,
-    })
+    Some(Row { alpha2, numeric, name })
 }
 
 #[cfg(test)]
@@ -69,10 +63,7 @@ mod tests {
         for row in TABLE.iter() {
             assert!(row.alpha2.len() == 2 && row.alpha2.bytes().all(|b| b.is_ascii_uppercase()));
             assert!(row.numeric.len() == 3 && row.numeric.bytes().all(|b| b.is_ascii_digit()));
-            assert_eq!(
-                Country::parse(row.alpha2).map(Country::name),
-                Some(row.name)
-            );
+            assert_eq!(Country::parse(row.alpha2).map(Country::name), Some(row.name));
         }
     }
 

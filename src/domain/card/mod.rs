@@ -54,11 +54,8 @@ impl CardDetails {
         if let Some(test) = TestCard::of(number) {
             card.brand = Some(test.brand);
             card.funding = Some(test.funding);
-            card.additional = test
-                .additional_brand
-                .map(|brand| additional(test, brand))
-                .into_iter()
-                .collect();
+            card.additional =
+                test.additional_brand.map(|brand| additional(test, brand)).into_iter().collect();
         } else if let Some(known) = table.find(number) {
             card.brand = Some(known.brand);
             card.funding = known.funding;
@@ -81,11 +78,7 @@ impl CardDetails {
         {
             return None;
         }
-        let bin_digits = if digits >= LONG_BIN_FROM {
-            BIN_DIGITS_LONG
-        } else {
-            BIN_DIGITS_SHORT
-        };
+        let bin_digits = if digits >= LONG_BIN_FROM { BIN_DIGITS_LONG } else { BIN_DIGITS_SHORT };
         Some(Self {
             bin: number.get(..bin_digits)?.to_owned(),
             last4: number.get(digits.checked_sub(LAST_DIGITS)?..)?.to_owned(),

@@ -31,10 +31,7 @@ impl Span {
             return Err(SpanMistake::Backwards);
         }
         // At most 10^19 - 1, which fits.
-        Ok(Self {
-            first: low,
-            last: high.saturating_add(high_unit.saturating_sub(1)),
-        })
+        Ok(Self { first: low, last: high.saturating_add(high_unit.saturating_sub(1)) })
     }
 
     pub(super) const fn holds(self, key: u64) -> bool {

@@ -14,9 +14,7 @@ first,last,role,brand,funding,authentication,issuer,country,segment,product
 
 fn details(number: &str) -> Value {
     let table = BinTable::parse(FILE).unwrap();
-    CardDetails::of(number, Some(12), Some(2030), &table)
-        .unwrap()
-        .to_value()
+    CardDetails::of(number, Some(12), Some(2030), &table).unwrap().to_value()
 }
 
 #[test]
@@ -108,13 +106,9 @@ fn the_bin_has_eight_digits_from_sixteen_on() {
 #[test]
 fn what_is_no_card_number_has_no_details() {
     let table = BinTable::default();
-    for text in [
-        "",
-        "424242424242",
-        "42424242424242424242",
-        "4242-4242-4242-42",
-        "\u{e9}22222222222",
-    ] {
+    for text in
+        ["", "424242424242", "42424242424242424242", "4242-4242-4242-42", "\u{e9}22222222222"]
+    {
         assert_eq!(CardDetails::of(text, None, None, &table), None, "{text}");
     }
 }
@@ -143,9 +137,7 @@ fn enrichments_carry_the_same_facts() {
             },
         })
     );
-    let prepaid = CardDetails::of("7000000000000005", None, None, &table)
-        .unwrap()
-        .enrichments();
+    let prepaid = CardDetails::of("7000000000000005", None, None, &table).unwrap().enrichments();
     assert_eq!(
         prepaid["bin_details"],
         json!({ "card_brand": "PRIVATE LABEL", "type": "DEBIT", "prepaid": true, "bin_length": 8 })

@@ -22,22 +22,10 @@ impl CardDetails {
             "authentication".into(),
             self.authentication.map(Authentication::as_str).into(),
         );
-        set(
-            &mut card,
-            "issuer",
-            issuer(self.issuer.as_deref(), self.issuer_country),
-        );
-        set(
-            &mut card,
-            "issuer_country",
-            self.issuer_country.map(country),
-        );
+        set(&mut card, "issuer", issuer(self.issuer.as_deref(), self.issuer_country));
+        set(&mut card, "issuer_country", self.issuer_country.map(country));
         set(&mut card, "segment", self.segment.map(Segment::as_str));
-        set(
-            &mut card,
-            "product",
-            self.product.as_deref().map(|code| json!({ "code": code })),
-        );
+        set(&mut card, "product", self.product.as_deref().map(|code| json!({ "code": code })));
         if !self.additional.is_empty() {
             let additional = self.additional.iter().map(additional_value).collect();
             card.insert("additional".into(), Value::Array(additional));
@@ -49,10 +37,7 @@ impl CardDetails {
     /// number whose brand is not known.
     pub fn enrichments(&self) -> Value {
         let mut enrichments = Map::new();
-        enrichments.insert(
-            "card_details".into(),
-            json!({ "bin": self.bin, "last4": self.last4 }),
-        );
+        enrichments.insert("card_details".into(), json!({ "bin": self.bin, "last4": self.last4 }));
         set(&mut enrichments, "bin_details", self.bin_details());
         Value::Object(enrichments)
     }
@@ -61,31 +46,12 @@ impl CardDetails {
         let brand = self.brand?;
         let mut details = Map::new();
         set(&mut details, "card_brand", Some(brand.bin_details_name()));
-        set(
-            &mut details,
-            "type",
-            self.funding.map(Funding::bin_details_type),
-        );
-        set(
-            &mut details,
-            "prepaid",
-            self.funding.map(|funding| funding == Funding::Prepaid),
-        );
-        set(
-            &mut details,
-            "card_segment_type",
-            self.segment.map(Segment::as_str),
-        );
-        let bank = self
-            .issuer
-            .as_deref()
-            .map(|name| json!({ "name": name, "clean_name": name }));
+        set(&mut details, "type", self.funding.map(Funding::bin_details_type));
+        set(&mut details, "prepaid", self.funding.map(|funding| funding == Funding::Prepaid));
+        set(&mut details, "card_segment_type", self.segment.map(Segment::as_str));
+        let bank = self.issuer.as_deref().map(|name| json!({ "name": name, "clean_name": name }));
         set(&mut details, "bank", bank);
-        set(
-            &mut details,
-            "product",
-            self.product.as_deref().map(|code| json!({ "code": code })),
-        );
+        set(&mut details, "product", self.product.as_deref().map(|code| json!({ "code": code })));
         set(&mut details, "country", self.issuer_country.map(country));
         set(&mut details, "bin_length", Some(self.bin.len()));
         let authentication = self
@@ -110,21 +76,9 @@ fn set(object: &mut Map<String, Value>, name: &str, value: Option<impl Into<Valu
 fn additional_value(additional: &AdditionalDetails) -> Value {
     let mut object = Map::new();
     set(&mut object, "brand", Some(&*additional.brand));
-    set(
-        &mut object,
-        "funding",
-        additional.funding.map(Funding::as_str),
-    );
-    set(
-        &mut object,
-        "authentication",
-        additional.authentication.map(Authentication::as_str),
-    );
-    set(
-        &mut object,
-        "issuer",
-        issuer(additional.issuer.as_deref(), additional.country),
-    );
+    set(&mut object, "funding", additional.funding.map(Funding::as_str));
+    set(&mut object, "authentication", additional.authentication.map(Authentication::as_str));
+    set(&mut object, "issuer", issuer(additional.issuer.as_deref(), additional.country));
     Value::Object(object)
 }
 
@@ -132,11 +86,7 @@ fn additional_brand(additional: &AdditionalDetails) -> Value {
     let mut object = Map::new();
     let brand = additional.brand.replace('-', " ").to_ascii_uppercase();
     set(&mut object, "card_brand", Some(brand));
-    set(
-        &mut object,
-        "card_brand_bank_name",
-        additional.issuer.as_deref(),
-    );
+    set(&mut object, "card_brand_bank_name", additional.issuer.as_deref());
     Value::Object(object)
 }
 

@@ -49,11 +49,7 @@ impl ExpiryMistake {
 /// A time that is over, this moment included, is a mistake.
 pub fn parse_expiry(text: &str, now: Timestamp) -> Result<Timestamp, ExpiryMistake> {
     let at = parse_time(text).ok_or(ExpiryMistake::Malformed)?;
-    if at <= now {
-        Err(ExpiryMistake::Past)
-    } else {
-        Ok(at)
-    }
+    if at <= now { Err(ExpiryMistake::Past) } else { Ok(at) }
 }
 
 const EPOCH_JULIAN_DAY: i64 = 2_440_588;
@@ -104,33 +100,18 @@ fn american_clock(scan: &mut Scan<'_>) -> Option<Clock> {
 }
 
 fn iso(scan: &mut Scan<'_>) -> Option<(Date, Clock)> {
-    let date = scan
-        .all(iso_week)
-        .or_else(|| scan.all(iso_calendar))
-        .or_else(|| scan.all(iso_ordinal))?;
+    let date =
+        scan.all(iso_week).or_else(|| scan.all(iso_calendar)).or_else(|| scan.all(iso_ordinal))?;
     if scan.is_at_end() {
         return Some((date, Clock::default()));
     }
-    scan.byte(b'T')
-        .or_else(|| scan.byte(b't'))
-        .or_else(|| scan.byte(b' '))?;
+    scan.byte(b'T').or_else(|| scan.byte(b't')).or_else(|| scan.byte(b' '))?;
     let hour = scan.digits(2..=2)?;
     let colon = scan.byte(b':').is_some();
-    let minute = if colon {
-        scan.digits(2..=2)?
-    } else {
-        scan.digits(2..=2).unwrap_or(0)
-    };
-    let has_second = if colon {
-        scan.byte(b':').is_some()
-    } else {
-        scan.is_at_digit()
-    };
-    let (second, micros) = if has_second {
-        (scan.digits(2..=2)?, scan.fraction()?)
-    } else {
-        (0, 0)
-    };
+    let minute = if colon { scan.digits(2..=2)? } else { scan.digits(2..=2).unwrap_or(0) };
+    let has_second = if colon { scan.byte(b':').is_some() } else { scan.is_at_digit() };
+    let (second, micros) =
+        if has_second { (scan.digits(2..=2)?, scan.fraction()?) } else { (0, 0) };
     scan.spaces();
     Some((date, clock(hour, minute, second, micros, scan.offset()?)?))
 }
@@ -164,10 +145,7 @@ fn iso_week(scan: &mut Scan<'_>) -> Option<Date> {
     if dash {
         scan.byte(b'-')?;
     }
-    let day = u8::try_from(scan.digits(1..=1)?)
-        .ok()?
-        .checked_sub(1)
-        .filter(|day| *day < 7)?;
+    let day = u8::try_from(scan.digits(1..=1)?).ok()?.checked_sub(1).filter(|day| *day < 7)?;
     Date::from_iso_week_date(year, week, Weekday::Monday.nth_next(day)).ok()
 }
 
@@ -183,9 +161,6 @@ fn clock(hour: i64, minute: i64, second: i64, micros: i64, offset_s: i64) -> Opt
         return None;
     }
     let minutes = hour.checked_mul(60)?.checked_add(minute)?;
-    let seconds = minutes
-        .checked_mul(60)?
-        .checked_add(second)?
-        .checked_sub(offset_s)?;
+    let seconds = minutes.checked_mul(60)?.checked_add(second)?.checked_sub(offset_s)?;
     Some(Clock { seconds, micros })
 }

@@ -9,9 +9,7 @@ pub(super) struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     pub(super) const fn new(text: &'a str) -> Self {
-        Self {
-            rest: text.as_bytes(),
-        }
+        Self { rest: text.as_bytes() }
     }
 
     pub(super) const fn is_at_end(&self) -> bool {
@@ -37,12 +35,7 @@ impl<'a> Scan<'a> {
 
     /// As many digits as there are, if that many are allowed. Few enough to fit.
     pub(super) fn digits(&mut self, count: RangeInclusive<usize>) -> Option<i64> {
-        let found = self
-            .rest
-            .iter()
-            .take(*count.end())
-            .take_while(|b| b.is_ascii_digit())
-            .count();
+        let found = self.rest.iter().take(*count.end()).take_while(|b| b.is_ascii_digit()).count();
         let (digits, rest) = self.rest.split_at_checked(found)?;
         if !count.contains(&found) {
             return None;
@@ -60,11 +53,7 @@ impl<'a> Scan<'a> {
         if self.byte(b'.').or_else(|| self.byte(b',')).is_none() {
             return Some(0);
         }
-        let found = self
-            .rest
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
+        let found = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = self.rest.split_at_checked(found)?;
         if digits.is_empty() {
             return None;
@@ -72,9 +61,7 @@ impl<'a> Scan<'a> {
         self.rest = rest;
         let padded = digits.iter().copied().chain(std::iter::repeat(b'0'));
         padded.take(6).try_fold(0i64, |micros, byte| {
-            micros
-                .checked_mul(10)?
-                .checked_add(i64::from(byte.checked_sub(b'0')?))
+            micros.checked_mul(10)?.checked_add(i64::from(byte.checked_sub(b'0')?))
         })
     }
 
@@ -97,21 +84,13 @@ impl<'a> Scan<'a> {
         if self.is_at_end() || self.byte(b'Z').is_some() || self.byte(b'z').is_some() {
             return Some(0);
         }
-        let sign = if self.byte(b'+').is_some() {
-            1i64
-        } else {
-            self.byte(b'-').map(|()| -1)?
-        };
+        let sign = if self.byte(b'+').is_some() { 1i64 } else { self.byte(b'-').map(|()| -1)? };
         let hours = self.digits(2..=2).filter(|hours| *hours <= 23)?;
         let has_minutes = self.byte(b':').is_some() || self.is_at_digit();
         let minutes = if has_minutes { self.digits(2..=2)? } else { 0 };
         if minutes > 59 {
             return None;
         }
-        hours
-            .checked_mul(60)?
-            .checked_add(minutes)?
-            .checked_mul(60)?
-            .checked_mul(sign)
+        hours.checked_mul(60)?.checked_add(minutes)?.checked_mul(60)?.checked_mul(sign)
     }
 }

@@ -37,9 +37,7 @@ pub(super) fn check(
             required(bank, "account_number", mistakes, |text| account(text, 1));
         }),
         TokenType::Card => object(data, &mut mistakes, |card, mistakes| {
-            required(card, "number", mistakes, |text| {
-                checked_card_number(text, numbers)
-            });
+            required(card, "number", mistakes, |text| checked_card_number(text, numbers));
             card_members(card, mistakes);
         }),
         // The tables state no check digit for network tokens.
@@ -47,9 +45,9 @@ pub(super) fn check(
             required(card, "number", mistakes, card_number);
             card_members(card, mistakes);
         }),
-        TokenType::CardNumber => text("data", data, &mut mistakes, |text| {
-            checked_card_number(text, numbers)
-        }),
+        TokenType::CardNumber => {
+            text("data", data, &mut mistakes, |text| checked_card_number(text, numbers))
+        }
         TokenType::UsBankAccountNumber => {
             text("data", data, &mut mistakes, |text| account(text, 3));
         }
@@ -149,26 +147,18 @@ fn checked_card_number(text: &str, numbers: TestNumbers) -> Verdict {
 }
 
 fn card_number(text: &str) -> Verdict {
-    verdict(
-        is_digits(text, CARD_NUMBER_DIGITS_MIN..=CARD_NUMBER_DIGITS_MAX),
-        || {
-            format!(
-                "The card number must be {CARD_NUMBER_DIGITS_MIN} to {CARD_NUMBER_DIGITS_MAX} digits \
+    verdict(is_digits(text, CARD_NUMBER_DIGITS_MIN..=CARD_NUMBER_DIGITS_MAX), || {
+        format!(
+            "The card number must be {CARD_NUMBER_DIGITS_MIN} to {CARD_NUMBER_DIGITS_MAX} digits \
              without separators."
-            )
-        },
-    )
+        )
+    })
 }
 
 fn account(text: &str, digits_min: usize) -> Verdict {
-    verdict(
-        is_digits(text, digits_min..=ACCOUNT_NUMBER_DIGITS_MAX),
-        || {
-            format!(
-                "The account number must be {digits_min} to {ACCOUNT_NUMBER_DIGITS_MAX} digits."
-            )
-        },
-    )
+    verdict(is_digits(text, digits_min..=ACCOUNT_NUMBER_DIGITS_MAX), || {
+        format!("The account number must be {digits_min} to {ACCOUNT_NUMBER_DIGITS_MAX} digits.")
+    })
 }
 
 fn routing(text: &str) -> Verdict {

@@ -31,17 +31,9 @@ impl TokenType {
         }
         let routing_number = data.get("routing_number")?.as_str()?.to_owned();
         let account_number = data.get("account_number")?.as_str()?;
-        let hidden = account_number
-            .len()
-            .checked_sub(SHOWN_DIGITS)
-            .filter(|hidden| *hidden > 0);
-        let last4 = hidden
-            .and_then(|hidden| account_number.get(hidden..))
-            .map(str::to_owned);
-        Some(BankDetails {
-            routing_number,
-            account_number_last4: last4,
-        })
+        let hidden = account_number.len().checked_sub(SHOWN_DIGITS).filter(|hidden| *hidden > 0);
+        let last4 = hidden.and_then(|hidden| account_number.get(hidden..)).map(str::to_owned);
+        Some(BankDetails { routing_number, account_number_last4: last4 })
     }
 }
 
@@ -51,10 +43,7 @@ impl BankDetails {
     /// Under the names of the published interface.
     pub fn to_value(&self) -> Value {
         let mut bank = Map::new();
-        bank.insert(
-            "routing_number".to_owned(),
-            self.routing_number.as_str().into(),
-        );
+        bank.insert("routing_number".to_owned(), self.routing_number.as_str().into());
         if let Some(last4) = &self.account_number_last4 {
             bank.insert("account_number_last4".to_owned(), last4.as_str().into());
         }
@@ -76,31 +65,15 @@ mod tests {
             "number": "4242424242424242", "expiration_month": 4, "expiration_year": 2031,
         });
         let found = TokenType::Card.card_details(&card, &table).unwrap();
-        assert_eq!(
-            (found.expiration_month, found.expiration_year),
-            (Some(4), Some(2031))
-        );
-        assert_eq!(
-            (found.brand, found.funding),
-            (Some(Brand::Visa), Some(Funding::Credit))
-        );
-        assert_eq!(
-            TokenType::NetworkToken.card_details(&card, &table),
-            Some(found)
-        );
+        assert_eq!((found.expiration_month, found.expiration_year), (Some(4), Some(2031)));
+        assert_eq!((found.brand, found.funding), (Some(Brand::Visa), Some(Funding::Credit)));
+        assert_eq!(TokenType::NetworkToken.card_details(&card, &table), Some(found));
         let number = TokenType::CardNumber.card_details(&json!("4242424242424242"), &table);
         assert_eq!(number.unwrap().expiration_month, None);
-        for token_type in [
-            TokenType::Token,
-            TokenType::Bank,
-            TokenType::SocialSecurityNumber,
-        ] {
+        for token_type in [TokenType::Token, TokenType::Bank, TokenType::SocialSecurityNumber] {
             assert_eq!(token_type.card_details(&card, &table), None);
         }
-        assert_eq!(
-            TokenType::Card.card_details(&json!("4242424242424242"), &table),
-            None
-        );
+        assert_eq!(TokenType::Card.card_details(&json!("4242424242424242"), &table), None);
     }
 
     #[track_caller]
@@ -110,10 +83,7 @@ mod tests {
         if let Some(last4) = last4 {
             expected["account_number_last4"] = json!(last4);
         }
-        assert_eq!(
-            TokenType::Bank.bank_details(&data).unwrap().to_value(),
-            expected
-        );
+        assert_eq!(TokenType::Bank.bank_details(&data).unwrap().to_value(), expected);
         assert_eq!(TokenType::Token.bank_details(&data), None);
     }
 
@@ -123,20 +93,13 @@ mod tests {
         check_bank("00001", Some("0001"));
         check_bank("1234", None);
         check_bank("1", None);
-        for data in [
-            json!({}),
-            json!("1"),
-            json!({ "routing_number": "021000021" }),
-        ] {
+        for data in [json!({}), json!("1"), json!({ "routing_number": "021000021" })] {
             assert_eq!(TokenType::Bank.bank_details(&data), None);
         }
         // Data is checked before it is stored; even so, no text can cause a panic.
         let odd = json!({ "routing_number": "", "account_number": "\u{e9}\u{e9}\u{e9}" });
         assert_eq!(
-            TokenType::Bank
-                .bank_details(&odd)
-                .unwrap()
-                .account_number_last4,
+            TokenType::Bank.bank_details(&odd).unwrap().account_number_last4,
             Some("\u{e9}\u{e9}".into())
         );
     }

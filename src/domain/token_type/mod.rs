@@ -48,9 +48,7 @@ impl TokenType {
     ];
 
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|token_type| token_type.as_str() == text)
+        Self::ALL.into_iter().find(|token_type| token_type.as_str() == text)
     }
 
     pub const fn as_str(self) -> &'static str {
@@ -112,11 +110,9 @@ impl TokenType {
 
     pub const fn default_search_indexes(self) -> &'static [&'static str] {
         match self {
-            Self::EmployerIdNumber | Self::SocialSecurityNumber => &[
-                "{{ data }}",
-                "{{ data | replace: '-' }}",
-                "{{ data | last4 }}",
-            ],
+            Self::EmployerIdNumber | Self::SocialSecurityNumber => {
+                &["{{ data }}", "{{ data | replace: '-' }}", "{{ data | last4 }}"]
+            }
             Self::Bank
             | Self::Card
             | Self::CardNumber

@@ -62,9 +62,7 @@ pub(super) fn alias_preserve_length(
     arguments: &Arguments<'_>,
     bench: &Bench<'_>,
 ) -> Outcome {
-    alias(input, arguments, bench, |_, dice| {
-        Some(dice.one_of(LETTERS_AND_DIGITS))
-    })
+    alias(input, arguments, bench, |_, dice| Some(dice.one_of(LETTERS_AND_DIGITS)))
 }
 
 fn alias(
@@ -89,11 +87,7 @@ fn alias(
                 None => alias.push(c)?,
             }
         }
-        if replaced == 0 {
-            Err(Failed::TooShort)
-        } else {
-            Ok(alias)
-        }
+        if replaced == 0 { Err(Failed::TooShort) } else { Ok(alias) }
     })
 }
 
@@ -106,11 +100,7 @@ struct Dice<'a> {
 
 impl<'a> Dice<'a> {
     const fn new(outside: &'a dyn Outside) -> Self {
-        Self {
-            outside,
-            block: [0; 64],
-            used: 64,
-        }
+        Self { outside, block: [0; 64], used: 64 }
     }
 
     fn byte(&mut self) -> u8 {

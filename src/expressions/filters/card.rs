@@ -35,11 +35,7 @@ pub(super) fn reveal_last(input: &Value, arguments: &Arguments<'_>, bench: &Benc
         if chars <= length && bench.revealing == Revealing::AsAsked {
             return cover(text, filler, |_, _| true);
         }
-        let hidden = if chars <= length {
-            chars
-        } else {
-            chars.saturating_sub(length)
-        };
+        let hidden = if chars <= length { chars } else { chars.saturating_sub(length) };
         let shown = cover(text, filler, |at, c| at >= hidden || c == '-')?;
         if bench.revealing == Revealing::NeverWhole && (chars <= length || shown.as_str() == text) {
             return cover(text, filler, |_, _| false);
@@ -59,14 +55,8 @@ pub(super) fn reveal(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) ->
             return cover(text, filler, |_, _| false);
         }
         let tail = chars.saturating_sub(last);
-        let shown = cover(text, filler, |at, c| {
-            at < first || at >= tail || kept.contains(c)
-        })?;
-        if shown.as_str() == text {
-            cover(text, filler, |_, _| false)
-        } else {
-            Ok(shown)
-        }
+        let shown = cover(text, filler, |at, c| at < first || at >= tail || kept.contains(c))?;
+        if shown.as_str() == text { cover(text, filler, |_, _| false) } else { Ok(shown) }
     })
 }
 
@@ -87,11 +77,7 @@ pub(super) fn card_mask(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>)
             digit = digit.saturating_add(1);
             at < first || at >= tail
         })?;
-        if shown.as_str() == text {
-            cover(text, filler, |_, _| false)
-        } else {
-            Ok(shown)
-        }
+        if shown.as_str() == text { cover(text, filler, |_, _| false) } else { Ok(shown) }
     })
 }
 
@@ -146,10 +132,7 @@ pub(super) fn card_exp(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) 
             return Err(Failed::NotACard);
         }
     };
-    let part = |name: &str| {
-        card.get(name)
-            .and_then(|part| text_of(part).ok()?.parse::<u16>().ok())
-    };
+    let part = |name: &str| card.get(name).and_then(|part| text_of(part).ok()?.parse::<u16>().ok());
     let month = part("expiration_month").filter(|month| (1..=12).contains(month));
     let year = part("expiration_year").map(|year| if year < 100 { 2000 + year } else { year });
     date(&format, month, year.filter(|year| *year <= 9999)).map(Text::finish)
@@ -159,11 +142,8 @@ fn date(format: &str, month: Option<u16>, year: Option<u16>) -> Result<Text, Fai
     let mut rest = format;
     let mut date = Text::with_capacity(16);
     while let Some(next) = rest.chars().next() {
-        let placeholders = [
-            ("YYYY", year, 4),
-            ("YY", year.map(|year| year % 100), 2),
-            ("MM", month, 2),
-        ];
+        let placeholders =
+            [("YYYY", year, 4), ("YY", year.map(|year| year % 100), 2), ("MM", month, 2)];
         let found = placeholders
             .into_iter()
             .find_map(|(mark, part, width)| Some((rest.strip_prefix(mark)?, part, width)));

@@ -48,24 +48,14 @@ pub(super) fn hmac(
     }
     let hash = arguments.value(0).map_or(Ok(Hash::Sha256), hash_of)?;
     let key = arguments.text(1)?;
-    Ok(bench
-        .outside
-        .hmac(hash, key.as_bytes(), text_of(input)?.as_bytes()))
+    Ok(bench.outside.hmac(hash, key.as_bytes(), text_of(input)?.as_bytes()))
 }
 
 /// Upper case, as published.
 pub(super) fn base16(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let digit = |nibble: u8| {
-        DIGITS
-            .get(usize::from(nibble))
-            .copied()
-            .map_or('0', char::from)
-    };
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().map_or('0', char::from);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -84,15 +74,8 @@ fn to_base64(bytes: &[u8], alphabet: &[u8; 64]) -> String {
         }
         for place in 0..4_usize {
             let sextet = group >> 18_usize.saturating_sub(place * 6) & 63;
-            let letter = usize::try_from(sextet)
-                .ok()
-                .and_then(|at| alphabet.get(at))
-                .copied();
-            text.push(if place <= chunk.len() {
-                letter.map_or('=', char::from)
-            } else {
-                '='
-            });
+            let letter = usize::try_from(sextet).ok().and_then(|at| alphabet.get(at)).copied();
+            text.push(if place <= chunk.len() { letter.map_or('=', char::from) } else { '=' });
         }
     }
     text
@@ -110,9 +93,7 @@ fn from_base64(text: &str, alphabet: &[u8; 64]) -> Result<Vec<u8>, Failed> {
     let (mut group, mut bits) = (0_u32, 0_u32);
     for letter in body.bytes() {
         let sextet = alphabet.iter().position(|known| *known == letter);
-        let sextet = sextet
-            .and_then(|at| u32::try_from(at).ok())
-            .ok_or(Failed::NotEncodable)?;
+        let sextet = sextet.and_then(|at| u32::try_from(at).ok()).ok_or(Failed::NotEncodable)?;
         group = group << 6 | sextet;
         bits += 6;
         if bits >= 8 {
@@ -125,15 +106,11 @@ fn from_base64(text: &str, alphabet: &[u8; 64]) -> Result<Vec<u8>, Failed> {
 }
 
 pub(super) fn base64_encode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
-        Text::from(to_base64(text.as_bytes(), STANDARD))
-    })
+    rewrite(input, |text| Text::from(to_base64(text.as_bytes(), STANDARD)))
 }
 
 pub(super) fn base64_url_safe_encode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
-        Text::from(to_base64(text.as_bytes(), URL_SAFE))
-    })
+    rewrite(input, |text| Text::from(to_base64(text.as_bytes(), URL_SAFE)))
 }
 
 pub(super) fn base64_decode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
@@ -240,11 +217,7 @@ fn is_entity(after: &str) -> bool {
         None => (false, after),
     };
     let fits = |b: u8| {
-        if digits {
-            b.is_ascii_digit()
-        } else {
-            b.is_ascii_alphabetic()
-        }
+        if digits { b.is_ascii_digit() } else { b.is_ascii_alphabetic() }
     };
     let length = name.bytes().take(LONGEST).take_while(|b| fits(*b)).count();
     length > 0 && name.as_bytes().get(length) == Some(&b';')
@@ -270,12 +243,8 @@ pub(super) fn newline_to_br(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> 
 /// Takes away scripts, styles and comments with what is in them, then tags. An opening without its
 /// end stays. Once an end was not found it is not looked for again, so that the work stays linear.
 pub(super) fn strip_html(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    const BLOCKS: [(&str, &str); 4] = [
-        ("<script", "</script>"),
-        ("<style", "</style>"),
-        ("<!--", "-->"),
-        ("<", ">"),
-    ];
+    const BLOCKS: [(&str, &str); 4] =
+        [("<script", "</script>"), ("<style", "</style>"), ("<!--", "-->"), ("<", ">")];
     rewrite(input, |text| {
         let mut plain = Text::with_capacity(text.len());
         let mut endless = [false; 4];

@@ -93,11 +93,7 @@ pub(super) fn default(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -
         Value::Object(members) => members.is_empty(),
         Value::Number(_) => false,
     };
-    let value = if gives_way {
-        arguments.value(0)
-    } else {
-        Some(input)
-    };
+    let value = if gives_way { arguments.value(0) } else { Some(input) };
     Ok(value.cloned().unwrap_or_default())
 }
 
@@ -120,11 +116,7 @@ pub(super) fn slice(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> 
 }
 
 pub(super) fn join(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    let glue = if arguments.value(0).is_some() {
-        arguments.text(0)?
-    } else {
-        " ".into()
-    };
+    let glue = if arguments.value(0).is_some() { arguments.text(0)? } else { " ".into() };
     let mut text = Text::new();
     for (at, item) in items(input).into_iter().enumerate() {
         if at > 0 {
@@ -153,10 +145,8 @@ pub(super) fn reverse(input: &Value) -> Value {
 
 pub(super) fn map(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
     let property = Property::named(arguments)?;
-    let mapped: Result<Vec<Value>, Failed> = items(input)
-        .into_iter()
-        .map(|item| property.of(item).cloned())
-        .collect();
+    let mapped: Result<Vec<Value>, Failed> =
+        items(input).into_iter().map(|item| property.of(item).cloned()).collect();
     mapped.map(Value::Array)
 }
 
@@ -190,9 +180,7 @@ pub(super) fn find_index(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>
 }
 
 pub(super) fn find(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    Ok(position(input, arguments)?
-        .map(|(_, item)| item.clone())
-        .unwrap_or_default())
+    Ok(position(input, arguments)?.map(|(_, item)| item.clone()).unwrap_or_default())
 }
 
 fn position<'v>(
@@ -227,10 +215,7 @@ struct Test<'a> {
 impl<'a> Test<'a> {
     fn of(arguments: &'a Arguments<'_>) -> Result<Self, Failed> {
         let wanted = arguments.value(1).filter(|value| !value.is_null());
-        Ok(Self {
-            property: Property::named(arguments)?,
-            wanted,
-        })
+        Ok(Self { property: Property::named(arguments)?, wanted })
     }
 
     fn passes(&self, item: &Value) -> Result<bool, Failed> {
@@ -257,29 +242,17 @@ pub(super) fn sum(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Ou
 /// Numbers or texts, not both; null comes last.
 pub(super) fn sort(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
     let keyed = keyed(input, arguments, bench)?;
-    let present = || {
-        keyed
-            .iter()
-            .map(|(key, _)| *key)
-            .filter(|key| !key.is_null())
-    };
+    let present = || keyed.iter().map(|(key, _)| *key).filter(|key| !key.is_null());
     if present().all(Value::is_string) {
-        return Ok(sorted(
-            &keyed,
-            |key| key.as_str().map(str::to_owned),
-            Ord::cmp,
-        ));
+        return Ok(sorted(&keyed, |key| key.as_str().map(str::to_owned), Ord::cmp));
     }
     if !present().all(Value::is_number) {
         return Err(Failed::Incomparable);
     }
     // One way to compare for all of them: a mixture would not be an order.
     if present().all(|key| key.is_i64() || key.is_u64()) {
-        let whole = |key: &Value| {
-            key.as_i64()
-                .map(i128::from)
-                .or_else(|| key.as_u64().map(i128::from))
-        };
+        let whole =
+            |key: &Value| key.as_i64().map(i128::from).or_else(|| key.as_u64().map(i128::from));
         return Ok(sorted(&keyed, whole, Ord::cmp));
     }
     Ok(sorted(&keyed, Value::as_f64, f64::total_cmp))
@@ -292,11 +265,7 @@ pub(super) fn sort_natural(input: &Value, arguments: &Arguments<'_>, bench: &Ben
         return Err(Failed::Incomparable);
     }
     let key = |key: &Value| {
-        if key.is_null() {
-            None
-        } else {
-            text_of(key).ok().map(|text| text.to_lowercase())
-        }
+        if key.is_null() { None } else { text_of(key).ok().map(|text| text.to_lowercase()) }
     };
     Ok(sorted(&keyed, key, Ord::cmp))
 }
@@ -310,10 +279,7 @@ fn keyed<'v>(
     let rounds = usize::try_from(items.len().checked_ilog2().unwrap_or_default()).unwrap_or(64);
     bench.budget.spend(weight(input).saturating_mul(rounds))?;
     let property = Property::named(arguments)?;
-    items
-        .into_iter()
-        .map(|item| Ok((property.of(item)?, item)))
-        .collect()
+    items.into_iter().map(|item| Ok((property.of(item)?, item))).collect()
 }
 
 fn sorted<K>(

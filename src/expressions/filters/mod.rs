@@ -116,11 +116,7 @@ impl Kind {
             Self::Separators => separators_of(&value).is_ok(),
             Self::Text => text_of(&value).is_ok(),
         };
-        if fits {
-            Ok(Argument::Literal(value))
-        } else {
-            Err(Why::BadArgument)
-        }
+        if fits { Ok(Argument::Literal(value)) } else { Err(Why::BadArgument) }
     }
 }
 
@@ -143,8 +139,7 @@ impl<'a> Arguments<'a> {
 
     /// None when it is absent.
     fn separators(&self, place: usize) -> Result<Cow<'_, str>, Failed> {
-        self.value(place)
-            .map_or(Ok(Cow::Borrowed("")), separators_of)
+        self.value(place).map_or(Ok(Cow::Borrowed("")), separators_of)
     }
 
     fn length(&self, place: usize, absent: usize) -> Result<usize, Failed> {
@@ -180,11 +175,7 @@ pub(super) fn text_of(value: &Value) -> Result<Cow<'_, str>, Failed> {
 /// Every character of the input is looked for among these, so there are few.
 fn separators_of(value: &Value) -> Result<Cow<'_, str>, Failed> {
     text_of(value).and_then(|text| {
-        if text.len() > bounds::SEPARATORS_BYTES_MAX {
-            Err(Failed::BadArgument)
-        } else {
-            Ok(text)
-        }
+        if text.len() > bounds::SEPARATORS_BYTES_MAX { Err(Failed::BadArgument) } else { Ok(text) }
     })
 }
 

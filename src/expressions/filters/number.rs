@@ -25,10 +25,7 @@ impl Number {
         match value {
             Value::Null => Ok(Self::Whole(0)),
             Value::Number(number) => {
-                let whole = number
-                    .as_i64()
-                    .map(i128::from)
-                    .or(number.as_u64().map(i128::from));
+                let whole = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
                 match (whole, number.as_f64()) {
                     (Some(whole), _) => Ok(Self::Whole(whole)),
                     (None, Some(float)) => Ok(Self::Float(float)),
@@ -55,16 +52,11 @@ impl Number {
         if fraction.is_some() {
             return text.parse().map_or(Err(Failed::NotANumber), Self::finite);
         }
-        text.parse()
-            .map_or(Err(Failed::Overflow), |whole| Ok(Self::Whole(whole)))
+        text.parse().map_or(Err(Failed::Overflow), |whole| Ok(Self::Whole(whole)))
     }
 
     fn finite(float: f64) -> Result<Self, Failed> {
-        if float.is_finite() {
-            Ok(Self::Float(float))
-        } else {
-            Err(Failed::Overflow)
-        }
+        if float.is_finite() { Ok(Self::Float(float)) } else { Err(Failed::Overflow) }
     }
 
     pub(super) fn into_value(self) -> Outcome {
@@ -73,9 +65,9 @@ impl Number {
                 .map(Value::from)
                 .or_else(|_| u64::try_from(whole).map(Value::from))
                 .or(Err(Failed::Overflow)),
-            Self::Float(float) => serde_json::Number::from_f64(float)
-                .map(Value::Number)
-                .ok_or(Failed::Overflow),
+            Self::Float(float) => {
+                serde_json::Number::from_f64(float).map(Value::Number).ok_or(Failed::Overflow)
+            }
         }
     }
 
@@ -105,12 +97,8 @@ impl Number {
         if let (Self::Whole(a), Self::Whole(b)) = (self, other) {
             return exactly(a, b).map(Self::Whole).ok_or(Failed::Overflow);
         }
-        let exact = Decimal::aligned(self, other).and_then(|(a, b, scale)| {
-            Some(Decimal {
-                digits: exactly(a, b)?,
-                scale,
-            })
-        });
+        let exact = Decimal::aligned(self, other)
+            .and_then(|(a, b, scale)| Some(Decimal { digits: exactly(a, b)?, scale }));
         match exact.and_then(Decimal::float) {
             Some(float) => Self::finite(float),
             None => Self::finite(nearly(self.float(), other.float())),
@@ -124,11 +112,7 @@ impl Number {
         let product = || {
             let (a, b) = (Decimal::of(self)?, Decimal::of(other)?);
             let scale = a.scale.checked_add(b.scale)?;
-            Decimal {
-                digits: a.digits.checked_mul(b.digits)?,
-                scale,
-            }
-            .float()
+            Decimal { digits: a.digits.checked_mul(b.digits)?, scale }.float()
         };
         Self::finite(product().unwrap_or_else(|| self.float() * other.float()))
     }
@@ -137,9 +121,9 @@ impl Number {
     fn divided_by(self, other: Self) -> Result<Self, Failed> {
         match (self, other) {
             (_, Self::Whole(0)) => Err(Failed::DivisionByZero),
-            (Self::Whole(a), Self::Whole(b)) => floored(a, b)
-                .map(|(quotient, _)| Self::Whole(quotient))
-                .ok_or(Failed::Overflow),
+            (Self::Whole(a), Self::Whole(b)) => {
+                floored(a, b).map(|(quotient, _)| Self::Whole(quotient)).ok_or(Failed::Overflow)
+            }
             (_, b) if b.float() == 0.0 => Err(Failed::DivisionByZero),
             (a, b) => Self::finite(a.float() / b.float()),
         }
@@ -151,9 +135,7 @@ impl Number {
             return Err(Failed::DivisionByZero);
         }
         if let (Self::Whole(a), Self::Whole(b)) = (self, other) {
-            return floored(a, b)
-                .map(|(_, rest)| Self::Whole(rest))
-                .ok_or(Failed::Overflow);
+            return floored(a, b).map(|(_, rest)| Self::Whole(rest)).ok_or(Failed::Overflow);
         }
         let exact = Decimal::aligned(self, other).and_then(|(a, b, scale)| {
             let (_, digits) = floored(a, b)?;
@@ -173,40 +155,26 @@ impl Number {
             (None, _) => return Err(Failed::Overflow),
         };
         let places = i32::try_from(places.clamp(-1_000, 1_000)).unwrap_or_default();
-        let dropped = i32::try_from(decimal.scale)
-            .unwrap_or(i32::MAX)
-            .saturating_sub(places);
+        let dropped = i32::try_from(decimal.scale).unwrap_or(i32::MAX).saturating_sub(places);
         if dropped <= 0 {
-            return Ok(if places > 0 {
-                self
-            } else {
-                Self::Whole(decimal.digits)
-            });
+            return Ok(if places > 0 { self } else { Self::Whole(decimal.digits) });
         }
         let rounded = match power_of_ten(dropped.unsigned_abs()) {
-            Some(unit) => decimal
-                .digits
-                .checked_add(unit / 2 * decimal.digits.signum())
-                .map(|sum| sum / unit),
+            Some(unit) => {
+                decimal.digits.checked_add(unit / 2 * decimal.digits.signum()).map(|sum| sum / unit)
+            }
             None => Some(0),
         };
         let rounded = rounded.ok_or(Failed::Overflow)?;
         if places > 0 {
-            let float = Decimal {
-                digits: rounded,
-                scale: places.unsigned_abs(),
-            }
-            .float();
+            let float = Decimal { digits: rounded, scale: places.unsigned_abs() }.float();
             return float.map_or(Err(Failed::Overflow), Self::finite);
         }
         if rounded == 0 {
             return Ok(Self::Whole(0));
         }
         let unit = power_of_ten(places.unsigned_abs()).ok_or(Failed::Overflow)?;
-        rounded
-            .checked_mul(unit)
-            .map(Self::Whole)
-            .ok_or(Failed::Overflow)
+        rounded.checked_mul(unit).map(Self::Whole).ok_or(Failed::Overflow)
     }
 
     fn compare(self, other: Self) -> Ordering {
@@ -225,10 +193,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    const ZERO: Self = Self {
-        digits: 0,
-        scale: 0,
-    };
+    const ZERO: Self = Self { digits: 0, scale: 0 };
 
     /// `None` when it has more digits than fit; then floats have to do.
     fn of(number: Number) -> Option<Self> {
@@ -240,19 +205,14 @@ impl Decimal {
         let text = float.to_string();
         let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
         let digits = format!("{whole}{fraction}").parse().ok()?;
-        Some(Self {
-            digits,
-            scale: u32::try_from(fraction.len()).ok()?,
-        })
+        Some(Self { digits, scale: u32::try_from(fraction.len()).ok()? })
     }
 
     fn aligned(a: Number, b: Number) -> Option<(i128, i128, u32)> {
         let (a, b) = (Self::of(a)?, Self::of(b)?);
         let scale = a.scale.max(b.scale);
         let scaled = |decimal: Self| {
-            decimal
-                .digits
-                .checked_mul(power_of_ten(scale.saturating_sub(decimal.scale))?)
+            decimal.digits.checked_mul(power_of_ten(scale.saturating_sub(decimal.scale))?)
         };
         Some((scaled(a)?, scaled(b)?, scale))
     }
@@ -312,29 +272,19 @@ pub(super) fn at_least(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) 
 
 pub(super) fn at_most(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
     let (a, b) = operands(input, arguments)?;
-    if a.compare(b) == Ordering::Greater {
-        b
-    } else {
-        a
-    }
-    .into_value()
+    if a.compare(b) == Ordering::Greater { b } else { a }.into_value()
 }
 
 pub(super) fn abs(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
     match Number::of(input)? {
-        Number::Whole(whole) => whole
-            .checked_abs()
-            .map(Number::Whole)
-            .ok_or(Failed::Overflow)?,
+        Number::Whole(whole) => whole.checked_abs().map(Number::Whole).ok_or(Failed::Overflow)?,
         Number::Float(float) => Number::Float(float.abs()),
     }
     .into_value()
 }
 
 pub(super) fn round(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    Number::of(input)?
-        .round(arguments.integer(0, 0)?)?
-        .into_value()
+    Number::of(input)?.round(arguments.integer(0, 0)?)?.into_value()
 }
 
 pub(super) fn ceil(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
@@ -353,9 +303,5 @@ fn whole(number: Number, round: fn(f64) -> f64) -> Outcome {
 }
 
 pub(super) fn to_number(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    if input.is_null() {
-        Ok(Value::Null)
-    } else {
-        Number::of(input)?.into_value()
-    }
+    if input.is_null() { Ok(Value::Null) } else { Number::of(input)?.into_value() }
 }

@@ -8,10 +8,7 @@ use super::Kind::{
 use super::{Action, Filter, Kind, Place, Run, alias, card, encode, list, number, text};
 
 pub(in crate::expressions) fn find(name: &str) -> Option<&'static Filter> {
-    FILTERS
-        .binary_search_by(|filter| filter.name.cmp(name))
-        .ok()
-        .and_then(|at| FILTERS.get(at))
+    FILTERS.binary_search_by(|filter| filter.name.cmp(name)).ok().and_then(|at| FILTERS.get(at))
 }
 
 #[cfg(test)]
@@ -25,87 +22,38 @@ const fn plain(
     kinds: &'static [Kind],
     run: Run<Value>,
 ) -> Filter {
-    Filter {
-        name,
-        least,
-        kinds,
-        named: None,
-        place: Place::Anywhere,
-        action: Action::Value(run),
-    }
+    Filter { name, least, kinds, named: None, place: Place::Anywhere, action: Action::Value(run) }
 }
 
 const fn total(name: &'static str, place: Place, run: fn(&Value) -> Value) -> Filter {
-    Filter {
-        name,
-        least: 0,
-        kinds: &[],
-        named: None,
-        place,
-        action: Action::Total(run),
-    }
+    Filter { name, least: 0, kinds: &[], named: None, place, action: Action::Total(run) }
 }
 
 const fn encoding(name: &'static str, encode: fn(&[u8]) -> String) -> Filter {
     let action = Action::Encode(encode);
-    Filter {
-        name,
-        least: 0,
-        kinds: &[],
-        named: None,
-        place: Place::Anywhere,
-        action,
-    }
+    Filter { name, least: 0, kinds: &[], named: None, place: Place::Anywhere, action }
 }
 
 static FILTERS: &[Filter] = &[
     plain("abs", 0, &[], number::abs),
     plain("alias_card", 0, &[Flag, Flag], alias::alias_card),
-    plain(
-        "alias_preserve_format",
-        0,
-        &[Length, Length],
-        alias::alias_preserve_format,
-    ),
-    plain(
-        "alias_preserve_length",
-        0,
-        &[Length, Length],
-        alias::alias_preserve_length,
-    ),
+    plain("alias_preserve_format", 0, &[Length, Length], alias::alias_preserve_format),
+    plain("alias_preserve_length", 0, &[Length, Length], alias::alias_preserve_length),
     plain("append", 1, &[Text], text::append),
     plain("at_least", 1, &[Number], number::at_least),
     plain("at_most", 1, &[Number], number::at_most),
     plain("base64_decode", 0, &[], encode::base64_decode),
     plain("base64_encode", 0, &[], encode::base64_encode),
-    plain(
-        "base64_url_safe_decode",
-        0,
-        &[],
-        encode::base64_url_safe_decode,
-    ),
-    plain(
-        "base64_url_safe_encode",
-        0,
-        &[],
-        encode::base64_url_safe_encode,
-    ),
+    plain("base64_url_safe_decode", 0, &[], encode::base64_url_safe_decode),
+    plain("base64_url_safe_encode", 0, &[], encode::base64_url_safe_encode),
     plain("capitalize", 0, &[], text::capitalize),
     plain("card_bin", 0, &[Separators], card::card_bin),
     plain("card_exp", 1, &[CardDate], card::card_exp),
-    plain(
-        "card_mask",
-        0,
-        &[Flag, Flag, Character, Separators],
-        card::card_mask,
-    ),
+    plain("card_mask", 0, &[Flag, Flag, Character, Separators], card::card_mask),
     plain("ceil", 0, &[], number::ceil),
     plain("compact", 0, &[Text], list::compact),
     plain("concat", 1, &[Any], list::concat),
-    Filter {
-        named: Some("allow_false"),
-        ..plain("default", 1, &[Any, Flag], list::default)
-    },
+    Filter { named: Some("allow_false"), ..plain("default", 1, &[Any, Flag], list::default) },
     plain("divided_by", 1, &[Number], number::divided_by),
     plain("downcase", 0, &[], text::downcase),
     plain("escape", 0, &[], encode::escape),
@@ -151,12 +99,7 @@ static FILTERS: &[Filter] = &[
     plain("replace", 1, &[Text, Text], text::replace),
     plain("replace_first", 1, &[Text, Text], text::replace_first),
     plain("replace_last", 1, &[Text, Text], text::replace_last),
-    plain(
-        "reveal",
-        0,
-        &[Length, Length, Character, Separators],
-        card::reveal,
-    ),
+    plain("reveal", 0, &[Length, Length, Character, Separators], card::reveal),
     plain("reveal_last", 1, &[Length, Character], card::reveal_last),
     total("reverse", Place::Anywhere, list::reverse),
     plain("round", 0, &[Integer], number::round),

@@ -95,42 +95,24 @@ pub(super) fn remove(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) ->
 }
 
 pub(super) fn remove_first(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
-        cut(text.split_once(&*arguments.text(0)?), text, "")
-    })
+    rewrite(input, |text| cut(text.split_once(&*arguments.text(0)?), text, ""))
 }
 
 pub(super) fn remove_last(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
-        cut(text.rsplit_once(&*arguments.text(0)?), text, "")
-    })
+    rewrite(input, |text| cut(text.rsplit_once(&*arguments.text(0)?), text, ""))
 }
 
 /// One argument means: replace with nothing.
 pub(super) fn replace(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
-        substitute(text, &arguments.text(0)?, &arguments.text(1)?)
-    })
+    rewrite(input, |text| substitute(text, &arguments.text(0)?, &arguments.text(1)?))
 }
 
 pub(super) fn replace_first(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
-        cut(
-            text.split_once(&*arguments.text(0)?),
-            text,
-            &arguments.text(1)?,
-        )
-    })
+    rewrite(input, |text| cut(text.split_once(&*arguments.text(0)?), text, &arguments.text(1)?))
 }
 
 pub(super) fn replace_last(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
-        cut(
-            text.rsplit_once(&*arguments.text(0)?),
-            text,
-            &arguments.text(1)?,
-        )
-    })
+    rewrite(input, |text| cut(text.rsplit_once(&*arguments.text(0)?), text, &arguments.text(1)?))
 }
 
 /// Stops at the bound instead of building the result first: a short text can ask for gigabytes.
@@ -162,19 +144,14 @@ pub(super) fn pad_left(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) 
 }
 
 pub(super) fn pad_right(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
-        join(&[text, padding(text, arguments)?.as_str()])
-    })
+    rewrite(input, |text| join(&[text, padding(text, arguments)?.as_str()]))
 }
 
 fn padding(text: &str, arguments: &Arguments<'_>) -> Result<Text, Failed> {
     let length = arguments.length(0, 0)?;
     let filler = arguments.character(1, ' ')?;
     check_size(length)?;
-    spell(
-        std::iter::repeat_n(filler, length.saturating_sub(text.chars().count())),
-        length,
-    )
+    spell(std::iter::repeat_n(filler, length.saturating_sub(text.chars().count())), length)
 }
 
 /// As Ruby splits: white space for a single space, characters for an empty text, and no empty texts
@@ -185,17 +162,11 @@ pub(super) fn split(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> 
     let mut parts: Vec<Value> = Vec::new();
     let mut push = |part: &str| {
         parts.push(Value::from(part));
-        if parts.len() > bounds::EXPRESSION_ITEMS_MAX {
-            Err(Failed::TooLarge)
-        } else {
-            Ok(())
-        }
+        if parts.len() > bounds::EXPRESSION_ITEMS_MAX { Err(Failed::TooLarge) } else { Ok(()) }
     };
     match &*mark {
         " " => text.split_whitespace().try_for_each(&mut push)?,
-        "" => text
-            .chars()
-            .try_for_each(|c| push(c.encode_utf8(&mut [0; 4])))?,
+        "" => text.chars().try_for_each(|c| push(c.encode_utf8(&mut [0; 4])))?,
         mark => text.split(mark).try_for_each(&mut push)?,
     }
     while parts.last().is_some_and(|part| part.as_str() == Some("")) {
@@ -213,10 +184,7 @@ pub(super) fn truncate(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) 
             return join(&[text]);
         }
         let kept = length.saturating_sub(ellipsis.chars().count());
-        let end = text
-            .char_indices()
-            .nth(kept)
-            .map_or(text.len(), |(at, _)| at);
+        let end = text.char_indices().nth(kept).map_or(text.len(), |(at, _)| at);
         join(&[text.get(..end).unwrap_or_default(), &ellipsis])
     })
 }
@@ -241,9 +209,5 @@ pub(super) fn truncatewords(input: &Value, arguments: &Arguments<'_>, _: &Bench<
 }
 
 fn ellipsis<'a>(arguments: &'a Arguments<'_>) -> Result<std::borrow::Cow<'a, str>, Failed> {
-    if arguments.value(1).is_some() {
-        arguments.text(1)
-    } else {
-        Ok("...".into())
-    }
+    if arguments.value(1).is_some() { arguments.text(1) } else { Ok("...".into()) }
 }

@@ -125,11 +125,7 @@ impl<'v> Evaluation<'v, '_> {
     ) -> Result<(), Failed> {
         let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
         let normal = |at: i64| {
-            if at < 0 {
-                length.saturating_add(at)
-            } else {
-                at
-            }
+            if at < 0 { length.saturating_add(at) } else { at }
         };
         let (mut at, limit) = match step.cmp(&0) {
             Ordering::Equal => return Ok(()),
@@ -201,8 +197,7 @@ impl<'v> Evaluation<'v, '_> {
                 let Some(Value::String(source)) = source.as_deref() else {
                     return Ok(false);
                 };
-                self.budget
-                    .spend(source.len().saturating_add(bounds::PATTERN_STATES_MAX))?;
+                self.budget.spend(source.len().saturating_add(bounds::PATTERN_STATES_MAX))?;
                 match Pattern::parse(source) {
                     Some(pattern) => pattern.is_match(text, extent, self.budget),
                     None => Ok(false),
@@ -256,8 +251,7 @@ impl<'v> Evaluation<'v, '_> {
         comparison: Comparison,
         b: Option<&Value>,
     ) -> Result<bool, Failed> {
-        self.budget
-            .spend(a.map_or(0, weight).saturating_add(b.map_or(0, weight)))?;
+        self.budget.spend(a.map_or(0, weight).saturating_add(b.map_or(0, weight)))?;
         let equal = || match (a, b) {
             (None, None) => true,
             (Some(a), Some(b)) => same(a, b),
@@ -285,10 +279,7 @@ fn children(node: &Value) -> impl Iterator<Item = &Value> {
         Value::Object(members) => (None, Some(members.values())),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => (None, None),
     };
-    items
-        .into_iter()
-        .flatten()
-        .chain(members.into_iter().flatten())
+    items.into_iter().flatten().chain(members.into_iter().flatten())
 }
 
 /// Equality of values, where 1 and 1.0 are one number.
@@ -300,8 +291,7 @@ fn same(a: &Value, b: &Value) -> bool {
         }
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len()
-                && a.iter()
-                    .all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
+                && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
         }
         _ => a == b,
     }
@@ -309,10 +299,7 @@ fn same(a: &Value, b: &Value) -> bool {
 
 fn order(a: &serde_json::Number, b: &serde_json::Number) -> Option<Ordering> {
     let whole = |number: &serde_json::Number| {
-        number
-            .as_i64()
-            .map(i128::from)
-            .or_else(|| number.as_u64().map(i128::from))
+        number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
     };
     match (whole(a), whole(b)) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),

@@ -59,9 +59,7 @@ fn escaped(cursor: &mut Cursor<'_>, quote: char) -> Option<char> {
             let offset = low.checked_sub(0xDC00).filter(|offset| *offset < 0x400)?;
             let high = unit.checked_sub(0xD800)?;
             return char::from_u32(
-                high.checked_mul(0x400)?
-                    .checked_add(offset)?
-                    .checked_add(0x1_0000)?,
+                high.checked_mul(0x400)?.checked_add(offset)?.checked_add(0x1_0000)?,
             );
         }
         c @ ('/' | '\\') => c,
@@ -73,9 +71,7 @@ fn escaped(cursor: &mut Cursor<'_>, quote: char) -> Option<char> {
 fn code_unit(cursor: &mut Cursor<'_>) -> Option<u32> {
     let mut unit = 0_u32;
     for _ in 0..4 {
-        unit = unit
-            .checked_mul(16)?
-            .checked_add(cursor.bump()?.to_digit(16)?)?;
+        unit = unit.checked_mul(16)?.checked_add(cursor.bump()?.to_digit(16)?)?;
     }
     Some(unit)
 }

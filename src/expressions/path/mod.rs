@@ -50,11 +50,7 @@ enum Selector {
     Filter(Condition),
     Index(i64),
     Name(String),
-    Slice {
-        start: Option<i64>,
-        end: Option<i64>,
-        step: i64,
-    },
+    Slice { start: Option<i64>, end: Option<i64>, step: i64 },
 }
 
 struct Query {
@@ -73,10 +69,7 @@ impl Query {
     fn is_singular(&self) -> bool {
         self.segments.iter().all(|segment| {
             segment.reach == Reach::Children
-                && matches!(
-                    segment.selectors.as_slice(),
-                    [Selector::Index(_) | Selector::Name(_)]
-                )
+                && matches!(segment.selectors.as_slice(), [Selector::Index(_) | Selector::Name(_)])
         })
     }
 }

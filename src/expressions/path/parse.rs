@@ -11,11 +11,7 @@ use crate::bounds;
 use crate::expressions::lex::Cursor;
 
 pub(super) fn path(text: &str) -> Option<Vec<Segment>> {
-    let mut parser = Parser {
-        cursor: Cursor::new(text.trim()),
-        parts: 0,
-        depth: 0,
-    };
+    let mut parser = Parser { cursor: Cursor::new(text.trim()), parts: 0, depth: 0 };
     if !parser.cursor.eat("$") {
         return None;
     }
@@ -50,19 +46,11 @@ impl Parser<'_> {
         let mut segments = Vec::new();
         loop {
             self.cursor.skip_spaces();
-            let reach = if self.cursor.eat("..") {
-                Reach::Descendants
-            } else {
-                Reach::Children
-            };
+            let reach = if self.cursor.eat("..") { Reach::Descendants } else { Reach::Children };
             let selectors = if self.cursor.eat("[") {
                 self.bracketed()?
             } else if reach == Reach::Descendants || self.cursor.eat(".") {
-                vec![if self.cursor.eat("*") {
-                    Selector::All
-                } else {
-                    self.shorthand()?
-                }]
+                vec![if self.cursor.eat("*") { Selector::All } else { self.shorthand()? }]
             } else {
                 return Some(segments);
             };
@@ -76,10 +64,8 @@ impl Parser<'_> {
         if !self.cursor.peek().is_some_and(is_first) {
             return None;
         }
-        let name = self
-            .cursor
-            .take_while(|c| is_first(c) || c.is_ascii_digit() || c == '-')
-            .to_owned();
+        let name =
+            self.cursor.take_while(|c| is_first(c) || c.is_ascii_digit() || c == '-').to_owned();
         Some(Selector::Name(name))
     }
 
@@ -131,11 +117,7 @@ impl Parser<'_> {
             step = self.end_of_slice()?;
         }
         let (start, end) = (start.place(), end.place());
-        Some(Selector::Slice {
-            start,
-            end,
-            step: step.place().unwrap_or(1),
-        })
+        Some(Selector::Slice { start, end, step: step.place().unwrap_or(1) })
     }
 
     fn end_of_slice(&mut self) -> Option<End> {
@@ -151,11 +133,7 @@ impl Parser<'_> {
         while self.after_spaces("||") {
             conditions.push(self.all()?);
         }
-        if conditions.len() == 1 {
-            conditions.pop()
-        } else {
-            Some(Condition::Any(conditions))
-        }
+        if conditions.len() == 1 { conditions.pop() } else { Some(Condition::Any(conditions)) }
     }
 
     fn all(&mut self) -> Option<Condition> {
@@ -163,11 +141,7 @@ impl Parser<'_> {
         while self.after_spaces("&&") {
             conditions.push(self.basic()?);
         }
-        if conditions.len() == 1 {
-            conditions.pop()
-        } else {
-            Some(Condition::All(conditions))
-        }
+        if conditions.len() == 1 { conditions.pop() } else { Some(Condition::All(conditions)) }
     }
 
     fn after_spaces(&mut self, mark: &str) -> bool {
@@ -226,10 +200,7 @@ impl Parser<'_> {
             ("<", Comparison::Less),
             (">", Comparison::Greater),
         ];
-        known
-            .into_iter()
-            .find(|(mark, _)| self.cursor.eat(mark))
-            .map(|(_, comparison)| comparison)
+        known.into_iter().find(|(mark, _)| self.cursor.eat(mark)).map(|(_, comparison)| comparison)
     }
 
     /// What may stand on a side of a comparison or be given to a function that takes a value.
@@ -308,10 +279,7 @@ impl Parser<'_> {
             '$' => Start::Root,
             _ => return None,
         };
-        Some(Query {
-            start,
-            segments: self.segments()?,
-        })
+        Some(Query { start, segments: self.segments()? })
     }
 }
 

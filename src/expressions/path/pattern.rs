@@ -47,11 +47,7 @@ impl Pattern {
         states.push(State::End);
         let start = emit(&mut states, &node, 0)?;
         let work = states.iter().map(State::work).sum();
-        Some(Self {
-            states,
-            start,
-            work,
-        })
+        Some(Self { states, start, work })
     }
 
     pub(super) fn is_match(
@@ -95,12 +91,7 @@ struct Active {
 
 impl Active {
     fn new(states: usize) -> Self {
-        Self {
-            places: Vec::new(),
-            waiting: Vec::new(),
-            known: vec![false; states],
-            ended: false,
-        }
+        Self { places: Vec::new(), waiting: Vec::new(), known: vec![false; states], ended: false }
     }
 
     fn clear(&mut self) {
@@ -133,28 +124,18 @@ struct Class {
 
 impl Class {
     fn only(c: char) -> Self {
-        Self {
-            negated: false,
-            ranges: vec![(c, c)],
-        }
+        Self { negated: false, ranges: vec![(c, c)] }
     }
 
     fn holds(&self, c: char) -> bool {
-        self.ranges
-            .iter()
-            .any(|(from, to)| (*from..=*to).contains(&c))
-            != self.negated
+        self.ranges.iter().any(|(from, to)| (*from..=*to).contains(&c)) != self.negated
     }
 }
 
 enum Node {
     Alternatives(Vec<Node>),
     One(Class),
-    Repeat {
-        node: Box<Node>,
-        least: usize,
-        most: Option<usize>,
-    },
+    Repeat { node: Box<Node>, least: usize, most: Option<usize> },
     Sequence(Vec<Node>),
 }
 
@@ -202,10 +183,9 @@ fn emit(states: &mut Vec<State>, node: &Node, then: usize) -> Option<usize> {
             }
             Some(start)
         }
-        Node::Sequence(nodes) => nodes
-            .iter()
-            .rev()
-            .try_fold(then, |then, node| emit(states, node, then)),
+        Node::Sequence(nodes) => {
+            nodes.iter().rev().try_fold(then, |then, node| emit(states, node, then))
+        }
     }
 }
 
@@ -243,10 +223,7 @@ fn atom(cursor: &mut Cursor<'_>, depth: usize) -> Option<Node> {
             return cursor.eat(")").then_some(inner);
         }
         '[' => Node::One(class(cursor)?),
-        '.' => Node::One(Class {
-            negated: true,
-            ranges: vec![('\n', '\n'), ('\r', '\r')],
-        }),
+        '.' => Node::One(Class { negated: true, ranges: vec![('\n', '\n'), ('\r', '\r')] }),
         '\\' => Node::One(escaped(cursor)?),
         // Patterns of other dialects are anchored by hand; here `match` does it.
         '*' | '+' | '?' | '{' | '}' | ']' | '^' | '$' => return None,
@@ -277,11 +254,7 @@ fn quantified(cursor: &mut Cursor<'_>, node: Node) -> Option<Node> {
         Some(_) | None => return Some(node),
     };
     cursor.bump();
-    Some(Node::Repeat {
-        node: Box::new(node),
-        least,
-        most,
-    })
+    Some(Node::Repeat { node: Box::new(node), least, most })
 }
 
 fn count(cursor: &mut Cursor<'_>) -> Option<usize> {
@@ -340,10 +313,7 @@ fn class(cursor: &mut Cursor<'_>) -> Option<Class> {
 }
 
 fn escaped(cursor: &mut Cursor<'_>) -> Option<Class> {
-    let of = |ranges: &[(char, char)]| Class {
-        negated: false,
-        ranges: ranges.to_vec(),
-    };
+    let of = |ranges: &[(char, char)]| Class { negated: false, ranges: ranges.to_vec() };
     Some(match cursor.bump()? {
         'n' => Class::only('\n'),
         'r' => Class::only('\r'),

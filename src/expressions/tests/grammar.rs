@@ -17,10 +17,7 @@ fn every_filter_of_the_table_is_found_and_the_table_is_in_order() {
         "upcase url_decode url_encode where",
     ];
     for name in names.iter().flat_map(|line| line.split(' ')) {
-        assert!(
-            filters::find(name).is_some_and(|filter| filter.name == name),
-            "{name}"
-        );
+        assert!(filters::find(name).is_some_and(|filter| filter.name == name), "{name}");
     }
 }
 
@@ -33,16 +30,8 @@ fn one_expression_keeps_its_type_and_mixed_text_is_text() {
     check("{{ data.none }}", &data, &Value::Null);
     check("{{ other.none[3] }}", &data, &Value::Null);
     check(" {{ data.n }}", &data, &json!(" 12"));
-    check(
-        "{{ data.n }}|{{ data.s }}{{ data.none }}.",
-        &data,
-        &json!("12|x."),
-    );
-    check(
-        "no expression }} at all",
-        &data,
-        &json!("no expression }} at all"),
-    );
+    check("{{ data.n }}|{{ data.s }}{{ data.none }}.", &data, &json!("12|x."));
+    check("no expression }} at all", &data, &json!("no expression }} at all"));
     check("", &data, &json!(""));
     assert_eq!(evaluate("a {{ data.o }}", &data), Err(Failed::NotText));
 }
@@ -55,11 +44,7 @@ fn members_are_reached_by_name_and_place() {
     check("{{ data[\"with space\"] }}", &data, &json!("x"));
     check("{{ data.l[-1] }}", &data, &json!(3));
     check("{{ data.l[-4] }}", &data, &Value::Null);
-    check(
-        "{{ data.l.first }}{{ data.l.last }}{{ data.l.size }}",
-        &data,
-        &json!("133"),
-    );
+    check("{{ data.l.first }}{{ data.l.last }}{{ data.l.size }}", &data, &json!("133"));
     check("{{ data.size }}", &data, &json!("own"));
     check("{{ data.a.size }}", &data, &json!(1));
     check("{{ data.l.size.size }}", &data, &Value::Null);
@@ -86,16 +71,8 @@ fn hyphens_at_the_braces_take_white_space_away() {
 
 #[test]
 fn a_comma_in_place_of_the_first_pipe_is_tolerated() {
-    check(
-        "{{ data.number, reveal_last: 4 }}",
-        &json!({"number": "424242"}),
-        &json!("XX4242"),
-    );
-    check(
-        "{{ data, reveal_last: 4, '#' | upcase }}",
-        &json!("abcdef"),
-        &json!("##CDEF"),
-    );
+    check("{{ data.number, reveal_last: 4 }}", &json!({"number": "424242"}), &json!("XX4242"));
+    check("{{ data, reveal_last: 4, '#' | upcase }}", &json!("abcdef"), &json!("##CDEF"));
     check_malformed("{{ data | upcase, downcase }}", 16, Why::Unexpected);
 }
 
@@ -132,19 +109,10 @@ fn errors_and_debug_texts_quote_nothing() {
     assert_eq!(malformed.to_string(), "the filter is unknown at byte 10");
     let template = Template::parse("{{ data | append: 's3cret' }}").unwrap();
     let reference = Reference::Token("s3cret".into());
-    assert_eq!(
-        format!("{template:?} {reference:?}"),
-        "Template(..) Token(..)"
-    );
+    assert_eq!(format!("{template:?} {reference:?}"), "Template(..) Token(..)");
     let value = json!("s3cret");
-    let both = DataAndMetadata {
-        data: &value,
-        metadata: &value,
-    };
-    assert_eq!(
-        format!("{:?} {both:?}", Data(&value)),
-        "Data(..) DataAndMetadata(..)"
-    );
+    let both = DataAndMetadata { data: &value, metadata: &value };
+    assert_eq!(format!("{:?} {both:?}", Data(&value)), "Data(..) DataAndMetadata(..)");
 }
 
 #[test]
@@ -161,18 +129,12 @@ fn a_text_is_asked_for_where_ids_and_indexes_are_made() {
     assert_eq!(text("{{ data }}", json!("")), Err(Failed::Empty));
     assert_eq!(text("{{ data.x }}", json!({})), Err(Failed::Empty));
     assert_eq!(text("{{ data }}", json!([1])), Err(Failed::NotText));
-    assert_eq!(
-        text("{{ data | stringify }}", json!([1])).as_deref(),
-        Ok("[1]")
-    );
+    assert_eq!(text("{{ data | stringify }}", json!([1])).as_deref(), Ok("[1]"));
 }
 
 #[test]
 fn fingerprints_see_metadata() {
     let template = Template::parse("{{ data }}-{{ metadata.user }}").unwrap();
-    let scope = DataAndMetadata {
-        data: &json!("a"),
-        metadata: &json!({"user": "u"}),
-    };
+    let scope = DataAndMetadata { data: &json!("a"), metadata: &json!({"user": "u"}) };
     assert_eq!(template.evaluate(&scope, &Fixed::new()), Ok(json!("a-u")));
 }

@@ -49,11 +49,7 @@ fn masks_may_be_nested_and_what_they_do_not_name_is_gone() {
         "empty": {},
     });
     check_mask(&mask, &data, Some(&shown));
-    check_mask(
-        &json!("{{ data.ssn | reveal_last: 4 }}"),
-        &data,
-        Some(&json!("XXX-XX-6789")),
-    );
+    check_mask(&json!("{{ data.ssn | reveal_last: 4 }}"), &data, Some(&json!("XXX-XX-6789")));
 }
 
 #[test]
@@ -63,11 +59,7 @@ fn what_is_missing_or_cannot_be_evaluated_is_left_out() {
     check_mask(&json!("{{ data.number | reveal_last: 4 }}"), &data, None);
     check_mask(&json!("{{ data.none }}"), &data, None);
     check_mask(&json!("x {{ data.number }}"), &data, None);
-    check_mask(
-        &json!({"a": {"b": ["{{ data.n | divided_by: 0 }}"]}}),
-        &data,
-        None,
-    );
+    check_mask(&json!({"a": {"b": ["{{ data.n | divided_by: 0 }}"]}}), &data, None);
     check_mask(
         &json!({"a": {"b": "{{ data.number | upcase }}"}, "n": "{{ data.n }}"}),
         &data,
@@ -78,11 +70,7 @@ fn what_is_missing_or_cannot_be_evaluated_is_left_out() {
         &data,
         Some(&json!([null, 1])),
     );
-    check_mask(
-        &json!("{{ data.none | default: 'x' }}"),
-        &data,
-        Some(&json!("x")),
-    );
+    check_mask(&json!("{{ data.none | default: 'x' }}"), &data, Some(&json!("x")));
 }
 
 #[test]
@@ -108,11 +96,7 @@ fn a_strict_mask_never_shows_a_whole_value() {
 fn the_mask_of_the_published_client_tests_is_accepted() {
     let mask = json!({"number": "{{ data.number, reveal_last: 4 }}", "cvc": "{{ data.cvc }}"});
     let data = json!({"number": "4242424242424242", "cvc": 123});
-    check_mask(
-        &mask,
-        &data,
-        Some(&json!({"number": "XXXXXXXXXXXX4242", "cvc": 123})),
-    );
+    check_mask(&mask, &data, Some(&json!({"number": "XXXXXXXXXXXX4242", "cvc": 123})));
 }
 
 #[test]
@@ -121,20 +105,8 @@ fn mistakes_are_named_by_their_path() {
         json!({"a": {"b": "{{ data"}, "list": [1, {"c": "{{ data | x }}"}], "ok": "{{ data }}"});
     let mistakes = Mask::parse(&mask).unwrap_err();
     let expected = [
-        (
-            "a.b".to_owned(),
-            Malformed {
-                at: 0,
-                why: Why::Unclosed,
-            },
-        ),
-        (
-            "list[1].c".to_owned(),
-            Malformed {
-                at: 10,
-                why: Why::UnknownFilter,
-            },
-        ),
+        ("a.b".to_owned(), Malformed { at: 0, why: Why::Unclosed }),
+        ("list[1].c".to_owned(), Malformed { at: 10, why: Why::UnknownFilter }),
     ];
     assert_eq!(mistakes, expected);
     assert_eq!(Mask::parse(&json!("{{")).unwrap_err()[0].0, "");

@@ -63,11 +63,7 @@ pub(super) fn check(text: &str, data: &Value, expected: &Value) {
 /// The filters applied to one value.
 #[track_caller]
 pub(super) fn check_filters(filters: &str, input: impl Into<Value>, expected: impl Into<Value>) {
-    check(
-        &format!("{{{{ data | {filters} }}}}"),
-        &input.into(),
-        &expected.into(),
-    );
+    check(&format!("{{{{ data | {filters} }}}}"), &input.into(), &expected.into());
 }
 
 #[track_caller]
@@ -78,9 +74,5 @@ pub(super) fn check_failed(filters: &str, input: impl Into<Value>, expected: Fai
 
 #[track_caller]
 pub(super) fn check_malformed(text: &str, at: usize, why: Why) {
-    assert_eq!(
-        Template::parse(text).err(),
-        Some(Malformed { at, why }),
-        "{text}"
-    );
+    assert_eq!(Template::parse(text).err(), Some(Malformed { at, why }), "{text}");
 }

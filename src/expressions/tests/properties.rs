@@ -46,25 +46,17 @@ fn arguments() -> impl Strategy<Value = String> {
 /// Expressions of filters that exist, with arguments that may or may not suit them.
 fn expressions() -> impl Strategy<Value = String> {
     let names: Vec<&str> = filters::names().collect();
-    let call = (
-        prop::sample::select(names),
-        prop::collection::vec(arguments(), 0..5),
-    )
-        .prop_map(|(name, arguments)| {
+    let call = (prop::sample::select(names), prop::collection::vec(arguments(), 0..5)).prop_map(
+        |(name, arguments)| {
             if arguments.is_empty() {
                 format!(" | {name}")
             } else {
                 format!(" | {name}: {}", arguments.join(", "))
             }
-        });
-    let source = prop::sample::select(vec![
-        "data",
-        "data.a",
-        "data[0]",
-        "data.size",
-        "'x-y'",
-        "-7",
-    ]);
+        },
+    );
+    let source =
+        prop::sample::select(vec!["data", "data.a", "data[0]", "data.size", "'x-y'", "-7"]);
     (source, prop::collection::vec(call, 1..4))
         .prop_map(|(source, calls)| format!("{{{{ {source}{} }}}}", calls.concat()))
 }

@@ -29,11 +29,7 @@ impl Scope for Vault {
 #[track_caller]
 fn check_detokenized(text: &str, expected: &Value) {
     let template = Template::parse_with_references(text).unwrap();
-    assert_eq!(
-        template.evaluate(&Vault, &Fixed::new()).as_ref(),
-        Ok(expected),
-        "{text}"
-    );
+    assert_eq!(template.evaluate(&Vault, &Fixed::new()).as_ref(), Ok(expected), "{text}");
 }
 
 #[test]
@@ -51,10 +47,7 @@ fn tokens_and_intents_are_embedded() {
         "{\"pan\": \"{{ token: abc | json: '$.data.number' }}\"}",
         &json!("{\"pan\": \"4111\"}"),
     );
-    check_detokenized(
-        "a constant {% with %} braces }",
-        &json!("a constant {% with %} braces }"),
-    );
+    check_detokenized("a constant {% with %} braces }", &json!("a constant {% with %} braces }"));
 }
 
 #[test]
@@ -63,29 +56,18 @@ fn what_a_text_names_is_known_before_it_is_evaluated() {
     let template = Template::parse_with_references(text).unwrap();
     let found: Vec<&Reference> = template.references().collect();
     let data = Reference::TokenData("b-2".into());
-    let expected = [
-        &Reference::Token("a-1".into()),
-        &data,
-        &Reference::TokenIntent("c-3".into()),
-        &data,
-    ];
+    let expected =
+        [&Reference::Token("a-1".into()), &data, &Reference::TokenIntent("c-3".into()), &data];
     assert_eq!(found, expected);
     assert!(!template.is_constant());
-    assert!(
-        Template::parse_with_references("x }}")
-            .unwrap()
-            .is_constant()
-    );
+    assert!(Template::parse_with_references("x }}").unwrap().is_constant());
     assert_eq!(found[0].id(), "a-1");
 }
 
 #[test]
 fn an_unknown_token_fails_the_evaluation() {
     let template = Template::parse_with_references("{{ nobody | default: 'x' }}").unwrap();
-    assert_eq!(
-        template.evaluate(&Vault, &Fixed::new()),
-        Err(Failed::UnknownReference)
-    );
+    assert_eq!(template.evaluate(&Vault, &Fixed::new()), Err(Failed::UnknownReference));
 }
 
 #[test]

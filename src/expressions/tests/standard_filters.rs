@@ -25,33 +25,17 @@ fn texts_are_stripped_and_cut() {
     check_filters("lstrip", "  a b  ", "a b  ");
     check_filters("rstrip", "  a b  ", "  a b");
     check_filters("strip_newlines", "a\nb\r\nc\rd", "abc\rd");
-    check_filters(
-        "truncate: 20",
-        "Ground control to Major Tom.",
-        "Ground control to...",
-    );
+    check_filters("truncate: 20", "Ground control to Major Tom.", "Ground control to...");
     check_filters(
         "truncate: 25, ', and so on'",
         "Ground control to Major Tom.",
         "Ground control, and so on",
     );
-    check_filters(
-        "truncate: 20, ''",
-        "Ground control to Major Tom.",
-        "Ground control to Ma",
-    );
+    check_filters("truncate: 20, ''", "Ground control to Major Tom.", "Ground control to Ma");
     check_filters("truncate: 1", "abc", "...");
     check_filters("truncate: 3", "abc", "abc");
-    check_filters(
-        "truncatewords: 3",
-        "Ground control to Major Tom.",
-        "Ground control to...",
-    );
-    check_filters(
-        "truncatewords: 3, '--'",
-        "Ground control to Major Tom.",
-        "Ground control to--",
-    );
+    check_filters("truncatewords: 3", "Ground control to Major Tom.", "Ground control to...");
+    check_filters("truncatewords: 3, '--'", "Ground control to Major Tom.", "Ground control to--");
     check_filters("truncatewords: 0", "a b", "a...");
     check_filters("truncatewords", "a  b", "a  b");
     check_filters("slice: 0", "Liquid", "L");
@@ -90,11 +74,7 @@ fn markup_and_addresses_are_escaped() {
         "<a href='x'>\"&\"</a>",
         "&lt;a href=&#39;x&#39;&gt;&quot;&amp;&quot;&lt;/a&gt;",
     );
-    check_filters(
-        "escape_once",
-        "1 < 2 &amp; &#39; &",
-        "1 &lt; 2 &amp; &#39; &amp;",
-    );
+    check_filters("escape_once", "1 < 2 &amp; &#39; &", "1 &lt; 2 &amp; &#39; &amp;");
     check_filters("escape_once", "&;&#;&a", "&amp;;&amp;#;&amp;a");
     check_filters("newline_to_br", "a\nb\r\n", "a<br />\nb<br />\n");
     check_filters(
@@ -104,16 +84,8 @@ fn markup_and_addresses_are_escaped() {
     );
     check_filters("strip_html", "1 < 2 <style>", "1 ");
     check_filters("strip_html", "1 < 2 <!-- 3", "1 < 2 <!-- 3");
-    check_filters(
-        "url_encode",
-        "john@liquid.com *-._~ \u{e9}",
-        "john%40liquid.com+*-._~+%C3%A9",
-    );
-    check_filters(
-        "url_decode",
-        "%27Stop%21%27+said+Fred%zz%2",
-        "'Stop!' said Fred%zz%2",
-    );
+    check_filters("url_encode", "john@liquid.com *-._~ \u{e9}", "john%40liquid.com+*-._~+%C3%A9");
+    check_filters("url_decode", "%27Stop%21%27+said+Fred%zz%2", "'Stop!' said Fred%zz%2");
     check_failed("url_decode", "%FF", Failed::NotEncodable);
 }
 
@@ -189,32 +161,16 @@ fn lists_are_taken_apart_and_put_together() {
     check_filters("size", json!([1, 2]), 2);
     check_filters("size", "\u{e9}\u{e9}", 2);
     check_filters("size", 7, 0);
-    check_filters(
-        "join: ' and '",
-        json!(["a", 1, [true, null]]),
-        "a and 1 and true and ",
-    );
+    check_filters("join: ' and '", json!(["a", 1, [true, null]]), "a and 1 and true and ");
     check_filters("join", json!(["a", "b"]), "a b");
     check_failed("join", json!([{}]), Failed::NotText);
     check_filters("concat: data", json!([1]), json!([1, 1]));
     check_failed("concat: 'a'", json!([1]), Failed::NotAList);
     check_filters("reverse", json!([1, [2, 3]]), json!([3, 2, 1]));
     check_filters("compact", json!([1, null, 2]), json!([1, 2]));
-    check_filters(
-        "compact: 'a'",
-        json!([{"a": 1}, {"b": 1}]),
-        json!([{"a": 1}]),
-    );
-    check_filters(
-        "uniq",
-        json!(["b", "a", "b", {"x": 1}, {"x": 1}]),
-        json!(["b", "a", {"x": 1}]),
-    );
-    check_filters(
-        "uniq: 'a'",
-        json!([{"a": 1, "b": 1}, {"a": 1}]),
-        json!([{"a": 1, "b": 1}]),
-    );
+    check_filters("compact: 'a'", json!([{"a": 1}, {"b": 1}]), json!([{"a": 1}]));
+    check_filters("uniq", json!(["b", "a", "b", {"x": 1}, {"x": 1}]), json!(["b", "a", {"x": 1}]));
+    check_filters("uniq: 'a'", json!([{"a": 1, "b": 1}, {"a": 1}]), json!([{"a": 1, "b": 1}]));
     check_filters("map: 'a'", json!([{"a": 1}, {"b": 2}]), json!([1, null]));
     check_filters("map: 'a'", json!({"a": 1}), json!([1]));
     check_failed("map: 'a'", json!([1]), Failed::NotAnObject);
@@ -223,11 +179,7 @@ fn lists_are_taken_apart_and_put_together() {
 #[test]
 fn lists_are_searched_by_a_member() {
     let shop = json!([{"t": "a", "n": 1}, {"t": "b", "n": 2.0}, {"t": "b", "n": false}]);
-    check_filters(
-        "where: 't', 'b' | map: 'n'",
-        shop.clone(),
-        json!([2.0, false]),
-    );
+    check_filters("where: 't', 'b' | map: 'n'", shop.clone(), json!([2.0, false]));
     check_filters("where: 'n' | map: 't'", shop.clone(), json!(["a", "b"]));
     check_filters("where: 'n', 2 | map: 't'", shop.clone(), json!(["b"]));
     check_filters("reject: 't', 'b' | map: 'n'", shop.clone(), json!([1]));
@@ -242,27 +194,11 @@ fn lists_are_summed_and_sorted() {
     check_filters("sum", json!([1, 2.5, "3", null]), 6.5);
     check_filters("sum: 'a'", json!([{"a": 1}, {"a": 2}, {}]), 3);
     check_failed("sum", json!([true]), Failed::NotANumber);
-    check_filters(
-        "sort",
-        json!(["b", null, "C", "a"]),
-        json!(["C", "a", "b", null]),
-    );
+    check_filters("sort", json!(["b", null, "C", "a"]), json!(["C", "a", "b", null]));
     check_filters("sort", json!([10, 9, 1.5]), json!([1.5, 9, 10]));
-    check_filters(
-        "sort",
-        json!([u64::MAX, -1, u64::MAX - 1]),
-        json!([-1, u64::MAX - 1, u64::MAX]),
-    );
-    check_filters(
-        "sort: 'a' | map: 'a'",
-        json!([{"a": 2}, {"a": 1}]),
-        json!([1, 2]),
-    );
-    check_filters(
-        "sort_natural",
-        json!(["b", "C", "a", null]),
-        json!(["a", "b", "C", null]),
-    );
+    check_filters("sort", json!([u64::MAX, -1, u64::MAX - 1]), json!([-1, u64::MAX - 1, u64::MAX]));
+    check_filters("sort: 'a' | map: 'a'", json!([{"a": 2}, {"a": 1}]), json!([1, 2]));
+    check_filters("sort_natural", json!(["b", "C", "a", null]), json!(["a", "b", "C", null]));
     check_failed("sort", json!([1, "a"]), Failed::Incomparable);
     check_failed("sort_natural", json!([{}]), Failed::Incomparable);
 }
@@ -275,9 +211,5 @@ fn default_stands_in_for_what_is_missing_or_empty() {
     check_filters("default: 2.99", 0, 0);
     check_filters("default: 2.99, allow_false: true", false, false);
     check_filters("default: 2.99, allow_false: 'true'", Value::Null, 2.99);
-    check_malformed(
-        "{{ data | default: allow_false: true }}",
-        19,
-        Why::BadArgument,
-    );
+    check_malformed("{{ data | default: allow_false: true }}", 19, Why::BadArgument);
 }

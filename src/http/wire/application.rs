@@ -26,12 +26,9 @@ pub(crate) fn parse_draft(body: &Value) -> Result<ApplicationDraft, Mistakes> {
         Some(true) | None => FirstKey::Made,
     };
     match (name, kind) {
-        (Some(name), Some(kind)) if fields.mistakes.is_empty() => Ok(ApplicationDraft {
-            name: String::from(name),
-            kind,
-            access,
-            key,
-        }),
+        (Some(name), Some(kind)) if fields.mistakes.is_empty() => {
+            Ok(ApplicationDraft { name: String::from(name), kind, access, key })
+        }
         _ => Err(fields.mistakes),
     }
 }
@@ -41,9 +38,7 @@ pub(crate) fn parse_update(
     body: &Value,
 ) -> Result<(String, impl Fn(ApplicationKind) -> Result<Access, Error>), Mistakes> {
     let mut fields = Fields::of_body(body);
-    let name = fields
-        .bounded_text("name", NAME_CHARS_MAX)
-        .map(String::from);
+    let name = fields.bounded_text("name", NAME_CHARS_MAX).map(String::from);
     access(&mut fields, None);
     let Some(name) = name else {
         return Err(fields.mistakes);
@@ -70,12 +65,7 @@ fn kind(fields: &mut Fields<'_>) -> Option<ApplicationKind> {
 fn access(fields: &mut Fields<'_>, kind: Option<ApplicationKind>) -> Access {
     let permissions = permissions(fields, kind, Reach::Everything);
     let mut rules = Vec::new();
-    for (at, value) in fields
-        .list("rules", RULES_MAX)
-        .unwrap_or_default()
-        .iter()
-        .enumerate()
-    {
+    for (at, value) in fields.list("rules", RULES_MAX).unwrap_or_default().iter().enumerate() {
         let mut inner = Fields::at(value, fields.path_of(&format!("rules[{at}]")));
         rules.extend(rule(&mut inner, kind));
         fields.mistakes.append(inner.mistakes);
@@ -89,24 +79,16 @@ fn access(fields: &mut Fields<'_>, kind: Option<ApplicationKind>) -> Access {
 
 fn rule(fields: &mut Fields<'_>, kind: Option<ApplicationKind>) -> Option<AccessRule> {
     if kind == Some(ApplicationKind::Management) {
-        fields.wrong(
-            "container",
-            "A management application has permissions, not rules.",
-        );
+        fields.wrong("container", "A management application has permissions, not rules.");
     }
     if fields.value("conditions").is_some() {
-        fields.wrong(
-            "conditions",
-            "Conditions are for sessions; a rule names its container.",
-        );
+        fields.wrong("conditions", "Conditions are for sessions; a rule names its container.");
     }
     let container = fields.required_text("container").map(Container::parse);
     if let Some(Err(invalid)) = &container {
         fields.wrong("container", invalid.to_string());
     }
-    let priority = fields
-        .number("priority")
-        .and_then(|number| u32::try_from(number).ok());
+    let priority = fields.number("priority").and_then(|number| u32::try_from(number).ok());
     if priority.is_none_or(|priority| priority == 0) {
         fields.wrong("priority", "The priority is a whole number from 1.");
     }
@@ -144,9 +126,7 @@ fn permissions(
     kind: Option<ApplicationKind>,
     reach: Reach,
 ) -> Vec<Permission> {
-    let texts = fields
-        .texts("permissions", PERMISSIONS_MAX)
-        .unwrap_or_default();
+    let texts = fields.texts("permissions", PERMISSIONS_MAX).unwrap_or_default();
     let mut permissions = Vec::with_capacity(texts.len());
     for (at, text) in texts.into_iter().enumerate() {
         let path = format!("permissions[{at}]");
@@ -156,10 +136,7 @@ fn permissions(
                 fields.wrong(&path, "A rule grants permissions on tokens only.");
             }
             Some(permission) if kind.is_some_and(|kind| !permission.may_be_held_by(kind)) => {
-                fields.wrong(
-                    &path,
-                    "An application of this type cannot have this permission.",
-                );
+                fields.wrong(&path, "An application of this type cannot have this permission.");
             }
             Some(permission) => permissions.push(permission),
         }
@@ -183,17 +160,8 @@ pub(crate) fn parse_query(query: &Query) -> Result<(ApplicationQuery, OffsetPage
         }
     }
     mistakes.into_result()?;
-    let ids = if nothing {
-        vec![ApplicationId::new(uuid::Uuid::nil())]
-    } else {
-        ids
-    };
-    let query = ApplicationQuery {
-        ids,
-        kinds,
-        skip: page.skip(),
-        take: page.size,
-    };
+    let ids = if nothing { vec![ApplicationId::new(uuid::Uuid::nil())] } else { ids };
+    let query = ApplicationQuery { ids, kinds, skip: page.skip(), take: page.size };
     Ok((query, page))
 }
 
@@ -207,21 +175,12 @@ pub(crate) fn render(
     object.display("tenant_id", application.tenant);
     object.text("name", &application.name);
     object.optional_text("key", new_key.map(|new| new.text.expose()));
-    let keys: Vec<_> = keys
-        .iter()
-        .map(|listed| key::render(listed, None))
-        .collect();
+    let keys: Vec<_> = keys.iter().map(|listed| key::render(listed, None)).collect();
     object.list("keys", &keys);
     object.text("type", application.kind.as_str());
     let access = &application.access;
-    object.texts(
-        "permissions",
-        access.permissions().iter().map(|it| it.as_str()),
-    );
-    object.list(
-        "rules",
-        &access.rules().iter().map(render_rule).collect::<Vec<_>>(),
-    );
+    object.texts("permissions", access.permissions().iter().map(|it| it.as_str()));
+    object.list("rules", &access.rules().iter().map(render_rule).collect::<Vec<_>>());
     object.optional_display("created_by", application.created_by);
     object.time("created_at", application.created_at);
     object.optional_display("modified_by", application.modified_by);

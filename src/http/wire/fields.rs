@@ -24,17 +24,9 @@ impl<'a> Fields<'a> {
 
     /// A member of a larger thing, at its path.
     pub(crate) fn at(value: &'a Value, path: String) -> Self {
-        let mut fields = Self {
-            members: value.as_object(),
-            path,
-            mistakes: Mistakes::new(),
-        };
+        let mut fields = Self { members: value.as_object(), path, mistakes: Mistakes::new() };
         if fields.members.is_none() {
-            let path = if fields.path.is_empty() {
-                String::from("$")
-            } else {
-                fields.path.clone()
-            };
+            let path = if fields.path.is_empty() { String::from("$") } else { fields.path.clone() };
             fields.mistakes.add(path, WRONG_TYPE);
         }
         fields
@@ -111,11 +103,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn path_of(&self, name: &str) -> String {
-        if self.path.is_empty() {
-            String::from(name)
-        } else {
-            format!("{}.{name}", self.path)
-        }
+        if self.path.is_empty() { String::from(name) } else { format!("{}.{name}", self.path) }
     }
 
     fn typed<T>(&mut self, name: &str, value: Option<T>) -> Option<T> {

@@ -18,22 +18,13 @@ impl OffsetPage {
             let Some(text) = query.first(name).filter(|text| !text.is_empty()) else {
                 return default;
             };
-            text.parse()
-                .ok()
-                .filter(|number| (1..=max).contains(number))
-                .unwrap_or_else(|| {
-                    mistakes.add(
-                        name,
-                        format!("The {name} is a whole number from 1 to {max}."),
-                    );
-                    default
-                })
+            text.parse().ok().filter(|number| (1..=max).contains(number)).unwrap_or_else(|| {
+                mistakes.add(name, format!("The {name} is a whole number from 1 to {max}."));
+                default
+            })
         };
         let page = number("page", 1, 1_000_000_000);
-        Self {
-            number: page,
-            size: number("size", PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX),
-        }
+        Self { number: page, size: number("size", PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX) }
     }
 
     /// How many items come before this page.
@@ -63,9 +54,7 @@ mod tests {
     fn check(query: &str, expected: Option<(usize, usize, usize)>) {
         let mut mistakes = Mistakes::new();
         let page = OffsetPage::parse(&Query::parse(query).unwrap(), &mut mistakes);
-        let found = mistakes
-            .is_empty()
-            .then_some((page.number, page.size, page.skip()));
+        let found = mistakes.is_empty().then_some((page.number, page.size, page.skip()));
         assert_eq!(found, expected, "{query}");
     }
 
@@ -74,9 +63,7 @@ mod tests {
         check("", Some((1, 20, 0)));
         check("page=3&size=10", Some((3, 10, 20)));
         check("size=100", Some((1, 100, 0)));
-        for bad in [
-            "page=0", "page=-1", "page=x", "size=0", "size=101", "size=1.5",
-        ] {
+        for bad in ["page=0", "page=-1", "page=x", "size=0", "size=101", "size=1.5"] {
             check(bad, None);
         }
     }

@@ -6,22 +6,13 @@ use crate::http::wire::json::{Object, list};
 
 pub(crate) fn render_all(kind: Option<ApplicationKind>) -> Vec<u8> {
     let wanted = |permission: &&Permission| kind.is_none_or(|kind| permission.may_be_held_by(kind));
-    list(
-        &Permission::ALL
-            .iter()
-            .filter(wanted)
-            .map(render)
-            .collect::<Vec<_>>(),
-    )
+    list(&Permission::ALL.iter().filter(wanted).map(render).collect::<Vec<_>>())
 }
 
 fn render(permission: &Permission) -> Vec<u8> {
     let mut object = Object::new();
     object.text("type", permission.as_str());
     object.text("description", permission.description());
-    object.texts(
-        "application_types",
-        permission.kinds().iter().map(|kind| kind.as_str()),
-    );
+    object.texts("application_types", permission.kinds().iter().map(|kind| kind.as_str()));
     object.close()
 }

@@ -15,11 +15,7 @@ impl Query {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             Some((decode(name, Plus::Space)?, decode(value, Plus::Space)?))
         };
-        text.split('&')
-            .filter(|part| !part.is_empty())
-            .map(pair)
-            .collect::<Option<_>>()
-            .map(Self)
+        text.split('&').filter(|part| !part.is_empty()).map(pair).collect::<Option<_>>().map(Self)
     }
 
     pub(crate) fn first(&self, name: &str) -> Option<&str> {
@@ -27,10 +23,7 @@ impl Query {
     }
 
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.0
-            .iter()
-            .filter(move |(known, _)| known == name)
-            .map(|(_, value)| value.as_str())
+        self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
@@ -49,9 +42,8 @@ pub(crate) fn decode(text: &str, plus: Plus) -> Option<String> {
         decoded.push(match byte {
             b'%' => {
                 let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                let value = digit(bytes.next())?
-                    .checked_mul(16)?
-                    .checked_add(digit(bytes.next())?)?;
+                let value =
+                    digit(bytes.next())?.checked_mul(16)?.checked_add(digit(bytes.next())?)?;
                 u8::try_from(value).ok()?
             }
             b'+' if plus == Plus::Space => b' ',

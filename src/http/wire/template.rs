@@ -54,10 +54,7 @@ const TEMPLATES: &[Template] = &[
         description: "For a back end that works with tokens whose values it reads masked.",
         kind: ApplicationKind::Private,
         permissions: &[],
-        rule: Some((
-            Transform::Mask,
-            &[Permission::TokenRead, Permission::TokenSearch],
-        )),
+        rule: Some((Transform::Mask, &[Permission::TokenRead, Permission::TokenSearch])),
     },
     Template {
         id: "5b9a3d3c-6f0e-4c1a-9a55-3b1d2c7e4f04",
@@ -81,10 +78,7 @@ pub(crate) fn render_all() -> Vec<u8> {
 }
 
 pub(crate) fn render_one(id: &str) -> Option<Vec<u8>> {
-    TEMPLATES
-        .iter()
-        .find(|template| template.id == id)
-        .map(render)
+    TEMPLATES.iter().find(|template| template.id == id).map(render)
 }
 
 fn render(template: &Template) -> Vec<u8> {
@@ -105,10 +99,7 @@ fn render(template: &Template) -> Vec<u8> {
         })
     });
     object.list("rules", &rules.collect::<Vec<_>>());
-    object.texts(
-        "permissions",
-        template.permissions.iter().map(|it| it.as_str()),
-    );
+    object.texts("permissions", template.permissions.iter().map(|it| it.as_str()));
     object.close()
 }
 
@@ -119,16 +110,9 @@ mod tests {
     #[test]
     fn templates_grant_only_what_their_type_may_hold() {
         for template in TEMPLATES {
-            let ruled = template
-                .rule
-                .map(|(_, permissions)| permissions)
-                .unwrap_or_default();
+            let ruled = template.rule.map(|(_, permissions)| permissions).unwrap_or_default();
             for permission in template.permissions.iter().chain(ruled) {
-                assert!(
-                    permission.may_be_held_by(template.kind),
-                    "{}",
-                    template.name
-                );
+                assert!(permission.may_be_held_by(template.kind), "{}", template.name);
             }
             assert!(render_one(template.id).is_some());
         }

@@ -13,26 +13,17 @@ use crate::http::wire::json::Object;
 
 pub(crate) fn parse_change(body: &Value) -> Result<TenantChange, Mistakes> {
     let mut fields = Fields::of_body(body);
-    let name = fields
-        .bounded_text("name", NAME_CHARS_MAX)
-        .map(String::from);
+    let name = fields.bounded_text("name", NAME_CHARS_MAX).map(String::from);
     let settings = settings(&mut fields);
     fields.mistakes.into_result()?;
-    Ok(TenantChange {
-        name,
-        settings,
-        ..TenantChange::default()
-    })
+    Ok(TenantChange { name, settings, ..TenantChange::default() })
 }
 
 /// Settings are texts, also those that mean yes or no.
 fn settings(fields: &mut Fields<'_>) -> Option<BTreeMap<String, String>> {
     let members = fields.object("settings")?;
     if members.len() > SETTINGS_MAX {
-        fields.wrong(
-            "settings",
-            format!("There may be at most {SETTINGS_MAX} settings."),
-        );
+        fields.wrong("settings", format!("There may be at most {SETTINGS_MAX} settings."));
     }
     let mut settings = BTreeMap::new();
     for (name, value) in members {
@@ -47,18 +38,12 @@ fn settings(fields: &mut Fields<'_>) -> Option<BTreeMap<String, String>> {
                 if let Some(allowed) = allowed_values(name)
                     && !allowed.contains(&text.as_str())
                 {
-                    fields.wrong(
-                        &path,
-                        format!("The value must be {}.", allowed.join(" or ")),
-                    );
+                    fields.wrong(&path, format!("The value must be {}.", allowed.join(" or ")));
                 }
                 settings.insert(name.clone(), text.clone());
             }
             Value::String(_) => {
-                fields.wrong(
-                    &path,
-                    format!("A setting has at most {SETTING_BYTES_MAX} bytes."),
-                );
+                fields.wrong(&path, format!("A setting has at most {SETTING_BYTES_MAX} bytes."));
             }
             Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
                 fields.wrong(&path, WRONG_TYPE);

@@ -76,10 +76,7 @@ pub(crate) fn check_metadata(members: &Map<String, Value>) -> (BTreeMap<String, 
     let mut mistakes = Mistakes::new();
     let mut metadata = BTreeMap::new();
     if members.len() > METADATA_COUNT_MAX {
-        mistakes.add(
-            "metadata",
-            format!("There may be at most {METADATA_COUNT_MAX} entries."),
-        );
+        mistakes.add("metadata", format!("There may be at most {METADATA_COUNT_MAX} entries."));
         return (metadata, mistakes);
     }
     for (key, value) in members {
@@ -128,11 +125,7 @@ pub(crate) fn fingerprint_expression(fields: &mut Fields<'_>) -> Option<String> 
 
 pub(crate) fn deduplicate(fields: &mut Fields<'_>) -> Option<Deduplicate> {
     let wanted = fields.flag("deduplicate_token")?;
-    Some(if wanted {
-        Deduplicate::Yes
-    } else {
-        Deduplicate::No
-    })
+    Some(if wanted { Deduplicate::Yes } else { Deduplicate::No })
 }
 
 pub(crate) fn render_created(created: &Created) -> Vec<u8> {
@@ -174,14 +167,8 @@ fn render_members(shown: &Shown) -> Object {
             metadata.text(key, value);
         }
     });
-    object.texts(
-        "search_indexes",
-        token.effective_search_indexes().into_iter(),
-    );
-    object.text(
-        "fingerprint_expression",
-        token.effective_fingerprint_expression(),
-    );
+    object.texts("search_indexes", token.effective_search_indexes().into_iter());
+    object.text("fingerprint_expression", token.effective_fingerprint_expression());
     object.optional_time("expires_at", token.expires_at);
     object.display("created_by", token.created_by);
     object.time("created_at", token.created_at);

@@ -11,10 +11,7 @@ fn threads_together_are_admitted_exactly_as_often_as_one() {
         let threads: Vec<_> = (0..4)
             .map(|_| scope.spawn(|| admitted(2_000, || limiter.admit(&create, START))))
             .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .sum()
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
     assert_eq!(total, 200);
     assert_eq!(admitted(5_000, || limiter.admit(&PRIVATE, START)), 1_800);
@@ -29,24 +26,12 @@ fn a_clock_that_is_set_back_neither_refills_nor_locks_out() {
     assert_eq!(admitted(100, || limiter.admit(&TEST, secs(5))), 25);
 
     while limiter.admit_address(TEST.address, later).is_ok() {}
-    assert_eq!(
-        limiter
-            .admit_address(TEST.address, START)
-            .unwrap_err()
-            .reset_at,
-        secs(30)
-    );
+    assert_eq!(limiter.admit_address(TEST.address, START).unwrap_err().reset_at, secs(30));
     assert!(limiter.admit_address(TEST.address, secs(30)).is_ok());
     // Requests that overtake each other by less than the skew change nothing.
     let limiter = Limiter::on();
     while limiter.admit_address(TEST.address, secs(1)).is_ok() {}
-    assert_eq!(
-        limiter
-            .admit_address(TEST.address, START)
-            .unwrap_err()
-            .reset_at,
-        secs(31)
-    );
+    assert_eq!(limiter.admit_address(TEST.address, START).unwrap_err().reset_at, secs(31));
 }
 
 #[test]
@@ -72,25 +57,12 @@ fn a_flood_of_fresh_addresses_neither_lifts_blocks_nor_refills_busy_counters() {
     let busy = doing(Operation::SearchTokens);
     while limiter.admit(&busy, START).is_ok() {}
     for number in 0..300_000 {
-        let flood = Request {
-            address: address(0x5000_0000 + number),
-            key: key(1),
-            ..PUBLIC
-        };
+        let flood = Request { address: address(0x5000_0000 + number), key: key(1), ..PUBLIC };
         // A fresh pair owes 1.2 s, the longest that one request can owe.
         assert!(limiter.admit(&flood, START).is_ok());
     }
     assert!(limiter.counters() > RATE_COUNTERS_MAX * 99 / 100);
-    assert_eq!(
-        limiter
-            .admit_address(address(1), START)
-            .unwrap_err()
-            .reset_at,
-        secs(30)
-    );
-    assert_eq!(
-        limiter.admit(&PUBLIC, START).unwrap_err().reset_at,
-        secs(10)
-    );
+    assert_eq!(limiter.admit_address(address(1), START).unwrap_err().reset_at, secs(30));
+    assert_eq!(limiter.admit(&PUBLIC, START).unwrap_err().reset_at, secs(10));
     assert!(limiter.admit(&busy, START).is_err());
 }

@@ -1,9 +1,6 @@
 //! Helpers of the limiter's tests. Every test sets its own time.
 
-#![expect(
-    clippy::arithmetic_side_effects,
-    reason = "the numbers of the tests are small"
-)]
+#![expect(clippy::arithmetic_side_effects, reason = "the numbers of the tests are small")]
 
 mod abuse;
 mod properties;
@@ -29,24 +26,12 @@ const PRIVATE: Request = Request {
     operation: Operation::Other,
     rate_limit: RateLimit::Default,
 };
-const PUBLIC: Request = Request {
-    application: ApplicationKind::Public,
-    ..PRIVATE
-};
-const MANAGEMENT: Request = Request {
-    application: ApplicationKind::Management,
-    ..PRIVATE
-};
-const TEST: Request = Request {
-    tenant: TenantKind::Test,
-    ..PRIVATE
-};
+const PUBLIC: Request = Request { application: ApplicationKind::Public, ..PRIVATE };
+const MANAGEMENT: Request = Request { application: ApplicationKind::Management, ..PRIVATE };
+const TEST: Request = Request { tenant: TenantKind::Test, ..PRIVATE };
 
 fn doing(operation: Operation) -> Request {
-    Request {
-        operation,
-        ..PRIVATE
-    }
+    Request { operation, ..PRIVATE }
 }
 
 fn address(number: u32) -> IpAddr {

@@ -56,14 +56,8 @@ fn check_block(
         assert_eq!(refusal.reset_at, micros(block));
         assert_eq!(refusal.retry_after_s, retry_after_s);
     }
-    assert_eq!(
-        admitted(burst * 2, || admit(&limiter, micros(block))),
-        burst
-    );
-    assert_eq!(
-        admit(&limiter, micros(block)).unwrap_err().reset_at,
-        micros(block * 2)
-    );
+    assert_eq!(admitted(burst * 2, || admit(&limiter, micros(block))), burst);
+    assert_eq!(admit(&limiter, micros(block)).unwrap_err().reset_at, micros(block * 2));
 }
 
 #[test]
@@ -80,14 +74,9 @@ fn each_throttle_row_admits_its_rate_and_refills() {
         (Operation::AccountUpdater, 10),
         (Operation::Other, 2_000),
     ] {
-        check_throttle(rate, 10, |limiter, now| {
-            limiter.admit(&doing(operation), now)
-        });
+        check_throttle(rate, 10, |limiter, now| limiter.admit(&doing(operation), now));
     }
-    let legacy = Request {
-        key_form: KeyForm::Legacy,
-        ..PRIVATE
-    };
+    let legacy = Request { key_form: KeyForm::Legacy, ..PRIVATE };
     check_throttle(100, 60, |limiter, now| limiter.admit(&legacy, now));
     for kind in [ProxyKind::Hostname, ProxyKind::Keyed] {
         let request = ProxyRequest {
@@ -104,9 +93,7 @@ fn each_throttle_row_admits_its_rate_and_refills() {
 fn each_block_row_admits_its_rate_and_blocks_for_its_time() {
     check_block(50, 10, |limiter, now| limiter.admit(&PUBLIC, now));
     check_block(200, 60, |limiter, now| limiter.admit(&MANAGEMENT, now));
-    check_block(2_000, 30, |limiter, now| {
-        limiter.admit_address(address(1), now)
-    });
+    check_block(2_000, 30, |limiter, now| limiter.admit_address(address(1), now));
 }
 
 #[test]
@@ -138,14 +125,8 @@ enum Shared {
 
 #[test]
 fn pairs_count_apart_and_either_side_of_an_or_rejects() {
-    let moved = |request| Request {
-        address: address(9),
-        ..request
-    };
-    let rekeyed = |request| Request {
-        key: key(9),
-        ..request
-    };
+    let moved = |request| Request { address: address(9), ..request };
+    let rekeyed = |request| Request { key: key(9), ..request };
     for pair in [TEST, PUBLIC, doing(Operation::ListTokens)] {
         check_shared(&pair, &pair, Shared::Yes);
         check_shared(&pair, &moved(pair), Shared::No);
@@ -174,26 +155,14 @@ fn each_side_of_the_private_row_admits_exactly_its_rate() {
     let mut number = 0;
     let one_key = admitted(3_000, || {
         number += 1;
-        limiter.admit(
-            &Request {
-                address: address(number),
-                ..PRIVATE
-            },
-            START,
-        )
+        limiter.admit(&Request { address: address(number), ..PRIVATE }, START)
     });
     assert_eq!(one_key, 2_000);
     let limiter = Limiter::on();
     let mut number = 0;
     let one_address = admitted(3_000, || {
         number += 1;
-        limiter.admit(
-            &Request {
-                key: key(number),
-                ..PRIVATE
-            },
-            START,
-        )
+        limiter.admit(&Request { key: key(number), ..PRIVATE }, START)
     });
     assert_eq!(one_address, 2_000);
 }
@@ -208,10 +177,7 @@ fn the_lowest_rate_of_all_applicable_rows_applies() {
         ..TEST
     };
     assert_eq!(admitted(100, || limiter.admit(&request, START)), 10);
-    let request = Request {
-        operation: Operation::CreateToken,
-        ..TEST
-    };
+    let request = Request { operation: Operation::CreateToken, ..TEST };
     let limiter = Limiter::on();
     assert_eq!(limiter.admit(&request, START).unwrap().unwrap().limit, 50);
     assert_eq!(admitted(100, || limiter.admit(&request, START)), 49);
@@ -221,38 +187,22 @@ fn the_lowest_rate_of_all_applicable_rows_applies() {
 fn of_two_refusals_the_longer_one_is_reported() {
     let limiter = Limiter::on();
     // Fifty requests use up the test row (one back in 0.2 s) and the public row (blocked for 10 s).
-    let request = Request {
-        application: ApplicationKind::Public,
-        ..TEST
-    };
+    let request = Request { application: ApplicationKind::Public, ..TEST };
     assert_eq!(admitted(50, || limiter.admit(&request, START)), 50);
     let refusal = limiter.admit(&request, START).unwrap_err();
-    assert_eq!(
-        refusal.row.scope,
-        Scope::Application(ApplicationKind::Public)
-    );
+    assert_eq!(refusal.row.scope, Scope::Application(ApplicationKind::Public));
     assert_eq!((refusal.reset_at, refusal.retry_after_s), (secs(10), 10));
-    assert_eq!(
-        refusal.to_string(),
-        "more than 50 requests in 60 seconds; blocked for 10 seconds"
-    );
+    assert_eq!(refusal.to_string(), "more than 50 requests in 60 seconds; blocked for 10 seconds");
 }
 
 #[test]
 fn a_refused_request_costs_nothing_on_the_rows_that_would_have_admitted_it() {
     let limiter = Limiter::on();
-    assert_eq!(
-        admitted(5_000, || limiter
-            .admit(&doing(Operation::ListTokens), START)),
-        100
-    );
+    assert_eq!(admitted(5_000, || limiter.admit(&doing(Operation::ListTokens), START)), 100);
     assert_eq!(admitted(5_000, || limiter.admit(&PRIVATE, START)), 1_900);
     // The same for a row that would have blocked.
     let limiter = Limiter::on();
-    let request = Request {
-        tenant: TenantKind::Test,
-        ..MANAGEMENT
-    };
+    let request = Request { tenant: TenantKind::Test, ..MANAGEMENT };
     assert_eq!(admitted(5_000, || limiter.admit(&request, START)), 50);
     assert_eq!(admitted(150, || limiter.admit(&MANAGEMENT, START)), 150);
 }
@@ -264,13 +214,7 @@ fn the_global_row_counts_refused_requests_too() {
         limiter.admit_address(TEST.address, START).is_ok() && limiter.admit(&TEST, START).is_ok()
     });
     assert_eq!(served.count(), 50);
-    assert_eq!(
-        limiter
-            .admit_address(TEST.address, START)
-            .unwrap_err()
-            .retry_after_s,
-        30
-    );
+    assert_eq!(limiter.admit_address(TEST.address, START).unwrap_err().retry_after_s, 30);
 }
 
 #[test]
@@ -279,39 +223,19 @@ fn ipv6_counts_by_its_first_64_bits_and_mapped_ipv4_as_ipv4() {
     let mut host = 0;
     let one_network = admitted(3_000, || {
         host += 1;
-        limiter.admit_address(
-            Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 9, host).into(),
-            START,
-        )
+        limiter.admit_address(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 9, host).into(), START)
     });
     assert_eq!(one_network, 2_000);
-    assert!(
-        limiter
-            .admit_address("2001:db8:0:2::1".parse().unwrap(), START)
-            .is_ok()
-    );
+    assert!(limiter.admit_address("2001:db8:0:2::1".parse().unwrap(), START).is_ok());
     let mapped = "::ffff:192.0.2.1".parse().unwrap();
-    assert_eq!(
-        admitted(3_000, || limiter.admit_address(mapped, START)),
-        2_000
-    );
+    assert_eq!(admitted(3_000, || limiter.admit_address(mapped, START)), 2_000);
     assert!(limiter.admit_address(PRIVATE.address, START).is_err());
-    assert!(
-        limiter
-            .admit_address("::ffff:192.0.2.2".parse().unwrap(), START)
-            .is_ok()
-    );
+    assert!(limiter.admit_address("::ffff:192.0.2.2".parse().unwrap(), START).is_ok());
 }
 
 #[test]
 fn the_headers_show_the_tighter_of_two() {
-    let remaining = |remaining| {
-        Some(Remaining {
-            limit: 100,
-            remaining,
-            reset_at: START,
-        })
-    };
+    let remaining = |remaining| Some(Remaining { limit: 100, remaining, reset_at: START });
     assert_eq!(Remaining::tighter(remaining(3), remaining(2)), remaining(2));
     assert_eq!(Remaining::tighter(remaining(2), remaining(3)), remaining(2));
     assert_eq!(Remaining::tighter(None, remaining(3)), remaining(3));

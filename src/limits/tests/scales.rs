@@ -5,33 +5,20 @@ use super::*;
 #[test]
 fn a_scaled_tenant_sends_exactly_so_many_times_more() {
     for factor in [1, 2, 3, 7, 13, 999, 1_000] {
-        let request = Request {
-            rate_limit: times(factor),
-            ..doing(Operation::AccountUpdater)
-        };
+        let request = Request { rate_limit: times(factor), ..doing(Operation::AccountUpdater) };
         let limiter = Limiter::on();
         let burst = usize::try_from(factor).unwrap() * 10;
         let first = limiter.admit(&request, START).unwrap().unwrap();
         assert_eq!(first.limit, u64::from(factor) * 10);
-        assert_eq!(
-            admitted(burst + 10, || limiter.admit(&request, START)),
-            burst - 1
-        );
-        assert_eq!(
-            admitted(burst, || limiter.admit(&request, secs(1))),
-            burst / 10
-        );
+        assert_eq!(admitted(burst + 10, || limiter.admit(&request, START)), burst - 1);
+        assert_eq!(admitted(burst, || limiter.admit(&request, secs(1))), burst / 10);
     }
 }
 
 #[test]
 fn tenants_of_different_scale_share_an_address_fairly() {
     let limiter = Limiter::on();
-    let scaled = Request {
-        rate_limit: times(4),
-        key: key(1),
-        ..PRIVATE
-    };
+    let scaled = Request { rate_limit: times(4), key: key(1), ..PRIVATE };
     // Half of the address's allowance goes to the scaled tenant at a quarter each.
     assert_eq!(admitted(4_000, || limiter.admit(&scaled, START)), 4_000);
     assert_eq!(admitted(4_000, || limiter.admit(&PRIVATE, START)), 1_000);
@@ -45,26 +32,13 @@ fn scaled_and_lifted_tenants_weigh_less_on_the_global_row() {
         limiter.admit(request, START)
     };
     let limiter = Limiter::on();
-    let lifted = Request {
-        rate_limit: RateLimit::Unlimited,
-        ..TEST
-    };
+    let lifted = Request { rate_limit: RateLimit::Unlimited, ..TEST };
     assert_eq!(admitted(10_000, || serve(&lifted, &limiter)), 10_000);
     assert_eq!(limiter.admit(&lifted, START), Ok(None));
-    assert_eq!(
-        limiter
-            .admit_address(lifted.address, START)
-            .unwrap()
-            .unwrap()
-            .remaining,
-        1_999
-    );
+    assert_eq!(limiter.admit_address(lifted.address, START).unwrap().unwrap().remaining, 1_999);
 
     let limiter = Limiter::on();
-    let scaled = Request {
-        rate_limit: times(3),
-        ..PRIVATE
-    };
+    let scaled = Request { rate_limit: times(3), ..PRIVATE };
     // The row asks for a whole request before it gives two thirds back, hence not quite 6,000.
     assert_eq!(admitted(10_000, || serve(&scaled, &limiter)), 5_998);
 
@@ -86,27 +60,15 @@ fn scaled_and_lifted_tenants_weigh_less_on_the_global_row() {
 fn a_lifted_tenant_does_not_lift_the_block_of_its_address() {
     let limiter = Limiter::on();
     while limiter.admit_address(PRIVATE.address, START).is_ok() {}
-    let lifted = Request {
-        rate_limit: RateLimit::Unlimited,
-        ..PRIVATE
-    };
+    let lifted = Request { rate_limit: RateLimit::Unlimited, ..PRIVATE };
     assert!(limiter.admit(&lifted, START).is_ok());
-    assert_eq!(
-        limiter
-            .admit_address(PRIVATE.address, START)
-            .unwrap_err()
-            .reset_at,
-        secs(30)
-    );
+    assert_eq!(limiter.admit_address(PRIVATE.address, START).unwrap_err().reset_at, secs(30));
 }
 
 #[test]
 fn a_limiter_that_is_off_admits_everything_and_keeps_nothing() {
     let limiter = Limiter::off();
     assert_eq!(admitted(5_000, || limiter.admit(&TEST, START)), 5_000);
-    assert_eq!(
-        admitted(5_000, || limiter.admit_address(TEST.address, START)),
-        5_000
-    );
+    assert_eq!(admitted(5_000, || limiter.admit_address(TEST.address, START)), 5_000);
     assert_eq!((limiter.counters(), limiter.bytes()), (0, 0));
 }

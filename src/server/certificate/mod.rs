@@ -38,10 +38,7 @@ pub(super) fn load(
     let chain = read_chain(certificate)?;
     let expires = chain.first().and_then(|first| validity::expires(first));
     if let Some(at) = expires.filter(|&at| at <= now) {
-        return Err(CertificateProblem::Expired {
-            path: certificate.to_owned(),
-            at,
-        });
+        return Err(CertificateProblem::Expired { path: certificate.to_owned(), at });
     }
     let key = read_key(private_key)?;
     let provider = Arc::new(ring::default_provider());
@@ -60,10 +57,7 @@ pub(super) fn load(
     config.session_storage = Arc::new(NoServerSessionStorage {});
     // Requests in early data could be replayed by anyone who saw them.
     config.max_early_data_size = 0;
-    Ok(Certificate {
-        config: Arc::new(config),
-        expires,
-    })
+    Ok(Certificate { config: Arc::new(config), expires })
 }
 
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateProblem> {
@@ -72,9 +66,7 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificatePr
         .collect::<Result<_, _>>()
         .map_err(|source| CertificateProblem::not_pem(path, &source))?;
     if chain.is_empty() {
-        return Err(CertificateProblem::NoCertificate {
-            path: path.to_owned(),
-        });
+        return Err(CertificateProblem::NoCertificate { path: path.to_owned() });
     }
     Ok(chain)
 }
@@ -84,36 +76,27 @@ fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, CertificateProblem> {
     match PrivateKeyDer::from_pem_slice(text.expose()) {
         Ok(key) => Ok(key),
         Err(pem::Error::NoItemsFound) if mentions(text.expose(), b"ENCRYPTED PRIVATE KEY") => {
-            Err(CertificateProblem::KeyEncrypted {
-                path: path.to_owned(),
-            })
+            Err(CertificateProblem::KeyEncrypted { path: path.to_owned() })
         }
-        Err(pem::Error::NoItemsFound) => Err(CertificateProblem::NoPrivateKey {
-            path: path.to_owned(),
-        }),
+        Err(pem::Error::NoItemsFound) => {
+            Err(CertificateProblem::NoPrivateKey { path: path.to_owned() })
+        }
         Err(source) => Err(CertificateProblem::not_pem(path, &source)),
     }
 }
 
 fn read(path: &Path) -> Result<Secret<Vec<u8>>, CertificateProblem> {
-    let unreadable = |source| CertificateProblem::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
+    let unreadable = |source| CertificateProblem::Unreadable { path: path.to_owned(), source };
     let file = File::open(path).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len();
-    let too_large = || CertificateProblem::TooLarge {
-        path: path.to_owned(),
-    };
+    let too_large = || CertificateProblem::TooLarge { path: path.to_owned() };
     if length > bounds::CERTIFICATE_BYTES_MAX {
         return Err(too_large());
     }
     // The whole size at once: a vector that grows leaves copies of a key behind.
     let capacity = usize::try_from(bounds::CERTIFICATE_BYTES_MAX.min(length.saturating_add(1)));
     let mut bytes = Vec::with_capacity(capacity.unwrap_or_default());
-    let read = file
-        .take(bounds::CERTIFICATE_BYTES_MAX)
-        .read_to_end(&mut bytes);
+    let read = file.take(bounds::CERTIFICATE_BYTES_MAX).read_to_end(&mut bytes);
     match read {
         Ok(_) => Ok(Secret::new(bytes)),
         Err(source) => {
@@ -130,41 +113,17 @@ fn mentions(text: &[u8], wanted: &[u8]) -> bool {
 /// Why a certificate cannot be served. It names files, never what is in them.
 #[derive(Debug)]
 pub enum CertificateProblem {
-    Expired {
-        path: PathBuf,
-        at: Timestamp,
-    },
-    KeyEncrypted {
-        path: PathBuf,
-    },
-    KeyMismatch {
-        certificate: PathBuf,
-        private_key: PathBuf,
-    },
-    KeyUnusable {
-        path: PathBuf,
-    },
-    Malformed {
-        path: PathBuf,
-    },
-    NoCertificate {
-        path: PathBuf,
-    },
-    NoPrivateKey {
-        path: PathBuf,
-    },
-    NotPem {
-        path: PathBuf,
-        flaw: &'static str,
-    },
+    Expired { path: PathBuf, at: Timestamp },
+    KeyEncrypted { path: PathBuf },
+    KeyMismatch { certificate: PathBuf, private_key: PathBuf },
+    KeyUnusable { path: PathBuf },
+    Malformed { path: PathBuf },
+    NoCertificate { path: PathBuf },
+    NoPrivateKey { path: PathBuf },
+    NotPem { path: PathBuf, flaw: &'static str },
     Tls(rustls::Error),
-    TooLarge {
-        path: PathBuf,
-    },
-    Unreadable {
-        path: PathBuf,
-        source: io::Error,
-    },
+    TooLarge { path: PathBuf },
+    Unreadable { path: PathBuf, source: io::Error },
 }
 
 impl CertificateProblem {
@@ -228,27 +187,17 @@ impl CertificateProblem {
         } else {
             "a section is not base64"
         };
-        Self::NotPem {
-            path: path.to_owned(),
-            flaw,
-        }
+        Self::NotPem { path: path.to_owned(), flaw }
     }
 
     fn of_pair(error: &rustls::Error, certificate: &Path, private_key: &Path) -> Self {
         if matches!(error, rustls::Error::InconsistentKeys(_)) {
             let (certificate, private_key) = (certificate.to_owned(), private_key.to_owned());
-            Self::KeyMismatch {
-                certificate,
-                private_key,
-            }
+            Self::KeyMismatch { certificate, private_key }
         } else if matches!(error, rustls::Error::InvalidCertificate(_)) {
-            Self::Malformed {
-                path: certificate.to_owned(),
-            }
+            Self::Malformed { path: certificate.to_owned() }
         } else {
-            Self::KeyUnusable {
-                path: private_key.to_owned(),
-            }
+            Self::KeyUnusable { path: private_key.to_owned() }
         }
     }
 }
@@ -257,24 +206,12 @@ impl fmt::Display for CertificateProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Expired { path, at } => {
-                write!(
-                    f,
-                    "the certificate in {} expired at {}",
-                    path.display(),
-                    at.to_wire()
-                )
+                write!(f, "the certificate in {} expired at {}", path.display(), at.to_wire())
             }
             Self::KeyEncrypted { path } => {
-                write!(
-                    f,
-                    "the private key in {} is protected by a passphrase",
-                    path.display()
-                )
+                write!(f, "the private key in {} is protected by a passphrase", path.display())
             }
-            Self::KeyMismatch {
-                certificate,
-                private_key,
-            } => write!(
+            Self::KeyMismatch { certificate, private_key } => write!(
                 f,
                 "the private key in {} is not the one of the first certificate in {}",
                 private_key.display(),

@@ -16,10 +16,7 @@ fn pair(year: i32) -> Pair {
     params.not_after = rcgen::date_time_ymd(year, 1, 1);
     let key = KeyPair::generate().unwrap();
     let certificate = params.self_signed(&key).unwrap().pem();
-    Pair {
-        certificate,
-        key: key.serialize_pem(),
-    }
+    Pair { certificate, key: key.serialize_pem() }
 }
 
 /// Loads from files with these contents; `None` is a file that is missing.
@@ -39,11 +36,7 @@ fn load_from(
         }
         path
     };
-    let loaded = load(
-        &write("certificate.pem", certificate),
-        &write("key.pem", key),
-        NOW,
-    );
+    let loaded = load(&write("certificate.pem", certificate), &write("key.pem", key), NOW);
     std::fs::remove_dir_all(&folder).unwrap();
     loaded
 }
@@ -60,10 +53,7 @@ fn check_problem(certificate: Option<&str>, key: Option<&str>, name: &str, says:
 fn a_pair_that_fits_is_loaded_with_its_end() {
     let pair = pair(2027);
     let loaded = load_from(Some(&pair.certificate), Some(&pair.key)).unwrap();
-    assert_eq!(
-        loaded.expires.unwrap().to_wire(),
-        "2027-01-01T00:00:00.0000000+00:00"
-    );
+    assert_eq!(loaded.expires.unwrap().to_wire(), "2027-01-01T00:00:00.0000000+00:00");
 }
 
 #[test]
@@ -82,12 +72,7 @@ fn each_mistake_has_its_own_name() {
     check_problem(Some(""), key, "no_certificate", "certificate.pem");
     check_problem(key, certificate, "no_certificate", "certificate.pem");
     check_problem(certificate, certificate, "no_private_key", "key.pem");
-    check_problem(
-        certificate,
-        Some(&pair(2027).key),
-        "key_mismatch",
-        "key.pem",
-    );
+    check_problem(certificate, Some(&pair(2027).key), "key_mismatch", "key.pem");
     check_problem(Some(&pair(2025).certificate), key, "expired", "2025-01-01");
     let cut = good.certificate.replace("-----END", "");
     check_problem(Some(&cut), key, "not_pem", "has no end");
@@ -106,9 +91,7 @@ fn each_mistake_has_its_own_name() {
 #[test]
 fn no_error_shows_what_is_in_a_file() {
     let good = pair(2027);
-    let odd = good
-        .key
-        .replace("-----BEGIN PRIVATE KEY-----", "-----BEGIN hunter2");
+    let odd = good.key.replace("-----BEGIN PRIVATE KEY-----", "-----BEGIN hunter2");
     let problem = load_from(Some(&good.certificate), Some(&odd)).unwrap_err();
     assert!(!format!("{problem:?} {problem} {:?}", problem.source()).contains("hunter2"));
 }

@@ -23,24 +23,13 @@ async fn an_address_that_cannot_be_had_is_named_with_what_to_do() {
     let folder = Folder::new();
     let taken = std::net::TcpListener::bind(any_port()).unwrap();
     let address = taken.local_addr().unwrap();
-    check_refused(
-        settings(&folder, vec![address]),
-        &address.to_string(),
-        "another port",
-    );
+    check_refused(settings(&folder, vec![address]), &address.to_string(), "another port");
     let elsewhere = SocketAddr::from(([192, 0, 2, 1], 8443));
-    check_refused(
-        settings(&folder, vec![elsewhere]),
-        "192.0.2.1:8443",
-        "of this machine",
-    );
+    check_refused(settings(&folder, vec![elsewhere]), "192.0.2.1:8443", "of this machine");
     check_refused(settings(&folder, Vec::new()), "no address", "at least one");
     let low = SocketAddr::from(([127, 0, 0, 1], 443));
     let source = io::Error::from(io::ErrorKind::PermissionDenied);
-    let error = BindError::Address {
-        address: low,
-        source,
-    };
+    let error = BindError::Address { address: low, source };
     assert!(error.advice().contains("1024"));
     assert!(error.source().is_some());
 }
@@ -60,9 +49,7 @@ async fn every_listener_is_served_those_handed_over_too() {
     let root = folder.renew();
     let listen = vec![any_port(), any_port()];
     let mut settings = Settings::new(listen, folder.certificate(), folder.private_key());
-    settings
-        .inherited
-        .push(std::net::TcpListener::bind(any_port()).unwrap());
+    settings.inherited.push(std::net::TcpListener::bind(any_port()).unwrap());
     let server = Server::bind(settings, log().0).unwrap();
     let addresses = server.addresses().to_vec();
     assert_eq!(addresses.len(), 3);

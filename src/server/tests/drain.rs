@@ -7,9 +7,7 @@ async fn a_drain_finishes_what_has_begun_and_takes_nothing_new() {
     let (answer, mut asks, go) = gated();
     let mut server = start(Bounds::default(), answer);
     let mut stream = server.connect().await;
-    within(stream.write_all(get("/slow").as_bytes()))
-        .await
-        .unwrap();
+    within(stream.write_all(get("/slow").as_bytes())).await.unwrap();
     within(asks.recv()).await.unwrap();
     let mut idle = server.connect().await;
     server.ask_to_stop();
@@ -38,17 +36,9 @@ async fn a_drain_finishes_what_has_begun_and_takes_nothing_new() {
 #[tokio::test]
 async fn the_deadline_ends_a_request_that_is_stuck() {
     let (answer, mut asks, _go) = gated();
-    let mut server = start(
-        Bounds {
-            drain_max: SOON,
-            ..Bounds::default()
-        },
-        answer,
-    );
+    let mut server = start(Bounds { drain_max: SOON, ..Bounds::default() }, answer);
     let mut stream = server.connect().await;
-    within(stream.write_all(get("/stuck").as_bytes()))
-        .await
-        .unwrap();
+    within(stream.write_all(get("/stuck").as_bytes())).await.unwrap();
     within(asks.recv()).await.unwrap();
     server.ask_to_stop();
     assert_eq!(read_to_close(&mut stream).await, "");

@@ -39,10 +39,7 @@ impl Client {
             while let Some(part) = within(body.data()).await {
                 text.extend_from_slice(&part.unwrap());
             }
-            (
-                Response::from_parts(head, ()),
-                String::from_utf8(text).unwrap(),
-            )
+            (Response::from_parts(head, ()), String::from_utf8(text).unwrap())
         }
     }
 }
@@ -85,25 +82,19 @@ async fn oversized_headers_are_a_problem_and_the_connection_lives_on() {
         assert_eq!(body["status"], 431);
     }
     // What is twice too large is refused by the protocol's own library, without a body.
-    let huge = builder("/")
-        .header("x", "x".repeat(size * 2))
-        .body(())
-        .unwrap();
+    let huge = builder("/").header("x", "x".repeat(size * 2)).body(()).unwrap();
     assert_eq!(client.send(huge).await.0.status(), 431);
     assert_eq!(client.send(get("/after")).await.1, "GET /after");
 }
 
 #[tokio::test]
 async fn a_panic_in_a_stream_answers_500_and_spares_the_others() {
-    let server = start(
-        Bounds::default(),
-        |request: Request<Incoming>, peer| async move {
-            match request.uri().path() {
-                "/panic" => std::panic::resume_unwind(Box::new(())),
-                _ => echo(request, peer).await,
-            }
-        },
-    );
+    let server = start(Bounds::default(), |request: Request<Incoming>, peer| async move {
+        match request.uri().path() {
+            "/panic" => std::panic::resume_unwind(Box::new(())),
+            _ => echo(request, peer).await,
+        }
+    });
     let mut client = Client::connect(&server).await;
     let (panic, other) = (client.send(get("/panic")), client.send(get("/other")));
     assert_eq!(panic.await.0.status(), 500);
@@ -113,13 +104,7 @@ async fn a_panic_in_a_stream_answers_500_and_spares_the_others() {
 #[tokio::test]
 async fn a_stream_whose_client_opens_no_window_is_ended() {
     let (answer, released) = large_answer(1024);
-    let server = start(
-        Bounds {
-            h2_stream_max: SOON,
-            ..Bounds::default()
-        },
-        answer,
-    );
+    let server = start(Bounds { h2_stream_max: SOON, ..Bounds::default() }, answer);
     let mut builder = h2::client::Builder::new();
     let mut client = Client::connect_with(&server, builder.initial_window_size(0)).await;
     let (response, _) = client.requests.send_request(get("/"), true).unwrap();
@@ -130,13 +115,7 @@ async fn a_stream_whose_client_opens_no_window_is_ended() {
 
 #[tokio::test]
 async fn an_idle_connection_is_asked_to_go() {
-    let server = start(
-        Bounds {
-            h2_idle_max: SOON,
-            ..Bounds::default()
-        },
-        echo,
-    );
+    let server = start(Bounds { h2_idle_max: SOON, ..Bounds::default() }, echo);
     let mut client = Client::connect(&server).await;
     assert_eq!(client.send(get("/")).await.1, "GET /");
     assert!(within(client.closed).await.unwrap().is_ok());
@@ -144,32 +123,16 @@ async fn an_idle_connection_is_asked_to_go() {
 
 #[tokio::test]
 async fn a_client_that_never_begins_http2_is_closed() {
-    let server = start(
-        Bounds {
-            h2_idle_max: SOON,
-            ..Bounds::default()
-        },
-        echo,
-    );
-    let mut stream = server
-        .connect_with(Arc::new(server.client(&[b"h2"])))
-        .await
-        .unwrap();
+    let server = start(Bounds { h2_idle_max: SOON, ..Bounds::default() }, echo);
+    let mut stream = server.connect_with(Arc::new(server.client(&[b"h2"]))).await.unwrap();
     within(stream.read_to_end(&mut Vec::new())).await.ok();
 }
 
 #[tokio::test]
 async fn a_client_that_does_not_answer_pings_is_closed() {
-    let bounds = Bounds {
-        h2_ping_after: SOON / 4,
-        h2_ping_max: SOON,
-        ..Bounds::default()
-    };
+    let bounds = Bounds { h2_ping_after: SOON / 4, h2_ping_max: SOON, ..Bounds::default() };
     let server = start(bounds, echo);
-    let mut stream = server
-        .connect_with(Arc::new(server.client(&[b"h2"])))
-        .await
-        .unwrap();
+    let mut stream = server.connect_with(Arc::new(server.client(&[b"h2"]))).await.unwrap();
     within(stream.write_all(OPENING)).await.unwrap();
     let mut frames = Vec::new();
     within(stream.read_to_end(&mut frames)).await.ok();
@@ -180,10 +143,7 @@ async fn a_client_that_does_not_answer_pings_is_closed() {
 #[tokio::test]
 async fn a_client_that_resets_what_it_asks_for_is_stopped() {
     let server = start(Bounds::default(), echo);
-    let mut stream = server
-        .connect_with(Arc::new(server.client(&[b"h2"])))
-        .await
-        .unwrap();
+    let mut stream = server.connect_with(Arc::new(server.client(&[b"h2"]))).await.unwrap();
     let mut frames = OPENING.to_vec();
     for number in 0..=u8::try_from(crate::bounds::H2_RESETS_MAX).unwrap() {
         let id = [0, 0, 0, 2 * number + 1];
@@ -199,19 +159,14 @@ async fn a_client_that_resets_what_it_asks_for_is_stopped() {
     let mut answered = Vec::new();
     within(stream.read_to_end(&mut answered)).await.ok();
     // A GOAWAY frame is nine bytes of head, the last stream, then the reason: ENHANCE_YOUR_CALM.
-    let mut goodbye = answered
-        .windows(17)
-        .filter(|part| part[3] == 7 && part[5..9] == [0; 4]);
+    let mut goodbye = answered.windows(17).filter(|part| part[3] == 7 && part[5..9] == [0; 4]);
     assert_eq!(goodbye.next_back().map(|part| part[16]), Some(11));
 }
 
 #[tokio::test]
 async fn streams_beyond_the_maximum_wait() {
     let (answer, mut asks, go) = gated();
-    let bounds = Bounds {
-        h2_streams_max: 2,
-        ..Bounds::default()
-    };
+    let bounds = Bounds { h2_streams_max: 2, ..Bounds::default() };
     let server = start(bounds, answer);
     let mut client = Client::connect(&server).await;
     let answers = ["/1", "/2"].map(|path| client.send(get(path)));

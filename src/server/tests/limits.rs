@@ -33,10 +33,7 @@ async fn check_limit(mut server: Running, places: usize, field: &str) {
             }
         }
     };
-    assert_eq!(
-        ask(&mut within(again).await, &get("/again")).await.1,
-        "GET /again"
-    );
+    assert_eq!(ask(&mut within(again).await, &get("/again")).await.1, "GET /again");
 }
 
 #[tokio::test]

@@ -34,9 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const SOON: Duration = Duration::from_secs(1);
 
 async fn within<F: Future>(work: F) -> F::Output {
-    timeout(PATIENCE, work)
-        .await
-        .expect("the awaited thing did not happen")
+    timeout(PATIENCE, work).await.expect("the awaited thing did not happen")
 }
 
 /// A directory with a certificate and its key, removed at the end.
@@ -100,10 +98,7 @@ impl Write for Lines {
 fn log() -> (Log, mpsc::UnboundedReceiver<String>) {
     let (lines, read) = mpsc::unbounded_channel();
     let now = Arc::new(|| Timestamp::from_seconds(1_794_648_600));
-    (
-        Log::start(Lines(lines), RequestLines::On, now).unwrap(),
-        read,
-    )
+    (Log::start(Lines(lines), RequestLines::On, now).unwrap(), read)
 }
 
 /// A server that runs.
@@ -143,24 +138,13 @@ fn start_with(
         let outcome = server.run(answer, async { drop(stopped.await) }).await;
         done.send(outcome).ok();
     });
-    Running {
-        address,
-        folder,
-        root,
-        lines,
-        stop: Some(stop),
-        drained,
-    }
+    Running { address, folder, root, lines, stop: Some(stop), drained }
 }
 
 impl Running {
     /// A client that trusts the certificate which the server was started with.
     fn client(&self, protocols: &[&[u8]]) -> ClientConfig {
-        client(
-            &self.root,
-            protocols,
-            &[&rustls::version::TLS13, &rustls::version::TLS12],
-        )
+        client(&self.root, protocols, &[&rustls::version::TLS13, &rustls::version::TLS12])
     }
 
     async fn connect_with(&self, config: Arc<ClientConfig>) -> io::Result<TlsStream<TcpStream>> {
@@ -170,8 +154,7 @@ impl Running {
     }
 
     async fn try_connect(&self) -> io::Result<TlsStream<TcpStream>> {
-        self.connect_with(Arc::new(self.client(&[b"http/1.1"])))
-            .await
+        self.connect_with(Arc::new(self.client(&[b"http/1.1"]))).await
     }
 
     async fn connect(&self) -> TlsStream<TcpStream> {
@@ -232,9 +215,7 @@ async fn read_answer(stream: &mut TlsStream<TcpStream>) -> (String, String) {
         head.push(within(stream.read_u8()).await.unwrap());
     }
     let head = String::from_utf8(head).unwrap();
-    let length = head
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: "));
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
     let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
     within(stream.read_exact(&mut body)).await.unwrap();
     (head, String::from_utf8(body).unwrap())
@@ -255,20 +236,13 @@ async fn ask(stream: &mut TlsStream<TcpStream>, request: &str) -> (String, Strin
 #[track_caller]
 fn check_problem((head, body): &(String, String), status: u16) {
     assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
-    assert!(
-        head.contains("content-type: application/problem+json\r\n"),
-        "{head}"
-    );
+    assert!(head.contains("content-type: application/problem+json\r\n"), "{head}");
     let body: serde_json::Value = serde_json::from_str(body).unwrap();
     assert_eq!(body["status"], status);
 }
 
 /// Answers when it is let, and tells when it was asked.
-fn gated() -> (
-    impl Answer,
-    mpsc::UnboundedReceiver<()>,
-    tokio::sync::watch::Sender<bool>,
-) {
+fn gated() -> (impl Answer, mpsc::UnboundedReceiver<()>, tokio::sync::watch::Sender<bool>) {
     let (go, gate) = tokio::sync::watch::channel(false);
     let (asked, asks) = mpsc::unbounded_channel();
     let answer = move |request, peer| {

@@ -5,10 +5,7 @@ use http_body_util::BodyExt;
 use super::*;
 
 fn hurried() -> Bounds {
-    Bounds {
-        headers_max: SOON,
-        ..Bounds::default()
-    }
+    Bounds { headers_max: SOON, ..Bounds::default() }
 }
 
 #[tokio::test]
@@ -27,9 +24,7 @@ async fn a_header_a_moment_does_not_move_the_deadline() {
     let mut stream = server.connect().await;
     let drip = async {
         let mut ticks = tokio::time::interval(SOON / 10);
-        within(stream.write_all(b"GET / HTTP/1.1\r\n"))
-            .await
-            .unwrap();
+        within(stream.write_all(b"GET / HTTP/1.1\r\n")).await.unwrap();
         loop {
             ticks.tick().await;
             if stream.write_all(b"x: y\r\n").await.is_err() {
@@ -50,18 +45,8 @@ async fn an_idle_connection_is_closed() {
 
 #[tokio::test]
 async fn a_client_that_does_not_finish_the_handshake_is_closed() {
-    let server = start(
-        Bounds {
-            handshake_max: SOON,
-            ..Bounds::default()
-        },
-        echo,
-    );
-    for opening in [
-        &b""[..],
-        b"\x16\x03\x01\x02\x00\x01\x00",
-        b"GET / HTTP/1.1\r\n\r\n",
-    ] {
+    let server = start(Bounds { handshake_max: SOON, ..Bounds::default() }, echo);
+    for opening in [&b""[..], b"\x16\x03\x01\x02\x00\x01\x00", b"GET / HTTP/1.1\r\n\r\n"] {
         let mut socket = within(TcpStream::connect(server.address)).await.unwrap();
         within(socket.write_all(opening)).await.unwrap();
         let mut answer = Vec::new();
@@ -73,13 +58,7 @@ async fn a_client_that_does_not_finish_the_handshake_is_closed() {
 #[tokio::test]
 async fn a_client_that_does_not_read_is_given_up() {
     let (answer, released) = large_answer(32 * 1024 * 1024);
-    let server = start(
-        Bounds {
-            write_max: SOON,
-            ..Bounds::default()
-        },
-        answer,
-    );
+    let server = start(Bounds { write_max: SOON, ..Bounds::default() }, answer);
     let mut stream = server.connect().await;
     within(stream.write_all(get("/").as_bytes())).await.unwrap();
     assert!(within(released).await.is_err());
@@ -131,11 +110,8 @@ async fn too_many_headers_are_431() {
 #[tokio::test]
 async fn what_is_not_http_gets_a_problem() {
     let server = start(Bounds::default(), echo);
-    for text in [
-        "no http at all\r\n\r\n",
-        "GET / HTTP/1.1\r\nno colon\r\n\r\n",
-        "\0\0\0\0\r\n\r\n",
-    ] {
+    for text in ["no http at all\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n", "\0\0\0\0\r\n\r\n"]
+    {
         let mut stream = server.connect().await;
         check_problem(&ask(&mut stream, text).await, 400);
         assert_eq!(read_to_close(&mut stream).await, "");
@@ -156,9 +132,7 @@ async fn a_client_may_close_its_half_and_read_the_answer() {
     let (answer, mut asks, go) = gated();
     let server = start(Bounds::default(), answer);
     let mut stream = server.connect().await;
-    within(stream.write_all(get("/half").as_bytes()))
-        .await
-        .unwrap();
+    within(stream.write_all(get("/half").as_bytes())).await.unwrap();
     within(stream.shutdown()).await.unwrap();
     within(asks.recv()).await.unwrap();
     go.send(true).unwrap();
@@ -167,13 +141,10 @@ async fn a_client_may_close_its_half_and_read_the_answer() {
 
 #[tokio::test]
 async fn a_client_that_expects_100_is_told_to_continue_when_the_body_is_read() {
-    let server = start(
-        Bounds::default(),
-        |request: Request<Incoming>, _| async move {
-            let body = request.into_body().collect().await.unwrap().to_bytes();
-            Response::new(Full::new(body))
-        },
-    );
+    let server = start(Bounds::default(), |request: Request<Incoming>, _| async move {
+        let body = request.into_body().collect().await.unwrap().to_bytes();
+        Response::new(Full::new(body))
+    });
     let mut stream = server.connect().await;
     let head = "POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n";
     let (interim, _) = ask(&mut stream, head).await;
@@ -183,19 +154,16 @@ async fn a_client_that_expects_100_is_told_to_continue_when_the_body_is_read() {
 
 #[tokio::test]
 async fn a_panic_answers_500_and_the_next_request_works() {
-    let server = start(
-        Bounds::default(),
-        |request: Request<Incoming>, peer| async move {
-            match request.uri().path() {
-                "/at-once" => std::panic::resume_unwind(Box::new("secret")),
-                "/later" => {
-                    tokio::task::yield_now().await;
-                    std::panic::resume_unwind(Box::new("secret"))
-                }
-                _ => echo(request, peer).await,
+    let server = start(Bounds::default(), |request: Request<Incoming>, peer| async move {
+        match request.uri().path() {
+            "/at-once" => std::panic::resume_unwind(Box::new("secret")),
+            "/later" => {
+                tokio::task::yield_now().await;
+                std::panic::resume_unwind(Box::new("secret"))
             }
-        },
-    );
+            _ => echo(request, peer).await,
+        }
+    });
     let mut stream = server.connect().await;
     for path in ["/at-once", "/later"] {
         let answer = ask(&mut stream, &get(path)).await;

@@ -7,17 +7,11 @@ use super::*;
 static RELOADS: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 fn watchful() -> Bounds {
-    Bounds {
-        certificate_check_every: Duration::from_millis(20),
-        ..Bounds::default()
-    }
+    Bounds { certificate_check_every: Duration::from_millis(20), ..Bounds::default() }
 }
 
 fn blind() -> Bounds {
-    Bounds {
-        certificate_check_every: Duration::from_hours(1),
-        ..Bounds::default()
-    }
+    Bounds { certificate_check_every: Duration::from_hours(1), ..Bounds::default() }
 }
 
 #[tokio::test]
@@ -45,11 +39,7 @@ async fn a_session_is_resumed() {
     let server = start(blind(), echo);
     for version in [&TLS12, &TLS13] {
         let config = Arc::new(client(&server.root, &[b"http/1.1"], &[version]));
-        for kind in [
-            HandshakeKind::Full,
-            HandshakeKind::Resumed,
-            HandshakeKind::Resumed,
-        ] {
+        for kind in [HandshakeKind::Full, HandshakeKind::Resumed, HandshakeKind::Resumed] {
             let mut stream = server.connect_with(Arc::clone(&config)).await.unwrap();
             // The ticket comes with the answer.
             ask(&mut stream, &get("/")).await;
@@ -68,10 +58,7 @@ async fn a_client_with_unknown_protocols_is_refused() {
 async fn check_serves(server: &Running, certificate: &CertificateDer<'static>) {
     let config = client(certificate, &[b"http/1.1"], &[&TLS13]);
     let mut stream = server.connect_with(Arc::new(config)).await.unwrap();
-    assert_eq!(
-        stream.get_ref().1.peer_certificates().unwrap()[0],
-        *certificate
-    );
+    assert_eq!(stream.get_ref().1.peer_certificates().unwrap()[0], *certificate);
     assert_eq!(ask(&mut stream, &get("/")).await.1, "GET /");
 }
 
@@ -107,10 +94,7 @@ async fn a_replaced_certificate_ends_the_sessions_of_the_old_one() {
     config.resumption = sessions;
     let mut stream = server.connect_with(Arc::new(config)).await.unwrap();
     ask(&mut stream, &get("/")).await;
-    assert_eq!(
-        stream.get_ref().1.handshake_kind(),
-        Some(HandshakeKind::Full)
-    );
+    assert_eq!(stream.get_ref().1.handshake_kind(), Some(HandshakeKind::Full));
 }
 
 #[tokio::test]
@@ -123,10 +107,7 @@ async fn a_hangup_signal_reloads_at_once() {
     check_serves(&server, &server.root).await;
     let renewed = server.folder.renew();
     let pid = std::process::id().to_string();
-    let sent = std::process::Command::new("kill")
-        .args(["-HUP", &pid])
-        .status()
-        .unwrap();
+    let sent = std::process::Command::new("kill").args(["-HUP", &pid]).status().unwrap();
     assert!(sent.success());
     server.event("certificate_loaded").await;
     check_serves(&server, &renewed).await;
@@ -139,10 +120,7 @@ async fn a_certificate_that_cannot_be_served_changes_nothing_and_says_why() {
     server.event("certificate_loaded").await;
     let good = std::fs::read(server.folder.private_key()).unwrap();
     let other_key = KeyPair::generate().unwrap().serialize_pem();
-    for (key, why) in [
-        (other_key.as_str(), "key_mismatch"),
-        ("nothing", "no_private_key"),
-    ] {
+    for (key, why) in [(other_key.as_str(), "key_mismatch"), ("nothing", "no_private_key")] {
         std::fs::write(server.folder.private_key(), key).unwrap();
         assert_eq!(server.event("certificate_kept").await["why"], why);
         check_serves(&server, &server.root).await;

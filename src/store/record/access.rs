@@ -133,25 +133,15 @@ pub fn decode_api_key(bytes: &[u8]) -> Result<KeyRecord, BadRecord> {
         id: KeyId::new(record.id),
         tenant: TenantId::new(record.tenant),
         application: ApplicationId::new(record.application),
-        form: if record.legacy {
-            KeyForm::Legacy
-        } else {
-            KeyForm::Current
-        },
+        form: if record.legacy { KeyForm::Legacy } else { KeyForm::Current },
         created_by: record.created_by.map(ApplicationId::new),
         created_at: Timestamp::from_micros(record.created_at),
     };
-    Ok(KeyRecord {
-        key,
-        tag: record.tag,
-    })
+    Ok(KeyRecord { key, tag: record.tag })
 }
 
 fn texts(permissions: &[Permission]) -> Vec<String> {
-    permissions
-        .iter()
-        .map(|permission| String::from(permission.as_str()))
-        .collect()
+    permissions.iter().map(|permission| String::from(permission.as_str())).collect()
 }
 
 fn permissions(texts: &[String]) -> Option<Vec<Permission>> {

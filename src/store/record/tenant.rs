@@ -37,9 +37,7 @@ pub fn encode_tenant(tenant: &Tenant) -> Secret<Vec<u8>> {
             r#type: String::from(tenant.kind.as_str()),
             threeds: tenant.threeds == Threeds::Enabled,
             settings: tenant.settings.clone(),
-            quotas: quotas
-                .map(|(name, value)| (String::from(name), value))
-                .collect(),
+            quotas: quotas.map(|(name, value)| (String::from(name), value)).collect(),
             created_at: micros(tenant.created_at),
             modified_by: tenant.modified_by.map(ApplicationId::uuid),
             modified_at: tenant.modified_at.map(micros),
@@ -57,11 +55,7 @@ pub fn decode_tenant(id: TenantId, bytes: &[u8]) -> Result<Tenant, BadRecord> {
         id,
         name: record.name,
         kind: TenantKind::parse(&record.r#type).ok_or(BadRecord)?,
-        threeds: if record.threeds {
-            Threeds::Enabled
-        } else {
-            Threeds::Disabled
-        },
+        threeds: if record.threeds { Threeds::Enabled } else { Threeds::Disabled },
         settings: record.settings,
         quotas,
         created_at: Timestamp::from_micros(record.created_at),

@@ -56,17 +56,8 @@ pub fn encode_token(token: &Token) -> Option<Secret<Vec<u8>>> {
         r#type: Cow::Borrowed(token.kind.as_str()),
         data: serde_json::from_str(token.data.json()).ok()?,
         id: token.name.as_ref().map(|name| String::from(name.as_str())),
-        mask: token
-            .mask
-            .as_deref()
-            .map(serde_json::from_str)
-            .transpose()
-            .ok()?,
-        containers: token
-            .containers
-            .iter()
-            .map(|it| Cow::Borrowed(it.as_str()))
-            .collect(),
+        mask: token.mask.as_deref().map(serde_json::from_str).transpose().ok()?,
+        containers: token.containers.iter().map(|it| Cow::Borrowed(it.as_str())).collect(),
         metadata: Cow::Borrowed(&token.metadata),
         search_indexes: token.search_indexes.as_deref().map(Cow::Borrowed),
         search_terms: Cow::Borrowed(&token.search_terms),
@@ -84,11 +75,8 @@ pub fn encode_token(token: &Token) -> Option<Secret<Vec<u8>>> {
 /// The tenant and the id are the record's key, which the seal has vouched for.
 pub fn decode_token(tenant: TenantId, id: TokenId, bytes: &[u8]) -> Result<Token, BadRecord> {
     let record: TokenV1<'_> = serde_json::from_slice(body(VERSION, bytes)?).map_err(bad)?;
-    let containers: Option<Vec<_>> = record
-        .containers
-        .iter()
-        .map(|path| Container::parse(path).ok())
-        .collect();
+    let containers: Option<Vec<_>> =
+        record.containers.iter().map(|path| Container::parse(path).ok()).collect();
     let name = record.id.as_deref().map(TokenName::parse).transpose();
     Ok(Token {
         id,

@@ -38,10 +38,7 @@ pub(super) struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            ranges: BIN_RANGES_MAX,
-            texts: BIN_TEXTS_MAX,
-        }
+        Self { ranges: BIN_RANGES_MAX, texts: BIN_TEXTS_MAX }
     }
 }
 
@@ -61,10 +58,7 @@ impl BinFile {
 
     #[cfg(test)]
     pub(super) fn with_limits(limits: Limits) -> Self {
-        Self {
-            limits,
-            ..Self::default()
-        }
+        Self { limits, ..Self::default() }
     }
 
     /// The next line, with or without its line break. Once the bound of mistakes is reached nothing
@@ -76,11 +70,7 @@ impl BinFile {
         }
         let line = line.trim_end_matches(['\n', '\r']);
         // Spreadsheets put a byte order mark in front of UTF-8.
-        let line = if self.line == 1 {
-            line.trim_start_matches('\u{feff}')
-        } else {
-            line
-        };
+        let line = if self.line == 1 { line.trim_start_matches('\u{feff}') } else { line };
         if line.is_empty() || line.starts_with('#') {
             return;
         }
@@ -101,21 +91,16 @@ impl BinFile {
         if matches!(self.reading, Reading::Header) {
             self.mistake(self.line.max(1), BinMistake::NoHeader);
         }
-        self.primary
-            .sort_unstable_by_key(|row| (row.span.first, row.span.last, row.line));
-        self.additional
-            .sort_unstable_by_key(|row| (row.span.first, row.span.last, row.line));
+        self.primary.sort_unstable_by_key(|row| (row.span.first, row.span.last, row.line));
+        self.additional.sort_unstable_by_key(|row| (row.span.first, row.span.last, row.line));
         self.find_duplicates();
         self.join_additional();
         if !self.mistakes.is_empty() {
             self.mistakes.sort_by_key(|mistake| mistake.line);
             return Err(self.mistakes);
         }
-        let mut texts: Vec<(TextId, Arc<str>)> = self
-            .texts
-            .into_iter()
-            .map(|(text, id)| (id, Arc::from(text)))
-            .collect();
+        let mut texts: Vec<(TextId, Arc<str>)> =
+            self.texts.into_iter().map(|(text, id)| (id, Arc::from(text))).collect();
         texts.sort_unstable_by_key(|(id, _)| *id);
         Ok(BinTable {
             pieces: Pieces::of(self.primary.iter().map(|row| (row.span, row.line))),
@@ -168,11 +153,7 @@ impl BinFile {
             additional: AdditionalRows::default(),
         };
         let span = span(fields)?;
-        self.primary.push(Primary {
-            span,
-            line: self.line,
-            row,
-        });
+        self.primary.push(Primary { span, line: self.line, row });
         Ok(())
     }
 
@@ -196,11 +177,7 @@ impl BinFile {
             issuer: self.text(fields.issuer)?,
         };
         let span = span(fields)?;
-        self.additional.push(Additional {
-            span,
-            line: self.line,
-            row,
-        });
+        self.additional.push(Additional { span, line: self.line, row });
         Ok(())
     }
 
@@ -219,10 +196,7 @@ impl BinFile {
         if place > self.limits.texts {
             return Err(BinMistake::TooManyTexts);
         }
-        let id = u32::try_from(place)
-            .ok()
-            .and_then(NonZeroU32::new)
-            .map(TextId);
+        let id = u32::try_from(place).ok().and_then(NonZeroU32::new).map(TextId);
         let id = id.ok_or(BinMistake::TooManyTexts)?;
         self.texts.insert(Box::from(text), id);
         Ok(Some(id))
@@ -254,14 +228,8 @@ impl BinFile {
             let rows = u32::try_from(next).ok().zip(u8::try_from(count).ok());
             let rows = rows.filter(|_| count <= BIN_ADDITIONAL_MAX);
             let before = (first.span.first, first.span.last);
-            while primary
-                .next_if(|row| (row.span.first, row.span.last) < before)
-                .is_some()
-            {}
-            match (
-                primary.peek_mut().filter(|row| row.span == first.span),
-                rows,
-            ) {
+            while primary.next_if(|row| (row.span.first, row.span.last) < before).is_some() {}
+            match (primary.peek_mut().filter(|row| row.span == first.span), rows) {
                 (Some(row), Some((first, count))) => {
                     row.row.additional = AdditionalRows { first, count };
                 }

@@ -9,10 +9,7 @@ use crate::domain::card::bin_table::mistake::BinMistake;
 pub(super) fn split<'a>(line: &'a str, fields: &mut Vec<Cow<'a, str>>) -> Result<(), BinMistake> {
     fields.clear();
     if !line.contains('"') {
-        fields.extend(
-            line.split(',')
-                .map(|field| Cow::Borrowed(field.trim_matches(' '))),
-        );
+        fields.extend(line.split(',').map(|field| Cow::Borrowed(field.trim_matches(' '))));
         return Ok(());
     }
     let mut rest = line;
@@ -143,10 +140,7 @@ pub(super) struct Fields<'a> {
 impl<'a> Fields<'a> {
     pub(super) fn of(columns: &[Column], fields: &'a [Cow<'_, str>]) -> Result<Self, BinMistake> {
         if columns.len() != fields.len() {
-            return Err(BinMistake::FieldCount {
-                columns: columns.len(),
-                fields: fields.len(),
-            });
+            return Err(BinMistake::FieldCount { columns: columns.len(), fields: fields.len() });
         }
         let mut named = Self::default();
         for (column, field) in columns.iter().zip(fields) {

@@ -88,10 +88,7 @@ impl fmt::Display for BinMistake {
                 return write!(f, "a text is longer than {BIN_TEXT_BYTES_MAX} bytes");
             }
             Self::TooManyAdditional => {
-                return write!(
-                    f,
-                    "the range has more than {BIN_ADDITIONAL_MAX} additional rows"
-                );
+                return write!(f, "the range has more than {BIN_ADDITIONAL_MAX} additional rows");
             }
             Self::TooManyRanges => {
                 return write!(f, "the file has more than {BIN_RANGES_MAX} rows");

@@ -95,10 +95,7 @@ impl BinTable {
             country: row.country,
             segment: row.segment,
             product: self.text(row.product),
-            additional: self
-                .additional_of(row)
-                .filter_map(|row| self.additional(row))
-                .collect(),
+            additional: self.additional_of(row).filter_map(|row| self.additional(row)).collect(),
         })
     }
 
@@ -109,10 +106,7 @@ impl BinTable {
 
     fn additional_of(&self, row: &Row) -> impl Iterator<Item = &AdditionalRow> {
         let first = usize::try_from(row.additional.first).unwrap_or(usize::MAX);
-        self.additional
-            .iter()
-            .skip(first)
-            .take(usize::from(row.additional.count))
+        self.additional.iter().skip(first).take(usize::from(row.additional.count))
     }
 
     fn additional(&self, row: &AdditionalRow) -> Option<AdditionalDetails> {

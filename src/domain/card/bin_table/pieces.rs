@@ -92,13 +92,8 @@ mod tests {
     use super::*;
 
     fn naive(spans: &[(Span, u32)], key: u64) -> Option<usize> {
-        let holding = spans
-            .iter()
-            .enumerate()
-            .filter(|(_, (span, _))| span.holds(key));
-        holding
-            .min_by_key(|(_, (span, rank))| (span.width(), Reverse(*rank)))
-            .map(|(row, _)| row)
+        let holding = spans.iter().enumerate().filter(|(_, (span, _))| span.holds(key));
+        holding.min_by_key(|(_, (span, rank))| (span.width(), Reverse(*rank))).map(|(row, _)| row)
     }
 
     proptest! {

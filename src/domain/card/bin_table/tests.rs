@@ -21,10 +21,7 @@ fn parse(rows: &[&str]) -> BinTable {
 #[track_caller]
 fn check_mistakes(rows: &[&str], expected: &[(u32, BinMistake)]) {
     let mistakes = BinTable::parse(&format!("{HEADER}\n{}\n", rows.join("\n"))).unwrap_err();
-    let found: Vec<_> = mistakes
-        .iter()
-        .map(|mistake| (mistake.line, mistake.why))
-        .collect();
+    let found: Vec<_> = mistakes.iter().map(|mistake| (mistake.line, mistake.why)).collect();
     assert_eq!(found, expected);
 }
 
@@ -74,11 +71,7 @@ fn a_range_holds_its_edges_and_no_more() {
 
 #[track_caller]
 fn check_brand(table: &BinTable, number: &str, brand: Brand) {
-    assert_eq!(
-        table.find(number).map(|found| found.brand),
-        Some(brand),
-        "{number}"
-    );
+    assert_eq!(table.find(number).map(|found| found.brand), Some(brand), "{number}");
 }
 
 #[test]
@@ -119,10 +112,7 @@ fn additional_rows_belong_to_the_row_of_the_same_range() {
     let brands: Vec<&str> = found.additional.iter().map(|one| &*one.brand).collect();
     assert_eq!(brands, ["cartes-bancaires", "accel"]);
     assert_eq!(found.additional[0].funding, Some(Funding::Debit));
-    assert_eq!(
-        found.additional[0].authentication,
-        Some(Authentication::ScaRequired)
-    );
+    assert_eq!(found.additional[0].authentication, Some(Authentication::ScaRequired));
     assert_eq!(found.additional[0].issuer.as_deref(), Some("Bank"));
     assert_eq!(found.additional[0].country.map(Country::alpha2), Some("FR"));
     assert_eq!(table.find("4100000000000000").unwrap().additional, []);
@@ -135,10 +125,7 @@ fn columns_may_stand_in_any_order_or_be_left_out() {
     check_brand(&table, "4000000000000000", Brand::Visa);
     let table =
         BinTable::parse("# ranges\n\nfunding, brand ,last,first\ncredit , visa, 45 ,40").unwrap();
-    assert_eq!(
-        table.find("4500000000000000").unwrap().funding,
-        Some(Funding::Credit)
-    );
+    assert_eq!(table.find("4500000000000000").unwrap().funding, Some(Funding::Credit));
     assert_eq!(BinTable::parse("first,brand\n").unwrap().ranges(), 0);
 }
 
@@ -148,11 +135,7 @@ fn a_header_that_is_wrong_is_the_only_mistake() {
     check_header("# nothing\n\n", 2, BinMistake::NoHeader);
     check_header("first,last\n4,\n5,\n", 1, BinMistake::MissingColumn);
     check_header("last,brand\n", 1, BinMistake::MissingColumn);
-    check_header(
-        "\nfirst,brand,colour\n4,visa,blue\n",
-        2,
-        BinMistake::UnknownColumn,
-    );
+    check_header("\nfirst,brand,colour\n4,visa,blue\n", 2, BinMistake::UnknownColumn);
     check_header("first,brand,first\n", 1, BinMistake::RepeatedColumn);
     check_header("first,\"brand\n", 1, BinMistake::Quotes);
 }
@@ -183,13 +166,7 @@ fn every_kind_of_mistake_has_its_line() {
             "4,,,visa,,,a\"b,,,",
         ],
         &[
-            (
-                2,
-                Why::FieldCount {
-                    columns: 10,
-                    fields: 9,
-                },
-            ),
+            (2, Why::FieldCount { columns: 10, fields: 9 }),
             (3, Why::NotAPrefix),
             (4, Why::NotAPrefix),
             (5, Why::DifferentLengths),
@@ -219,15 +196,8 @@ fn ranges_that_do_not_fit_together_are_mistakes() {
         &[(4, BinMistake::DuplicateRange)],
     );
     check_mistakes(
-        &[
-            "4,,,visa,,,,,,",
-            "41,,additional,accel,,,,,,",
-            "3,,additional,accel,,,,,,",
-        ],
-        &[
-            (3, BinMistake::AdditionalWithoutRange),
-            (4, BinMistake::AdditionalWithoutRange),
-        ],
+        &["4,,,visa,,,,,,", "41,,additional,accel,,,,,,", "3,,additional,accel,,,,,,"],
+        &[(3, BinMistake::AdditionalWithoutRange), (4, BinMistake::AdditionalWithoutRange)],
     );
 }
 
@@ -235,10 +205,7 @@ fn ranges_that_do_not_fit_together_are_mistakes() {
 fn the_bounds_hold() {
     let text = "x".repeat(BIN_TEXT_BYTES_MAX);
     parse(&[&format!("4,,,visa,,,{text},,,")]);
-    check_mistakes(
-        &[&format!("4,,,visa,,,{text}x,,,")],
-        &[(2, BinMistake::TextTooLong)],
-    );
+    check_mistakes(&[&format!("4,,,visa,,,{text}x,,,")], &[(2, BinMistake::TextTooLong)]);
 
     let comment = format!("4,,,visa,,,{},,,", "y".repeat(BIN_LINE_BYTES_MAX));
     check_mistakes(&[&comment], &[(2, BinMistake::LineTooLong)]);
@@ -246,10 +213,7 @@ fn the_bounds_hold() {
     let mut rows = vec!["4,,,visa,,,,,,".to_owned()];
     rows.extend((0..BIN_ADDITIONAL_MAX).map(|n| format!("4,,additional,brand-{n},,,,,,")));
     let borrowed: Vec<&str> = rows.iter().map(String::as_str).collect();
-    assert_eq!(
-        parse(&borrowed).find("4000").unwrap().additional.len(),
-        BIN_ADDITIONAL_MAX
-    );
+    assert_eq!(parse(&borrowed).find("4000").unwrap().additional.len(), BIN_ADDITIONAL_MAX);
     rows.push("4,,additional,one-more,,,,,,".to_owned());
     let borrowed: Vec<&str> = rows.iter().map(String::as_str).collect();
     check_mistakes(&borrowed, &[(3, BinMistake::TooManyAdditional)]);
@@ -266,15 +230,9 @@ fn rows_and_texts_are_bounded_and_said_once() {
         file.finish().map(|table| table.ranges())
     };
     assert_eq!(read(4, 4), Ok(4));
-    let ranges = BinFileError {
-        line: 5,
-        why: BinMistake::TooManyRanges,
-    };
+    let ranges = BinFileError { line: 5, why: BinMistake::TooManyRanges };
     assert_eq!(read(3, 4), Err(vec![ranges]));
-    let texts = BinFileError {
-        line: 4,
-        why: BinMistake::TooManyTexts,
-    };
+    let texts = BinFileError { line: 4, why: BinMistake::TooManyTexts };
     assert_eq!(read(4, 2), Err(vec![texts]));
 }
 
@@ -294,10 +252,7 @@ fn reading_stops_at_the_bound_of_mistakes() {
 #[test]
 fn a_mistake_says_its_line_and_never_the_value() {
     let mistakes = BinTable::parse(&format!("{HEADER}\n4x,,,visa,,,,,,")).unwrap_err();
-    assert_eq!(
-        mistakes[0].to_string(),
-        "line 2: first or last is not 1 to 19 digits"
-    );
+    assert_eq!(mistakes[0].to_string(), "line 2: first or last is not 1 to 19 digits");
 }
 
 #[test]
@@ -308,10 +263,7 @@ fn the_same_text_is_held_once() {
     }
     let table = BinTable::parse(&text).unwrap();
     assert_eq!(table.texts.len(), 4);
-    assert_eq!(
-        table.find("4003000000000000").unwrap().issuer.as_deref(),
-        Some("Bank 1")
-    );
+    assert_eq!(table.find("4003000000000000").unwrap().issuer.as_deref(), Some("Bank 1"));
 }
 
 proptest! {

@@ -42,9 +42,7 @@ pub enum TestUse {
 impl TestCard {
     pub fn of(number: &str) -> Option<&'static Self> {
         let key = key(number)?;
-        TEST_CARDS
-            .iter()
-            .find(|card| card.digits == number.len() && card.span.holds(key))
+        TEST_CARDS.iter().find(|card| card.digits == number.len() && card.span.holds(key))
     }
 }
 
@@ -55,11 +53,8 @@ static RANGES: LazyLock<Vec<Range>> = LazyLock::new(|| {
     ranges
 });
 
-static TEST_CARDS: LazyLock<Vec<TestCard>> = LazyLock::new(|| {
-    rows(include_str!("test_cards.csv"))
-        .filter_map(test_card)
-        .collect()
-});
+static TEST_CARDS: LazyLock<Vec<TestCard>> =
+    LazyLock::new(|| rows(include_str!("test_cards.csv")).filter_map(test_card).collect());
 
 #[derive(Debug, Clone, Copy)]
 struct Range {
@@ -69,9 +64,7 @@ struct Range {
 }
 
 fn rows(table: &'static str) -> impl Iterator<Item = &'static str> {
-    table
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    table.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 fn range(row: &'static str) -> Option<Range> {
@@ -79,11 +72,7 @@ fn range(row: &'static str) -> Option<Range> {
     let span = Span::parse(fields.next()?, fields.next()?).ok()?;
     let lengths = Lengths::parse(fields.next()?)?;
     let brand = Brand::parse(fields.next()?)?;
-    fields.next().is_none().then_some(Range {
-        span,
-        lengths,
-        brand,
-    })
+    fields.next().is_none().then_some(Range { span, lengths, brand })
 }
 
 fn test_card(row: &'static str) -> Option<TestCard> {
@@ -99,14 +88,7 @@ fn test_card(row: &'static str) -> Option<TestCard> {
         _ => return None,
     };
     let digits = first.len();
-    Some(TestCard {
-        brand,
-        funding,
-        additional_brand,
-        used_for,
-        span,
-        digits,
-    })
+    Some(TestCard { brand, funding, additional_brand, used_for, span, digits })
 }
 
 /// The lengths a brand issues, one bit each.

@@ -5,10 +5,7 @@ use crate::domain::luhn;
 #[test]
 fn every_line_of_both_tables_is_read() {
     assert_eq!(RANGES.len(), rows(include_str!("iin.csv")).count());
-    assert_eq!(
-        TEST_CARDS.len(),
-        rows(include_str!("test_cards.csv")).count()
-    );
+    assert_eq!(TEST_CARDS.len(), rows(include_str!("test_cards.csv")).count());
 }
 
 #[test]
@@ -16,10 +13,7 @@ fn no_two_ranges_of_one_width_overlap() {
     for (at, one) in RANGES.iter().enumerate() {
         for other in RANGES.iter().skip(at + 1) {
             let apart = one.span.last < other.span.first || other.span.last < one.span.first;
-            assert!(
-                apart || one.span.width() != other.span.width(),
-                "{one:?} {other:?}"
-            );
+            assert!(apart || one.span.width() != other.span.width(), "{one:?} {other:?}");
         }
     }
 }
@@ -28,11 +22,7 @@ fn no_two_ranges_of_one_width_overlap() {
 fn every_brand_with_published_ranges_is_there() {
     for brand in Brand::ALL {
         let published = !matches!(brand, Brand::PrivateLabel | Brand::Proprietary);
-        assert_eq!(
-            RANGES.iter().any(|range| range.brand == brand),
-            published,
-            "{brand:?}"
-        );
+        assert_eq!(RANGES.iter().any(|range| range.brand == brand), published, "{brand:?}");
     }
 }
 
@@ -80,10 +70,7 @@ const EDGES: &str = "\
 #[test]
 fn the_edges_of_every_brand() {
     for line in EDGES.lines() {
-        let words: Vec<&str> = line
-            .split_whitespace()
-            .filter(|word| *word != "|")
-            .collect();
+        let words: Vec<&str> = line.split_whitespace().filter(|word| *word != "|").collect();
         let &[below, below_brand, first, last, brand, above, above_brand] = words.as_slice() else {
             panic!("{line}");
         };
@@ -129,60 +116,22 @@ fn what_is_no_number_has_no_brand() {
 #[track_caller]
 fn check_test_card(number: &str, brand: Brand, funding: Funding, used_for: TestUse) {
     let card = TestCard::of(number).unwrap();
-    assert_eq!(
-        (card.brand, card.funding, card.used_for),
-        (brand, funding, used_for)
-    );
+    assert_eq!((card.brand, card.funding, card.used_for), (brand, funding, used_for));
 }
 
 #[test]
 fn documented_cards_are_found() {
     use TestUse::{BinDetails, ThreeDs};
     check_test_card("4242424242424242", Brand::Visa, Funding::Credit, BinDetails);
-    check_test_card(
-        "5555555555554444",
-        Brand::Mastercard,
-        Funding::Credit,
-        BinDetails,
-    );
-    check_test_card(
-        "378282246310005",
-        Brand::AmericanExpress,
-        Funding::Credit,
-        BinDetails,
-    );
+    check_test_card("5555555555554444", Brand::Mastercard, Funding::Credit, BinDetails);
+    check_test_card("378282246310005", Brand::AmericanExpress, Funding::Credit, BinDetails);
     check_test_card("4000056655665556", Brand::Visa, Funding::Credit, BinDetails);
-    check_test_card(
-        "6200000000000005",
-        Brand::UnionPay,
-        Funding::Credit,
-        BinDetails,
-    );
-    check_test_card(
-        "6011010000000003",
-        Brand::Discover,
-        Funding::Debit,
-        BinDetails,
-    );
+    check_test_card("6200000000000005", Brand::UnionPay, Funding::Credit, BinDetails);
+    check_test_card("6011010000000003", Brand::Discover, Funding::Debit, BinDetails);
     check_test_card("3566002020360505", Brand::Jcb, Funding::Debit, BinDetails);
-    check_test_card(
-        "5200828282828210",
-        Brand::Mastercard,
-        Funding::Debit,
-        BinDetails,
-    );
-    check_test_card(
-        "6011000990139424",
-        Brand::Discover,
-        Funding::Credit,
-        BinDetails,
-    );
-    check_test_card(
-        "5204247750001471",
-        Brand::Mastercard,
-        Funding::Credit,
-        ThreeDs,
-    );
+    check_test_card("5200828282828210", Brand::Mastercard, Funding::Debit, BinDetails);
+    check_test_card("6011000990139424", Brand::Discover, Funding::Credit, BinDetails);
+    check_test_card("5204247750001471", Brand::Mastercard, Funding::Credit, ThreeDs);
     check_test_card("4200000000000017", Brand::Visa, Funding::Credit, ThreeDs);
     let co_badged = TestCard::of("4150580996517927").unwrap();
     assert_eq!(co_badged.additional_brand, Some("cartes-bancaires"));
@@ -217,9 +166,6 @@ fn every_documented_number_with_a_wrong_check_digit_is_for_3ds() {
     let more = ["6011601160116011", "4100000000000003"].map(String::from);
     for number in wrong.chain(more) {
         assert!(!luhn::passes(&number), "{number}");
-        assert_eq!(
-            TestCard::of(&number).map(|card| card.used_for),
-            Some(TestUse::ThreeDs)
-        );
+        assert_eq!(TestCard::of(&number).map(|card| card.used_for), Some(TestUse::ThreeDs));
     }
 }

@@ -52,11 +52,7 @@ fn masks() {
 
 #[test]
 fn only_numbers_of_persons_and_employers_are_searchable_unasked() {
-    let three = [
-        "{{ data }}",
-        "{{ data | replace: '-' }}",
-        "{{ data | last4 }}",
-    ];
+    let three = ["{{ data }}", "{{ data | replace: '-' }}", "{{ data | last4 }}"];
     for token_type in TokenType::ALL {
         let is_searchable =
             [TokenType::EmployerIdNumber, TokenType::SocialSecurityNumber].contains(&token_type);

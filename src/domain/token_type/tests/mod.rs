@@ -11,11 +11,7 @@ use crate::domain::token_type::{TestNumbers, TokenType};
 
 #[track_caller]
 fn check_taken(token_type: TokenType, data: &Value) {
-    assert_eq!(
-        token_type.check(data, TestNumbers::Refused),
-        Ok(()),
-        "{data}"
-    );
+    assert_eq!(token_type.check(data, TestNumbers::Refused), Ok(()), "{data}");
 }
 
 /// The paths, and a word of each first message.
@@ -27,10 +23,7 @@ fn check_refused(token_type: TokenType, data: &Value, expected: &[(&str, &str)])
     assert_eq!(found, paths, "{data}");
     for (path, words) in expected {
         let messages = &mistakes.by_path()[*path];
-        assert!(
-            messages.len() == 1 && messages[0].contains(words),
-            "{path}: {messages:?}"
-        );
+        assert!(messages.len() == 1 && messages[0].contains(words), "{path}: {messages:?}");
     }
 }
 
@@ -59,23 +52,13 @@ fn all_mistakes_are_reported_at_once() {
     check_refused(
         TokenType::Bank,
         &json!({ "routing_number": "021000022", "account_number": "" }),
-        &[
-            ("data.account_number", "1 to 17"),
-            ("data.routing_number", "checksum"),
-        ],
+        &[("data.account_number", "1 to 17"), ("data.routing_number", "checksum")],
     );
 }
 
 #[test]
 fn a_token_takes_anything_but_nothing() {
-    for data in [
-        json!(1),
-        json!(false),
-        json!(""),
-        json!([]),
-        json!({}),
-        json!({ "a": null }),
-    ] {
+    for data in [json!(1), json!(false), json!(""), json!([]), json!({}), json!({ "a": null })] {
         check_taken(TokenType::Token, &data);
     }
     check_refused(TokenType::Token, &Value::Null, &[("data", "required")]);
@@ -90,24 +73,12 @@ fn check_normal(token_type: TokenType, mut data: Value, expected: &Value) {
 #[test]
 fn a_cvc_that_came_as_a_number_becomes_text() {
     for token_type in [TokenType::Card, TokenType::NetworkToken] {
-        check_normal(
-            token_type,
-            json!({ "cvc": 123, "n": 1 }),
-            &json!({ "cvc": "123", "n": 1 }),
-        );
-        check_normal(
-            token_type,
-            json!({ "cvc": "012" }),
-            &json!({ "cvc": "012" }),
-        );
+        check_normal(token_type, json!({ "cvc": 123, "n": 1 }), &json!({ "cvc": "123", "n": 1 }));
+        check_normal(token_type, json!({ "cvc": "012" }), &json!({ "cvc": "012" }));
         check_normal(token_type, json!({ "cvc": null }), &json!({ "cvc": null }));
         check_normal(token_type, json!("cvc"), &json!("cvc"));
     }
-    check_normal(
-        TokenType::Token,
-        json!({ "cvc": 123 }),
-        &json!({ "cvc": 123 }),
-    );
+    check_normal(TokenType::Token, json!({ "cvc": 123 }), &json!({ "cvc": 123 }));
 }
 
 /// Any JSON, with the members of the types among its names and near misses among its texts.
@@ -150,12 +121,7 @@ fn texts(value: &Value, found: &mut Vec<String>) {
 }
 
 fn messages(mistakes: &Mistakes) -> String {
-    mistakes
-        .by_path()
-        .values()
-        .flatten()
-        .map(String::as_str)
-        .collect()
+    mistakes.by_path().values().flatten().map(String::as_str).collect()
 }
 
 proptest! {

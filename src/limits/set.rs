@@ -1,0 +1,249 @@
+//! A few counters that share a lock and compete for its places.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::bucket::State;
+use super::rows::{KeyHash, LIFE_S_MAX};
+use crate::bounds::RATE_SET_COUNTERS_MAX;
+use crate::domain::time::Timestamp;
+
+pub(super) const SLOT_BYTES: usize = size_of::<Slot>();
+
+const LIFE_MAX: Duration = Duration::from_secs(LIFE_S_MAX);
+
+/// The counters of one lock.
+///
+/// A newcomer takes, in this order: the place of a counter that remembers nothing any more; a new
+/// place, until the set has all of its places; the place of the open counter that would have been
+/// forgotten soonest. The last happens only when a whole set is alive, and forgives the loser the
+/// little that it owed; to make a set forget a busy counter, an attacker must keep all of its
+/// neighbours busier still, in a set that he cannot name. A blocked counter is never given up:
+/// when a whole set is blocked there is no room, and the newcomer has to be refused.
+///
+/// With its lock it is just one cache line; slots are read only where the marks agree.
+#[derive(Default)]
+pub(super) struct Set {
+    /// Of the slots, in their order.
+    marks: [u16; RATE_SET_COUNTERS_MAX],
+    slots: Vec<Slot>,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    identity: Identity,
+    state: State,
+}
+
+/// Whom a counter counts, and for which row; packed, since it is hashed and compared for every
+/// counter of every request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Identity {
+    key: u128,
+    address: u64,
+    /// The row's number, and which of the others there are.
+    row_and_shape: u64,
+}
+
+/// The part of an address that one customer holds: all of IPv4, the first 64 bits of IPv6.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prefix {
+    V4(u32),
+    V6(u64),
+}
+
+impl Set {
+    pub(super) fn find(&self, identity: &Identity, mark: u16) -> Option<State> {
+        let mut marked = self.marks.iter().zip(&self.slots);
+        let found = marked.find(|(other, slot)| **other == mark && slot.identity == *identity);
+        found.map(|(_, slot)| slot.state)
+    }
+
+    pub(super) fn find_mut(&mut self, identity: &Identity, mark: u16) -> Option<&mut State> {
+        let mut marked = self.marks.iter().zip(&mut self.slots);
+        let found = marked.find(|(other, slot)| **other == mark && slot.identity == *identity);
+        found.map(|(_, slot)| &mut slot.state)
+    }
+
+    /// Whether a newcomer can be counted.
+    pub(super) fn has_room(&self, now: Timestamp) -> bool {
+        self.slots.len() < RATE_SET_COUNTERS_MAX
+            || self.slots.iter().any(|slot| !slot.state.is_blocked() || slot.is_idle(now))
+    }
+
+    pub(super) fn keep(&mut self, identity: Identity, mark: u16, state: State, now: Timestamp) {
+        if let Some(kept) = self.find_mut(&identity, mark) {
+            *kept = state;
+            return;
+        }
+        let index = self.index_for_newcomer(now);
+        if let Some(other) = self.marks.get_mut(index) {
+            *other = mark;
+            match self.slots.get_mut(index) {
+                Some(slot) => *slot = Slot { identity, state },
+                None => self.slots.push(Slot { identity, state }),
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.slots.capacity()
+    }
+
+    /// Past the end of the marks when all counters are blocked.
+    fn index_for_newcomer(&self, now: Timestamp) -> usize {
+        if let Some(idle) = self.slots.iter().position(|slot| slot.is_idle(now)) {
+            return idle;
+        }
+        if self.slots.len() < RATE_SET_COUNTERS_MAX {
+            return self.slots.len();
+        }
+        let open = self.slots.iter().enumerate().filter(|(_, slot)| !slot.state.is_blocked());
+        open.min_by_key(|(_, slot)| slot.state.ends_at()).map_or(usize::MAX, |(index, _)| index)
+    }
+}
+
+impl Slot {
+    fn is_idle(&self, now: Timestamp) -> bool {
+        self.state.is_idle(LIFE_MAX, now)
+    }
+}
+
+impl Identity {
+    pub(super) fn new(row: u8, key: Option<KeyHash>, address: Option<Prefix>) -> Self {
+        let (key, key_shape) = key.map_or((0, 0), |key| (u128::from_be_bytes(key.0), 1));
+        let (address, address_shape) = match address {
+            None => (0, 0),
+            Some(Prefix::V4(bits)) => (bits.into(), 2),
+            Some(Prefix::V6(bits)) => (bits, 4),
+        };
+        Self { key, address, row_and_shape: u64::from(row) << 8 | key_shape | address_shape }
+    }
+}
+
+impl Prefix {
+    pub(super) fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(address) => Self::V4(address.to_bits()),
+            IpAddr::V6(address) => {
+                Self::V6(u64::try_from(address.to_bits() >> u64::BITS).unwrap_or(0))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+    use crate::limits::bucket::{Taken, Terms};
+    use crate::limits::rows::{ROWS, Scope};
+
+    const START: Timestamp = Timestamp::from_seconds(1_800_000_000);
+    /// The same for all, so that only identities tell the counters of these tests apart.
+    const MARK: u16 = 7;
+    /// One more than the global row admits: blocked for thirty seconds.
+    const BLOCKED: u32 = 2_001;
+
+    fn identity(number: u32) -> Identity {
+        Identity::new(0, None, Some(Prefix::V4(number)))
+    }
+
+    /// Keeps what a fresh counter of the global row has become after so many requests at once.
+    fn keep(set: &mut Set, number: u32, requests: u32, at: Timestamp) {
+        let row = ROWS.iter().find(|row| row.scope == Scope::Global).unwrap();
+        let terms = Terms::of(row, NonZeroU32::MIN);
+        let mut state = State::fresh(at);
+        for _ in 0..requests {
+            state = match state.take(&terms, at) {
+                Taken::Admitted { after, .. } | Taken::Refused { after, .. } => after,
+            };
+        }
+        set.keep(identity(number), MARK, state, at);
+    }
+
+    fn missing(set: &Set, numbers: impl Iterator<Item = u32>) -> Vec<u32> {
+        numbers.filter(|number| set.find(&identity(*number), MARK).is_none()).collect()
+    }
+
+    #[test]
+    fn a_full_set_gives_up_idle_counters_before_live_ones() {
+        let mut set = Set::default();
+        for number in 0..16 {
+            keep(&mut set, number, if number == 7 { 1 } else { 500 }, START);
+        }
+        // One request is worth 5 ms.
+        let later = START.plus(Duration::from_millis(5));
+        keep(&mut set, 100, 500, later);
+        assert_eq!(set.len(), RATE_SET_COUNTERS_MAX);
+        assert_eq!(missing(&set, (0..16).chain([100])), [7]);
+    }
+
+    #[test]
+    fn a_set_of_live_counters_gives_up_the_one_that_owes_least() {
+        let mut set = Set::default();
+        for number in 0..16 {
+            keep(&mut set, number, 500 - 10 * number, START);
+        }
+        keep(&mut set, 100, 1, START);
+        assert_eq!(missing(&set, (0..16).chain([100])), [15]);
+        // The newcomer owes least now and is the next to go.
+        keep(&mut set, 101, 1, START);
+        assert_eq!(missing(&set, (0..16).chain([100, 101])), [15, 100]);
+    }
+
+    #[test]
+    fn a_blocked_counter_keeps_its_place_whatever_comes() {
+        let mut set = Set::default();
+        for number in 0..15 {
+            keep(&mut set, number, BLOCKED, START);
+        }
+        // Five seconds before the blocks end, one counter owes the ten seconds of a whole period:
+        // it would be remembered for longer than any other, and yet it is the one to go.
+        let late = START.plus(Duration::from_secs(25));
+        keep(&mut set, 50, 2_000, late);
+        keep(&mut set, 51, 1, late);
+        assert_eq!(missing(&set, (0..15).chain([50, 51])), [50]);
+        assert!(set.has_room(late));
+        keep(&mut set, 51, BLOCKED, late);
+        assert!(!set.has_room(late));
+        keep(&mut set, 60, 1, late);
+        assert_eq!(missing(&set, (0..15).chain([51, 60])), [60]);
+        assert!(set.has_room(START.plus(Duration::from_secs(30))));
+    }
+
+    #[test]
+    fn counters_from_before_the_clock_was_set_back_do_not_hold_their_places() {
+        let mut set = Set::default();
+        for number in 0..16 {
+            keep(&mut set, number, BLOCKED, START);
+        }
+        let hour_before = Timestamp::from_seconds(START.seconds() - 3_600);
+        assert!(set.has_room(hour_before));
+        keep(&mut set, 100, 1, hour_before);
+        assert_eq!(missing(&set, [100].into_iter()), [0; 0]);
+    }
+
+    #[test]
+    fn whoever_differs_in_anything_is_counted_apart() {
+        let key = |byte| Some(KeyHash([byte; 16]));
+        let identities = [
+            Identity::new(0, None, Some(Prefix::V4(0))),
+            Identity::new(1, None, Some(Prefix::V4(0))),
+            Identity::new(0, None, Some(Prefix::V6(0))),
+            Identity::new(0, None, Some(Prefix::V4(1))),
+            Identity::new(0, key(0), None),
+            Identity::new(0, key(1), None),
+            Identity::new(0, key(0), Some(Prefix::V4(0))),
+            Identity::new(0, key(0), Some(Prefix::V6(0))),
+        ];
+        for (at, one) in identities.iter().enumerate() {
+            assert!(identities.iter().skip(at + 1).all(|other| one != other));
+        }
+    }
+}
