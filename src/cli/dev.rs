@@ -177,7 +177,7 @@ async fn make_tenant(app: &App, kind: TenantKind) -> Result<Kept, Failure> {
         threeds: Threeds::Enabled,
         quotas: Quotas::default(),
     };
-    let tenant = app.create_tenant(draft).await.map_err(refused)?;
+    let tenant = app.create_tenant(draft).await.map_err(|error| refused(&error))?;
     let mut texts = Vec::new();
     for kind in [ApplicationKind::Private, ApplicationKind::Public, ApplicationKind::Management] {
         let draft = ApplicationDraft {
@@ -186,7 +186,10 @@ async fn make_tenant(app: &App, kind: TenantKind) -> Result<Kept, Failure> {
             access: access(kind),
             key: FirstKey::Made,
         };
-        let (_, key) = app.create_application(tenant.id, draft, None).await.map_err(refused)?;
+        let (_, key) = app
+            .create_application(tenant.id, draft, None)
+            .await
+            .map_err(|error| refused(&error))?;
         texts.extend(key.map(|new| String::from(new.text.expose())));
     }
     let [private, public, management] = texts.try_into().unwrap_or_default();
@@ -237,7 +240,9 @@ fn set_quotas(app: &App, kept: &Kept, quotas: Vec<(String, String)>) -> Result<(
     let tenant = TenantId::parse(&kept.tenant_id)
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
     let change = TenantChange { quotas, ..TenantChange::default() };
-    block_on(async { app.change_tenant(tenant, &change, None).await.map_err(refused) })?;
+    block_on(async {
+        app.change_tenant(tenant, &change, None).await.map_err(|error| refused(&error))
+    })?;
     Ok(())
 }
 
@@ -248,9 +253,9 @@ pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
     runtime.block_on(work)
 }
 
-pub(super) fn refused(error: Error) -> Failure {
+pub(super) fn refused(error: &Error) -> Failure {
     let failure = Failure::new(Exit::Data, "the vault refused");
-    match &error {
+    match error {
         Error::Invalid(mistakes) => {
             let lines = mistakes.by_path().values().flatten().cloned().collect::<Vec<_>>();
             failure.why(lines.join("\n"))

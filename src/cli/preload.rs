@@ -63,12 +63,12 @@ async fn fill(app: &Arc<App>, key: &str, tokens: u64) -> Result<(), Failure> {
 async fn create(app: &App, key: &str, number: u64) -> Result<String, Failure> {
     let key = KeyText::parse(key)
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
-    let caller = app.authenticate(&key).map_err(refused)?;
+    let caller = app.authenticate(&key).map_err(|error| refused(&error))?;
     let draft = TokenDraft {
         kind: Some(TokenType::Token),
         data: Some(Secret::new(Value::from(format!("preloaded value {number}")))),
         ..TokenDraft::default()
     };
-    let created = app.create_token(&caller, draft).await.map_err(refused)?;
+    let created = app.create_token(&caller, draft).await.map_err(|error| refused(&error))?;
     Ok(created.shown.token.public_id())
 }

@@ -39,8 +39,9 @@ impl Exchange<'_> {
 
     pub(super) async fn update_application(&self) -> Result<Reply, Problem> {
         let id = self.application_id()?;
-        let (name, access) = application::parse_update(self.body.expose())?;
-        let (changed, keys) = self.app.update_application(self.caller, id, &name, access).await?;
+        let (known, _) = self.app.read_application(self.caller.tenant.id, id)?;
+        let (name, access) = application::parse_update(self.body.expose(), known.kind)?;
+        let (changed, keys) = self.app.update_application(self.caller, id, &name, &access).await?;
         Ok(Reply::ok(application::render(&changed, &keys, None)))
     }
 

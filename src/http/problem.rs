@@ -15,7 +15,7 @@ pub(crate) struct Problem {
     pub(crate) mistakes: Option<Mistakes>,
     pub(crate) retry_after_s: Option<u64>,
     /// What the counter that refused allows, for 429.
-    pub(crate) limit: Option<Refusal>,
+    pub(crate) limit: Option<Box<Refusal>>,
     /// Methods that the path knows, for 405.
     pub(crate) allow: Option<String>,
     pub(crate) fault: Option<Fault>,
@@ -105,7 +105,7 @@ impl From<Refusal> for Problem {
             "There were too many requests; wait as long as Retry-After says.",
             refusal.retry_after_s,
         );
-        problem.limit = Some(refusal);
+        problem.limit = Some(Box::new(refusal));
         problem
     }
 }

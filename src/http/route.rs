@@ -169,8 +169,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(method: Method, path: &str, expected: Result<(Operation, &[&str]), Unmatched>) {
-        let found = route(&method, path).map(|it| (it.route.operation, it.parameters));
+    fn check(method: &Method, path: &str, expected: Result<(Operation, &[&str]), Unmatched>) {
+        let found = route(method, path).map(|it| (it.route.operation, it.parameters));
         let expected = expected.map(|(operation, parameters)| {
             (operation, parameters.iter().map(|text| String::from(*text)).collect())
         });
@@ -179,19 +179,19 @@ mod tests {
 
     #[test]
     fn routes() {
-        check(Method::POST, "/tokens", Ok((Operation::CreateToken, &[])));
-        check(Method::POST, "/tokens/", Ok((Operation::CreateToken, &[])));
-        check(Method::GET, "/tokens/abc", Ok((Operation::ReadToken, &["abc"])));
-        check(Method::GET, "/tokens/a%40b%20+", Ok((Operation::ReadToken, &["a@b +"])));
-        check(Method::GET, "/applications/key", Ok((Operation::ReadApplicationByKey, &[])));
+        check(&Method::POST, "/tokens", Ok((Operation::CreateToken, &[])));
+        check(&Method::POST, "/tokens/", Ok((Operation::CreateToken, &[])));
+        check(&Method::GET, "/tokens/abc", Ok((Operation::ReadToken, &["abc"])));
+        check(&Method::GET, "/tokens/a%40b%20+", Ok((Operation::ReadToken, &["a@b +"])));
+        check(&Method::GET, "/applications/key", Ok((Operation::ReadApplicationByKey, &[])));
         check(
-            Method::GET,
+            &Method::GET,
             "/applications/a/keys/b",
             Ok((Operation::ReadApplicationKey, &["a", "b"])),
         );
-        check(Method::PUT, "/tokens/abc", Err(Unmatched::Method(String::from("GET, DELETE"))));
+        check(&Method::PUT, "/tokens/abc", Err(Unmatched::Method(String::from("GET, DELETE"))));
         for path in ["/", "", "/token", "/tokens//", "/tokens/a/b", "/tokens/%ff", "/tokens/%"] {
-            check(Method::GET, path, Err(Unmatched::Path));
+            check(&Method::GET, path, Err(Unmatched::Path));
         }
     }
 }

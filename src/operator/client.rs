@@ -18,6 +18,7 @@ pub enum Asked {
     NobodyThere,
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "any other failure is a failure")]
 pub fn ask(data_directory: &Path, command: &Command) -> Asked {
     let mut stream = match UnixStream::connect(socket_path(data_directory)) {
         Ok(stream) => stream,

@@ -46,7 +46,7 @@ pub(super) fn check(
             card_members(card, mistakes);
         }),
         TokenType::CardNumber => {
-            text("data", data, &mut mistakes, |text| checked_card_number(text, numbers))
+            text("data", data, &mut mistakes, |text| checked_card_number(text, numbers));
         }
         TokenType::UsBankAccountNumber => {
             text("data", data, &mut mistakes, |text| account(text, 3));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::app::{ApplicationDraft, ApplicationQuery, Error, FirstKey, NewKey};
+use crate::app::{ApplicationDraft, ApplicationQuery, FirstKey, NewKey};
 use crate::bounds::{DESCRIPTION_CHARS_MAX, NAME_CHARS_MAX, PERMISSIONS_MAX, RULES_MAX};
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::{ApiKey, Application, ApplicationKind};
@@ -33,24 +33,18 @@ pub(crate) fn parse_draft(body: &Value) -> Result<ApplicationDraft, Mistakes> {
     }
 }
 
-/// The new name, and the access for whatever kind the application turns out to be.
+/// The new name and access of an application, whose type never changes.
 pub(crate) fn parse_update(
     body: &Value,
-) -> Result<(String, impl Fn(ApplicationKind) -> Result<Access, Error>), Mistakes> {
+    kind: ApplicationKind,
+) -> Result<(String, Access), Mistakes> {
     let mut fields = Fields::of_body(body);
     let name = fields.bounded_text("name", NAME_CHARS_MAX).map(String::from);
-    access(&mut fields, None);
-    let Some(name) = name else {
-        return Err(fields.mistakes);
-    };
-    fields.mistakes.into_result()?;
-    let for_kind = move |kind| {
-        let mut fields = Fields::of_body(body);
-        let access = access(&mut fields, Some(kind));
-        fields.mistakes.into_result()?;
-        Ok(access)
-    };
-    Ok((name, for_kind))
+    let access = access(&mut fields, Some(kind));
+    match name {
+        Some(name) if fields.mistakes.is_empty() => Ok((name, access)),
+        _ => Err(fields.mistakes),
+    }
 }
 
 fn kind(fields: &mut Fields<'_>) -> Option<ApplicationKind> {

@@ -6,10 +6,10 @@ use crate::http::wire::json::{Object, list};
 
 pub(crate) fn render_all(kind: Option<ApplicationKind>) -> Vec<u8> {
     let wanted = |permission: &&Permission| kind.is_none_or(|kind| permission.may_be_held_by(kind));
-    list(&Permission::ALL.iter().filter(wanted).map(render).collect::<Vec<_>>())
+    list(&Permission::ALL.iter().filter(wanted).copied().map(render).collect::<Vec<_>>())
 }
 
-fn render(permission: &Permission) -> Vec<u8> {
+fn render(permission: Permission) -> Vec<u8> {
     let mut object = Object::new();
     object.text("type", permission.as_str());
     object.text("description", permission.description());
