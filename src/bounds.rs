@@ -315,3 +315,9 @@ const _: () = assert!(BIN_RANGES_MAX < 1 << 32 && BIN_TEXTS_MAX < 1 << 32);
 pub const MASTER_KEY_FILE_BYTES_MAX: u64 = 4_096;
 /// How long the end of the program waits for its last log lines.
 pub const LOG_FLUSH_MAX: Duration = Duration::from_secs(1);
+
+// --- 3-D Secure --------------------------------------------------------------------------------
+
+/// Message extensions of one message, and their JSON text, as the protocol says.
+pub const THREEDS_EXTENSIONS_MAX: usize = 10;
+pub const THREEDS_EXTENSIONS_BYTES_MAX: usize = 81_920;

@@ -16,3 +16,4 @@ pub mod operator;
 pub mod secret;
 pub mod server;
 pub mod store;
+pub mod threeds;

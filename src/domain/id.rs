@@ -42,6 +42,8 @@ ids! {
     ApplicationId,
     /// An API key's id; its text is another thing altogether.
     KeyId,
+    /// A 3DS session's id, which is its transaction id in every message.
+    SessionId,
     /// The id a token's record is kept under, also when callers know it by a name of their own.
     TokenId,
 }

@@ -1,0 +1,379 @@
+//! From a session, a request and a card to the `AReq` that goes out.
+//!
+//! What the interface allows is never refused because the protocol is stricter: texts are cut to
+//! their lengths, what a version does not know is downgraded, what has no legal form is left out.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::threeds::codes::{Category, ChallengePreference, Channel, LoginMethod, YesNo};
+use crate::threeds::format::is_digits;
+use crate::threeds::message::{
+    AccountInfo, Areq, CardNumber, DeviceRenderOptions, Digits, EcmaObject, Extension, Extensions,
+    Flag, LoginInfo, MerchantRisk, Numeric, Phone, PriorInfo, Text, UiTypes,
+};
+use crate::threeds::request::{
+    Account, Address, AuthenticationRequest, Cardholder, Login, Merchant, PhoneNumber, Prior,
+    Purchase, RequestedExtension, Risk,
+};
+use crate::threeds::session::{DeviceInfo, Sent, Session};
+use crate::threeds::version::ProtocolVersion;
+
+/// The card that is authenticated.
+#[derive(Debug)]
+pub struct Card {
+    pub number: CardNumber,
+    pub expiration_month: Option<u8>,
+    pub expiration_year: Option<u16>,
+}
+
+/// How a directory server knows us.
+#[derive(Debug, Clone)]
+pub struct ServerIdentity {
+    pub reference: String,
+    pub operator: Option<String>,
+    /// Where results are to be sent.
+    pub results_url: String,
+    /// Where the browser returns to from a challenge.
+    pub notification_url: String,
+}
+
+/// The request, and what of it the answers are checked against.
+pub fn areq(
+    session: &Session,
+    request: &AuthenticationRequest,
+    card: Card,
+    server: &ServerIdentity,
+    version: ProtocolVersion,
+) -> (Areq, Sent) {
+    let channel = session.channel();
+    let category = category(request, channel, version);
+    let preference = request.preference.map(|it| downgraded(it, version));
+    let decoupled = request.wants_decoupled(session.kind);
+    let device = &session.device_info;
+    let sdk_transaction = uuid(device.sdk_transaction_id.as_deref());
+    let sdk_transaction = sdk_transaction.filter(|_| channel == Channel::App);
+    let requestor = request.requestor.as_ref();
+    let mut areq = Areq::new(version, channel, category, session.id.uuid(), card.number);
+    areq.server_reference = Text::cut(&server.reference);
+    areq.server_operator = server.operator.as_deref().map(Text::cut);
+    areq.server_url = Some(Text::cut(&server.results_url));
+    areq.requestor_id = Text::cut(requestor.and_then(|it| it.id.as_deref()).unwrap_or_default());
+    areq.requestor_name =
+        Text::cut(requestor.and_then(|it| it.name.as_deref()).unwrap_or_default());
+    areq.requestor_url = Text::cut(requestor.and_then(|it| it.url.as_deref()).unwrap_or_default());
+    areq.card_expiry = expiry(card.expiration_year, card.expiration_month);
+    areq.preference = preference;
+    if version >= ProtocolVersion::V220 {
+        areq.decoupled = Some(decoupled);
+        let minutes = request.decoupled_minutes.map(|it| it.to_string());
+        let minutes = minutes.and_then(|it| Numeric::padded(&it));
+        areq.decoupled_max = minutes.filter(|_| decoupled == YesNo::Yes);
+    }
+    fill_kind(&mut areq, request, channel, version);
+    if let Some(purchase) = &request.purchase {
+        fill_purchase(&mut areq, purchase);
+    }
+    if let Some(merchant) = &request.merchant {
+        fill_merchant(&mut areq, merchant);
+    }
+    if let Some(cardholder) = &request.cardholder {
+        fill_cardholder(&mut areq, cardholder, version);
+    }
+    match channel {
+        Channel::App => fill_app(&mut areq, device, sdk_transaction),
+        Channel::Browser => {
+            areq.method_outcome = Some(session.method_indicator());
+            fill_browser(&mut areq, device, &server.notification_url);
+        }
+        Channel::Merchant => (),
+    }
+    areq.broadcast = request
+        .broadcast
+        .as_ref()
+        .filter(|members| !members.is_empty())
+        .and_then(|members| EcmaObject::new(&Value::Object(members.clone())));
+    areq.extensions = extensions(&request.extensions);
+    let sent = Sent { version, channel, category, preference, decoupled, sdk_transaction };
+    (areq, sent)
+}
+
+/// Before 2.2 a merchant alone cannot ask for a payment's authentication.
+fn category(
+    request: &AuthenticationRequest,
+    channel: Channel,
+    version: ProtocolVersion,
+) -> Category {
+    match (channel, version) {
+        (Channel::Merchant, ProtocolVersion::V210) => Category::NonPayment,
+        (Channel::App | Channel::Browser | Channel::Merchant, _) => {
+            request.category.unwrap_or(Category::Payment)
+        }
+    }
+}
+
+/// The nearest preference that the version knows.
+fn downgraded(preference: ChallengePreference, version: ProtocolVersion) -> ChallengePreference {
+    if preference.since() <= version {
+        preference
+    } else if preference == ChallengePreference::ChallengeRequestedWhitelistPrompt {
+        ChallengePreference::ChallengeRequested
+    } else {
+        ChallengePreference::NoChallenge
+    }
+}
+
+fn fill_kind(
+    areq: &mut Areq,
+    request: &AuthenticationRequest,
+    channel: Channel,
+    version: ProtocolVersion,
+) {
+    let Some(kind) = request.kind else {
+        return;
+    };
+    if channel == Channel::Merchant {
+        let code = kind.merchant_code().filter(|(_, since)| *since <= version);
+        // The nearest that 2.1 knows of a purchase without the cardholder is a recurring one.
+        areq.merchant_authentication = Numeric::parse(code.map_or("01", |(code, _)| code));
+    } else {
+        areq.authentication = kind.customer_code().and_then(Numeric::parse);
+    }
+}
+
+fn fill_purchase(areq: &mut Areq, purchase: &Purchase) {
+    areq.amount = digits(purchase.amount.as_deref());
+    areq.currency = digits(purchase.currency.as_deref());
+    areq.exponent = digits(purchase.exponent.as_deref());
+    areq.date = digits(purchase.date.as_deref());
+    areq.transaction_type = purchase.transaction_type;
+    areq.installments = digits(purchase.installment_count.as_deref());
+    areq.recurring_expiry = digits(purchase.recurring_expiration.as_deref());
+    areq.recurring_frequency = digits(purchase.recurring_frequency.as_deref());
+}
+
+fn fill_merchant(areq: &mut Areq, merchant: &Merchant) {
+    areq.acquirer_bin = cut(merchant.acquirer_bin.as_deref());
+    areq.acquirer_merchant = cut(merchant.mid.as_deref());
+    areq.merchant_category = digits(merchant.category_code.as_deref());
+    areq.merchant_country = digits(merchant.country_code.as_deref());
+    areq.merchant_name = cut(merchant.name.as_deref());
+    areq.merchant_risk = merchant.risk.as_ref().map(risk);
+}
+
+fn risk(risk: &Risk) -> MerchantRisk {
+    let flag =
+        |flag: Option<bool>| flag.and_then(|it| Numeric::parse(if it { "02" } else { "01" }));
+    let count = risk.gift_card_count.as_deref();
+    MerchantRisk {
+        delivery_email: whole(risk.delivery_email.as_deref()),
+        delivery: risk.delivery_time_frame,
+        gift_card_amount: digits(risk.gift_card_amount.as_deref()),
+        gift_card_count: count.and_then(Numeric::padded),
+        gift_card_currency: digits(risk.gift_card_currency.as_deref()),
+        pre_order_date: digits(risk.pre_order_date.as_deref()),
+        pre_order: flag(risk.pre_order_purchase),
+        reordered: flag(risk.reordered_purchase),
+        shipping: risk.shipping_method,
+    }
+}
+
+fn fill_cardholder(areq: &mut Areq, cardholder: &Cardholder, version: ProtocolVersion) {
+    areq.cardholder_name = cut(cardholder.name.as_deref());
+    areq.email = whole(cardholder.email.as_deref());
+    areq.account_id = cut(cardholder.account_id.as_deref());
+    areq.account_type = cardholder.account_type;
+    areq.account = cardholder.account.as_ref().map(account);
+    areq.login = cardholder.login.as_ref().map(|it| login(it, version));
+    areq.prior = cardholder.prior.as_ref().map(prior);
+    areq.home_phone = cardholder.phone.as_ref().and_then(phone);
+    areq.mobile_phone = cardholder.mobile_phone.as_ref().and_then(phone);
+    areq.work_phone = cardholder.work_phone.as_ref().and_then(phone);
+    areq.address_match = cardholder.address_match;
+    if let Some(address) = &cardholder.billing {
+        areq.billing_line1 = cut(address.line1.as_deref());
+        areq.billing_line2 = cut(address.line2.as_deref());
+        areq.billing_line3 = cut(address.line3.as_deref());
+        areq.billing_city = cut(address.city.as_deref());
+        areq.billing_postal_code = cut(address.postal_code.as_deref());
+        areq.billing_state = state(address);
+        areq.billing_country = digits(address.country_code.as_deref());
+    }
+    if let Some(address) = &cardholder.shipping {
+        areq.shipping_line1 = cut(address.line1.as_deref());
+        areq.shipping_line2 = cut(address.line2.as_deref());
+        areq.shipping_line3 = cut(address.line3.as_deref());
+        areq.shipping_city = cut(address.city.as_deref());
+        areq.shipping_postal_code = cut(address.postal_code.as_deref());
+        areq.shipping_state = state(address);
+        areq.shipping_country = digits(address.country_code.as_deref());
+    }
+}
+
+fn account(account: &Account) -> AccountInfo {
+    let code =
+        |flag: Option<bool>, yes, no| flag.and_then(|it| Numeric::parse(if it { yes } else { no }));
+    let created = account.created_date.as_deref().map(|it| it.replace('-', ""));
+    AccountInfo {
+        age: account.age,
+        changed_date: digits(account.change_date.as_deref()),
+        changed: account.last_changed,
+        created_date: created.and_then(|it| Numeric::parse(it.get(..8)?)),
+        password_date: digits(account.password_change_date.as_deref()),
+        password: account.password_last_changed,
+        purchases_half_year: digits(account.purchase_count_half_year.as_deref()),
+        transactions_day: digits(account.transaction_count_day.as_deref()),
+        transactions_year: digits(account.transaction_count_year.as_deref()),
+        payment_date: digits(account.payment_account_age.as_deref()),
+        payment: account.payment_account_created,
+        shipping_date: digits(account.shipping_usage_date.as_deref()),
+        shipping: account.shipping_first_used,
+        shipping_name: code(account.shipping_name_match, "01", "02"),
+        suspicious: code(account.suspicious_activity, "02", "01"),
+    }
+}
+
+fn login(login: &Login, version: ProtocolVersion) -> LoginInfo {
+    let method = login.method.map(|method| match method {
+        // The nearest that 2.1 knows.
+        LoginMethod::FidoDataSigned if version == ProtocolVersion::V210 => LoginMethod::Fido,
+        LoginMethod::SrcAssuranceData if version == ProtocolVersion::V210 => {
+            LoginMethod::ThirdParty
+        }
+        LoginMethod::NoLogin
+        | LoginMethod::UsernamePassword
+        | LoginMethod::FederatedId
+        | LoginMethod::IssuerCredentials
+        | LoginMethod::ThirdParty
+        | LoginMethod::Fido
+        | LoginMethod::FidoDataSigned
+        | LoginMethod::SrcAssuranceData => method,
+    });
+    let max = if version == ProtocolVersion::V210 { 2_048 } else { 20_000 };
+    let data = login.data.as_deref().filter(|it| it.chars().count() <= max);
+    LoginInfo { method, timestamp: digits(login.timestamp.as_deref()), data: whole(data) }
+}
+
+fn prior(prior: &Prior) -> PriorInfo {
+    PriorInfo {
+        method: prior.method,
+        timestamp: digits(prior.timestamp.as_deref()),
+        reference: uuid(prior.reference_id.as_deref()),
+        data: whole(prior.data.as_deref()),
+    }
+}
+
+/// Only digits are left of either part; without both there is no number.
+fn phone(phone: &PhoneNumber) -> Option<Phone> {
+    let only = |text: Option<&String>| -> Option<String> {
+        Some(text?.chars().filter(char::is_ascii_digit).collect())
+    };
+    Some(Phone {
+        country: Digits::parse(&only(phone.country_code.as_ref())?)?,
+        number: Digits::parse(&only(phone.number.as_ref())?)?,
+    })
+}
+
+/// The part after the hyphen. The protocol asks for the country beside it.
+fn state(address: &Address) -> Option<Text<3>> {
+    let code = address.state_code.as_deref()?;
+    let own = code.split_once('-').map_or(code, |(_, own)| own);
+    Text::parse(own).filter(|_| address.country_code.is_some())
+}
+
+fn fill_browser(areq: &mut Areq, device: &DeviceInfo, notification_url: &str) {
+    areq.notification_url = whole(Some(notification_url));
+    areq.browser_accept = cut(Some(device.browser_accept_header.as_deref().unwrap_or("*/*")));
+    areq.browser_ip = whole(device.browser_ip.as_deref());
+    areq.browser_java = Some(Flag::from(device.browser_java_enabled.unwrap_or(false)));
+    areq.browser_javascript = Some(Flag::from(device.browser_javascript_enabled.unwrap_or(false)));
+    // A language and its region at most; longer tags are cut at a hyphen.
+    let language = device.browser_language.as_deref().unwrap_or("en");
+    let short = language.split('-').next();
+    areq.browser_language = whole(Some(language)).or_else(|| whole(short));
+    areq.browser_color_depth = device.browser_color_depth.as_deref().and_then(color_depth);
+    areq.browser_screen_height = digits(device.browser_screen_height.as_deref());
+    areq.browser_screen_width = digits(device.browser_screen_width.as_deref());
+    areq.browser_tz = whole(device.browser_tz.as_deref());
+    areq.browser_user_agent = cut(Some(device.browser_user_agent.as_deref().unwrap_or("-")));
+}
+
+/// The nearest that the protocol knows, downwards.
+fn color_depth(text: &str) -> Option<Digits<1, 2>> {
+    let bits: u32 = text.parse().ok()?;
+    let known = [48_u32, 32, 24, 16, 15, 8, 4, 1].into_iter().find(|it| *it <= bits)?;
+    Digits::parse(&known.to_string())
+}
+
+fn fill_app(areq: &mut Areq, device: &DeviceInfo, transaction: Option<Uuid>) {
+    areq.sdk_transaction = transaction;
+    areq.sdk_application = uuid(device.sdk_application_id.as_deref());
+    areq.sdk_reference = cut(device.sdk_reference_number.as_deref());
+    areq.sdk_max_timeout = device.sdk_max_timeout.as_deref().and_then(Numeric::padded);
+    areq.sdk_encrypted = whole(device.sdk_encryption_data.as_deref());
+    areq.sdk_public_key = device.sdk_ephemeral_public_key.as_ref().and_then(public_key);
+    areq.sdk_render_options = render_options(device);
+}
+
+/// The SDKs send the key as a text that holds an object.
+fn public_key(key: &Value) -> Option<EcmaObject<256>> {
+    match key.as_str() {
+        Some(text) => EcmaObject::new(&serde_json::from_str(text).ok()?),
+        None => EcmaObject::new(key),
+    }
+}
+
+fn render_options(device: &DeviceInfo) -> Option<DeviceRenderOptions> {
+    Some(DeviceRenderOptions {
+        interface: whole(device.sdk_interface.as_deref())?,
+        ui_types: UiTypes(device.sdk_ui_types.clone().filter(|it| !it.is_empty())?),
+    })
+}
+
+/// Data that is a text and no object travels in one.
+fn extensions(requested: &[RequestedExtension]) -> Option<Extensions> {
+    let convert = |it: &RequestedExtension| {
+        let inner = it.data.as_str().map(|text| {
+            let object = serde_json::from_str::<Value>(text).ok().filter(Value::is_object);
+            object.unwrap_or_else(|| json!({ "data": text }))
+        });
+        let data = match inner {
+            Some(value) => EcmaObject::new(&value),
+            None if it.data.is_object() => EcmaObject::new(&it.data),
+            None => EcmaObject::new(&json!({ "data": it.data })),
+        };
+        Some(Extension {
+            name: Text::cut(&it.name),
+            id: Text::cut(&it.id),
+            critical: Flag::from(it.critical),
+            data: data?,
+        })
+    };
+    let converted: Vec<_> = requested.iter().filter_map(convert).collect();
+    (!converted.is_empty()).then_some(Extensions(converted))
+}
+
+fn expiry(year: Option<u16>, month: Option<u8>) -> Option<Numeric<4>> {
+    let year = year?.checked_rem(100)?;
+    Numeric::parse(&format!("{year:02}{:02}", month?))
+}
+
+fn uuid(text: Option<&str>) -> Option<Uuid> {
+    text.filter(|text| text.len() == 36).and_then(|text| Uuid::try_parse(text).ok())
+}
+
+fn cut<const MAX: usize>(text: Option<&str>) -> Option<Text<MAX>> {
+    text.filter(|text| !text.is_empty()).map(Text::cut)
+}
+
+/// Left out when it does not fit.
+fn whole<const MAX: usize>(text: Option<&str>) -> Option<Text<MAX>> {
+    text.and_then(Text::parse)
+}
+
+fn digits<const MIN: usize, const MAX: usize>(text: Option<&str>) -> Option<Digits<MIN, MAX>> {
+    text.filter(|text| is_digits(text, MIN..=MAX)).and_then(Digits::parse)
+}
+
+#[cfg(test)]
+mod tests;

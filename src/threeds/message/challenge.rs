@@ -1,0 +1,89 @@
+//! `CReq` and `CRes` as a browser carries them between our SDK page and the ACS: base64url of JSON
+//! in the field of a form.
+
+use uuid::Uuid;
+
+use crate::threeds::base64;
+use crate::threeds::codes::{Status, WindowSize};
+use crate::threeds::message::element::object;
+use crate::threeds::message::{ErrorCode, Extensions, Message, Rejection, parse, render};
+use crate::threeds::version::ProtocolVersion;
+
+object! {
+    Creq {
+        version: ProtocolVersion = "messageVersion" V210;
+        server_transaction: Uuid = "threeDSServerTransID" V210;
+        acs_transaction: Uuid = "acsTransID" V210;
+        window_size: WindowSize = "challengeWindowSize" V210;
+        extensions: Option<Extensions> = "messageExtension" V210;
+    }
+}
+
+object! {
+    Cres {
+        version: ProtocolVersion = "messageVersion" V210;
+        server_transaction: Uuid = "threeDSServerTransID" V210;
+        acs_transaction: Uuid = "acsTransID" V210;
+        /// Only whether the challenge succeeded; the whole result travels in the `RReq`.
+        status: Status = "transStatus" V210;
+        extensions: Option<Extensions> = "messageExtension" V210;
+    }
+}
+
+impl Message for Creq {
+    const TYPE: &'static str = "CReq";
+
+    fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    fn extensions(&self) -> Option<&Extensions> {
+        self.extensions.as_ref()
+    }
+}
+
+impl Message for Cres {
+    const TYPE: &'static str = "CRes";
+
+    fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    fn extensions(&self) -> Option<&Extensions> {
+        self.extensions.as_ref()
+    }
+}
+
+impl Creq {
+    pub fn from_form(field: &str) -> Result<Self, Rejection> {
+        parse(&decode(field)?)
+    }
+
+    pub fn to_form(&self) -> String {
+        base64::encode_url(render(self).expose())
+    }
+}
+
+impl Cres {
+    pub fn from_form(field: &str) -> Result<Self, Rejection> {
+        let cres: Self = parse(&decode(field)?)?;
+        match cres.status {
+            Status::Successful | Status::Failed => Ok(cres),
+            Status::Attempted
+            | Status::Challenge
+            | Status::DecoupledChallenge
+            | Status::Informational
+            | Status::Rejected
+            | Status::Unavailable => Err(Rejection::new(ErrorCode::FormatInvalid, "transStatus")),
+        }
+    }
+
+    pub fn to_form(&self) -> String {
+        base64::encode_url(render(self).expose())
+    }
+}
+
+fn decode(field: &str) -> Result<Vec<u8>, Rejection> {
+    let not_base64 = || Rejection::new(ErrorCode::MessageInvalid, "not base64url");
+    base64::decode_url(field.trim()).ok_or_else(not_base64)
+}

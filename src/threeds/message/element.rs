@@ -1,0 +1,446 @@
+//! Elements: the values that messages are made of, and how a message is put together from them.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::secret::Secret;
+use crate::threeds::codes::{
+    AccountAge, AccountLastChanged, AccountType, CancelReason, Category, ChallengeMethod,
+    ChallengePreference, ChallengeType, Channel, DeliveryTimeFrame, LoginMethod, MethodOutcome,
+    PasswordLastChanged, PriorMethod, Reason, ResultsStatus, ShippingAddressFirstUsed,
+    ShippingMethod, Status, TransactionType, WhitelistSource, WhitelistStatus, WindowSize, YesNo,
+};
+use crate::threeds::message::{ErrorCode, Rejection};
+use crate::threeds::version::{NamedVersion, ProtocolVersion};
+
+/// A value of a message.
+pub trait Element: Sized {
+    /// Notes in the reader what is wrong when it gives `None`.
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self>;
+
+    /// In the version's own terms.
+    fn write(&self, version: ProtocolVersion) -> Value;
+
+    /// Whether a message of this version may hold it.
+    fn is_known_to(&self, _: ProtocolVersion) -> bool {
+        true
+    }
+}
+
+/// A member of an object: an element that must be there, or one that may.
+pub(super) trait Member: Sized {
+    fn take(members: &Map<String, Value>, name: &str, reader: &mut Reader) -> Option<Self>;
+    fn put(&self, members: &mut Map<String, Value>, name: &str, version: ProtocolVersion);
+}
+
+impl<T: Element> Member for T {
+    fn take(members: &Map<String, Value>, name: &str, reader: &mut Reader) -> Option<Self> {
+        match members.get(name).filter(|value| !is_empty(value)) {
+            Some(value) => reader.within(name, |reader| T::read(value, reader)),
+            None => {
+                reader.missing(name);
+                None
+            }
+        }
+    }
+
+    fn put(&self, members: &mut Map<String, Value>, name: &str, version: ProtocolVersion) {
+        members.insert(String::from(name), self.write(version));
+    }
+}
+
+impl<T: Element> Member for Option<T> {
+    /// Present but empty is a mistake of its own: what there is nothing to say of is left out.
+    fn take(members: &Map<String, Value>, name: &str, reader: &mut Reader) -> Option<Self> {
+        match members.get(name) {
+            None => Some(None),
+            Some(value) if is_empty(value) => {
+                reader.within(name, |reader| reader.invalid());
+                None
+            }
+            Some(value) => reader.within(name, |reader| T::read(value, reader)).map(Some),
+        }
+    }
+
+    fn put(&self, members: &mut Map<String, Value>, name: &str, version: ProtocolVersion) {
+        if let Some(element) = self
+            && element.is_known_to(version)
+        {
+            members.insert(String::from(name), element.write(version));
+        }
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value.as_str() == Some("")
+}
+
+/// Where in a message the reading is, and what was wrong so far.
+#[derive(Debug)]
+pub struct Reader {
+    pub(super) version: ProtocolVersion,
+    path: Vec<String>,
+    pub(super) flaws: Flaws,
+}
+
+/// Names of elements that are missing or illegal.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Flaws {
+    missing: Vec<String>,
+    invalid: Vec<String>,
+}
+
+impl Reader {
+    pub(super) const fn new(version: ProtocolVersion) -> Self {
+        let flaws = Flaws { missing: Vec::new(), invalid: Vec::new() };
+        Self { version, path: Vec::new(), flaws }
+    }
+
+    pub(super) fn within<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(String::from(name));
+        let read = read(self);
+        self.path.pop();
+        read
+    }
+
+    fn missing(&mut self, name: &str) {
+        let path = self.within(name, |reader| reader.path.join("."));
+        self.flaws.missing.push(path);
+    }
+
+    /// The element that is being read is illegal.
+    pub(super) fn invalid(&mut self) {
+        self.flaws.invalid.push(self.path.join("."));
+    }
+
+    fn valid<T>(&mut self, element: Option<T>) -> Option<T> {
+        if element.is_none() {
+            self.invalid();
+        }
+        element
+    }
+}
+
+impl Flaws {
+    /// Missing elements are told first; all of one kind at once.
+    pub(super) fn into_rejection(self) -> Option<Rejection> {
+        let (code, names) = match (self.missing.is_empty(), self.invalid.is_empty()) {
+            (false, _) => (ErrorCode::ElementMissing, self.missing),
+            (true, false) => (ErrorCode::FormatInvalid, self.invalid),
+            (true, true) => return None,
+        };
+        Some(Rejection { code, detail: names.join(",") })
+    }
+}
+
+/// An object of elements: `name: Type = "emvName" since;`. What is younger than the message's
+/// version is neither read nor written.
+macro_rules! object {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$field_doc:meta])* $field:ident: $kind:ty = $emv:literal $since:ident;)+
+    }) => {
+        $(#[$doc])*
+        #[derive(Debug, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: $kind,)+
+        }
+
+        impl $crate::threeds::message::element::Element for $name {
+            fn read(
+                value: &serde_json::Value,
+                reader: &mut $crate::threeds::message::element::Reader,
+            ) -> Option<Self> {
+                use $crate::threeds::message::element::{Member, unknown};
+                use $crate::threeds::version::ProtocolVersion;
+                let Some(members) = value.as_object() else {
+                    reader.invalid();
+                    return None;
+                };
+                // Every member is read before the first failure counts, so that all are told.
+                $(let $field = if ProtocolVersion::$since <= reader.version {
+                    <$kind as Member>::take(members, $emv, reader)
+                } else {
+                    unknown::<$kind>(reader)
+                };)+
+                Some(Self { $($field: $field?),+ })
+            }
+
+            fn write(
+                &self,
+                version: $crate::threeds::version::ProtocolVersion,
+            ) -> serde_json::Value {
+                use $crate::threeds::message::element::Member;
+                use $crate::threeds::version::ProtocolVersion;
+                let mut members = serde_json::Map::new();
+                $(if ProtocolVersion::$since <= version {
+                    Member::put(&self.$field, &mut members, $emv, version);
+                })+
+                serde_json::Value::Object(members)
+            }
+        }
+    };
+}
+pub(super) use object;
+
+/// A member that the message's version does not have.
+pub(super) fn unknown<T: Member>(reader: &mut Reader) -> Option<T> {
+    T::take(&Map::new(), "", reader)
+}
+
+/// Up to `MAX` characters, at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text<const MAX: usize>(String);
+
+impl<const MAX: usize> Text<MAX> {
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = (1..=MAX).contains(&text.chars().count());
+        fits.then(|| Self(String::from(text)))
+    }
+
+    /// What fits of it; of nothing, a hyphen, since an element may not be empty.
+    pub fn cut(text: &str) -> Self {
+        let cut: String = text.chars().take(MAX).collect();
+        Self(if cut.is_empty() { String::from("-") } else { cut })
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<const MAX: usize> Element for Text<MAX> {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        reader.valid(value.as_str().and_then(Self::parse))
+    }
+
+    fn write(&self, _: ProtocolVersion) -> Value {
+        Value::from(self.as_str())
+    }
+}
+
+/// From `MIN` to `MAX` decimal digits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Digits<const MIN: usize, const MAX: usize>(String);
+
+/// Exactly `N` digits.
+pub type Numeric<const N: usize> = Digits<N, N>;
+
+impl<const MIN: usize, const MAX: usize> Digits<MIN, MAX> {
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_number =
+            (MIN..=MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| Self(String::from(text)))
+    }
+
+    /// With leading zeros up to the least length.
+    pub fn padded(text: &str) -> Option<Self> {
+        Self::parse(&format!("{text:0>MIN$}"))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> Element for Digits<MIN, MAX> {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        reader.valid(value.as_str().and_then(Self::parse))
+    }
+
+    fn write(&self, _: ProtocolVersion) -> Value {
+        Value::from(self.as_str())
+    }
+}
+
+/// A card number, which no text of ours shows.
+pub struct CardNumber(Secret<String>);
+
+impl CardNumber {
+    pub fn parse(text: &str) -> Option<Self> {
+        Digits::<13, 19>::parse(text).map(|Digits(number)| Self(Secret::new(number)))
+    }
+
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+}
+
+impl PartialEq for CardNumber {
+    fn eq(&self, other: &Self) -> bool {
+        self.expose() == other.expose()
+    }
+}
+
+impl Eq for CardNumber {}
+
+impl fmt::Debug for CardNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CardNumber(..)")
+    }
+}
+
+impl Element for CardNumber {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        reader.valid(value.as_str().and_then(Self::parse))
+    }
+
+    fn write(&self, _: ProtocolVersion) -> Value {
+        Value::from(self.expose())
+    }
+}
+
+/// The proof of an authentication: 28 characters of base64, whatever they decode to.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AuthenticationValue(String);
+
+impl AuthenticationValue {
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.trim_end_matches('=');
+        let is_base64 =
+            digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/');
+        let padding = text.len().checked_sub(digits.len())?;
+        (text.len() == 28 && padding <= 2 && is_base64).then(|| Self(String::from(text)))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for AuthenticationValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AuthenticationValue(..)")
+    }
+}
+
+impl Element for AuthenticationValue {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        reader.valid(value.as_str().and_then(Self::parse))
+    }
+
+    fn write(&self, _: ProtocolVersion) -> Value {
+        Value::from(self.as_str())
+    }
+}
+
+/// An object of anyone's own making, of up to `MAX` characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EcmaObject<const MAX: usize>(Value);
+
+impl<const MAX: usize> EcmaObject<MAX> {
+    pub fn new(value: &Value) -> Option<Self> {
+        let fits = value.is_object() && value.to_string().chars().count() <= MAX;
+        fits.then(|| Self(value.clone()))
+    }
+
+    pub const fn value(&self) -> &Value {
+        &self.0
+    }
+}
+
+impl<const MAX: usize> Element for EcmaObject<MAX> {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        reader.valid(Self::new(value))
+    }
+
+    fn write(&self, _: ProtocolVersion) -> Value {
+        self.0.clone()
+    }
+}
+
+/// A JSON boolean; nearly everything else is text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flag {
+    False,
+    True,
+}
+
+impl From<bool> for Flag {
+    fn from(flag: bool) -> Self {
+        if flag { Self::True } else { Self::False }
+    }
+}
+
+impl Element for Flag {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        reader.valid(value.as_bool().map(Self::from))
+    }
+
+    fn write(&self, _: ProtocolVersion) -> Value {
+        Value::from(*self == Self::True)
+    }
+}
+
+impl Element for Uuid {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        let text = value.as_str().filter(|text| text.len() == 36);
+        reader.valid(text.and_then(|text| Self::try_parse(text).ok()))
+    }
+
+    fn write(&self, _: ProtocolVersion) -> Value {
+        Value::from(self.to_string())
+    }
+}
+
+impl Element for ProtocolVersion {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        reader.valid(value.as_str().and_then(Self::parse))
+    }
+
+    fn write(&self, _: ProtocolVersion) -> Value {
+        Value::from(self.as_str())
+    }
+}
+
+impl Element for NamedVersion {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        reader.valid(value.as_str().and_then(Self::parse))
+    }
+
+    fn write(&self, _: ProtocolVersion) -> Value {
+        Value::from(self.to_string())
+    }
+}
+
+impl Element for Reason {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        let version = reader.version;
+        reader.valid(value.as_str().and_then(|code| Self::from_code(code, version)))
+    }
+
+    fn write(&self, _: ProtocolVersion) -> Value {
+        Value::from(self.code())
+    }
+
+    fn is_known_to(&self, version: ProtocolVersion) -> bool {
+        Self::from_code(&self.code(), version).is_some()
+    }
+}
+
+macro_rules! coded {
+    ($($list:ident),+ $(,)?) => {$(
+        impl Element for $list {
+            fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+                let version = reader.version;
+                reader.valid(value.as_str().and_then(|code| Self::from_code(code, version)))
+            }
+
+            fn write(&self, _: ProtocolVersion) -> Value {
+                Value::from(self.code())
+            }
+
+            fn is_known_to(&self, version: ProtocolVersion) -> bool {
+                self.since() <= version
+            }
+        }
+    )+};
+}
+
+coded! {
+    AccountAge, AccountLastChanged, AccountType, CancelReason, Category, ChallengeMethod,
+    ChallengePreference, ChallengeType, Channel, DeliveryTimeFrame, LoginMethod, MethodOutcome,
+    PasswordLastChanged, PriorMethod, ResultsStatus, ShippingAddressFirstUsed, ShippingMethod,
+    Status, TransactionType, WhitelistSource, WhitelistStatus, WindowSize, YesNo,
+}

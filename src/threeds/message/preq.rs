@@ -1,0 +1,133 @@
+//! `PReq` and `PRes`: which cards a directory server knows, and how each can be authenticated.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::threeds::codes::AcsInformation;
+use crate::threeds::message::Message;
+use crate::threeds::message::element::{Digits, Element, Reader, Text, object};
+use crate::threeds::version::{NamedVersion, ProtocolVersion};
+
+object! {
+    Preq {
+        version: ProtocolVersion = "messageVersion" V210;
+        server_transaction: Uuid = "threeDSServerTransID" V210;
+        server_reference: Text<32> = "threeDSServerRefNumber" V210;
+        server_operator: Option<Text<32>> = "threeDSServerOperatorID" V210;
+        /// The last answer's; without it the answer holds every range.
+        serial: Option<Text<20>> = "serialNum" V210;
+    }
+}
+
+object! {
+    Pres {
+        version: ProtocolVersion = "messageVersion" V210;
+        server_transaction: Uuid = "threeDSServerTransID" V210;
+        ds_transaction: Uuid = "dsTransID" V210;
+        ds_start: NamedVersion = "dsStartProtocolVersion" V210;
+        ds_end: NamedVersion = "dsEndProtocolVersion" V210;
+        serial: Option<Text<20>> = "serialNum" V210;
+        ranges: Option<CardRanges> = "cardRangeData" V210;
+    }
+}
+
+object! {
+    CardRange {
+        start: Digits<13, 19> = "startRange" V210;
+        end: Digits<13, 19> = "endRange" V210;
+        action: Option<ActionIndicator> = "actionInd" V210;
+        acs_start: NamedVersion = "acsStartProtocolVersion" V210;
+        acs_end: NamedVersion = "acsEndProtocolVersion" V210;
+        ds_start: Option<NamedVersion> = "dsStartProtocolVersion" V210;
+        ds_end: Option<NamedVersion> = "dsEndProtocolVersion" V210;
+        method_url: Option<Text<256>> = "threeDSMethodURL" V210;
+        acs_information: Option<AcsInformations> = "acsInfoInd" V210;
+    }
+}
+
+impl Message for Preq {
+    const TYPE: &'static str = "PReq";
+
+    fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+}
+
+impl Message for Pres {
+    const TYPE: &'static str = "PRes";
+
+    fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct CardRanges(pub Vec<CardRange>);
+
+impl Element for CardRanges {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        let Some(items) = value.as_array() else {
+            reader.invalid();
+            return None;
+        };
+        let read = |item| CardRange::read(item, reader);
+        items.iter().map(read).collect::<Option<_>>().map(Self)
+    }
+
+    fn write(&self, version: ProtocolVersion) -> Value {
+        Value::Array(self.0.iter().map(|it| it.write(version)).collect())
+    }
+}
+
+/// What is to become of a range; ignored where the answer holds every range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActionIndicator {
+    Add,
+    Delete,
+    Modify,
+}
+
+impl ActionIndicator {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Add => "A",
+            Self::Delete => "D",
+            Self::Modify => "M",
+        }
+    }
+}
+
+impl Element for ActionIndicator {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        let all = [Self::Add, Self::Delete, Self::Modify];
+        let found = all.into_iter().find(|it| value.as_str() == Some(it.code()));
+        if found.is_none() {
+            reader.invalid();
+        }
+        found
+    }
+
+    fn write(&self, _: ProtocolVersion) -> Value {
+        Value::from(self.code())
+    }
+}
+
+/// What the ACS can do. Codes that a directory server defines for itself are passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcsInformations(pub Vec<AcsInformation>);
+
+impl Element for AcsInformations {
+    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+        let codes = value.as_array().map(|items| items.iter().map(Value::as_str));
+        let codes = codes.and_then(Iterator::collect::<Option<Vec<_>>>);
+        if codes.is_none() {
+            reader.invalid();
+        }
+        let known = |code| AcsInformation::from_code(code, ProtocolVersion::V220);
+        Some(Self(codes?.into_iter().filter_map(known).collect()))
+    }
+
+    fn write(&self, _: ProtocolVersion) -> Value {
+        Value::Array(self.0.iter().map(|it| Value::from(it.code())).collect())
+    }
+}

@@ -1,0 +1,67 @@
+//! `RReq`, the result of a challenge from the ACS by way of the directory server, and `RRes`, our
+//! receipt for it.
+
+use uuid::Uuid;
+
+use crate::threeds::codes::{
+    CancelReason, Category, ChallengeMethod, ChallengeType, Reason, ResultsStatus, Status,
+    WhitelistSource, WhitelistStatus,
+};
+use crate::threeds::message::app::AcsRenderingType;
+use crate::threeds::message::element::{AuthenticationValue, Numeric, Text, object};
+use crate::threeds::message::{Extensions, Message};
+use crate::threeds::version::ProtocolVersion;
+
+object! {
+    Rreq {
+        version: ProtocolVersion = "messageVersion" V210;
+        server_transaction: Uuid = "threeDSServerTransID" V210;
+        acs_transaction: Uuid = "acsTransID" V210;
+        ds_transaction: Uuid = "dsTransID" V210;
+        sdk_transaction: Option<Uuid> = "sdkTransID" V210;
+        category: Category = "messageCategory" V210;
+        status: Option<Status> = "transStatus" V210;
+        reason: Option<Reason> = "transStatusReason" V210;
+        challenge_type: Option<ChallengeType> = "authenticationType" V210;
+        challenge_method: Option<ChallengeMethod> = "authenticationMethod" V210;
+        authentication_value: Option<AuthenticationValue> = "authenticationValue" V210;
+        eci: Option<Text<2>> = "eci" V210;
+        interactions: Option<Numeric<2>> = "interactionCounter" V210;
+        acs_rendering_type: Option<AcsRenderingType> = "acsRenderingType" V210;
+        cancel: Option<CancelReason> = "challengeCancel" V210;
+        whitelist_status: Option<WhitelistStatus> = "whiteListStatus" V220;
+        whitelist_source: Option<WhitelistSource> = "whiteListStatusSource" V220;
+        extensions: Option<Extensions> = "messageExtension" V210;
+    }
+}
+
+impl Message for Rreq {
+    const TYPE: &'static str = "RReq";
+
+    fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    fn extensions(&self) -> Option<&Extensions> {
+        self.extensions.as_ref()
+    }
+}
+
+object! {
+    Rres {
+        version: ProtocolVersion = "messageVersion" V210;
+        server_transaction: Uuid = "threeDSServerTransID" V210;
+        acs_transaction: Uuid = "acsTransID" V210;
+        ds_transaction: Uuid = "dsTransID" V210;
+        sdk_transaction: Option<Uuid> = "sdkTransID" V210;
+        results: ResultsStatus = "resultsStatus" V210;
+    }
+}
+
+impl Message for Rres {
+    const TYPE: &'static str = "RRes";
+
+    fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+}

@@ -1,0 +1,282 @@
+//! What we check of answers and results beyond their own form, and what they make of a session's
+//! authentication.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::threeds::codes::{
+    CancelReason, Category, ChallengePreference, ChallengeType, Channel, Reason, ResultsStatus,
+    Status, WhitelistSource, WhitelistStatus, YesNo,
+};
+use crate::threeds::message::{
+    AcsRenderingType, Ares, AuthenticationValue, ErrorCode, Extensions, Flag, Rejection, Rreq,
+    Rres, Text,
+};
+use crate::threeds::session::{Authentication, ReturnedExtension, Sent};
+use crate::threeds::version::ProtocolVersion;
+
+/// Holds an answer against its request.
+pub fn check_ares(transaction: Uuid, sent: &Sent, ares: &Ares) -> Result<Status, Rejection> {
+    same(ares.server_transaction == transaction)?;
+    legal(ares.version == sent.version, "messageVersion")?;
+    if sent.channel == Channel::App {
+        there(ares.sdk_transaction.is_some() || sent.sdk_transaction.is_none(), "sdkTransID")?;
+        same(ares.sdk_transaction == sent.sdk_transaction)?;
+    }
+    let is_payment = sent.category == Category::Payment;
+    there(ares.status.is_some() || !is_payment, "transStatus")?;
+    // A directory server may leave it out without a payment: then there was no authentication.
+    let status = ares.status.unwrap_or(Status::Unavailable);
+    check_allowed(sent, status)?;
+    if is_payment {
+        check_payment(status, ares.reason, ares.authentication_value.as_ref())?;
+    }
+    match status {
+        Status::Challenge => check_challenge(sent, ares)?,
+        Status::DecoupledChallenge => check_decoupled(ares)?,
+        Status::Successful
+        | Status::Attempted
+        | Status::Failed
+        | Status::Unavailable
+        | Status::Rejected
+        | Status::Informational => (),
+    }
+    let undertaken = ares.decoupled == Some(YesNo::Yes);
+    legal(!undertaken || sent.decoupled == YesNo::Yes, "acsDecConInd")?;
+    there(!undertaken || ares.cardholder_info.is_some(), "cardholderInfo")?;
+    check_whitelist(ares.whitelist_status, ares.whitelist_source)?;
+    Ok(status)
+}
+
+/// Statuses that only some requests can be answered with.
+fn check_allowed(sent: &Sent, status: Status) -> Result<(), Rejection> {
+    use ChallengePreference::{
+        NoChallengeDataSharingOnly, NoChallengeRiskAnalysisPerformed, NoChallengeStrongConsumerAuth,
+    };
+    let is_allowed = match status {
+        Status::Challenge => {
+            sent.channel != Channel::Merchant && sent.preference != Some(NoChallengeDataSharingOnly)
+        }
+        Status::DecoupledChallenge => sent.decoupled == YesNo::Yes,
+        Status::Informational => matches!(
+            sent.preference,
+            Some(
+                NoChallengeDataSharingOnly
+                    | NoChallengeRiskAnalysisPerformed
+                    | NoChallengeStrongConsumerAuth
+            )
+        ),
+        Status::Successful
+        | Status::Attempted
+        | Status::Failed
+        | Status::Unavailable
+        | Status::Rejected => true,
+    };
+    legal(is_allowed, "transStatus")
+}
+
+fn check_payment(
+    status: Status,
+    reason: Option<Reason>,
+    value: Option<&AuthenticationValue>,
+) -> Result<(), Rejection> {
+    match status {
+        Status::Failed | Status::Unavailable | Status::Rejected => {
+            there(reason.is_some(), "transStatusReason")
+        }
+        Status::Successful | Status::Attempted => there(value.is_some(), "authenticationValue"),
+        Status::Challenge | Status::DecoupledChallenge | Status::Informational => Ok(()),
+    }
+}
+
+fn check_challenge(sent: &Sent, ares: &Ares) -> Result<(), Rejection> {
+    there(ares.challenge_mandated.is_some(), "acsChallengeMandated")?;
+    there(ares.challenge_type.is_some(), "authenticationType")?;
+    match sent.channel {
+        Channel::Browser => there(ares.acs_url.is_some(), "acsURL"),
+        Channel::App => {
+            there(ares.acs_signed_content.is_some(), "acsSignedContent")?;
+            there(ares.acs_rendering_type.is_some(), "acsRenderingType")
+        }
+        Channel::Merchant => Ok(()),
+    }
+}
+
+fn check_decoupled(ares: &Ares) -> Result<(), Rejection> {
+    there(ares.challenge_mandated.is_some(), "acsChallengeMandated")?;
+    there(ares.challenge_type.is_some(), "authenticationType")?;
+    legal(ares.challenge_type == Some(ChallengeType::Decoupled), "authenticationType")?;
+    there(ares.decoupled.is_some(), "acsDecConInd")?;
+    legal(ares.decoupled == Some(YesNo::Yes), "acsDecConInd")
+}
+
+fn check_whitelist(
+    status: Option<WhitelistStatus>,
+    source: Option<WhitelistSource>,
+) -> Result<(), Rejection> {
+    there(status.is_some() || source.is_none(), "whiteListStatus")?;
+    there(source.is_some() || status.is_none(), "whiteListStatusSource")
+}
+
+/// Holds a result against the request and the answer before it.
+pub fn check_rreq(
+    sent: &Sent,
+    authentication: &Authentication,
+    rreq: &Rreq,
+) -> Result<Status, Rejection> {
+    same(rreq.acs_transaction == authentication.acs_transaction)?;
+    same(rreq.ds_transaction == authentication.ds_transaction)?;
+    legal(rreq.version == sent.version, "messageVersion")?;
+    legal(rreq.category == sent.category, "messageCategory")?;
+    if sent.channel == Channel::App {
+        let optional = sent.version == ProtocolVersion::V210 || sent.sdk_transaction.is_none();
+        there(rreq.sdk_transaction.is_some() || optional, "sdkTransID")?;
+        same(rreq.sdk_transaction.is_none_or(|it| Some(it) == sent.sdk_transaction))?;
+    }
+    let is_payment = sent.category == Category::Payment;
+    there(rreq.status.is_some() || !is_payment, "transStatus")?;
+    let status = rreq.status.unwrap_or(Status::Unavailable);
+    let is_final = match status {
+        Status::Successful
+        | Status::Attempted
+        | Status::Failed
+        | Status::Unavailable
+        | Status::Rejected => true,
+        Status::Challenge | Status::DecoupledChallenge | Status::Informational => false,
+    };
+    legal(is_final, "transStatus")?;
+    if is_payment {
+        check_payment(status, rreq.reason, rreq.authentication_value.as_ref())?;
+    }
+    let needs_type = matches!(status, Status::Successful | Status::Failed);
+    there(rreq.challenge_type.is_some() || !needs_type, "authenticationType")?;
+    let was_decoupled = authentication.directory_status == Status::DecoupledChallenge;
+    let counts = sent.channel != Channel::Merchant && !was_decoupled;
+    there(rreq.interactions.is_some() || !counts, "interactionCounter")?;
+    if rreq.reason == Some(Reason::TIMEOUT_AT_ACS) {
+        there(rreq.cancel.is_some(), "challengeCancel")?;
+        let timeouts = [CancelReason::AcsTimeout, CancelReason::AcsTimeoutRequestNotReceived];
+        legal(rreq.cancel.is_some_and(|it| timeouts.contains(&it)), "challengeCancel")?;
+    }
+    check_whitelist(rreq.whitelist_status, rreq.whitelist_source)?;
+    Ok(status)
+}
+
+/// The receipt for a result.
+pub fn rres(rreq: &Rreq) -> Rres {
+    let never_sent = rreq.cancel == Some(CancelReason::AcsTimeoutRequestNotReceived);
+    Rres {
+        version: rreq.version,
+        server_transaction: rreq.server_transaction,
+        acs_transaction: rreq.acs_transaction,
+        ds_transaction: rreq.ds_transaction,
+        sdk_transaction: rreq.sdk_transaction,
+        results: if never_sent { ResultsStatus::NoChallengeSent } else { ResultsStatus::Received },
+    }
+}
+
+impl Authentication {
+    pub fn from_ares(ares: Ares, status: Status, sent: &Sent) -> Self {
+        Self {
+            version: ares.version,
+            acs_transaction: ares.acs_transaction,
+            ds_transaction: ares.ds_transaction,
+            sdk_transaction: ares.sdk_transaction,
+            acs_reference: owned(&ares.acs_reference),
+            ds_reference: owned(&ares.ds_reference),
+            acs_operator: ares.acs_operator.as_ref().map(owned),
+            value: ares.authentication_value.map(|it| String::from(it.as_str())),
+            status,
+            directory_status: status,
+            reason: ares.reason,
+            eci: ares.eci.as_ref().map(owned),
+            challenge_mandated: ares.challenge_mandated,
+            challenge_type: ares.challenge_type,
+            acs_url: ares.acs_url.as_ref().map(owned),
+            acs_signed_content: ares.acs_signed_content.as_ref().map(owned),
+            acs_rendering_type: ares.acs_rendering_type.as_ref().map(rendering),
+            decoupled: ares.decoupled,
+            preference: sent.preference,
+            attempts: None,
+            cancel: None,
+            cardholder_info: ares.cardholder_info.as_ref().map(owned),
+            whitelist_status: ares.whitelist_status,
+            whitelist_source: ares.whitelist_source,
+            extensions: returned(ares.extensions),
+        }
+    }
+
+    /// What the challenge decided stands in place of what the answer said.
+    pub fn take_result(&mut self, rreq: Rreq, status: Status) {
+        self.status = status;
+        self.reason = rreq.reason;
+        self.value = rreq.authentication_value.map(|it| String::from(it.as_str()));
+        self.eci = rreq.eci.as_ref().map(owned);
+        self.challenge_type = rreq.challenge_type.or(self.challenge_type);
+        self.attempts = rreq.interactions.map(|it| String::from(it.as_str()));
+        self.cancel = rreq.cancel;
+        self.whitelist_status = rreq.whitelist_status.or(self.whitelist_status);
+        self.whitelist_source = rreq.whitelist_source.or(self.whitelist_source);
+        let extensions = returned(rreq.extensions);
+        if !extensions.is_empty() {
+            self.extensions = extensions;
+        }
+    }
+
+    /// Nobody told the outcome: all that is known is that there is none.
+    pub fn run_out(&mut self) {
+        self.status = Status::Unavailable;
+        self.value = None;
+        self.eci = None;
+        self.reason = match self.directory_status {
+            Status::DecoupledChallenge => Reason::from_code("24", ProtocolVersion::V220),
+            Status::Attempted
+            | Status::Challenge
+            | Status::Failed
+            | Status::Informational
+            | Status::Rejected
+            | Status::Successful
+            | Status::Unavailable => Some(Reason::TIMEOUT_AT_ACS),
+        };
+    }
+}
+
+fn owned<const MAX: usize>(text: &Text<MAX>) -> String {
+    String::from(text.as_str())
+}
+
+fn rendering(rendering: &AcsRenderingType) -> (String, String) {
+    (owned(&rendering.interface), owned(&rendering.template))
+}
+
+/// Data that was wrapped on the way out is unwrapped.
+fn returned(extensions: Option<Extensions>) -> Vec<ReturnedExtension> {
+    let convert = |it: &crate::threeds::message::Extension| {
+        let value = it.data.value();
+        let inner = value.as_object().filter(|members| members.len() == 1);
+        let wrapped = inner.and_then(|members| members.get("data")).filter(|it| it.is_string());
+        ReturnedExtension {
+            id: owned(&it.id),
+            name: owned(&it.name),
+            critical: it.critical == Flag::True,
+            data: wrapped.cloned().unwrap_or_else(|| Value::clone(value)),
+        }
+    };
+    extensions.map(|all| all.0.iter().map(convert).collect()).unwrap_or_default()
+}
+
+fn same(is_same: bool) -> Result<(), Rejection> {
+    let unknown = || Rejection::new(ErrorCode::TransactionUnknown, "transaction ids");
+    if is_same { Ok(()) } else { Err(unknown()) }
+}
+
+fn there(is_there: bool, name: &str) -> Result<(), Rejection> {
+    if is_there { Ok(()) } else { Err(Rejection::new(ErrorCode::ElementMissing, name)) }
+}
+
+fn legal(is_legal: bool, name: &str) -> Result<(), Rejection> {
+    if is_legal { Ok(()) } else { Err(Rejection::new(ErrorCode::FormatInvalid, name)) }
+}
+
+#[cfg(test)]
+mod tests;

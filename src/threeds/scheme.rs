@@ -1,0 +1,164 @@
+//! The schemes whose cards can be authenticated: their names, their directory servers, and what
+//! their electronic commerce indicators say.
+
+use crate::domain::card::brand::Brand;
+use crate::threeds::codes::{Category, Channel, Status};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    AmericanExpress,
+    DinersClub,
+    Discover,
+    Jcb,
+    Mastercard,
+    UnionPay,
+    Visa,
+}
+
+impl Scheme {
+    pub const ALL: [Self; 7] = [
+        Self::AmericanExpress,
+        Self::DinersClub,
+        Self::Discover,
+        Self::Jcb,
+        Self::Mastercard,
+        Self::UnionPay,
+        Self::Visa,
+    ];
+
+    pub const fn of_brand(brand: Brand) -> Option<Self> {
+        match brand {
+            Brand::AmericanExpress => Some(Self::AmericanExpress),
+            Brand::DinersClub => Some(Self::DinersClub),
+            Brand::Discover => Some(Self::Discover),
+            Brand::Jcb => Some(Self::Jcb),
+            Brand::Mastercard => Some(Self::Mastercard),
+            Brand::UnionPay => Some(Self::UnionPay),
+            Brand::Visa => Some(Self::Visa),
+            Brand::Ebt
+            | Brand::Elo
+            | Brand::Hipercard
+            | Brand::Mir
+            | Brand::PrivateLabel
+            | Brand::Proprietary => None,
+        }
+    }
+
+    /// As records and settings name it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AmericanExpress => "american-express",
+            Self::DinersClub => "diners-club",
+            Self::Discover => "discover",
+            Self::Jcb => "jcb",
+            Self::Mastercard => "mastercard",
+            Self::UnionPay => "unionpay",
+            Self::Visa => "visa",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == text)
+    }
+
+    /// As sessions show it.
+    pub const fn display_name(self) -> &'static str {
+        match self {
+            Self::AmericanExpress => "American Express",
+            Self::DinersClub => "Diners Club",
+            Self::Discover => "Discover",
+            Self::Jcb => "JCB",
+            Self::Mastercard => "Mastercard",
+            Self::UnionPay => "UnionPay",
+            Self::Visa => "Visa",
+        }
+    }
+
+    /// What a directory server of this scheme says of an outcome. Mastercard counts on its own.
+    pub fn eci(self, status: Status, category: Category, channel: Channel) -> Option<&'static str> {
+        match (self, category) {
+            (Self::Mastercard, Category::Payment) => mastercard(status, channel),
+            (Self::Mastercard, Category::NonPayment) => match status {
+                Status::Successful | Status::Attempted => Some("N2"),
+                Status::Failed | Status::Unavailable | Status::Rejected => Some("N0"),
+                Status::Challenge | Status::DecoupledChallenge | Status::Informational => None,
+            },
+            (_, Category::Payment) => others(status),
+            // Without a payment Visa tells one only where the merchant asked alone; the rest none.
+            (Self::Visa, Category::NonPayment) if channel == Channel::Merchant => others(status),
+            (
+                Self::AmericanExpress
+                | Self::DinersClub
+                | Self::Discover
+                | Self::Jcb
+                | Self::UnionPay
+                | Self::Visa,
+                Category::NonPayment,
+            ) => None,
+        }
+    }
+}
+
+fn mastercard(status: Status, channel: Channel) -> Option<&'static str> {
+    match status {
+        Status::Successful if channel == Channel::Merchant => Some("07"),
+        Status::Successful => Some("02"),
+        Status::Attempted => Some("01"),
+        Status::Failed | Status::Unavailable | Status::Rejected => Some("00"),
+        Status::Informational => Some("04"),
+        Status::Challenge | Status::DecoupledChallenge => None,
+    }
+}
+
+const fn others(status: Status) -> Option<&'static str> {
+    match status {
+        Status::Successful => Some("05"),
+        Status::Attempted => Some("06"),
+        Status::Failed | Status::Unavailable | Status::Rejected | Status::Informational => {
+            Some("07")
+        }
+        Status::Challenge | Status::DecoupledChallenge => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheme_is_read_back_and_belongs_to_its_brand() {
+        for scheme in Scheme::ALL {
+            assert_eq!(Scheme::parse(scheme.as_str()), Some(scheme));
+            let brand = Brand::parse(scheme.as_str()).unwrap();
+            assert_eq!(Scheme::of_brand(brand), Some(scheme));
+        }
+        assert_eq!(Scheme::of_brand(Brand::Ebt), None);
+    }
+
+    #[test]
+    fn indicators_follow_the_schemes_tables() {
+        use Category::{NonPayment, Payment};
+        use Channel::{Browser, Merchant};
+        let eci = |scheme: Scheme, status, category, channel| scheme.eci(status, category, channel);
+        for (scheme, expected) in [
+            (Scheme::Visa, ["05", "06", "07", "07", "07"]),
+            (Scheme::Mastercard, ["02", "01", "00", "00", "00"]),
+            (Scheme::AmericanExpress, ["05", "06", "07", "07", "07"]),
+        ] {
+            let statuses = [
+                Status::Successful,
+                Status::Attempted,
+                Status::Failed,
+                Status::Unavailable,
+                Status::Rejected,
+            ];
+            for (status, expected) in statuses.into_iter().zip(expected) {
+                assert_eq!(eci(scheme, status, Payment, Browser), Some(expected));
+            }
+            assert_eq!(eci(scheme, Status::Challenge, Payment, Browser), None);
+        }
+        assert_eq!(eci(Scheme::Mastercard, Status::Successful, NonPayment, Browser), Some("N2"));
+        assert_eq!(eci(Scheme::Visa, Status::Successful, NonPayment, Browser), None);
+        assert_eq!(eci(Scheme::Visa, Status::Successful, NonPayment, Merchant), Some("05"));
+    }
+}

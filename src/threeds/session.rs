@@ -1,0 +1,278 @@
+//! A session: one card, one device, one authentication.
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::domain::id::{ApplicationId, SessionId, TenantId};
+use crate::domain::time::Timestamp;
+use crate::threeds::codes::{
+    AcsInformation, CancelReason, Category, ChallengePreference, ChallengeType, Channel,
+    MethodOutcome, Reason, Status, WhitelistSource, WhitelistStatus, YesNo,
+};
+use crate::threeds::scheme::Scheme;
+use crate::threeds::simulator::Simulated;
+use crate::threeds::state::{Method, State};
+use crate::threeds::version::{NamedVersion, ProtocolVersion};
+
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub id: SessionId,
+    pub tenant: TenantId,
+    pub kind: SessionKind,
+    pub device: Option<Device>,
+    pub device_info: DeviceInfo,
+    pub card: CardSource,
+    pub scheme: Scheme,
+    pub additional_brands: Vec<String>,
+    pub enrolment: Enrolment,
+    pub web_challenge_mode: WebChallengeMode,
+    /// The caller's own, returned as it came.
+    pub metadata: Option<Map<String, Value>>,
+    pub expires_at: Timestamp,
+    pub created_by: ApplicationId,
+    pub created_at: Timestamp,
+    pub modified_by: Option<ApplicationId>,
+    pub modified_at: Option<Timestamp>,
+    pub state: State,
+    /// What the request said of fingerprinting, once it has gone out.
+    pub method_outcome: Option<MethodOutcome>,
+    pub sent: Option<Sent>,
+    pub authentication: Option<Authentication>,
+    /// What the built-in ACS remembers of its challenge.
+    pub simulated: Option<Simulated>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionKind {
+    /// The cardholder is there.
+    Customer,
+    /// The merchant asks alone.
+    Merchant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Device {
+    Browser,
+    Mobile,
+}
+
+/// How the browser shows a challenge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebChallengeMode {
+    Iframe,
+    Redirect,
+}
+
+/// Whose card it is, by the id that the caller gave. The number itself is never in a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CardSource {
+    /// A token under the deprecated name.
+    Pan(String),
+    Token(String),
+    TokenIntent(String),
+}
+
+/// How cards like this one can be authenticated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enrolment {
+    pub directory_server: String,
+    pub acs_start: NamedVersion,
+    pub acs_end: NamedVersion,
+    pub ds_start: NamedVersion,
+    pub ds_end: NamedVersion,
+    pub method_url: Option<String>,
+    pub acs_information: Vec<AcsInformation>,
+}
+
+/// What the SDKs collect. Names and meaning are those of the interface.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeviceInfo {
+    pub browser_accept_header: Option<String>,
+    pub browser_ip: Option<String>,
+    pub browser_javascript_enabled: Option<bool>,
+    pub browser_java_enabled: Option<bool>,
+    pub browser_language: Option<String>,
+    pub browser_color_depth: Option<String>,
+    pub browser_screen_height: Option<String>,
+    pub browser_screen_width: Option<String>,
+    pub browser_tz: Option<String>,
+    pub browser_user_agent: Option<String>,
+    pub sdk_transaction_id: Option<String>,
+    pub sdk_application_id: Option<String>,
+    pub sdk_encryption_data: Option<String>,
+    /// A text or an object, returned as it came.
+    pub sdk_ephemeral_public_key: Option<Value>,
+    pub sdk_max_timeout: Option<String>,
+    pub sdk_reference_number: Option<String>,
+    pub sdk_interface: Option<String>,
+    pub sdk_ui_types: Option<Vec<String>>,
+}
+
+/// What of the request its answers are checked against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    pub version: ProtocolVersion,
+    pub channel: Channel,
+    pub category: Category,
+    pub preference: Option<ChallengePreference>,
+    pub decoupled: YesNo,
+    pub sdk_transaction: Option<Uuid>,
+}
+
+/// The outcome so far: the answer's, then the challenge's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Authentication {
+    pub version: ProtocolVersion,
+    pub acs_transaction: Uuid,
+    pub ds_transaction: Uuid,
+    pub sdk_transaction: Option<Uuid>,
+    pub acs_reference: String,
+    pub ds_reference: String,
+    pub acs_operator: Option<String>,
+    pub value: Option<String>,
+    pub status: Status,
+    /// The answer's, kept when a challenge has given another.
+    pub directory_status: Status,
+    pub reason: Option<Reason>,
+    pub eci: Option<String>,
+    pub challenge_mandated: Option<YesNo>,
+    pub challenge_type: Option<ChallengeType>,
+    pub acs_url: Option<String>,
+    pub acs_signed_content: Option<String>,
+    /// Interface and template.
+    pub acs_rendering_type: Option<(String, String)>,
+    pub decoupled: Option<YesNo>,
+    pub preference: Option<ChallengePreference>,
+    pub attempts: Option<String>,
+    pub cancel: Option<CancelReason>,
+    pub cardholder_info: Option<String>,
+    pub whitelist_status: Option<WhitelistStatus>,
+    pub whitelist_source: Option<WhitelistSource>,
+    pub extensions: Vec<ReturnedExtension>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReturnedExtension {
+    pub id: String,
+    pub name: String,
+    pub critical: bool,
+    pub data: Value,
+}
+
+impl SessionKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Customer => "customer",
+            Self::Merchant => "merchant",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Customer, Self::Merchant].into_iter().find(|it| it.as_str() == text)
+    }
+}
+
+impl Device {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Browser => "browser",
+            Self::Mobile => "mobile",
+        }
+    }
+
+    /// The SDKs say `app`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "browser" => Some(Self::Browser),
+            "app" | "mobile" => Some(Self::Mobile),
+            _ => None,
+        }
+    }
+}
+
+impl WebChallengeMode {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Iframe => "iframe",
+            Self::Redirect => "redirect",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Iframe, Self::Redirect].into_iter().find(|it| it.as_str() == text)
+    }
+}
+
+impl Enrolment {
+    /// The versions that all three parties speak, oldest first.
+    pub fn available(&self) -> Vec<ProtocolVersion> {
+        let start = self.acs_start.max(self.ds_start);
+        let end = self.acs_end.min(self.ds_end);
+        let spoken = |version: &ProtocolVersion| (start..=end).contains(&(*version).into());
+        ProtocolVersion::ALL.into_iter().filter(spoken).collect()
+    }
+
+    pub fn recommended(&self) -> Option<ProtocolVersion> {
+        self.available().into_iter().max()
+    }
+}
+
+impl Session {
+    pub const fn channel(&self) -> Channel {
+        match (self.kind, self.device) {
+            (SessionKind::Merchant, _) => Channel::Merchant,
+            (SessionKind::Customer, Some(Device::Mobile)) => Channel::App,
+            (SessionKind::Customer, Some(Device::Browser) | None) => Channel::Browser,
+        }
+    }
+
+    /// What a request that goes out now says of fingerprinting, and what one said that has gone.
+    pub const fn method_indicator(&self) -> MethodOutcome {
+        match (self.method_outcome, self.state) {
+            (Some(outcome), _) => outcome,
+            (None, State::Created { method: Method::Absent, .. }) => MethodOutcome::Unavailable,
+            (None, State::Created { method: Method::Completed, .. }) => MethodOutcome::Completed,
+            (
+                None,
+                State::Created { method: Method::Pending, .. }
+                | State::Requested
+                | State::Challenged { .. }
+                | State::Decoupled { .. }
+                | State::Decided
+                | State::Failed,
+            ) => MethodOutcome::NotCompleted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(acs: [&str; 2], ds: [&str; 2], available: &[&str]) {
+        let version = |text| NamedVersion::parse(text).unwrap();
+        let enrolment = Enrolment {
+            directory_server: String::new(),
+            acs_start: version(acs[0]),
+            acs_end: version(acs[1]),
+            ds_start: version(ds[0]),
+            ds_end: version(ds[1]),
+            method_url: None,
+            acs_information: Vec::new(),
+        };
+        let found: Vec<_> = enrolment.available().iter().map(|it| it.as_str()).collect();
+        assert_eq!(found, available);
+        assert_eq!(enrolment.recommended().map(|it| it.as_str()), available.last().copied());
+    }
+
+    #[test]
+    fn the_newest_version_that_all_speak_is_recommended() {
+        check(["2.1.0", "2.2.0"], ["2.1.0", "2.2.0"], &["2.1.0", "2.2.0"]);
+        check(["2.1.0", "2.1.0"], ["2.1.0", "2.2.0"], &["2.1.0"]);
+        check(["2.2.0", "2.2.0"], ["2.1.0", "2.2.0"], &["2.2.0"]);
+        check(["2.1.0", "2.3.1"], ["2.2.0", "2.3.1"], &["2.2.0"]);
+        check(["2.3.1", "2.3.1"], ["2.1.0", "2.3.1"], &[]);
+        check(["2.2.0", "2.2.0"], ["2.1.0", "2.1.0"], &[]);
+    }
+}

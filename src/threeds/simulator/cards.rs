@@ -1,0 +1,189 @@
+//! The documented test cards and what each selects. A card that is not here is authenticated
+//! without a challenge.
+
+use crate::threeds::codes::{Reason, Status, YesNo};
+use crate::threeds::scheme::Scheme::{
+    self, AmericanExpress, DinersClub, Discover, Jcb, Mastercard, Visa,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Card {
+    pub number: &'static str,
+    pub scheme: Scheme,
+    pub outcome: Outcome,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Challenge(Challenge),
+    /// The session is made; its authentication fails at the directory server.
+    DirectoryServerError,
+    Frictionless(Verdict),
+    /// No scheme knows the card.
+    NotEnrolled,
+    /// The session cannot be made.
+    ServerError,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Challenge {
+    pub verdict: Verdict,
+    pub means: Means,
+    pub mandated: YesNo,
+    pub method: Method,
+}
+
+/// How the cardholder answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means {
+    Code,
+    OutOfBand,
+}
+
+/// Whether the ACS wants to fingerprint the browser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    Absent,
+    Present,
+}
+
+/// How it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Attempted,
+    Failed,
+    Rejected,
+    Successful,
+    Unavailable,
+}
+
+impl Verdict {
+    pub const ALL: [Self; 5] =
+        [Self::Attempted, Self::Failed, Self::Rejected, Self::Successful, Self::Unavailable];
+
+    pub const fn status(self) -> Status {
+        match self {
+            Self::Attempted => Status::Attempted,
+            Self::Failed => Status::Failed,
+            Self::Rejected => Status::Rejected,
+            Self::Successful => Status::Successful,
+            Self::Unavailable => Status::Unavailable,
+        }
+    }
+
+    pub const fn reason(self) -> Option<Reason> {
+        match self {
+            Self::Attempted | Self::Successful => None,
+            Self::Failed => Some(Reason::CARD_AUTHENTICATION_FAILED),
+            Self::Rejected => Some(Reason::SUSPECTED_FRAUD),
+            Self::Unavailable => Some(Reason::CARDHOLDER_NOT_ENROLLED),
+        }
+    }
+
+    pub fn from_status(status: Status) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.status() == status)
+    }
+}
+
+pub fn find(number: &str) -> Option<&'static Card> {
+    CARDS.iter().find(|card| card.number == number)
+}
+
+const fn card(number: &'static str, scheme: Scheme, outcome: Outcome) -> Card {
+    Card { number, scheme, outcome }
+}
+
+const fn challenge(verdict: Verdict) -> Outcome {
+    Outcome::Challenge(Challenge {
+        verdict,
+        means: Means::Code,
+        mandated: YesNo::No,
+        method: Method::Present,
+    })
+}
+
+const SUCCESS: Outcome = Outcome::Frictionless(Verdict::Successful);
+const ATTEMPT: Outcome = Outcome::Frictionless(Verdict::Attempted);
+const FAILURE: Outcome = Outcome::Frictionless(Verdict::Failed);
+const UNAVAILABLE: Outcome = Outcome::Frictionless(Verdict::Unavailable);
+const REJECTION: Outcome = Outcome::Frictionless(Verdict::Rejected);
+const CHALLENGE: Outcome = challenge(Verdict::Successful);
+const NO_METHOD: Outcome = Outcome::Challenge(Challenge {
+    verdict: Verdict::Successful,
+    means: Means::Code,
+    mandated: YesNo::No,
+    method: Method::Absent,
+});
+const MANDATED: Outcome = Outcome::Challenge(Challenge {
+    verdict: Verdict::Successful,
+    means: Means::Code,
+    mandated: YesNo::Yes,
+    method: Method::Present,
+});
+const fn out_of_band(verdict: Verdict) -> Outcome {
+    Outcome::Challenge(Challenge {
+        verdict,
+        means: Means::OutOfBand,
+        mandated: YesNo::No,
+        method: Method::Present,
+    })
+}
+
+pub const CARDS: &[Card] = &[
+    card("4200000000000002", Visa, SUCCESS),
+    card("5204247750001471", Mastercard, SUCCESS),
+    card("6011601160116011", Discover, SUCCESS),
+    card("340000000004001", AmericanExpress, SUCCESS),
+    card("5555555555554444", Mastercard, SUCCESS),
+    card("4200000000000003", Visa, ATTEMPT),
+    card("4111111111111111", Visa, ATTEMPT),
+    card("5424180011113336", Mastercard, ATTEMPT),
+    card("5454545454545454", Mastercard, ATTEMPT),
+    card("4200000000000005", Visa, FAILURE),
+    card("4264281511112228", Visa, FAILURE),
+    card("5424180000000171", Mastercard, FAILURE),
+    card("4462030000000000", Visa, FAILURE),
+    card("4200000000000006", Visa, UNAVAILABLE),
+    card("5405001111111165", Mastercard, UNAVAILABLE),
+    card("36148900647913", DinersClub, UNAVAILABLE),
+    card("4200000000000007", Visa, REJECTION),
+    card("5405001111111116", Mastercard, REJECTION),
+    card("6759649826438453", Mastercard, REJECTION),
+    card("4200000000000004", Visa, CHALLENGE),
+    card("4000020000000000", Visa, CHALLENGE),
+    card("370000000000002", AmericanExpress, CHALLENGE),
+    card("3566002020360505", Jcb, CHALLENGE),
+    card("3566006663297692", Jcb, CHALLENGE),
+    card("4150580996517927", Visa, CHALLENGE),
+    card("4917610000000000", Visa, CHALLENGE),
+    card("4200000000000014", Visa, NO_METHOD),
+    card("4005562231212123", Visa, NO_METHOD),
+    card("4200000000000015", Visa, MANDATED),
+    card("4761369980320253", Visa, MANDATED),
+    card("5200000000001104", Mastercard, MANDATED),
+    card("4200000000000016", Visa, out_of_band(Verdict::Successful)),
+    card("4000000000000341", Visa, out_of_band(Verdict::Successful)),
+    card("4200000000000008", Visa, challenge(Verdict::Attempted)),
+    card("4005571701111111", Visa, challenge(Verdict::Attempted)),
+    card("3528000700000000", Jcb, challenge(Verdict::Attempted)),
+    card("4200000000000009", Visa, challenge(Verdict::Failed)),
+    card("4055011111111111", Visa, challenge(Verdict::Failed)),
+    card("5427660064241339", Mastercard, challenge(Verdict::Failed)),
+    card("36700102000000", DinersClub, challenge(Verdict::Failed)),
+    card("4200000000000017", Visa, out_of_band(Verdict::Failed)),
+    card("6011361011110004", Discover, out_of_band(Verdict::Failed)),
+    card("4200000000000010", Visa, challenge(Verdict::Unavailable)),
+    card("6011361000008888", Discover, challenge(Verdict::Unavailable)),
+    card("6011000400000000", Discover, challenge(Verdict::Unavailable)),
+    card("4200000000000011", Visa, challenge(Verdict::Rejected)),
+    card("6011361000001115", Discover, challenge(Verdict::Rejected)),
+    card("4444333322221111", Visa, challenge(Verdict::Rejected)),
+    card("4200000000000012", Visa, Outcome::DirectoryServerError),
+    card("4264281500003339", Visa, Outcome::DirectoryServerError),
+    card("5424180011110001", Mastercard, Outcome::DirectoryServerError),
+    card("122000000000003", Discover, Outcome::DirectoryServerError),
+    card("4200000000000013", Visa, Outcome::ServerError),
+    card("4264281500001119", Visa, Outcome::ServerError),
+    card("5019717010103742", Visa, Outcome::ServerError),
+    card("4100000000000003", Visa, Outcome::NotEnrolled),
+];

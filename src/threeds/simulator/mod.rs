@@ -1,0 +1,336 @@
+//! The built-in directory server and ACS, for test tenants: they read and write the messages that
+//! real ones would, without a network. What a card number selects is in [`cards`].
+//!
+//! Invariant: nothing here is reached for a production tenant.
+
+pub mod acs;
+pub mod cards;
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::domain::card::iin::brand_of;
+use crate::secret::Secret;
+use crate::threeds::base64;
+use crate::threeds::codes::{
+    AcsInformation, Category, ChallengePreference, ChallengeType, Channel, Reason, Status, YesNo,
+};
+use crate::threeds::message::{
+    self, AcsRenderingType, Areq, Ares, AuthenticationValue, Component, Erro, ErrorCode, Rejection,
+    Text,
+};
+use crate::threeds::scheme::Scheme;
+use crate::threeds::session::Enrolment;
+use crate::threeds::simulator::cards::{Challenge, Means, Outcome, Verdict};
+use crate::threeds::version::ProtocolVersion;
+
+pub use acs::Simulated;
+
+/// The id that the published service's own test directory server has.
+pub const DIRECTORY_SERVER: &str = "M000000003";
+const ACS_REFERENCE: &str = "STRONGROOM-SIM-ACS-0001";
+const DS_REFERENCE: &str = "STRONGROOM-SIM-DS-0001";
+const ACS_OPERATOR: &str = "STRONGROOM-SIM";
+
+/// Why there is no enrolment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotEnrolled {
+    /// The card that stands for a failure of the 3DS server.
+    ServerError,
+    /// No scheme knows the card.
+    UnknownCard,
+}
+
+/// What is drawn for one transaction.
+#[derive(Debug)]
+pub struct Drawn {
+    pub acs_transaction: Uuid,
+    pub ds_transaction: Uuid,
+    /// For the authentication value, if there comes to be one.
+    pub proof: [u8; 21],
+}
+
+/// Where the simulator's own pages are.
+#[derive(Debug)]
+pub struct Places<'a> {
+    /// `https://host`
+    pub base: &'a str,
+}
+
+impl Places<'_> {
+    pub fn method_url(&self) -> String {
+        format!("{}/3ds/sim/acs/method", self.base)
+    }
+
+    pub fn challenge_url(&self) -> String {
+        format!("{}/3ds/sim/acs/challenge", self.base)
+    }
+}
+
+/// The scheme and the range that a card number belongs to.
+pub fn enrol(number: &str, places: &Places<'_>) -> Result<(Scheme, Enrolment), NotEnrolled> {
+    let listed = cards::find(number);
+    match listed.map(|card| card.outcome) {
+        Some(Outcome::NotEnrolled) => return Err(NotEnrolled::UnknownCard),
+        Some(Outcome::ServerError) => return Err(NotEnrolled::ServerError),
+        Some(Outcome::Challenge(_) | Outcome::DirectoryServerError | Outcome::Frictionless(_))
+        | None => (),
+    }
+    let scheme = listed
+        .map_or_else(|| brand_of(number).and_then(Scheme::of_brand), |card| Some(card.scheme));
+    let scheme = scheme.ok_or(NotEnrolled::UnknownCard)?;
+    let without_method = listed.is_some_and(|card| match card.outcome {
+        Outcome::Challenge(challenge) => challenge.method == cards::Method::Absent,
+        Outcome::DirectoryServerError
+        | Outcome::Frictionless(_)
+        | Outcome::NotEnrolled
+        | Outcome::ServerError => false,
+    });
+    let enrolment = Enrolment {
+        directory_server: String::from(DIRECTORY_SERVER),
+        acs_start: ProtocolVersion::V210.into(),
+        acs_end: ProtocolVersion::V220.into(),
+        ds_start: ProtocolVersion::V210.into(),
+        ds_end: ProtocolVersion::V220.into(),
+        method_url: (!without_method).then(|| places.method_url()),
+        acs_information: AcsInformation::ALL.to_vec(),
+    };
+    Ok((scheme, enrolment))
+}
+
+/// Answers an `AReq` as a directory server would: with an `ARes` or an `Erro`. What the ACS keeps
+/// of a challenge comes beside it.
+pub fn answer(
+    request: &[u8],
+    drawn: Drawn,
+    places: &Places<'_>,
+) -> (Secret<Vec<u8>>, Option<Simulated>) {
+    let refuse = |rejection: Rejection, about: &Value, component| {
+        let version = ProtocolVersion::V220;
+        message::render(&rejection.into_erro(about, component, version))
+    };
+    let value = match message::members(request) {
+        Ok(value) => value,
+        Err(rejection) => {
+            return (refuse(rejection, &Value::Null, Component::DirectoryServer), None);
+        }
+    };
+    match message::read::<Areq>(value.expose()) {
+        Ok(areq) => {
+            let listed = cards::find(areq.card_number.expose());
+            if listed.is_some_and(|it| it.outcome == Outcome::DirectoryServerError) {
+                return (message::render(&failure(&areq)), None);
+            }
+            let (ares, simulated) = decide(&areq, listed, drawn, places);
+            (message::render(&ares), simulated)
+        }
+        Err(rejection) => (refuse(rejection, value.expose(), Component::DirectoryServer), None),
+    }
+}
+
+/// What the card that stands for a failing directory server is answered with.
+fn failure(areq: &Areq) -> Erro {
+    Erro {
+        version: areq.version,
+        code: ErrorCode::PermanentFailure,
+        component: Component::DirectoryServer,
+        description: Text::cut(ErrorCode::PermanentFailure.description()),
+        detail: Text::cut("The card selects a failing directory server"),
+        message_type: Text::parse("AReq"),
+        server_transaction: Some(areq.server_transaction),
+        acs_transaction: None,
+        ds_transaction: None,
+        sdk_transaction: areq.sdk_transaction,
+    }
+}
+
+fn decide(
+    areq: &Areq,
+    listed: Option<&cards::Card>,
+    drawn: Drawn,
+    places: &Places<'_>,
+) -> (Ares, Option<Simulated>) {
+    let number = areq.card_number.expose();
+    let scheme = listed.map(|card| card.scheme);
+    let scheme = scheme.or_else(|| brand_of(number).and_then(Scheme::of_brand));
+    let scheme = scheme.unwrap_or(Scheme::Visa);
+    let outcome = listed.map_or(Outcome::Frictionless(Verdict::Successful), |card| card.outcome);
+    let mut ares = blank(areq, &drawn);
+    match outcome {
+        Outcome::Challenge(challenge) => {
+            let simulated = challenge_or_not(&mut ares, areq, challenge, scheme, &drawn, places);
+            (ares, simulated)
+        }
+        Outcome::Frictionless(Verdict::Successful) if listed.is_some() && shares_data(areq) => {
+            settle(&mut ares, areq, scheme, Status::Informational, None, &drawn);
+            (ares, None)
+        }
+        Outcome::Frictionless(verdict) => {
+            settle(&mut ares, areq, scheme, verdict.status(), verdict.reason(), &drawn);
+            (ares, None)
+        }
+        // Neither comes so far: the first has no enrolment, the others were answered before.
+        Outcome::DirectoryServerError | Outcome::NotEnrolled | Outcome::ServerError => {
+            let reason = Some(Reason::CARDHOLDER_NOT_ENROLLED);
+            settle(&mut ares, areq, scheme, Status::Unavailable, reason, &drawn);
+            (ares, None)
+        }
+    }
+}
+
+/// Whether the merchant asks for no challenge in the ways that 2.2 answers with "informational".
+fn shares_data(areq: &Areq) -> bool {
+    matches!(
+        areq.preference,
+        Some(
+            ChallengePreference::NoChallengeRiskAnalysisPerformed
+                | ChallengePreference::NoChallengeDataSharingOnly
+                | ChallengePreference::NoChallengeStrongConsumerAuth
+        )
+    )
+}
+
+fn challenge_or_not(
+    ares: &mut Ares,
+    areq: &Areq,
+    challenge: Challenge,
+    scheme: Scheme,
+    drawn: &Drawn,
+    places: &Places<'_>,
+) -> Option<Simulated> {
+    let simulated = Simulated::new(scheme, challenge, areq.channel);
+    ares.challenge_mandated = Some(challenge.mandated);
+    if areq.decoupled == Some(YesNo::Yes) {
+        ares.status = Some(Status::DecoupledChallenge);
+        ares.challenge_type = Some(ChallengeType::Decoupled);
+        ares.decoupled = Some(YesNo::Yes);
+        ares.cardholder_info = Text::parse("Your bank will contact you to confirm this payment.");
+        return Some(simulated);
+    }
+    if areq.preference == Some(ChallengePreference::NoChallengeDataSharingOnly) {
+        ares.challenge_mandated = None;
+        settle(ares, areq, scheme, Status::Informational, None, drawn);
+        return None;
+    }
+    if areq.channel == Channel::Merchant {
+        // Nobody is there to be challenged, and the issuer was not asked to go on alone.
+        ares.challenge_mandated = None;
+        let known = areq.version >= ProtocolVersion::V220;
+        let reason =
+            if known { Reason::DECOUPLED_REQUIRED } else { Reason::CARD_AUTHENTICATION_FAILED };
+        settle(ares, areq, scheme, Status::Failed, Some(reason), drawn);
+        return None;
+    }
+    ares.status = Some(Status::Challenge);
+    ares.challenge_type = Some(match challenge.means {
+        Means::Code => ChallengeType::Static,
+        Means::OutOfBand => ChallengeType::OutOfBand,
+    });
+    match areq.channel {
+        Channel::App => {
+            ares.acs_signed_content = Text::parse(&signed_content(areq, places));
+            let template = if challenge.means == Means::OutOfBand { "04" } else { "01" };
+            ares.acs_rendering_type = Some(AcsRenderingType {
+                interface: Text::cut("01"),
+                template: Text::cut(template),
+            });
+        }
+        Channel::Browser | Channel::Merchant => {
+            ares.acs_url = Text::parse(&places.challenge_url());
+        }
+    }
+    Some(simulated)
+}
+
+/// In the form of the ACS's signed content, without a signature: the simulator has no key that an
+/// app's SDK would trust.
+fn signed_content(areq: &Areq, places: &Places<'_>) -> String {
+    let header = base64::encode_url(br#"{"alg":"none"}"#);
+    let key = areq.sdk_public_key.as_ref().map_or(Value::Null, |key| key.value().clone());
+    let content = serde_json::json!({
+        "acsURL": places.challenge_url(),
+        "sdkEphemPubKey": key,
+    });
+    format!("{header}.{}.", base64::encode_url(content.to_string().as_bytes()))
+}
+
+/// An outcome without a challenge.
+fn settle(
+    ares: &mut Ares,
+    areq: &Areq,
+    scheme: Scheme,
+    status: Status,
+    reason: Option<Reason>,
+    drawn: &Drawn,
+) {
+    ares.status = Some(status);
+    ares.reason = reason;
+    ares.eci = scheme.eci(status, areq.category, areq.channel).and_then(Text::parse);
+    ares.authentication_value =
+        authentication_value(scheme, status, areq.category, areq.channel, drawn.proof);
+}
+
+/// The proof that a scheme's ACS would make: Mastercard's begins with a `k` and uses every
+/// character, the others have twenty bytes.
+fn authentication_value(
+    scheme: Scheme,
+    status: Status,
+    category: Category,
+    channel: Channel,
+    proof: [u8; 21],
+) -> Option<AuthenticationValue> {
+    let is_proven = match status {
+        Status::Successful | Status::Attempted => true,
+        Status::Informational => scheme == Scheme::Visa,
+        Status::Challenge
+        | Status::DecoupledChallenge
+        | Status::Failed
+        | Status::Rejected
+        | Status::Unavailable => false,
+    };
+    let is_due = match category {
+        Category::Payment => true,
+        Category::NonPayment => scheme.eci(status, category, channel).is_some(),
+    };
+    let text = if scheme == Scheme::Mastercard {
+        let mut bytes = proof;
+        // The first six bits of `k`.
+        if let Some(first) = bytes.first_mut() {
+            *first = 0x90 | (*first & 0x03);
+        }
+        base64::encode(&bytes)
+    } else {
+        base64::encode(proof.first_chunk::<20>()?)
+    };
+    AuthenticationValue::parse(&text).filter(|_| is_proven && is_due)
+}
+
+fn blank(areq: &Areq, drawn: &Drawn) -> Ares {
+    Ares {
+        version: areq.version,
+        server_transaction: areq.server_transaction,
+        acs_transaction: drawn.acs_transaction,
+        ds_transaction: drawn.ds_transaction,
+        sdk_transaction: areq.sdk_transaction,
+        acs_reference: Text::cut(ACS_REFERENCE),
+        ds_reference: Text::cut(DS_REFERENCE),
+        acs_operator: Text::parse(ACS_OPERATOR),
+        status: None,
+        reason: None,
+        authentication_value: None,
+        eci: None,
+        challenge_mandated: None,
+        challenge_type: None,
+        acs_url: None,
+        acs_signed_content: None,
+        acs_rendering_type: None,
+        decoupled: None,
+        cardholder_info: None,
+        broadcast: None,
+        whitelist_status: None,
+        whitelist_source: None,
+        extensions: None,
+    }
+}

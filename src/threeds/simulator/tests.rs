@@ -1,0 +1,237 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::domain::card::iin::{TestCard, TestUse};
+use crate::threeds::message::{CardNumber, Numeric};
+use crate::threeds::receive::{check_ares, check_rreq};
+use crate::threeds::session::{Authentication, Sent};
+use crate::threeds::simulator::acs::{Answer, Ending, Step, cres};
+use crate::threeds::simulator::cards::CARDS;
+
+const PLACES: Places<'_> = Places { base: "https://vault.example" };
+
+const fn drawn() -> Drawn {
+    Drawn {
+        acs_transaction: Uuid::from_bytes([1; 16]),
+        ds_transaction: Uuid::from_bytes([2; 16]),
+        proof: [7; 21],
+    }
+}
+
+fn request(number: &str, change: impl FnOnce(&mut Areq)) -> (Areq, Sent) {
+    let number = CardNumber::parse(number).unwrap();
+    let (channel, category) = (Channel::Browser, Category::Payment);
+    let mut areq =
+        Areq::new(ProtocolVersion::V220, channel, category, Uuid::from_bytes([3; 16]), number);
+    areq.decoupled = Some(YesNo::No);
+    areq.authentication = Numeric::parse("01");
+    change(&mut areq);
+    let sent = Sent {
+        version: areq.version,
+        channel: areq.channel,
+        category: areq.category,
+        preference: areq.preference,
+        decoupled: areq.decoupled.unwrap_or(YesNo::No),
+        sdk_transaction: areq.sdk_transaction,
+    };
+    (areq, sent)
+}
+
+/// The answer, which must be one that a 3DS server takes.
+#[track_caller]
+fn answered(
+    number: &str,
+    change: impl FnOnce(&mut Areq),
+) -> (Ares, Status, Option<Simulated>, Sent) {
+    let (areq, sent) = request(number, change);
+    let (bytes, simulated) = answer(message::render(&areq).expose(), drawn(), &PLACES);
+    let ares: Ares = message::parse(bytes.expose()).unwrap();
+    let status = check_ares(areq.server_transaction, &sent, &ares).unwrap();
+    (ares, status, simulated, sent)
+}
+
+#[test]
+fn every_listed_card_gives_its_documented_outcome() {
+    for card in CARDS {
+        let enrolled = enrol(card.number, &PLACES);
+        match card.outcome {
+            Outcome::NotEnrolled => assert_eq!(enrolled, Err(NotEnrolled::UnknownCard)),
+            Outcome::ServerError => assert_eq!(enrolled, Err(NotEnrolled::ServerError)),
+            Outcome::DirectoryServerError => {
+                assert!(enrolled.is_ok());
+                let (areq, _) = request(card.number, |_| ());
+                let (bytes, simulated) = answer(message::render(&areq).expose(), drawn(), &PLACES);
+                let erro: Erro = message::parse(bytes.expose()).unwrap();
+                assert_eq!(erro.component, Component::DirectoryServer);
+                assert_eq!(simulated, None);
+            }
+            Outcome::Frictionless(verdict) => {
+                let (scheme, enrolment) = enrolled.unwrap();
+                assert_eq!(scheme, card.scheme);
+                assert!(enrolment.method_url.is_some());
+                let (ares, status, simulated, _) = answered(card.number, |_| ());
+                assert_eq!((status, ares.reason), (verdict.status(), verdict.reason()));
+                assert_eq!(simulated, None);
+            }
+            Outcome::Challenge(challenge) => {
+                let (_, enrolment) = enrolled.unwrap();
+                let has_method = challenge.method == cards::Method::Present;
+                assert_eq!(enrolment.method_url.is_some(), has_method);
+                check_challenge(card.number, challenge);
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn check_challenge(number: &str, challenge: Challenge) {
+    let (ares, status, simulated, sent) = answered(number, |_| ());
+    assert_eq!(status, Status::Challenge);
+    assert_eq!(ares.challenge_mandated, Some(challenge.mandated));
+    assert_eq!(ares.acs_url.as_ref().unwrap().as_str(), PLACES.challenge_url());
+    let simulated = simulated.unwrap();
+    let right = match challenge.means {
+        Means::Code => Answer::Code("1234"),
+        Means::OutOfBand => Answer::Approved,
+    };
+    let Step::Ended(ending) = simulated.take(right) else { panic!() };
+    let transaction = ares.server_transaction;
+    let authentication = Authentication::from_ares(ares, status, &sent);
+    let rreq = simulated.rreq(transaction, &sent, &authentication, ending, [9; 21]);
+    let result = check_rreq(&sent, &authentication, &rreq).unwrap();
+    assert_eq!((result, rreq.reason), (challenge.verdict.status(), challenge.verdict.reason()));
+    assert_eq!(rreq.interactions.as_ref().unwrap().as_str(), "01");
+    let went_well = matches!(result, Status::Successful | Status::Attempted);
+    assert_eq!(cres(&rreq).status == Status::Successful, went_well);
+}
+
+#[test]
+fn a_card_that_is_not_listed_succeeds_for_everyone() {
+    for number in ["4242424242424242", "5105105105105100", "378282246310005", "6200000000000005"] {
+        assert!(enrol(number, &PLACES).is_ok(), "{number}");
+        for channel in Channel::ALL {
+            for category in Category::ALL {
+                for preference in ChallengePreference::ALL {
+                    let (_, status, simulated, _) = answered(number, |areq| {
+                        areq.channel = *channel;
+                        areq.category = *category;
+                        areq.preference = Some(*preference);
+                        areq.decoupled = Some(YesNo::Yes);
+                    });
+                    assert_eq!((status, simulated), (Status::Successful, None));
+                }
+            }
+        }
+    }
+    assert_eq!(enrol("9999999999999995", &PLACES), Err(NotEnrolled::UnknownCard));
+}
+
+#[test]
+fn preferences_that_share_data_are_answered_with_information() {
+    for preference in ChallengePreference::ALL {
+        let ask = |areq: &mut Areq| areq.preference = Some(*preference);
+        let (_, status, ..) = answered("4200000000000002", ask);
+        let shares = ["05", "06", "07"].contains(&preference.code());
+        let expected = if shares { Status::Informational } else { Status::Successful };
+        assert_eq!(status, expected, "{preference:?}");
+        let (_, status, ..) = answered("4200000000000004", ask);
+        let only = *preference == ChallengePreference::NoChallengeDataSharingOnly;
+        assert_eq!(status, if only { Status::Informational } else { Status::Challenge });
+    }
+}
+
+#[test]
+fn a_merchant_alone_gets_a_decoupled_challenge_or_none() {
+    let alone = |decoupled| {
+        answered("4200000000000004", |areq| {
+            areq.channel = Channel::Merchant;
+            areq.decoupled = Some(decoupled);
+        })
+    };
+    let (ares, status, simulated, sent) = alone(YesNo::Yes);
+    assert_eq!(status, Status::DecoupledChallenge);
+    let transaction = ares.server_transaction;
+    let authentication = Authentication::from_ares(ares, status, &sent);
+    let rreq =
+        simulated.unwrap().rreq(transaction, &sent, &authentication, Ending::Answered, [1; 21]);
+    assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), Status::Successful);
+    assert_eq!(rreq.interactions, None);
+    let (ares, status, simulated, _) = alone(YesNo::No);
+    assert_eq!((status, simulated), (Status::Failed, None));
+    assert_eq!(ares.reason, Some(Reason::DECOUPLED_REQUIRED));
+}
+
+#[test]
+fn wrong_codes_are_counted_and_the_third_ends_it() {
+    let (ares, status, simulated, sent) = answered("4200000000000004", |_| ());
+    let transaction = ares.server_transaction;
+    let authentication = Authentication::from_ares(ares, status, &sent);
+    let Step::Again(once) = simulated.unwrap().take(Answer::Code("0000")) else { panic!() };
+    let Step::Again(twice) = once.take(Answer::Code("")) else { panic!() };
+    assert_eq!(twice.take(Answer::Code(" 1234 ")), Step::Ended(Ending::Answered));
+    let Step::Ended(ending) = twice.take(Answer::Approved) else { panic!() };
+    let rreq = twice.rreq(transaction, &sent, &authentication, ending, [1; 21]);
+    assert_eq!(rreq.reason, Some(Reason::MAX_CHALLENGES_EXCEEDED));
+    assert_eq!(rreq.interactions.as_ref().unwrap().as_str(), "03");
+    assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), Status::Failed);
+    let Step::Ended(ending) = simulated.unwrap().take(Answer::Canceled) else { panic!() };
+    let rreq = simulated.unwrap().rreq(transaction, &sent, &authentication, ending, [1; 21]);
+    assert_eq!(rreq.cancel.map(|it| it.code()), Some("01"));
+    assert_eq!(rreq.interactions.as_ref().unwrap().as_str(), "00");
+    assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), Status::Failed);
+}
+
+#[test]
+fn proofs_have_the_schemes_own_form() {
+    let (visa, ..) = answered("4200000000000002", |_| ());
+    let value = visa.authentication_value.unwrap();
+    assert!(value.as_str().ends_with('='));
+    let (mastercard, ..) = answered("5204247750001471", |_| ());
+    let value = mastercard.authentication_value.unwrap();
+    assert!(value.as_str().starts_with('k') && !value.as_str().ends_with('='));
+    assert_eq!(mastercard.eci.unwrap().as_str(), "02");
+    let (failed, ..) = answered("4200000000000005", |_| ());
+    assert_eq!(failed.authentication_value, None);
+}
+
+#[test]
+fn the_older_version_gets_nothing_of_the_newer() {
+    for card in CARDS {
+        if matches!(card.outcome, Outcome::Challenge(_) | Outcome::Frictionless(_)) {
+            for channel in [Channel::Browser, Channel::App] {
+                answered(card.number, |areq| {
+                    areq.version = ProtocolVersion::V210;
+                    areq.channel = channel;
+                    areq.decoupled = None;
+                });
+            }
+            answered(card.number, |areq| {
+                areq.version = ProtocolVersion::V210;
+                areq.channel = Channel::Merchant;
+                areq.category = Category::NonPayment;
+                areq.decoupled = None;
+            });
+        }
+    }
+}
+
+#[test]
+fn no_card_is_listed_twice_and_every_documented_one_is() {
+    let numbers: BTreeSet<_> = CARDS.iter().map(|card| card.number).collect();
+    assert_eq!(numbers.len(), CARDS.len());
+    for number in 4_200_000_000_000_002_u64..=4_200_000_000_000_017 {
+        let number = number.to_string();
+        assert!(numbers.contains(number.as_str()), "{number}");
+        assert!(TestCard::of(&number).is_some_and(|it| it.used_for == TestUse::ThreeDs));
+    }
+}
+
+#[test]
+fn bytes_that_are_no_request_are_answered_with_an_error() {
+    for bytes in [&b"{"[..], b"[]", br#"{"messageType":"RReq","messageVersion":"2.2.0"}"#] {
+        let (bytes, _) = answer(bytes, drawn(), &PLACES);
+        let erro: Erro = message::parse(bytes.expose()).unwrap();
+        assert_eq!(erro.code, ErrorCode::MessageInvalid);
+    }
+    proptest::proptest!(|(bytes: Vec<u8>)| { drop(answer(&bytes, drawn(), &PLACES)); });
+}
