@@ -10,6 +10,7 @@ pub mod domain;
 pub mod expressions;
 pub mod formulas;
 pub mod http;
+pub mod idempotency;
 pub mod limits;
 pub mod log;
 pub mod operator;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::app::{App, TokenDraft};
+use crate::app::{App, TokenDraft, Write};
 use crate::bounds::BATCH_CHANGES_MAX;
 use crate::cli::commands::DevPreload;
 use crate::cli::dev::{master_key_path, read_kept, refused};
@@ -69,6 +69,7 @@ async fn create(app: &App, key: &str, number: u64) -> Result<String, Failure> {
         data: Some(Secret::new(Value::from(format!("preloaded value {number}")))),
         ..TokenDraft::default()
     };
-    let created = app.create_token(&caller, draft).await.map_err(|error| refused(&error))?;
+    let created =
+        app.create_token(&caller, draft, &Write::plain()).await.map_err(|error| refused(&error))?;
     Ok(created.shown.token.public_id())
 }

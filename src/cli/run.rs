@@ -10,6 +10,7 @@ use crate::app::{App, Error};
 use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::vault::storage;
+use crate::formulas::Catalog;
 use crate::http::Http;
 use crate::limits::{Limiter, Network};
 use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
@@ -52,6 +53,9 @@ async fn serve(
     let log = Log::start(io::stderr(), plan.request_lines, Arc::new(move || clock.now()))
         .map_err(|error| os("start the log", &error))?;
     install_panic_hook(log.clone());
+    let catalog = Catalog::load().map_err(|error| {
+        Failure::new(Exit::Software, "the catalog of payment connections is damaged").why(error)
+    })?;
     let server = Server::bind(plan.settings, log.clone()).map_err(explain)?;
     let socket = Socket::bind(&plan.data_directory).map_err(|failure| {
         Failure::new(Exit::Config, "cannot make the operator's socket")
@@ -72,6 +76,7 @@ async fn serve(
         app: Arc::clone(&app),
         limiter: plan.limiter,
         log: log.clone(),
+        catalog,
         trusted_proxies: plan.trusted_proxies,
     });
     let answer = move |request, peer| {

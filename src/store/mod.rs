@@ -6,6 +6,7 @@
 
 mod batch;
 mod change;
+mod cvc_keys;
 mod failure;
 pub mod record;
 mod snapshot;
@@ -31,6 +32,7 @@ pub use redb::StorageBackend as Disk;
 
 pub use batch::Verdict;
 pub use change::Change;
+pub use cvc_keys::{CvcKeyName, CvcKeys};
 pub use failure::StorageFailure;
 pub use snapshot::{Entry, Snapshot};
 pub use tables::Table;
