@@ -103,15 +103,14 @@ impl App {
     /// tenant, so it may as well happen here.
     fn cvc_key(&self, tenant: TenantId, minute: u64) -> Result<SealingKey, Error> {
         let name = (*tenant.bytes(), minute);
-        let wrapped = match self.cvc_keys.sealed(&name) {
-            Some(wrapped) => wrapped,
-            None => {
-                let key: Secret<[u8; 32]> = Secret::new(self.random().bytes());
-                let place = minute.to_be_bytes();
-                let identity = identity(&tenant, &place);
-                let fresh = self.master.sealing().seal(&identity, key.expose(), self.random());
-                self.cvc_keys.keep(name, &fresh)?
-            }
+        let wrapped = if let Some(wrapped) = self.cvc_keys.sealed(&name) {
+            wrapped
+        } else {
+            let key: Secret<[u8; 32]> = Secret::new(self.random().bytes());
+            let place = minute.to_be_bytes();
+            let identity = identity(&tenant, &place);
+            let fresh = self.master.sealing().seal(&identity, key.expose(), self.random());
+            self.cvc_keys.keep(name, &fresh)?
         };
         open_key(&self.master, tenant, minute, &wrapped)
     }

@@ -10,13 +10,15 @@ use crate::app::error::Error;
 use crate::app::read_token::{Shown, ShownData};
 use crate::app::token_rows;
 use crate::domain::access::Transform;
+use crate::domain::card::CardDetails;
 use crate::domain::container::Container;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
+use crate::domain::token_type::BankDetails;
 use crate::expressions::{Reference, Scope, Template};
-use crate::secret::{Secret, Wipe as _};
+use crate::secret::{Secret, Wipe};
 use crate::store::Snapshot;
 
 /// What the expressions of one call name, opened once.
@@ -34,7 +36,7 @@ impl Scope for Named {
 
 impl Drop for Named {
     fn drop(&mut self) {
-        self.0.values_mut().for_each(|value| value.wipe());
+        self.0.values_mut().for_each(Wipe::wipe);
     }
 }
 
@@ -116,9 +118,9 @@ impl App {
         });
         if let Some(members) = whole.as_object_mut() {
             insert(members, "data", (!data.is_null()).then_some(data));
-            insert(members, "card", shown.card.as_ref().map(|card| card.to_value()));
-            insert(members, "bank", shown.bank.as_ref().map(|bank| bank.to_value()));
-            insert(members, "enrichments", shown.card.as_ref().map(|card| card.enrichments()));
+            insert(members, "card", shown.card.as_ref().map(CardDetails::to_value));
+            insert(members, "bank", shown.bank.as_ref().map(BankDetails::to_value));
+            insert(members, "enrichments", shown.card.as_ref().map(CardDetails::enrichments));
         }
         whole
     }
@@ -232,9 +234,9 @@ fn whole_token(shown: &Shown) -> Value {
         insert(members, "data", (!data.is_null()).then_some(data));
         let mask = token.effective_mask().and_then(|text| serde_json::from_str(text).ok());
         insert(members, "mask", mask);
-        insert(members, "card", shown.card.as_ref().map(|card| card.to_value()));
-        insert(members, "bank", shown.bank.as_ref().map(|bank| bank.to_value()));
-        insert(members, "enrichments", shown.card.as_ref().map(|card| card.enrichments()));
+        insert(members, "card", shown.card.as_ref().map(CardDetails::to_value));
+        insert(members, "bank", shown.bank.as_ref().map(BankDetails::to_value));
+        insert(members, "enrichments", shown.card.as_ref().map(CardDetails::enrichments));
         let time = |at: Option<Timestamp>| at.map(|at| Value::from(at.to_wire()));
         insert(members, "expires_at", time(token.expires_at));
         insert(members, "modified_at", time(token.modified_at));

@@ -225,9 +225,10 @@ fn patched_metadata(
     let today = old.metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
     let mut merged: Map<String, Value> = today.collect();
     for (key, value) in members {
-        match value {
-            Value::Null => drop(merged.remove(key)),
-            other => drop(merged.insert(key.clone(), other.clone())),
+        if value.is_null() {
+            merged.remove(key);
+        } else {
+            merged.insert(key.clone(), value.clone());
         }
     }
     check_metadata(&merged).unwrap_or_else(|found| {

@@ -238,7 +238,8 @@ impl Http {
         uuid::Builder::from_random_bytes(self.app.random().bytes()).into_uuid().to_string()
     }
 
-    /// A fault of ours is logged where it is answered; one of the disk ends the process.
+    /// A fault of ours is logged where it is answered. One of the disk is not: it ends the process,
+    /// which says why.
     fn note(&self, problem: &Problem) {
         if let Some(fault) = problem.fault {
             self.log.event(
@@ -309,10 +310,10 @@ impl From<Mistakes> for Instead {
 
 impl From<Error> for Instead {
     fn from(error: Error) -> Self {
-        match error {
-            Error::Replayed(answer) => Self::Replay(answer),
-            other => Self::Problem(other.into()),
+        if let Error::Replayed(answer) = error {
+            return Self::Replay(answer);
         }
+        Self::Problem(error.into())
     }
 }
 
