@@ -1,7 +1,7 @@
 //! The catalog of payment connections over HTTP. It changes only with the program, so clients may
 //! keep it and ask whether it is still the same.
 
-use hyper::header::{ETAG, HeaderValue};
+use hyper::header::{CACHE_CONTROL, ETAG, HeaderValue};
 
 use crate::app::Error;
 use crate::formulas::Document;
@@ -28,7 +28,10 @@ impl Exchange<'_> {
         });
         let reply = if known { Reply::not_modified() } else { Reply::ok(document.json.clone()) };
         match HeaderValue::try_from(&document.etag) {
-            Ok(etag) => reply.with(ETAG, etag),
+            // Kept by the client alone, and asked about each time.
+            Ok(etag) => reply
+                .with(ETAG, etag)
+                .with(CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
             Err(_) => reply,
         }
     }
