@@ -68,6 +68,7 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
         trusted_proxies: Vec::new(),
         request_lines: RequestLines::Off,
         clockwork: Clockwork::Settable,
+        bin_file: None,
     };
     run(app, plan, |address| {
         let ca = std::fs::canonicalize(&files.ca)
