@@ -61,8 +61,8 @@
 //!
 //! # What must always hold
 //!
-//! 1. A write that was answered with success survives the loss of power. One that was refused, or
-//!    that failed, left nothing.
+//! 1. A write that was answered with success survives the loss of power. One that was refused left
+//!    nothing. One that a failing disk cut off is there whole or not at all.
 //! 2. Sensitive values are never in the data file in clear, in a log line, in an error, in the
 //!    message of a panic. What [`log`] takes is a closed set of types; errors hold no input.
 //! 3. Nothing grows without a name in [`bounds`].

@@ -1,4 +1,5 @@
-//! The shape of the sources: which room uses which, who may name which crate, and how files look.
+//! The shape of the sources: which room uses which, who may name which crate, and how files look;
+//! and that README and manual page know every operation and every command.
 //!
 //! The table of rooms is not here. It stands in the documentation of `src/lib.rs`, where people
 //! read it, and is taken from there. The check goes line by line, which is why imports have one
@@ -6,6 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use strongroom::domain::permission::Permission;
+use strongroom::http::route::ROUTES;
 
 /// Crates that belong to some rooms alone. A crate that is not listed may be named anywhere.
 const CRATES: &[(&str, &[&str])] = &[
@@ -81,6 +86,55 @@ fn the_table_has_a_row_for_every_room_and_rooms_stand_on_those_above() {
     let lib = lib(&read_sources(root, "src").unwrap());
     let rooms = Rooms::parse(&lib).unwrap();
     assert_eq!(rooms.complaints(&lib), Vec::<String>::new());
+}
+
+#[test]
+fn the_readme_lists_every_operation_with_its_permission_and_no_other() {
+    let readme = include_str!("../../README.md");
+    let listed: BTreeSet<String> = readme.lines().filter_map(listed_operation).collect();
+    let known: BTreeSet<String> = ROUTES
+        .iter()
+        .map(|route| {
+            let permission = route.permission.map_or("any key", Permission::as_str);
+            format!("{} {} {permission}", route.method, route.path)
+        })
+        .collect();
+    assert_eq!(listed, known);
+}
+
+/// Of a row such as ``| `POST /tokens` | `token:create` | 201 |``.
+fn listed_operation(line: &str) -> Option<String> {
+    let (operation, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+    let (method, path) = operation.split_once(" /")?;
+    let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase());
+    let (permission, _) = rest.split_once(" | ")?;
+    is_method.then(|| format!("{method} /{path} {}", permission.trim_matches('`')))
+}
+
+#[test]
+fn the_manual_page_has_every_command() {
+    let page = include_str!("../../packaging/strongroom.1").replace("\\-", "-");
+    let commands = subcommands(&[]).unwrap();
+    assert!(commands.len() > 5, "{commands:?}");
+    for command in &commands {
+        assert!(page.contains(&format!("strongroom {command}")), "{command}");
+        for action in subcommands(&[command]).unwrap() {
+            let action = format!(".SS strongroom {command} {action}");
+            assert!(page.contains(&action), "{action}");
+        }
+    }
+}
+
+/// What the help of a command lists below `Commands:`.
+fn subcommands(command: &[&str]) -> std::io::Result<Vec<String>> {
+    let program = env!("CARGO_BIN_EXE_strongroom");
+    let help = Command::new(program).args(command).arg("--help").output()?.stdout;
+    let help = String::from_utf8_lossy(&help);
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.take_while(|line| !line.is_empty());
+    // Further lines of a description are indented much deeper.
+    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    Ok(names.filter(|name| !name.is_empty()).map(String::from).collect())
 }
 
 struct Source {
