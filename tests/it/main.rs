@@ -1,1 +1,3 @@
+//! The one binary of tests that stand outside of the program.
 
+mod tidy;
