@@ -17,13 +17,14 @@
 //! | [`clock`] | the one reader of the time of day, which tests can move | domain |
 //! | [`expressions`] | the language of masks, fingerprints, search indexes and aliases | bounds, domain, secret |
 //! | [`formulas`] | the catalog of connections, checked at start | bounds, domain |
+//! | [`idempotency`] | what a key is, how long an answer is remembered, what a repetition gets | bounds, domain |
 //! | [`limits`] | the published rate limits as counters of bounded size | bounds, domain |
 //! | [`log`] | one JSON line an event, which cannot hold text from outside | bounds, domain |
 //! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, limits, log, secret |
 //! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` | bounds, domain, secret |
-//! | [`store`] | tables, records, snapshots and the one writer; alone in knowing `redb` | bounds, crypto, domain, secret |
-//! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, formulas, secret, store |
-//! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, limits, log, secret |
+//! | [`store`] | tables, records, snapshots and the one writer; alone in knowing `redb` | bounds, crypto, domain, idempotency, secret |
+//! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, secret, store |
+//! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, secret |
 //! | [`server`] | accepting, TLS, deadlines, places, the drain; knows no route | bounds, domain, log, secret |
 //! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http |
 //! | [`cli`] | the command line: puts the rest together | all |
@@ -46,7 +47,8 @@
 //!    whole interface.
 //! 3. [`app::App::authenticate`] turns the key into a [`app::Caller`]: tenant, application, access.
 //! 4. [`limits::Limiter::admit`] charges every row of the table that covers the request.
-//! 5. A permission that the caller holds in no container at all ends it here, before any body.
+//! 5. A permission that the caller holds in no container at all ends it here, before any body. So
+//!    does an idempotency key whose first request is under way or was answered.
 //! 6. The body is read: bounded in bytes and in time, wiped when done with.
 //! 7. `http::wire` parses it into a [`app::TokenDraft`] and gathers all mistakes.
 //! 8. [`app::App::create_token`] reads a [`store::Snapshot`], checks access and data, evaluates the
