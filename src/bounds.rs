@@ -313,6 +313,9 @@ const _: () = assert!(BIN_TEXT_BYTES_MAX < BIN_LINE_BYTES_MAX);
 // Rows and texts are counted in 32 bits.
 const _: () = assert!(BIN_RANGES_MAX < 1 << 32 && BIN_TEXTS_MAX < 1 << 32);
 
+/// How far a development server's clock moves at once: a hundred years.
+pub const CLOCK_ADVANCE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
+
 // --- Files -------------------------------------------------------------------------------------
 
 /// A master key's file: 64 digits, a line end, and a little patience with editors.

@@ -230,7 +230,11 @@ impl Http {
         Asked {
             trace: reply::trace_of(&parts.headers).unwrap_or_else(|| self.new_trace()),
             cross_origin: parts.headers.contains_key(ORIGIN),
-            base: authority.or(host).map(|host| format!("https://{host}")),
+            // Only what makes something says where it is.
+            base: authority
+                .or(host)
+                .filter(|_| parts.method == Method::POST)
+                .map(|host| format!("https://{host}")),
         }
     }
 
