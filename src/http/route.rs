@@ -51,6 +51,8 @@ pub enum Carries {
 #[derive(Debug)]
 pub struct Route {
     pub operation: Operation,
+    /// The operation's name, for the log.
+    pub name: &'static str,
     pub method: Method,
     /// Segments in braces stand for anything.
     pub path: &'static str,
@@ -73,6 +75,7 @@ macro_rules! routes {
     ($($operation:ident $method:ident $path:literal $permission:expr, $carries:ident, $repeated:ident;)+) => {
         &[$(Route {
             operation: Operation::$operation,
+            name: stringify!($operation),
             method: Method::$method,
             path: $path,
             permission: $permission,

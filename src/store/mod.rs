@@ -16,6 +16,8 @@ mod tests;
 mod writer;
 
 use std::fmt;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -93,7 +95,14 @@ impl Store {
         {
             return Err(OpenFailure::io(error));
         }
-        let database = builder().create(&unfinished)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&unfinished)
+            .map_err(OpenFailure::io)?;
+        let database = builder().create_file(file)?;
         prepare(&database, first)?;
         std::fs::rename(&unfinished, &path).map_err(OpenFailure::io)?;
         std::fs::File::open(directory).and_then(|it| it.sync_all()).map_err(OpenFailure::io)?;
