@@ -317,4 +317,3 @@ impl<'a> ExpressionParser<'a> {
 }
 
 /// What the published interface forbids in a token's id.
-const 
