@@ -11,5 +11,15 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod access;
+mod applications;
+mod bodies;
+mod cors;
 mod harness;
+mod lifetimes;
+mod operator;
+mod rate_limits;
+mod rules;
+mod slow;
 mod start;
+mod tokens;

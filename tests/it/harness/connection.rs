@@ -91,6 +91,17 @@ impl Connection {
         bytes
     }
 
+    /// What the server said on a connection whose sending side is broken. An ordinary read would
+    /// first try to send what is left, and fail.
+    pub(crate) fn last_words(&mut self) -> String {
+        let StreamOwned { conn, sock } = self.stream.get_mut();
+        let mut text = Vec::new();
+        while conn.read_tls(sock).is_ok_and(|read| read > 0) && conn.process_new_packets().is_ok() {
+            conn.reader().read_to_end(&mut text).ok();
+        }
+        String::from_utf8(text).unwrap()
+    }
+
     fn line(&mut self) -> io::Result<String> {
         let mut line = String::new();
         if self.stream.read_line(&mut line)? == 0 {

@@ -2,8 +2,11 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
 
 use serde_json::Value;
 
@@ -71,6 +74,8 @@ pub(crate) struct Running {
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
     log: PathBuf,
+    /// Copies the log while it comes, where its lines are waited for.
+    copying: Option<JoinHandle<()>>,
 }
 
 impl Running {
@@ -84,7 +89,33 @@ impl Running {
             .spawn()
             .unwrap();
         let stdout = child.stdout.take().map(BufReader::new);
-        Self { child, stdout, log: log.to_path_buf() }
+        Self { child, stdout, log: log.to_path_buf(), copying: None }
+    }
+
+    /// `strongroom serve`, and the address that its log says it listens on; `None` when it ended
+    /// before it did.
+    pub(crate) fn serve(config: &Path, log: &Path) -> (Self, Option<SocketAddr>) {
+        let mut child = command(&["serve", "--config", config.to_str().unwrap()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut file = File::options().create(true).append(true).open(log).unwrap();
+        let (sender, receiver) = mpsc::channel();
+        let copying = thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                writeln!(file, "{line}").unwrap();
+                let event: Value = serde_json::from_str(&line).unwrap_or_default();
+                if event["event"] == "listening" {
+                    sender.send(event["address"].as_str().unwrap().parse().unwrap()).ok();
+                }
+            }
+        });
+        let address = receiver.recv().ok();
+        let log = log.to_path_buf();
+        (Self { child, stdout: None, log, copying: Some(copying) }, address)
     }
 
     /// The next line of its standard output; `None` at the end.
@@ -98,27 +129,31 @@ impl Running {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// As `kill -9` does.
     pub(crate) fn kill(&mut self) {
         self.child.kill().ok();
-        self.child.wait().unwrap();
+        self.wait();
     }
 
     /// Asks it to end as a service manager does, and returns its exit code.
     pub(crate) fn terminate(&mut self) -> Option<i32> {
-        let id = self.child.id().to_string();
-        let asked = Command::new("kill").args(["-TERM", &id]).status().unwrap();
-        assert!(asked.success());
-        self.child.wait().unwrap().code()
+        self.signal("TERM");
+        self.wait()
     }
 
-    /// Waits for an end that comes by itself, and returns its exit code.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// Waits for its end and returns its exit code, `None` when a signal ended it.
     pub(crate) fn wait(&mut self) -> Option<i32> {
-        self.child.wait().unwrap().code()
+        let code = self.child.wait().unwrap().code();
+        if let Some(copying) = self.copying.take() {
+            copying.join().unwrap();
+        }
+        code
     }
 }
 

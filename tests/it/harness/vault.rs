@@ -83,6 +83,23 @@ impl Vault {
         self.write_config();
     }
 
+    /// Starts a vault that was stopped by `strongroom serve`, which has no keys to print.
+    pub(crate) fn restart_as_service(&mut self) {
+        assert!(self.server.is_none(), "it still runs");
+        let (server, address) = Running::serve(&self.config(), &self.directory.join("log"));
+        self.address = address.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
+        self.server = Some(server);
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        self.server.as_ref().expect("it runs").signal(name);
+    }
+
+    /// Waits for an end that was asked for, and returns the exit code.
+    pub(crate) fn wait(&mut self) -> Option<i32> {
+        self.server.take().expect("it runs").wait()
+    }
+
     /// Ends it by SIGTERM and returns its exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
         self.idle.lock().unwrap().clear();
@@ -225,6 +242,11 @@ impl Vault {
         let data = self.data();
         let key = data.join("master.key");
         run(&["verify", "--data", data.to_str().unwrap(), "--master-key", key.to_str().unwrap()])
+    }
+
+    /// The directory of the test, around the vault's own.
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.directory
     }
 
     pub(crate) fn data(&self) -> PathBuf {
