@@ -145,7 +145,7 @@ fn a_caller_who_may_not_read_the_duplicate_learns_only_what_it_is() {
         "deduplicate_token": true,
     });
     let first = create(&vault, body.clone()).with_status(201);
-    let key = vault.key_with("private", &["token:create"], json!([]));
+    let key = vault.key_with("private", &["token:create"], &json!([]));
     let second = vault.post("/tokens", &key, body).with_status(201);
     assert_eq!(second.id(), first.id());
     let mut names: Vec<_> = second.json.as_object().unwrap().keys().cloned().collect();

@@ -148,7 +148,7 @@ fn metadata_is_text_by_text() {
 #[test]
 fn a_mask_comes_back_as_it_was_written_and_a_bad_one_is_refused() {
     let vault = Vault::start();
-    let key = vault.key_with("private", &["token:create", "token:read"], json!([]));
+    let key = vault.key_with("private", &["token:create", "token:read"], &json!([]));
     let body = json!({
         "type": "token",
         "data": {"name": "Ada", "number": 12345},
@@ -166,7 +166,7 @@ fn a_mask_comes_back_as_it_was_written_and_a_bad_one_is_refused() {
 #[test]
 fn a_mask_that_cannot_be_evaluated_shows_nothing() {
     let vault = Vault::start();
-    let key = vault.key_with("private", &["token:create", "token:read"], json!([]));
+    let key = vault.key_with("private", &["token:create", "token:read"], &json!([]));
     let body = json!({"type": "token", "data": "secret", "mask": {"a": "{{ data.none }}"}});
     let made = vault.post("/tokens", &key, body).with_status(201);
     let read = vault.get(&format!("/tokens/{}", made.id()), &key).with_status(200);
@@ -176,7 +176,7 @@ fn a_mask_that_cannot_be_evaluated_shows_nothing() {
 #[test]
 fn the_other_types_check_their_data_and_have_masks_and_containers_of_their_own() {
     let vault = Vault::start();
-    let key = vault.key_with("private", &["token:create", "token:read"], json!([]));
+    let key = vault.key_with("private", &["token:create", "token:read"], &json!([]));
     let card = json!({
         "number": "4242424242424242", "expiration_month": 12, "expiration_year": 2030, "cvc": "123",
     });
