@@ -315,5 +315,3 @@ impl<'a> ExpressionParser<'a> {
         word
     }
 }
-
-/// What the published interface forbids in a token's id.
