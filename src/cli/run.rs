@@ -10,7 +10,7 @@ use crate::app::{App, Error};
 use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::vault::storage;
-use crate::http::Http;
+use crate::http::{Deprecated, Http};
 use crate::limits::{Limiter, Network};
 use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket};
@@ -24,6 +24,7 @@ pub(super) struct Plan {
     pub(super) settings: Settings,
     pub(super) limiter: Limiter,
     pub(super) trusted_proxies: Vec<Network>,
+    pub(super) deprecated: Deprecated,
     pub(super) request_lines: RequestLines,
     pub(super) clockwork: Clockwork,
 }
@@ -73,6 +74,7 @@ async fn serve(
         limiter: plan.limiter,
         log: log.clone(),
         trusted_proxies: plan.trusted_proxies,
+        deprecated: plan.deprecated,
     });
     let answer = move |request, peer| {
         let http = Arc::clone(&http);

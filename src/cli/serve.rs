@@ -9,6 +9,7 @@ use crate::cli::run::{Plan, run};
 use crate::cli::{say, vault};
 use crate::clock::Clock;
 use crate::config::{Config, InvalidConfig, MasterKeySource, Switch};
+use crate::http::Deprecated;
 use crate::limits::Limiter;
 use crate::operator::Clockwork;
 use crate::server::Settings;
@@ -81,6 +82,10 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
             Switch::On => Limiter::on(),
         },
         trusted_proxies: config.trusted_proxies,
+        deprecated: match config.deprecated_operations {
+            Switch::Off => Deprecated::Gone,
+            Switch::On => Deprecated::Answered,
+        },
         request_lines: config.request_lines,
         clockwork: Clockwork::Fixed,
     };

@@ -6,6 +6,7 @@
 
 mod applications;
 mod body;
+mod lists;
 mod problem;
 mod reply;
 pub mod route;
@@ -46,6 +47,15 @@ pub struct Http {
     pub log: Log,
     /// Peers whose word about the client's address is taken.
     pub trusted_proxies: Vec<Network>,
+    pub deprecated: Deprecated,
+}
+
+/// What becomes of the operations that have a successor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deprecated {
+    Answered,
+    /// 410, naming the successor.
+    Gone,
 }
 
 /// One request, authenticated and read.
@@ -74,7 +84,7 @@ impl Http {
         let (parts, body) = request.into_parts();
         let asked = self.asked(&parts);
         let mut seen = Seen::default();
-        let response = if parts.method == Method::OPTIONS {
+        let mut response = if parts.method == Method::OPTIONS {
             body::drain(body).await;
             asked.preflight()
         } else {
@@ -86,6 +96,9 @@ impl Http {
                 }
             }
         };
+        if let Some(successor) = seen.route.and_then(|route| route.operation.successor()) {
+            reply::announce(&successor, response.headers_mut());
+        }
         self.log.request(RequestLine {
             trace: Trace::from_client(&asked.trace),
             route: seen.route.map_or("none", |route| route.path),
@@ -156,6 +169,11 @@ impl Http {
         if let Some(permission) = matched.route.permission {
             caller.require_somewhere(permission)?;
         }
+        if let Some(successor) = matched.route.operation.successor()
+            && self.deprecated == Deprecated::Gone
+        {
+            return Err(Problem::new(410, successor.gone));
+        }
         Ok((matched, caller))
     }
 
@@ -196,6 +214,8 @@ impl Exchange<'_> {
             Operation::ListApplicationTemplates => Ok(Reply::ok(wire::template::render_all())),
             Operation::ListApplications => self.list_applications(),
             Operation::ListPermissions => self.list_permissions(),
+            Operation::ListTokens => self.list_tokens(),
+            Operation::ListTokensV1 => self.list_tokens_v1().await,
             Operation::ReadApplication => self.read_application(),
             Operation::ReadApplicationByKey => self.read_application_by_key(),
             Operation::ReadApplicationKey => self.read_application_key(),
@@ -207,6 +227,8 @@ impl Exchange<'_> {
                 "Keys are no longer regenerated: create a new one with POST \
                  /applications/{id}/keys and delete the old one.",
             )),
+            Operation::SearchTokens => self.search_tokens(),
+            Operation::SearchTokensV1 => self.search_tokens_v1().await,
             Operation::UpdateApplication => self.update_application().await,
             Operation::UpdateTenant => self.update_tenant().await,
         }

@@ -19,6 +19,8 @@ pub enum Operation {
     ListApplicationTemplates,
     ListApplications,
     ListPermissions,
+    ListTokens,
+    ListTokensV1,
     ReadApplication,
     ReadApplicationByKey,
     ReadApplicationKey,
@@ -26,6 +28,8 @@ pub enum Operation {
     ReadTenant,
     ReadToken,
     RegenerateApplicationKey,
+    SearchTokens,
+    SearchTokensV1,
     UpdateApplication,
     UpdateTenant,
 }
@@ -63,12 +67,16 @@ macro_rules! routes {
 
 use Permission::{
     ApplicationCreate, ApplicationDelete, ApplicationRead, ApplicationUpdate, TenantRead,
-    TenantUpdate, TokenCreate, TokenDelete, TokenRead,
+    TenantUpdate, TokenCreate, TokenDelete, TokenRead, TokenSearch,
 };
 
 /// A literal segment stands before the braces that would take it too.
 pub const ROUTES: &[Route] = routes! {
     CreateToken POST "/tokens" Some(TokenCreate), Json;
+    ListTokensV1 GET "/tokens" Some(TokenRead), Nothing;
+    ListTokens GET "/v2/tokens" Some(TokenRead), Nothing;
+    SearchTokensV1 POST "/tokens/search" Some(TokenSearch), Json;
+    SearchTokens POST "/v2/tokens/search" Some(TokenSearch), Json;
     ReadToken GET "/tokens/{id}" Some(TokenRead), Nothing;
     DeleteToken DELETE "/tokens/{id}" Some(TokenDelete), Nothing;
     CreateApplication POST "/applications" Some(ApplicationCreate), Json;
@@ -95,6 +103,8 @@ impl Operation {
         match self {
             Self::CreateToken => limits::Operation::CreateToken,
             Self::DeleteToken => limits::Operation::DeleteToken,
+            Self::ListTokens | Self::ListTokensV1 => limits::Operation::ListTokens,
+            Self::SearchTokens | Self::SearchTokensV1 => limits::Operation::SearchTokens,
             Self::CreateApplication
             | Self::CreateApplicationKey
             | Self::DeleteApplication
@@ -112,6 +122,29 @@ impl Operation {
             | Self::RegenerateApplicationKey
             | Self::UpdateApplication
             | Self::UpdateTenant => limits::Operation::Other,
+        }
+    }
+}
+
+/// What takes the place of a deprecated operation.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Successor {
+    pub(crate) path: &'static str,
+    /// What callers are told once the deprecated operation is turned off.
+    pub(crate) gone: &'static str,
+}
+
+impl Operation {
+    /// `None` for all that is not deprecated.
+    pub(crate) fn successor(self) -> Option<Successor> {
+        if self == Self::ListTokensV1 {
+            let gone = "GET /tokens is turned off: use GET /v2/tokens.";
+            Some(Successor { path: "/v2/tokens", gone })
+        } else if self == Self::SearchTokensV1 {
+            let gone = "POST /tokens/search is turned off: use POST /v2/tokens/search.";
+            Some(Successor { path: "/v2/tokens/search", gone })
+        } else {
+            None
         }
     }
 }
@@ -181,6 +214,10 @@ mod tests {
     fn routes() {
         check(&Method::POST, "/tokens", Ok((Operation::CreateToken, &[])));
         check(&Method::POST, "/tokens/", Ok((Operation::CreateToken, &[])));
+        check(&Method::GET, "/tokens", Ok((Operation::ListTokensV1, &[])));
+        check(&Method::GET, "/v2/tokens", Ok((Operation::ListTokens, &[])));
+        check(&Method::POST, "/tokens/search", Ok((Operation::SearchTokensV1, &[])));
+        check(&Method::POST, "/v2/tokens/search", Ok((Operation::SearchTokens, &[])));
         check(&Method::GET, "/tokens/abc", Ok((Operation::ReadToken, &["abc"])));
         check(&Method::GET, "/tokens/a%40b%20+", Ok((Operation::ReadToken, &["a@b +"])));
         check(&Method::GET, "/applications/key", Ok((Operation::ReadApplicationByKey, &[])));
