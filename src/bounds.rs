@@ -180,6 +180,29 @@ pub const CURSOR_CHARS_MAX: usize = 500;
 /// A query string; the longest legal one lists a hundred ids.
 pub const QUERY_BYTES_MAX: usize = 8 * 1024;
 
+// --- Lists -------------------------------------------------------------------------------------
+
+/// Entries of a cursor list that are passed over (expired, or listed under another container) in
+/// one request; the rest waits for the next page. A millisecond or two.
+pub const LIST_SKIPPED_MAX: usize = 5_000;
+/// What a cursor holds of a listing key behind its path: a zero, the time and the id.
+pub const LIST_KEY_TAIL_BYTES: usize = 1 + 8 + 16;
+/// A cursor's proof that it is ours: 128 bits, since each guess is a request.
+pub const CURSOR_TAG_BYTES: usize = 16;
+/// Ids that one deprecated list may name; each costs a look-up.
+pub const LIST_IDS_MAX: usize = 100;
+/// Timeline entries that a deprecated list reads before others get their turn.
+pub const TIMELINE_STEPS_MAX: usize = 1_024;
+/// A search query, as published.
+pub const SEARCH_QUERY_CHARS_MAX: usize = 200;
+
+const _: () =
+    assert!(2 * (CONTAINER_BYTES_MAX + LIST_KEY_TAIL_BYTES + CURSOR_TAG_BYTES) <= CURSOR_CHARS_MAX);
+const _: () = assert!(LIST_SKIPPED_MAX > PAGE_SIZE_MAX);
+// Each of several timelines takes a step before all of them get on.
+const _: () = assert!(TIMELINE_STEPS_MAX > METADATA_COUNT_MAX + 1);
+const _: () = assert!(TIMELINE_STEPS_MAX > SEARCH_QUERY_CHARS_MAX);
+
 // --- The store ---------------------------------------------------------------------------------
 
 /// redb's own cache. Larger ones cost memory and win nothing (measured: 16 to 1,024 MiB differ by

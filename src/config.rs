@@ -25,6 +25,7 @@ pub struct Config {
     pub bin_file: Option<PathBuf>,
     pub trusted_proxies: Vec<Network>,
     pub rate_limits: Switch,
+    pub deprecated_operations: Switch,
     pub request_lines: RequestLines,
     pub connections_max: usize,
     pub connections_per_address_max: usize,
@@ -62,7 +63,8 @@ impl Config {
             master_key: reader.master_key(),
             bin_file: reader.optional_path("bin_file"),
             trusted_proxies: reader.networks("trusted_proxies"),
-            rate_limits: if reader.flag("rate_limits", true) { Switch::On } else { Switch::Off },
+            rate_limits: reader.switch("rate_limits"),
+            deprecated_operations: reader.switch("deprecated_operations"),
             request_lines: if reader.flag("log.requests", true) {
                 RequestLines::On
             } else {
@@ -209,6 +211,11 @@ impl Reader {
         }
     }
 
+    /// On unless it is turned off.
+    fn switch(&mut self, name: &str) -> Switch {
+        if self.flag(name, true) { Switch::On } else { Switch::Off }
+    }
+
     /// From 1 to what the program can bear.
     fn count(&mut self, name: &str, default: usize) -> usize {
         const MOST: usize = 1_000_000;
@@ -277,6 +284,7 @@ mod tests {
             "bin_file",
             "trusted_proxies",
             "rate_limits",
+            "deprecated_operations",
             "requests",
             "max",
             "per_address_max",
@@ -299,6 +307,7 @@ mod tests {
             listen = ["localhost:1", "127.0.0.1"]
             trusted_proxies = ["10.0.0.0/33"]
             rate_limits = "yes"
+            deprecated_operations = 0
             colour = "blue"
             [tls]
             certificate = 7
@@ -324,6 +333,7 @@ mod tests {
                 "master_key",
                 "trusted_proxies[0]",
                 "rate_limits",
+                "deprecated_operations",
                 "connections.max",
                 "colour",
                 "connections.minimum",

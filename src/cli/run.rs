@@ -12,7 +12,7 @@ use crate::cli::bins;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::vault::storage;
 use crate::formulas::Catalog;
-use crate::http::Http;
+use crate::http::{Deprecated, Http};
 use crate::limits::{Limiter, Network};
 use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket};
@@ -26,6 +26,7 @@ pub(super) struct Plan {
     pub(super) settings: Settings,
     pub(super) limiter: Limiter,
     pub(super) trusted_proxies: Vec<Network>,
+    pub(super) deprecated: Deprecated,
     pub(super) request_lines: RequestLines,
     pub(super) clockwork: Clockwork,
     /// Read again on SIGHUP.
@@ -86,6 +87,7 @@ async fn serve(
         log: log.clone(),
         catalog,
         trusted_proxies: plan.trusted_proxies,
+        deprecated: plan.deprecated,
     });
     let answer = move |request, peer| {
         let http = Arc::clone(&http);

@@ -9,6 +9,7 @@ use crate::cli::run::{Plan, run};
 use crate::cli::{bins, say, vault};
 use crate::clock::Clock;
 use crate::config::{Config, InvalidConfig, MasterKeySource, Switch};
+use crate::http::Deprecated;
 use crate::limits::Limiter;
 use crate::operator::Clockwork;
 use crate::server::Settings;
@@ -90,6 +91,10 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
             Switch::On => Limiter::on(),
         },
         trusted_proxies: config.trusted_proxies,
+        deprecated: match config.deprecated_operations {
+            Switch::Off => Deprecated::Gone,
+            Switch::On => Deprecated::Answered,
+        },
         request_lines: config.request_lines,
         clockwork: Clockwork::Fixed,
         bin_file: config.bin_file,

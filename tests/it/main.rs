@@ -19,6 +19,7 @@ mod crash;
 mod harness;
 mod leaks;
 mod lifetimes;
+mod lists;
 mod operator;
 mod rate_limits;
 mod rules;
