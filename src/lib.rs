@@ -20,11 +20,12 @@
 //! | [`idempotency`] | what a key is, how long an answer is remembered, what a repetition gets | bounds, domain |
 //! | [`limits`] | the published rate limits as counters of bounded size | bounds, domain |
 //! | [`log`] | one JSON line an event, which cannot hold text from outside | bounds, domain |
+//! | [`threeds`] | 3-D Secure: messages, rules, the session's states, the simulator; pure | bounds, domain, secret |
 //! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, limits, log, secret |
 //! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` | bounds, domain, secret |
-//! | [`store`] | tables, records, snapshots and the one writer; alone in knowing `redb` | bounds, crypto, domain, idempotency, secret |
-//! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, secret, store |
-//! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, secret |
+//! | [`store`] | tables, records, snapshots and the one writer; alone in knowing `redb` | bounds, crypto, domain, idempotency, secret, threeds |
+//! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, secret, store, threeds |
+//! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, secret, threeds |
 //! | [`server`] | accepting, TLS, deadlines, places, the drain; knows no route | bounds, domain, log, secret |
 //! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http |
 //! | [`cli`] | the command line: puts the rest together | all |

@@ -2,6 +2,7 @@
 //! is decided in one place, `http::problem`.
 
 use crate::crypto::OpenFailed;
+use crate::domain::id::SessionId;
 use crate::domain::mistakes::Mistakes;
 use crate::idempotency::Answer;
 use crate::store::record::BadRecord;
@@ -27,6 +28,19 @@ pub enum Error {
     /// As [`Error::Stopped`], noticed first by this operation.
     Storage(StorageFailure),
     Unauthenticated,
+    /// A 3DS server, directory server or ACS failed.
+    Upstream(Box<Upstream>),
+}
+
+/// Which server failed a 3DS session, and how. All texts are ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upstream {
+    /// As an HTTP status would say it.
+    pub service_status: &'static str,
+    pub session: Option<SessionId>,
+    pub source: &'static str,
+    pub message: &'static str,
+    pub detail: String,
 }
 
 /// What is wrong with us.

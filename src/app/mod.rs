@@ -23,6 +23,7 @@ mod sweep;
 mod tenants;
 #[cfg(test)]
 mod tests;
+mod threeds;
 mod timeline;
 mod token_draft;
 mod token_intents;
@@ -45,7 +46,7 @@ use crate::store::{Change, CvcKeys, Snapshot, Store, Verdict};
 pub use applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
 pub use authenticate::Caller;
 pub use create_token::{Origin, Written};
-pub use error::{Error, Fault};
+pub use error::{Error, Fault, Upstream};
 pub use keys::NewKey;
 pub use legacy_tokens::{LegacyTokenPage, Stretch};
 pub use list_tokens::{CursorStart, TokenPage};
@@ -57,6 +58,7 @@ pub use token_draft::{Deduplicate, TokenDraft};
 pub use token_intents::{ShownIntent, TokenIntentDraft};
 pub use tokenize::{Piece, Place, TokenizeDraft, Tokenized, leaf};
 pub use update_token::TokenPatch;
+pub use threeds::{Challenged, ChallengeReply, Client, SessionDraft, Visitor};
 pub use vault::VaultFailure;
 pub use verify::Report;
 

@@ -8,10 +8,11 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::error::{Error, Fault};
+use crate::app::threeds::remove_session;
 use crate::app::{token_intents, token_rows};
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::crypto::TenantKeys;
-use crate::domain::id::{TenantId, TokenId, TokenIntentId};
+use crate::domain::id::{SessionId, TenantId, TokenId, TokenIntentId};
 use crate::idempotency::live_half_days;
 use crate::store::tables::Falls;
 use crate::store::{Change, Snapshot, Table, tables};
@@ -110,6 +111,13 @@ impl App {
                     return Ok(change.and(token_rows::delete(&found.token, keys)));
                 }
                 Ok(change.and(self.forget_token_cvc(found.token, keys)?))
+            }
+            Falls::ThreedsSession => {
+                Ok(change.and(remove_session(snapshot, keys, due.tenant, due.id)?))
+            }
+            Falls::ThreedsWait => {
+                let id = SessionId::new(due.id);
+                Ok(change.and(self.end_wait(snapshot, keys, due.tenant, id)?))
             }
             Falls::TokenIntent | Falls::CvcOfTokenIntent => {
                 let id = TokenIntentId::new(due.id);

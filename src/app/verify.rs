@@ -26,6 +26,7 @@ pub struct Report {
     pub keys: u64,
     pub tokens: u64,
     pub token_intents: u64,
+    pub threeds_sessions: u64,
     pub index_entries: u64,
     /// Card verification codes whose keys are there.
     pub cvcs: u64,
@@ -41,7 +42,7 @@ impl Report {
         self.findings.is_empty()
     }
 
-    fn find(&mut self, finding: String) {
+    pub(super) fn find(&mut self, finding: String) {
         if self.findings.len() < VERIFY_FINDINGS_MAX {
             self.findings.push(finding);
         } else {
@@ -65,6 +66,7 @@ impl App {
                 Err(_) => report.find(format!("tenant {}: its keys do not open", tenant.id)),
             }
         }
+        self.verify_sessions(&snapshot, &mut report)?;
         verify_sums(&snapshot, &mut report)?;
         Ok(report)
     }
@@ -226,6 +228,7 @@ fn verify_sums(snapshot: &Snapshot, report: &mut Report) -> Result<(), Error> {
         ("index entries", report.index_entries, entries),
         ("tokens", report.tokens, snapshot.len(Table::Tokens)?),
         ("token intents", report.token_intents, snapshot.len(Table::TokenIntents)?),
+        ("3DS sessions", report.threeds_sessions, snapshot.len(Table::ThreedsSessions)?),
         (
             "card verification codes",
             report.cvcs.saturating_add(report.cvcs_gone),

@@ -3,7 +3,7 @@
 //! Problem details by RFC 9457, on every failure, never an empty body: published clients return
 //! `None` instead of raising when a body is empty. No secret and no offending value is in it.
 
-use crate::app::{Error, Fault};
+use crate::app::{Error, Fault, Upstream};
 use crate::domain::mistakes::Mistakes;
 use crate::http::wire::json::Object;
 use crate::limits::Refusal;
@@ -19,8 +19,11 @@ pub(crate) struct Problem {
     /// Methods that the path knows, for 405.
     pub(crate) allow: Option<String>,
     pub(crate) fault: Option<Fault>,
+    /// Which server of a 3DS session failed, for 424.
+    pub(crate) upstream: Option<Box<Upstream>>,
 }
 
+const UPSTREAM: &str = "A server that takes part in 3-D Secure failed; create a new session.";
 const VALIDATION: &str = "One or more validation errors occurred.";
 
 impl Problem {
@@ -33,6 +36,7 @@ impl Problem {
             limit: None,
             allow: None,
             fault: None,
+            upstream: None,
         }
     }
 
@@ -67,6 +71,7 @@ impl Problem {
             410 => "Gone",
             413 => "Content Too Large",
             415 => "Unsupported Media Type",
+            424 => "3DS Service Error",
             429 => "Too Many Requests",
             431 => "Request Header Fields Too Large",
             503 => "Service Unavailable",
@@ -88,6 +93,17 @@ impl Problem {
         body.number("status", self.status);
         body.text("detail", self.detail);
         body.text("trace_id", trace);
+        if let Some(upstream) = &self.upstream {
+            body.object("error", |error| {
+                error.text("service_status", upstream.service_status);
+                error.optional_display("session_id", upstream.session);
+                error.text("error_source", upstream.source);
+                error.text("message", upstream.message);
+                error.text("detail", &upstream.detail);
+                // The browser SDK reads this spelling.
+                error.text("details", &upstream.detail);
+            });
+        }
         body.close()
     }
 }
@@ -136,6 +152,11 @@ impl From<Error> for Problem {
             }
             Error::Unauthenticated => {
                 Self::new(401, "The BT-API-KEY header is missing or holds no valid key.")
+            }
+            Error::Upstream(upstream) => {
+                let mut problem = Self::new(424, UPSTREAM);
+                problem.upstream = Some(upstream);
+                problem
             }
         }
     }

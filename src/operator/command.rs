@@ -200,5 +200,6 @@ fn sentences(error: &Error) -> Vec<String> {
         Error::Stopped => vec![String::from("The vault is stopping.")],
         Error::Storage(failure) => vec![format!("The data file failed: {failure}.")],
         Error::Unauthenticated => vec![String::from("The key is not valid.")],
+        Error::Upstream(upstream) => vec![upstream.detail.clone()],
     }
 }

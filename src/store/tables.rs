@@ -5,7 +5,7 @@ use redb::TableDefinition;
 use uuid::Uuid;
 
 use crate::domain::container::Container;
-use crate::domain::id::{ApplicationId, KeyId, TenantId, TokenId, TokenIntentId};
+use crate::domain::id::{ApplicationId, KeyId, SessionId, TenantId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +33,9 @@ pub enum Table {
     Meta,
     /// tenant -> the tenant, sealed by the server.
     Tenants,
+    /// session, tenant -> the 3DS session, sealed by the tenant. The session comes first, since
+    /// messages of the protocol and returning browsers name nothing else.
+    ThreedsSessions,
     /// tenant, intent -> the token intent, sealed by the tenant.
     TokenIntents,
     /// tenant, filter (16), container path, 0, inverted time, token -> nothing; and without the
@@ -58,6 +61,7 @@ impl Table {
         Self::Keys,
         Self::Meta,
         Self::Tenants,
+        Self::ThreedsSessions,
         Self::TokenIntents,
         Self::TokenLists,
         Self::TokenNames,
@@ -76,6 +80,7 @@ impl Table {
             Self::Keys => "keys",
             Self::Meta => "meta",
             Self::Tenants => "tenants",
+            Self::ThreedsSessions => "threeds_sessions",
             Self::TokenIntents => "token_intents",
             Self::TokenLists => "token_lists",
             Self::TokenNames => "token_names",
@@ -100,6 +105,7 @@ impl Table {
             Self::Cvcs => 12,
             Self::TokenIntents => 13,
             Self::Idempotency => 14,
+            Self::ThreedsSessions => 20,
         }
     }
 
@@ -121,6 +127,10 @@ pub enum Falls {
     /// A token's card verification code.
     CvcOfToken,
     CvcOfTokenIntent,
+    /// A 3DS session's record, at the end of its retention.
+    ThreedsSession,
+    /// What a 3DS session waits for comes to its end.
+    ThreedsWait,
     Token,
     TokenIntent,
 }
@@ -133,6 +143,8 @@ impl Falls {
             Self::CvcOfToken => 2,
             Self::TokenIntent => 3,
             Self::CvcOfTokenIntent => 4,
+            Self::ThreedsSession => 5,
+            Self::ThreedsWait => 6,
         }
     }
 
@@ -142,6 +154,8 @@ impl Falls {
             2 => Some(Self::CvcOfToken),
             3 => Some(Self::TokenIntent),
             4 => Some(Self::CvcOfTokenIntent),
+            5 => Some(Self::ThreedsSession),
+            6 => Some(Self::ThreedsWait),
             _ => None,
         }
     }
@@ -218,6 +232,16 @@ pub fn token_timeline(
 
 pub fn due(at: Timestamp, falls: Falls, tenant: TenantId, id: Uuid) -> Vec<u8> {
     join(&[&ordered(at).to_be_bytes(), &[falls.code()], tenant.bytes(), id.as_bytes()])
+}
+
+pub fn threeds_sessions(session: SessionId, tenant: TenantId) -> Vec<u8> {
+    join(&[session.bytes(), tenant.bytes()])
+}
+
+/// The tenant of an entry of [`Table::ThreedsSessions`].
+pub fn tenant_of_session_key(key: &[u8]) -> Option<TenantId> {
+    (key.len() == 32).then_some(())?;
+    last_uuid(key).map(TenantId::new)
 }
 
 pub fn token_intents(tenant: TenantId, intent: TokenIntentId) -> Vec<u8> {

@@ -6,6 +6,8 @@
 mod access;
 mod answer;
 mod tenant;
+mod threeds;
+mod threeds_parts;
 mod token;
 mod token_intent;
 
@@ -14,6 +16,7 @@ pub use access::{
 };
 pub use answer::{AnswerRecord, decode_answer, encode_answer};
 pub use tenant::{decode_tenant, encode_tenant};
+pub use threeds::{decode_session, encode_session};
 pub use token::{decode_token, encode_token};
 pub use token_intent::{decode_token_intent, encode_token_intent};
 

@@ -400,7 +400,8 @@ impl Reason {
     pub const DECOUPLED_REQUIRED: Self = Self(23);
 
     pub fn from_code(code: &str, version: ProtocolVersion) -> Option<Self> {
-        let number: u8 = code.parse().ok().filter(|_| code.len() == 2)?;
+        let is_number = code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_digit());
+        let number: u8 = code.parse().ok().filter(|_| is_number)?;
         let last = match version {
             V210 => REASONS_V210,
             V220 => REASONS.len(),

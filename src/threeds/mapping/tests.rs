@@ -47,6 +47,7 @@ fn session(kind: SessionKind, device: Option<Device>) -> Session {
         modified_by: None,
         modified_at: None,
         state: State::Created { method: Method::Completed, expires_at },
+        waits_until: None,
         method_outcome: None,
         sent: None,
         authentication: None,

@@ -87,7 +87,9 @@ error_codes! {
 
 impl Element for ErrorCode {
     fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
-        let text = value.as_str().filter(|text| text.len() == 3);
+        let is_code =
+            |text: &&str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+        let text = value.as_str().filter(is_code);
         let number = text.and_then(|text| text.parse().ok());
         if number.is_none() {
             reader.invalid();

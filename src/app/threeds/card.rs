@@ -1,0 +1,83 @@
+//! The card of a session: out of a token or an intent, for as long as a request is built.
+
+use serde_json::Value;
+
+use crate::app::App;
+use crate::app::authenticate::Caller;
+use crate::app::create_token::no_intent;
+use crate::app::error::Error;
+use crate::app::token_rows;
+use crate::domain::data::Data;
+use crate::domain::time::Timestamp;
+use crate::domain::token_type::TokenType;
+use crate::store::Snapshot;
+use crate::threeds::mapping::Card;
+use crate::threeds::message::CardNumber;
+use crate::threeds::session::CardSource;
+
+const NO_TOKEN: &str = "There is no such token.";
+const NO_CARD: &str = "The token does not hold a card.";
+
+/// A card and when what holds it expires.
+#[derive(Debug)]
+pub(super) struct HeldCard {
+    pub(super) card: Card,
+    pub(super) expires_at: Option<Timestamp>,
+}
+
+impl App {
+    /// The permission to make sessions suffices to use any card of the tenant in one.
+    pub(super) fn card_of_session(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        source: &CardSource,
+        now: Timestamp,
+    ) -> Result<HeldCard, Error> {
+        let (path, id) = match source {
+            CardSource::Pan(id) => ("pan", id),
+            CardSource::Token(id) => ("token_id", id),
+            CardSource::TokenIntent(id) => {
+                let found = self.find_intent(snapshot, caller, id, now)?;
+                let (intent, _) = found.ok_or_else(no_intent)?;
+                let card = card(intent.kind, &intent.data);
+                let card = card.ok_or_else(|| {
+                    Error::invalid("token_intent_id", "The intent does not hold a card.")
+                })?;
+                return Ok(HeldCard { card, expires_at: Some(intent.expires_at) });
+            }
+        };
+        let found = token_rows::find(snapshot, &caller.keys, caller.tenant.id, id)?;
+        let found = found.filter(|found| found.token.is_live(now));
+        let token = found.ok_or_else(|| Error::invalid(path, NO_TOKEN))?.token;
+        let card = card(token.kind, &token.data).ok_or_else(|| Error::invalid(path, NO_CARD))?;
+        Ok(HeldCard { card, expires_at: token.expires_at })
+    }
+}
+
+fn card(kind: TokenType, data: &Data) -> Option<Card> {
+    let value = data.value();
+    let value = value.expose();
+    match kind {
+        TokenType::Card => {
+            let whole = |name: &str| value.get(name).and_then(Value::as_u64);
+            Some(Card {
+                number: CardNumber::parse(value.get("number")?.as_str()?)?,
+                expiration_month: whole("expiration_month").and_then(|it| u8::try_from(it).ok()),
+                expiration_year: whole("expiration_year").and_then(|it| u16::try_from(it).ok()),
+            })
+        }
+        TokenType::CardNumber => Some(Card {
+            number: CardNumber::parse(value.as_str()?)?,
+            expiration_month: None,
+            expiration_year: None,
+        }),
+        TokenType::Bank
+        | TokenType::EmployerIdNumber
+        | TokenType::NetworkToken
+        | TokenType::SocialSecurityNumber
+        | TokenType::Token
+        | TokenType::UsBankAccountNumber
+        | TokenType::UsBankRoutingNumber => None,
+    }
+}

@@ -1,0 +1,144 @@
+//! `POST /3ds/sessions`.
+
+use std::net::IpAddr;
+
+use serde_json::{Map, Value};
+
+use crate::app::App;
+use crate::app::authenticate::Caller;
+use crate::app::error::{Error, Upstream};
+use crate::app::once::Write;
+use crate::bounds::THREEDS_SESSION_MAX;
+use crate::domain::card::iin::TestCard;
+use crate::domain::id::SessionId;
+use crate::domain::mistakes::Mistakes;
+use crate::threeds::session::{
+    CardSource, Device, DeviceInfo, Session, SessionKind, WebChallengeMode,
+};
+use crate::threeds::simulator::{self, NotEnrolled, Places};
+use crate::threeds::state::{Method, State};
+
+#[derive(Debug, Default)]
+pub struct SessionDraft {
+    pub card: Option<CardSource>,
+    pub kind: Option<SessionKind>,
+    pub device: Option<Device>,
+    pub device_info: DeviceInfo,
+    pub web_challenge_mode: Option<WebChallengeMode>,
+    pub metadata: Option<Map<String, Value>>,
+    pub mistakes: Mistakes,
+}
+
+/// What a request itself tells about the browser that sent it, and how we are called.
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// `https://host`
+    pub base: String,
+    pub address: IpAddr,
+    pub accept: Option<String>,
+    pub user_agent: Option<String>,
+}
+
+/// The published SDK knows the failure by this name.
+const NO_SCHEME: &str = "The card was not supported by any card schemes";
+
+impl App {
+    pub async fn create_session(
+        &self,
+        caller: &Caller,
+        draft: &SessionDraft,
+        client: &Client,
+        write: &Write<'_, Session>,
+    ) -> Result<Session, Error> {
+        caller.require_threeds()?;
+        draft.mistakes.clone().into_result()?;
+        let now = self.now();
+        let id = SessionId::new(self.next_id(now));
+        self.settle_once(write, |snapshot| {
+            let (Some(source), Some(kind)) = (&draft.card, draft.kind) else {
+                return Err(Error::Invalid(draft.mistakes.clone()));
+            };
+            let held = self.card_of_session(snapshot, caller, source, now)?;
+            caller.require_simulator(None)?;
+            let number = held.card.number.expose();
+            let places = Places { base: &client.base };
+            let (scheme, mut enrolment) =
+                simulator::enrol(number, &places).map_err(|why| not_enrolled(why, id))?;
+            let device = draft.device.filter(|_| kind == SessionKind::Customer);
+            // Fingerprinting is for browsers; apps are told where it would be.
+            if kind == SessionKind::Merchant {
+                enrolment.method_url = None;
+            }
+            let has_method = enrolment.method_url.is_some() && device != Some(Device::Mobile);
+            let method = if has_method { Method::Pending } else { Method::Absent };
+            let expires_at = held.expires_at.unwrap_or(now.plus(THREEDS_SESSION_MAX));
+            let additional = TestCard::of(number).and_then(|card| card.additional_brand);
+            let session = Session {
+                id,
+                tenant: caller.tenant.id,
+                kind,
+                device,
+                device_info: device_info(draft, device, client),
+                card: source.clone(),
+                scheme,
+                additional_brands: additional.map(display_name).into_iter().collect(),
+                enrolment,
+                web_challenge_mode: draft.web_challenge_mode.unwrap_or(WebChallengeMode::Iframe),
+                metadata: draft.metadata.clone(),
+                expires_at,
+                created_by: caller.application.id,
+                created_at: now,
+                modified_by: None,
+                modified_at: None,
+                state: State::Created { method, expires_at },
+                waits_until: None,
+                method_outcome: None,
+                sent: None,
+                authentication: None,
+                simulated: None,
+            };
+            Ok((self.create_session_rows(&caller.keys, &session)?, session))
+        })
+        .await
+    }
+}
+
+/// What the SDK did not collect, the request itself tells.
+fn device_info(draft: &SessionDraft, device: Option<Device>, client: &Client) -> DeviceInfo {
+    let mut collected = draft.device_info.clone();
+    if device == Some(Device::Browser) {
+        let accept = collected.browser_accept_header.take();
+        collected.browser_accept_header = accept.or_else(|| client.accept.clone());
+        let agent = collected.browser_user_agent.take();
+        collected.browser_user_agent = agent.or_else(|| client.user_agent.clone());
+        let address = collected.browser_ip.take();
+        collected.browser_ip = address.or_else(|| Some(client.address.to_canonical().to_string()));
+    }
+    collected
+}
+
+fn not_enrolled(why: NotEnrolled, session: SessionId) -> Error {
+    match why {
+        NotEnrolled::UnknownCard => {
+            Error::invalid(NO_SCHEME, "No scheme's directory server knows the card.")
+        }
+        NotEnrolled::ServerError => Error::Upstream(Box::new(Upstream {
+            service_status: "500",
+            session: Some(session),
+            source: "3DS Server",
+            message: "The 3DS server failed.",
+            detail: String::from("The card selects a failing 3DS server."),
+        })),
+    }
+}
+
+/// `cartes-bancaires` as sessions show it.
+fn display_name(brand: &str) -> String {
+    let word = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map_or_else(String::new, |first| {
+            first.to_uppercase().chain(letters).collect::<String>()
+        })
+    };
+    brand.split('-').map(word).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,137 @@
+//! 3-D Secure sessions: the operations on them, their rows, and what happens to them by itself.
+//!
+//! A test tenant's sessions are answered by the simulator, a production tenant's never.
+
+mod authenticate;
+mod browser;
+mod card;
+mod create;
+mod result;
+mod rows;
+
+pub use browser::{ChallengeReply, Challenged, Visitor};
+pub use create::{Client, SessionDraft};
+pub(super) use rows::remove_session;
+
+use crate::app::App;
+use crate::app::authenticate::Caller;
+use crate::app::error::{Error, Upstream};
+use crate::app::once::Write;
+use crate::domain::id::SessionId;
+use crate::domain::tenant::{TenantKind, Threeds};
+use crate::domain::time::Timestamp;
+use crate::store::Snapshot;
+use crate::threeds::session::{DeviceInfo, Session};
+use crate::threeds::state::{Event, Refused, next};
+
+impl App {
+    pub async fn read_session(&self, caller: &Caller, id: &str) -> Result<Session, Error> {
+        caller.require_threeds()?;
+        self.current_session(caller, id).await
+    }
+
+    /// What the mobile SDK tells after the session was made.
+    pub async fn describe_device(
+        &self,
+        caller: &Caller,
+        id: &str,
+        device: &DeviceInfo,
+        write: &Write<'_, Session>,
+    ) -> Result<Session, Error> {
+        caller.require_threeds()?;
+        let _turn = self.turns.take(id.as_bytes()).await;
+        self.settle_once(write, |snapshot| {
+            let now = self.now();
+            let (mut session, version) = self.find_session(snapshot, caller, id)?;
+            let before = session.clone();
+            session.state = advance(&session, Event::DeviceDescribed, now)?;
+            session.device_info.take(device);
+            session.modified_at = Some(now);
+            session.modified_by = Some(caller.application.id);
+            let change = self.replace_session(&caller.keys, &before, &session, version)?;
+            Ok((change, session))
+        })
+        .await
+    }
+
+    /// The outcome, once there was an authentication: also of one without a challenge.
+    pub async fn challenge_result(&self, caller: &Caller, id: &str) -> Result<Session, Error> {
+        caller.require_threeds()?;
+        let session = self.current_session(caller, id).await?;
+        if session.authentication.is_none() {
+            return Err(Error::Conflict("The session has not been authenticated."));
+        }
+        Ok(session)
+    }
+
+    fn find_session(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<(Session, crate::crypto::Version), Error> {
+        let id = SessionId::parse(id).ok_or(Error::NotFound("session"))?;
+        let found = self.find_session_by_id(snapshot, &caller.keys, caller.tenant.id, id)?;
+        found.ok_or(Error::NotFound("session"))
+    }
+
+    /// As it stands now: what was to happen to it by now has happened.
+    async fn current_session(&self, caller: &Caller, id: &str) -> Result<Session, Error> {
+        let (session, _) = self.find_session(&self.snapshot()?, caller, id)?;
+        if session.waits_until.is_none_or(|at| self.now() < at) {
+            return Ok(session);
+        }
+        let (keys, tenant) = (&caller.keys, caller.tenant.id);
+        self.settle(|snapshot| Ok((self.end_wait(snapshot, keys, tenant, session.id)?, ())))
+            .await?;
+        Ok(self.find_session(&self.snapshot()?, caller, id)?.0)
+    }
+}
+
+impl Caller {
+    fn require_threeds(&self) -> Result<(), Error> {
+        match self.tenant.threeds {
+            Threeds::Enabled => Ok(()),
+            Threeds::Disabled => Err(Error::Forbidden("3DS is not enabled for this tenant.")),
+        }
+    }
+
+    /// Production tenants never reach the simulator.
+    fn require_simulator(&self, session: Option<SessionId>) -> Result<(), Error> {
+        match self.tenant.kind {
+            TenantKind::Test => Ok(()),
+            TenantKind::Production => Err(Error::Upstream(Box::new(Upstream {
+                service_status: "503",
+                session,
+                source: "3DS Server",
+                message: "No directory server is configured.",
+                detail: String::from(
+                    "A production tenant's cards are authenticated by the directory servers of \
+                     their schemes, and this server knows none.",
+                ),
+            }))),
+        }
+    }
+}
+
+/// The next state, or the conflict that a caller reads.
+fn advance(
+    session: &Session,
+    event: Event,
+    now: Timestamp,
+) -> Result<crate::threeds::state::State, Error> {
+    next(session.state, event, now).map_err(|refused| {
+        Error::Conflict(match refused {
+            Refused::AlreadyDecided | Refused::AlreadyRequested => {
+                "The session has been authenticated already; create a new one."
+            }
+            Refused::Expired => "The session has expired; create a new one.",
+            Refused::Failed => "The session's authentication failed; create a new one.",
+            Refused::NoMethod
+            | Refused::NotChallenged
+            | Refused::NotRequested
+            | Refused::TooEarly
+            | Refused::TooLate => "The session is not in a state that allows this.",
+        })
+    })
+}

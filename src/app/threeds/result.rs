@@ -1,0 +1,120 @@
+//! Results of challenges: told by an ACS, or none in time.
+
+use crate::app::App;
+use crate::app::error::{Error, Fault};
+use crate::crypto::TenantKeys;
+use crate::domain::id::{SessionId, TenantId};
+use crate::domain::time::Timestamp;
+use crate::secret::Secret;
+use crate::store::{Change, Snapshot};
+use crate::threeds::message::{self, Component, ErrorCode, Rejection, Rreq};
+use crate::threeds::receive::{check_rreq, rres};
+use crate::threeds::session::Session;
+use crate::threeds::simulator::acs::Ending;
+use crate::threeds::state::{Event, Refused, State, next};
+use crate::threeds::version::ProtocolVersion;
+
+impl App {
+    /// What happens to a session when its wait is over: the built-in ACS ends a decoupled
+    /// challenge, or there is no result.
+    pub(in crate::app) fn end_wait(
+        &self,
+        snapshot: &Snapshot,
+        keys: &TenantKeys,
+        tenant: TenantId,
+        id: SessionId,
+    ) -> Result<Change, Error> {
+        let now = self.now();
+        let Some((before, version)) = self.find_session_by_id(snapshot, keys, tenant, id)? else {
+            return Ok(Change::new());
+        };
+        if before.waits_until.is_none_or(|at| now < at) {
+            return Ok(Change::new());
+        }
+        let mut session = before.clone();
+        let is_decoupled = matches!(session.state, State::Decoupled { .. });
+        let mut is_told = false;
+        if is_decoupled && let Some(rreq) = self.simulated_result(&session, Ending::Answered) {
+            let receipt = take_result(&mut session, message::render(&rreq).expose(), now);
+            is_told = receipt.is_ok();
+        }
+        if !is_told {
+            match next(session.state, Event::TimeRanOut, now) {
+                Ok(state) => {
+                    session.state = state;
+                    if let Some(authentication) = &mut session.authentication {
+                        authentication.run_out();
+                    }
+                }
+                // Something else ended the wait already.
+                Err(_) => session.waits_until = None,
+            }
+        }
+        session.waits_until = None;
+        session.simulated = None;
+        session.modified_at = Some(now);
+        self.replace_session(keys, &before, &session, version)
+    }
+
+    /// What the built-in ACS tells; `None` where it has nothing to tell.
+    pub(super) fn simulated_result(&self, session: &Session, ending: Ending) -> Option<Rreq> {
+        let (simulated, sent) = (session.simulated?, session.sent?);
+        let authentication = session.authentication.as_ref()?;
+        let proof = self.random().bytes();
+        Some(simulated.rreq(session.id.uuid(), &sent, authentication, ending, proof))
+    }
+}
+
+/// Takes an `RReq` into a session. The answer to its sender is an `RRes`, or an `Erro` when the
+/// session did not change.
+pub(super) fn take_result(
+    session: &mut Session,
+    bytes: &[u8],
+    now: Timestamp,
+) -> Result<Secret<Vec<u8>>, Secret<Vec<u8>>> {
+    let value = match message::members(bytes) {
+        Ok(value) => value,
+        Err(rejection) => return Err(refuse(rejection, &serde_json::Value::Null)),
+    };
+    let rejected = |rejection| refuse(rejection, value.expose());
+    let rreq: Rreq = message::read(value.expose()).map_err(rejected)?;
+    let unknown = || Rejection::new(ErrorCode::TransactionUnknown, "threeDSServerTransID");
+    let (Some(sent), Some(authentication)) = (session.sent, session.authentication.as_mut())
+    else {
+        return Err(rejected(unknown()));
+    };
+    if rreq.server_transaction != session.id.uuid() {
+        return Err(rejected(unknown()));
+    }
+    let status = check_rreq(&sent, authentication, &rreq).map_err(rejected)?;
+    let state = next(session.state, Event::ResultReceived, now).map_err(|refused| {
+        rejected(match refused {
+            Refused::TooLate => Rejection::new(ErrorCode::TimedOut, "threeDSServerTransID"),
+            Refused::AlreadyDecided
+            | Refused::AlreadyRequested
+            | Refused::Expired
+            | Refused::Failed
+            | Refused::NoMethod
+            | Refused::NotChallenged
+            | Refused::NotRequested
+            | Refused::TooEarly => unknown(),
+        })
+    })?;
+    let receipt = message::render(&rres(&rreq));
+    session.state = state;
+    authentication.take_result(rreq, status);
+    session.waits_until = None;
+    session.simulated = None;
+    session.modified_at = Some(now);
+    Ok(receipt)
+}
+
+fn refuse(rejection: Rejection, about: &serde_json::Value) -> Secret<Vec<u8>> {
+    let erro = rejection.into_erro(about, Component::ThreedsServer, ProtocolVersion::V220);
+    message::render(&erro)
+}
+
+/// Only a record that does not fit its own state has neither.
+pub(super) const fn damaged() -> Error {
+    Error::Internal(Fault::BadRecord)
+}

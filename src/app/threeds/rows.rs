@@ -1,0 +1,163 @@
+//! A session's rows: its record and its entries in the table of what falls due.
+
+use std::collections::HashMap;
+use std::ops::Bound;
+
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::error::{Error, Fault};
+use crate::app::verify::Report;
+use crate::bounds::THREEDS_RETENTION;
+use crate::crypto::{TenantKeys, Version, version};
+use crate::domain::id::{SessionId, TenantId};
+use crate::store::record::{decode_session, encode_session};
+use crate::store::tables::{self, Falls};
+use crate::store::{Change, Snapshot, Table};
+use crate::threeds::session::Session;
+
+impl App {
+    pub(super) fn create_session_rows(
+        &self,
+        keys: &TenantKeys,
+        session: &Session,
+    ) -> Result<Change, Error> {
+        let place = tables::threeds_sessions(session.id, session.tenant);
+        let change = Change::new().expect_absent(Table::ThreedsSessions, place);
+        Ok(change.and(self.put_session(keys, session)?))
+    }
+
+    /// Writes a session in place of what was read.
+    pub(super) fn replace_session(
+        &self,
+        keys: &TenantKeys,
+        before: &Session,
+        session: &Session,
+        version: Version,
+    ) -> Result<Change, Error> {
+        let place = tables::threeds_sessions(session.id, session.tenant);
+        let mut change = Change::new().expect_version(Table::ThreedsSessions, place, version);
+        for due in dues(before) {
+            change = change.delete(Table::Due, due);
+        }
+        Ok(change.and(self.put_session(keys, session)?))
+    }
+
+    fn put_session(&self, keys: &TenantKeys, session: &Session) -> Result<Change, Error> {
+        let place = tables::threeds_sessions(session.id, session.tenant);
+        let table = Table::ThreedsSessions.number();
+        let plain = encode_session(session);
+        let sealed = keys.seal(table, &place, plain.expose(), self.random());
+        // A value that would not open again must not be answered as stored.
+        if keys.open(table, &place, &sealed)?.expose() != plain.expose() {
+            return Err(Error::Internal(Fault::DoesNotOpen));
+        }
+        let mut change = Change::new().put(Table::ThreedsSessions, place, sealed);
+        for due in dues(session) {
+            change = change.put(Table::Due, due, Vec::new());
+        }
+        Ok(change)
+    }
+
+    #[expect(clippy::unused_self, reason = "it reads as one of the look-ups")]
+    pub(super) fn find_session_by_id(
+        &self,
+        snapshot: &Snapshot,
+        keys: &TenantKeys,
+        tenant: TenantId,
+        id: SessionId,
+    ) -> Result<Option<(Session, Version)>, Error> {
+        let place = tables::threeds_sessions(id, tenant);
+        match snapshot.value(Table::ThreedsSessions, &place)? {
+            Some(sealed) => open(keys, tenant, id, &sealed).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Whose session it is, for those who bring an id and no key.
+    pub(super) fn find_session_tenant(
+        &self,
+        snapshot: &Snapshot,
+        id: SessionId,
+    ) -> Result<Option<(TenantId, TenantKeys)>, Error> {
+        let entries = snapshot.under(Table::ThreedsSessions, id.bytes(), 1)?;
+        let Some((key, _)) = entries.first() else { return Ok(None) };
+        let tenant = tables::tenant_of_session_key(key);
+        let tenant = tenant.ok_or(Error::Internal(Fault::BadRecord))?;
+        Ok(Some((tenant, self.tenant_keys(snapshot, tenant)?)))
+    }
+
+    /// Every session opens and has its entries.
+    pub(in crate::app) fn verify_sessions(
+        &self,
+        snapshot: &Snapshot,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let mut known: HashMap<TenantId, Option<TenantKeys>> = HashMap::new();
+        for entry in
+            snapshot.range(Table::ThreedsSessions, Bound::Unbounded, Bound::Unbounded)?
+        {
+            let (key, sealed) = entry?;
+            report.threeds_sessions = report.threeds_sessions.saturating_add(1);
+            let id = key.first_chunk::<16>().map(|bytes| Uuid::from_bytes(*bytes));
+            let (Some(tenant), Some(id)) = (tables::tenant_of_session_key(&key), id) else {
+                report.find(String::from("a 3DS session has no legal place"));
+                continue;
+            };
+            let id = SessionId::new(id);
+            let keys =
+                known.entry(tenant).or_insert_with(|| self.tenant_keys(snapshot, tenant).ok());
+            let opened = keys.as_ref().and_then(|keys| open(keys, tenant, id, &sealed).ok());
+            let Some((session, _)) = opened else {
+                report.find(format!("3DS session {id}: its record does not open"));
+                continue;
+            };
+            for due in dues(&session) {
+                report.index_entries = report.index_entries.saturating_add(1);
+                if snapshot.value(Table::Due, &due)?.is_none() {
+                    report.find(format!("3DS session {id}: an entry of due is missing"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Removes a session that nobody is to read any more.
+pub(in crate::app) fn remove_session(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: Uuid,
+) -> Result<Change, Error> {
+    let place = tables::threeds_sessions(SessionId::new(id), tenant);
+    let Some(sealed) = snapshot.value(Table::ThreedsSessions, &place)? else {
+        return Ok(Change::new());
+    };
+    let (session, version) = open(keys, tenant, SessionId::new(id), &sealed)?;
+    let mut change =
+        Change::new().expect_version(Table::ThreedsSessions, place.clone(), version);
+    for due in dues(&session) {
+        change = change.delete(Table::Due, due);
+    }
+    Ok(change.delete(Table::ThreedsSessions, place))
+}
+
+fn open(
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: SessionId,
+    sealed: &[u8],
+) -> Result<(Session, Version), Error> {
+    let place = tables::threeds_sessions(id, tenant);
+    let plain = keys.open(Table::ThreedsSessions.number(), &place, sealed)?;
+    let version = version(sealed).ok_or(Error::Internal(Fault::BadRecord))?;
+    Ok((decode_session(tenant, id, plain.expose())?, version))
+}
+
+fn dues(session: &Session) -> Vec<Vec<u8>> {
+    let due = |at, falls| tables::due(at, falls, session.tenant, session.id.uuid());
+    let removal = due(session.created_at.plus(THREEDS_RETENTION), Falls::ThreedsSession);
+    let wait = session.waits_until.map(|at| due(at, Falls::ThreedsWait));
+    wait.into_iter().chain([removal]).collect()
+}

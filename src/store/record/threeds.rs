@@ -1,0 +1,213 @@
+//! 3DS sessions, version 1. Words are the interface's, codes the protocol's; the card number is not
+//! in it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::domain::id::{ApplicationId, SessionId, TenantId};
+use crate::domain::time::Timestamp;
+use crate::secret::Secret;
+use crate::store::record::threeds_parts::{
+    AuthenticationV1, DeviceV1, EnrolmentV1, SentV1, SimulatedV1,
+};
+use crate::store::record::{BadRecord, decode, encode, micros};
+use crate::threeds::codes::MethodOutcome;
+use crate::threeds::scheme::Scheme;
+use crate::threeds::session::{CardSource, Device, Session, SessionKind, WebChallengeMode};
+use crate::threeds::state::{Method, State};
+use crate::threeds::version::ProtocolVersion;
+
+const VERSION: u8 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct SessionV1 {
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    device: Option<String>,
+    device_info: DeviceV1,
+    card: CardV1,
+    scheme: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    additional_brands: Vec<String>,
+    enrolment: EnrolmentV1,
+    web_challenge_mode: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metadata: Option<Map<String, Value>>,
+    expires_at: i64,
+    created_by: Uuid,
+    created_at: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    modified_by: Option<Uuid>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    modified_at: Option<i64>,
+    state: StateV1,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    waits_until: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    method_outcome: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sent: Option<SentV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    authentication: Option<AuthenticationV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    simulated: Option<SimulatedV1>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum CardV1 {
+    Pan(String),
+    Token(String),
+    TokenIntent(String),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StateV1 {
+    Created { method: MethodV1, expires_at: i64 },
+    Requested,
+    Challenged { until: i64 },
+    Decoupled { until: i64 },
+    Decided,
+    Failed,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum MethodV1 {
+    Absent,
+    Pending,
+    Completed,
+}
+
+pub fn encode_session(session: &Session) -> Secret<Vec<u8>> {
+    let record = SessionV1 {
+        kind: String::from(session.kind.as_str()),
+        device: session.device.map(|it| String::from(it.as_str())),
+        device_info: DeviceV1::of(&session.device_info),
+        card: match &session.card {
+            CardSource::Pan(id) => CardV1::Pan(id.clone()),
+            CardSource::Token(id) => CardV1::Token(id.clone()),
+            CardSource::TokenIntent(id) => CardV1::TokenIntent(id.clone()),
+        },
+        scheme: String::from(session.scheme.as_str()),
+        additional_brands: session.additional_brands.clone(),
+        enrolment: EnrolmentV1::of(&session.enrolment),
+        web_challenge_mode: String::from(session.web_challenge_mode.as_str()),
+        metadata: session.metadata.clone(),
+        expires_at: micros(session.expires_at),
+        created_by: session.created_by.uuid(),
+        created_at: micros(session.created_at),
+        modified_by: session.modified_by.map(ApplicationId::uuid),
+        modified_at: session.modified_at.map(micros),
+        state: state(session.state),
+        waits_until: session.waits_until.map(micros),
+        method_outcome: session.method_outcome.map(|it| String::from(it.code())),
+        sent: session.sent.as_ref().map(SentV1::of),
+        authentication: session.authentication.as_ref().map(AuthenticationV1::of),
+        simulated: session.simulated.as_ref().map(SimulatedV1::of),
+    };
+    encode(VERSION, &record)
+}
+
+/// The tenant and the id are the record's key, which the seal has vouched for.
+pub fn decode_session(
+    tenant: TenantId,
+    id: SessionId,
+    bytes: &[u8],
+) -> Result<Session, BadRecord> {
+    let record: SessionV1 = decode(VERSION, bytes)?;
+    session(tenant, id, record).ok_or(BadRecord)
+}
+
+fn session(tenant: TenantId, id: SessionId, record: SessionV1) -> Option<Session> {
+    Some(Session {
+        id,
+        tenant,
+        kind: SessionKind::parse(&record.kind)?,
+        device: read(record.device.as_deref(), Device::parse)?,
+        device_info: record.device_info.read(),
+        card: match record.card {
+            CardV1::Pan(id) => CardSource::Pan(id),
+            CardV1::Token(id) => CardSource::Token(id),
+            CardV1::TokenIntent(id) => CardSource::TokenIntent(id),
+        },
+        scheme: Scheme::parse(&record.scheme)?,
+        additional_brands: record.additional_brands,
+        enrolment: record.enrolment.read()?,
+        web_challenge_mode: WebChallengeMode::parse(&record.web_challenge_mode)?,
+        metadata: record.metadata,
+        expires_at: Timestamp::from_micros(record.expires_at),
+        created_by: ApplicationId::new(record.created_by),
+        created_at: Timestamp::from_micros(record.created_at),
+        modified_by: record.modified_by.map(ApplicationId::new),
+        modified_at: record.modified_at.map(Timestamp::from_micros),
+        state: read_state(&record.state),
+        waits_until: record.waits_until.map(Timestamp::from_micros),
+        method_outcome: read(record.method_outcome.as_deref(), |code| {
+            MethodOutcome::from_code(code, ProtocolVersion::V220)
+        })?,
+        sent: match record.sent {
+            Some(sent) => Some(sent.read()?),
+            None => None,
+        },
+        authentication: match record.authentication {
+            Some(authentication) => Some(authentication.read()?),
+            None => None,
+        },
+        simulated: match record.simulated {
+            Some(simulated) => Some(simulated.read()?),
+            None => None,
+        },
+    })
+}
+
+/// `None` within is absent; `None` without is a text that does not read.
+pub(super) fn read<T>(
+    text: Option<&str>,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Option<Option<T>> {
+    match text {
+        None => Some(None),
+        Some(text) => parse(text).map(Some),
+    }
+}
+
+const fn state(state: State) -> StateV1 {
+    match state {
+        State::Created { method, expires_at } => StateV1::Created {
+            method: match method {
+                Method::Absent => MethodV1::Absent,
+                Method::Pending => MethodV1::Pending,
+                Method::Completed => MethodV1::Completed,
+            },
+            expires_at: micros(expires_at),
+        },
+        State::Requested => StateV1::Requested,
+        State::Challenged { until } => StateV1::Challenged { until: micros(until) },
+        State::Decoupled { until } => StateV1::Decoupled { until: micros(until) },
+        State::Decided => StateV1::Decided,
+        State::Failed => StateV1::Failed,
+    }
+}
+
+const fn read_state(state: &StateV1) -> State {
+    match state {
+        StateV1::Created { method, expires_at } => State::Created {
+            method: match method {
+                MethodV1::Absent => Method::Absent,
+                MethodV1::Pending => Method::Pending,
+                MethodV1::Completed => Method::Completed,
+            },
+            expires_at: Timestamp::from_micros(*expires_at),
+        },
+        StateV1::Requested => State::Requested,
+        StateV1::Challenged { until } => {
+            State::Challenged { until: Timestamp::from_micros(*until) }
+        }
+        StateV1::Decoupled { until } => State::Decoupled { until: Timestamp::from_micros(*until) },
+        StateV1::Decided => State::Decided,
+        StateV1::Failed => State::Failed,
+    }
+}
