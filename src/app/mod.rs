@@ -54,11 +54,11 @@ pub use once::{Once, Write};
 pub use read_token::{Extent, Shown, ShownData};
 pub use sweep::Swept;
 pub use tenants::{TenantChange, TenantDraft};
+pub use threeds::{ChallengeReply, Challenged, Client, SessionDraft, Visitor};
 pub use token_draft::{Deduplicate, TokenDraft};
 pub use token_intents::{ShownIntent, TokenIntentDraft};
 pub use tokenize::{Piece, Place, TokenizeDraft, Tokenized, leaf};
 pub use update_token::TokenPatch;
-pub use threeds::{Challenged, ChallengeReply, Client, SessionDraft, Visitor};
 pub use vault::VaultFailure;
 pub use verify::Report;
 

@@ -11,6 +11,7 @@ use crate::bounds::{
 };
 use crate::domain::merge_patch::is_within;
 use crate::http::problem::Problem;
+use crate::http::wire::query::Query;
 use crate::secret::Secret;
 
 const TOO_LARGE: &str = "The request's body is too large.";
@@ -46,6 +47,12 @@ pub(crate) async fn read_merge_patch(
     }
     drain(body).await;
     Err(Problem::new(415, "The Content-Type must be application/merge-patch+json."))
+}
+
+/// A form that a browser posts. `None` when it is too long or not text.
+pub(crate) async fn read_form(body: Incoming) -> Result<Option<Query>, Problem> {
+    let bytes = read(body).await?;
+    Ok(std::str::from_utf8(bytes.expose()).ok().and_then(Query::parse))
 }
 
 /// Reads a body that nobody wants, for a while: a client that is still sending would see a reset

@@ -8,27 +8,30 @@ mod applications;
 mod body;
 mod formulas;
 mod lists;
+mod pages;
 mod problem;
 mod reply;
 pub mod route;
 mod tenants;
+mod threeds;
 mod token_intents;
 mod tokens;
 pub(crate) mod wire;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{HOST, IF_NONE_MATCH, ORIGIN};
+use hyper::header::{ACCEPT, HOST, HeaderName, IF_NONE_MATCH, ORIGIN, USER_AGENT};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 use serde_json::Value;
 
-use crate::app::{App, Caller, Error, Once, Write};
+use crate::app::{App, Caller, Client, Error, Once, Write};
+use crate::bounds::THREEDS_TEXT_CHARS_MAX;
 use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
@@ -76,6 +79,7 @@ struct Exchange<'a> {
     once: Option<Once>,
     catalog: &'a Catalog,
     if_none_match: Option<String>,
+    client: Client,
 }
 
 /// What is sent when an operation does not answer for itself.
@@ -102,9 +106,12 @@ impl Http {
         let (parts, body) = request.into_parts();
         let asked = self.asked(&parts);
         let mut seen = Seen::default();
+        let page = pages::find(&parts.method, parts.uri.path());
         let mut response = if parts.method == Method::OPTIONS {
             body::drain(body).await;
             asked.preflight()
+        } else if let Some(page) = &page {
+            self.show(page, &parts, body, peer).await
         } else {
             match self.reply(&parts, body, peer, &mut seen).await {
                 Ok(reply) => asked.success(reply),
@@ -120,7 +127,8 @@ impl Http {
         }
         self.log.request(RequestLine {
             trace: Trace::from_client(&asked.trace),
-            route: seen.route.map_or("none", |route| route.name),
+            route: page
+                .map_or_else(|| seen.route.map_or("none", |route| route.name), |page| page.name()),
             tenant: seen.caller.as_ref().map(|caller| caller.tenant.id.uuid()),
             application: seen.caller.as_ref().map(|caller| caller.application.id.uuid()),
             status: response.status().as_u16(),
@@ -169,6 +177,7 @@ impl Http {
             once,
             catalog: &self.catalog,
             if_none_match: if_none_match.map(String::from),
+            client: self.client(parts, peer),
         };
         exchange.dispatch(matched.route.operation).await
     }
@@ -207,8 +216,7 @@ impl Http {
         seen: &mut Seen,
     ) -> Result<(Matched, Arc<Caller>), Problem> {
         let now = self.app.now();
-        let forwarded = parts.headers.get_all(FORWARDED_FOR).iter();
-        let address = client_address(peer.ip(), forwarded, &self.trusted_proxies);
+        let address = self.address(parts, peer);
         self.limiter.admit_address(address, now).map_err(Problem::from)?;
         let matched = route::route(&parts.method, parts.uri.path())?;
         seen.route = Some(matched.route);
@@ -243,17 +251,31 @@ impl Http {
     }
 
     fn asked(&self, parts: &Parts) -> Asked {
-        let authority = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
-        let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
         Asked {
             trace: reply::trace_of(&parts.headers).unwrap_or_else(|| self.new_trace()),
             cross_origin: parts.headers.contains_key(ORIGIN),
             // Only what makes something says where it is.
-            base: authority
-                .or(host)
-                .filter(|_| parts.method == Method::POST)
-                .map(|host| format!("https://{host}")),
+            base: base(parts).filter(|_| parts.method == Method::POST),
         }
+    }
+
+    /// What the request tells about the browser that may have sent it.
+    fn client(&self, parts: &Parts, peer: SocketAddr) -> Client {
+        let text = |name: HeaderName| {
+            let value = parts.headers.get(name)?.to_str().ok()?;
+            Some(value.chars().take(THREEDS_TEXT_CHARS_MAX).collect::<String>())
+        };
+        Client {
+            base: base(parts).unwrap_or_else(|| String::from("https://localhost")),
+            address: self.address(parts, peer),
+            accept: text(ACCEPT),
+            user_agent: text(USER_AGENT),
+        }
+    }
+
+    fn address(&self, parts: &Parts, peer: SocketAddr) -> IpAddr {
+        let forwarded = parts.headers.get_all(FORWARDED_FOR).iter();
+        client_address(peer.ip(), forwarded, &self.trusted_proxies)
     }
 
     fn new_trace(&self) -> String {
@@ -274,8 +296,10 @@ impl Http {
 impl Exchange<'_> {
     async fn dispatch(&self, operation: Operation) -> Result<Reply, Instead> {
         Ok(match operation {
+            Operation::AuthenticateThreedsSession => self.authenticate_threeds_session().await?,
             Operation::CreateApplication => self.create_application().await?,
             Operation::CreateApplicationKey => self.create_application_key().await?,
+            Operation::CreateThreedsSession => self.create_threeds_session().await?,
             Operation::CreateToken => self.create_token().await?,
             Operation::CreateTokenIntent => self.create_token_intent().await?,
             Operation::DeleteApplication => self.delete_application().await?,
@@ -294,8 +318,10 @@ impl Exchange<'_> {
             Operation::ReadApplicationByKey => self.read_application_by_key()?,
             Operation::ReadApplicationKey => self.read_application_key()?,
             Operation::ReadApplicationTemplate => self.read_application_template()?,
+            Operation::ReadChallengeResult => self.read_challenge_result().await?,
             Operation::ReadFormula => self.read_formula()?,
             Operation::ReadTenant => self.read_tenant(),
+            Operation::ReadThreedsSession => self.read_threeds_session().await?,
             Operation::ReadToken => self.read_token()?,
             Operation::ReadTokenIntent => self.read_token_intent()?,
             Operation::RegenerateApplicationKey => return Err(Problem::new(410, REGENERATE).into()),
@@ -304,6 +330,7 @@ impl Exchange<'_> {
             Operation::Tokenize => self.tokenize().await?,
             Operation::UpdateApplication => self.update_application().await?,
             Operation::UpdateTenant => self.update_tenant().await?,
+            Operation::UpdateThreedsSession => self.update_threeds_session().await?,
             Operation::UpdateToken => self.update_token().await?,
         })
     }
@@ -317,6 +344,13 @@ impl Exchange<'_> {
     fn parameter(&self, at: usize) -> &str {
         self.parameters.get(at).map_or("", String::as_str)
     }
+}
+
+/// How the client calls us: `https://host`.
+fn base(parts: &Parts) -> Option<String> {
+    let authority = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
+    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    authority.or(host).map(|host| format!("https://{host}"))
 }
 
 const REGENERATE: &str = "Keys are no longer regenerated: create a new one with POST \

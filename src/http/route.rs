@@ -9,8 +9,10 @@ use crate::limits;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
+    AuthenticateThreedsSession,
     CreateApplication,
     CreateApplicationKey,
+    CreateThreedsSession,
     CreateToken,
     CreateTokenIntent,
     DeleteApplication,
@@ -29,8 +31,10 @@ pub enum Operation {
     ReadApplicationByKey,
     ReadApplicationKey,
     ReadApplicationTemplate,
+    ReadChallengeResult,
     ReadFormula,
     ReadTenant,
+    ReadThreedsSession,
     ReadToken,
     ReadTokenIntent,
     RegenerateApplicationKey,
@@ -39,6 +43,7 @@ pub enum Operation {
     Tokenize,
     UpdateApplication,
     UpdateTenant,
+    UpdateThreedsSession,
     UpdateToken,
 }
 
@@ -91,8 +96,9 @@ macro_rules! routes {
 
 use Permission::{
     ApplicationCreate, ApplicationDelete, ApplicationRead, ApplicationUpdate, ConnectionFormulas,
-    TenantRead, TenantUpdate, TokenCreate, TokenDelete, TokenIntentCreate, TokenIntentDelete,
-    TokenIntentRead, TokenRead, TokenSearch, TokenUpdate,
+    TenantRead, TenantUpdate, ThreedsSessionAuthenticate, ThreedsSessionCreate, ThreedsSessionRead,
+    TokenCreate, TokenDelete, TokenIntentCreate, TokenIntentDelete, TokenIntentRead, TokenRead,
+    TokenSearch, TokenUpdate,
 };
 
 /// A literal segment stands before the braces that would take it too.
@@ -128,6 +134,12 @@ pub const ROUTES: &[Route] = routes! {
     ReadApplicationTemplate GET "/application-templates/{id}" None, Nothing, Again;
     ReadTenant GET "/tenants/self" Some(TenantRead), Nothing, Again;
     UpdateTenant PUT "/tenants/self" Some(TenantUpdate), Json, Once;
+    CreateThreedsSession POST "/3ds/sessions" Some(ThreedsSessionCreate), Json, Once;
+    ReadThreedsSession GET "/3ds/sessions/{id}" Some(ThreedsSessionRead), Nothing, Again;
+    // The mobile SDK, which has made the session.
+    UpdateThreedsSession PUT "/3ds/sessions/{id}" Some(ThreedsSessionCreate), Json, Once;
+    AuthenticateThreedsSession POST "/3ds/sessions/{id}/authenticate" Some(ThreedsSessionAuthenticate), Json, Once;
+    ReadChallengeResult GET "/3ds/sessions/{id}/challenge-result" Some(ThreedsSessionAuthenticate), Nothing, Again;
     ListFormulas GET "/orchestration/connection_formulas" Some(ConnectionFormulas), Nothing, Again;
     ListFormulas POST "/orchestration/connection_formulas" Some(ConnectionFormulas), Nothing, Again;
     ReadFormula GET "/orchestration/connection_formulas/{id}" Some(ConnectionFormulas), Nothing, Again;
@@ -169,8 +181,10 @@ impl Operation {
             Self::Detokenize => limits::Operation::Detokenize,
             Self::Tokenize => limits::Operation::Tokenize,
             Self::UpdateToken => limits::Operation::UpdateToken,
-            Self::CreateApplication
+            Self::AuthenticateThreedsSession
+            | Self::CreateApplication
             | Self::CreateApplicationKey
+            | Self::CreateThreedsSession
             | Self::CreateTokenIntent
             | Self::DeleteApplication
             | Self::DeleteApplicationKey
@@ -184,13 +198,16 @@ impl Operation {
             | Self::ReadApplicationByKey
             | Self::ReadApplicationKey
             | Self::ReadApplicationTemplate
+            | Self::ReadChallengeResult
             | Self::ReadFormula
             | Self::ReadTenant
+            | Self::ReadThreedsSession
             | Self::ReadToken
             | Self::ReadTokenIntent
             | Self::RegenerateApplicationKey
             | Self::UpdateApplication
-            | Self::UpdateTenant => limits::Operation::Other,
+            | Self::UpdateTenant
+            | Self::UpdateThreedsSession => limits::Operation::Other,
         }
     }
 }

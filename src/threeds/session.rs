@@ -169,7 +169,9 @@ impl DeviceInfo {
         *self = Self {
             browser_accept_header: newer.browser_accept_header.or(older.browser_accept_header),
             browser_ip: newer.browser_ip.or(older.browser_ip),
-            browser_javascript_enabled: newer.browser_javascript_enabled.or(older.browser_javascript_enabled),
+            browser_javascript_enabled: newer
+                .browser_javascript_enabled
+                .or(older.browser_javascript_enabled),
             browser_java_enabled: newer.browser_java_enabled.or(older.browser_java_enabled),
             browser_language: newer.browser_language.or(older.browser_language),
             browser_color_depth: newer.browser_color_depth.or(older.browser_color_depth),
@@ -180,7 +182,9 @@ impl DeviceInfo {
             sdk_transaction_id: newer.sdk_transaction_id.or(older.sdk_transaction_id),
             sdk_application_id: newer.sdk_application_id.or(older.sdk_application_id),
             sdk_encryption_data: newer.sdk_encryption_data.or(older.sdk_encryption_data),
-            sdk_ephemeral_public_key: newer.sdk_ephemeral_public_key.or(older.sdk_ephemeral_public_key),
+            sdk_ephemeral_public_key: newer
+                .sdk_ephemeral_public_key
+                .or(older.sdk_ephemeral_public_key),
             sdk_max_timeout: newer.sdk_max_timeout.or(older.sdk_max_timeout),
             sdk_reference_number: newer.sdk_reference_number.or(older.sdk_reference_number),
             sdk_interface: newer.sdk_interface.or(older.sdk_interface),

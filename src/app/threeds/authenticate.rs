@@ -10,9 +10,7 @@ use crate::app::authenticate::Caller;
 use crate::app::error::{Error, Upstream};
 use crate::app::once::Write;
 use crate::app::threeds::{advance, create::Client};
-use crate::bounds::{
-    THREEDS_CHALLENGE_MAX, THREEDS_DECOUPLED_GRACE, THREEDS_SIMULATED_DECOUPLED,
-};
+use crate::bounds::{THREEDS_CHALLENGE_MAX, THREEDS_DECOUPLED_GRACE, THREEDS_SIMULATED_DECOUPLED};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;

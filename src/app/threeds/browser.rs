@@ -135,8 +135,7 @@ impl App {
     ) -> Result<T, Error> {
         self.settle(|snapshot| {
             let found = self.find_session_tenant(snapshot, id)?;
-            let (tenant, keys): (TenantId, TenantKeys) =
-                found.ok_or(Error::NotFound("session"))?;
+            let (tenant, keys): (TenantId, TenantKeys) = found.ok_or(Error::NotFound("session"))?;
             let found = self.find_session_by_id(snapshot, &keys, tenant, id)?;
             let (before, version) = found.ok_or(Error::NotFound("session"))?;
             let mut session = before.clone();

@@ -79,8 +79,7 @@ pub(super) fn take_result(
     let rejected = |rejection| refuse(rejection, value.expose());
     let rreq: Rreq = message::read(value.expose()).map_err(rejected)?;
     let unknown = || Rejection::new(ErrorCode::TransactionUnknown, "threeDSServerTransID");
-    let (Some(sent), Some(authentication)) = (session.sent, session.authentication.as_mut())
-    else {
+    let (Some(sent), Some(authentication)) = (session.sent, session.authentication.as_mut()) else {
         return Err(rejected(unknown()));
     };
     if rreq.server_transaction != session.id.uuid() {

@@ -94,9 +94,7 @@ impl App {
         report: &mut Report,
     ) -> Result<(), Error> {
         let mut known: HashMap<TenantId, Option<TenantKeys>> = HashMap::new();
-        for entry in
-            snapshot.range(Table::ThreedsSessions, Bound::Unbounded, Bound::Unbounded)?
-        {
+        for entry in snapshot.range(Table::ThreedsSessions, Bound::Unbounded, Bound::Unbounded)? {
             let (key, sealed) = entry?;
             report.threeds_sessions = report.threeds_sessions.saturating_add(1);
             let id = key.first_chunk::<16>().map(|bytes| Uuid::from_bytes(*bytes));
@@ -135,8 +133,7 @@ pub(in crate::app) fn remove_session(
         return Ok(Change::new());
     };
     let (session, version) = open(keys, tenant, SessionId::new(id), &sealed)?;
-    let mut change =
-        Change::new().expect_version(Table::ThreedsSessions, place.clone(), version);
+    let mut change = Change::new().expect_version(Table::ThreedsSessions, place.clone(), version);
     for due in dues(&session) {
         change = change.delete(Table::Due, due);
     }

@@ -11,6 +11,7 @@ pub(crate) mod permission;
 pub(crate) mod query;
 pub(crate) mod template;
 pub(crate) mod tenant;
+pub(crate) mod threeds;
 pub(crate) mod token;
 pub(crate) mod token_intent;
 pub(crate) mod token_query;

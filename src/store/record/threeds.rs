@@ -112,11 +112,7 @@ pub fn encode_session(session: &Session) -> Secret<Vec<u8>> {
 }
 
 /// The tenant and the id are the record's key, which the seal has vouched for.
-pub fn decode_session(
-    tenant: TenantId,
-    id: SessionId,
-    bytes: &[u8],
-) -> Result<Session, BadRecord> {
+pub fn decode_session(tenant: TenantId, id: SessionId, bytes: &[u8]) -> Result<Session, BadRecord> {
     let record: SessionV1 = decode(VERSION, bytes)?;
     session(tenant, id, record).ok_or(BadRecord)
 }

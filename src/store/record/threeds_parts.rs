@@ -10,13 +10,11 @@ use crate::threeds::codes::{
     Status, WhitelistSource, WhitelistStatus, YesNo,
 };
 use crate::threeds::scheme::Scheme;
-use crate::threeds::session::{
-    Authentication, DeviceInfo, Enrolment, ReturnedExtension, Sent,
-};
+use crate::threeds::session::{Authentication, DeviceInfo, Enrolment, ReturnedExtension, Sent};
 use crate::threeds::simulator::Simulated;
 use crate::threeds::simulator::cards::{Means, Verdict};
-use crate::threeds::version::ProtocolVersion::{self, V220};
 use crate::threeds::version::NamedVersion;
+use crate::threeds::version::ProtocolVersion::{self, V220};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct DeviceV1 {

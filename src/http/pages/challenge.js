@@ -1,0 +1,29 @@
+// The SDK says where the ACS asks its question; our own notification page says how it ended.
+addEventListener('message', (event) => {
+  const message = event.data || {};
+  if (message.type === 'startChallenge') {
+    if (!/^https:/.test(message.acsURL || '') || !message.creq) {
+      parent.postMessage({ type: 'error', isCompleted: false, id: '', details: 'There is no challenge to start.' }, '*');
+      return;
+    }
+    const frame = document.createElement('iframe');
+    frame.name = 'acsChallengeIframe';
+    frame.id = frame.name;
+    frame.title = 'Confirm your payment';
+    const form = document.createElement('form');
+    form.name = 'threeDSCReqForm';
+    form.method = 'POST';
+    form.action = message.acsURL;
+    form.target = frame.name;
+    form.hidden = true;
+    const field = document.createElement('input');
+    field.type = 'hidden';
+    field.name = 'creq';
+    field.value = message.creq;
+    form.append(field);
+    document.body.append(frame, form);
+    form.submit();
+  } else if (message.type === 'challenge') {
+    parent.postMessage(message, '*');
+  }
+});

@@ -1,0 +1,204 @@
+//! The texts of the pages.
+
+use crate::domain::id::SessionId;
+use crate::http::pages::word;
+use crate::threeds::codes::Status;
+use crate::threeds::simulator::acs::{CODE, WRONG_CODES_MAX};
+
+/// Whom a page speaks to when it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    Opener,
+    Parent,
+}
+
+/// What the ACS's page carries from step to step.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    pub(super) creq: &'a str,
+    pub(super) data: &'a str,
+    pub(super) wrong_codes: u8,
+}
+
+/// The SDK's frame for fingerprinting: it is told where to, and tells when it is over.
+pub(super) fn method(nonce: &str) -> String {
+    script_page(nonce, include_str!("method.js"))
+}
+
+/// The SDK's frame for a challenge.
+pub(super) fn challenge(nonce: &str) -> String {
+    script_page(nonce, include_str!("challenge.js"))
+}
+
+pub(super) fn method_done(nonce: &str, session: SessionId) -> String {
+    let message = format!(r#"{{"type":"method","isCompleted":true,"id":"{session}"}}"#);
+    script_page(nonce, &format!("window.parent.postMessage({message}, '*');"))
+}
+
+/// A challenge whose outcome the browser does not carry is not completed.
+pub(super) fn challenge_done(
+    nonce: &str,
+    session: SessionId,
+    status: Option<Status>,
+    target: Target,
+) -> String {
+    let outcome = status.map_or_else(
+        || String::from(r#""isCompleted":false"#),
+        |status| format!(r#""isCompleted":true,"authenticationStatus":"{}""#, word(status)),
+    );
+    let message = format!(r#"{{"type":"challenge","id":"{session}",{outcome}}}"#);
+    let script = match target {
+        Target::Parent => format!("window.parent.postMessage({message}, '*');"),
+        Target::Opener => {
+            format!("(window.opener || window.parent).postMessage({message}, '*'); window.close();")
+        }
+    };
+    script_page(nonce, &script)
+}
+
+pub(super) fn close(nonce: &str) -> String {
+    script_page(nonce, "window.close();")
+}
+
+/// A form that sends itself, with a button for browsers that run no script.
+pub(super) fn send_on(nonce: &str, action: &str, fields: &[(&str, &str)]) -> String {
+    let inputs: String = fields
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| hidden(name, value))
+        .collect();
+    page(
+        nonce,
+        &format!(
+            "<form id=\"on\" method=\"post\" action=\"{}\">{inputs}<noscript><button>Continue\
+             </button></noscript></form><script nonce=\"{nonce}\">document.getElementById('on')\
+             .submit();</script>",
+            escape(action)
+        ),
+    )
+}
+
+/// The question for a one-time code.
+pub(super) fn code(nonce: &str, asked: &Asked<'_>) -> String {
+    let left = WRONG_CODES_MAX.saturating_sub(asked.wrong_codes);
+    let wrong = if asked.wrong_codes == 0 {
+        String::new()
+    } else {
+        let times = if left == 1 { "once more" } else { "again" };
+        format!("<p class=\"wrong\" role=\"alert\">That code is not right. Try {times}.</p>")
+    };
+    page(
+        nonce,
+        &format!(
+            "<main><p class=\"bank\">Test bank</p><h1>Confirm your payment</h1><p>Enter the \
+             one-time code that we sent you.</p><p class=\"note\">This is a test: the code is \
+             <b>{CODE}</b>.</p>{wrong}<form method=\"post\" action=\"/3ds/sim/acs/challenge\">{}\
+             <label for=\"code\">One-time code</label><input id=\"code\" name=\"code\" \
+             inputmode=\"numeric\" autocomplete=\"one-time-code\" maxlength=\"12\" required \
+             autofocus><button name=\"action\" value=\"answer\">Confirm</button></form>{}</main>",
+            carried(asked),
+            cancel(asked)
+        ),
+    )
+}
+
+/// The question that is answered elsewhere.
+pub(super) fn out_of_band(nonce: &str, asked: &Asked<'_>) -> String {
+    let wrong = if asked.wrong_codes == 0 {
+        ""
+    } else {
+        "<p class=\"wrong\" role=\"alert\">We have not seen your approval yet.</p>"
+    };
+    page(
+        nonce,
+        &format!(
+            "<main><p class=\"bank\">Test bank</p><h1>Confirm your payment</h1><p>Approve this \
+             payment in your banking app, then come back here.</p><p class=\"note\">This is a \
+             test: there is no app, so just continue.</p>{wrong}<form method=\"post\" \
+             action=\"/3ds/sim/acs/challenge\">{}<button name=\"action\" value=\"approve\">I have \
+             approved it</button></form>{}</main>",
+            carried(asked),
+            cancel(asked)
+        ),
+    )
+}
+
+pub(super) fn failure(nonce: &str, detail: &str) -> String {
+    page(nonce, &format!("<main><h1>This did not work</h1><p>{}</p></main>", escape(detail)))
+}
+
+fn cancel(asked: &Asked<'_>) -> String {
+    format!(
+        "<form method=\"post\" action=\"/3ds/sim/acs/challenge\">{}<button class=\"quiet\" \
+         name=\"action\" value=\"cancel\">Cancel</button></form>",
+        carried(asked)
+    )
+}
+
+fn carried(asked: &Asked<'_>) -> String {
+    let data = if asked.data.is_empty() {
+        String::new()
+    } else {
+        hidden("threeDSSessionData", asked.data)
+    };
+    format!("{}{data}", hidden("creq", asked.creq))
+}
+
+fn hidden(name: &str, value: &str) -> String {
+    format!("<input type=\"hidden\" name=\"{}\" value=\"{}\">", escape(name), escape(value))
+}
+
+fn script_page(nonce: &str, script: &str) -> String {
+    page(nonce, &format!("<script nonce=\"{nonce}\">{script}</script>"))
+}
+
+fn page(nonce: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width\"><title>3-D Secure</title><style nonce=\"{nonce}\">{}\
+         </style></head><body>{body}</body></html>\n",
+        include_str!("pages.css")
+    )
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_send_cannot_become_markup() {
+        let asked = Asked { creq: "\"><script>", data: "'&", wrong_codes: 1 };
+        for page in [code("n", &asked), out_of_band("n", &asked)] {
+            assert!(!page.contains("\"><script>"), "{page}");
+            assert!(page.contains("value=\"&quot;&gt;&lt;script&gt;\""));
+            assert!(page.contains("value=\"&#39;&amp;\""));
+        }
+        assert!(send_on("n", "/a\"b", &[("x", "<")]).contains("action=\"/a&quot;b\""));
+    }
+
+    #[test]
+    fn the_end_of_a_challenge_is_told_in_the_sdks_words() {
+        let session = SessionId::new(uuid::Uuid::nil());
+        let told = |status| challenge_done("n", session, status, Target::Parent);
+        assert!(told(Some(Status::Successful)).contains(r#""authenticationStatus":"successful""#));
+        assert!(told(Some(Status::Failed)).contains(r#""authenticationStatus":"failed""#));
+        assert!(told(None).contains(r#""isCompleted":false"#));
+        let popup = challenge_done("n", session, None, Target::Opener);
+        assert!(popup.contains("window.opener") && popup.contains("window.close()"));
+    }
+}

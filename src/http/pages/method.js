@@ -1,0 +1,28 @@
+// The SDK says where the ACS collects its data; the ACS's own page says when it is done.
+addEventListener('message', (event) => {
+  const message = event.data || {};
+  if (message.type === 'startMethod') {
+    if (!/^https:/.test(message.threeDSMethodURL || '') || !message.threeDSMethodData) {
+      parent.postMessage({ type: 'error', isCompleted: false, id: '', details: 'There is no method to start.' }, '*');
+      return;
+    }
+    const frame = document.createElement('iframe');
+    frame.name = 'acsMethodIframe';
+    frame.hidden = true;
+    const form = document.createElement('form');
+    form.name = 'threeDSMethodForm';
+    form.method = 'POST';
+    form.action = message.threeDSMethodURL;
+    form.target = frame.name;
+    form.hidden = true;
+    const field = document.createElement('input');
+    field.type = 'hidden';
+    field.name = 'threeDSMethodData';
+    field.value = message.threeDSMethodData;
+    form.append(field);
+    document.body.append(frame, form);
+    form.submit();
+  } else if (message.type === 'method') {
+    parent.postMessage(message, '*');
+  }
+});

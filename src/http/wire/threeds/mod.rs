@@ -1,0 +1,94 @@
+//! 3-D Secure on the wire: sessions, the body of an authenticate call, and its outcome. The twins of
+//! names, where the interface and its published clients differ, are here and nowhere else.
+
+pub(crate) mod authenticate;
+mod cardholder;
+pub(crate) mod outcome;
+pub(crate) mod session;
+
+use serde_json::Value;
+
+use crate::bounds::THREEDS_TEXT_CHARS_MAX;
+use crate::http::wire::fields::{Fields, WRONG_TYPE};
+
+/// A member that is an object of its own.
+pub(super) fn nested<'a, T>(
+    fields: &mut Fields<'a>,
+    name: &str,
+    parse: impl FnOnce(&mut Fields<'a>) -> T,
+) -> Option<T> {
+    let value = fields.value(name)?;
+    let mut inner = Fields::at(value, fields.path_of(name));
+    let is_object = inner.mistakes.is_empty();
+    let parsed = is_object.then(|| parse(&mut inner));
+    fields.mistakes.append(inner.mistakes);
+    parsed
+}
+
+/// A text of 1 to some thousand characters.
+pub(super) fn text(fields: &mut Fields<'_>, name: &str) -> Option<String> {
+    text_up_to(fields, name, THREEDS_TEXT_CHARS_MAX)
+}
+
+pub(super) fn text_up_to(fields: &mut Fields<'_>, name: &str, max: usize) -> Option<String> {
+    let found = fields.text(name)?;
+    if (1..=max).contains(&found.chars().count()) {
+        return Some(String::from(found));
+    }
+    fields.wrong(name, format!("The {name} has 1 to {max} characters."));
+    None
+}
+
+/// A text in a form of its own; `form` says which, for people.
+pub(super) fn formed(
+    fields: &mut Fields<'_>,
+    name: &str,
+    is_formed: impl FnOnce(&str) -> bool,
+    form: &str,
+) -> Option<String> {
+    let found = text(fields, name)?;
+    if is_formed(&found) {
+        return Some(found);
+    }
+    fields.wrong(name, format!("The {name} must be {form}."));
+    None
+}
+
+/// A word of a list.
+pub(super) fn word<T>(
+    fields: &mut Fields<'_>,
+    name: &str,
+    from_word: impl FnOnce(&str) -> Option<T>,
+    words: &[&str],
+) -> Option<T> {
+    let found = fields.text(name)?;
+    let known = from_word(found);
+    if known.is_none() {
+        fields.wrong(name, format!("The {name} must be one of: {}.", words.join(", ")));
+    }
+    known
+}
+
+/// As [`word`], of a list that stands in `threeds::codes`.
+macro_rules! coded {
+    ($fields:expr, $name:literal, $list:ident) => {{
+        let words: Vec<_> = $list::ALL.iter().map(|it| it.word()).collect();
+        crate::http::wire::threeds::word($fields, $name, $list::from_word, &words)
+    }};
+}
+pub(super) use coded;
+
+/// A text, or a number that stands for one: some programs send sizes as numbers.
+pub(super) fn text_or_number(fields: &mut Fields<'_>, name: &str) -> Option<String> {
+    match fields.value(name) {
+        Some(Value::Number(number)) if number.is_i64() || number.is_u64() => {
+            Some(number.to_string())
+        }
+        Some(Value::String(_)) => text(fields, name),
+        Some(_) => {
+            fields.wrong(name, WRONG_TYPE);
+            None
+        }
+        None => None,
+    }
+}
