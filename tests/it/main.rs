@@ -25,5 +25,6 @@ mod rate_limits;
 mod rules;
 mod slow;
 mod start;
+mod threeds;
 mod tidy;
 mod tokens;
