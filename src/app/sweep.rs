@@ -10,45 +10,56 @@ use crate::app::token_rows;
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::id::TenantId;
+use crate::domain::time::Timestamp;
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// How a sweep ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Swept {
-    /// Nothing more is due.
-    All(usize),
-    /// A whole batch went; there may be more.
-    Batch(usize),
+/// What one batch did.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Swept {
+    pub removed: usize,
+    /// Where the next batch starts, when there may be more.
+    pub(super) next: Option<Vec<u8>>,
 }
 
 impl App {
     /// Everything that is due now, batch after batch.
     pub async fn sweep_all(&self) -> Result<usize, Error> {
-        let mut total: usize = 0;
+        let (mut total, mut from): (usize, _) = (0, Vec::new());
         loop {
-            match self.sweep().await? {
-                Swept::All(count) => return Ok(total.saturating_add(count)),
-                Swept::Batch(count) => total = total.saturating_add(count),
+            let swept = self.sweep(&from).await?;
+            total = total.saturating_add(swept.removed);
+            match swept.next {
+                Some(next) => from = next,
+                None => return Ok(total),
             }
         }
     }
 
-    async fn sweep(&self) -> Result<Swept, Error> {
+    pub(super) async fn sweep(&self, from: &[u8]) -> Result<Swept, Error> {
         let now = self.now();
+        let end = tables::due_after(now);
         self.settle(|snapshot| {
             let due = snapshot
-                .range(Table::Due, Bound::Unbounded, Bound::Excluded(&tables::due_after(now)))?
+                .range(Table::Due, Bound::Included(from), Bound::Excluded(&end))?
                 .take(SWEEP_BATCH_MAX)
                 .collect::<Result<Vec<_>, _>>()?;
             let mut keys = HashMap::new();
             let mut change = Change::new();
+            let mut removed: usize = 0;
             for (key, _) in &due {
-                change = change.and(self.remove_due(snapshot, key, &mut keys)?);
+                match self.remove_due(snapshot, key, now, &mut keys) {
+                    Ok(removal) => {
+                        change = change.and(removal);
+                        removed = removed.saturating_add(1);
+                    }
+                    // A damaged record stays, for `verify` to find; it must not hold up the rest.
+                    Err(Error::Internal(_)) => (),
+                    Err(error) => return Err(error),
+                }
             }
-            let count = due.len();
-            let swept =
-                if count < SWEEP_BATCH_MAX { Swept::All(count) } else { Swept::Batch(count) };
-            Ok((change, swept))
+            let last = due.last().filter(|_| due.len() == SWEEP_BATCH_MAX);
+            let next = last.map(|(key, _)| [key.as_slice(), &[0]].concat());
+            Ok((change, Swept { removed, next }))
         })
         .await
     }
@@ -57,6 +68,7 @@ impl App {
         &self,
         snapshot: &Snapshot,
         key: &[u8],
+        now: Timestamp,
         known: &mut HashMap<TenantId, TenantKeys>,
     ) -> Result<Change, Error> {
         let (tenant, token) = tables::due_token(key).ok_or(Error::Internal(Fault::BadRecord))?;
@@ -69,8 +81,11 @@ impl App {
             return Ok(change);
         };
         let record = tables::tokens(tenant, token);
-        Ok(change
-            .expect_version(Table::Tokens, record, found.version)
-            .and(token_rows::delete(&found.token, keys)))
+        let change = change.expect_version(Table::Tokens, record, found.version);
+        // An entry that is out of date must not take a token with it.
+        if found.token.is_live(now) {
+            return Ok(change);
+        }
+        Ok(change.and(token_rows::delete(&found.token, keys)))
     }
 }

@@ -10,10 +10,10 @@ use crate::clock::Clock;
 use crate::crypto::{Identity, KeyMaterial, KeyPurpose, MasterKey, Random, SystemKeys, TenantKeys};
 use crate::domain::id::TenantId;
 use crate::secret::Secret;
-use crate::store::{Change, OpenFailure, Snapshot, Store, Table, tables};
+use crate::store::{Change, OpenFailure, Snapshot, StorageFailure, Store, Table, tables};
 
 /// The keys of the server itself stand under this scope in place of a tenant.
-const SYSTEM: [u8; 16] = [0; 16];
+pub(super) const SYSTEM: [u8; 16] = [0; 16];
 const META_MASTER: &[u8] = b"master";
 
 /// Why a vault could not be made or opened. Nothing was changed.
@@ -83,7 +83,7 @@ impl App {
         snapshot: &Snapshot,
         tenant: TenantId,
     ) -> Result<TenantKeys, Error> {
-        let keys = open_keys(snapshot, &self.master, tenant.bytes())
+        let keys = open_keys(snapshot, &self.master, tenant.bytes())?
             .ok_or(Error::Internal(Fault::DoesNotOpen))?;
         TenantKeys::new(*tenant.bytes(), &keys).ok_or(Error::Internal(Fault::Dangling))
     }
@@ -127,6 +127,7 @@ fn open_system_keys(store: &Store, master: &MasterKey) -> Result<SystemKeys, Vau
         None => return Err(VaultFailure::File(OpenFailure::NotOurs)),
     }
     open_keys(&snapshot, master, &SYSTEM)
+        .map_err(failed)?
         .and_then(|keys| SystemKeys::new(&keys))
         .ok_or(VaultFailure::KeysDamaged)
 }
@@ -136,8 +137,8 @@ fn open_keys(
     snapshot: &Snapshot,
     master: &MasterKey,
     scope: &[u8; 16],
-) -> Option<Vec<KeyMaterial>> {
-    let stored = snapshot.under(Table::Keys, scope, usize::MAX).ok()?;
+) -> Result<Option<Vec<KeyMaterial>>, StorageFailure> {
+    let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
     let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
         let plain = master.sealing().open(&identity(scope, key), sealed).ok()?;
         let purpose = KeyPurpose::from_code(*key.get(16)?)?;
@@ -145,7 +146,7 @@ fn open_keys(
         let bytes = Secret::new(plain.expose().as_slice().try_into().ok()?);
         Some(KeyMaterial { purpose, number, bytes })
     };
-    stored.iter().map(open).collect()
+    Ok(stored.iter().map(open).collect())
 }
 
 const fn identity<'a>(scope: &'a [u8; 16], key: &'a [u8]) -> Identity<'a> {

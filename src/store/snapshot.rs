@@ -7,20 +7,26 @@ use std::ops::Bound;
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
 
 use crate::store::StorageFailure;
+use crate::store::alarm::Alarm;
 use crate::store::tables::Table;
 
-pub struct Snapshot(ReadTransaction);
+pub struct Snapshot {
+    transaction: ReadTransaction,
+    alarm: Alarm,
+}
 
 /// One key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
 impl Snapshot {
-    pub(super) const fn new(transaction: ReadTransaction) -> Self {
-        Self(transaction)
+    /// Whatever fails in reading is told to `alarm`: redb refuses further work from then on.
+    pub(super) const fn new(transaction: ReadTransaction, alarm: Alarm) -> Self {
+        Self { transaction, alarm }
     }
 
     pub fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
-        Ok(self.table(table)?.get(key)?.map(|value| value.value().to_vec()))
+        let value = self.table(table)?.get(key).map_err(|error| self.alarm.sound(error.into()))?;
+        Ok(value.map(|value| value.value().to_vec()))
     }
 
     /// The first entries, in order, whose keys start with the prefix.
@@ -44,15 +50,17 @@ impl Snapshot {
         to: Bound<&[u8]>,
     ) -> Result<impl DoubleEndedIterator<Item = Result<Entry, StorageFailure>>, StorageFailure>
     {
-        Ok(self.table(table)?.range::<&[u8]>((from, to))?.map(|entry| {
-            let (key, value) = entry?;
+        let range = self.table(table)?.range::<&[u8]>((from, to));
+        let alarm = self.alarm.clone();
+        Ok(range.map_err(|error| self.alarm.sound(error.into()))?.map(move |entry| {
+            let (key, value) = entry.map_err(|error| alarm.sound(error.into()))?;
             Ok((key.value().to_vec(), value.value().to_vec()))
         }))
     }
 
     /// How many entries a table has; the tree knows it without counting.
     pub fn len(&self, table: Table) -> Result<u64, StorageFailure> {
-        Ok(self.table(table)?.len()?)
+        self.table(table)?.len().map_err(|error| self.alarm.sound(error.into()))
     }
 
     /// A number of [`Table::Counts`].
@@ -65,7 +73,8 @@ impl Snapshot {
         &self,
         table: Table,
     ) -> Result<ReadOnlyTable<&'static [u8], &'static [u8]>, StorageFailure> {
-        Ok(self.0.open_table(table.definition())?)
+        let table = self.transaction.open_table(table.definition());
+        table.map_err(|error| self.alarm.sound(error.into()))
     }
 }
 
