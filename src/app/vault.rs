@@ -51,7 +51,7 @@ impl App {
         Self::start(store, master, clock, random)
     }
 
-    fn start(
+    pub(super) fn start(
         store: Store,
         master: MasterKey,
         clock: Clock,

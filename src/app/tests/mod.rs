@@ -19,7 +19,7 @@ use crate::app::{
     VaultFailure,
 };
 use crate::clock::Clock;
-use crate::crypto::MasterKey;
+use crate::crypto::{MasterKey, Random};
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
@@ -30,8 +30,9 @@ use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
-use crate::store::tests::block_on;
+use crate::store::OpenFailure;
 use crate::store::tests::disk::TestDisk;
+use crate::store::tests::{block_on, open_without_cache};
 
 /// A vault with a tenant, an application and its key, on a disk of ours.
 struct Vault {
@@ -48,13 +49,20 @@ impl Vault {
 
     /// The prepared vault as it is on this disk.
     fn on(disk: TestDisk, clock: Clock) -> Result<Self, Error> {
-        let app = match App::on_backend(disk.clone(), master(), clock) {
-            Ok(app) => app,
-            Err(VaultFailure::File(crate::store::OpenFailure::Storage(failure))) => {
-                return Err(failure.into());
-            }
-            Err(other) => panic!("{other:?}"),
-        };
+        Self::made_of(App::on_backend(disk.clone(), master(), clock), disk)
+    }
+
+    /// The same, and it reads everything from the disk again and again.
+    fn without_cache(disk: TestDisk) -> Result<Self, Error> {
+        let store = open_without_cache(&disk);
+        Self::made_of(App::start(store, master(), Clock::new(), Random::new()), disk)
+    }
+
+    fn made_of(app: Result<App, VaultFailure>, disk: TestDisk) -> Result<Self, Error> {
+        let app = app.map_err(|failure| match failure {
+            VaultFailure::File(OpenFailure::Storage(failure)) => Error::from(failure),
+            other => panic!("{other:?}"),
+        })?;
         let caller = app.authenticate(&prepared_key())?;
         Ok(Self { app, disk, caller })
     }

@@ -211,8 +211,10 @@ impl Unsynced {
     fn reach(self, image: &mut Vec<u8>) {
         match self {
             Self::Bytes(offset, bytes) => {
-                let place = image.iter_mut().skip(offset);
-                place.zip(bytes).for_each(|(to, from)| *to = from);
+                let kept = image.len().saturating_sub(offset).min(bytes.len());
+                if kept > 0 {
+                    image[offset..offset + kept].copy_from_slice(&bytes[..kept]);
+                }
             }
             Self::Length(length) => image.resize(length, 0),
         }

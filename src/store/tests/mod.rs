@@ -26,6 +26,14 @@ fn open(disk: &TestDisk) -> Store {
     Store::on_backend(disk.clone(), Change::new()).unwrap()
 }
 
+/// Reads everything from the disk again and again. The usual cache would never: in a debug build
+/// redb walks the whole file when it opens it.
+pub(crate) fn open_without_cache(disk: &TestDisk) -> Store {
+    let mut builder = redb::Builder::new();
+    builder.set_cache_size(0);
+    Store::start(builder.create_with_backend(disk.clone()).unwrap())
+}
+
 fn put(key: u8) -> Change {
     Change::new().put(Table::Tokens, vec![key], vec![key; 40])
 }
