@@ -136,7 +136,7 @@ fn a_caller_lists_and_counts_only_what_it_may_read() {
     for path in ["/a/", "/a/b/", "/c/"] {
         token(&vault, path, &[path], json!({"k": "v"}));
     }
-    let key = vault.key_with("private", &[], reading("/a/b/"));
+    let key = vault.key_with("private", &[], &reading("/a/b/"));
     for path in ["/v2/tokens", "/v2/tokens?metadata.k=v", "/v2/tokens?container=/a/b/"] {
         assert_eq!(data(&vault.get(path, &key).with_status(200)), ["/a/b/"], "{path}");
     }
@@ -158,12 +158,12 @@ fn searching_needs_its_own_permission_and_shows_by_its_own_transform() {
     token(&vault, "seen", &["/a/"], json!({}));
     let rule = |priority, transform, permission| json!({"priority": priority, "container": "/", "transform": transform, "permissions": [permission]});
     let rules = json!([rule(1, "redact", "token:read"), rule(2, "reveal", "token:search")]);
-    let key = vault.key_with("private", &[], rules);
+    let key = vault.key_with("private", &[], &rules);
     assert_eq!(data(&vault.get("/v2/tokens", &key).with_status(200)), [""]);
     for path in ["/v2/tokens/search", "/tokens/search"] {
         assert_eq!(data(&vault.post(path, &key, json!({})).with_status(200)), ["seen"], "{path}");
     }
-    let reader = vault.key_with("private", &["token:read"], json!([]));
+    let reader = vault.key_with("private", &["token:read"], &json!([]));
     vault.post("/v2/tokens/search", &reader, json!({})).problem(403);
 }
 
