@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::app::callers::Callers;
 use crate::app::tests::{Vault, everything};
-use crate::app::{App, Error, TenantChange};
+use crate::app::{App, Error, TenantChange, Write};
 use crate::bounds::CALLERS_MAX;
 use crate::domain::key_text::KeyText;
 use crate::store::tests::block_on;
@@ -31,8 +31,11 @@ async fn check_deleted(deleted: Deleted) {
     let vault = Arc::new(Vault::new());
     let tenant = vault.caller.tenant.id;
     for _ in 0..10 {
-        let (application, key) =
-            vault.app.create_application(tenant, &everything(), None, &Write::plain()).await.unwrap();
+        let (application, key) = vault
+            .app
+            .create_application(tenant, &everything(), None, &Write::plain())
+            .await
+            .unwrap();
         let key = Arc::new(key.unwrap());
         let answered = Arc::new(AtomicBool::new(false));
         let mut tries = JoinSet::new();
@@ -82,14 +85,17 @@ async fn a_key_that_is_made_while_its_application_goes_does_not_outlive_it() {
     let vault = Arc::new(Vault::new());
     let tenant = vault.caller.tenant.id;
     for _ in 0..10 {
-        let (application, _) =
-            vault.app.create_application(tenant, &everything(), None, &Write::plain()).await.unwrap();
+        let (application, _) = vault
+            .app
+            .create_application(tenant, &everything(), None, &Write::plain())
+            .await
+            .unwrap();
         let mut makers = JoinSet::new();
         for _ in 0..2 {
             let vault = Arc::clone(&vault);
-            makers.spawn(
-                async move { vault.app.create_key(tenant, application.id, None, None, &Write::plain()).await },
-            );
+            makers.spawn(async move {
+                vault.app.create_key(tenant, application.id, None, None, &Write::plain()).await
+            });
         }
         vault.app.delete_application(&vault.caller, application.id).await.unwrap();
         for made in makers.join_all().await {
@@ -108,7 +114,8 @@ fn a_changed_tenant_is_seen_by_the_next_request() {
     let key = crate::app::tests::prepared_key();
     let change = TenantChange { name: Some(String::from("other")), ..TenantChange::default() };
     assert_eq!(vault.app.authenticate(&key).unwrap().tenant.name, "first");
-    block_on(vault.app.change_tenant(vault.caller.tenant.id, &change, None, &Write::plain())).unwrap();
+    block_on(vault.app.change_tenant(vault.caller.tenant.id, &change, None, &Write::plain()))
+        .unwrap();
     assert_eq!(vault.app.authenticate(&key).unwrap().tenant.name, "other");
 }
 

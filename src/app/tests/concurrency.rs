@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::app::tests::{Vault, deduplicating, draft, named};
-use crate::app::{Written, Error, Origin, TokenDraft};
+use crate::app::{Error, Origin, TokenDraft, Written};
 use crate::bounds::QUEUE_CHANGES_MAX;
 use crate::store::Change;
 use crate::store::tables::{self, Counted};

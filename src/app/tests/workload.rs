@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::app::tests::{Vault, deduplicating, draft, expiring, named};
-use crate::app::{Written, Error, TokenDraft};
+use crate::app::{Error, TokenDraft, Written};
 use crate::clock::Clock;
 use crate::store::tests::block_on;
 use crate::store::tests::disk::TestDisk;
