@@ -22,6 +22,7 @@ mod lifetimes;
 mod operator;
 mod rate_limits;
 mod rules;
+mod service;
 mod slow;
 mod start;
 mod tokens;
