@@ -12,15 +12,24 @@
 
 mod access;
 mod applications;
+mod bad_containers;
 mod bodies;
 mod cli;
 mod cors;
 mod crash;
+mod cut_header;
+mod early_hangup;
+mod empty_data;
+mod flipped_bits;
 mod harness;
 mod leaks;
 mod lifetimes;
 mod lists;
+mod locations;
+mod not_an_object;
+mod numbers;
 mod operator;
+mod quotas_as_settings;
 mod rate_limits;
 mod rules;
 mod service;
