@@ -155,6 +155,8 @@ pub const MASK_BYTES_MAX: usize = 16 * 1024;
 pub const METADATA_COUNT_MAX: usize = 50;
 pub const METADATA_KEY_BYTES_MAX: usize = 100;
 pub const METADATA_VALUE_BYTES_MAX: usize = 1_000;
+/// An idempotency key; clients send UUIDs, some with a mark before them.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 /// A predefined token id, as published.
 pub const TOKEN_NAME_CHARS_MIN: usize = 3;
 pub const TOKEN_NAME_CHARS_MAX: usize = 400;
@@ -218,6 +220,8 @@ pub const IDLE_BEFORE_QUICK_REPAIR: Duration = Duration::from_millis(200);
 pub const SWEEP_BATCH_MAX: usize = 256;
 /// How often the sweeper looks for what has fallen due.
 pub const SWEEP_PERIOD: Duration = Duration::from_secs(15);
+/// Keys of card verification codes: a day's minutes for a hundred busy tenants.
+pub const CVC_KEYS_MAX: usize = 144_000;
 /// Findings that `verify` lists; beyond them it only counts.
 pub const VERIFY_FINDINGS_MAX: usize = 100;
 /// Known callers kept in memory, so that authentication does not read the file each time.
@@ -331,6 +335,9 @@ const _: () = assert!(CARD_NUMBER_DIGITS_MAX <= 19);
 const _: () = assert!(BIN_TEXT_BYTES_MAX < BIN_LINE_BYTES_MAX);
 // Rows and texts are counted in 32 bits.
 const _: () = assert!(BIN_RANGES_MAX < 1 << 32 && BIN_TEXTS_MAX < 1 << 32);
+
+/// How far a development server's clock moves at once: a hundred years.
+pub const CLOCK_ADVANCE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
 
 // --- Files -------------------------------------------------------------------------------------
 

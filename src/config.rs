@@ -21,6 +21,8 @@ pub struct Config {
     pub certificate: PathBuf,
     pub private_key: PathBuf,
     pub master_key: MasterKeySource,
+    /// What the operator knows about card numbers beyond their brands.
+    pub bin_file: Option<PathBuf>,
     pub trusted_proxies: Vec<Network>,
     pub rate_limits: Switch,
     pub deprecated_operations: Switch,
@@ -59,6 +61,7 @@ impl Config {
             certificate: reader.path("tls.certificate"),
             private_key: reader.path("tls.private_key"),
             master_key: reader.master_key(),
+            bin_file: reader.optional_path("bin_file"),
             trusted_proxies: reader.networks("trusted_proxies"),
             rate_limits: reader.switch("rate_limits"),
             deprecated_operations: reader.switch("deprecated_operations"),
@@ -123,6 +126,10 @@ impl Reader {
                 PathBuf::new()
             }
         }
+    }
+
+    fn optional_path(&mut self, name: &str) -> Option<PathBuf> {
+        self.table.contains_key(name).then(|| self.path(name))
     }
 
     fn texts(&mut self, name: &str) -> Option<Vec<String>> {
@@ -273,6 +280,8 @@ mod tests {
             "private_key",
             "file",
             "credential",
+            "bin_file",
+            "bin_file",
             "trusted_proxies",
             "rate_limits",
             "deprecated_operations",

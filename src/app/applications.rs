@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::app::authenticate::{Caller, application};
 use crate::app::error::{Error, Fault};
 use crate::app::keys::{NewKey, key_records_of, keys_of};
+use crate::app::once::Write;
 use crate::bounds::{APPLICATIONS_MAX, KEYS_PER_APPLICATION_MAX};
 use crate::crypto::TenantKeys;
 use crate::domain::access::Access;
@@ -47,41 +48,39 @@ impl App {
     pub async fn create_application(
         &self,
         tenant: TenantId,
-        draft: ApplicationDraft,
+        draft: &ApplicationDraft,
         caller: Option<&Caller>,
+        write: &Write<'_, (Application, Option<NewKey>)>,
     ) -> Result<(Application, Option<NewKey>), Error> {
         let now = self.now();
         let made_by = caller.map(|caller| caller.application.id);
         let new = Application {
             id: ApplicationId::new(self.next_id(now)),
             tenant,
-            name: draft.name,
+            name: draft.name.clone(),
             kind: draft.kind,
-            access: draft.access,
+            access: draft.access.clone(),
             created_by: made_by,
             created_at: now,
             modified_by: None,
             modified_at: None,
         };
-        let key = self
-            .settle(|snapshot| {
-                let (tenant_record, keys) = self.tenant_with_keys(snapshot, tenant)?;
-                let count =
-                    snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
-                if count.len() >= APPLICATIONS_MAX {
-                    return Err(Error::Conflict("The tenant has as many applications as it can."));
-                }
-                let change = Change::new()
-                    .expect_present(Table::Tenants, tables::tenants(tenant))
-                    .and(self.keep_application(&keys, &new));
-                if draft.key == FirstKey::None {
-                    return Ok((change, None));
-                }
-                let key = self.make_key(tenant_record.kind, &new, made_by, now);
-                Ok((change.and(self.keep_key(&keys, &key)), Some(key)))
-            })
-            .await?;
-        Ok((new, key))
+        self.settle_once(write, |snapshot| {
+            let (tenant_record, keys) = self.tenant_with_keys(snapshot, tenant)?;
+            let count = snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
+            if count.len() >= APPLICATIONS_MAX {
+                return Err(Error::Conflict("The tenant has as many applications as it can."));
+            }
+            let change = Change::new()
+                .expect_present(Table::Tenants, tables::tenants(tenant))
+                .and(self.keep_application(&keys, &new));
+            if draft.key == FirstKey::None {
+                return Ok((change, (new.clone(), None)));
+            }
+            let key = self.make_key(tenant_record.kind, &new, made_by, now);
+            Ok((change.and(self.keep_key(&keys, &key)), (new.clone(), Some(key))))
+        })
+        .await
     }
 
     pub fn read_application(
@@ -128,10 +127,11 @@ impl App {
         id: ApplicationId,
         name: &str,
         access: &Access,
+        write: &Write<'_, (Application, Vec<ApiKey>)>,
     ) -> Result<(Application, Vec<ApiKey>), Error> {
         let (now, tenant) = (self.now(), caller.tenant.id);
         let _turn = self.turns.take(id.bytes()).await;
-        self.settle(|snapshot| {
+        self.settle_once(write, |snapshot| {
             let keys = &caller.keys;
             let (mut changed, version) =
                 application(snapshot, keys, tenant, id)?.ok_or(not_found())?;

@@ -1,22 +1,27 @@
-//! `POST /tokens`.
+//! `POST /tokens`: a new token, the conversion of an intent, or the token that was there already.
 
 use crate::app::App;
 use crate::app::authenticate::Caller;
 use crate::app::error::Error;
+use crate::app::once::Write;
 use crate::app::read_token::Shown;
 use crate::app::token_draft::{Checked, Deduplicate, TokenDraft, WantedId};
-use crate::app::token_rows::{self, Filter};
+use crate::app::token_rows::{self, Filter, Versioned};
+use crate::app::update_token::TokenPatch;
 use crate::bounds::{ALIAS_TRIES_MAX, DUPLICATES_READ_MAX};
 use crate::domain::access::Transform;
+use crate::domain::container::Container;
 use crate::domain::id::TokenId;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
+use crate::domain::token_intent::TokenIntent;
 use crate::expressions;
 use crate::store::{Change, Snapshot, Table, tables};
 
+/// A token that a write answers with.
 #[derive(Debug)]
-pub struct Created {
+pub struct Written {
     pub shown: Shown,
     pub origin: Origin,
 }
@@ -24,39 +29,105 @@ pub struct Created {
 /// Where the token of an answer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// There was one with the same content already.
-    Existing,
     New,
+    /// There was one with the same content, and it stays as it is.
+    Read,
+    /// There was one with the same content, and it was brought up to date.
+    Updated,
+}
+
+/// What to do about a token of the same content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Existing {
+    Ignore,
+    Read,
+    Update,
+}
+
+/// A draft whose permission is checked, and the intent that it converts.
+pub(super) struct Admitted {
+    draft: TokenDraft,
+    containers: Vec<Container>,
+    transform: Transform,
+    intent: Option<TokenIntent>,
 }
 
 impl App {
-    pub async fn create_token(&self, caller: &Caller, draft: TokenDraft) -> Result<Created, Error> {
+    pub async fn create_token(
+        &self,
+        caller: &Caller,
+        draft: TokenDraft,
+        write: &Write<'_, Written>,
+    ) -> Result<Written, Error> {
         let now = self.now();
+        let admitted = self.admit_draft(caller, draft, now)?;
+        self.settle_once(write, |snapshot| self.plan_token(snapshot, caller, &admitted, now)).await
+    }
+
+    /// The permission for the draft's containers, before anything is said about its content.
+    pub(super) fn admit_draft(
+        &self,
+        caller: &Caller,
+        mut draft: TokenDraft,
+        now: Timestamp,
+    ) -> Result<Admitted, Error> {
+        let mut intent = None;
+        if let Some(id) = &draft.token_intent_id {
+            intent = self.find_intent(&self.snapshot()?, caller, id, now)?.map(|(it, _)| it);
+            match &intent {
+                Some(found) => {
+                    draft.kind = Some(found.kind);
+                    draft.data = Some(found.data.value());
+                }
+                None => draft.mistakes.add("token_intent_id", NO_INTENT),
+            }
+        }
         let Some(containers) = draft.effective_containers() else {
             return Err(Error::Invalid(draft.mistakes));
         };
         let transform = caller.require_in_all(Permission::TokenCreate, &containers)?;
-        let deduplicate = draft.deduplicate.unwrap_or_else(|| caller.deduplicates());
+        Ok(Admitted { draft, containers, transform, intent })
+    }
+
+    /// The change that makes the token, or the one that was there already.
+    pub(super) fn plan_token(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        admitted: &Admitted,
+        now: Timestamp,
+    ) -> Result<(Change, Written), Error> {
+        let Admitted { draft, containers, transform, intent } = admitted;
         let mut checked = self.check_draft(caller, draft, containers, now)?;
-        let (origin, existing) = self
-            .settle(|snapshot| {
-                let mut change = Change::new();
-                if deduplicate == Deduplicate::Yes {
-                    match duplicate(snapshot, caller, &checked.token, now)? {
-                        Duplicate::Found(token) => {
-                            return Ok((change, (Origin::Existing, Some(*token))));
+        let mut change = Change::new();
+        if let Some(intent) = intent {
+            change = change.and(self.consume_intent(snapshot, caller, intent, now)?);
+        }
+        let existing = caller.existing(draft);
+        if existing != Existing::Ignore {
+            match duplicate(snapshot, caller, &checked.token, now)? {
+                Duplicate::None(expectation) => change = change.and(expectation),
+                Duplicate::Found(found) => {
+                    let (update, token, origin) = match existing {
+                        Existing::Update => {
+                            let patch = TokenPatch::from_new(&checked.token);
+                            let (update, token) =
+                                self.plan_revision(snapshot, caller, *found, &patch, now)?;
+                            (update, token, Origin::Updated)
                         }
-                        Duplicate::None(expectation) => change = change.and(expectation),
-                    }
+                        Existing::Ignore | Existing::Read => {
+                            (Change::new(), found.token, Origin::Read)
+                        }
+                    };
+                    let shown = self.show_written(caller, token, *transform, origin);
+                    return Ok((change.and(update), Written { shown, origin }));
                 }
-                change = change.and(self.settle_id(snapshot, caller, &mut checked, now)?);
-                let rows = token_rows::create(&checked.token, &caller.keys, self.random())?;
-                Ok((change.and(rows), (Origin::New, None)))
-            })
-            .await?;
-        let token = existing.unwrap_or(checked.token);
-        let shown = self.show_written(caller, token, transform, origin);
-        Ok(Created { shown, origin })
+            }
+        }
+        change = change.and(self.settle_id(snapshot, caller, &mut checked, now)?);
+        change = change.and(self.create_rows(&checked.token, &caller.keys)?);
+        let shown = self.show(checked.token, *transform);
+        Ok((change, Written { shown, origin: Origin::New }))
     }
 
     /// Gives the token the id it is to have, with the expectation that it is free.
@@ -68,8 +139,8 @@ impl App {
         now: Timestamp,
     ) -> Result<Change, Error> {
         let token = &mut checked.token;
-        let own =
-            Change::new().expect_absent(Table::Tokens, tables::tokens(token.tenant, token.id));
+        let own = tables::tokens(token.tenant, token.id);
+        let own = Change::new().expect_absent(Table::Tokens, own);
         match &checked.wanted {
             WantedId::Assigned => Ok(own),
             WantedId::Name(name) => {
@@ -79,7 +150,6 @@ impl App {
                 free.map(|free| own.and(free)).ok_or(conflict)
             }
             WantedId::Alias(template) => {
-                token.name = None;
                 for _ in 0..ALIAS_TRIES_MAX {
                     let scope = expressions::Data(checked.visible.expose());
                     let name = template
@@ -100,7 +170,7 @@ impl App {
 
     /// The answer to a write: what its own permission's transform shows. Of a token that was there
     /// before, a caller who may not read it learns only what it is.
-    fn show_written(
+    pub(super) fn show_written(
         &self,
         caller: &Caller,
         token: Token,
@@ -108,7 +178,7 @@ impl App {
         origin: Origin,
     ) -> Shown {
         let readable = caller.require_in_any(Permission::TokenRead, &token.containers).is_ok();
-        if origin == Origin::Existing && !readable {
+        if origin != Origin::New && !readable {
             Shown::outline(token)
         } else {
             self.show(token, transform)
@@ -116,37 +186,64 @@ impl App {
     }
 }
 
-impl Caller {
-    /// The tenant's setting, where the request does not say.
-    fn deduplicates(&self) -> Deduplicate {
-        match self.tenant.settings.get("deduplicate_tokens").map(String::as_str) {
-            Some("true") => Deduplicate::Yes,
-            _ => Deduplicate::No,
-        }
+const NO_INTENT: &str = "There is no such token intent, or it was converted already.";
+
+pub(super) fn no_intent() -> Error {
+    Error::invalid("token_intent_id", NO_INTENT)
+}
+
+impl Admitted {
+    pub(super) fn containers(&self) -> &[Container] {
+        &self.containers
+    }
+
+    pub(super) fn deduplicates(&self, caller: &Caller) -> bool {
+        caller.existing(&self.draft) != Existing::Ignore
     }
 }
 
-enum Duplicate {
-    Found(Box<Token>),
+impl Caller {
+    /// The request's own word, else the tenant's setting. A conversion always brings the token that
+    /// is there up to date.
+    fn existing(&self, draft: &TokenDraft) -> Existing {
+        let setting = |name| self.tenant.settings.get(name).map(String::as_str);
+        let deduplicate = draft.deduplicate.unwrap_or(match setting("deduplicate_tokens") {
+            Some("true") => Deduplicate::Yes,
+            _ => Deduplicate::No,
+        });
+        let update = setting("token_deduplication_behavior") == Some("update_existing");
+        match deduplicate {
+            Deduplicate::No => Existing::Ignore,
+            Deduplicate::Yes if update || draft.token_intent_id.is_some() => Existing::Update,
+            Deduplicate::Yes => Existing::Read,
+        }
+    }
+
+    pub(super) fn deduplicates(&self, wanted: Option<Deduplicate>) -> bool {
+        let draft = TokenDraft { deduplicate: wanted, ..TokenDraft::default() };
+        self.existing(&draft) != Existing::Ignore
+    }
+}
+
+pub(super) enum Duplicate {
+    Found(Box<Versioned>),
     /// There is none, as long as this still holds.
     None(Change),
 }
 
-/// A live token of the same type, fingerprint and containers.
-fn duplicate(
+/// Another live token of the same type, fingerprint and containers.
+pub(super) fn duplicate(
     snapshot: &Snapshot,
     caller: &Caller,
     token: &Token,
     now: Timestamp,
 ) -> Result<Duplicate, Error> {
-    let Some(path) = token.containers.first() else {
-        return Ok(Duplicate::None(Change::new()));
-    };
+    let Some(path) = token.containers.first() else { return Ok(Duplicate::None(Change::new())) };
     let filter = Filter::Fingerprint(&token.fingerprint);
     let prefix = filter.prefix(&caller.keys, token.tenant, path);
     let entries = snapshot.under(Table::TokenLists, &prefix, DUPLICATES_READ_MAX)?;
     for (key, _) in &entries {
-        let Some(id) = tables::token_of_list_key(key) else {
+        let Some(id) = tables::token_of_list_key(key).filter(|id| *id != token.id) else {
             continue;
         };
         let found = token_rows::find_by_id(snapshot, &caller.keys, token.tenant, id)?;
@@ -154,7 +251,7 @@ fn duplicate(
             && found.token.containers == token.containers
             && found.token.is_live(now)
         {
-            return Ok(Duplicate::Found(Box::new(found.token)));
+            return Ok(Duplicate::Found(Box::new(found)));
         }
     }
     let keys = entries.into_iter().map(|(key, _)| key).collect();

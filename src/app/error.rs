@@ -3,6 +3,7 @@
 
 use crate::crypto::OpenFailed;
 use crate::domain::mistakes::Mistakes;
+use crate::idempotency::Answer;
 use crate::store::record::BadRecord;
 use crate::store::{CommitFailure, StorageFailure};
 
@@ -13,10 +14,14 @@ pub enum Error {
     /// What stands in the way, as a sentence.
     Conflict(&'static str),
     Forbidden(&'static str),
+    /// A request with the same idempotency key is still being processed.
+    InFlight,
     /// Ours: the caller learns only that it happened.
     Internal(Fault),
     Invalid(Mistakes),
     NotFound(&'static str),
+    /// Not a failure at all: an earlier request with the same idempotency key was answered so.
+    Replayed(Box<Answer>),
     /// The file failed or was closed; the process is about to end.
     Stopped,
     /// As [`Error::Stopped`], noticed first by this operation.

@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::app::applications::not_found;
 use crate::app::authenticate::{Caller, api_key_identity, application};
 use crate::app::error::Error;
+use crate::app::once::Write;
 use crate::bounds::KEYS_PER_APPLICATION_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::application::{ApiKey, Application, KeyForm};
@@ -29,11 +30,12 @@ impl App {
         id: ApplicationId,
         text: Option<&str>,
         caller: Option<&Caller>,
+        write: &Write<'_, NewKey>,
     ) -> Result<NewKey, Error> {
         let now = self.now();
         let made_by = caller.map(|caller| caller.application.id);
         let _turn = self.turns.take(id.bytes()).await;
-        self.settle(|snapshot| {
+        self.settle_once(write, |snapshot| {
             let (record, keys) = self.tenant_with_keys(snapshot, tenant)?;
             let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
             if keys_of(snapshot, &keys, &owner)?.len() >= KEYS_PER_APPLICATION_MAX {

@@ -7,12 +7,15 @@ mod applications;
 mod authenticate;
 mod callers;
 mod create_token;
+mod cvc;
 mod delete_token;
+mod detokenize;
 mod error;
 mod keys;
 mod legacy_tokens;
 mod list_tokens;
 mod listed;
+mod once;
 mod outside;
 mod read_token;
 mod scan;
@@ -22,28 +25,38 @@ mod tenants;
 mod tests;
 mod timeline;
 mod token_draft;
+mod token_intents;
 mod token_rows;
+mod tokenize;
 mod turns;
+mod update_token;
 mod vault;
 mod verify;
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random, SystemKeys};
+use crate::domain::card::bin_table::BinTable;
 use crate::domain::id::assigned;
 use crate::domain::time::Timestamp;
-use crate::store::{Change, Snapshot, Store, Verdict};
+use crate::store::{Change, CvcKeys, Snapshot, Store, Verdict};
 
 pub use applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
 pub use authenticate::Caller;
-pub use create_token::{Created, Origin};
+pub use create_token::{Origin, Written};
 pub use error::{Error, Fault};
 pub use keys::NewKey;
 pub use legacy_tokens::{LegacyTokenPage, Stretch};
 pub use list_tokens::{CursorStart, TokenPage};
+pub use once::{Once, Write};
 pub use read_token::{Extent, Shown, ShownData};
 pub use sweep::Swept;
 pub use tenants::{TenantChange, TenantDraft};
 pub use token_draft::{Deduplicate, TokenDraft};
+pub use token_intents::{ShownIntent, TokenIntentDraft};
+pub use tokenize::{Piece, Place, TokenizeDraft, Tokenized, leaf};
+pub use update_token::TokenPatch;
 pub use vault::VaultFailure;
 pub use verify::Report;
 
@@ -57,6 +70,9 @@ pub struct App {
     random: Random,
     callers: callers::Callers,
     turns: turns::Turns,
+    flights: Arc<once::Flights>,
+    cvc_keys: CvcKeys,
+    bins: RwLock<Arc<BinTable>>,
 }
 
 impl App {
@@ -70,6 +86,15 @@ impl App {
 
     pub const fn random(&self) -> &Random {
         &self.random
+    }
+
+    /// What is known about card numbers beyond their brands.
+    pub fn bins(&self) -> Arc<BinTable> {
+        Arc::clone(&self.bins.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn replace_bins(&self, bins: BinTable) {
+        *self.bins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(bins);
     }
 
     pub fn now(&self) -> Timestamp {

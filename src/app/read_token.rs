@@ -7,9 +7,11 @@ use crate::app::authenticate::Caller;
 use crate::app::error::Error;
 use crate::app::token_rows::{self, Versioned};
 use crate::domain::access::Transform;
+use crate::domain::card::CardDetails;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
+use crate::domain::token_type::{BankDetails, TokenType};
 use crate::expressions::Mask;
 use crate::secret::Secret;
 use crate::store::Snapshot;
@@ -20,6 +22,9 @@ pub struct Shown {
     pub token: Token,
     pub data: ShownData,
     pub extent: Extent,
+    /// For card types: what the number tells. It is no secret, and there whatever the transform.
+    pub card: Option<CardDetails>,
+    pub bank: Option<BankDetails>,
 }
 
 #[derive(Debug)]
@@ -39,16 +44,18 @@ pub enum Extent {
 
 impl Shown {
     pub(super) const fn outline(token: Token) -> Self {
-        Self { token, data: ShownData::Absent, extent: Extent::Outline }
+        let (data, extent) = (ShownData::Absent, Extent::Outline);
+        Self { token, data, extent, card: None, bank: None }
     }
 }
 
 impl App {
     pub fn read_token(&self, caller: &Caller, id: &str) -> Result<Shown, Error> {
-        let snapshot = self.snapshot()?;
-        let found = live_token(&snapshot, caller, id, self.now())?;
-        let transform = caller.require_in_any(Permission::TokenRead, &found.token.containers)?;
-        Ok(self.show(found.token, transform))
+        let (snapshot, now) = (self.snapshot()?, self.now());
+        let mut token = live_token(&snapshot, caller, id, now)?.token;
+        let transform = caller.require_in_any(Permission::TokenRead, &token.containers)?;
+        self.attach_cvc(&snapshot, &mut token, now)?;
+        Ok(self.show(token, transform))
     }
 
     /// What cannot be evaluated is redacted: a mask never fails open.
@@ -58,13 +65,21 @@ impl App {
             Transform::Mask => self.masked(&token).map_or(ShownData::Absent, ShownData::Masked),
             Transform::Redact => ShownData::Absent,
         };
-        Shown { token, data, extent: Extent::Full }
+        // Types without details are read without parsing their data.
+        let (card, bank) = if token.kind == TokenType::Token {
+            (None, None)
+        } else {
+            let plain = token.data.value();
+            let card = token.kind.card_details(plain.expose(), &self.bins());
+            (card, token.kind.bank_details(plain.expose()))
+        };
+        Shown { token, data, extent: Extent::Full, card, bank }
     }
 
-    fn masked(&self, token: &Token) -> Option<Secret<Value>> {
+    pub(super) fn masked(&self, token: &Token) -> Option<Secret<Value>> {
         let mask: Value = serde_json::from_str(token.effective_mask()?).ok()?;
         let mask = Mask::parse(&mask).ok()?;
-        let data = token.data.value();
+        let data = token.whole_data();
         let shown = if token.mask.is_some() {
             mask.apply(data.expose(), self)
         } else {

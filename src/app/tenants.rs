@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::app::App;
 use crate::app::authenticate::{Caller, tenant_identity};
 use crate::app::error::{Error, Fault};
+use crate::app::once::Write;
 use crate::bounds::TENANTS_MAX;
 use crate::crypto::{Version, version};
 use crate::domain::id::TenantId;
@@ -73,10 +74,11 @@ impl App {
         id: TenantId,
         change: &TenantChange,
         caller: Option<&Caller>,
+        write: &Write<'_, Tenant>,
     ) -> Result<Tenant, Error> {
         let now = self.now();
         let _turn = self.turns.take(id.bytes()).await;
-        self.settle(|snapshot| {
+        self.settle_once(write, |snapshot| {
             let (mut tenant, version) =
                 self.versioned_tenant(snapshot, id)?.ok_or(Error::NotFound("tenant"))?;
             apply(&mut tenant, change)?;

@@ -26,6 +26,8 @@ use crate::secret::Secret;
 pub struct TokenDraft {
     /// A value, or an expression for one.
     pub id: Option<String>,
+    /// The intent to convert; type and data are its own then.
+    pub token_intent_id: Option<String>,
     pub kind: Option<TokenType>,
     pub data: Option<Secret<Value>>,
     pub mask: Option<Value>,
@@ -79,62 +81,75 @@ impl App {
     pub(super) fn check_draft(
         &self,
         caller: &Caller,
-        draft: TokenDraft,
-        containers: Vec<Container>,
+        draft: &TokenDraft,
+        containers: &[Container],
         now: Timestamp,
     ) -> Result<Checked, Error> {
-        let mut mistakes = draft.mistakes;
-        let (Some(kind), Some(mut data)) = (draft.kind, draft.data) else {
+        let mut mistakes = draft.mistakes.clone();
+        let (Some(kind), Some(data)) = (draft.kind, &draft.data) else {
             return Err(Error::Invalid(mistakes));
         };
+        let mut data = Secret::new(data.expose().clone());
         check_data(kind, caller.tenant.kind, &mut data, &mut mistakes);
         let mask = check_mask(draft.mask.as_ref(), &mut mistakes);
         let wanted = wanted_id(draft.id.as_deref(), &mut mistakes);
         let expires_at = check_expiry(draft.expires_at.as_deref(), now, &mut mistakes);
         // Expressions over data that is not what its type says would only add noise.
-        mistakes.clone().into_result()?;
-
-        let visible = Secret::new(kind.without_cvc(data.expose()));
-        let indexes = match &draft.search_indexes {
-            Some(own) => own.iter().map(String::as_str).collect(),
-            None => kind.default_search_indexes().to_vec(),
-        };
-        let search_terms = self.search_terms(&indexes, visible.expose(), &mut mistakes);
-        let own = draft.fingerprint_expression.as_deref();
-        let expression = own.unwrap_or_else(|| kind.default_fingerprint_expression());
-        let fingerprint = self.fingerprint(
-            caller,
-            kind,
-            expression,
-            visible.expose(),
-            &draft.metadata,
-            &mut mistakes,
-        );
         mistakes.into_result()?;
-        let token = Token {
+
+        let cvc = kind.take_cvc(data.expose_mut());
+        let mut token = Token {
             id: TokenId::new(self.next_id(now)),
             name: None,
             tenant: caller.tenant.id,
             kind,
             data: Data::from_value(data.expose()),
+            cvc_expires_at: cvc.as_ref().map(|_| now.plus(caller.tenant.quotas.cvc_retention)),
+            cvc,
             mask,
-            containers,
-            metadata: draft.metadata,
-            search_indexes: draft.search_indexes,
-            search_terms,
-            fingerprint_expression: draft.fingerprint_expression,
-            fingerprint,
+            containers: containers.to_vec(),
+            metadata: draft.metadata.clone(),
+            search_indexes: draft.search_indexes.clone(),
+            search_terms: Vec::new(),
+            fingerprint_expression: draft.fingerprint_expression.clone(),
+            fingerprint: String::new(),
             expires_at,
             created_by: caller.application.id,
             created_at: now,
             modified_by: None,
             modified_at: None,
         };
-        Ok(Checked { token, wanted, visible })
+        self.evaluate(caller, &mut token, data.expose())?;
+        Ok(Checked { token, wanted, visible: data })
+    }
+
+    /// Fills in what the token's expressions give for its data, which they see without the code.
+    pub(super) fn evaluate(
+        &self,
+        caller: &Caller,
+        token: &mut Token,
+        visible: &Value,
+    ) -> Result<(), Error> {
+        let mut mistakes = Mistakes::new();
+        let indexes = token.effective_search_indexes();
+        let search_terms = self.search_terms(&indexes, visible, &mut mistakes);
+        let expression = token.effective_fingerprint_expression();
+        let metadata = token.metadata.iter();
+        let metadata = metadata.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+        let metadata = Value::Object(metadata.collect());
+        let scope = expressions::DataAndMetadata { data: visible, metadata: &metadata };
+        let path = "fingerprint_expression";
+        let value = self.evaluate_text(path, expression, &scope, &mut mistakes);
+        mistakes.into_result()?;
+        let value = value.as_ref().map_or("", |value| value.expose());
+        let key = caller.keys.fingerprint();
+        token.fingerprint = key.fingerprint(token.kind.as_str(), value);
+        token.search_terms = search_terms;
+        Ok(())
     }
 
     /// What the index expressions give: one text each, without repetition.
-    pub(super) fn search_terms(
+    fn search_terms(
         &self,
         indexes: &[&str],
         visible: &Value,
@@ -143,47 +158,33 @@ impl App {
         let mut terms = Vec::with_capacity(indexes.len());
         for (at, index) in indexes.iter().enumerate() {
             let path = format!("search_indexes[{at}]");
-            match Template::parse(index) {
-                Err(malformed) => mistakes.add(path, malformed.to_string()),
-                Ok(template) => match template.evaluate_text(&expressions::Data(visible), self) {
-                    Err(failed) => mistakes.add(path, failed.to_string()),
-                    Ok(term) => terms.push(term.expose().clone()),
-                },
-            }
+            let term = self.evaluate_text(&path, index, &expressions::Data(visible), mistakes);
+            terms.extend(term.map(|term| term.expose().clone()));
         }
         terms.sort_unstable();
         terms.dedup();
         terms
     }
 
-    pub(super) fn fingerprint(
+    fn evaluate_text(
         &self,
-        caller: &Caller,
-        kind: TokenType,
+        path: &str,
         expression: &str,
-        visible: &Value,
-        metadata: &BTreeMap<String, String>,
+        scope: &dyn expressions::Scope,
         mistakes: &mut Mistakes,
-    ) -> String {
-        const PATH: &str = "fingerprint_expression";
-        let metadata =
-            metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
-        let metadata = Value::Object(metadata.collect());
-        let scope = expressions::DataAndMetadata { data: visible, metadata: &metadata };
-        match Template::parse(expression) {
-            Err(malformed) => mistakes.add(PATH, malformed.to_string()),
-            Ok(template) => match template.evaluate_text(&scope, self) {
-                Err(failed) => mistakes.add(PATH, failed.to_string()),
-                Ok(value) => {
-                    return caller.keys.fingerprint().fingerprint(kind.as_str(), value.expose());
-                }
-            },
+    ) -> Option<Secret<String>> {
+        let template = Template::parse(expression);
+        match template.map(|template| template.evaluate_text(scope, self)) {
+            Ok(Ok(text)) => return Some(text),
+            Ok(Err(failed)) => mistakes.add(path, failed.to_string()),
+            Err(malformed) => mistakes.add(path, malformed.to_string()),
         }
-        String::new()
+        None
     }
 }
 
-fn check_data(
+/// Checks the data against its type and brings it into the form in which it is kept.
+pub(super) fn check_data(
     kind: TokenType,
     tenant: TenantKind,
     data: &mut Secret<Value>,
@@ -233,9 +234,7 @@ pub(super) fn check_expiry(
 }
 
 fn wanted_id(text: Option<&str>, mistakes: &mut Mistakes) -> WantedId {
-    let Some(text) = text else {
-        return WantedId::Assigned;
-    };
+    let Some(text) = text else { return WantedId::Assigned };
     match Template::parse(text) {
         Err(malformed) => mistakes.add("id", malformed.to_string()),
         Ok(template) if !template.is_constant() => return WantedId::Alias(template),

@@ -4,15 +4,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::app::App;
 use crate::app::error::{Error, Fault};
 use crate::app::listed;
-use crate::crypto::{Random, TenantKeys};
+use crate::crypto::TenantKeys;
 use crate::domain::container::Container;
 use crate::domain::id::{TenantId, TokenId};
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
 use crate::store::record::{decode_token, encode_token};
-use crate::store::tables::{self, Counted};
+use crate::store::tables::{self, Counted, Falls};
 use crate::store::{Change, Snapshot, Table};
 
 /// What a list is narrowed to. All but `Everything` are blinded: the file does not tell by what.
@@ -96,24 +97,91 @@ pub(super) fn entries(token: &Token, keys: &TenantKeys) -> Entries {
         }
     }
     if let Some(at) = token.expires_at {
-        entries.insert((Table::Due, tables::due(at, token.tenant, token.id)), Vec::new());
+        let key = tables::due(at, Falls::Token, token.tenant, token.id.uuid());
+        entries.insert((Table::Due, key), Vec::new());
+    }
+    if let Some(at) = token.cvc_expires_at {
+        let key = tables::due(at, Falls::CvcOfToken, token.tenant, token.id.uuid());
+        entries.insert((Table::Due, key), Vec::new());
     }
     entries
 }
 
-/// Writes a new token with all its rows. Whether its ids are free is the caller's expectation.
-pub(super) fn create(token: &Token, keys: &TenantKeys, random: &Random) -> Result<Change, Error> {
-    let mut change =
-        put_record(token, keys, random)?.count(tables::counts(token.tenant, Counted::Tokens), 1);
-    for ((table, key), value) in entries(token, keys) {
-        change = change.put(table, key, value);
+impl App {
+    /// Writes a new token with all its rows. Whether its ids are free is the caller's expectation.
+    pub(super) fn create_rows(&self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
+        let mut change = self
+            .put_record(token, keys)?
+            .and(self.put_cvc(token)?)
+            .count(tables::counts(token.tenant, Counted::Tokens), 1);
+        for ((table, key), value) in entries(token, keys) {
+            change = change.put(table, key, value);
+        }
+        if let Some(name) = &token.name {
+            let key = name_key(keys, token.tenant, name);
+            let table = Table::TokenNames.number();
+            let sealed = keys.seal(table, &key, token.id.bytes(), self.random());
+            change = change.put(Table::TokenNames, key, sealed);
+        }
+        Ok(change)
     }
-    if let Some(name) = &token.name {
-        let key = name_key(keys, token.tenant, name);
-        let sealed = keys.seal(Table::TokenNames.number(), &key, token.id.bytes(), random);
-        change = change.put(Table::TokenNames, key, sealed);
+
+    /// Writes what is different. The name, the tenant and the time of creation never are.
+    pub(super) fn update_rows(
+        &self,
+        old: &Token,
+        new: &Token,
+        keys: &TenantKeys,
+    ) -> Result<Change, Error> {
+        let mut change = self.put_record(new, keys)?;
+        let (before, after) = (entries(old, keys), entries(new, keys));
+        for (table, key) in before.keys().filter(|entry| !after.contains_key(*entry)) {
+            change = change.delete(*table, key.clone());
+        }
+        for ((table, key), value) in &after {
+            if before.get(&(*table, key.clone())) != Some(value) {
+                change = change.put(*table, key.clone(), value.clone());
+            }
+        }
+        if old.cvc_expires_at.is_some() && new.cvc_expires_at.is_none() {
+            change = change.delete(Table::Cvcs, tables::cvcs(old.tenant, old.id.uuid()));
+        }
+        // The code itself is written again only with a clock of its own.
+        if old.cvc_expires_at == new.cvc_expires_at {
+            return Ok(change);
+        }
+        Ok(change.and(self.put_cvc(new)?))
     }
-    Ok(change)
+
+    /// Forgets a code whose time is over, and nothing else of its token.
+    pub(super) fn forget_token_cvc(
+        &self,
+        mut token: Token,
+        keys: &TenantKeys,
+    ) -> Result<Change, Error> {
+        token.cvc_expires_at = None;
+        let place = tables::cvcs(token.tenant, token.id.uuid());
+        Ok(self.put_record(&token, keys)?.delete(Table::Cvcs, place))
+    }
+
+    fn put_cvc(&self, token: &Token) -> Result<Change, Error> {
+        match (&token.cvc, token.cvc_expires_at) {
+            (Some(code), Some(at)) => self.keep_cvc(token.tenant, token.id.uuid(), code, at),
+            _ => Ok(Change::new()),
+        }
+    }
+
+    fn put_record(&self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
+        let key = tables::tokens(token.tenant, token.id);
+        let plain = encode_token(token).ok_or(Error::Internal(Fault::BadRecord))?;
+        let sealed = keys.seal(Table::Tokens.number(), &key, plain.expose(), self.random());
+        // A value that would not open again must not be answered as stored.
+        let again = keys.open(Table::Tokens.number(), &key, &sealed)?;
+        if again.expose() != plain.expose() {
+            return Err(Error::Internal(Fault::DoesNotOpen));
+        }
+        Ok(Change::new().put(Table::Tokens, key, sealed))
+    }
 }
 
 /// Removes a token with all its rows.
@@ -123,6 +191,9 @@ pub(super) fn delete(token: &Token, keys: &TenantKeys) -> Change {
         .count(tables::counts(token.tenant, Counted::Tokens), -1);
     for (table, key) in entries(token, keys).into_keys() {
         change = change.delete(table, key);
+    }
+    if token.cvc_expires_at.is_some() {
+        change = change.delete(Table::Cvcs, tables::cvcs(token.tenant, token.id.uuid()));
     }
     match &token.name {
         Some(name) => change.delete(Table::TokenNames, name_key(keys, token.tenant, name)),
@@ -187,16 +258,4 @@ pub(super) fn open(
     let plain = keys.open(Table::Tokens.number(), &key, sealed)?;
     let version = crate::crypto::version(sealed).ok_or(Error::Internal(Fault::BadRecord))?;
     Ok(Versioned { token: decode_token(tenant, id, plain.expose())?, version })
-}
-
-fn put_record(token: &Token, keys: &TenantKeys, random: &Random) -> Result<Change, Error> {
-    let key = tables::tokens(token.tenant, token.id);
-    let plain = encode_token(token).ok_or(Error::Internal(Fault::BadRecord))?;
-    let sealed = keys.seal(Table::Tokens.number(), &key, plain.expose(), random);
-    // A value that would not open again must not be answered as stored.
-    let again = keys.open(Table::Tokens.number(), &key, &sealed)?;
-    if again.expose() != plain.expose() {
-        return Err(Error::Internal(Fault::DoesNotOpen));
-    }
-    Ok(Change::new().put(Table::Tokens, key, sealed))
 }

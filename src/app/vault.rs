@@ -1,6 +1,7 @@
 //! Making and opening a vault: the file, the master key, the server's own keys.
 
 use std::path::Path;
+use std::sync::{Arc, RwLock};
 
 use crate::app::App;
 use crate::app::callers::Callers;
@@ -10,7 +11,7 @@ use crate::clock::Clock;
 use crate::crypto::{Identity, KeyMaterial, KeyPurpose, MasterKey, Random, SystemKeys, TenantKeys};
 use crate::domain::id::TenantId;
 use crate::secret::Secret;
-use crate::store::{Change, OpenFailure, Snapshot, Store, Table, tables};
+use crate::store::{Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, tables};
 
 /// The keys of the server itself stand under this scope in place of a tenant.
 const SYSTEM: [u8; 16] = [0; 16];
@@ -31,12 +32,14 @@ impl App {
         let random = Random::new();
         let first = first_change(&master, &random);
         let store = Store::create(directory, first).map_err(VaultFailure::File)?;
-        Self::start(store, master, clock, random)
+        let cvc_keys = CvcKeys::open(directory);
+        Self::start(store, cvc_keys, master, clock, random)
     }
 
     pub fn open(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
         let store = Store::open(directory).map_err(VaultFailure::File)?;
-        Self::start(store, master, clock, Random::new())
+        let cvc_keys = CvcKeys::open(directory);
+        Self::start(store, cvc_keys, master, clock, Random::new())
     }
 
     /// A vault on a disk of the caller's own making, for tests of failing disks.
@@ -48,25 +51,38 @@ impl App {
         let random = Random::new();
         let first = first_change(&master, &random);
         let store = Store::on_backend(backend, first).map_err(VaultFailure::File)?;
-        Self::start(store, master, clock, random)
+        Self::start(store, CvcKeys::unlinked(), master, clock, random)
     }
 
     fn start(
         store: Store,
+        cvc_keys: Result<CvcKeys, StorageFailure>,
         master: MasterKey,
         clock: Clock,
         random: Random,
     ) -> Result<Self, VaultFailure> {
-        let opened = open_system_keys(&store, &master);
-        let system = match opened {
-            Ok(system) => system,
+        let cvc_keys =
+            cvc_keys.map_err(|failure| VaultFailure::File(OpenFailure::Storage(failure)));
+        let opened = cvc_keys.and_then(|keys| Ok((keys, open_system_keys(&store, &master)?)));
+        let (cvc_keys, system) = match opened {
+            Ok(opened) => opened,
             Err(failure) => {
                 store.close();
                 return Err(failure);
             }
         };
-        let (callers, turns) = (Callers::new(), Turns::new());
-        Ok(Self { store, master, system, clock, random, callers, turns })
+        Ok(Self {
+            store,
+            master,
+            system,
+            clock,
+            random,
+            callers: Callers::new(),
+            turns: Turns::new(),
+            flights: Arc::default(),
+            cvc_keys,
+            bins: RwLock::default(),
+        })
     }
 
     /// Writes what has queued and closes the file.

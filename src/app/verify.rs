@@ -3,14 +3,17 @@
 
 use std::ops::Bound;
 
+use uuid::Uuid;
+
 use crate::app::App;
 use crate::app::applications::open_application;
 use crate::app::authenticate::api_key_identity;
 use crate::app::error::Error;
-use crate::app::token_rows;
+use crate::app::{token_intents, token_rows};
 use crate::bounds::{APPLICATIONS_MAX, VERIFY_FINDINGS_MAX};
 use crate::crypto::TenantKeys;
-use crate::domain::id::TenantId;
+use crate::domain::id::{TenantId, TokenIntentId};
+use crate::domain::time::Timestamp;
 use crate::store::record::decode_api_key;
 use crate::store::tables::{self, Counted};
 use crate::store::{Snapshot, Table};
@@ -22,7 +25,12 @@ pub struct Report {
     pub applications: u64,
     pub keys: u64,
     pub tokens: u64,
+    pub token_intents: u64,
     pub index_entries: u64,
+    /// Card verification codes whose keys are there.
+    pub cvcs: u64,
+    /// Card verification codes whose keys were destroyed; they wait to be swept.
+    pub cvcs_gone: u64,
     pub findings: Vec<String>,
     /// Findings beyond those that are listed.
     pub more: u64,
@@ -52,6 +60,7 @@ impl App {
                 Ok(keys) => {
                     self.verify_applications(&snapshot, tenant.id, &keys, &mut report)?;
                     self.verify_tokens(&snapshot, tenant.id, &keys, &mut report)?;
+                    self.verify_intents(&snapshot, tenant.id, &keys, &mut report)?;
                 }
                 Err(_) => report.find(format!("tenant {}: its keys do not open", tenant.id)),
             }
@@ -98,7 +107,67 @@ impl App {
         Ok(())
     }
 
-    #[expect(clippy::unused_self, reason = "it reads as one walk with the others")]
+    fn verify_intents(
+        &self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        keys: &TenantKeys,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let mut count: u64 = 0;
+        let from = Bound::Included(tenant.bytes().as_slice());
+        for entry in snapshot.range(Table::TokenIntents, from, Bound::Unbounded)? {
+            let (key, _) = entry?;
+            let Some((_, id)) = tables::token_of_key(&key).filter(|(owner, _)| *owner == tenant)
+            else {
+                break;
+            };
+            count = count.saturating_add(1);
+            let id = TokenIntentId::new(id.uuid());
+            let Ok(Some((intent, _))) = token_intents::find_by_id(snapshot, keys, tenant, id)
+            else {
+                report.find(format!("token intent {id}: its record does not open"));
+                continue;
+            };
+            for due in token_intents::dues(&intent) {
+                report.index_entries = report.index_entries.saturating_add(1);
+                if snapshot.value(Table::Due, &due)?.is_none() {
+                    report.find(format!("token intent {id}: an entry of due is missing"));
+                }
+            }
+            if intent.cvc_expires_at.is_some() {
+                self.verify_cvc(snapshot, tenant, id.uuid(), report)?;
+            }
+        }
+        report.token_intents = report.token_intents.saturating_add(count);
+        let counted = snapshot.count(&tables::counts(tenant, Counted::TokenIntents))?;
+        if i64::try_from(count) != Ok(counted) {
+            report.find(format!("tenant {tenant}: {count} token intents, but {counted} counted"));
+        }
+        Ok(())
+    }
+
+    /// A code without its key counts as gone: that is what its key was destroyed for.
+    fn verify_cvc(
+        &self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        id: Uuid,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let place = tables::cvcs(tenant, id);
+        let Some(value) = snapshot.value(Table::Cvcs, &place)? else {
+            report.find(format!("{id}: its card verification code is missing"));
+            return Ok(());
+        };
+        match self.open_cvc(tenant, &place, &value, Timestamp::from_micros(0)) {
+            Ok(Some(_)) => report.cvcs = report.cvcs.saturating_add(1),
+            Ok(None) => report.cvcs_gone = report.cvcs_gone.saturating_add(1),
+            Err(_) => report.find(format!("{id}: its card verification code does not open")),
+        }
+        Ok(())
+    }
+
     fn verify_tokens(
         &self,
         snapshot: &Snapshot,
@@ -125,6 +194,9 @@ impl App {
                 if snapshot.value(table, &key)?.as_ref() != Some(&value) {
                     report.find(format!("token {id}: an entry of {} is missing", table.name()));
                 }
+            }
+            if found.token.cvc_expires_at.is_some() {
+                self.verify_cvc(snapshot, tenant, id.uuid(), report)?;
             }
             if let Some(name) = &found.token.name {
                 report.index_entries = report.index_entries.saturating_add(1);
@@ -153,6 +225,12 @@ fn verify_sums(snapshot: &Snapshot, report: &mut Report) -> Result<(), Error> {
     let sums = [
         ("index entries", report.index_entries, entries),
         ("tokens", report.tokens, snapshot.len(Table::Tokens)?),
+        ("token intents", report.token_intents, snapshot.len(Table::TokenIntents)?),
+        (
+            "card verification codes",
+            report.cvcs.saturating_add(report.cvcs_gone),
+            snapshot.len(Table::Cvcs)?,
+        ),
         ("applications", report.applications, snapshot.len(Table::Applications)?),
         ("API keys", report.keys, snapshot.len(Table::ApiKeys)?),
         ("listed API keys", report.keys, snapshot.len(Table::ApplicationKeys)?),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::app::{App, ApplicationDraft, Error, FirstKey, TenantChange, TenantDraft};
+use crate::app::{App, ApplicationDraft, Error, FirstKey, TenantChange, TenantDraft, Write};
 use crate::cli::commands::Dev;
 use crate::cli::dev_certificate::{self, Files};
 use crate::cli::failure::{Exit, Failure};
@@ -70,6 +70,7 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
         deprecated: Deprecated::Answered,
         request_lines: RequestLines::Off,
         clockwork: Clockwork::Settable,
+        bin_file: None,
     };
     run(app, plan, |address| {
         let ca = std::fs::canonicalize(&files.ca)
@@ -189,7 +190,7 @@ async fn make_tenant(app: &App, kind: TenantKind) -> Result<Kept, Failure> {
             key: FirstKey::Made,
         };
         let (_, key) = app
-            .create_application(tenant.id, draft, None)
+            .create_application(tenant.id, &draft, None, &Write::plain())
             .await
             .map_err(|error| refused(&error))?;
         texts.extend(key.map(|new| String::from(new.text.expose())));
@@ -243,7 +244,9 @@ fn set_quotas(app: &App, kept: &Kept, quotas: Vec<(String, String)>) -> Result<(
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
     let change = TenantChange { quotas, ..TenantChange::default() };
     block_on(async {
-        app.change_tenant(tenant, &change, None).await.map_err(|error| refused(&error))
+        app.change_tenant(tenant, &change, None, &Write::plain())
+            .await
+            .map_err(|error| refused(&error))
     })?;
     Ok(())
 }
@@ -266,8 +269,10 @@ pub(super) fn refused(error: &Error) -> Failure {
         Error::Busy
         | Error::Conflict(_)
         | Error::Forbidden(_)
+        | Error::InFlight
         | Error::Internal(_)
         | Error::NotFound(_)
+        | Error::Replayed(_)
         | Error::Stopped
         | Error::Unauthenticated => failure.why(format!("{error:?}")),
     }

@@ -29,9 +29,11 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
         Error::Busy
         | Error::Conflict(_)
         | Error::Forbidden(_)
+        | Error::InFlight
         | Error::Internal(_)
         | Error::Invalid(_)
         | Error::NotFound(_)
+        | Error::Replayed(_)
         | Error::Stopped
         | Error::Unauthenticated => {
             Failure::new(Exit::Data, "the tenants of the data file do not open")
@@ -40,9 +42,16 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
         }
     })?;
     say(&format!(
-        "tenants:        {}\napplications:   {}\nAPI keys:       {}\ntokens:         {}\nindex \
-         entries:  {}",
-        report.tenants, report.applications, report.keys, report.tokens, report.index_entries
+        "tenants:        {}\napplications:   {}\nAPI keys:       {}\ntokens:         {}\ntoken \
+         intents:  {}\ncvcs:           {} ({} more without a key: gone)\nindex entries:  {}",
+        report.tenants,
+        report.applications,
+        report.keys,
+        report.tokens,
+        report.token_intents,
+        report.cvcs,
+        report.cvcs_gone,
+        report.index_entries
     ));
     if report.is_clean() {
         say("Everything fits together.");

@@ -13,4 +13,4 @@ pub use keys::{FingerprintKey, IndexKey, KeyMaterial, KeyPurpose, SystemKeys, Te
 pub use mac::{hmac_sha1, hmac_sha256, hmac_sha512};
 pub use master::{InvalidMasterKey, MasterKey};
 pub use random::Random;
-pub use seal::{Identity, OpenFailed, SealingKey, Version, version};
+pub use seal::{Identity, OpenFailed, SEALED_KEY_BYTES, SealingKey, Version, version};

@@ -27,6 +27,8 @@ const FORMAT: u8 = 1;
 const SALT_BYTES: usize = 16;
 const TAG_BYTES: usize = 16;
 const HEADER_BYTES: usize = 1 + 4 + SALT_BYTES;
+/// A sealed key of 32 bytes.
+pub const SEALED_KEY_BYTES: usize = HEADER_BYTES + 32 + TAG_BYTES;
 const INFO: &[u8] = b"strongroom record 1";
 
 /// Where a sealed value belongs.

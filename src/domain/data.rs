@@ -2,9 +2,21 @@
 //!
 //! A read that reveals passes the text on as it is; only masks and expressions parse it.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 use crate::secret::Secret;
+
+/// JSON text of an object, with `"cvc":"..."` as its first member, and where that stands. The
+/// member goes in and out as one piece, so that what is left without it is still the same text.
+pub fn with_cvc(json: &str, cvc: &str) -> (Secret<String>, Range<usize>) {
+    let rest = json.strip_prefix('{').unwrap_or(json);
+    let comma = if rest == "}" { "" } else { "," };
+    let member = Secret::new(format!("\"cvc\":\"{cvc}\"{comma}"));
+    let end = member.expose().len().saturating_add(1);
+    (Secret::new(format!("{{{}{rest}", member.expose())), 1..end)
+}
 
 #[derive(Debug)]
 pub struct Data(Secret<String>);
@@ -26,5 +38,34 @@ impl Data {
     /// `null` for a text that is no JSON, which no record holds: what cannot be read is redacted.
     pub fn value(&self) -> Secret<Value> {
         Secret::new(serde_json::from_str(self.0.expose()).unwrap_or(Value::Null))
+    }
+
+    /// The value with a card verification code in its place, if there is one.
+    pub fn with(&self, cvc: Option<&Secret<String>>) -> Secret<Value> {
+        let mut value = self.value();
+        if let (Some(cvc), Some(members)) = (cvc, value.expose_mut().as_object_mut()) {
+            members.insert(String::from("cvc"), Value::from(cvc.expose().as_str()));
+        }
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &str, expected: &str) {
+        let (text, place) = with_cvc(json, "123");
+        assert_eq!(text.expose(), expected);
+        let mut without = text.expose().clone();
+        without.replace_range(place, "");
+        assert_eq!(without, json);
+    }
+
+    #[test]
+    fn a_code_goes_in_and_out_as_one_piece() {
+        check("{}", r#"{"cvc":"123"}"#);
+        check(r#"{"a":{"cvc":"9"}}"#, r#"{"cvc":"123","a":{"cvc":"9"}}"#);
     }
 }

@@ -44,6 +44,7 @@ ids! {
     KeyId,
     /// The id a token's record is kept under, also when callers know it by a name of their own.
     TokenId,
+    TokenIntentId,
 }
 
 /// An id in the shape of UUID version 4, which published clients check, whose first 48 bits are

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::bounds::{TOKEN_NAME_CHARS_MAX, TOKEN_NAME_CHARS_MIN};
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::id::{ApplicationId, TenantId, TokenId};
 use crate::domain::time::Timestamp;
 use crate::domain::token_type::TokenType;
+use crate::secret::Secret;
 
 #[derive(Debug)]
 pub struct Token {
@@ -16,7 +19,11 @@ pub struct Token {
     pub name: Option<TokenName>,
     pub tenant: TenantId,
     pub kind: TokenType,
+    /// Without the card verification code, which is kept apart.
     pub data: Data,
+    /// The code, as long as it is kept and where it was asked for.
+    pub cvc: Option<Secret<String>>,
+    pub cvc_expires_at: Option<Timestamp>,
     /// A mask of its own as JSON text; without one the type's applies.
     pub mask: Option<String>,
     /// In order, without repetition, at least one.
@@ -57,6 +64,11 @@ impl Token {
     /// The id that callers know it by.
     pub fn public_id(&self) -> String {
         self.name.as_ref().map_or_else(|| self.id.to_string(), |name| name.0.clone())
+    }
+
+    /// The data with the code in its place, if there is one.
+    pub fn whole_data(&self) -> Secret<Value> {
+        self.data.with(self.cvc.as_ref())
     }
 
     pub fn effective_mask(&self) -> Option<&str> {

@@ -1,23 +1,28 @@
 //! Applications and their keys over HTTP.
 
-use crate::app::Error;
-use crate::domain::application::ApplicationKind;
+use crate::app::{Error, NewKey};
+use crate::domain::application::{ApiKey, Application, ApplicationKind};
 use crate::domain::id::{ApplicationId, KeyId};
 use crate::domain::mistakes::Mistakes;
-use crate::http::Exchange;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::wire::json::list;
 use crate::http::wire::{application, key, permission, template};
+use crate::http::{Exchange, Instead};
+use crate::idempotency::Answer;
 
 impl Exchange<'_> {
-    pub(super) async fn create_application(&self) -> Result<Reply, Problem> {
+    pub(super) async fn create_application(&self) -> Result<Reply, Instead> {
         let draft = application::parse_draft(self.body.expose())?;
-        let tenant = self.caller.tenant.id;
-        let (new, key) = self.app.create_application(tenant, draft, Some(self.caller)).await?;
-        let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
-        let body = application::render(&new, &listed, key.as_ref());
-        Ok(Reply::created(body, Some(format!("/applications/{}", new.id))))
+        let answer = |(new, key): &(Application, Option<NewKey>)| {
+            let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
+            let body = application::render(new, &listed, key.as_ref());
+            Answer::new(201, body).at(format!("/applications/{}", new.id))
+        };
+        let (tenant, caller) = (self.caller.tenant.id, Some(self.caller));
+        let write = self.write(&answer);
+        let made = self.app.create_application(tenant, &draft, caller, &write).await?;
+        Ok(Reply::from(answer(&made)))
     }
 
     pub(super) fn list_applications(&self) -> Result<Reply, Problem> {
@@ -37,12 +42,16 @@ impl Exchange<'_> {
         self.application(self.caller.application.id)
     }
 
-    pub(super) async fn update_application(&self) -> Result<Reply, Problem> {
+    pub(super) async fn update_application(&self) -> Result<Reply, Instead> {
         let id = self.application_id()?;
         let (known, _) = self.app.read_application(self.caller.tenant.id, id)?;
         let (name, access) = application::parse_update(self.body.expose(), known.kind)?;
-        let (changed, keys) = self.app.update_application(self.caller, id, &name, &access).await?;
-        Ok(Reply::ok(application::render(&changed, &keys, None)))
+        let answer = |(changed, keys): &(Application, Vec<ApiKey>)| {
+            Answer::new(200, application::render(changed, keys, None))
+        };
+        let (caller, write) = (self.caller, self.write(&answer));
+        let changed = self.app.update_application(caller, id, &name, &access, &write).await?;
+        Ok(Reply::from(answer(&changed)))
     }
 
     pub(super) async fn delete_application(&self) -> Result<Reply, Problem> {
@@ -50,11 +59,15 @@ impl Exchange<'_> {
         Ok(Reply::nothing())
     }
 
-    pub(super) async fn create_application_key(&self) -> Result<Reply, Problem> {
+    pub(super) async fn create_application_key(&self) -> Result<Reply, Instead> {
         let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
-        let new = self.app.create_key(tenant, id, None, Some(self.caller)).await?;
-        let location = format!("/applications/{id}/keys/{}", new.key.id);
-        Ok(Reply::created(key::render(&new.key, Some(&new.text)), Some(location)))
+        let answer = |new: &NewKey| {
+            let location = format!("/applications/{id}/keys/{}", new.key.id);
+            Answer::new(201, key::render(&new.key, Some(&new.text))).at(location)
+        };
+        let (caller, write) = (Some(self.caller), self.write(&answer));
+        let new = self.app.create_key(tenant, id, None, caller, &write).await?;
+        Ok(Reply::from(answer(&new)))
     }
 
     pub(super) fn list_application_keys(&self) -> Result<Reply, Problem> {

@@ -36,6 +36,18 @@ pub(crate) async fn read_json(
     }
 }
 
+/// The whole body, if it says that it is a merge patch.
+pub(crate) async fn read_merge_patch(
+    headers: &HeaderMap,
+    body: Incoming,
+) -> Result<Secret<Value>, Problem> {
+    if media_type(headers).as_deref() == Some("application/merge-patch+json") {
+        return read_json(headers, body).await;
+    }
+    drain(body).await;
+    Err(Problem::new(415, "The Content-Type must be application/merge-patch+json."))
+}
+
 /// Reads a body that nobody wants, for a while: a client that is still sending would see a reset
 /// in place of the answer.
 pub(crate) async fn drain(mut body: Incoming) {
@@ -86,13 +98,13 @@ async fn read(mut body: Incoming) -> Result<Secret<Vec<u8>>, Problem> {
 
 /// No Content-Type at all is taken for JSON, since there is nothing else that it could be.
 fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE) else {
-        return true;
-    };
-    let Ok(text) = value.to_str() else {
-        return false;
-    };
-    let kind = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let Some(kind) = media_type(headers) else { return true };
     matches!(kind.as_str(), "application/json" | "text/json")
         || kind.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
+}
+
+/// Without its parameters; `None` when there is none. What is not text is no type that we know.
+fn media_type(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(CONTENT_TYPE)?.to_str().unwrap_or_default();
+    Some(text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }

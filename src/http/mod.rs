@@ -6,11 +6,13 @@
 
 mod applications;
 mod body;
+mod formulas;
 mod lists;
 mod problem;
 mod reply;
 pub mod route;
 mod tenants;
+mod token_intents;
 mod tokens;
 pub(crate) mod wire;
 
@@ -21,23 +23,28 @@ use std::time::Instant;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{HOST, ORIGIN};
+use hyper::header::{HOST, IF_NONE_MATCH, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 use serde_json::Value;
 
-use crate::app::{App, Caller, Error};
+use crate::app::{App, Caller, Error, Once, Write};
 use crate::domain::key_text::KeyText;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::permission::Permission;
+use crate::formulas::Catalog;
 use crate::http::problem::Problem;
 use crate::http::reply::{Asked, Reply};
-use crate::http::route::{Carries, Matched, Operation, Route, Unmatched};
+use crate::http::route::{Carries, Matched, Operation, Repeated, Route, Unmatched};
 use crate::http::wire::query::Query;
+use crate::idempotency::{Answer, is_key};
 use crate::limits::{self, KeyHash, Limiter, Network, client_address};
 use crate::log::{self, Event, Log, RequestLine, Trace};
 use crate::secret::Secret;
 
 const API_KEY: &str = "bt-api-key";
 const FORWARDED_FOR: &str = "x-forwarded-for";
+const IDEMPOTENCY_KEY: &str = "bt-idempotency-key";
 
 /// Answers requests.
 #[derive(Debug)]
@@ -45,6 +52,7 @@ pub struct Http {
     pub app: Arc<App>,
     pub limiter: Limiter,
     pub log: Log,
+    pub catalog: Catalog,
     /// Peers whose word about the client's address is taken.
     pub trusted_proxies: Vec<Network>,
     pub deprecated: Deprecated,
@@ -65,6 +73,16 @@ struct Exchange<'a> {
     parameters: Vec<String>,
     query: Query,
     body: Secret<Value>,
+    once: Option<Once>,
+    catalog: &'a Catalog,
+    if_none_match: Option<String>,
+}
+
+/// What is sent when an operation does not answer for itself.
+enum Instead {
+    Problem(Problem),
+    /// An earlier request with the same idempotency key was answered so.
+    Replay(Box<Answer>),
 }
 
 /// What is known of a request when it is logged.
@@ -90,7 +108,8 @@ impl Http {
         } else {
             match self.reply(&parts, body, peer, &mut seen).await {
                 Ok(reply) => asked.success(reply),
-                Err(problem) => {
+                Err(Instead::Replay(answer)) => asked.success(Reply::replayed(*answer)),
+                Err(Instead::Problem(problem)) => {
                     self.note(&problem);
                     asked.failure(&problem)
                 }
@@ -116,16 +135,22 @@ impl Http {
         body: Incoming,
         peer: SocketAddr,
         seen: &mut Seen,
-    ) -> Result<Reply, Problem> {
-        let (matched, caller) = match self.admit(parts, peer, seen) {
-            Ok(admitted) => admitted,
-            Err(problem) => {
+    ) -> Result<Reply, Instead> {
+        let begun = self.admit(parts, peer, seen).map_err(Instead::from);
+        let begun = begun.and_then(|(matched, caller)| {
+            let once = self.begin_once(parts, &matched, &caller)?;
+            Ok((matched, caller, once))
+        });
+        let (matched, caller, once) = match begun {
+            Ok(begun) => begun,
+            Err(instead) => {
                 body::drain(body).await;
-                return Err(problem);
+                return Err(instead);
             }
         };
         let body = match matched.route.carries {
             Carries::Json => body::read_json(&parts.headers, body).await?,
+            Carries::MergePatch => body::read_merge_patch(&parts.headers, body).await?,
             Carries::Nothing => {
                 body::drain(body).await;
                 Secret::new(Value::Null)
@@ -134,8 +159,44 @@ impl Http {
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let query = query.ok_or(Problem::new(400, "The query is too long or not valid UTF-8."))?;
         let parameters = matched.parameters;
-        let exchange = Exchange { app: &self.app, caller: &caller, parameters, query, body };
+        let if_none_match = parts.headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
+        let exchange = Exchange {
+            app: &self.app,
+            caller: &caller,
+            parameters,
+            query,
+            body,
+            once,
+            catalog: &self.catalog,
+            if_none_match: if_none_match.map(String::from),
+        };
         exchange.dispatch(matched.route.operation).await
+    }
+
+    /// Takes the request's idempotency key, or finds what it was answered before. A replay passes
+    /// today's permission.
+    fn begin_once(
+        &self,
+        parts: &Parts,
+        matched: &Matched,
+        caller: &Arc<Caller>,
+    ) -> Result<Option<Once>, Instead> {
+        let Some(value) = parts.headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+        if matched.route.repeated == Repeated::Again {
+            return Ok(None);
+        }
+        let key = value.to_str().ok().filter(|text| is_key(text)).ok_or(Problem::new(
+            400,
+            "The BT-IDEMPOTENCY-KEY header must have 1 to 255 visible characters.",
+        ))?;
+        let path = parts.uri.path();
+        let path = path.strip_suffix('/').unwrap_or(path);
+        let once = self.app.begin_once(caller, parts.method.as_str(), path, key)?;
+        let Some(answer) = self.app.replay(&once)? else { return Ok(Some(once)) };
+        if let Some((permission, containers)) = &answer.needs {
+            caller.require_in_all(*permission, containers)?;
+        }
+        Err(Instead::Replay(Box::new(answer)))
     }
 
     /// All that is decided before the body is read.
@@ -166,8 +227,12 @@ impl Http {
             rate_limit: caller.tenant.quotas.rate_limit,
         };
         self.limiter.admit(&request, now).map_err(Problem::from)?;
-        if let Some(permission) = matched.route.permission {
-            caller.require_somewhere(permission)?;
+        match (matched.route.permission, matched.route.operation) {
+            (Some(permission), _) => caller.require_somewhere(permission)?,
+            (None, Operation::Detokenize) => caller
+                .require_somewhere(Permission::TokenUse)
+                .or_else(|_| caller.require_somewhere(Permission::TokenRead))?,
+            (None, _) => (),
         }
         if let Some(successor) = matched.route.operation.successor()
             && self.deprecated == Deprecated::Gone
@@ -183,7 +248,11 @@ impl Http {
         Asked {
             trace: reply::trace_of(&parts.headers).unwrap_or_else(|| self.new_trace()),
             cross_origin: parts.headers.contains_key(ORIGIN),
-            base: authority.or(host).map(|host| format!("https://{host}")),
+            // Only what makes something says where it is.
+            base: authority
+                .or(host)
+                .filter(|_| parts.method == Method::POST)
+                .map(|host| format!("https://{host}")),
         }
     }
 
@@ -191,7 +260,8 @@ impl Http {
         uuid::Builder::from_random_bytes(self.app.random().bytes()).into_uuid().to_string()
     }
 
-    /// A fault of ours is logged where it is answered; one of the disk ends the process.
+    /// A fault of ours is logged where it is answered. One of the disk is not: it ends the process,
+    /// which says why.
     fn note(&self, problem: &Problem) {
         if let Some(fault) = problem.fault {
             self.log.event(
@@ -202,36 +272,45 @@ impl Http {
 }
 
 impl Exchange<'_> {
-    async fn dispatch(&self, operation: Operation) -> Result<Reply, Problem> {
-        match operation {
-            Operation::CreateApplication => self.create_application().await,
-            Operation::CreateApplicationKey => self.create_application_key().await,
-            Operation::CreateToken => self.create_token().await,
-            Operation::DeleteApplication => self.delete_application().await,
-            Operation::DeleteApplicationKey => self.delete_application_key().await,
-            Operation::DeleteToken => self.delete_token().await,
-            Operation::ListApplicationKeys => self.list_application_keys(),
-            Operation::ListApplicationTemplates => Ok(Reply::ok(wire::template::render_all())),
-            Operation::ListApplications => self.list_applications(),
-            Operation::ListPermissions => self.list_permissions(),
-            Operation::ListTokens => self.list_tokens(),
-            Operation::ListTokensV1 => self.list_tokens_v1().await,
-            Operation::ReadApplication => self.read_application(),
-            Operation::ReadApplicationByKey => self.read_application_by_key(),
-            Operation::ReadApplicationKey => self.read_application_key(),
-            Operation::ReadApplicationTemplate => self.read_application_template(),
-            Operation::ReadTenant => Ok(self.read_tenant()),
-            Operation::ReadToken => self.read_token(),
-            Operation::RegenerateApplicationKey => Err(Problem::new(
-                410,
-                "Keys are no longer regenerated: create a new one with POST \
-                 /applications/{id}/keys and delete the old one.",
-            )),
-            Operation::SearchTokens => self.search_tokens(),
-            Operation::SearchTokensV1 => self.search_tokens_v1().await,
-            Operation::UpdateApplication => self.update_application().await,
-            Operation::UpdateTenant => self.update_tenant().await,
-        }
+    async fn dispatch(&self, operation: Operation) -> Result<Reply, Instead> {
+        Ok(match operation {
+            Operation::CreateApplication => self.create_application().await?,
+            Operation::CreateApplicationKey => self.create_application_key().await?,
+            Operation::CreateToken => self.create_token().await?,
+            Operation::CreateTokenIntent => self.create_token_intent().await?,
+            Operation::DeleteApplication => self.delete_application().await?,
+            Operation::DeleteApplicationKey => self.delete_application_key().await?,
+            Operation::DeleteToken => self.delete_token().await?,
+            Operation::DeleteTokenIntent => self.delete_token_intent().await?,
+            Operation::Detokenize => self.detokenize()?,
+            Operation::ListApplicationKeys => self.list_application_keys()?,
+            Operation::ListApplicationTemplates => Reply::ok(wire::template::render_all()),
+            Operation::ListApplications => self.list_applications()?,
+            Operation::ListFormulas => self.list_formulas(),
+            Operation::ListPermissions => self.list_permissions()?,
+            Operation::ListTokens => self.list_tokens()?,
+            Operation::ListTokensV1 => self.list_tokens_v1().await?,
+            Operation::ReadApplication => self.read_application()?,
+            Operation::ReadApplicationByKey => self.read_application_by_key()?,
+            Operation::ReadApplicationKey => self.read_application_key()?,
+            Operation::ReadApplicationTemplate => self.read_application_template()?,
+            Operation::ReadFormula => self.read_formula()?,
+            Operation::ReadTenant => self.read_tenant(),
+            Operation::ReadToken => self.read_token()?,
+            Operation::ReadTokenIntent => self.read_token_intent()?,
+            Operation::RegenerateApplicationKey => return Err(Problem::new(410, REGENERATE).into()),
+            Operation::SearchTokens => self.search_tokens()?,
+            Operation::SearchTokensV1 => self.search_tokens_v1().await?,
+            Operation::Tokenize => self.tokenize().await?,
+            Operation::UpdateApplication => self.update_application().await?,
+            Operation::UpdateTenant => self.update_tenant().await?,
+            Operation::UpdateToken => self.update_token().await?,
+        })
+    }
+
+    /// A write whose answer is remembered if the request has an idempotency key.
+    fn write<'w, T>(&'w self, answer: &'w (dyn Fn(&T) -> Answer + Sync)) -> Write<'w, T> {
+        Write { once: self.once.as_ref(), answer }
     }
 
     /// What stood in the place of the route's braces.
@@ -240,9 +319,38 @@ impl Exchange<'_> {
     }
 }
 
+const REGENERATE: &str = "Keys are no longer regenerated: create a new one with POST \
+                          /applications/{id}/keys and delete the old one.";
+
+impl From<Problem> for Instead {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<Mistakes> for Instead {
+    fn from(mistakes: Mistakes) -> Self {
+        Self::Problem(mistakes.into())
+    }
+}
+
+impl From<Error> for Instead {
+    fn from(error: Error) -> Self {
+        if let Error::Replayed(answer) = error {
+            return Self::Replay(answer);
+        }
+        Self::Problem(error.into())
+    }
+}
+
 impl From<Unmatched> for Problem {
     fn from(unmatched: Unmatched) -> Self {
         match unmatched {
+            Unmatched::Elsewhere => Self::new(
+                404,
+                "This server does not have this operation: it keeps tokens, token intents and 3-D \
+                 Secure sessions, and has no proxies, reactors, webhooks or account updater.",
+            ),
             Unmatched::Method(allow) => Self::method_not_allowed(allow),
             Unmatched::Path => Self::new(404, "There is no such path."),
         }

@@ -116,6 +116,11 @@ impl From<Error> for Problem {
             Error::Busy => Self::retry(503, "The vault is busy; try again shortly.", 1),
             Error::Conflict(why) => Self::new(409, why),
             Error::Forbidden(why) => Self::new(403, why),
+            Error::InFlight => Self::retry(
+                409,
+                "A request with the same idempotency key is still being processed.",
+                1,
+            ),
             Error::Internal(fault) => {
                 let mut problem =
                     Self::new(500, "The vault could not complete the request; its log says why.");
@@ -123,6 +128,8 @@ impl From<Error> for Problem {
                 problem
             }
             Error::Invalid(mistakes) => Self::invalid(mistakes),
+            // `Instead` has taken it out before; whoever asks again gets the answer.
+            Error::Replayed(_) => Self::retry(409, "The request was answered before.", 1),
             Error::NotFound(_) => Self::new(404, "There is no such resource."),
             Error::Stopped | Error::Storage(_) => {
                 Self::retry(503, "The vault is stopping; try again shortly.", 5)

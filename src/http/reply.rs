@@ -8,10 +8,12 @@ use hyper::{Response, StatusCode};
 use crate::domain::time::Timestamp;
 use crate::http::problem::Problem;
 use crate::http::route::Successor;
+use crate::idempotency::Answer;
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
 const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
+const REPLAYED: HeaderName = HeaderName::from_static("bt-idempotent-replayed");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RATE_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
@@ -34,22 +36,47 @@ const CORS_MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 #[derive(Debug)]
 pub(crate) struct Reply {
     status: StatusCode,
-    body: Vec<u8>,
+    body: Bytes,
     location: Option<String>,
+    headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Reply {
-    pub(crate) const fn ok(body: Vec<u8>) -> Self {
-        Self { status: StatusCode::OK, body, location: None }
-    }
-
-    /// `location` is the new thing's path.
-    pub(crate) const fn created(body: Vec<u8>, location: Option<String>) -> Self {
-        Self { status: StatusCode::CREATED, body, location }
+    pub(crate) fn ok(body: impl Into<Bytes>) -> Self {
+        Self::new(StatusCode::OK, body.into())
     }
 
     pub(crate) const fn nothing() -> Self {
-        Self { status: StatusCode::NO_CONTENT, body: Vec::new(), location: None }
+        Self::new(StatusCode::NO_CONTENT, Bytes::new())
+    }
+
+    /// What the client has already is still what it would get.
+    pub(crate) const fn not_modified() -> Self {
+        Self::new(StatusCode::NOT_MODIFIED, Bytes::new())
+    }
+
+    /// An answer that was given before.
+    pub(crate) fn replayed(answer: Answer) -> Self {
+        Self::from(answer).with(REPLAYED, HeaderValue::from_static("true"))
+    }
+
+    #[must_use]
+    pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    const fn new(status: StatusCode, body: Bytes) -> Self {
+        Self { status, body, location: None, headers: Vec::new() }
+    }
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+        let mut reply = Self::new(status, Bytes::from(answer.body));
+        reply.location = answer.location;
+        reply
     }
 }
 
@@ -66,7 +93,10 @@ impl Asked {
     pub(crate) fn success(&self, reply: Reply) -> Response<Full<Bytes>> {
         let mut response = self.response(reply.status, reply.body);
         let headers = response.headers_mut();
-        if reply.status != StatusCode::NO_CONTENT {
+        for (name, value) in reply.headers {
+            headers.insert(name, value);
+        }
+        if !matches!(reply.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
             let json = HeaderValue::from_static("application/json; charset=utf-8");
             headers.insert(header::CONTENT_TYPE, json);
         }
@@ -110,8 +140,8 @@ impl Asked {
         response
     }
 
-    fn response(&self, status: StatusCode, body: Vec<u8>) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::new(Bytes::from(body)));
+    fn response(&self, status: StatusCode, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(body.into()));
         *response.status_mut() = status;
         let headers = response.headers_mut();
         if let Ok(trace) = HeaderValue::try_from(self.trace.as_str()) {

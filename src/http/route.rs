@@ -12,12 +12,16 @@ pub enum Operation {
     CreateApplication,
     CreateApplicationKey,
     CreateToken,
+    CreateTokenIntent,
     DeleteApplication,
     DeleteApplicationKey,
     DeleteToken,
+    DeleteTokenIntent,
+    Detokenize,
     ListApplicationKeys,
     ListApplicationTemplates,
     ListApplications,
+    ListFormulas,
     ListPermissions,
     ListTokens,
     ListTokensV1,
@@ -25,19 +29,25 @@ pub enum Operation {
     ReadApplicationByKey,
     ReadApplicationKey,
     ReadApplicationTemplate,
+    ReadFormula,
     ReadTenant,
     ReadToken,
+    ReadTokenIntent,
     RegenerateApplicationKey,
     SearchTokens,
     SearchTokensV1,
+    Tokenize,
     UpdateApplication,
     UpdateTenant,
+    UpdateToken,
 }
 
 /// What a request of this route carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carries {
     Json,
+    /// JSON that says so: a merge patch by RFC 7386.
+    MergePatch,
     /// Whatever comes is read and thrown away.
     Nothing,
 }
@@ -51,51 +61,99 @@ pub struct Route {
     /// `None`: any valid key will do.
     pub permission: Option<Permission>,
     pub carries: Carries,
+    pub repeated: Repeated,
+}
+
+/// What an idempotency key means to a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeated {
+    /// Nothing: the route only reads, or doing it again changes nothing.
+    Again,
+    /// The effect happens once; the answer is repeated.
+    Once,
 }
 
 macro_rules! routes {
-    ($($operation:ident $method:ident $path:literal $permission:expr, $carries:ident;)+) => {
+    ($($operation:ident $method:ident $path:literal $permission:expr, $carries:ident, $repeated:ident;)+) => {
         &[$(Route {
             operation: Operation::$operation,
             method: Method::$method,
             path: $path,
             permission: $permission,
             carries: Carries::$carries,
+            repeated: Repeated::$repeated,
         }),+]
     };
 }
 
 use Permission::{
-    ApplicationCreate, ApplicationDelete, ApplicationRead, ApplicationUpdate, TenantRead,
-    TenantUpdate, TokenCreate, TokenDelete, TokenRead, TokenSearch,
+    ApplicationCreate, ApplicationDelete, ApplicationRead, ApplicationUpdate, ConnectionFormulas,
+    TenantRead, TenantUpdate, TokenCreate, TokenDelete, TokenIntentCreate, TokenIntentDelete,
+    TokenIntentRead, TokenRead, TokenSearch, TokenUpdate,
 };
 
 /// A literal segment stands before the braces that would take it too.
+#[rustfmt::skip]
 pub const ROUTES: &[Route] = routes! {
-    CreateToken POST "/tokens" Some(TokenCreate), Json;
-    ListTokensV1 GET "/tokens" Some(TokenRead), Nothing;
-    ListTokens GET "/v2/tokens" Some(TokenRead), Nothing;
-    SearchTokensV1 POST "/tokens/search" Some(TokenSearch), Json;
-    SearchTokens POST "/v2/tokens/search" Some(TokenSearch), Json;
-    ReadToken GET "/tokens/{id}" Some(TokenRead), Nothing;
-    DeleteToken DELETE "/tokens/{id}" Some(TokenDelete), Nothing;
-    CreateApplication POST "/applications" Some(ApplicationCreate), Json;
-    ListApplications GET "/applications" Some(ApplicationRead), Nothing;
-    ReadApplicationByKey GET "/applications/key" None, Nothing;
-    ReadApplication GET "/applications/{id}" Some(ApplicationRead), Nothing;
-    UpdateApplication PUT "/applications/{id}" Some(ApplicationUpdate), Json;
-    DeleteApplication DELETE "/applications/{id}" Some(ApplicationDelete), Nothing;
-    RegenerateApplicationKey POST "/applications/{id}/regenerate" Some(ApplicationUpdate), Nothing;
-    CreateApplicationKey POST "/applications/{id}/keys" Some(ApplicationCreate), Nothing;
-    ListApplicationKeys GET "/applications/{id}/keys" Some(ApplicationRead), Nothing;
-    ReadApplicationKey GET "/applications/{id}/keys/{key}" Some(ApplicationRead), Nothing;
-    DeleteApplicationKey DELETE "/applications/{id}/keys/{key}" Some(ApplicationDelete), Nothing;
-    ListPermissions GET "/permissions" None, Nothing;
-    ListApplicationTemplates GET "/application-templates" None, Nothing;
-    ReadApplicationTemplate GET "/application-templates/{id}" None, Nothing;
-    ReadTenant GET "/tenants/self" Some(TenantRead), Nothing;
-    UpdateTenant PUT "/tenants/self" Some(TenantUpdate), Json;
+    CreateToken POST "/tokens" Some(TokenCreate), Json, Once;
+    ListTokensV1 GET "/tokens" Some(TokenRead), Nothing, Again;
+    ListTokens GET "/v2/tokens" Some(TokenRead), Nothing, Again;
+    SearchTokensV1 POST "/tokens/search" Some(TokenSearch), Json, Again;
+    SearchTokens POST "/v2/tokens/search" Some(TokenSearch), Json, Again;
+    ReadToken GET "/tokens/{id}" Some(TokenRead), Nothing, Again;
+    UpdateToken PATCH "/tokens/{id}" Some(TokenUpdate), MergePatch, Once;
+    DeleteToken DELETE "/tokens/{id}" Some(TokenDelete), Nothing, Again;
+    Tokenize POST "/tokenize" Some(TokenCreate), Json, Once;
+    // Using or reading: the operation asks for one of them.
+    Detokenize POST "/detokenize" None, Json, Again;
+    CreateTokenIntent POST "/token-intents" Some(TokenIntentCreate), Json, Once;
+    ReadTokenIntent GET "/token-intents/{id}" Some(TokenIntentRead), Nothing, Again;
+    DeleteTokenIntent DELETE "/token-intents/{id}" Some(TokenIntentDelete), Nothing, Again;
+    CreateApplication POST "/applications" Some(ApplicationCreate), Json, Once;
+    ListApplications GET "/applications" Some(ApplicationRead), Nothing, Again;
+    ReadApplicationByKey GET "/applications/key" None, Nothing, Again;
+    ReadApplication GET "/applications/{id}" Some(ApplicationRead), Nothing, Again;
+    UpdateApplication PUT "/applications/{id}" Some(ApplicationUpdate), Json, Once;
+    DeleteApplication DELETE "/applications/{id}" Some(ApplicationDelete), Nothing, Again;
+    RegenerateApplicationKey POST "/applications/{id}/regenerate" Some(ApplicationUpdate), Nothing, Again;
+    CreateApplicationKey POST "/applications/{id}/keys" Some(ApplicationCreate), Nothing, Once;
+    ListApplicationKeys GET "/applications/{id}/keys" Some(ApplicationRead), Nothing, Again;
+    ReadApplicationKey GET "/applications/{id}/keys/{key}" Some(ApplicationRead), Nothing, Again;
+    DeleteApplicationKey DELETE "/applications/{id}/keys/{key}" Some(ApplicationDelete), Nothing, Again;
+    ListPermissions GET "/permissions" None, Nothing, Again;
+    ListApplicationTemplates GET "/application-templates" None, Nothing, Again;
+    ReadApplicationTemplate GET "/application-templates/{id}" None, Nothing, Again;
+    ReadTenant GET "/tenants/self" Some(TenantRead), Nothing, Again;
+    UpdateTenant PUT "/tenants/self" Some(TenantUpdate), Json, Once;
+    ListFormulas GET "/orchestration/connection_formulas" Some(ConnectionFormulas), Nothing, Again;
+    ListFormulas POST "/orchestration/connection_formulas" Some(ConnectionFormulas), Nothing, Again;
+    ReadFormula GET "/orchestration/connection_formulas/{id}" Some(ConnectionFormulas), Nothing, Again;
+    ReadFormula POST "/orchestration/connection_formulas/{id}" Some(ConnectionFormulas), Nothing, Again;
+    ListFormulas GET "/orchestration/connection/formulas" Some(ConnectionFormulas), Nothing, Again;
+    ListFormulas POST "/orchestration/connection/formulas" Some(ConnectionFormulas), Nothing, Again;
+    ReadFormula GET "/orchestration/connection/formulas/{id}" Some(ConnectionFormulas), Nothing, Again;
+    ReadFormula POST "/orchestration/connection/formulas/{id}" Some(ConnectionFormulas), Nothing, Again;
 };
+
+/// What the published interface names and this server does not have: first segments of paths.
+const ELSEWHERE: &[&str] = &[
+    "account-updater",
+    "agentic",
+    "apple-pay",
+    "connections",
+    "documents",
+    "enrichments",
+    "events",
+    "google-pay",
+    "keys",
+    "network-tokens",
+    "proxies",
+    "proxy",
+    "reactors",
+    "roles",
+    "sessions",
+    "webhooks",
+];
 
 impl Operation {
     /// The rate limit row that counts it.
@@ -103,22 +161,30 @@ impl Operation {
         match self {
             Self::CreateToken => limits::Operation::CreateToken,
             Self::DeleteToken => limits::Operation::DeleteToken,
+            Self::Detokenize => limits::Operation::Detokenize,
             Self::ListTokens | Self::ListTokensV1 => limits::Operation::ListTokens,
             Self::SearchTokens | Self::SearchTokensV1 => limits::Operation::SearchTokens,
+            Self::Tokenize => limits::Operation::Tokenize,
+            Self::UpdateToken => limits::Operation::UpdateToken,
             Self::CreateApplication
             | Self::CreateApplicationKey
+            | Self::CreateTokenIntent
             | Self::DeleteApplication
             | Self::DeleteApplicationKey
+            | Self::DeleteTokenIntent
             | Self::ListApplicationKeys
             | Self::ListApplicationTemplates
             | Self::ListApplications
+            | Self::ListFormulas
             | Self::ListPermissions
             | Self::ReadApplication
             | Self::ReadApplicationByKey
             | Self::ReadApplicationKey
             | Self::ReadApplicationTemplate
+            | Self::ReadFormula
             | Self::ReadTenant
             | Self::ReadToken
+            | Self::ReadTokenIntent
             | Self::RegenerateApplicationKey
             | Self::UpdateApplication
             | Self::UpdateTenant => limits::Operation::Other,
@@ -158,6 +224,8 @@ pub(crate) struct Matched {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unmatched {
+    /// The published interface names it, but this server does not have it.
+    Elsewhere,
     /// The path exists; these are its methods.
     Method(String),
     Path,
@@ -175,11 +243,11 @@ pub(crate) fn route(method: &Method, path: &str) -> Result<Matched, Unmatched> {
         }
         methods.push(route.method.as_str());
     }
-    if methods.is_empty() {
-        Err(Unmatched::Path)
-    } else {
-        Err(Unmatched::Method(methods.join(", ")))
+    if !methods.is_empty() {
+        return Err(Unmatched::Method(methods.join(", ")));
     }
+    let first = path.split('/').nth(1).unwrap_or_default();
+    Err(if ELSEWHERE.contains(&first) { Unmatched::Elsewhere } else { Unmatched::Path })
 }
 
 fn parameters(pattern: &str, path: &str) -> Option<Vec<String>> {
@@ -226,7 +294,11 @@ mod tests {
             "/applications/a/keys/b",
             Ok((Operation::ReadApplicationKey, &["a", "b"])),
         );
-        check(&Method::PUT, "/tokens/abc", Err(Unmatched::Method(String::from("GET, DELETE"))));
+        check(
+            &Method::PUT,
+            "/tokens/abc",
+            Err(Unmatched::Method(String::from("GET, PATCH, DELETE"))),
+        );
         for path in ["/", "", "/token", "/tokens//", "/tokens/a/b", "/tokens/%ff", "/tokens/%"] {
             check(&Method::GET, path, Err(Unmatched::Path));
         }

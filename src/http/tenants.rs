@@ -1,19 +1,21 @@
 //! The caller's own tenant over HTTP.
 
-use crate::http::Exchange;
-use crate::http::problem::Problem;
+use crate::domain::tenant::Tenant;
 use crate::http::reply::Reply;
 use crate::http::wire::tenant;
+use crate::http::{Exchange, Instead};
+use crate::idempotency::Answer;
 
 impl Exchange<'_> {
     pub(super) fn read_tenant(&self) -> Reply {
         Reply::ok(tenant::render(&self.caller.tenant))
     }
 
-    pub(super) async fn update_tenant(&self) -> Result<Reply, Problem> {
+    pub(super) async fn update_tenant(&self) -> Result<Reply, Instead> {
         let change = tenant::parse_change(self.body.expose())?;
-        let id = self.caller.tenant.id;
-        let changed = self.app.change_tenant(id, &change, Some(self.caller)).await?;
-        Ok(Reply::ok(tenant::render(&changed)))
+        let answer = |changed: &Tenant| Answer::new(200, tenant::render(changed));
+        let (id, caller, write) = (self.caller.tenant.id, Some(self.caller), self.write(&answer));
+        let changed = self.app.change_tenant(id, &change, caller, &write).await?;
+        Ok(Reply::from(answer(&changed)))
     }
 }

@@ -1,16 +1,21 @@
 //! Token operations over HTTP.
 
-use crate::http::Exchange;
+use crate::app::{Tokenized, Written};
+use crate::domain::permission::Permission;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
-use crate::http::wire::token;
+use crate::http::wire::{token, tokenize};
+use crate::http::{Exchange, Instead};
 
 impl Exchange<'_> {
-    pub(super) async fn create_token(&self) -> Result<Reply, Problem> {
+    pub(super) async fn create_token(&self) -> Result<Reply, Instead> {
         let draft = token::parse_draft(self.body.expose());
-        let created = self.app.create_token(self.caller, draft).await?;
-        let location = format!("/tokens/{}", created.shown.token.public_id());
-        Ok(Reply::created(token::render_created(&created), Some(location)))
+        let answer = |written: &Written| {
+            let location = token_path(&written.shown.token.public_id());
+            token::answer(written, 201, Permission::TokenCreate).at(location)
+        };
+        let written = self.app.create_token(self.caller, draft, &self.write(&answer)).await?;
+        Ok(Reply::from(answer(&written)))
     }
 
     pub(super) fn read_token(&self) -> Result<Reply, Problem> {
@@ -18,8 +23,43 @@ impl Exchange<'_> {
         Ok(Reply::ok(token::render(&shown)))
     }
 
+    pub(super) async fn update_token(&self) -> Result<Reply, Instead> {
+        let patch = token::parse_patch(self.body.expose());
+        let answer = |written: &Written| token::answer(written, 200, Permission::TokenUpdate);
+        let (id, write) = (self.parameter(0), self.write(&answer));
+        let written = self.app.update_token(self.caller, id, &patch, &write).await?;
+        Ok(Reply::from(answer(&written)))
+    }
+
     pub(super) async fn delete_token(&self) -> Result<Reply, Problem> {
         self.app.delete_token(self.caller, self.parameter(0)).await?;
         Ok(Reply::nothing())
     }
+
+    pub(super) async fn tokenize(&self) -> Result<Reply, Instead> {
+        let body = self.body.expose();
+        let answer = |tokenized: &Tokenized| tokenize::answer(body, tokenized);
+        let draft = tokenize::parse(body);
+        let tokenized = self.app.tokenize(self.caller, draft, &self.write(&answer)).await?;
+        Ok(Reply::from(answer(&tokenized)))
+    }
+
+    pub(super) fn detokenize(&self) -> Result<Reply, Problem> {
+        let filled = self.app.detokenize(self.caller, self.body.expose())?;
+        Ok(Reply::ok(filled.expose().to_string()))
+    }
+}
+
+/// Ids that callers chose may hold what a path cannot.
+fn token_path(id: &str) -> String {
+    let mut path = String::from("/tokens/");
+    for byte in id.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$'()*,;:@".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            path.push('%');
+            path.push_str(&crate::domain::hex::encode(&[byte]).to_ascii_uppercase());
+        }
+    }
+    path
 }

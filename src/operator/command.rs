@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::app::{App, Error, TenantChange, TenantDraft};
-use crate::bounds::NAME_CHARS_MAX;
+use crate::app::{App, Error, TenantChange, TenantDraft, Write};
+use crate::bounds::{CLOCK_ADVANCE_MAX, NAME_CHARS_MAX};
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
@@ -86,7 +86,8 @@ impl Command {
             Self::ApplicationCreate { tenant, application } => {
                 let tenant = tenant_id(&tenant)?;
                 let draft = application::parse_draft(&application)?;
-                let (new, key) = app.create_application(tenant, draft, None).await?;
+                let (new, key) =
+                    app.create_application(tenant, &draft, None, &Write::plain()).await?;
                 let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
                 Ok(application::render(&new, &listed, key.as_ref()))
             }
@@ -99,7 +100,7 @@ impl Command {
             }
             Self::KeyCreate { tenant, application } => {
                 let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
-                let new = app.create_key(tenant, application, None, None).await?;
+                let new = app.create_key(tenant, application, None, None, &Write::plain()).await?;
                 Ok(key::render(&new.key, Some(&new.text)))
             }
             Self::KeyDelete { tenant, application, key } => {
@@ -110,7 +111,8 @@ impl Command {
             }
             Self::KeyImport { tenant, application, text } => {
                 let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
-                let new = app.create_key(tenant, application, Some(&text), None).await?;
+                let new =
+                    app.create_key(tenant, application, Some(&text), None, &Write::plain()).await?;
                 Ok(key::render(&new.key, None))
             }
             Self::TenantCreate { name, r#type, threeds, quotas } => {
@@ -126,7 +128,8 @@ impl Command {
                 let name = name.map(checked_name).transpose()?;
                 let threeds = threeds.map(feature);
                 let change = TenantChange { name, threeds, settings: None, quotas };
-                let changed = app.change_tenant(tenant_id(&tenant)?, &change, None).await?;
+                let changed =
+                    app.change_tenant(tenant_id(&tenant)?, &change, None, &Write::plain()).await?;
                 Ok(tenant::render_for_operator(&changed))
             }
         }
@@ -136,6 +139,10 @@ impl Command {
 async fn advance(app: &App, clockwork: Clockwork, seconds: u64) -> Result<Vec<u8>, Error> {
     if clockwork == Clockwork::Fixed {
         return Err(Error::Forbidden("Only a development server's clock can be moved."));
+    }
+    if seconds > CLOCK_ADVANCE_MAX.as_secs() {
+        let most = CLOCK_ADVANCE_MAX.as_secs();
+        return Err(Error::invalid("seconds", format!("At most {most} seconds at once.")));
     }
     app.clock().advance(Duration::from_secs(seconds));
     let removed = app.sweep_all().await?;
@@ -182,6 +189,8 @@ fn sentences(error: &Error) -> Vec<String> {
     match error {
         Error::Busy => vec![String::from("The vault is busy; try again shortly.")],
         Error::Conflict(why) | Error::Forbidden(why) => vec![String::from(*why)],
+        // Commands carry no idempotency key.
+        Error::InFlight | Error::Replayed(_) => Vec::new(),
         Error::Internal(fault) => vec![format!("The vault has a fault: {}.", fault.name())],
         Error::Invalid(mistakes) => {
             let each = mistakes.by_path().iter();

@@ -6,6 +6,7 @@
 
 mod batch;
 mod change;
+mod cvc_keys;
 mod failure;
 pub mod record;
 mod snapshot;
@@ -31,6 +32,7 @@ pub use redb::StorageBackend as Disk;
 
 pub use batch::Verdict;
 pub use change::Change;
+pub use cvc_keys::{CvcKeyName, CvcKeys};
 pub use failure::StorageFailure;
 pub use snapshot::{Entry, Snapshot};
 pub use tables::Table;
@@ -50,7 +52,7 @@ struct Inner {
     database: Arc<Database>,
     jobs: SyncSender<Job>,
     access_generation: Arc<AtomicU64>,
-    fatal: watch::Receiver<Option<Fatal>>,
+    fatal: Arc<watch::Sender<Option<Fatal>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -126,13 +128,13 @@ impl Store {
     fn start(database: Database) -> Self {
         let database = Arc::new(database);
         let (jobs, queue) = sync_channel(QUEUE_CHANGES_MAX);
-        let (fatal_sender, fatal) = watch::channel(None);
+        let fatal = Arc::new(watch::Sender::new(None));
         let access_generation = Arc::new(AtomicU64::new(0));
         let writer = Writer {
             database: Arc::clone(&database),
             jobs: queue,
             access_generation: Arc::clone(&access_generation),
-            fatal: fatal_sender,
+            fatal: Arc::clone(&fatal),
         };
         let thread = std::thread::spawn(|| writer.run());
         let writer = Mutex::new(Some(thread));
@@ -141,7 +143,7 @@ impl Store {
 
     pub fn snapshot(&self) -> Result<Snapshot, StorageFailure> {
         use redb::ReadableDatabase as _;
-        Ok(Snapshot::new(self.0.database.begin_read()?))
+        Ok(Snapshot::new(self.0.database.begin_read()?, Arc::clone(&self.0.fatal)))
     }
 
     /// Returns when the change is durable, or was refused. Dropping the future does not undo it.
@@ -161,14 +163,16 @@ impl Store {
 
     /// Returns when the store has failed for good; the process must end then.
     pub async fn failed(&self) -> Fatal {
-        let mut fatal = self.0.fatal.clone();
-        let failed = fatal.wait_for(Option::is_some).await.is_ok();
-        match (failed, self.0.fatal.borrow().as_ref()) {
-            (true, Some(Fatal::Storage(failure))) => Fatal::Storage(failure.duplicate()),
-            (true, Some(Fatal::WriterPanicked)) => Fatal::WriterPanicked,
-            // The writer closed the file and went: there is nothing to wait for.
-            _ => std::future::pending().await,
+        let mut fatal = self.0.fatal.subscribe();
+        if let Ok(failed) = fatal.wait_for(Option::is_some).await {
+            match failed.as_ref() {
+                Some(Fatal::Storage(failure)) => return Fatal::Storage(failure.duplicate()),
+                Some(Fatal::WriterPanicked) => return Fatal::WriterPanicked,
+                None => (),
+            }
         }
+        // The sender lives as long as the store: this is not reached.
+        std::future::pending().await
     }
 
     /// Writes what has queued and closes the file, so that the next start need not check it.
@@ -214,7 +218,8 @@ fn prepare(database: &Database, first: Change) -> Result<(), OpenFailure> {
 fn check_format(database: &Database) -> Result<(), OpenFailure> {
     use redb::ReadableDatabase as _;
     let transaction = database.begin_read().map_err(|error| OpenFailure::Storage(error.into()))?;
-    let value = Snapshot::new(transaction).value(Table::Meta, META_FORMAT);
+    let unwatched = Arc::new(watch::Sender::new(None));
+    let value = Snapshot::new(transaction, unwatched).value(Table::Meta, META_FORMAT);
     match value.ok().flatten().and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes) {
         Some(FORMAT) => Ok(()),
         Some(newer) if newer > FORMAT => Err(OpenFailure::Newer(newer)),

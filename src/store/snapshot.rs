@@ -3,24 +3,35 @@
 
 use std::fmt;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
+use tokio::sync::watch;
 
 use crate::store::StorageFailure;
 use crate::store::tables::Table;
+use crate::store::writer::Fatal;
 
-pub struct Snapshot(ReadTransaction);
+pub struct Snapshot {
+    transaction: ReadTransaction,
+    /// Told when the disk fails a reader: that ends the process as much as a failed write.
+    fatal: Arc<watch::Sender<Option<Fatal>>>,
+}
 
 /// One key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
 impl Snapshot {
-    pub(super) const fn new(transaction: ReadTransaction) -> Self {
-        Self(transaction)
+    pub(super) const fn new(
+        transaction: ReadTransaction,
+        fatal: Arc<watch::Sender<Option<Fatal>>>,
+    ) -> Self {
+        Self { transaction, fatal }
     }
 
     pub fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
-        Ok(self.table(table)?.get(key)?.map(|value| value.value().to_vec()))
+        let read = || Ok(self.table(table)?.get(key)?.map(|value| value.value().to_vec()));
+        self.noted(read())
     }
 
     /// The first entries, in order, whose keys start with the prefix.
@@ -44,9 +55,10 @@ impl Snapshot {
         to: Bound<&[u8]>,
     ) -> Result<impl DoubleEndedIterator<Item = Result<Entry, StorageFailure>>, StorageFailure>
     {
-        Ok(self.table(table)?.range::<&[u8]>((from, to))?.map(|entry| {
-            let (key, value) = entry?;
-            Ok((key.value().to_vec(), value.value().to_vec()))
+        let range = || Ok(self.table(table)?.range::<&[u8]>((from, to))?);
+        Ok(self.noted(range())?.map(|entry| {
+            let copied = entry.map(|(key, value)| (key.value().to_vec(), value.value().to_vec()));
+            self.noted(copied.map_err(StorageFailure::from))
         }))
     }
 
@@ -61,11 +73,24 @@ impl Snapshot {
         Ok(value.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_be_bytes))
     }
 
+    fn noted<T>(&self, read: Result<T, StorageFailure>) -> Result<T, StorageFailure> {
+        if let Err(failure) = &read {
+            self.fatal.send_if_modified(|fatal| {
+                let first = fatal.is_none();
+                if first {
+                    *fatal = Some(Fatal::Storage(failure.duplicate()));
+                }
+                first
+            });
+        }
+        read
+    }
+
     fn table(
         &self,
         table: Table,
     ) -> Result<ReadOnlyTable<&'static [u8], &'static [u8]>, StorageFailure> {
-        Ok(self.0.open_table(table.definition())?)
+        Ok(self.transaction.open_table(table.definition())?)
     }
 }
 

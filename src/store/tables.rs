@@ -5,7 +5,7 @@ use redb::TableDefinition;
 use uuid::Uuid;
 
 use crate::domain::container::Container;
-use crate::domain::id::{ApplicationId, KeyId, TenantId, TokenId};
+use crate::domain::id::{ApplicationId, KeyId, TenantId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,8 +19,13 @@ pub enum Table {
     Applications,
     /// tenant, what is counted (1) -> how many there are, in clear.
     Counts,
-    /// time, tenant, token -> nothing. What falls due, in order.
+    /// tenant, token or intent -> minute (8) in clear and the card verification code, sealed by that
+    /// minute's own key, which is not in this file.
+    Cvcs,
+    /// time, what falls due (1), tenant, id -> nothing. In the order of time.
     Due,
+    /// half-day (8), tenant, blinded idempotency key (16) -> the answer, sealed by the tenant.
+    Idempotency,
     /// scope (a tenant, or zeros for the server), purpose (1), number (4) -> the key, sealed by
     /// the master key.
     Keys,
@@ -28,8 +33,11 @@ pub enum Table {
     Meta,
     /// tenant -> the tenant, sealed by the server.
     Tenants,
-    /// tenant, filter (16), container path, 0, inverted time, token -> nothing; and without the
-    /// path, once for all containers -> the paths in clear. How tokens are listed.
+    /// tenant, intent -> the token intent, sealed by the tenant.
+    TokenIntents,
+    /// tenant, filter (16), container path, 0, inverted time, token -> when it expires and its
+    /// paths, in clear, where it does or there are several; and without the path, once for all
+    /// containers -> both always. How tokens are listed.
     TokenLists,
     /// tenant, blinded predefined id (16) -> the token's id, sealed by the tenant.
     TokenNames,
@@ -45,10 +53,13 @@ impl Table {
         Self::ApplicationKeys,
         Self::Applications,
         Self::Counts,
+        Self::Cvcs,
         Self::Due,
+        Self::Idempotency,
         Self::Keys,
         Self::Meta,
         Self::Tenants,
+        Self::TokenIntents,
         Self::TokenLists,
         Self::TokenNames,
         Self::Tokens,
@@ -60,10 +71,13 @@ impl Table {
             Self::ApplicationKeys => "application_keys",
             Self::Applications => "applications",
             Self::Counts => "counts",
+            Self::Cvcs => "cvcs",
             Self::Due => "due",
+            Self::Idempotency => "idempotency",
             Self::Keys => "keys",
             Self::Meta => "meta",
             Self::Tenants => "tenants",
+            Self::TokenIntents => "token_intents",
             Self::TokenLists => "token_lists",
             Self::TokenNames => "token_names",
             Self::Tokens => "tokens",
@@ -84,6 +98,9 @@ impl Table {
             Self::TokenLists => 9,
             Self::Due => 10,
             Self::Counts => 11,
+            Self::Cvcs => 12,
+            Self::TokenIntents => 13,
+            Self::Idempotency => 14,
         }
     }
 
@@ -95,12 +112,54 @@ impl Table {
 /// What the tables count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
+    TokenIntents,
     Tokens,
+}
+
+/// What falls due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Falls {
+    /// A token's card verification code.
+    CvcOfToken,
+    CvcOfTokenIntent,
+    Token,
+    TokenIntent,
+}
+
+impl Falls {
+    /// As it stands in the file.
+    const fn code(self) -> u8 {
+        match self {
+            Self::Token => 1,
+            Self::CvcOfToken => 2,
+            Self::TokenIntent => 3,
+            Self::CvcOfTokenIntent => 4,
+        }
+    }
+
+    const fn from_code(code: u8) -> Option<Self> {
+        match code {
+            1 => Some(Self::Token),
+            2 => Some(Self::CvcOfToken),
+            3 => Some(Self::TokenIntent),
+            4 => Some(Self::CvcOfTokenIntent),
+            _ => None,
+        }
+    }
+}
+
+/// An entry of [`Table::Due`], read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    pub falls: Falls,
+    pub tenant: TenantId,
+    pub id: Uuid,
 }
 
 pub fn counts(tenant: TenantId, counted: Counted) -> Vec<u8> {
     let code = match counted {
         Counted::Tokens => 1,
+        Counted::TokenIntents => 2,
     };
     join(&[tenant.bytes(), &[code]])
 }
@@ -158,8 +217,22 @@ pub fn token_timeline(
     join(&[tenant.bytes(), filter, &[0], &inverted(created_at).to_be_bytes(), token.bytes()])
 }
 
-pub fn due(at: Timestamp, tenant: TenantId, token: TokenId) -> Vec<u8> {
-    join(&[&ordered(at).to_be_bytes(), tenant.bytes(), token.bytes()])
+pub fn due(at: Timestamp, falls: Falls, tenant: TenantId, id: Uuid) -> Vec<u8> {
+    join(&[&ordered(at).to_be_bytes(), &[falls.code()], tenant.bytes(), id.as_bytes()])
+}
+
+pub fn token_intents(tenant: TenantId, intent: TokenIntentId) -> Vec<u8> {
+    join(&[tenant.bytes(), intent.bytes()])
+}
+
+/// Of a token or an intent.
+pub fn cvcs(tenant: TenantId, id: Uuid) -> Vec<u8> {
+    join(&[tenant.bytes(), id.as_bytes()])
+}
+
+/// Answers of one half-day stand together, so that they can be swept as one range.
+pub fn idempotency(half_day: u64, tenant: TenantId, blinded: &[u8; 16]) -> Vec<u8> {
+    join(&[&half_day.to_be_bytes(), tenant.bytes(), blinded])
 }
 
 /// The token that an entry of [`Table::TokenLists`] leads to.
@@ -173,8 +246,10 @@ pub fn token_of_key(key: &[u8]) -> Option<(TenantId, TokenId)> {
     Some((TenantId::new(tenant), TokenId::new(last_uuid(key)?)))
 }
 
-pub fn due_token(key: &[u8]) -> Option<(TenantId, TokenId)> {
-    token_of_key(key.get(8..)?)
+pub fn due_of_key(key: &[u8]) -> Option<Due> {
+    let falls = Falls::from_code(*key.get(8)?)?;
+    let (tenant, id) = token_of_key(key.get(9..)?)?;
+    Some(Due { falls, tenant, id: id.uuid() })
 }
 
 fn last_uuid(key: &[u8]) -> Option<Uuid> {

@@ -30,7 +30,7 @@ pub(super) struct Writer {
     pub(super) database: Arc<Database>,
     pub(super) jobs: Receiver<Job>,
     pub(super) access_generation: Arc<AtomicU64>,
-    pub(super) fatal: watch::Sender<Option<Fatal>>,
+    pub(super) fatal: Arc<watch::Sender<Option<Fatal>>>,
 }
 
 /// Whether the file opens at once after an unclean stop, or must be checked page by page first.

@@ -25,4 +25,5 @@ mod rate_limits;
 mod rules;
 mod slow;
 mod start;
+mod tidy;
 mod tokens;

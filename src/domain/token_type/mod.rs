@@ -11,6 +11,7 @@ pub use details::BankDetails;
 use serde_json::Value;
 
 use crate::domain::mistakes::Mistakes;
+use crate::secret::Secret;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TokenType {
@@ -155,15 +156,24 @@ impl TokenType {
         }
     }
 
-    /// What expressions for ids, fingerprints and search indexes may see of the data.
-    pub fn without_cvc(self, data: &Value) -> Value {
-        let mut visible = data.clone();
-        if matches!(self, Self::Card | Self::NetworkToken)
-            && let Some(members) = visible.as_object_mut()
-        {
-            members.remove("cvc");
+    /// Whether the type's data may hold a card verification code.
+    pub const fn has_cvc(self) -> bool {
+        matches!(self, Self::Card | Self::NetworkToken)
+    }
+
+    /// Takes the card verification code out of checked data; it is kept apart from the rest.
+    pub fn take_cvc(self, data: &mut Value) -> Option<Secret<String>> {
+        if !self.has_cvc() {
+            return None;
         }
-        visible
+        match data.as_object_mut()?.remove("cvc")? {
+            Value::String(code) => Some(Secret::new(code)),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => None,
+        }
     }
 
     /// Where the type keeps a card number, if it does.

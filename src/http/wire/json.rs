@@ -68,6 +68,11 @@ impl Object {
         self.out.extend_from_slice(json.as_bytes());
     }
 
+    /// How much is written so far: where the next byte goes.
+    pub(crate) const fn len(&self) -> usize {
+        self.out.len()
+    }
+
     pub(crate) fn texts<'a>(&mut self, name: &str, values: impl Iterator<Item = &'a str>) {
         self.name(name);
         self.out.push(b'[');
@@ -91,6 +96,11 @@ impl Object {
     pub(crate) fn list(&mut self, name: &str, items: &[Vec<u8>]) {
         self.name(name);
         self.out.extend_from_slice(&list(items));
+    }
+
+    /// A value of JSON, such as details that were put together elsewhere.
+    pub(crate) fn value(&mut self, name: &str, value: &serde_json::Value) {
+        self.json(name, &value.to_string());
     }
 
     fn name(&mut self, name: &str) {

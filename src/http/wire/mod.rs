@@ -12,4 +12,6 @@ pub(crate) mod query;
 pub(crate) mod template;
 pub(crate) mod tenant;
 pub(crate) mod token;
+pub(crate) mod token_intent;
 pub(crate) mod token_query;
+pub(crate) mod tokenize;

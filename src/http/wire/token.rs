@@ -1,30 +1,45 @@
 //! Tokens on the wire.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::app::{Created, Deduplicate, Extent, Origin, Shown, ShownData, TokenDraft};
-use crate::bounds::{
-    CONTAINERS_MAX, EXPRESSION_CHARS_MAX, METADATA_COUNT_MAX, METADATA_KEY_BYTES_MAX,
-    METADATA_VALUE_BYTES_MAX, SEARCH_INDEXES_MAX,
+use crate::app::{
+    Deduplicate, Extent, Origin, Shown, ShownData, TokenDraft, TokenIntentDraft, TokenPatch,
+    Written,
 };
+use crate::bounds::{CONTAINERS_MAX, EXPRESSION_CHARS_MAX, SEARCH_INDEXES_MAX};
 use crate::domain::container::Container;
-use crate::domain::mistakes::Mistakes;
+use crate::domain::data::with_cvc;
+use crate::domain::metadata::check_metadata;
+use crate::domain::permission::Permission;
 use crate::domain::token_type::TokenType;
-use crate::http::wire::fields::{Fields, WRONG_TYPE};
+use crate::http::wire::fields::Fields;
 use crate::http::wire::json::Object;
+use crate::idempotency::Answer;
 use crate::secret::Secret;
 
 pub(crate) fn parse_draft(body: &Value) -> TokenDraft {
     let mut fields = Fields::of_body(body);
-    let kind = kind(&mut fields);
-    let data = fields.value("data").cloned().map(Secret::new);
-    if data.is_none() {
-        fields.wrong("data", "The data is required.");
-    }
+    let token_intent_id = fields.text("token_intent_id").map(String::from);
+    let (kind, data) = if token_intent_id.is_some() {
+        for name in ["type", "data"] {
+            if fields.value(name).is_some() {
+                fields.wrong(name, "A conversion takes this from the token intent.");
+            }
+        }
+        (None, None)
+    } else {
+        let data = fields.value("data").cloned().map(Secret::new);
+        if data.is_none() {
+            fields.wrong("data", "The data is required.");
+        }
+        (kind(&mut fields), data)
+    };
     TokenDraft {
         id: fields.text("id").map(String::from),
+        token_intent_id,
         kind,
         data,
         mask: fields.value("mask").cloned(),
@@ -34,6 +49,50 @@ pub(crate) fn parse_draft(body: &Value) -> TokenDraft {
         fingerprint_expression: fingerprint_expression(&mut fields),
         deduplicate: deduplicate(&mut fields),
         expires_at: fields.text("expires_at").map(String::from),
+        mistakes: fields.mistakes,
+    }
+}
+
+pub(crate) fn parse_intent_draft(body: &Value) -> TokenIntentDraft {
+    let mut fields = Fields::of_body(body);
+    let kind = kind(&mut fields);
+    let data = fields.value("data").cloned().map(Secret::new);
+    if data.is_none() {
+        fields.wrong("data", "The data is required.");
+    }
+    TokenIntentDraft { kind, data, mistakes: fields.mistakes }
+}
+
+/// In a patch `null` is not absent: it takes a value away.
+pub(crate) fn parse_patch(body: &Value) -> TokenPatch {
+    let mut fields = Fields::of_body(body);
+    let given = |name: &str| body.get(name);
+    let is_null = |name: &str| given(name).is_some_and(Value::is_null);
+    TokenPatch {
+        data: given("data").cloned().map(Secret::new),
+        mask: given("mask").cloned(),
+        metadata: given("metadata").cloned(),
+        containers: if is_null("containers") {
+            Some(None)
+        } else {
+            containers(&mut fields).map(Some)
+        },
+        search_indexes: if is_null("search_indexes") {
+            Some(None)
+        } else {
+            search_indexes(&mut fields).map(Some)
+        },
+        fingerprint_expression: if is_null("fingerprint_expression") {
+            Some(None)
+        } else {
+            fingerprint_expression(&mut fields).map(Some)
+        },
+        deduplicate: deduplicate(&mut fields),
+        expires_at: if is_null("expires_at") {
+            Some(None)
+        } else {
+            fields.text("expires_at").map(|text| Some(String::from(text)))
+        },
         mistakes: fields.mistakes,
     }
 }
@@ -66,41 +125,10 @@ fn metadata(fields: &mut Fields<'_>) -> BTreeMap<String, String> {
     let Some(members) = fields.object("metadata") else {
         return BTreeMap::new();
     };
-    let (metadata, mistakes) = check_metadata(members);
-    fields.mistakes.append(mistakes);
-    metadata
-}
-
-/// Entries whose value is `null` are left out.
-pub(crate) fn check_metadata(members: &Map<String, Value>) -> (BTreeMap<String, String>, Mistakes) {
-    let mut mistakes = Mistakes::new();
-    let mut metadata = BTreeMap::new();
-    if members.len() > METADATA_COUNT_MAX {
-        mistakes.add("metadata", format!("There may be at most {METADATA_COUNT_MAX} entries."));
-        return (metadata, mistakes);
-    }
-    for (key, value) in members {
-        // A key is the caller's own text, so it is not repeated in the path.
-        if !(1..=METADATA_KEY_BYTES_MAX).contains(&key.len()) {
-            let message = format!("A key has 1 to {METADATA_KEY_BYTES_MAX} bytes.");
-            mistakes.add("metadata", message);
-            continue;
-        }
-        match value {
-            Value::Null => (),
-            Value::String(text) if text.len() <= METADATA_VALUE_BYTES_MAX => {
-                metadata.insert(key.clone(), text.clone());
-            }
-            Value::String(_) => {
-                let message = format!("A value has at most {METADATA_VALUE_BYTES_MAX} bytes.");
-                mistakes.add(format!("metadata.{key}"), message);
-            }
-            Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                mistakes.add(format!("metadata.{key}"), WRONG_TYPE);
-            }
-        }
-    }
-    (metadata, mistakes)
+    check_metadata(members).unwrap_or_else(|mistakes| {
+        fields.mistakes.append(mistakes);
+        BTreeMap::new()
+    })
 }
 
 pub(crate) fn search_indexes(fields: &mut Fields<'_>) -> Option<Vec<String>> {
@@ -128,36 +156,71 @@ pub(crate) fn deduplicate(fields: &mut Fields<'_>) -> Option<Deduplicate> {
     Some(if wanted { Deduplicate::Yes } else { Deduplicate::No })
 }
 
-pub(crate) fn render_created(created: &Created) -> Vec<u8> {
-    let mut object = render_members(&created.shown);
+/// The answer to a create or an update, whose repetition needs the same permission again.
+pub(crate) fn answer(written: &Written, status: u16, permission: Permission) -> Answer {
+    answer_as(written, written.origin, status, permission)
+}
+
+/// As [`answer`], of a token that stands for a later one of the same content too.
+pub(crate) fn answer_as(
+    written: &Written,
+    origin: Origin,
+    status: u16,
+    permission: Permission,
+) -> Answer {
+    let (mut object, cvc) = render_members(&written.shown);
     object.object("_extras", |extras| {
-        extras.flag("deduplicated", created.origin == Origin::Existing);
-        if created.origin == Origin::Existing {
-            extras.text("deduplication_behavior", "read_existing");
+        extras.flag("deduplicated", origin != Origin::New);
+        match origin {
+            Origin::New => (),
+            Origin::Read => extras.text("deduplication_behavior", "read_existing"),
+            Origin::Updated => extras.text("deduplication_behavior", "update_existing"),
         }
     });
-    object.close()
+    let token = &written.shown.token;
+    Answer {
+        status,
+        location: None,
+        body: object.close(),
+        cvcs: cvc.zip(token.cvc_expires_at).into_iter().collect(),
+        needs: Some((permission, token.containers.clone())),
+    }
 }
 
 pub(crate) fn render(shown: &Shown) -> Vec<u8> {
-    render_members(shown).close()
+    render_members(shown).0.close()
 }
 
-fn render_members(shown: &Shown) -> Object {
+/// The members, and where among them a card verification code stands.
+fn render_members(shown: &Shown) -> (Object, Option<Range<usize>>) {
     let token = &shown.token;
     let mut object = Object::new();
+    let mut cvc = None;
     object.text("id", &token.public_id());
     object.display("tenant_id", token.tenant);
     object.text("type", token.kind.as_str());
-    match &shown.data {
-        ShownData::Plain => object.json("data", token.data.json()),
-        ShownData::Masked(value) => object.json("data", &value.expose().to_string()),
-        ShownData::Absent => (),
+    match (&shown.data, &token.cvc) {
+        (ShownData::Plain, None) => object.json("data", token.data.json()),
+        (ShownData::Plain, Some(code)) => {
+            let (text, place) = with_cvc(token.data.json(), code.expose());
+            object.json("data", text.expose());
+            let start = object.len().saturating_sub(text.expose().len());
+            cvc = Some(place.start.saturating_add(start)..place.end.saturating_add(start));
+        }
+        (ShownData::Masked(value), _) => object.value("data", value.expose()),
+        (ShownData::Absent, _) => (),
+    }
+    if let Some(card) = &shown.card {
+        let name = if token.kind == TokenType::NetworkToken { "network_token" } else { "card" };
+        object.value(name, &card.to_value());
+    }
+    if let Some(bank) = &shown.bank {
+        object.value("bank", &bank.to_value());
     }
     object.text("fingerprint", &token.fingerprint);
     object.texts("containers", token.containers.iter().map(Container::as_str));
     if shown.extent == Extent::Outline {
-        return object;
+        return (object, None);
     }
     if let Some(mask) = token.effective_mask() {
         object.json("mask", mask);
@@ -174,5 +237,104 @@ fn render_members(shown: &Shown) -> Object {
     object.time("created_at", token.created_at);
     object.optional_display("modified_by", token.modified_by);
     object.optional_time("modified_at", token.modified_at);
-    object
+    (object, cvc)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::http::wire::tokenize;
+
+    /// Any JSON, with the names that matter among its members.
+    fn bodies() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from),
+            "[0-9]{12,19}".prop_map(Value::from),
+            "\\{\\{ data[a-z|: .']{0,12}\\}\\}".prop_map(Value::from),
+            prop::sample::select(vec!["card", "token", "bank", "/pci/high/", "card_number"])
+                .prop_map(Value::from),
+        ];
+        let names = prop_oneof![
+            prop::sample::select(vec![
+                "id",
+                "type",
+                "data",
+                "mask",
+                "containers",
+                "metadata",
+                "search_indexes",
+                "number",
+                "fingerprint_expression",
+                "deduplicate_token",
+                "expires_at",
+                "token_intent_id",
+                "cvc",
+                "expiration_month",
+                "expiration_year",
+                "routing_number",
+            ])
+            .prop_map(String::from),
+            ".{0,6}",
+        ];
+        leaf.prop_recursive(5, 48, 8, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map(names.clone(), inner, 0..8)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_body_makes_parsing_or_checking_panic(body in bodies()) {
+            let draft = parse_draft(&body);
+            if let (Some(kind), Some(data)) = (draft.kind, &draft.data) {
+                use crate::domain::token_type::TestNumbers;
+                let checked = kind.check(data.expose(), TestNumbers::Taken);
+                prop_assert!(checked.is_ok() || checked.is_err_and(|found| !found.is_empty()));
+            }
+            drop(parse_patch(&body));
+            drop(parse_intent_draft(&body));
+            drop(tokenize::parse(&body));
+        }
+    }
+
+    #[test]
+    fn all_mistakes_of_a_body_are_reported_at_once() {
+        let draft = parse_draft(&json!({
+            "id": 1, "type": "colour", "containers": ["x", 2], "metadata": {"a": 1},
+            "search_indexes": "x", "fingerprint_expression": [], "deduplicate_token": "yes",
+            "expires_at": 5,
+        }));
+        let paths: Vec<_> = draft.mistakes.by_path().keys().map(String::as_str).collect();
+        let expected = [
+            "containers[0]",
+            "containers[1]",
+            "data",
+            "deduplicate_token",
+            "expires_at",
+            "fingerprint_expression",
+            "id",
+            "metadata.a",
+            "search_indexes",
+            "type",
+        ];
+        assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn a_conversion_takes_type_and_data_from_the_intent_alone() {
+        let draft = parse_draft(&json!({"token_intent_id": "x", "type": "card", "data": {}}));
+        let paths: Vec<_> = draft.mistakes.by_path().keys().map(String::as_str).collect();
+        assert_eq!(paths, ["data", "type"]);
+        assert!(parse_draft(&json!({"token_intent_id": "x"})).mistakes.is_empty());
+    }
 }

@@ -4,14 +4,18 @@
 //! Versions in use are documented by the types here and kept as files in `tests/vectors`.
 
 mod access;
+mod answer;
 mod tenant;
 mod token;
+mod token_intent;
 
 pub use access::{
     KeyRecord, decode_api_key, decode_application, encode_api_key, encode_application,
 };
+pub use answer::{AnswerRecord, decode_answer, encode_answer};
 pub use tenant::{decode_tenant, encode_tenant};
 pub use token::{decode_token, encode_token};
+pub use token_intent::{decode_token_intent, encode_token_intent};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -25,6 +25,8 @@ struct TokenV1<'a> {
     #[serde(borrow)]
     data: &'a RawValue,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    cvc_expires_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     mask: Option<&'a RawValue>,
@@ -55,6 +57,7 @@ pub fn encode_token(token: &Token) -> Option<Secret<Vec<u8>>> {
     let record = TokenV1 {
         r#type: Cow::Borrowed(token.kind.as_str()),
         data: serde_json::from_str(token.data.json()).ok()?,
+        cvc_expires_at: token.cvc_expires_at.map(micros),
         id: token.name.as_ref().map(|name| String::from(name.as_str())),
         mask: token.mask.as_deref().map(serde_json::from_str).transpose().ok()?,
         containers: token.containers.iter().map(|it| Cow::Borrowed(it.as_str())).collect(),
@@ -84,6 +87,8 @@ pub fn decode_token(tenant: TenantId, id: TokenId, bytes: &[u8]) -> Result<Token
         tenant,
         kind: TokenType::parse(&record.r#type).ok_or(BadRecord)?,
         data: Data::from_json(String::from(record.data.get())),
+        cvc: None,
+        cvc_expires_at: record.cvc_expires_at.map(Timestamp::from_micros),
         mask: record.mask.map(|mask| String::from(mask.get())),
         containers: containers.ok_or(BadRecord)?,
         metadata: record.metadata.into_owned(),

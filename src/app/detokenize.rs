@@ -1,0 +1,252 @@
+//! `POST /detokenize`: any JSON in, the same shape out with values in place of expressions.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::app::App;
+use crate::app::authenticate::Caller;
+use crate::app::error::Error;
+use crate::app::read_token::{Shown, ShownData};
+use crate::app::token_rows;
+use crate::domain::access::Transform;
+use crate::domain::card::CardDetails;
+use crate::domain::container::Container;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::permission::Permission;
+use crate::domain::time::Timestamp;
+use crate::domain::token_intent::TokenIntent;
+use crate::domain::token_type::BankDetails;
+use crate::expressions::{Reference, Scope, Template};
+use crate::secret::{Secret, Wipe};
+use crate::store::Snapshot;
+
+/// What the expressions of one call name, opened once.
+struct Named(HashMap<Reference, Value>);
+
+impl Scope for Named {
+    fn variable(&self, _: &str) -> Option<&Value> {
+        None
+    }
+
+    fn reference(&self, reference: &Reference) -> Option<&Value> {
+        self.0.get(reference)
+    }
+}
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        self.0.values_mut().for_each(Wipe::wipe);
+    }
+}
+
+impl App {
+    pub fn detokenize(&self, caller: &Caller, body: &Value) -> Result<Secret<Value>, Error> {
+        let mut mistakes = Mistakes::new();
+        let mut references = Vec::new();
+        gather(body, &mut String::from("$"), &mut references, &mut mistakes);
+        let limit = caller.tenant.quotas.detokenize_limit;
+        if references.len() > usize::try_from(limit).unwrap_or(usize::MAX) {
+            let message = format!("At most {limit} expressions may be used at once.");
+            mistakes.add("$", message);
+        }
+        mistakes.into_result()?;
+
+        let (snapshot, now) = (self.snapshot()?, self.now());
+        let mut named = Named(HashMap::new());
+        let mut mistakes = Mistakes::new();
+        for (path, reference) in references {
+            if named.0.contains_key(&reference) {
+                continue;
+            }
+            match self.open_reference(&snapshot, caller, &reference, now)? {
+                Some(value) => drop(named.0.insert(reference, value)),
+                None => mistakes.add(path, "There is no such token."),
+            }
+        }
+        mistakes.into_result()?;
+        let mut mistakes = Mistakes::new();
+        let filled = self.fill(body, &mut String::from("$"), &named, &mut mistakes);
+        mistakes.into_result()?;
+        Ok(Secret::new(filled))
+    }
+
+    /// `None` when there is no such thing.
+    fn open_reference(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        reference: &Reference,
+        now: Timestamp,
+    ) -> Result<Option<Value>, Error> {
+        if let Reference::TokenIntent(id) = reference {
+            let Some((intent, _)) = self.find_intent(snapshot, caller, id, now)? else {
+                return Ok(None);
+            };
+            let home = Container::parse(intent.kind.default_container()).into_iter();
+            let transform = use_or_read(caller, &home.collect::<Vec<_>>())?;
+            return Ok(Some(self.whole_intent(intent, transform)));
+        }
+        let (tenant, keys) = (caller.tenant.id, &caller.keys);
+        let found = token_rows::find(snapshot, keys, tenant, reference.id())?;
+        let Some(found) = found.filter(|found| found.token.is_live(now)) else { return Ok(None) };
+        let mut token = found.token;
+        let transform = use_or_read(caller, &token.containers)?;
+        self.attach_cvc(snapshot, &mut token, now)?;
+        let shown = self.show(token, transform);
+        Ok(Some(match reference {
+            Reference::TokenData(_) => data_of(&shown),
+            Reference::Token(_) | Reference::TokenIntent(_) => whole_token(&shown),
+        }))
+    }
+
+    fn whole_intent(&self, intent: TokenIntent, transform: Transform) -> Value {
+        let data = match transform {
+            Transform::Reveal => intent.whole_data().expose().clone(),
+            // An intent has no mask: what may not be revealed is not shown.
+            Transform::Mask | Transform::Redact => Value::Null,
+        };
+        let shown = self.show_intent(intent);
+        let mut whole = json!({
+            "id": shown.intent.id.to_string(),
+            "tenant_id": shown.intent.tenant.to_string(),
+            "type": shown.intent.kind.as_str(),
+            "fingerprint": shown.intent.fingerprint,
+            "created_by": shown.intent.created_by.to_string(),
+            "created_at": shown.intent.created_at.to_wire(),
+            "expires_at": shown.intent.expires_at.to_wire(),
+        });
+        if let Some(members) = whole.as_object_mut() {
+            insert(members, "data", (!data.is_null()).then_some(data));
+            insert(members, "card", shown.card.as_ref().map(CardDetails::to_value));
+            insert(members, "bank", shown.bank.as_ref().map(BankDetails::to_value));
+            insert(members, "enrichments", shown.card.as_ref().map(CardDetails::enrichments));
+        }
+        whole
+    }
+
+    fn fill(
+        &self,
+        value: &Value,
+        path: &mut String,
+        named: &Named,
+        mistakes: &mut Mistakes,
+    ) -> Value {
+        match value {
+            Value::String(text) => match Template::parse_with_references(text) {
+                // What does not parse was reported before anything was opened.
+                Err(_) => Value::Null,
+                Ok(template) if template.is_constant() => value.clone(),
+                Ok(template) => template.evaluate(named, self).unwrap_or_else(|failed| {
+                    mistakes.add(path.as_str(), failed.to_string());
+                    Value::Null
+                }),
+            },
+            Value::Array(items) => {
+                let fill = |(at, item)| {
+                    within(path, &format!("[{at}]"), |path| self.fill(item, path, named, mistakes))
+                };
+                Value::Array(items.iter().enumerate().map(fill).collect())
+            }
+            Value::Object(members) => {
+                let fill = |(name, member): (&String, &Value)| {
+                    let filled = within(path, &format!(".{name}"), |path| {
+                        self.fill(member, path, named, mistakes)
+                    });
+                    (name.clone(), filled)
+                };
+                Value::Object(members.iter().map(fill).collect())
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+}
+
+/// Using reveals; reading shows what its transform does.
+fn use_or_read(caller: &Caller, containers: &[Container]) -> Result<Transform, Error> {
+    caller
+        .require_in_any(Permission::TokenUse, containers)
+        .or_else(|_| caller.require_in_any(Permission::TokenRead, containers))
+}
+
+fn gather(
+    value: &Value,
+    path: &mut String,
+    references: &mut Vec<(String, Reference)>,
+    mistakes: &mut Mistakes,
+) {
+    match value {
+        Value::String(text) => match Template::parse_with_references(text) {
+            Ok(template) => references
+                .extend(template.references().map(|reference| (path.clone(), reference.clone()))),
+            Err(malformed) => mistakes.add(path.as_str(), malformed.to_string()),
+        },
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                within(path, &format!("[{at}]"), |path| gather(item, path, references, mistakes));
+            }
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                within(path, &format!(".{name}"), |path| {
+                    gather(member, path, references, mistakes);
+                });
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => (),
+    }
+}
+
+/// Does something one step further down.
+fn within<T>(path: &mut String, step: &str, act: impl FnOnce(&mut String) -> T) -> T {
+    let length = path.len();
+    path.push_str(step);
+    let done = act(path);
+    path.truncate(length);
+    done
+}
+
+fn data_of(shown: &Shown) -> Value {
+    match &shown.data {
+        ShownData::Plain => shown.token.whole_data().expose().clone(),
+        ShownData::Masked(value) => value.expose().clone(),
+        ShownData::Absent => Value::Null,
+    }
+}
+
+/// Everything about a token, and its enrichments, which expressions alone can see.
+fn whole_token(shown: &Shown) -> Value {
+    let token = &shown.token;
+    let mut whole = json!({
+        "id": token.public_id(),
+        "tenant_id": token.tenant.to_string(),
+        "type": token.kind.as_str(),
+        "fingerprint": token.fingerprint,
+        "fingerprint_expression": token.effective_fingerprint_expression(),
+        "containers": token.containers.iter().map(Container::as_str).collect::<Vec<_>>(),
+        "metadata": token.metadata,
+        "search_indexes": token.effective_search_indexes(),
+        "created_by": token.created_by.to_string(),
+        "created_at": token.created_at.to_wire(),
+    });
+    if let Some(members) = whole.as_object_mut() {
+        let data = data_of(shown);
+        insert(members, "data", (!data.is_null()).then_some(data));
+        let mask = token.effective_mask().and_then(|text| serde_json::from_str(text).ok());
+        insert(members, "mask", mask);
+        insert(members, "card", shown.card.as_ref().map(CardDetails::to_value));
+        insert(members, "bank", shown.bank.as_ref().map(BankDetails::to_value));
+        insert(members, "enrichments", shown.card.as_ref().map(CardDetails::enrichments));
+        let time = |at: Option<Timestamp>| at.map(|at| Value::from(at.to_wire()));
+        insert(members, "expires_at", time(token.expires_at));
+        insert(members, "modified_at", time(token.modified_at));
+        insert(members, "modified_by", token.modified_by.map(|by| Value::from(by.to_string())));
+    }
+    whole
+}
+
+fn insert(members: &mut Map<String, Value>, name: &str, value: Option<Value>) {
+    if let Some(value) = value {
+        members.insert(String::from(name), value);
+    }
+}

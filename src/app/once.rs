@@ -1,0 +1,205 @@
+//! A write that happens once: the answer is part of the same change as the effect.
+//!
+//! While the first request of a key is under way, others of the same key are turned away. That is
+//! remembered in memory, since a process that ends takes its requests with it. What was answered is
+//! remembered in the file: a repetition finds it, whoever was first to be committed.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::app::App;
+use crate::app::authenticate::Caller;
+use crate::app::error::{Error, Fault};
+use crate::bounds::DECISIONS_MAX;
+use crate::crypto::version;
+use crate::domain::id::TenantId;
+use crate::domain::time::Timestamp;
+use crate::idempotency::{Answer, Decision, decide, half_day, live_half_days};
+use crate::secret::Secret;
+use crate::store::record::{AnswerRecord, decode_answer, encode_answer};
+use crate::store::{Change, Snapshot, Table, Verdict, tables};
+
+/// One request of an idempotency key, under way. Dropping it lets the next one in.
+#[derive(Debug)]
+pub struct Once {
+    caller: Arc<Caller>,
+    blinded: [u8; 16],
+    flights: Arc<Flights>,
+}
+
+/// The idempotency keys whose requests are under way.
+#[derive(Debug, Default)]
+pub(super) struct Flights(Mutex<HashSet<(TenantId, [u8; 16])>>);
+
+/// How a write is answered, and whether the answer is to be remembered.
+#[derive(Clone, Copy)]
+pub struct Write<'a, T> {
+    pub once: Option<&'a Once>,
+    pub answer: &'a (dyn Fn(&T) -> Answer + Sync),
+}
+
+impl<T> std::fmt::Debug for Write<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Write").field("once", &self.once).finish_non_exhaustive()
+    }
+}
+
+impl<T> Write<'_, T> {
+    /// A write that nobody repeats: the operator's.
+    pub const fn plain() -> Self {
+        Self { once: None, answer: &|_| Answer::new(200, Vec::new()) }
+    }
+}
+
+impl App {
+    /// Takes the key for this request, before its body is read.
+    pub fn begin_once(
+        &self,
+        caller: &Arc<Caller>,
+        method: &str,
+        path: &str,
+        key: &str,
+    ) -> Result<Once, Error> {
+        let application = caller.application.id;
+        let parts: [&[u8]; 5] = [
+            b"idempotency",
+            application.bytes(),
+            method.as_bytes(),
+            path.as_bytes(),
+            key.as_bytes(),
+        ];
+        let blinded = caller.keys.index().blind(&parts);
+        if !self.flights.begin((caller.tenant.id, blinded)) {
+            return Err(Error::InFlight);
+        }
+        let flights = Arc::clone(&self.flights);
+        Ok(Once { caller: Arc::clone(caller), blinded, flights })
+    }
+
+    /// The answer to the first request of this key, if there was one.
+    pub fn replay(&self, once: &Once) -> Result<Option<Answer>, Error> {
+        match self.probe(&self.snapshot()?, once)? {
+            Probe::Answered(answer) => Ok(Some(answer)),
+            Probe::Fresh(_) => Ok(None),
+        }
+    }
+
+    /// As [`App::settle`], with the answer as a part of the change.
+    pub(super) async fn settle_once<T>(
+        &self,
+        write: &Write<'_, T>,
+        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+    ) -> Result<T, Error> {
+        for _ in 0..DECISIONS_MAX {
+            let snapshot = self.snapshot()?;
+            let expected = match write.once {
+                None => None,
+                Some(once) => match self.probe(&snapshot, once)? {
+                    Probe::Fresh(expected) => Some((once, expected)),
+                    // A client left while its commit was under way, and came back.
+                    Probe::Answered(answer) => return Err(Error::Replayed(Box::new(answer))),
+                },
+            };
+            let (mut change, outcome) = decide(&snapshot)?;
+            if let Some((once, expected)) = expected {
+                let answer = (write.answer)(&outcome);
+                change = change.and(expected).and(self.remember(once, answer)?);
+            }
+            match self.store.commit(change).await? {
+                Verdict::Applied => return Ok(outcome),
+                Verdict::Refused => (),
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    fn probe(&self, snapshot: &Snapshot, once: &Once) -> Result<Probe, Error> {
+        let now = self.now();
+        let (tenant, keys) = (once.caller.tenant.id, &once.caller.keys);
+        let mut expected = Change::new();
+        for half_day in live_half_days(now) {
+            let place = tables::idempotency(half_day, tenant, &once.blinded);
+            let Some(sealed) = snapshot.value(Table::Idempotency, &place)? else {
+                expected = expected.expect_absent(Table::Idempotency, place);
+                continue;
+            };
+            let plain = keys.open(Table::Idempotency.number(), &place, &sealed)?;
+            let record = decode_answer(plain.expose())?;
+            if decide(Some(record.answered_at), now) == Decision::Replay {
+                return self.restore(tenant, &place, record, now).map(Probe::Answered);
+            }
+            // Forgotten, but not swept yet.
+            let version = version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
+            expected = expected.expect_version(Table::Idempotency, place, version);
+        }
+        Ok(Probe::Fresh(expected))
+    }
+
+    /// Puts the card verification codes back that are still kept, from the last to the first, so
+    /// that the places of the others stay right.
+    fn restore(
+        &self,
+        tenant: TenantId,
+        place: &[u8],
+        record: AnswerRecord,
+        now: Timestamp,
+    ) -> Result<Answer, Error> {
+        let mut answer = record.answer;
+        for (at, sealed) in record.cvcs.iter().rev() {
+            if let Some(member) = self.open_cvc(tenant, place, sealed, now)?
+                && *at <= answer.body.len()
+            {
+                answer.body.splice(*at..*at, member.expose().bytes());
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Card verification codes in the answer are sealed apart, and go when they have to.
+    fn remember(&self, once: &Once, mut answer: Answer) -> Result<Change, Error> {
+        let now = self.now();
+        let (tenant, keys) = (once.caller.tenant.id, &once.caller.keys);
+        let place = tables::idempotency(half_day(now), tenant, &once.blinded);
+        let mut cvcs = Vec::with_capacity(answer.cvcs.len());
+        let mut removed: usize = 0;
+        for (range, expires_at) in std::mem::take(&mut answer.cvcs) {
+            let start = range.start.saturating_sub(removed);
+            let range = start..range.end.saturating_sub(removed);
+            let member = answer.body.get(range.clone()).map(<[u8]>::to_vec);
+            let Some(Ok(member)) = member.map(String::from_utf8) else { continue };
+            let member = Secret::new(member);
+            removed = removed.saturating_add(member.expose().len());
+            answer.body.drain(range);
+            cvcs.push((start, self.seal_with_cvc(tenant, &place, &member, expires_at)?));
+        }
+        let plain = encode_answer(&AnswerRecord { answered_at: now, answer, cvcs });
+        let plain = plain.ok_or(Error::Internal(Fault::BadRecord))?;
+        let table = Table::Idempotency.number();
+        let sealed = keys.seal(table, &place, plain.expose(), self.random());
+        Ok(Change::new().put(Table::Idempotency, place, sealed))
+    }
+}
+
+/// What the file says about a key.
+enum Probe {
+    Answered(Answer),
+    /// Nothing, as long as this holds: whoever is committed first has answered, and the other one
+    /// reads that answer.
+    Fresh(Change),
+}
+
+impl Flights {
+    fn begin(&self, key: (TenantId, [u8; 16])) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key)
+    }
+
+    fn end(&self, key: &(TenantId, [u8; 16])) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+}
+
+impl Drop for Once {
+    fn drop(&mut self) {
+        self.flights.end(&(self.caller.tenant.id, self.blinded));
+    }
+}

@@ -1,0 +1,238 @@
+//! `PATCH /tokens/{id}`: a merge patch on data, mask and metadata, replacement of the rest.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::app::App;
+use crate::app::authenticate::Caller;
+use crate::app::create_token::{Duplicate, Origin, Written, duplicate};
+use crate::app::error::Error;
+use crate::app::once::Write;
+use crate::app::read_token::live_token;
+use crate::app::token_draft::{Deduplicate, check_data, check_expiry, check_mask};
+use crate::app::token_rows::Versioned;
+use crate::domain::container::Container;
+use crate::domain::data::Data;
+use crate::domain::merge_patch::merge_patch;
+use crate::domain::metadata::check_metadata;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::permission::Permission;
+use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
+use crate::secret::Secret;
+use crate::store::{Change, Snapshot, Table, tables};
+
+/// What is to be different. A member that is absent stays; one that is `null` goes back to what the
+/// type gives by default.
+#[derive(Debug, Default)]
+pub struct TokenPatch {
+    pub data: Option<Secret<Value>>,
+    pub mask: Option<Value>,
+    pub metadata: Option<Value>,
+    pub containers: Option<Option<Vec<Container>>>,
+    pub search_indexes: Option<Option<Vec<String>>>,
+    pub fingerprint_expression: Option<Option<String>>,
+    pub deduplicate: Option<Deduplicate>,
+    pub expires_at: Option<Option<String>>,
+    pub mistakes: Mistakes,
+}
+
+impl TokenPatch {
+    /// What a token of the same content brings to the one that is there: its data and metadata.
+    pub(super) fn from_new(token: &Token) -> Self {
+        let metadata = token.metadata.iter();
+        let metadata = metadata.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+        Self {
+            data: Some(token.whole_data()),
+            metadata: Some(Value::Object(metadata.collect())),
+            ..Self::default()
+        }
+    }
+}
+
+impl App {
+    pub async fn update_token(
+        &self,
+        caller: &Caller,
+        id: &str,
+        patch: &TokenPatch,
+        write: &Write<'_, Written>,
+    ) -> Result<Written, Error> {
+        let now = self.now();
+        let _turn = self.turns.take(id.as_bytes()).await;
+        self.settle_once(write, |snapshot| {
+            let found = live_token(snapshot, caller, id, now)?;
+            let before = found.token.containers.clone();
+            caller.require_in_all(Permission::TokenUpdate, &before)?;
+            let after = containers_after(&found.token, patch);
+            let transform = caller.require_in_all(Permission::TokenUpdate, &after)?;
+            let (change, token) = self.plan_revision(snapshot, caller, found, patch, now)?;
+            if caller.deduplicates(patch.deduplicate) {
+                match duplicate(snapshot, caller, &token, now)? {
+                    Duplicate::None(expectation) => {
+                        let shown = self.show(token, transform);
+                        return Ok((
+                            change.and(expectation),
+                            Written { shown, origin: Origin::New },
+                        ));
+                    }
+                    Duplicate::Found(other) => {
+                        let origin = Origin::Read;
+                        let shown = self.show_written(caller, other.token, transform, origin);
+                        return Ok((Change::new(), Written { shown, origin }));
+                    }
+                }
+            }
+            Ok((change, Written { shown: self.show(token, transform), origin: Origin::New }))
+        })
+        .await
+    }
+
+    /// The token as the patch makes it, and the change that keeps it so.
+    pub(super) fn plan_revision(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        found: Versioned,
+        patch: &TokenPatch,
+        now: Timestamp,
+    ) -> Result<(Change, Token), Error> {
+        let Versioned { token: mut old, version } = found;
+        self.attach_cvc(snapshot, &mut old, now)?;
+        let new = self.revise(caller, &old, patch, now)?;
+        let record = tables::tokens(old.tenant, old.id);
+        let change = Change::new()
+            .expect_version(Table::Tokens, record, version)
+            .and(self.update_rows(&old, &new, &caller.keys)?);
+        Ok((change, new))
+    }
+
+    fn revise(
+        &self,
+        caller: &Caller,
+        old: &Token,
+        patch: &TokenPatch,
+        now: Timestamp,
+    ) -> Result<Token, Error> {
+        let mut mistakes = patch.mistakes.clone();
+        let data = patched_data(caller, old, patch.data.as_ref(), &mut mistakes);
+        let mask = patched_mask(old, patch.mask.as_ref(), &mut mistakes);
+        let metadata = patched_metadata(old, patch.metadata.as_ref(), &mut mistakes);
+        let expires_at = match &patch.expires_at {
+            Some(text) => check_expiry(text.as_deref(), now, &mut mistakes),
+            None => old.expires_at,
+        };
+        mistakes.into_result()?;
+
+        let mut data = data;
+        let cvc = old.kind.take_cvc(data.expose_mut());
+        let fresh = patch.data.as_ref().is_some_and(|data| data.expose().get("cvc").is_some());
+        let cvc_expires_at = match &cvc {
+            // A new code starts its clock anew; one that was not touched keeps its own.
+            Some(_) if fresh => Some(now.plus(caller.tenant.quotas.cvc_retention)),
+            Some(_) => old.cvc_expires_at,
+            None => None,
+        };
+        let mut new = Token {
+            id: old.id,
+            name: old.name.clone(),
+            tenant: old.tenant,
+            kind: old.kind,
+            data: Data::from_value(data.expose()),
+            cvc,
+            cvc_expires_at,
+            mask,
+            containers: containers_after(old, patch),
+            metadata,
+            search_indexes: patch
+                .search_indexes
+                .clone()
+                .unwrap_or_else(|| old.search_indexes.clone()),
+            search_terms: Vec::new(),
+            fingerprint_expression: patch
+                .fingerprint_expression
+                .clone()
+                .unwrap_or_else(|| old.fingerprint_expression.clone()),
+            fingerprint: String::new(),
+            expires_at,
+            created_by: old.created_by,
+            created_at: old.created_at,
+            modified_by: Some(caller.application.id),
+            modified_at: Some(now),
+        };
+        self.evaluate(caller, &mut new, data.expose())?;
+        Ok(new)
+    }
+}
+
+fn containers_after(old: &Token, patch: &TokenPatch) -> Vec<Container> {
+    let mut containers = match &patch.containers {
+        None => old.containers.clone(),
+        Some(Some(containers)) => containers.clone(),
+        Some(None) => Container::parse(old.kind.default_container()).into_iter().collect(),
+    };
+    containers.sort_unstable();
+    containers.dedup();
+    containers
+}
+
+fn patched_data(
+    caller: &Caller,
+    old: &Token,
+    patch: Option<&Secret<Value>>,
+    mistakes: &mut Mistakes,
+) -> Secret<Value> {
+    let mut data = old.whole_data();
+    if let Some(patch) = patch {
+        if merge_patch(data.expose_mut(), patch.expose()).is_err() {
+            mistakes.add("data", "The patch is nested too deeply.");
+        }
+        check_data(old.kind, caller.tenant.kind, &mut data, mistakes);
+    }
+    data
+}
+
+/// The patch is merged into the mask that applies today; `null` goes back to the type's own.
+fn patched_mask(old: &Token, patch: Option<&Value>, mistakes: &mut Mistakes) -> Option<String> {
+    let patch = match patch {
+        None => return old.mask.clone(),
+        Some(Value::Null) => return None,
+        Some(patch) => patch,
+    };
+    let today = old.effective_mask().and_then(|text| serde_json::from_str(text).ok());
+    let mut mask = today.unwrap_or(Value::Null);
+    if merge_patch(&mut mask, patch).is_err() {
+        mistakes.add("mask", "The patch is nested too deeply.");
+    }
+    check_mask(Some(&mask), mistakes)
+}
+
+fn patched_metadata(
+    old: &Token,
+    patch: Option<&Value>,
+    mistakes: &mut Mistakes,
+) -> BTreeMap<String, String> {
+    let members = match patch {
+        None => return old.metadata.clone(),
+        Some(Value::Null) => return BTreeMap::new(),
+        Some(Value::Object(members)) => members,
+        Some(_) => {
+            mistakes.add("metadata", "Deserialization error, invalid input.");
+            return BTreeMap::new();
+        }
+    };
+    let today = old.metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+    let mut merged: Map<String, Value> = today.collect();
+    for (key, value) in members {
+        if value.is_null() {
+            merged.remove(key);
+        } else {
+            merged.insert(key.clone(), value.clone());
+        }
+    }
+    check_metadata(&merged).unwrap_or_else(|found| {
+        mistakes.append(found);
+        BTreeMap::new()
+    })
+}

@@ -1,0 +1,139 @@
+//! The bodies of `POST /tokenize`: any JSON, with token requests and plain values in it.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use crate::app::{Origin, Piece, Place, TokenDraft, TokenizeDraft, Tokenized, leaf};
+use crate::domain::mistakes::Mistakes;
+use crate::domain::permission::Permission;
+use crate::http::wire::token;
+use crate::idempotency::Answer;
+
+/// The drafts of a body, in the order in which [`answer`] puts their tokens back.
+pub(crate) fn parse(body: &Value) -> TokenizeDraft {
+    let mut drafts = Vec::new();
+    gather(body, "$", &mut drafts);
+    TokenizeDraft { drafts }
+}
+
+fn gather(value: &Value, path: &str, drafts: &mut Vec<(TokenDraft, Place)>) {
+    match value {
+        Value::Object(members) if is_token_request(members) => {
+            let mut draft = token::parse_draft(value);
+            draft.mistakes = under(path, &draft.mistakes);
+            drafts.push((draft, Place::Token));
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                gather(member, &format!("{path}.{name}"), drafts);
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                gather(item, &format!("{path}[{at}]"), drafts);
+            }
+        }
+        // There is nothing in `null` to keep.
+        Value::Null => (),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            drafts.push((leaf(value), Place::Id));
+        }
+    }
+}
+
+fn is_token_request(members: &Map<String, Value>) -> bool {
+    let has = |name| members.contains_key(name);
+    (has("type") && has("data")) || has("token_intent_id") || has("encrypted")
+}
+
+fn under(path: &str, mistakes: &Mistakes) -> Mistakes {
+    let mut moved = Mistakes::new();
+    for (inner, messages) in mistakes.by_path() {
+        for message in messages {
+            moved.add(format!("{path}.{inner}"), message.as_str());
+        }
+    }
+    moved
+}
+
+/// The body's own shape, with each draft's token in its place.
+pub(crate) fn answer(body: &Value, tokenized: &Tokenized) -> Answer {
+    let mut filler =
+        Filler { tokenized, next: 0, out: Vec::new(), answer: Answer::new(200, Vec::new()) };
+    filler.fill(body);
+    let mut answer = filler.answer;
+    answer.body = filler.out;
+    answer.needs = Some((Permission::TokenCreate, tokenized.containers.clone()));
+    answer
+}
+
+struct Filler<'a> {
+    tokenized: &'a Tokenized,
+    next: usize,
+    out: Vec<u8>,
+    answer: Answer,
+}
+
+impl Filler<'_> {
+    fn fill(&mut self, value: &Value) {
+        match value {
+            Value::Object(members) if is_token_request(members) => self.token(),
+            Value::Object(members) => {
+                self.out.push(b'{');
+                for (at, (name, member)) in members.iter().enumerate() {
+                    self.comma(at);
+                    self.out.extend_from_slice(Value::from(name.as_str()).to_string().as_bytes());
+                    self.out.push(b':');
+                    self.fill(member);
+                }
+                self.out.push(b'}');
+            }
+            Value::Array(items) => {
+                self.out.push(b'[');
+                for (at, item) in items.iter().enumerate() {
+                    self.comma(at);
+                    self.fill(item);
+                }
+                self.out.push(b']');
+            }
+            Value::Null => self.out.extend_from_slice(b"null"),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => self.token(),
+        }
+    }
+
+    fn comma(&mut self, at: usize) {
+        if at > 0 {
+            self.out.push(b',');
+        }
+    }
+
+    fn token(&mut self) {
+        let Some((piece, place)) = self.tokenized.written.get(self.next) else { return };
+        self.next = self.next.saturating_add(1);
+        let (written, origin) = match piece {
+            Piece::Written(written) => (Some(written), written.origin),
+            Piece::SameAs(earlier) => match self.tokenized.written.get(*earlier) {
+                Some((Piece::Written(written), _)) => (Some(written), Origin::Read),
+                Some((Piece::SameAs(_), _)) | None => (None, Origin::Read),
+            },
+        };
+        let Some(written) = written else { return };
+        match place {
+            Place::Id => {
+                let id = Value::from(written.shown.token.public_id());
+                self.out.extend_from_slice(id.to_string().as_bytes());
+            }
+            Place::Token => {
+                let one = token::answer_as(written, origin, 200, Permission::TokenCreate);
+                let start = self.out.len();
+                let moved = |range: Range<usize>| {
+                    range.start.saturating_add(start)..range.end.saturating_add(start)
+                };
+                let cvcs = one.cvcs.into_iter().map(|(range, until)| (moved(range), until));
+                self.answer.cvcs.extend(cvcs);
+                self.out.extend_from_slice(&one.body);
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The keys of card verification codes: one for each tenant and minute, in a small file of its own.
+//!
+//! A code must be gone for good after its retention, also from old pages of the data file, from its
+//! snapshots and from every backup. So codes are sealed under keys that are in none of those: this
+//! file stays outside of backups, a key is synced before the commit that uses it, and when its
+//! minute has passed it is overwritten in place and synced.
+//!
+//! The file is a row of slots of 128 bytes. A used slot is tenant (16), minute (8), the sealed key
+//! (69) and zeros; a free slot is all zeros.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::bounds::CVC_KEYS_MAX;
+use crate::store::StorageFailure;
+
+const SLOT_BYTES: usize = 128;
+const FREE: [u8; SLOT_BYTES] = [0; SLOT_BYTES];
+/// Where the sealed key starts.
+const HEAD_BYTES: usize = 16 + 8;
+
+/// Which key: of this tenant, for codes that are gone by the end of this minute since 1970.
+pub type CvcKeyName = ([u8; 16], u64);
+
+#[derive(Debug)]
+pub struct CvcKeys(Mutex<Slots>);
+
+#[derive(Debug)]
+struct Slots {
+    file: File,
+    used: BTreeMap<CvcKeyName, (u64, Vec<u8>)>,
+    free: Vec<u64>,
+    /// Slots that the file has.
+    count: u64,
+}
+
+impl CvcKeys {
+    /// The file's name in the data directory.
+    pub const FILE: &'static str = "cvc.keys";
+
+    /// Opens the file, or makes it.
+    pub fn open(directory: &Path) -> Result<Self, StorageFailure> {
+        let path = directory.join(Self::FILE);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .map_err(StorageFailure::from_io)?;
+        Slots::read(file).map(|slots| Self(Mutex::new(slots))).map_err(StorageFailure::from_io)
+    }
+
+    pub fn sealed(&self, name: &CvcKeyName) -> Option<Vec<u8>> {
+        self.lock().used.get(name).map(|(_, sealed)| sealed.clone())
+    }
+
+    /// Keeps a new key, and returns when it is durable. If there is one of this name already, that
+    /// one stays and is returned.
+    pub fn keep(&self, name: CvcKeyName, sealed: &[u8]) -> Result<Vec<u8>, StorageFailure> {
+        self.lock().keep(name, sealed).map_err(StorageFailure::from_io)
+    }
+
+    /// Destroys every key of a minute before this one, and returns when they are gone.
+    pub fn destroy_before(&self, minute: u64) -> Result<usize, StorageFailure> {
+        self.lock().destroy_before(minute).map_err(StorageFailure::from_io)
+    }
+
+    /// A file that nobody can open and that goes with the process, for vaults without a directory.
+    pub fn unlinked() -> Result<Self, StorageFailure> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("strongroom-cvc-{}-{number}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir(&directory).map_err(StorageFailure::from_io)?;
+        let keys = Self::open(&directory);
+        std::fs::remove_dir_all(&directory).map_err(StorageFailure::from_io)?;
+        keys
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Slots> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slots {
+    fn read(file: File) -> io::Result<Self> {
+        let slot_bytes = u64::try_from(SLOT_BYTES).unwrap_or(u64::MAX);
+        let count = file.metadata()?.len().div_euclid(slot_bytes);
+        let (mut used, mut free) = (BTreeMap::new(), Vec::new());
+        for at in 0..count {
+            let mut slot = FREE;
+            file.read_exact_at(&mut slot, at.saturating_mul(slot_bytes))?;
+            match parse(&slot) {
+                Some((name, sealed)) => drop(used.insert(name, (at, sealed))),
+                None => free.push(at),
+            }
+        }
+        Ok(Self { file, used, free, count })
+    }
+
+    fn keep(&mut self, name: CvcKeyName, sealed: &[u8]) -> io::Result<Vec<u8>> {
+        if let Some((_, known)) = self.used.get(&name) {
+            return Ok(known.clone());
+        }
+        if self.used.len() >= CVC_KEYS_MAX {
+            return Err(io::Error::from(io::ErrorKind::QuotaExceeded));
+        }
+        let at = self.free.pop().unwrap_or(self.count);
+        self.write(at, &slot(&name, sealed))?;
+        self.count = self.count.max(at.saturating_add(1));
+        self.used.insert(name, (at, sealed.to_vec()));
+        self.file.sync_all()?;
+        Ok(sealed.to_vec())
+    }
+
+    fn destroy_before(&mut self, minute: u64) -> io::Result<usize> {
+        let passed: Vec<CvcKeyName> =
+            self.used.keys().filter(|(_, of)| *of < minute).copied().collect();
+        for name in &passed {
+            if let Some((at, _)) = self.used.get(name) {
+                self.write(*at, &FREE)?;
+            }
+        }
+        if !passed.is_empty() {
+            self.file.sync_all()?;
+        }
+        for name in &passed {
+            if let Some((at, _)) = self.used.remove(name) {
+                self.free.push(at);
+            }
+        }
+        Ok(passed.len())
+    }
+
+    fn write(&self, at: u64, slot: &[u8; SLOT_BYTES]) -> io::Result<()> {
+        let offset = at.saturating_mul(u64::try_from(SLOT_BYTES).unwrap_or(u64::MAX));
+        self.file.write_all_at(slot, offset)
+    }
+}
+
+fn slot(name: &CvcKeyName, sealed: &[u8]) -> [u8; SLOT_BYTES] {
+    let mut slot = FREE;
+    let minute = name.1.to_be_bytes();
+    for (to, from) in slot.iter_mut().zip(name.0.iter().chain(&minute).chain(sealed)) {
+        *to = *from;
+    }
+    slot
+}
+
+fn parse(slot: &[u8; SLOT_BYTES]) -> Option<(CvcKeyName, Vec<u8>)> {
+    let tenant: [u8; 16] = slot.get(..16)?.try_into().ok()?;
+    let minute = u64::from_be_bytes(slot.get(16..HEAD_BYTES)?.try_into().ok()?);
+    let sealed =
+        slot.get(HEAD_BYTES..HEAD_BYTES.saturating_add(crate::crypto::SEALED_KEY_BYTES))?;
+    (*slot != FREE).then(|| ((tenant, minute), sealed.to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEALED: [u8; crate::crypto::SEALED_KEY_BYTES] = [0xaa; crate::crypto::SEALED_KEY_BYTES];
+
+    #[test]
+    fn a_key_survives_reopening_and_its_bytes_are_gone_after_its_minute() {
+        let directory = std::env::temp_dir().join(format!("sr-cvc-keys-{}", std::process::id()));
+        std::fs::create_dir(&directory).unwrap();
+        let keys = CvcKeys::open(&directory).unwrap();
+        let (early, late) = (([1; 16], 10), ([1; 16], 11));
+        keys.keep(early, &SEALED).unwrap();
+        keys.keep(late, &[0xbb; crate::crypto::SEALED_KEY_BYTES]).unwrap();
+        assert_eq!(keys.keep(early, &[0xcc; 69]).unwrap(), SEALED);
+        drop(keys);
+        let keys = CvcKeys::open(&directory).unwrap();
+        assert_eq!(keys.sealed(&early).unwrap(), SEALED);
+        assert_eq!(keys.destroy_before(11).unwrap(), 1);
+        assert_eq!(keys.sealed(&early), None);
+        assert!(keys.sealed(&late).is_some());
+        let bytes = std::fs::read(directory.join(CvcKeys::FILE)).unwrap();
+        assert!(!bytes.contains(&0xaa));
+        assert!(bytes.contains(&0xbb));
+        // The freed slot is used again: the file does not grow with time.
+        keys.keep(([2; 16], 12), &SEALED).unwrap();
+        assert_eq!(std::fs::metadata(directory.join(CvcKeys::FILE)).unwrap().len(), 256);
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}
