@@ -120,7 +120,7 @@ impl Http {
         }
         self.log.request(RequestLine {
             trace: Trace::from_client(&asked.trace),
-            route: seen.route.map_or("none", |route| route.path),
+            route: seen.route.map_or("none", |route| route.name),
             tenant: seen.caller.as_ref().map(|caller| caller.tenant.id.uuid()),
             application: seen.caller.as_ref().map(|caller| caller.application.id.uuid()),
             status: response.status().as_u16(),

@@ -55,6 +55,8 @@ pub enum Carries {
 #[derive(Debug)]
 pub struct Route {
     pub operation: Operation,
+    /// The operation's name, for the log.
+    pub name: &'static str,
     pub method: Method,
     /// Segments in braces stand for anything.
     pub path: &'static str,
@@ -77,6 +79,7 @@ macro_rules! routes {
     ($($operation:ident $method:ident $path:literal $permission:expr, $carries:ident, $repeated:ident;)+) => {
         &[$(Route {
             operation: Operation::$operation,
+            name: stringify!($operation),
             method: Method::$method,
             path: $path,
             permission: $permission,
@@ -161,9 +164,9 @@ impl Operation {
         match self {
             Self::CreateToken => limits::Operation::CreateToken,
             Self::DeleteToken => limits::Operation::DeleteToken,
-            Self::Detokenize => limits::Operation::Detokenize,
             Self::ListTokens | Self::ListTokensV1 => limits::Operation::ListTokens,
             Self::SearchTokens | Self::SearchTokensV1 => limits::Operation::SearchTokens,
+            Self::Detokenize => limits::Operation::Detokenize,
             Self::Tokenize => limits::Operation::Tokenize,
             Self::UpdateToken => limits::Operation::UpdateToken,
             Self::CreateApplication
