@@ -23,6 +23,7 @@ mod lists;
 mod operator;
 mod rate_limits;
 mod rules;
+mod service;
 mod slow;
 mod start;
 mod tidy;

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::app::callers::Callers;
 use crate::app::tests::{Vault, everything};
-use crate::app::{App, Error, TenantChange};
+use crate::app::{App, Error, TenantChange, Write};
 use crate::bounds::CALLERS_MAX;
 use crate::domain::key_text::KeyText;
 use crate::store::tests::block_on;

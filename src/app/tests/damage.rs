@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::app::tests::{Vault, deduplicating, draft, expiring, named, new_tenant};
-use crate::app::{Error, Report};
+use crate::app::{Error, Report, Write};
 use crate::clock::Clock;
 use crate::store::tests::block_on;
 use crate::store::tests::disk::Dice;

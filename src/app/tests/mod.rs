@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::app::{
     App, ApplicationDraft, Caller, Deduplicate, Error, FirstKey, TenantDraft, TokenDraft,
-    VaultFailure, Written,
+    VaultFailure, Write, Written,
 };
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
@@ -30,9 +30,9 @@ use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
-use crate::store::OpenFailure;
 use crate::store::tests::disk::TestDisk;
 use crate::store::tests::{block_on, open_without_cache};
+use crate::store::{CvcKeys, OpenFailure};
 
 /// A vault with a tenant, an application and its key, on a disk of ours.
 struct Vault {
@@ -55,7 +55,10 @@ impl Vault {
     /// The same, and it reads everything from the disk again and again.
     fn without_cache(disk: TestDisk) -> Result<Self, Error> {
         let store = open_without_cache(&disk);
-        Self::made_of(App::start(store, master(), Clock::new(), Random::new()), disk)
+        Self::made_of(
+            App::start(store, CvcKeys::unlinked(), master(), Clock::new(), Random::new()),
+            disk,
+        )
     }
 
     fn made_of(app: Result<App, VaultFailure>, disk: TestDisk) -> Result<Self, Error> {

@@ -6,10 +6,11 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::app::tests::{Vault, draft, expiring, named, new_tenant, prepared};
-use crate::app::{Error, Swept, TokenDraft};
+use crate::app::{Error, Swept, TokenDraft, Write};
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::clock::Clock;
 use crate::domain::time::Timestamp;
+use crate::store::tables::Falls;
 use crate::store::tests::block_on;
 use crate::store::tests::disk::{Fault, Operation, TestDisk};
 use crate::store::{Change, Table, tables};
@@ -152,11 +153,8 @@ fn a_due_entry_of_a_live_token_takes_only_itself() {
     let created = block_on(vault.create(draft("live"))).unwrap().shown.token;
     let early =
         tables::due(Timestamp::from_seconds(1), Falls::Token, created.tenant, created.id.uuid());
-    let nowhere = tables::due(
-        Timestamp::from_seconds(1),
-        created.tenant,
-        crate::domain::id::TokenId::new(uuid::Uuid::nil()),
-    );
+    let nowhere =
+        tables::due(Timestamp::from_seconds(1), Falls::Token, created.tenant, uuid::Uuid::nil());
     let stray = Change::new().put(Table::Due, early, vec![]).put(Table::Due, nowhere, vec![]);
     block_on(vault.app.store().commit(stray)).unwrap();
     clock.advance(HOUR);

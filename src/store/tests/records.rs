@@ -242,6 +242,8 @@ prop_compose! {
             tenant: TenantId::new(TENANT),
             kind,
             data: Data::from_value(&data),
+            cvc: None,
+            cvc_expires_at: None,
             mask: mask.map(|mask| mask.to_string()),
             containers,
             metadata,

@@ -78,8 +78,8 @@ impl Vault {
             access: Access::new(plain.to_vec(), rules.collect()),
             key: FirstKey::Made,
         };
-        let write = Write::plain();
-        let (_, key) = self.app.create_application(tenant, &draft, None, &write).await.unwrap();
+        let (_, key) =
+            self.app.create_application(tenant, &draft, None, &Write::plain()).await.unwrap();
         let text = KeyText::parse(key.unwrap().text.expose()).unwrap();
         self.app.authenticate(&text).unwrap()
     }
@@ -104,8 +104,7 @@ impl Vault {
         };
         adjust(&mut draft);
         let owner = self.owner().await;
-        let written = self.app.create_token(&owner, draft, &Write::plain()).await.unwrap();
-        written.shown.token.public_id()
+        self.app.create_token(&owner, draft, &Write::plain()).await.unwrap().shown.token.public_id()
     }
 
     pub(in crate::app) async fn delete(&self, id: &str) {
