@@ -77,12 +77,13 @@ fn no_route_answers_without_a_valid_key() {
     let gone = gone_key(&vault);
     let unknown = "key_test_self_pvt_4WbQfP5hKXe9Bb2xM3Wn7a.00112233445566778899aabbccddeeff";
     let long = "k".repeat(101);
-    let cut = &vault.keys.private[..vault.keys.private.len() - 1];
+    let mut cut = vault.keys.private.clone();
+    cut.pop();
     let swapped = vault.keys.private.to_uppercase();
     for route in ROUTES {
         let call = |key: &str| vault.send(&request(route, &path(&vault, route)).key(key));
         let none = call("").problem(401);
-        let wrong = ["x", "two words of a key here", &long, unknown, &gone, cut, &swapped];
+        let wrong = ["x", "two words of a key here", &long, unknown, &gone, &cut, &swapped];
         for key in wrong {
             let refused = call(key).problem(401);
             assert_eq!(refused.without_trace(), none.without_trace(), "{} {key}", name(route));
@@ -101,7 +102,7 @@ fn no_route_answers_a_key_that_lacks_its_permission() {
         {
             let others = Permission::ALL.iter().filter(|it| **it != needed);
             let others = others.filter(|it| it.may_be_held_by(kind)).map(|it| it.as_str());
-            let key = vault.key_with(kind.as_str(), &others.collect::<Vec<_>>(), json!([]));
+            let key = vault.key_with(kind.as_str(), &others.collect::<Vec<_>>(), &json!([]));
             let path = path(&vault, route);
             let refused = vault.send(&request(route, &path).key(&key));
             assert_eq!(refused.status, 403, "{} {}", name(route), kind.as_str());
@@ -125,7 +126,7 @@ fn every_route_answers_a_key_with_its_permission_alone() {
                 ApplicationKind::Management => Permission::TenantRead,
                 ApplicationKind::Private | ApplicationKind::Public => Permission::TokenCreate,
             };
-            let key = vault.key_with(kind.as_str(), &[needed.unwrap_or(any).as_str()], json!([]));
+            let key = vault.key_with(kind.as_str(), &[needed.unwrap_or(any).as_str()], &json!([]));
             let path = path(&vault, route);
             let answer = vault.send(&request(route, &path).key(&key));
             assert_eq!(answer.status, example.status, "{}: {}", name(route), answer.text());
@@ -159,7 +160,7 @@ fn a_resource_of_another_tenant_cannot_be_told_from_one_that_is_not_there() {
 #[test]
 fn a_key_of_one_application_does_not_open_under_another() {
     let vault = Vault::start();
-    let made = [(); 2].map(|()| vault.application("private", &["token:create"], json!([])));
+    let made = [(); 2].map(|()| vault.application("private", &["token:create"], &json!([])));
     let [(one, key), (other, _)] =
         made.map(|it| (it.id(), String::from(it.json["keys"][0]["id"].as_str().unwrap())));
     let management = &vault.keys.management;
@@ -183,7 +184,7 @@ fn a_refusal_comes_before_anything_is_said_about_the_body() {
     let rule = json!([{
         "priority": 1, "container": "/here/", "transform": "mask", "permissions": ["token:create"],
     }]);
-    let key = vault.key_with("private", &[], rule);
+    let key = vault.key_with("private", &[], &rule);
     let create = |container: &str| {
         vault.post("/tokens", &key, json!({"type": "card", "data": 1, "containers": [container]}))
     };
@@ -196,7 +197,7 @@ fn a_deleted_key_and_the_keys_of_a_deleted_application_are_refused_at_once() {
     let vault = Vault::start();
     let management = &vault.keys.management;
     for whole in [false, true] {
-        let made = vault.application("private", &["token:create"], json!([]));
+        let made = vault.application("private", &["token:create"], &json!([]));
         let (id, text) = (made.id(), made.member("key"));
         vault.get("/applications/key", &text).with_status(200);
         let key = made.json["keys"][0]["id"].as_str().unwrap();
@@ -266,7 +267,7 @@ fn path(vault: &Vault, route: &Route) -> String {
         return route.path.replace("{id}", &vault.token(json!({"type": "token", "data": "x"})));
     }
     if route.path.starts_with("/applications/{id}") {
-        let made = vault.application("private", &["token:create"], json!([]));
+        let made = vault.application("private", &["token:create"], &json!([]));
         let key = made.json["keys"][0]["id"].as_str().unwrap();
         return route.path.replace("{id}", &made.id()).replace("{key}", key);
     }
@@ -287,7 +288,7 @@ fn request(route: &Route, path: &str) -> Request {
 }
 
 fn gone_key(vault: &Vault) -> String {
-    let made = vault.application("private", &["token:create"], json!([]));
+    let made = vault.application("private", &["token:create"], &json!([]));
     vault.delete(&format!("/applications/{}", made.id()), &vault.keys.management).with_status(204);
     made.member("key")
 }

@@ -141,7 +141,7 @@ fn applications_are_listed_newest_first_in_pages() {
     let vault = Vault::start();
     let list = |query: &str| vault.get(&format!("/applications{query}"), &vault.keys.management);
     let mut made: Vec<_> =
-        (0..5).map(|_| vault.application("public", &["token:create"], json!([])).id()).collect();
+        (0..5).map(|_| vault.application("public", &["token:create"], &json!([])).id()).collect();
     made.reverse();
     let all = list("").with_status(200);
     assert_eq!(
@@ -198,7 +198,7 @@ fn an_update_replaces_name_permissions_and_rules_and_keeps_type_and_keys() {
     let rule = json!({
         "priority": 1, "container": "/", "transform": "mask", "permissions": ["token:read"],
     });
-    let made = vault.application("private", &["token:create"], json!([rule]));
+    let made = vault.application("private", &["token:create"], &json!([rule]));
     let path = format!("/applications/{}", made.id());
     let update = |body: Value| vault.put(&path, &vault.keys.management, body);
     let body = json!({"name": "New", "permissions": ["token:delete"], "type": "public"});
@@ -226,7 +226,7 @@ fn an_update_replaces_name_permissions_and_rules_and_keeps_type_and_keys() {
 #[test]
 fn a_deleted_application_is_gone_with_its_keys() {
     let vault = Vault::start();
-    let made = vault.application("private", &["token:create"], json!([]));
+    let made = vault.application("private", &["token:create"], &json!([]));
     let path = format!("/applications/{}", made.id());
     let management = &vault.keys.management;
     vault.delete(&path, management).with_status(204);
@@ -241,7 +241,7 @@ fn a_deleted_application_is_gone_with_its_keys() {
 #[test]
 fn an_application_has_at_most_three_keys_of_which_each_works() {
     let vault = Vault::start();
-    let made = vault.application("private", &["token:create"], json!([]));
+    let made = vault.application("private", &["token:create"], &json!([]));
     let path = format!("/applications/{}/keys", made.id());
     let management = &vault.keys.management;
     let add = || vault.send(&post(&path).key(management));
@@ -275,7 +275,7 @@ fn an_application_has_at_most_three_keys_of_which_each_works() {
 #[test]
 fn simultaneous_key_creations_stop_at_three() {
     let vault = Vault::start();
-    let made = vault.application("private", &["token:create"], json!([]));
+    let made = vault.application("private", &["token:create"], &json!([]));
     let path = format!("/applications/{}/keys", made.id());
     let request = post(&path).key(&vault.keys.management);
     let statuses: Vec<_> = thread::scope(|scope| {
@@ -289,7 +289,7 @@ fn simultaneous_key_creations_stop_at_three() {
 #[test]
 fn regenerating_a_key_is_shut_down_and_names_its_replacement() {
     let vault = Vault::start();
-    let made = vault.application("private", &["token:create"], json!([]));
+    let made = vault.application("private", &["token:create"], &json!([]));
     let path = format!("/applications/{}/regenerate", made.id());
     let gone = vault.send(&post(&path).key(&vault.keys.management)).problem(410);
     assert!(gone.member("detail").contains("/keys"));

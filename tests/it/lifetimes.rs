@@ -50,6 +50,32 @@ fn an_expired_token_is_gone_at_once_and_its_record_with_the_sweep() {
 }
 
 #[test]
+fn a_token_is_gone_the_moment_it_expires_though_its_record_is_still_there() {
+    let mut vault = Vault::start();
+    let body = json!({
+        "type": "token", "data": "x", "id": "short-lived", "expires_at": now_plus(&vault, 3),
+    });
+    create(&vault, body).with_status(201);
+    read(&vault, "short-lived").with_status(200);
+    // Nothing is swept in between: the clock is not moved, and the next sweep is far away.
+    while read(&vault, "short-lived").status == 200 {
+        thread::yield_now();
+    }
+    read(&vault, "short-lived").problem(404);
+    vault.delete("/tokens/short-lived", &vault.keys.private).problem(404);
+    assert_eq!(vault.stop(), Some(0));
+    let records = |vault: &Vault, count: u32| {
+        let report = vault.verify().with_code(0).stdout;
+        assert!(report.contains(&format!("tokens:         {count}\n")), "{report}");
+    };
+    records(&vault, 1);
+    vault.restart();
+    vault.advance(0);
+    assert_eq!(vault.stop(), Some(0));
+    records(&vault, 0);
+}
+
+#[test]
 fn the_clock_of_a_vault_that_is_not_running_cannot_be_moved() {
     let mut vault = Vault::start();
     assert_eq!(vault.stop(), Some(0));
@@ -145,7 +171,7 @@ fn a_caller_who_may_not_read_the_duplicate_learns_only_what_it_is() {
         "deduplicate_token": true,
     });
     let first = create(&vault, body.clone()).with_status(201);
-    let key = vault.key_with("private", &["token:create"], json!([]));
+    let key = vault.key_with("private", &["token:create"], &json!([]));
     let second = vault.post("/tokens", &key, body).with_status(201);
     assert_eq!(second.id(), first.id());
     let mut names: Vec<_> = second.json.as_object().unwrap().keys().cloned().collect();

@@ -11,7 +11,7 @@ fn rule(priority: u32, container: &str, transform: &str, permissions: &[&str]) -
     })
 }
 
-fn masked(vault: &Vault, containers: Value) -> String {
+fn masked(vault: &Vault, containers: &Value) -> String {
     vault.token(json!({
         "type": "token", "data": "secret1234", "mask": "{{ data | reveal_last: 4 }}",
         "containers": containers,
@@ -19,7 +19,7 @@ fn masked(vault: &Vault, containers: Value) -> String {
 }
 
 /// What a key of these rules and plain permissions gets of a masked token in these containers.
-fn read(vault: &Vault, permissions: &[&str], rules: Value, containers: Value) -> Answer {
+fn read(vault: &Vault, permissions: &[&str], rules: &Value, containers: &Value) -> Answer {
     let key = vault.key_with("private", permissions, rules);
     vault.get(&format!("/tokens/{}", masked(vault, containers)), &key)
 }
@@ -29,7 +29,7 @@ fn a_rule_reveals_masks_or_redacts() {
     let vault = Vault::start();
     let shown = |transform: &str| {
         let rules = json!([rule(1, "/", transform, &["token:read"])]);
-        read(&vault, &[], rules, json!(["/general/high/"])).with_status(200).json
+        read(&vault, &[], &rules, &json!(["/general/high/"])).with_status(200).json
     };
     assert_eq!(shown("reveal")["data"], "secret1234");
     assert_eq!(shown("mask")["data"], "XXXXXX1234");
@@ -41,10 +41,10 @@ fn a_rule_reveals_masks_or_redacts() {
 #[test]
 fn a_plain_permission_masks_in_every_container() {
     let vault = Vault::start();
-    let answer = read(&vault, &["token:read"], json!([]), json!(["/far/away/"]));
+    let answer = read(&vault, &["token:read"], &json!([]), &json!(["/far/away/"]));
     assert_eq!(answer.with_status(200).json["data"], "XXXXXX1234");
     // Without a mask there is nothing to show.
-    let key = vault.key_with("private", &["token:read"], json!([]));
+    let key = vault.key_with("private", &["token:read"], &json!([]));
     let id = vault.token(json!({"type": "token", "data": "secret1234"}));
     let answer = vault.get(&format!("/tokens/{id}"), &key).with_status(200);
     assert!(answer.json.get("data").is_none(), "{}", answer.text());
@@ -56,14 +56,14 @@ fn the_lowest_priority_that_matches_decides_whatever_the_order_of_the_list() {
     let low = rule(1, "/a/", "reveal", &["token:read"]);
     let high = rule(2, "/", "redact", &["token:read"]);
     for rules in [json!([low, high]), json!([high, low])] {
-        let inside = read(&vault, &[], rules.clone(), json!(["/a/b/"])).with_status(200);
+        let inside = read(&vault, &[], &rules, &json!(["/a/b/"])).with_status(200);
         assert_eq!(inside.json["data"], "secret1234");
-        let outside = read(&vault, &[], rules, json!(["/c/"])).with_status(200);
+        let outside = read(&vault, &[], &rules, &json!(["/c/"])).with_status(200);
         assert!(outside.json.get("data").is_none());
     }
     let strict =
         json!([rule(1, "/", "redact", &["token:read"]), rule(2, "/a/", "reveal", &["token:read"])]);
-    let answer = read(&vault, &[], strict, json!(["/a/"])).with_status(200);
+    let answer = read(&vault, &[], &strict, &json!(["/a/"])).with_status(200);
     assert!(answer.json.get("data").is_none(), "the better priority wins, not the closer path");
 }
 
@@ -74,10 +74,10 @@ fn a_rule_without_the_permission_does_not_decide() {
         rule(1, "/a/", "redact", &["token:create"]),
         rule(2, "/", "reveal", &["token:read"])
     ]);
-    let answer = read(&vault, &[], rules, json!(["/a/"])).with_status(200);
+    let answer = read(&vault, &[], &rules, &json!(["/a/"])).with_status(200);
     assert_eq!(answer.json["data"], "secret1234");
     let rules = json!([rule(1, "/a/", "redact", &["token:create"])]);
-    let answer = read(&vault, &["token:read"], rules, json!(["/a/"])).with_status(200);
+    let answer = read(&vault, &["token:read"], &rules, &json!(["/a/"])).with_status(200);
     assert_eq!(answer.json["data"], "XXXXXX1234", "the plain permission is left");
 }
 
@@ -85,9 +85,9 @@ fn a_rule_without_the_permission_does_not_decide() {
 fn a_rule_goes_before_a_plain_permission() {
     let vault = Vault::start();
     let rules = json!([rule(1, "/a/", "reveal", &["token:read"])]);
-    let inside = read(&vault, &["token:read"], rules.clone(), json!(["/a/"])).with_status(200);
+    let inside = read(&vault, &["token:read"], &rules, &json!(["/a/"])).with_status(200);
     assert_eq!(inside.json["data"], "secret1234");
-    let outside = read(&vault, &["token:read"], rules, json!(["/b/"])).with_status(200);
+    let outside = read(&vault, &["token:read"], &rules, &json!(["/b/"])).with_status(200);
     assert_eq!(outside.json["data"], "XXXXXX1234");
 }
 
@@ -98,7 +98,7 @@ fn a_container_covers_what_is_inside_it_and_no_namesake() {
     for (container, status) in
         [("/pci/", 200), ("/pci/high/", 200), ("/PCI/Low/", 200), ("/pcix/", 403), ("/", 403)]
     {
-        let answer = read(&vault, &[], rules.clone(), json!([container]));
+        let answer = read(&vault, &[], &rules, &json!([container]));
         assert_eq!(answer.status, status, "{container}");
     }
 }
@@ -107,23 +107,23 @@ fn a_container_covers_what_is_inside_it_and_no_namesake() {
 fn reading_needs_one_of_the_containers_and_takes_the_best_transform() {
     let vault = Vault::start();
     let one = json!([rule(1, "/b/", "reveal", &["token:read"])]);
-    let answer = read(&vault, &[], one, json!(["/a/", "/b/"])).with_status(200);
+    let answer = read(&vault, &[], &one, &json!(["/a/", "/b/"])).with_status(200);
     assert_eq!(answer.json["data"], "secret1234");
     let both =
         json!([rule(2, "/a/", "reveal", &["token:read"]), rule(1, "/b/", "mask", &["token:read"])]);
-    let answer = read(&vault, &[], both, json!(["/a/", "/b/"])).with_status(200);
+    let answer = read(&vault, &[], &both, &json!(["/a/", "/b/"])).with_status(200);
     assert_eq!(answer.json["data"], "XXXXXX1234");
     let neither = json!([rule(1, "/c/", "reveal", &["token:read"])]);
-    read(&vault, &[], neither, json!(["/a/", "/b/"])).problem(403);
+    read(&vault, &[], &neither, &json!(["/a/", "/b/"])).problem(403);
 }
 
 #[test]
 fn creating_and_deleting_need_all_of_the_containers() {
     let vault = Vault::start();
     let may = &["token:create", "token:delete"];
-    let one = vault.key_with("private", &[], json!([rule(1, "/a/", "mask", may)]));
+    let one = vault.key_with("private", &[], &json!([rule(1, "/a/", "mask", may)]));
     let both = json!([rule(1, "/a/", "mask", may), rule(2, "/b/", "mask", may)]);
-    let both = vault.key_with("private", &[], both);
+    let both = vault.key_with("private", &[], &both);
     let create = |key: &str, containers: Value| {
         let body = json!({"type": "token", "data": "x", "containers": containers});
         vault.post("/tokens", key, body)
@@ -154,7 +154,7 @@ fn the_answer_to_a_create_goes_through_the_transform_of_creating() {
             rule(1, "/", "reveal", &["token:read"]),
             rule(2, "/", create, &["token:create"])
         ]);
-        let key = vault.key_with("private", &[], rules);
+        let key = vault.key_with("private", &[], &rules);
         let made = vault.post("/tokens", &key, body.clone()).with_status(201);
         assert_eq!(made.json["data"], data, "{create}");
         let read = vault.get(&format!("/tokens/{}", made.id()), &key).with_status(200);
@@ -165,10 +165,10 @@ fn the_answer_to_a_create_goes_through_the_transform_of_creating() {
 #[test]
 fn a_change_of_rules_holds_for_the_next_request() {
     let vault = Vault::start();
-    let id = masked(&vault, json!(["/a/"]));
+    let id = masked(&vault, &json!(["/a/"]));
     let path = format!("/tokens/{id}");
     let first = json!([rule(1, "/", "reveal", &["token:read"])]);
-    let made = vault.application("private", &[], first);
+    let made = vault.application("private", &[], &first);
     let key = made.member("key");
     assert_eq!(vault.get(&path, &key).with_status(200).json["data"], "secret1234");
     let change = |rules: Value| {

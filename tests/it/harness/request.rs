@@ -1,5 +1,7 @@
 //! A request to be sent.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 #[derive(Debug, Clone)]
@@ -61,10 +63,10 @@ impl Request {
     pub(crate) fn bytes(&self, host: &str) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\nHost: {host}\r\n", self.method, self.path);
         for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            write!(head, "{name}: {value}\r\n").unwrap();
         }
         if let Some(body) = &self.body {
-            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+            write!(head, "Content-Length: {}\r\n", body.len()).unwrap();
         }
         head.push_str("\r\n");
         let mut bytes = head.into_bytes();

@@ -106,12 +106,6 @@ impl Vault {
         self.server.take().expect("it runs").terminate()
     }
 
-    /// Ends it by SIGKILL.
-    pub(crate) fn kill(&mut self) {
-        self.idle.lock().unwrap().clear();
-        self.server.take().expect("it runs").kill();
-    }
-
     pub(crate) fn get(&self, path: &str, key: &str) -> Answer {
         self.send(&get(path).key(key))
     }
@@ -162,7 +156,7 @@ impl Vault {
 
     /// A connection for bytes of the test's own making.
     pub(crate) fn connect(&self) -> Connection {
-        self.try_connect().unwrap()
+        self.try_connect().unwrap_or_else(|error| panic!("{error}: {}", self.log()))
     }
 
     pub(crate) fn try_connect(&self) -> io::Result<Connection> {
@@ -179,13 +173,13 @@ impl Vault {
 
     /// Makes an application with the management key and returns the text of its key.
     #[track_caller]
-    pub(crate) fn key_with(&self, kind: &str, permissions: &[&str], rules: Value) -> String {
+    pub(crate) fn key_with(&self, kind: &str, permissions: &[&str], rules: &Value) -> String {
         self.application(kind, permissions, rules).member("key")
     }
 
     /// The same, and returns the whole answer.
     #[track_caller]
-    pub(crate) fn application(&self, kind: &str, permissions: &[&str], rules: Value) -> Answer {
+    pub(crate) fn application(&self, kind: &str, permissions: &[&str], rules: &Value) -> Answer {
         let body = json!({
             "name": "Made by a test", "type": kind, "permissions": permissions, "rules": rules,
         });
