@@ -27,8 +27,8 @@ fn rule(container: &str, transform: &str, permissions: &[&str]) -> Value {
 fn count(vault: &mut Vault) -> String {
     assert_eq!(vault.stop(), Some(0));
     let report = vault.verify().with_code(0).stdout;
-    let line = report.lines().find(|line| line.starts_with("tokens:")).expect("a count");
-    String::from(line["tokens:".len()..].trim())
+    let count = report.lines().find_map(|line| line.strip_prefix("tokens:")).expect("a count");
+    String::from(count.trim())
 }
 
 #[test]
@@ -95,18 +95,6 @@ fn a_call_makes_all_of_its_tokens_or_none() {
 }
 
 #[test]
-fn tokenize_mistakes_stand_at_their_place_in_the_body() {
-    let vault = Vault::start();
-    let bad = json!({"list": ["x", {"type": "no_such", "data": 1}]});
-    tokenize(&vault, bad).invalid(&["$.list[1].type"]);
-    let bad = json!({"card": {"type": "card", "data": {"number": "1", "cvc": "x"}}});
-    tokenize(&vault, bad).invalid(&["$.card.data.cvc", "$.card.data.number"]);
-    // Mistakes of all of its requests at once.
-    let bad = json!([{"type": "card_number", "data": "1"}, {"type": "no_such", "data": 1}]);
-    tokenize(&vault, bad).invalid(&["$[0].data", "$[1].type"]);
-}
-
-#[test]
 fn the_quotas_count_tokens_and_expressions() {
     let vault = Vault::start();
     tokenize(&vault, json!([1, 2, 3, 4, 5])).with_status(200);
@@ -115,7 +103,7 @@ fn the_quotas_count_tokens_and_expressions() {
     let id = vault.token(json!({"type": "token", "data": "x"}));
     let one = format!("{{{{ {id} }}}}");
     let five = vec![one.clone(); 5];
-    assert_eq!(detokenize(&vault, json!(five)).with_status(200).json, json!(["x"; 5]));
+    assert_eq!(detokenize(&vault, json!(five)).with_status(200).json, json!(vec!["x"; 5]));
     detokenize(&vault, json!(vec![one.clone(); 6])).problem(400);
     detokenize(&vault, json!(one.repeat(6))).problem(400);
     detokenize(&vault, json!({"a": one.repeat(5), "b": "no expression", "c": [1, 2, 3]}))
@@ -125,14 +113,14 @@ fn the_quotas_count_tokens_and_expressions() {
 #[test]
 fn tokenize_needs_its_permission_in_every_container() {
     let mut vault = Vault::start();
-    let key = vault.key_with("private", &[], rule("/pci/", "mask", &["token:create"]));
+    let key = vault.key_with("private", &[], &rule("/pci/", "mask", &["token:create"]));
     let card = json!({"type": "card_number", "data": "4242424242424242"});
     let made = vault.post("/tokenize", &key, json!({"a": card})).with_status(200);
     assert_eq!(made.json["a"]["data"], "XXXXXXXXXXXX4242");
     vault.post("/tokenize", &key, json!({"a": card, "b": "plain"})).problem(403);
     let elsewhere = json!({"type": "token", "data": 1, "containers": ["/pci/", "/x/"]});
     vault.post("/tokenize", &key, json!([card, elsewhere])).problem(403);
-    let none = vault.key_with("private", &["token:read"], json!([]));
+    let none = vault.key_with("private", &["token:read"], &json!([]));
     vault.post("/tokenize", &none, json!([])).problem(403);
     assert_eq!(count(&mut vault), "1");
 }
@@ -146,51 +134,6 @@ fn two_requests_of_one_call_with_the_same_content_are_one_token_when_deduplicate
     assert_eq!(made.json[0]["id"], made.json[1]["id"]);
     assert_eq!(made.json[0]["_extras"]["deduplicated"], json!(false));
     assert_eq!(made.json[1]["_extras"]["deduplicated"], json!(true));
-    assert_eq!(count(&mut vault), "1");
-}
-
-#[test]
-fn requests_of_one_call_that_bring_one_token_up_to_date_all_count() {
-    let mut vault = Vault::start();
-    let settings = json!({
-        "deduplicate_tokens": "true", "token_deduplication_behavior": "update_existing",
-    });
-    let body = json!({"name": "n", "settings": settings});
-    vault.put("/tenants/self", &vault.keys.management, body).with_status(200);
-    let with = |name: &str| json!({"type": "token", "data": "same", "metadata": {name: "1"}});
-    let id = vault.token(with("first"));
-    let made = tokenize(&vault, json!([with("second"), with("third")])).with_status(200);
-    assert_eq!((&made.json[0]["id"], &made.json[1]["id"]), (&json!(id), &json!(id)));
-    let metadata = read(&vault, &id).json["metadata"].clone();
-    assert_eq!(metadata, json!({"first": "1", "second": "1", "third": "1"}));
-    assert_eq!(count(&mut vault), "1");
-}
-
-#[test]
-fn one_intent_cannot_become_two_tokens_of_one_call() {
-    let mut vault = Vault::start();
-    let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
-    let intent = vault.post("/token-intents", &vault.keys.private, card).with_status(201).id();
-    let convert = json!({"token_intent_id": intent});
-    tokenize(&vault, json!([convert, convert])).problem(400);
-    let made = tokenize(&vault, json!([convert, "x"])).with_status(200);
-    assert_eq!(made.json[0]["data"]["number"], "4242424242424242");
-    assert_eq!(count(&mut vault), "2");
-}
-
-#[test]
-fn intents_of_the_same_content_in_one_call_are_all_consumed() {
-    let mut vault = Vault::start();
-    let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
-    let intents = [(); 2].map(|()| {
-        vault.post("/token-intents", &vault.keys.private, card.clone()).with_status(201).id()
-    });
-    let convert = |id: &String| json!({"token_intent_id": id, "deduplicate_token": true});
-    let made = tokenize(&vault, json!(intents.each_ref().map(convert))).with_status(200);
-    assert_eq!(made.json[0]["id"], made.json[1]["id"]);
-    for id in &intents {
-        vault.get(&format!("/token-intents/{id}"), &vault.keys.private).problem(404);
-    }
     assert_eq!(count(&mut vault), "1");
 }
 
@@ -261,9 +204,9 @@ fn an_unknown_token_is_400_and_one_that_may_not_be_used_403() {
     let theirs = vault.post("/tokens", &other.keys.private, token).with_status(201).id();
     detokenize(&vault, body(&theirs)).invalid(&["$.x"]);
     let id = vault.token(json!({"type": "token", "data": 1, "containers": ["/a/"]}));
-    let elsewhere = vault.key_with("private", &[], rule("/b/", "reveal", &["token:use"]));
+    let elsewhere = vault.key_with("private", &[], &rule("/b/", "reveal", &["token:use"]));
     vault.post("/detokenize", &elsewhere, body(&id)).problem(403);
-    let creates = vault.key_with("private", &["token:create"], json!([]));
+    let creates = vault.key_with("private", &["token:create"], &json!([]));
     vault.post("/detokenize", &creates, json!({})).problem(403);
     vault.delete(&format!("/tokens/{id}"), &vault.keys.private).with_status(204);
     detokenize(&vault, body(&id)).invalid(&["$.x"]);
@@ -284,14 +227,14 @@ fn using_reveals_and_reading_shows_what_its_transform_does() {
         ("token:read", "mask", json!("XXXXXXXXXXXX4242")),
         ("token:read", "redact", json!(null)),
     ] {
-        let key = vault.key_with("private", &[], rule("/", transform, &[permission]));
+        let key = vault.key_with("private", &[], &rule("/", transform, &[permission]));
         let seen = vault.post("/detokenize", &key, body.clone()).with_status(200);
         assert_eq!(seen.json["x"], expected, "{permission} {transform}");
     }
-    let plain = vault.key_with("private", &["token:use"], json!([]));
+    let plain = vault.key_with("private", &["token:use"], &json!([]));
     let seen = vault.post("/detokenize", &plain, body.clone()).with_status(200);
     assert_eq!(seen.json["x"], "4242424242424242");
-    let masked = vault.key_with("private", &["token:read"], json!([]));
+    let masked = vault.key_with("private", &["token:read"], &json!([]));
     let seen = vault.post("/detokenize", &masked, body).with_status(200);
     assert_eq!(seen.json["x"], "XXXXXXXXXXXX4242");
 }
@@ -319,20 +262,7 @@ fn an_intent_can_be_used_in_an_expression() {
     let token = vault.token(json!({"type": "token", "data": 1}));
     let wrong = format!("{{{{ token_intent: {token} }}}}");
     detokenize(&vault, json!({"x": wrong})).invalid(&["$.x"]);
-    let reads = vault.key_with("private", &[], rule("/general/", "reveal", &["token:use"]));
+    let reads = vault.key_with("private", &[], &rule("/general/", "reveal", &["token:use"]));
     let one = format!("{{{{ token_intent: {id} | json: '$.data.number' }}}}");
     vault.post("/detokenize", &reads, json!({"x": one})).problem(403);
-}
-
-#[test]
-fn very_many_tokens_of_the_same_content_elsewhere_do_not_stop_a_deduplicating_one() {
-    let vault = Vault::start();
-    let body = |containers: Value| json!({"type": "token", "data": "x", "containers": containers});
-    for _ in 0..110 {
-        vault.token(body(json!(["/a/", "/b/"])));
-    }
-    let mut wanted = body(json!(["/a/"]));
-    wanted["deduplicate_token"] = json!(true);
-    let made = vault.post("/tokens", &vault.keys.private, wanted).with_status(201);
-    assert_eq!(made.json["_extras"]["deduplicated"], json!(false));
 }

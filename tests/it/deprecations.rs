@@ -7,7 +7,7 @@ use crate::harness::{Request, Vault, get, post};
 #[test]
 fn regenerating_a_key_is_gone_and_names_what_replaces_it() {
     let vault = Vault::start();
-    let made = vault.application("private", &["token:create"], json!([]));
+    let made = vault.application("private", &["token:create"], &json!([]));
     let path = format!("/applications/{}/regenerate", made.id());
     for request in [post(&path), post(&path).json(json!({}))] {
         let gone = vault.send(&request.key(&vault.keys.management)).problem(410);

@@ -146,8 +146,8 @@ fn one_formula_is_read_by_its_id_and_an_unknown_id_is_404() {
 #[test]
 fn the_catalog_needs_its_own_permission_and_is_read_only() {
     let vault = Vault::start();
-    let without = vault.key_with("private", &["token:create", "token:read"], json!([]));
-    let with = vault.key_with("private", &["orchestration:connection_formulas"], json!([]));
+    let without = vault.key_with("private", &["token:create", "token:read"], &json!([]));
+    let with = vault.key_with("private", &["orchestration:connection_formulas"], &json!([]));
     for path in PATHS {
         for path in [String::from(path), format!("{path}/stripe-card"), format!("{path}/none")] {
             for make in [get, post] {

@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Request, Vault, delete, get, post, put};
+use crate::harness::{Answer, Connection, Request, Vault, delete, get, post, put};
 
 const DAY_S: u64 = 86_400;
 
@@ -15,6 +15,7 @@ fn with_key(request: Request, vault: &Vault, once: &str) -> Request {
     request.key(&vault.keys.private).header("BT-IDEMPOTENCY-KEY", once)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "data is written where it is sent")]
 fn create(vault: &Vault, once: &str, data: Value) -> Answer {
     let request = post("/tokens").json(json!({"type": "token", "data": data}));
     vault.send(&with_key(request, vault, once))
@@ -33,8 +34,8 @@ fn replayed(answer: &Answer) -> bool {
 /// How many tokens the stopped vault holds, after everything was found to fit together.
 fn count(vault: &Vault) -> usize {
     let report = vault.verify().with_code(0).stdout;
-    let line = report.lines().find(|line| line.starts_with("tokens:")).expect("a count");
-    line["tokens:".len()..].trim().parse().unwrap()
+    let count = report.lines().find_map(|line| line.strip_prefix("tokens:")).expect("a count");
+    count.trim().parse().unwrap()
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn a_failure_is_not_remembered() {
 }
 
 /// A request whose head is sent and answered with "go on", and the rest of its body.
-fn half_sent(vault: &Vault, once: &str) -> (crate::harness::Connection, Vec<u8>) {
+fn half_sent(vault: &Vault, once: &str) -> (Connection, Vec<u8>) {
     let body = json!({"type": "token", "data": "slow"}).to_string();
     let request = post("/tokens").header("Content-Type", "application/json");
     let request =
@@ -167,7 +168,7 @@ fn a_key_belongs_to_a_tenant_an_application_a_method_and_a_path() {
         vault.send(&request)
     };
     let other = vault.tenant("test");
-    let application = vault.application("private", &["token:create"], json!([]));
+    let application = vault.application("private", &["token:create"], &json!([]));
     for key in [&other.keys.private, &application.member("key")] {
         let theirs = as_key(key, "/tokens").with_status(201);
         assert!(!replayed(&theirs));
@@ -180,15 +181,15 @@ fn a_key_belongs_to_a_tenant_an_application_a_method_and_a_path() {
     let path = format!("/applications/{}/keys", application.id());
     let second = vault.send(&post(&path).key(&vault.keys.management)).with_status(201);
     assert!(replayed(&as_key(&second.member("key"), "/tokens").with_status(201)));
-    let patch = |id: &str, data: u32| {
+    let change = |id: &str, data: u32| {
         let request = Request::new("PATCH", &format!("/tokens/{id}"));
         let request = request.header("Content-Type", "application/merge-patch+json");
         vault.send(&with_key(request.body(json!({"data": data}).to_string()), &vault, "k"))
     };
     let id = elsewhere.id();
-    let one = patch(&first.id(), 10).with_status(200);
-    assert!(!replayed(&one) && !replayed(&patch(&id, 20).with_status(200)));
-    let again = patch(&first.id(), 30).with_status(200);
+    let one = change(&first.id(), 10).with_status(200);
+    assert!(!replayed(&one) && !replayed(&change(&id, 20).with_status(200)));
+    let again = change(&first.id(), 30).with_status(200);
     assert!(replayed(&again) && again.bytes == one.bytes);
     let read = vault.get(&format!("/tokens/{}", first.id()), &vault.keys.private);
     assert_eq!(read.json["data"], 10);
@@ -219,7 +220,8 @@ fn an_answer_survives_a_restart_and_a_kill() {
     let again = create(&vault, "k", json!(2)).with_status(201);
     assert!(replayed(&again) && again.bytes == first.bytes);
     let second = create(&vault, "l", json!(1)).with_status(201);
-    vault.kill();
+    vault.signal("KILL");
+    assert_eq!(vault.wait(), None, "a signal ended it");
     vault.restart();
     let again = create(&vault, "l", json!(2)).with_status(201);
     assert!(replayed(&again) && again.bytes == second.bytes);
@@ -256,7 +258,8 @@ fn however_often_the_server_is_killed_each_key_has_one_effect() {
             while done.load(Ordering::Relaxed) < 20 * (round + 1) {
                 thread::yield_now();
             }
-            vault.kill();
+            vault.signal("KILL");
+            assert_eq!(vault.wait(), None, "a signal ended it");
         });
         vault.restart();
         answered.extend(sent.into_inner().unwrap());
@@ -317,7 +320,7 @@ fn a_replay_needs_todays_permission_and_a_key_that_is_still_there() {
             "permissions": ["token:create"],
         }])
     };
-    let application = vault.application("private", &[], rule("/general/"));
+    let application = vault.application("private", &[], &rule("/general/"));
     let key = application.member("key");
     let send = || {
         let request = post("/tokens").json(json!({"type": "token", "data": "secret"}));

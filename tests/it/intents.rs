@@ -79,7 +79,7 @@ fn an_intents_data_is_checked_as_a_tokens_is() {
     let key = &vault.keys.private;
     vault.post("/token-intents", key, json!({})).invalid(&["data", "type"]);
     vault.post("/token-intents", key, json!({"type": "none", "data": 1})).invalid(&["type"]);
-    vault.post("/token-intents", key, json!([])).invalid(&["$"]);
+    vault.post("/token-intents", key, json!([])).problem(400);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn only_cards_can_be_intended_unless_the_tenant_widens_the_list() {
 fn each_operation_needs_its_own_permission_and_tenants_do_not_see_each_other() {
     let vault = Vault::start();
     let body = json!({"type": "card", "data": card()});
-    let key = |permission: &str| vault.key_with("private", &[permission], json!([]));
+    let key = |permission: &str| vault.key_with("private", &[permission], &json!([]));
     let (creates, reads, deletes) =
         (key("token-intent:create"), key("token-intent:read"), key("token-intent:delete"));
     let id = vault.post("/token-intents", &creates, body.clone()).with_status(201).id();
@@ -174,7 +174,7 @@ fn a_conversion_needs_the_permission_to_create_in_its_containers() {
         "description": "d", "priority": 1, "container": "/x/", "transform": "redact",
         "permissions": ["token:create"],
     }]);
-    let key = vault.key_with("private", &[], rule);
+    let key = vault.key_with("private", &[], &rule);
     vault.post("/tokens", &key, json!({"token_intent_id": id})).problem(403);
     find(&vault, &id).with_status(200);
     let body = json!({"token_intent_id": id, "containers": ["/x/"]});

@@ -36,12 +36,12 @@ fn flood(vault: &Vault, request: &Request) -> Flood {
 #[track_caller]
 fn check_row(vault: &Vault, request: &Request, requests: u32, period_s: u32) -> Answer {
     let flood = flood(vault, request);
-    let (requests, period_s) = (f64::from(requests), f64::from(period_s));
-    let refilled = flood.elapsed_s * requests / period_s;
-    let allowed = requests..=requests + refilled + 1.0;
+    let rate = f64::from(requests);
+    let refilled = flood.elapsed_s * rate / f64::from(period_s);
+    let allowed = rate..=rate + refilled + 1.0;
     assert!(allowed.contains(&flood.admitted), "{} of {requests}", flood.admitted);
     let refused = flood.refused.problem(429);
-    assert_eq!(number(&refused, "x-ratelimit-limit"), requests.to_string().parse().unwrap());
+    assert_eq!(number(&refused, "x-ratelimit-limit"), u64::from(requests));
     assert_eq!(number(&refused, "x-ratelimit-remaining"), 0);
     assert!(number(&refused, "retry-after") >= 1);
     refused
@@ -101,7 +101,7 @@ fn the_operations_have_rows_of_their_own() {
     vault.get("/tokens/none", key).problem(404);
     vault.get("/permissions", key).with_status(200);
     // Another key of the same address starts anew.
-    let other = vault.key_with("private", &["token:create"], json!([]));
+    let other = vault.key_with("private", &["token:create"], &json!([]));
     vault.post("/tokens", &other, json!({"type": "token", "data": 1})).with_status(201);
 }
 
@@ -138,7 +138,7 @@ fn a_management_key_over_200_a_minute_is_blocked_for_a_minute() {
 #[test]
 fn a_legacy_key_has_100_requests_a_minute() {
     let vault = limited("production");
-    let made = vault.application("private", &["token:create"], json!([])).id();
+    let made = vault.application("private", &["token:create"], &json!([])).id();
     let import =
         ["application", "key-import", "--tenant", &vault.tenant_id, "--application", &made];
     vault.operator_with_input(&import, LEGACY).json();
