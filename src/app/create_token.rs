@@ -116,7 +116,9 @@ impl App {
                             (update, token, Origin::Updated)
                         }
                         Existing::Ignore | Existing::Read => {
-                            (Change::new(), found.token, Origin::Read)
+                            let mut token = found.token;
+                            self.attach_cvc(snapshot, &mut token, now)?;
+                            (Change::new(), token, Origin::Read)
                         }
                     };
                     let shown = self.show_written(caller, token, *transform, origin);

@@ -78,8 +78,9 @@ impl App {
                         ));
                     }
                     Duplicate::Found(other) => {
-                        let origin = Origin::Read;
-                        let shown = self.show_written(caller, other.token, transform, origin);
+                        let (mut other, origin) = (other.token, Origin::Read);
+                        self.attach_cvc(snapshot, &mut other, now)?;
+                        let shown = self.show_written(caller, other, transform, origin);
                         return Ok((Change::new(), Written { shown, origin }));
                     }
                 }

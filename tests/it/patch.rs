@@ -374,3 +374,17 @@ fn what_is_not_there_cannot_be_patched() {
     vault.delete("/tokens/named", &vault.keys.private).with_status(204);
     patch(&vault, &named, json!({"data": 2})).problem(404);
 }
+
+#[test]
+fn a_duplicate_is_shown_as_a_read_shows_it() {
+    let vault = Vault::start();
+    let card = json!({"number": "4242424242424242", "cvc": "123"});
+    let body = json!({"type": "card", "data": card, "deduplicate_token": true});
+    let id = vault.token(body.clone());
+    let again = vault.post("/tokens", &vault.keys.private, body).with_status(201);
+    assert_eq!((again.id(), &again.json["data"]), (id.clone(), &read(&vault, &id)["data"]));
+    let other = vault.token(json!({"type": "card", "data": {"number": "5555555555554444"}}));
+    let change = json!({"data": {"number": "4242424242424242"}, "deduplicate_token": true});
+    let answer = patch(&vault, &other, change).with_status(200);
+    assert_eq!((answer.id(), &answer.json["data"]), (id.clone(), &read(&vault, &id)["data"]));
+}
