@@ -266,3 +266,16 @@ fn an_intent_can_be_used_in_an_expression() {
     let one = format!("{{{{ token_intent: {id} | json: '$.data.number' }}}}");
     vault.post("/detokenize", &reads, json!({"x": one})).problem(403);
 }
+
+#[test]
+fn very_many_tokens_of_the_same_content_elsewhere_do_not_stop_a_deduplicating_one() {
+    let vault = Vault::start();
+    let body = |containers: Value| json!({"type": "token", "data": "x", "containers": containers});
+    for _ in 0..110 {
+        vault.token(body(json!(["/a/", "/b/"])));
+    }
+    let mut wanted = body(json!(["/a/"]));
+    wanted["deduplicate_token"] = json!(true);
+    let made = vault.post("/tokens", &vault.keys.private, wanted).with_status(201);
+    assert_eq!(made.json["_extras"]["deduplicated"], json!(false));
+}
