@@ -1,18 +1,22 @@
 //! `POST /tokenize`: any JSON in, the same shape out with tokens in place of values. All of it in
 //! one change, or none.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::app::App;
 use crate::app::authenticate::Caller;
-use crate::app::create_token::{Admitted, Origin, Written};
+use crate::app::create_token::{Admitted, Existing, Origin, Written, no_intent};
 use crate::app::error::Error;
 use crate::app::once::Write;
 use crate::app::token_draft::TokenDraft;
+use crate::app::update_token::TokenPatch;
 use crate::domain::container::Container;
+use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 use crate::secret::Secret;
-use crate::store::Change;
+use crate::store::{Change, Snapshot};
 
 /// A body whose values are drafts: the shape of the answer, with a place for each token.
 #[derive(Debug)]
@@ -62,29 +66,65 @@ impl App {
         for (draft, place) in draft.drafts {
             admitted.push((self.admit_draft(caller, draft, now)?, place));
         }
+        // The file would see one intent consumed twice as one consumption.
+        let mut intents = HashSet::new();
+        if !admitted.iter().filter_map(|(draft, _)| draft.intent()).all(|id| intents.insert(id)) {
+            return Err(no_intent());
+        }
         self.settle_once(write, |snapshot| {
             let mut change = Change::new();
             let mut written: Vec<(Piece, Place)> = Vec::with_capacity(admitted.len());
             for (draft, place) in &admitted {
-                let (one, new) = self.plan_token(snapshot, caller, draft, now)?;
-                // Two tokens of one call do not find each other in the file.
-                if let Some(same) = earlier(&written, &new, |old| same_content(old, &new))
-                    && draft.deduplicates(caller)
-                {
-                    written.push((Piece::SameAs(same), *place));
-                    continue;
-                }
-                if earlier(&written, &new, |old| same_name(old, &new)).is_some() {
-                    return Err(Error::Conflict("A token with this id exists already."));
-                }
+                change = change.and(self.plan_consumption(snapshot, caller, draft, now)?);
+                let (one, piece) = self.plan_piece(snapshot, caller, draft, &written, now)?;
                 change = change.and(one);
-                written.push((Piece::Written(Box::new(new)), *place));
+                written.push((piece, *place));
             }
             let containers = all_containers(&admitted);
             Ok((change, Tokenized { written, containers }))
         })
         .await
     }
+
+    /// One token of a call. Tokens of the same call do not find each other in the file.
+    fn plan_piece(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        draft: &Admitted,
+        written: &[(Piece, Place)],
+        now: Timestamp,
+    ) -> Result<(Change, Piece), Error> {
+        let latest = latest(written);
+        let (change, new) = self.plan_token(snapshot, caller, draft, &latest, now)?;
+        let same = earlier(written, &new, |old| same_content(old, &new));
+        match (same, draft.existing(caller)) {
+            (Some(same), Existing::Read) => return Ok((Change::new(), Piece::SameAs(same))),
+            (Some(_), Existing::Update) => {
+                if let Some(old) = latest.iter().find(|old| same_content(old, &new)) {
+                    let patch = TokenPatch::from_new(&new.shown.token);
+                    let (change, token) = self.plan_further(caller, old, &patch, now)?;
+                    let origin = Origin::Updated;
+                    let shown = self.show_written(caller, token, draft.transform(), origin);
+                    return Ok((change, Piece::Written(Box::new(Written { shown, origin }))));
+                }
+            }
+            (Some(_), Existing::Ignore) | (None, _) => (),
+        }
+        if earlier(written, &new, |old| same_name(old, &new)).is_some() {
+            return Err(Error::Conflict("A token with this id exists already."));
+        }
+        Ok((change, Piece::Written(Box::new(new))))
+    }
+}
+
+/// The tokens that the call has made or changed so far, the last state of each first.
+fn latest(written: &[(Piece, Place)]) -> Vec<&Token> {
+    let tokens = written.iter().rev().filter_map(|(piece, _)| match piece {
+        Piece::Written(written) if written.origin != Origin::Read => Some(&written.shown.token),
+        Piece::SameAs(_) | Piece::Written(_) => None,
+    });
+    tokens.collect()
 }
 
 /// The place of the first earlier token that is the same in this respect as a new one.

@@ -109,6 +109,19 @@ impl App {
         Ok((change, new))
     }
 
+    /// A further patch of a token that an earlier part of the same change makes or changes. That
+    /// part says what it rests on.
+    pub(super) fn plan_further(
+        &self,
+        caller: &Caller,
+        old: &Token,
+        patch: &TokenPatch,
+        now: Timestamp,
+    ) -> Result<(Change, Token), Error> {
+        let new = self.revise(caller, old, patch, now)?;
+        Ok((self.update_rows(old, &new, &caller.keys)?, new))
+    }
+
     fn revise(
         &self,
         caller: &Caller,

@@ -138,6 +138,51 @@ fn two_requests_of_one_call_with_the_same_content_are_one_token_when_deduplicate
 }
 
 #[test]
+fn requests_of_one_call_that_bring_one_token_up_to_date_all_count() {
+    let mut vault = Vault::start();
+    let settings = json!({
+        "deduplicate_tokens": "true", "token_deduplication_behavior": "update_existing",
+    });
+    let body = json!({"name": "n", "settings": settings});
+    vault.put("/tenants/self", &vault.keys.management, body).with_status(200);
+    let with = |name: &str| json!({"type": "token", "data": "same", "metadata": {name: "1"}});
+    let id = vault.token(with("first"));
+    let made = tokenize(&vault, json!([with("second"), with("third")])).with_status(200);
+    assert_eq!((&made.json[0]["id"], &made.json[1]["id"]), (&json!(id), &json!(id)));
+    let metadata = read(&vault, &id).json["metadata"].clone();
+    assert_eq!(metadata, json!({"first": "1", "second": "1", "third": "1"}));
+    assert_eq!(count(&mut vault), "1");
+}
+
+#[test]
+fn one_intent_cannot_become_two_tokens_of_one_call() {
+    let mut vault = Vault::start();
+    let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
+    let intent = vault.post("/token-intents", &vault.keys.private, card).with_status(201).id();
+    let convert = json!({"token_intent_id": intent});
+    tokenize(&vault, json!([convert, convert])).problem(400);
+    let made = tokenize(&vault, json!([convert, "x"])).with_status(200);
+    assert_eq!(made.json[0]["data"]["number"], "4242424242424242");
+    assert_eq!(count(&mut vault), "2");
+}
+
+#[test]
+fn intents_of_the_same_content_in_one_call_are_all_consumed() {
+    let mut vault = Vault::start();
+    let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
+    let intents = [(); 2].map(|()| {
+        vault.post("/token-intents", &vault.keys.private, card.clone()).with_status(201).id()
+    });
+    let convert = |id: &String| json!({"token_intent_id": id, "deduplicate_token": true});
+    let made = tokenize(&vault, json!(intents.each_ref().map(convert))).with_status(200);
+    assert_eq!(made.json[0]["id"], made.json[1]["id"]);
+    for id in &intents {
+        vault.get(&format!("/token-intents/{id}"), &vault.keys.private).problem(404);
+    }
+    assert_eq!(count(&mut vault), "1");
+}
+
+#[test]
 fn an_expression_alone_keeps_the_type_and_several_make_a_text() {
     let vault = Vault::start();
     let card = json!({
