@@ -13,6 +13,7 @@ use crate::app::once::Write;
 use crate::app::token_draft::TokenDraft;
 use crate::app::update_token::TokenPatch;
 use crate::domain::container::Container;
+use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 use crate::secret::Secret;
@@ -22,7 +23,16 @@ use crate::store::{Change, Snapshot};
 #[derive(Debug)]
 pub struct TokenizeDraft {
     /// In the order in which the places of the shape are numbered.
-    pub drafts: Vec<(TokenDraft, Place)>,
+    pub drafts: Vec<Part>,
+}
+
+/// One value or token request of a body.
+#[derive(Debug)]
+pub struct Part {
+    pub draft: TokenDraft,
+    pub place: Place,
+    /// Where in the body it stands.
+    pub path: String,
 }
 
 /// What stands in the answer where a token was made.
@@ -62,24 +72,33 @@ impl App {
             let message = format!("At most {limit} tokens may be made at once.");
             return Err(Error::invalid("$", message));
         }
+        // A part without permission is refused before anything is said about any part's content.
+        let mut mistakes = Mistakes::new();
         let mut admitted = Vec::with_capacity(draft.drafts.len());
-        for (draft, place) in draft.drafts {
-            admitted.push((self.admit_draft(caller, draft, now)?, place));
+        for Part { draft, place, path } in draft.drafts {
+            let found = noted(self.admit_draft(caller, draft, now), &path, &mut mistakes)?;
+            admitted.extend(found.map(|draft| (draft, place, path)));
         }
         // The file would see one intent consumed twice as one consumption.
         let mut intents = HashSet::new();
-        if !admitted.iter().filter_map(|(draft, _)| draft.intent()).all(|id| intents.insert(id)) {
+        if !admitted.iter().filter_map(|(draft, ..)| draft.intent()).all(|id| intents.insert(id)) {
             return Err(no_intent());
         }
         self.settle_once(write, |snapshot| {
             let mut change = Change::new();
             let mut written: Vec<(Piece, Place)> = Vec::with_capacity(admitted.len());
-            for (draft, place) in &admitted {
-                change = change.and(self.plan_consumption(snapshot, caller, draft, now)?);
-                let (one, piece) = self.plan_piece(snapshot, caller, draft, &written, now)?;
-                change = change.and(one);
-                written.push((piece, *place));
+            let mut mistakes = mistakes.clone();
+            for (draft, place, path) in &admitted {
+                let planned = self.plan_piece(snapshot, caller, draft, &written, now);
+                if let Some((one, piece)) = noted(planned, path, &mut mistakes)? {
+                    change = change.and(one);
+                    written.push((piece, *place));
+                }
+                let consumed = self.plan_consumption(snapshot, caller, draft, now);
+                let consumed = noted(consumed, path, &mut mistakes)?;
+                change = change.and(consumed.unwrap_or_default());
             }
+            mistakes.into_result()?;
             let containers = all_containers(&admitted);
             Ok((change, Tokenized { written, containers }))
         })
@@ -118,6 +137,22 @@ impl App {
     }
 }
 
+/// What is wrong with one part is gathered with what is wrong with the others.
+fn noted<T>(
+    outcome: Result<T, Error>,
+    path: &str,
+    mistakes: &mut Mistakes,
+) -> Result<Option<T>, Error> {
+    match outcome {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::Invalid(found)) => {
+            mistakes.append(found.under(path));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// The tokens that the call has made or changed so far, the last state of each first.
 fn latest(written: &[(Piece, Place)]) -> Vec<&Token> {
     let tokens = written.iter().rev().filter_map(|(piece, _)| match piece {
@@ -149,9 +184,9 @@ fn same_name(old: &Token, new: &Written) -> bool {
     old.name.is_some() && old.name == new.shown.token.name
 }
 
-fn all_containers(admitted: &[(Admitted, Place)]) -> Vec<Container> {
+fn all_containers(admitted: &[(Admitted, Place, String)]) -> Vec<Container> {
     let mut all: Vec<_> =
-        admitted.iter().flat_map(|(draft, _)| draft.containers().iter().cloned()).collect();
+        admitted.iter().flat_map(|(draft, ..)| draft.containers().iter().cloned()).collect();
     all.sort_unstable();
     all.dedup();
     all

@@ -95,6 +95,18 @@ fn a_call_makes_all_of_its_tokens_or_none() {
 }
 
 #[test]
+fn tokenize_mistakes_stand_at_their_place_in_the_body() {
+    let vault = Vault::start();
+    let bad = json!({"list": ["x", {"type": "no_such", "data": 1}]});
+    tokenize(&vault, bad).invalid(&["$.list[1].type"]);
+    let bad = json!({"card": {"type": "card", "data": {"number": "1", "cvc": "x"}}});
+    tokenize(&vault, bad).invalid(&["$.card.data.cvc", "$.card.data.number"]);
+    // Mistakes of all of its requests at once.
+    let bad = json!([{"type": "card_number", "data": "1"}, {"type": "no_such", "data": 1}]);
+    tokenize(&vault, bad).invalid(&["$[0].data", "$[1].type"]);
+}
+
+#[test]
 fn the_quotas_count_tokens_and_expressions() {
     let vault = Vault::start();
     tokenize(&vault, json!([1, 2, 3, 4, 5])).with_status(200);
