@@ -33,6 +33,10 @@ fn examples() -> Vec<Example> {
     let tenant = json!({"name": "n"});
     let entries = [
         ("POST", "/tokens", Some(token), 201, Nothing),
+        ("GET", "/tokens", None, 200, Nothing),
+        ("GET", "/v2/tokens", None, 200, Nothing),
+        ("POST", "/tokens/search", Some(json!({})), 200, Nothing),
+        ("POST", "/v2/tokens/search", Some(json!({})), 200, Nothing),
         ("GET", "/tokens/{id}", None, 200, Resource),
         ("DELETE", "/tokens/{id}", None, 204, Resource),
         ("POST", "/applications", Some(application), 201, Nothing),
