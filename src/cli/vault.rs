@@ -32,7 +32,7 @@ pub(super) fn open(
 
 /// The engine may panic on pages that are damaged in ways it does not expect.
 pub(super) fn catch_damage<T>(directory: &Path, read: impl FnOnce() -> T) -> Result<T, Failure> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).map_err(|_| {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).map_err(|_payload| {
         Failure::new(Exit::Data, "the data file is damaged")
             .file(&directory.join(Store::FILE))
             .why("the engine met a page that makes no sense")
