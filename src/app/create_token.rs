@@ -11,7 +11,7 @@ use crate::app::update_token::TokenPatch;
 use crate::bounds::{ALIAS_TRIES_MAX, DUPLICATES_READ_MAX};
 use crate::domain::access::Transform;
 use crate::domain::container::Container;
-use crate::domain::id::TokenId;
+use crate::domain::id::{TokenId, TokenIntentId};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
@@ -38,7 +38,7 @@ pub enum Origin {
 
 /// What to do about a token of the same content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Existing {
+pub(super) enum Existing {
     Ignore,
     Read,
     Update,
@@ -61,7 +61,11 @@ impl App {
     ) -> Result<Written, Error> {
         let now = self.now();
         let admitted = self.admit_draft(caller, draft, now)?;
-        self.settle_once(write, |snapshot| self.plan_token(snapshot, caller, &admitted, now)).await
+        self.settle_once(write, |snapshot| {
+            let (change, written) = self.plan_token(snapshot, caller, &admitted, &[], now)?;
+            Ok((change.and(self.plan_consumption(snapshot, caller, &admitted, now)?), written))
+        })
+        .await
     }
 
     /// The permission for the draft's containers, before anything is said about its content.
@@ -89,20 +93,33 @@ impl App {
         Ok(Admitted { draft, containers, transform, intent })
     }
 
-    /// The change that makes the token, or the one that was there already.
-    pub(super) fn plan_token(
+    /// The change that takes the draft's intent away, if it has one.
+    pub(super) fn plan_consumption(
         &self,
         snapshot: &Snapshot,
         caller: &Caller,
         admitted: &Admitted,
         now: Timestamp,
+    ) -> Result<Change, Error> {
+        match &admitted.intent {
+            Some(intent) => self.consume_intent(snapshot, caller, intent, now),
+            None => Ok(Change::new()),
+        }
+    }
+
+    /// The change that makes the token, or the one that was there already. `latest` are tokens that
+    /// earlier parts of the same change leave otherwise than the file has them.
+    pub(super) fn plan_token(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        admitted: &Admitted,
+        latest: &[&Token],
+        now: Timestamp,
     ) -> Result<(Change, Written), Error> {
-        let Admitted { draft, containers, transform, intent } = admitted;
+        let Admitted { draft, containers, transform, .. } = admitted;
         let mut checked = self.check_draft(caller, draft, containers, now)?;
         let mut change = Change::new();
-        if let Some(intent) = intent {
-            change = change.and(self.consume_intent(snapshot, caller, intent, now)?);
-        }
         let existing = caller.existing(draft);
         if existing != Existing::Ignore {
             match duplicate(snapshot, caller, &checked.token, now)? {
@@ -111,12 +128,19 @@ impl App {
                     let (update, token, origin) = match existing {
                         Existing::Update => {
                             let patch = TokenPatch::from_new(&checked.token);
-                            let (update, token) =
-                                self.plan_revision(snapshot, caller, *found, &patch, now)?;
+                            let changed = latest.iter().find(|it| it.id == found.token.id);
+                            let (update, token) = match changed {
+                                Some(changed) => self.plan_further(caller, changed, &patch, now)?,
+                                None => {
+                                    self.plan_revision(snapshot, caller, *found, &patch, now)?
+                                }
+                            };
                             (update, token, Origin::Updated)
                         }
                         Existing::Ignore | Existing::Read => {
-                            (Change::new(), found.token, Origin::Read)
+                            let mut token = found.token;
+                            self.attach_cvc(snapshot, &mut token, now)?;
+                            (Change::new(), token, Origin::Read)
                         }
                     };
                     let shown = self.show_written(caller, token, *transform, origin);
@@ -197,8 +221,16 @@ impl Admitted {
         &self.containers
     }
 
-    pub(super) fn deduplicates(&self, caller: &Caller) -> bool {
-        caller.existing(&self.draft) != Existing::Ignore
+    pub(super) const fn transform(&self) -> Transform {
+        self.transform
+    }
+
+    pub(super) fn intent(&self) -> Option<TokenIntentId> {
+        self.intent.as_ref().map(|intent| intent.id)
+    }
+
+    pub(super) fn existing(&self, caller: &Caller) -> Existing {
+        caller.existing(&self.draft)
     }
 }
 
@@ -242,6 +274,7 @@ pub(super) fn duplicate(
     let filter = Filter::Fingerprint(&token.fingerprint);
     let prefix = filter.prefix(&caller.keys, token.tenant, path);
     let entries = snapshot.under(Table::TokenLists, &prefix, DUPLICATES_READ_MAX)?;
+    let all_read = entries.len() < DUPLICATES_READ_MAX;
     for (key, _) in &entries {
         let Some(id) = tables::token_of_list_key(key).filter(|id| *id != token.id) else {
             continue;
@@ -254,8 +287,10 @@ pub(super) fn duplicate(
             return Ok(Duplicate::Found(Box::new(found)));
         }
     }
+    // Of more than were read nothing can be expected; a race then adds one more to very many.
     let keys = entries.into_iter().map(|(key, _)| key).collect();
-    Ok(Duplicate::None(Change::new().expect_under(Table::TokenLists, prefix, keys)))
+    let expectation = Change::new().expect_under(Table::TokenLists, prefix, keys);
+    Ok(Duplicate::None(if all_read { expectation } else { Change::new() }))
 }
 
 /// What must hold for the name to be free, `None` when it is taken. A token that has expired no

@@ -57,7 +57,7 @@ pub use tenants::{TenantChange, TenantDraft};
 pub use threeds::{ChallengeReply, Challenged, Client, SessionDraft, Visitor};
 pub use token_draft::{Deduplicate, TokenDraft};
 pub use token_intents::{ShownIntent, TokenIntentDraft};
-pub use tokenize::{Piece, Place, TokenizeDraft, Tokenized, leaf};
+pub use tokenize::{Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
 pub use update_token::TokenPatch;
 pub use vault::VaultFailure;
 pub use verify::Report;

@@ -1,24 +1,38 @@
 //! `POST /tokenize`: any JSON in, the same shape out with tokens in place of values. All of it in
 //! one change, or none.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::app::App;
 use crate::app::authenticate::Caller;
-use crate::app::create_token::{Admitted, Origin, Written};
+use crate::app::create_token::{Admitted, Existing, Origin, Written, no_intent};
 use crate::app::error::Error;
 use crate::app::once::Write;
 use crate::app::token_draft::TokenDraft;
+use crate::app::update_token::TokenPatch;
 use crate::domain::container::Container;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 use crate::secret::Secret;
-use crate::store::Change;
+use crate::store::{Change, Snapshot};
 
 /// A body whose values are drafts: the shape of the answer, with a place for each token.
 #[derive(Debug)]
 pub struct TokenizeDraft {
     /// In the order in which the places of the shape are numbered.
-    pub drafts: Vec<(TokenDraft, Place)>,
+    pub drafts: Vec<Part>,
+}
+
+/// One value or token request of a body.
+#[derive(Debug)]
+pub struct Part {
+    pub draft: TokenDraft,
+    pub place: Place,
+    /// Where in the body it stands.
+    pub path: String,
 }
 
 /// What stands in the answer where a token was made.
@@ -58,33 +72,94 @@ impl App {
             let message = format!("At most {limit} tokens may be made at once.");
             return Err(Error::invalid("$", message));
         }
+        // A part without permission is refused before anything is said about any part's content.
+        let mut mistakes = Mistakes::new();
         let mut admitted = Vec::with_capacity(draft.drafts.len());
-        for (draft, place) in draft.drafts {
-            admitted.push((self.admit_draft(caller, draft, now)?, place));
+        for Part { draft, place, path } in draft.drafts {
+            let found = noted(self.admit_draft(caller, draft, now), &path, &mut mistakes)?;
+            admitted.extend(found.map(|draft| (draft, place, path)));
+        }
+        // The file would see one intent consumed twice as one consumption.
+        let mut intents = HashSet::new();
+        if !admitted.iter().filter_map(|(draft, ..)| draft.intent()).all(|id| intents.insert(id)) {
+            return Err(no_intent());
         }
         self.settle_once(write, |snapshot| {
             let mut change = Change::new();
             let mut written: Vec<(Piece, Place)> = Vec::with_capacity(admitted.len());
-            for (draft, place) in &admitted {
-                let (one, new) = self.plan_token(snapshot, caller, draft, now)?;
-                // Two tokens of one call do not find each other in the file.
-                if let Some(same) = earlier(&written, &new, |old| same_content(old, &new))
-                    && draft.deduplicates(caller)
-                {
-                    written.push((Piece::SameAs(same), *place));
-                    continue;
+            let mut mistakes = mistakes.clone();
+            for (draft, place, path) in &admitted {
+                let planned = self.plan_piece(snapshot, caller, draft, &written, now);
+                if let Some((one, piece)) = noted(planned, path, &mut mistakes)? {
+                    change = change.and(one);
+                    written.push((piece, *place));
                 }
-                if earlier(&written, &new, |old| same_name(old, &new)).is_some() {
-                    return Err(Error::Conflict("A token with this id exists already."));
-                }
-                change = change.and(one);
-                written.push((Piece::Written(Box::new(new)), *place));
+                let consumed = self.plan_consumption(snapshot, caller, draft, now);
+                let consumed = noted(consumed, path, &mut mistakes)?;
+                change = change.and(consumed.unwrap_or_default());
             }
+            mistakes.into_result()?;
             let containers = all_containers(&admitted);
             Ok((change, Tokenized { written, containers }))
         })
         .await
     }
+
+    /// One token of a call. Tokens of the same call do not find each other in the file.
+    fn plan_piece(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        draft: &Admitted,
+        written: &[(Piece, Place)],
+        now: Timestamp,
+    ) -> Result<(Change, Piece), Error> {
+        let latest = latest(written);
+        let (change, new) = self.plan_token(snapshot, caller, draft, &latest, now)?;
+        let same = earlier(written, &new, |old| same_content(old, &new));
+        match (same, draft.existing(caller)) {
+            (Some(same), Existing::Read) => return Ok((Change::new(), Piece::SameAs(same))),
+            (Some(_), Existing::Update) => {
+                if let Some(old) = latest.iter().find(|old| same_content(old, &new)) {
+                    let patch = TokenPatch::from_new(&new.shown.token);
+                    let (change, token) = self.plan_further(caller, old, &patch, now)?;
+                    let origin = Origin::Updated;
+                    let shown = self.show_written(caller, token, draft.transform(), origin);
+                    return Ok((change, Piece::Written(Box::new(Written { shown, origin }))));
+                }
+            }
+            (Some(_), Existing::Ignore) | (None, _) => (),
+        }
+        if earlier(written, &new, |old| same_name(old, &new)).is_some() {
+            return Err(Error::Conflict("A token with this id exists already."));
+        }
+        Ok((change, Piece::Written(Box::new(new))))
+    }
+}
+
+/// What is wrong with one part is gathered with what is wrong with the others.
+fn noted<T>(
+    outcome: Result<T, Error>,
+    path: &str,
+    mistakes: &mut Mistakes,
+) -> Result<Option<T>, Error> {
+    match outcome {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::Invalid(found)) => {
+            mistakes.append(found.under(path));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The tokens that the call has made or changed so far, the last state of each first.
+fn latest(written: &[(Piece, Place)]) -> Vec<&Token> {
+    let tokens = written.iter().rev().filter_map(|(piece, _)| match piece {
+        Piece::Written(written) if written.origin != Origin::Read => Some(&written.shown.token),
+        Piece::SameAs(_) | Piece::Written(_) => None,
+    });
+    tokens.collect()
 }
 
 /// The place of the first earlier token that is the same in this respect as a new one.
@@ -109,9 +184,9 @@ fn same_name(old: &Token, new: &Written) -> bool {
     old.name.is_some() && old.name == new.shown.token.name
 }
 
-fn all_containers(admitted: &[(Admitted, Place)]) -> Vec<Container> {
+fn all_containers(admitted: &[(Admitted, Place, String)]) -> Vec<Container> {
     let mut all: Vec<_> =
-        admitted.iter().flat_map(|(draft, _)| draft.containers().iter().cloned()).collect();
+        admitted.iter().flat_map(|(draft, ..)| draft.containers().iter().cloned()).collect();
     all.sort_unstable();
     all.dedup();
     all

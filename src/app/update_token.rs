@@ -78,8 +78,9 @@ impl App {
                         ));
                     }
                     Duplicate::Found(other) => {
-                        let origin = Origin::Read;
-                        let shown = self.show_written(caller, other.token, transform, origin);
+                        let (mut other, origin) = (other.token, Origin::Read);
+                        self.attach_cvc(snapshot, &mut other, now)?;
+                        let shown = self.show_written(caller, other, transform, origin);
                         return Ok((Change::new(), Written { shown, origin }));
                     }
                 }
@@ -106,6 +107,19 @@ impl App {
             .expect_version(Table::Tokens, record, version)
             .and(self.update_rows(&old, &new, &caller.keys)?);
         Ok((change, new))
+    }
+
+    /// A further patch of a token that an earlier part of the same change makes or changes. That
+    /// part says what it rests on.
+    pub(super) fn plan_further(
+        &self,
+        caller: &Caller,
+        old: &Token,
+        patch: &TokenPatch,
+        now: Timestamp,
+    ) -> Result<(Change, Token), Error> {
+        let new = self.revise(caller, old, patch, now)?;
+        Ok((self.update_rows(old, &new, &caller.keys)?, new))
     }
 
     fn revise(

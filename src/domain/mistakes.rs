@@ -29,6 +29,12 @@ impl Mistakes {
         }
     }
 
+    /// The same, of something that stands at this path of a larger whole.
+    #[must_use]
+    pub fn under(self, path: &str) -> Self {
+        Self(self.0.into_iter().map(|(inner, all)| (format!("{path}.{inner}"), all)).collect())
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -110,42 +110,6 @@ fn a_wrong_settings_file_is_told_with_every_mistake() {
     run(&["check", "--config", config]).with_code(78);
 }
 
-#[test]
-fn a_vault_is_made_filled_and_served_by_its_commands() {
-    let mut certificates = Vault::start();
-    certificates.stop();
-    let directory = Directory::new();
-    let place = directory.path().display();
-    let tls = certificates.data();
-    let text = format!(
-        "data_directory = \"{place}/data\"\nlisten = [\"127.0.0.1:0\"]\n[tls]\ncertificate = \
-         \"{0}/certificate.pem\"\nprivate_key = \"{0}/certificate.key\"\n[master_key]\nfile = \
-         \"{place}/master.key\"\n",
-        tls.display()
-    );
-    let config = directory.write("c.toml", text, 0o644);
-    let config = config.to_str().unwrap();
-    run(&["check", "--config", config]).with_code(0);
-    run(&["serve", "--config", config]).with_code(78);
-    run(&["verify", "--config", config]).with_code(78);
-    run(&["init", "--config", config]).with_code(0);
-    let mode =
-        |name: &str| fs::metadata(directory.join(name)).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode("data"), mode("master.key")), (0o700, 0o400));
-    let key = fs::read(directory.join("master.key")).unwrap();
-    run(&["init", "--config", config]).with_code(65);
-    assert_eq!(fs::read(directory.join("master.key")).unwrap(), key);
-    let create = ["tenant", "create", "--config", config, "--name", "T", "--type", "test"];
-    let tenant = run(&create).json();
-    assert_eq!(tenant["name"], "T");
-    run(&["verify", "--config", config]).with_code(0);
-    let (mut server, address) = Running::serve(Path::new(config), &directory.join("log"));
-    assert!(address.is_some(), "{}", server.log());
-    assert_eq!(server.terminate(), Some(0));
-    assert!(server.log().contains("\"event\":\"stopped\""));
-    run(&["verify", "--config", config]).with_code(0);
-}
-
 /// Breaks a stopped vault, checks the exit codes, mends it and checks that it is whole.
 #[track_caller]
 fn check_broken(code: i32, spoil: impl Fn(&Path)) {

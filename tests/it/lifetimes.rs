@@ -50,6 +50,32 @@ fn an_expired_token_is_gone_at_once_and_its_record_with_the_sweep() {
 }
 
 #[test]
+fn a_token_is_gone_the_moment_it_expires_though_its_record_is_still_there() {
+    let mut vault = Vault::start();
+    let body = json!({
+        "type": "token", "data": "x", "id": "short-lived", "expires_at": now_plus(&vault, 3),
+    });
+    create(&vault, body).with_status(201);
+    read(&vault, "short-lived").with_status(200);
+    // Nothing is swept in between: the clock is not moved, and the next sweep is far away.
+    while read(&vault, "short-lived").status == 200 {
+        thread::yield_now();
+    }
+    read(&vault, "short-lived").problem(404);
+    vault.delete("/tokens/short-lived", &vault.keys.private).problem(404);
+    assert_eq!(vault.stop(), Some(0));
+    let records = |vault: &Vault, count: u32| {
+        let report = vault.verify().with_code(0).stdout;
+        assert!(report.contains(&format!("tokens:         {count}\n")), "{report}");
+    };
+    records(&vault, 1);
+    vault.restart();
+    vault.advance(0);
+    assert_eq!(vault.stop(), Some(0));
+    records(&vault, 0);
+}
+
+#[test]
 fn the_clock_of_a_vault_that_is_not_running_cannot_be_moved() {
     let mut vault = Vault::start();
     assert_eq!(vault.stop(), Some(0));

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use crate::app::{Origin, Piece, Place, TokenDraft, TokenizeDraft, Tokenized, leaf};
-use crate::domain::mistakes::Mistakes;
+use crate::app::{Origin, Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
 use crate::domain::permission::Permission;
 use crate::http::wire::token;
 use crate::idempotency::Answer;
@@ -17,12 +16,11 @@ pub(crate) fn parse(body: &Value) -> TokenizeDraft {
     TokenizeDraft { drafts }
 }
 
-fn gather(value: &Value, path: &str, drafts: &mut Vec<(TokenDraft, Place)>) {
+fn gather(value: &Value, path: &str, drafts: &mut Vec<Part>) {
     match value {
         Value::Object(members) if is_token_request(members) => {
-            let mut draft = token::parse_draft(value);
-            draft.mistakes = under(path, &draft.mistakes);
-            drafts.push((draft, Place::Token));
+            let path = String::from(path);
+            drafts.push(Part { draft: token::parse_draft(value), place: Place::Token, path });
         }
         Value::Object(members) => {
             for (name, member) in members {
@@ -37,7 +35,7 @@ fn gather(value: &Value, path: &str, drafts: &mut Vec<(TokenDraft, Place)>) {
         // There is nothing in `null` to keep.
         Value::Null => (),
         Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            drafts.push((leaf(value), Place::Id));
+            drafts.push(Part { draft: leaf(value), place: Place::Id, path: String::from(path) });
         }
     }
 }
@@ -45,16 +43,6 @@ fn gather(value: &Value, path: &str, drafts: &mut Vec<(TokenDraft, Place)>) {
 fn is_token_request(members: &Map<String, Value>) -> bool {
     let has = |name| members.contains_key(name);
     (has("type") && has("data")) || has("token_intent_id") || has("encrypted")
-}
-
-fn under(path: &str, mistakes: &Mistakes) -> Mistakes {
-    let mut moved = Mistakes::new();
-    for (inner, messages) in mistakes.by_path() {
-        for message in messages {
-            moved.add(format!("{path}.{inner}"), message.as_str());
-        }
-    }
-    moved
 }
 
 /// The body's own shape, with each draft's token in its place.

@@ -75,7 +75,7 @@ impl Connection {
         let find = |name: &str| headers.iter().find(|(known, _)| known == name).map(|it| &it.1);
         self.closing = find("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
         let length = match (status, find("content-length")) {
-            (100 | 204, None) => 0,
+            (100 | 204 | 304, None) => 0,
             (_, Some(length)) => length.parse().map_err(io::Error::other)?,
             (_, None) => return Err(broken("neither a length nor an empty answer")),
         };

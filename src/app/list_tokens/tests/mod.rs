@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::app::{ApplicationDraft, FirstKey, ShownData, TenantDraft, TokenDraft};
+use crate::app::{ApplicationDraft, FirstKey, ShownData, TenantDraft, TokenDraft, Write};
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
 use crate::domain::access::{Access, AccessRule, Transform};
@@ -78,7 +78,8 @@ impl Vault {
             access: Access::new(plain.to_vec(), rules.collect()),
             key: FirstKey::Made,
         };
-        let (_, key) = self.app.create_application(tenant, draft, None).await.unwrap();
+        let (_, key) =
+            self.app.create_application(tenant, &draft, None, &Write::plain()).await.unwrap();
         let text = KeyText::parse(key.unwrap().text.expose()).unwrap();
         self.app.authenticate(&text).unwrap()
     }
@@ -103,7 +104,7 @@ impl Vault {
         };
         adjust(&mut draft);
         let owner = self.owner().await;
-        self.app.create_token(&owner, draft).await.unwrap().shown.token.public_id()
+        self.app.create_token(&owner, draft, &Write::plain()).await.unwrap().shown.token.public_id()
     }
 
     pub(in crate::app) async fn delete(&self, id: &str) {

@@ -1,0 +1,118 @@
+//! `init` and `serve`: a vault as an operator sets it up.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use crate::harness::{Directory, Running, Vault, run};
+
+/// A settings file for a vault in this directory, with the certificate of another.
+fn settings(directory: &Directory, tls: &Path, master_key: &str) -> PathBuf {
+    let (place, tls) = (directory.path().display(), tls.display());
+    let text = format!(
+        "data_directory = \"{place}/data\"\nlisten = [\"127.0.0.1:0\"]\n[tls]\ncertificate = \
+         \"{tls}/certificate.pem\"\nprivate_key = \"{tls}/certificate.key\"\n[master_key]\n\
+         {master_key}\n",
+    );
+    directory.write("c.toml", text, 0o644)
+}
+
+#[test]
+fn a_vault_is_made_filled_and_served_by_its_commands() {
+    let mut certificates = Vault::start();
+    certificates.stop();
+    let directory = Directory::new();
+    let file = format!("file = \"{}/master.key\"", directory.path().display());
+    let config = settings(&directory, &certificates.data(), &file);
+    let config = config.to_str().unwrap();
+    run(&["check", "--config", config]).with_code(0);
+    run(&["serve", "--config", config]).with_code(78);
+    run(&["verify", "--config", config]).with_code(78);
+    run(&["init", "--config", config]).with_code(0);
+    let mode =
+        |name: &str| fs::metadata(directory.join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("data"), mode("master.key")), (0o700, 0o400));
+    let key = fs::read(directory.join("master.key")).unwrap();
+    run(&["init", "--config", config]).with_code(65);
+    assert_eq!(fs::read(directory.join("master.key")).unwrap(), key);
+    let create = ["tenant", "create", "--config", config, "--name", "T", "--type", "test"];
+    let tenant = run(&create).json();
+    assert_eq!(tenant["name"], "T");
+    run(&["verify", "--config", config]).with_code(0);
+    let (mut server, address) = Running::serve(Path::new(config), &directory.join("log"));
+    assert!(address.is_some(), "{}", server.log());
+    assert_eq!(server.terminate(), Some(0));
+    assert!(server.log().contains("\"event\":\"stopped\""));
+    run(&["verify", "--config", config]).with_code(0);
+}
+
+#[test]
+fn a_master_key_can_be_a_credential_of_the_service_manager() {
+    let mut certificates = Vault::start();
+    certificates.stop();
+    let directory = Directory::new();
+    let config = settings(&directory, &certificates.data(), "credential = \"master.key\"");
+    let config = config.to_str().unwrap();
+    run(&["init", "--config", config]).with_code(64);
+    assert!(!directory.join("data").exists());
+    let key = directory.join("master.key");
+    run(&["init", "--config", config, "--master-key", key.to_str().unwrap()]).with_code(0);
+    // Nobody has set the directory of credentials here.
+    run(&["serve", "--config", config]).with_code(77);
+    run(&["verify", "--config", config, "--master-key", key.to_str().unwrap()]).with_code(0);
+}
+
+#[test]
+fn an_existing_master_key_is_used_and_never_overwritten() {
+    let mut other = Vault::start();
+    other.stop();
+    let key = fs::read(other.data().join("master.key")).unwrap();
+    let directory = Directory::new();
+    directory.write("master.key", &key, 0o400);
+    let file = format!("file = \"{}/master.key\"", directory.path().display());
+    let config = settings(&directory, &other.data(), &file);
+    run(&["init", "--config", config.to_str().unwrap()]).with_code(0);
+    assert_eq!(fs::read(directory.join("master.key")).unwrap(), key);
+    let mode = fs::metadata(directory.join("master.key")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o400);
+}
+
+#[test]
+fn a_new_certificate_is_taken_on_a_hangup_and_a_bad_one_is_not() {
+    let mut vault = Vault::start();
+    let mut next = Vault::start();
+    next.stop();
+    assert_eq!(vault.stop(), Some(0));
+    vault.restart_as_service();
+    vault.get("/permissions", &vault.keys.private).with_status(200);
+    let put = |name: &str, bytes: Vec<u8>| {
+        let path = vault.data().join(name);
+        fs::write(&path, bytes).unwrap();
+    };
+    put("certificate.pem", b"nonsense".to_vec());
+    vault.signal("HUP");
+    while !vault.log().contains("certificate_kept") {
+        thread::yield_now();
+    }
+    vault.connect();
+    for name in ["certificate.pem", "certificate.key"] {
+        put(name, fs::read(next.data().join(name)).unwrap());
+    }
+    vault.signal("HUP");
+    // Who trusts only the old certificate can no longer connect; who kept a connection goes on.
+    while vault.try_connect().is_ok() {
+        thread::yield_now();
+    }
+    vault.get("/permissions", &vault.keys.private).with_status(200);
+    assert_eq!(vault.stop(), Some(0));
+}
+
+#[test]
+fn a_directory_whose_path_is_too_long_for_a_socket_is_told_so() {
+    let directory = Directory::new();
+    let data = directory.join(&"d".repeat(100));
+    let ended = run(&["dev", "--data", data.to_str().unwrap(), "--listen", "127.0.0.1:0"]);
+    let ended = ended.with_code(78);
+    assert!(ended.stderr.contains("operator.sock") && ended.stderr.contains("shorter"));
+}

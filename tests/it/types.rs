@@ -1,0 +1,370 @@
+//! The nine token types: what data they take, where they put it, what a masked read shows, what
+//! their fingerprints tell apart, and what a card's number tells about it.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Vault};
+
+fn create(vault: &Vault, kind: &str, data: &Value) -> Answer {
+    vault.post("/tokens", &vault.keys.private, json!({"type": kind, "data": data}))
+}
+
+/// Reads a token with a key whose rule has this transform.
+fn reader(vault: &Vault, transform: &str) -> String {
+    let rule = json!([{
+        "description": "d", "priority": 1, "container": "/", "transform": transform,
+        "permissions": ["token:read"],
+    }]);
+    vault.key_with("private", &[], &rule)
+}
+
+struct Case {
+    kind: &'static str,
+    data: Value,
+    container: &'static str,
+    fingerprint_expression: &'static str,
+    masked: Value,
+    search_indexes: Value,
+}
+
+fn cases() -> Vec<Case> {
+    let card = json!({
+        "number": "4242424242424242", "expiration_month": 12, "expiration_year": 2030, "cvc": "123",
+    });
+    let card_mask = json!({
+        "number": "XXXXXXXXXXXX4242", "expiration_month": 12, "expiration_year": 2030,
+    });
+    let three = json!(["{{ data }}", "{{ data | replace: '-' }}", "{{ data | last4 }}"]);
+    let bank = json!({"routing_number": "021000021", "account_number": "00001234"});
+    let bank_mask = json!({"routing_number": "021000021", "account_number": "XXXX1234"});
+    let number = "{{ data.number }}";
+    let bank_print = "{{ data.account_number }}|{{ data.routing_number }}";
+    let plain = "{{ data }}";
+    let no_dashes = "{{ data | remove: '-' }}";
+    let entries = [
+        ("token", json!({"a": 1}), "/general/high/", "{{ data | stringify }}", json!(null)),
+        ("card", card.clone(), "/pci/high/", number, card_mask.clone()),
+        ("network_token", card, "/pci/high/", number, card_mask),
+        ("card_number", json!("36227206271667"), "/pci/high/", plain, json!("XXXXXXXXXX1667")),
+        ("bank", bank, "/bank/high/", bank_print, bank_mask),
+        ("us_bank_account_number", json!("00001234"), "/bank/high/", plain, json!("XXXX1234")),
+        ("us_bank_routing_number", json!("021000021"), "/bank/low/", plain, json!("XXXXX0021")),
+        (
+            "social_security_number",
+            json!("123-45-6789"),
+            "/pii/high/",
+            no_dashes,
+            json!("XXX-XX-6789"),
+        ),
+        ("employer_id_number", json!("12-3456789"), "/pii/high/", no_dashes, json!("XX-XXX6789")),
+    ];
+    let case = |(kind, data, container, fingerprint_expression, masked)| Case {
+        kind,
+        data,
+        container,
+        fingerprint_expression,
+        masked,
+        search_indexes: if container == "/pii/high/" { three.clone() } else { json!([]) },
+    };
+    entries.into_iter().map(case).collect()
+}
+
+#[test]
+fn each_of_the_nine_types_brings_its_own_container_fingerprint_mask_and_indexes() {
+    let vault = Vault::start();
+    let (masks, redacts) = (reader(&vault, "mask"), reader(&vault, "redact"));
+    for case in cases() {
+        let kind = case.kind;
+        let made = create(&vault, kind, &case.data).with_status(201);
+        let path = format!("/tokens/{}", made.id());
+        let plain = vault.get(&path, &vault.keys.private).with_status(200).json;
+        assert_eq!(plain["type"], kind);
+        assert_eq!(plain["data"], case.data, "{kind}");
+        assert_eq!(plain["containers"], json!([case.container]), "{kind}");
+        assert_eq!(plain["fingerprint_expression"], case.fingerprint_expression, "{kind}");
+        assert_eq!(plain["search_indexes"], case.search_indexes, "{kind}");
+        assert_eq!(plain.get("mask").is_some(), kind != "token", "{kind}");
+        assert_eq!(plain.get("enrichments"), None, "{kind}");
+        let masked = vault.get(&path, &masks).with_status(200);
+        assert_eq!(masked.json.get("data").cloned().unwrap_or_default(), case.masked, "{kind}");
+        assert_eq!(masked.json.get("mask"), plain.get("mask"), "{kind}");
+        let redacted = vault.get(&path, &redacts).with_status(200);
+        assert_eq!(redacted.json.get("data"), None, "{kind}");
+    }
+}
+
+#[test]
+fn a_default_mask_never_shows_a_short_value_whole() {
+    let vault = Vault::start();
+    let key = reader(&vault, "mask");
+    let bank = |account: &str| json!({"routing_number": "021000021", "account_number": account.to_string()});
+    let shown = |kind: &str, data: Value| {
+        let id = create(&vault, kind, &data).with_status(201).id();
+        vault.get(&format!("/tokens/{id}"), &key).with_status(200).json["data"].clone()
+    };
+    assert_eq!(shown("us_bank_account_number", json!("123")), "XXX");
+    assert_eq!(shown("us_bank_account_number", json!("1234")), "XXXX");
+    assert_eq!(shown("us_bank_account_number", json!("12345")), "X2345");
+    assert_eq!(shown("bank", bank("1"))["account_number"], "X");
+    assert_eq!(shown("bank", bank("1234"))["account_number"], "XXXX");
+    // A card without an expiry has none in its mask either.
+    let card = json!({"number": "378282246310005", "cvc": "1234"});
+    assert_eq!(shown("card", card), json!({"number": "XXXXXXXXXXX0005"}));
+}
+
+#[test]
+fn a_fingerprint_is_the_same_for_the_same_content_of_a_type_and_for_nothing_else() {
+    let vault = Vault::start();
+    let print = |kind: &str, data: Value| {
+        create(&vault, kind, &data).with_status(201).member("fingerprint")
+    };
+    let card = |number: &str, year: u32| json!({"number": number, "expiration_year": year});
+    let bank = |routing: &str, account: &str| json!({"routing_number": routing, "account_number": account});
+    let same = [
+        ("token", json!({"a": [1, "x"]}), json!({"a": [1, "x"]})),
+        ("card", card("4242424242424242", 2030), card("4242424242424242", 2031)),
+        ("bank", bank("021000021", "12345"), bank("021000021", "12345")),
+        ("social_security_number", json!("123-45-6789"), json!("123456789")),
+        ("employer_id_number", json!("12-3456789"), json!("123456789")),
+    ];
+    for (kind, one, other) in same {
+        assert_eq!(print(kind, one), print(kind, other), "{kind}");
+    }
+    let different = [
+        ("token", json!("1"), "token", json!("2")),
+        ("card", card("4242424242424242", 2030), "card", card("4111111111111111", 2030)),
+        ("card", card("4242424242424242", 2030), "network_token", card("4242424242424242", 2030)),
+        ("card", card("4242424242424242", 2030), "card_number", json!("4242424242424242")),
+        ("bank", bank("021000021", "12345"), "bank", bank("021000021", "12346")),
+        ("bank", bank("021000021", "12345"), "bank", bank("011000015", "12345")),
+        ("social_security_number", json!("123456789"), "employer_id_number", json!("123456789")),
+        (
+            "us_bank_account_number",
+            json!("021000021"),
+            "us_bank_routing_number",
+            json!("021000021"),
+        ),
+        ("us_bank_account_number", json!("0123"), "us_bank_account_number", json!("123")),
+    ];
+    for (kind, one, other_kind, other) in different {
+        assert_ne!(print(kind, one), print(other_kind, other), "{kind} {other_kind}");
+    }
+    // Another tenant's fingerprints tell nothing about this one's.
+    let other = vault.tenant("test");
+    let body = json!({"type": "card_number", "data": "4242424242424242"});
+    let theirs = vault.post("/tokens", &other.keys.private, body).with_status(201);
+    assert_ne!(theirs.member("fingerprint"), print("card_number", json!("4242424242424242")));
+}
+
+#[test]
+fn a_fingerprint_expression_decides_what_the_fingerprint_is_of() {
+    let vault = Vault::start();
+    let print = |body: Value| {
+        vault.post("/tokens", &vault.keys.private, body).with_status(201).member("fingerprint")
+    };
+    let with = |data: Value, metadata: &str| {
+        print(json!({
+            "type": "token", "data": data, "metadata": {"m": metadata},
+            "fingerprint_expression": "{{ data.name }}-{{ metadata.m }}",
+        }))
+    };
+    let first = with(json!({"name": "Ada", "x": 1}), "1");
+    assert_eq!(first, with(json!({"name": "Ada", "x": 2}), "1"));
+    assert_ne!(first, with(json!({"name": "Ada", "x": 1}), "2"));
+    assert_eq!(first, print(json!({"type": "token", "data": "Ada-1"})));
+}
+
+#[test]
+fn all_mistakes_of_a_body_are_reported_at_once_and_none_repeats_a_value() {
+    let vault = Vault::start();
+    let body = json!({
+        "type": "card",
+        "data": {
+            "number": "4242424242424241", "expiration_month": 13, "expiration_year": 99,
+            "cvc": "98765",
+        },
+        "metadata": {"a": 1, "b": "fine"},
+        "containers": ["/pci/high/", "nowhere"],
+        "expires_at": "some day",
+        "id": "a/b",
+        "mask": {"n": "{{ data | no_such_filter }}"},
+        "search_indexes": ["{{ data.number }}", 7],
+        "fingerprint_expression": 7,
+        "deduplicate_token": "yes",
+    });
+    let refused = vault.post("/tokens", &vault.keys.private, body).invalid(&[
+        "containers[1]",
+        "data.cvc",
+        "data.expiration_month",
+        "data.expiration_year",
+        "data.number",
+        "deduplicate_token",
+        "expires_at",
+        "fingerprint_expression",
+        "id",
+        "mask.n",
+        "metadata.a",
+        "search_indexes[1]",
+    ]);
+    for value in ["4242424242424241", "98765", "nowhere", "some day", "a/b", "no_such_filter"] {
+        assert!(!refused.text().contains(value), "{}", refused.text());
+    }
+}
+
+#[test]
+fn each_type_refuses_what_is_not_its_own() {
+    let vault = Vault::start();
+    let bank = |routing: Value, account: Value| json!({"routing_number": routing, "account_number": account});
+    let cases: [(&str, Value, &[&str]); 26] = [
+        ("card", json!({}), &["data.number"]),
+        ("card", json!({"number": 4_242_424_242_424_242_u64}), &["data.number"]),
+        ("card", json!({"number": "4242 4242 4242 4242"}), &["data.number"]),
+        ("card", json!({"number": "424242424242"}), &["data.number"]),
+        ("card", json!({"number": "4242424242424242", "cvc": "12"}), &["data.cvc"]),
+        ("card", json!({"number": "4242424242424242", "cvc": 12}), &["data.cvc"]),
+        (
+            "card",
+            json!({"number": "4242424242424242", "expiration_month": 0}),
+            &["data.expiration_month"],
+        ),
+        (
+            "card",
+            json!({"number": "4242424242424242", "expiration_month": "1"}),
+            &["data.expiration_month"],
+        ),
+        (
+            "card",
+            json!({"number": "4242424242424242", "expiration_year": 30}),
+            &["data.expiration_year"],
+        ),
+        ("card", json!("4242424242424242"), &["data"]),
+        ("network_token", json!({"number": "42"}), &["data.number"]),
+        ("network_token", json!({"cvc": "x"}), &["data.cvc", "data.number"]),
+        ("card_number", json!("4242424242424241"), &["data"]),
+        ("card_number", json!({"number": "4242424242424242"}), &["data"]),
+        ("bank", json!({}), &["data.account_number", "data.routing_number"]),
+        ("bank", bank(json!("021000020"), json!("1")), &["data.routing_number"]),
+        ("bank", bank(json!("02100002"), json!("1")), &["data.routing_number"]),
+        ("bank", bank(json!("021000021"), json!("123456789012345678")), &["data.account_number"]),
+        ("bank", bank(json!("021000021"), json!("12-34")), &["data.account_number"]),
+        (
+            "bank",
+            bank(json!(21_000_021), json!(1)),
+            &["data.account_number", "data.routing_number"],
+        ),
+        ("us_bank_account_number", json!("12"), &["data"]),
+        ("us_bank_account_number", json!("123456789012345678"), &["data"]),
+        ("us_bank_routing_number", json!("021000020"), &["data"]),
+        ("social_security_number", json!("123-45-678"), &["data"]),
+        ("social_security_number", json!("123--45-6789"), &["data"]),
+        ("employer_id_number", json!(123_456_789), &["data"]),
+    ];
+    for (kind, data, paths) in cases {
+        create(&vault, kind, &data).invalid(paths);
+    }
+    let key = &vault.keys.private;
+    create(&vault, "no_such_type", &json!(1)).invalid(&["type"]);
+    vault.post("/tokens", key, json!({})).invalid(&["data", "type"]);
+    vault.post("/tokens", key, json!({"type": "token", "data": null})).invalid(&["data"]);
+    vault.post("/tokens", key, json!({"type": 7, "data": 7})).invalid(&["type"]);
+}
+
+#[test]
+fn a_card_takes_a_past_expiry_a_numeric_cvc_and_members_of_its_own() {
+    let vault = Vault::start();
+    let data = json!({
+        "number": "5589092000000000006", "expiration_month": 1, "expiration_year": 1999,
+        "cvc": 123, "holder": {"name": "Ada"},
+    });
+    let made = create(&vault, "card", &data).with_status(201);
+    let read = vault.get(&format!("/tokens/{}", made.id()), &vault.keys.private).with_status(200);
+    assert_eq!(read.json["data"]["cvc"], "123");
+    assert_eq!(read.json["data"]["holder"], json!({"name": "Ada"}));
+    assert_eq!(read.json["card"]["expiration_year"], 1999);
+    create(&vault, "card", &json!({"number": "4222222222222", "cvc": "0012"})).with_status(201);
+    create(&vault, "bank", &json!({"routing_number": "021000021", "account_number": "00001"}))
+        .with_status(201);
+}
+
+#[test]
+fn the_documented_test_cards_have_their_documented_details() {
+    let vault = Vault::start();
+    for (number, bin, brand, funding) in [
+        ("4242424242424242", "42424242", "visa", "credit"),
+        ("5555555555554444", "55555555", "mastercard", "credit"),
+        ("378282246310005", "378282", "american-express", "credit"),
+        ("4000056655665556", "40000566", "visa", "credit"),
+        ("6200000000000005", "62000000", "unionpay", "credit"),
+        ("6011010000000003", "60110100", "discover", "debit"),
+        ("3566002020360505", "35660020", "jcb", "debit"),
+        ("5200828282828210", "52008282", "mastercard", "debit"),
+        ("6011000990139424", "60110009", "discover", "credit"),
+    ] {
+        let details = json!({
+            "bin": bin, "last4": number.split_at(number.len() - 4).1, "brand": brand, "funding": funding,
+            "authentication": null,
+        });
+        let made = create(&vault, "card_number", &json!(number)).with_status(201);
+        assert_eq!(made.json["card"], details, "{number}");
+        let card = json!({"number": number, "expiration_month": 4, "expiration_year": 2031});
+        let mut details = details;
+        details["expiration_month"] = json!(4);
+        details["expiration_year"] = json!(2031);
+        let made = create(&vault, "card", &card).with_status(201);
+        assert_eq!(made.json["card"], details, "{number}");
+        let made = create(&vault, "network_token", &card).with_status(201);
+        assert_eq!(made.json["network_token"], details, "{number}");
+        assert_eq!(made.json.get("card"), None);
+    }
+    let made = create(&vault, "card", &json!({"number": "4150580996517927"})).with_status(201);
+    let additional = json!([{"brand": "cartes-bancaires", "funding": "credit"}]);
+    assert_eq!(made.json["card"]["additional"], additional);
+}
+
+#[test]
+fn an_unknown_bin_has_the_default_bin_and_nulls() {
+    let vault = Vault::start();
+    let made = create(&vault, "card_number", &json!("9000000000000001")).with_status(201);
+    let nulls = json!({
+        "bin": "90000000", "last4": "0001", "brand": null, "funding": null, "authentication": null,
+    });
+    assert_eq!(made.json["card"], nulls);
+    let short = create(&vault, "card_number", &json!("900000000000001")).with_status(201);
+    assert_eq!(short.json["card"]["bin"], "900000");
+    // A published range tells the brand and nothing more.
+    let known = create(&vault, "card_number", &json!("5105105105105100")).with_status(201);
+    assert_eq!(known.json["card"]["brand"], "mastercard");
+    assert_eq!(known.json["card"]["funding"], json!(null));
+}
+
+#[test]
+fn only_card_types_have_card_details_and_only_bank_has_bank_details() {
+    let vault = Vault::start();
+    for case in cases() {
+        let made = create(&vault, case.kind, &case.data).with_status(201);
+        let has = |name: &str| made.json.get(name).is_some();
+        assert_eq!(has("card"), matches!(case.kind, "card" | "card_number"), "{}", case.kind);
+        assert_eq!(has("network_token"), case.kind == "network_token", "{}", case.kind);
+        assert_eq!(has("bank"), case.kind == "bank", "{}", case.kind);
+    }
+    let data = json!({"routing_number": "021000021", "account_number": "0000123456"});
+    let made = create(&vault, "bank", &data).with_status(201);
+    let bank = json!({"routing_number": "021000021", "account_number_last4": "3456"});
+    assert_eq!(made.json["bank"], bank);
+}
+
+#[test]
+fn a_test_tenant_takes_the_documented_3ds_numbers_and_a_production_tenant_does_not() {
+    let vault = Vault::start();
+    let production = vault.tenant("production");
+    let post = |key: &str, number: &str| {
+        vault.post("/tokens", key, json!({"type": "card", "data": {"number": number}}))
+    };
+    let documented = (2..=17).map(|at| format!("42000000000000{at:02}"));
+    for number in documented.chain(["6011601160116011", "4100000000000003"].map(String::from)) {
+        post(&vault.keys.private, &number).with_status(201);
+        post(&production.keys.private, &number).invalid(&["data.number"]);
+    }
+    post(&vault.keys.private, "4200000000000001").invalid(&["data.number"]);
+    post(&production.keys.private, "4111111111111111").with_status(201);
+}
