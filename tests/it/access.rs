@@ -6,6 +6,7 @@ use strongroom::domain::permission::Permission;
 use strongroom::http::route::{ROUTES, Route};
 
 use crate::harness::{Answer, Request, Vault};
+use crate::threeds;
 
 /// How a route is called so that it succeeds.
 struct Example {
@@ -32,7 +33,15 @@ fn examples() -> Vec<Example> {
     let application = json!({"name": "n", "type": "private", "permissions": ["token:create"]});
     let update = json!({"name": "n", "permissions": ["token:create"]});
     let tenant = json!({"name": "n"});
+    // A predefined id, since the body cannot know an assigned one.
+    let session = json!({"token_id": "card-of-access", "device": "browser"});
+    let device = json!({"device_info": {"browser_language": "en"}});
     let entries = [
+        ("POST", "/3ds/sessions", Some(session), 201, Nothing),
+        ("GET", "/3ds/sessions/{id}", None, 200, Resource),
+        ("PUT", "/3ds/sessions/{id}", Some(device), 200, Resource),
+        ("POST", "/3ds/sessions/{id}/authenticate", Some(threeds::body()), 200, Resource),
+        ("GET", "/3ds/sessions/{id}/challenge-result", None, 200, Resource),
         ("POST", "/tokens", Some(token), 201, Nothing),
         ("GET", "/tokens", None, 200, Nothing),
         ("GET", "/v2/tokens", None, 200, Nothing),
@@ -288,6 +297,20 @@ fn path(vault: &Vault, route: &Route) -> String {
     if route.path.starts_with("/token-intents/{id}") {
         let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
         let made = vault.post("/token-intents", &vault.keys.private, card).with_status(201);
+        return route.path.replace("{id}", &made.id());
+    }
+    if route.path.starts_with("/3ds/sessions") {
+        let card =
+            json!({"type": "card_number", "data": "4242424242424242", "id": "card-of-access"});
+        // It is there already from the second route on.
+        let made = vault.post("/tokens", &vault.keys.private, card).status;
+        assert!([201, 409].contains(&made));
+        let session = json!({"token_id": "card-of-access", "device": "browser"});
+        let made = vault.post("/3ds/sessions", &vault.keys.private, session).with_status(201);
+        if route.path.ends_with("challenge-result") {
+            let path = format!("/3ds/sessions/{}/authenticate", made.id());
+            vault.post(&path, &vault.keys.private, threeds::body()).with_status(200);
+        }
         return route.path.replace("{id}", &made.id());
     }
     if route.path.starts_with("/orchestration/") {

@@ -7,7 +7,8 @@ use strongroom::threeds::simulator::cards::{CARDS, Means, Method, Outcome};
 
 use crate::harness::{Answer, Vault, get, post};
 
-fn body() -> Value {
+/// An authenticate body that a customer's session takes.
+pub(crate) fn body() -> Value {
     json!({
         "authentication_category": "payment",
         "authentication_type": "payment-transaction",
@@ -175,7 +176,9 @@ fn a_browser_session_runs_its_method_its_challenge_and_a_restart_between() {
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'") && !policy.contains("frame-ancestors"));
     assert!(page.header("x-frame-options").is_none());
-    assert!(page.text().contains(&format!(r#"{{"type":"method","isCompleted":true,"id":"{id}"}}"#)));
+    assert!(
+        page.text().contains(&format!(r#"{{"type":"method","isCompleted":true,"id":"{id}"}}"#))
+    );
     let read = vault.get(&format!("/3ds/sessions/{id}"), &vault.keys.private).with_status(200);
     assert_eq!(read.json["method"]["method_completion_indicator"], "Y");
     assert_eq!(read.json["version"]["available_version"], json!(["2.1.0", "2.2.0"]));
@@ -397,6 +400,7 @@ fn the_feature_the_permission_and_the_tenant_are_needed() {
     vault.send(&get(&path)).problem(401);
     vault.get("/3ds/sessions/nothing", &vault.keys.private).problem(404);
     let other = vault.tenant("test");
+    vault.operator(&["tenant", "set", "--tenant", &other.id, "--threeds", "off"]).with_code(0);
     let permissions = [
         "--permission",
         "3ds:session:create",
@@ -418,8 +422,6 @@ fn the_feature_the_permission_and_the_tenant_are_needed() {
     vault.get(&path, &theirs).problem(404);
 
     let real = vault.tenant("production");
-    let made = vault.operator(&["tenant", "set", "--tenant", &real.id, "--threeds", "on"]);
-    made.with_code(0);
     let theirs = key(&real.id);
     let token = vault
         .post("/tokens", &theirs, json!({"type": "card_number", "data": "4242424242424242"}))

@@ -2,6 +2,12 @@
 //!
 //! One table a list: the wire layer reads and writes the words, the messages the codes.
 
+mod authentication_type;
+mod reason;
+
+pub use authentication_type::AuthenticationType;
+pub use reason::{REASONS, Reason};
+
 use crate::threeds::version::ProtocolVersion::{self, V210, V220};
 
 /// A list of words of the interface: `Variant "word" "code" since;`.
@@ -250,173 +256,6 @@ codes! {
         Received "received" "01" V210;
         NoChallengeSent "no-challenge-sent" "02" V210;
         NotDelivered "not-delivered" "03" V210;
-    }
-}
-
-/// What is authenticated in detail. Its code depends on who asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AuthenticationType {
-    PaymentTransaction,
-    CardholderEmvVerification,
-    SplitOrDelayedShipment,
-    TopUp,
-    MailOrder,
-    TelephoneOrder,
-    WhitelistStatusCheck,
-    OtherPayment,
-    BillingAgreement,
-    RecurringTransaction,
-    InstallmentTransaction,
-    AddCard,
-    MaintainCard,
-    AccountVerification,
-}
-
-impl AuthenticationType {
-    pub const ALL: [Self; 14] = [
-        Self::PaymentTransaction,
-        Self::CardholderEmvVerification,
-        Self::SplitOrDelayedShipment,
-        Self::TopUp,
-        Self::MailOrder,
-        Self::TelephoneOrder,
-        Self::WhitelistStatusCheck,
-        Self::OtherPayment,
-        Self::BillingAgreement,
-        Self::RecurringTransaction,
-        Self::InstallmentTransaction,
-        Self::AddCard,
-        Self::MaintainCard,
-        Self::AccountVerification,
-    ];
-
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::PaymentTransaction => "payment-transaction",
-            Self::CardholderEmvVerification => "cardholder-emv-verification",
-            Self::SplitOrDelayedShipment => "split-or-delayed-shipment",
-            Self::TopUp => "top-up",
-            Self::MailOrder => "mail-order",
-            Self::TelephoneOrder => "telephone-order",
-            Self::WhitelistStatusCheck => "whitelist-status-check",
-            Self::OtherPayment => "other-payment",
-            Self::BillingAgreement => "billing-agreement",
-            Self::RecurringTransaction => "recurring-transaction",
-            Self::InstallmentTransaction => "installment-transaction",
-            Self::AddCard => "add-card",
-            Self::MaintainCard => "maintain-card",
-            Self::AccountVerification => "account-verification",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.word() == word)
-    }
-
-    /// With the cardholder present; `None` where only a merchant may ask. Verifying an account has
-    /// no code of its own before version 2.3 and goes as maintaining the card.
-    pub const fn customer_code(self) -> Option<&'static str> {
-        match self {
-            Self::PaymentTransaction => Some("01"),
-            Self::RecurringTransaction => Some("02"),
-            Self::InstallmentTransaction => Some("03"),
-            Self::AddCard => Some("04"),
-            Self::MaintainCard | Self::AccountVerification => Some("05"),
-            Self::CardholderEmvVerification => Some("06"),
-            Self::SplitOrDelayedShipment
-            | Self::TopUp
-            | Self::MailOrder
-            | Self::TelephoneOrder
-            | Self::WhitelistStatusCheck
-            | Self::OtherPayment
-            | Self::BillingAgreement => None,
-        }
-    }
-
-    /// Without the cardholder, and since when; `None` where the cardholder must be present. A
-    /// billing agreement has a code of its own from version 2.3 on only and goes as "other".
-    pub const fn merchant_code(self) -> Option<(&'static str, ProtocolVersion)> {
-        match self {
-            Self::RecurringTransaction => Some(("01", V210)),
-            Self::InstallmentTransaction => Some(("02", V210)),
-            Self::AddCard => Some(("03", V210)),
-            Self::MaintainCard => Some(("04", V210)),
-            Self::AccountVerification => Some(("05", V210)),
-            Self::SplitOrDelayedShipment => Some(("06", V220)),
-            Self::TopUp => Some(("07", V220)),
-            Self::MailOrder => Some(("08", V220)),
-            Self::TelephoneOrder => Some(("09", V220)),
-            Self::WhitelistStatusCheck => Some(("10", V220)),
-            Self::OtherPayment | Self::BillingAgreement => Some(("11", V220)),
-            Self::PaymentTransaction | Self::CardholderEmvVerification => None,
-        }
-    }
-}
-
-/// Why an authentication ended as it did: the interface's word for each code from 01 on.
-pub const REASONS: [&str; 26] = [
-    "card-authentication-failed",
-    "unknown-device",
-    "unsupported-device",
-    "too-many-authentication-attempts",
-    "card-expired",
-    "invalid-card-number",
-    "invalid-transaction",
-    "no-card-record",
-    "security-failure",
-    "stolen-card",
-    "suspected-fraud",
-    "transaction-not-permitted",
-    "cardholder-not-enrolled",
-    "timeout-at-acs",
-    "low-confidence",
-    "medium-confidence",
-    "high-confidence",
-    "very-high-confidence",
-    "max-challenges-exceeded",
-    "non-payment-transaction-not-supported",
-    "3ri-not-supported",
-    "acs-technical-issue",
-    "decoupled-authentication-required",
-    "decoupled-authentication-timeout",
-    "insufficient-decoupled-authentication-time",
-    "authentication-attempted-but-not-performed",
-];
-
-/// The last reason that version 2.1.0 knows.
-const REASONS_V210: usize = 21;
-
-/// A code of [`REASONS`], or one of the range that each scheme fills by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Reason(u8);
-
-impl Reason {
-    pub const CARD_AUTHENTICATION_FAILED: Self = Self(1);
-    pub const SUSPECTED_FRAUD: Self = Self(11);
-    pub const CARDHOLDER_NOT_ENROLLED: Self = Self(13);
-    pub const TIMEOUT_AT_ACS: Self = Self(14);
-    pub const MAX_CHALLENGES_EXCEEDED: Self = Self(19);
-    pub const ACS_TECHNICAL_ISSUE: Self = Self(22);
-    pub const DECOUPLED_REQUIRED: Self = Self(23);
-
-    pub fn from_code(code: &str, version: ProtocolVersion) -> Option<Self> {
-        let is_number = code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_digit());
-        let number: u8 = code.parse().ok().filter(|_| is_number)?;
-        let last = match version {
-            V210 => REASONS_V210,
-            V220 => REASONS.len(),
-        };
-        let is_known = (1..=last).contains(&usize::from(number)) || (80..=99).contains(&number);
-        is_known.then_some(Self(number))
-    }
-
-    pub fn code(self) -> String {
-        format!("{:02}", self.0)
-    }
-
-    /// Schemes' own codes have no word.
-    pub fn word(self) -> Option<&'static str> {
-        REASONS.get(usize::from(self.0).checked_sub(1)?).copied()
     }
 }
 

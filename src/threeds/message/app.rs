@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::threeds::message::element::{Element, Reader, Text, object};
+use crate::threeds::message::element::{Element, Reader, object};
+use crate::threeds::message::values::Text;
 use crate::threeds::version::ProtocolVersion;
 
 object! {

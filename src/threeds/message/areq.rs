@@ -8,9 +8,8 @@ use crate::threeds::codes::{
     ShippingAddressFirstUsed, ShippingMethod, TransactionType, YesNo,
 };
 use crate::threeds::message::app::DeviceRenderOptions;
-use crate::threeds::message::element::{
-    CardNumber, Digits, EcmaObject, Flag, Numeric, Text, object,
-};
+use crate::threeds::message::element::object;
+use crate::threeds::message::values::{CardNumber, Digits, EcmaObject, Flag, Numeric, Text};
 use crate::threeds::message::{Extensions, Message};
 use crate::threeds::version::ProtocolVersion;
 

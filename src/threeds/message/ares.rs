@@ -6,7 +6,8 @@ use crate::threeds::codes::{
     ChallengeType, Reason, Status, WhitelistSource, WhitelistStatus, YesNo,
 };
 use crate::threeds::message::app::AcsRenderingType;
-use crate::threeds::message::element::{AuthenticationValue, EcmaObject, Text, object};
+use crate::threeds::message::element::object;
+use crate::threeds::message::values::{AuthenticationValue, EcmaObject, Text};
 use crate::threeds::message::{Extensions, Message};
 use crate::threeds::version::ProtocolVersion;
 

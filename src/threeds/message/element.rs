@@ -1,11 +1,8 @@
 //! Elements: the values that messages are made of, and how a message is put together from them.
 
-use std::fmt;
-
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::secret::Secret;
 use crate::threeds::codes::{
     AccountAge, AccountLastChanged, AccountType, CancelReason, Category, ChallengeMethod,
     ChallengePreference, ChallengeType, Channel, DeliveryTimeFrame, LoginMethod, MethodOutcome,
@@ -115,7 +112,7 @@ impl Reader {
         self.flaws.invalid.push(self.path.join("."));
     }
 
-    fn valid<T>(&mut self, element: Option<T>) -> Option<T> {
+    pub(super) fn valid<T>(&mut self, element: Option<T>) -> Option<T> {
         if element.is_none() {
             self.invalid();
         }
@@ -187,190 +184,6 @@ pub(super) use object;
 /// A member that the message's version does not have.
 pub(super) fn unknown<T: Member>(reader: &mut Reader) -> Option<T> {
     T::take(&Map::new(), "", reader)
-}
-
-/// Up to `MAX` characters, at least one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text<const MAX: usize>(String);
-
-impl<const MAX: usize> Text<MAX> {
-    pub fn parse(text: &str) -> Option<Self> {
-        let fits = (1..=MAX).contains(&text.chars().count());
-        fits.then(|| Self(String::from(text)))
-    }
-
-    /// What fits of it; of nothing, a hyphen, since an element may not be empty.
-    pub fn cut(text: &str) -> Self {
-        let cut: String = text.chars().take(MAX).collect();
-        Self(if cut.is_empty() { String::from("-") } else { cut })
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<const MAX: usize> Element for Text<MAX> {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
-        reader.valid(value.as_str().and_then(Self::parse))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(self.as_str())
-    }
-}
-
-/// From `MIN` to `MAX` decimal digits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Digits<const MIN: usize, const MAX: usize>(String);
-
-/// Exactly `N` digits.
-pub type Numeric<const N: usize> = Digits<N, N>;
-
-impl<const MIN: usize, const MAX: usize> Digits<MIN, MAX> {
-    pub fn parse(text: &str) -> Option<Self> {
-        let is_number =
-            (MIN..=MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| Self(String::from(text)))
-    }
-
-    /// With leading zeros up to the least length.
-    pub fn padded(text: &str) -> Option<Self> {
-        Self::parse(&format!("{text:0>MIN$}"))
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<const MIN: usize, const MAX: usize> Element for Digits<MIN, MAX> {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
-        reader.valid(value.as_str().and_then(Self::parse))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(self.as_str())
-    }
-}
-
-/// A card number, which no text of ours shows.
-pub struct CardNumber(Secret<String>);
-
-impl CardNumber {
-    pub fn parse(text: &str) -> Option<Self> {
-        Digits::<13, 19>::parse(text).map(|Digits(number)| Self(Secret::new(number)))
-    }
-
-    pub fn expose(&self) -> &str {
-        self.0.expose()
-    }
-}
-
-impl PartialEq for CardNumber {
-    fn eq(&self, other: &Self) -> bool {
-        self.expose() == other.expose()
-    }
-}
-
-impl Eq for CardNumber {}
-
-impl fmt::Debug for CardNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CardNumber(..)")
-    }
-}
-
-impl Element for CardNumber {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
-        reader.valid(value.as_str().and_then(Self::parse))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(self.expose())
-    }
-}
-
-/// The proof of an authentication: 28 characters of base64, whatever they decode to.
-#[derive(Clone, PartialEq, Eq)]
-pub struct AuthenticationValue(String);
-
-impl AuthenticationValue {
-    pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.trim_end_matches('=');
-        let is_base64 =
-            digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/');
-        let padding = text.len().checked_sub(digits.len())?;
-        (text.len() == 28 && padding <= 2 && is_base64).then(|| Self(String::from(text)))
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for AuthenticationValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AuthenticationValue(..)")
-    }
-}
-
-impl Element for AuthenticationValue {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
-        reader.valid(value.as_str().and_then(Self::parse))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(self.as_str())
-    }
-}
-
-/// An object of anyone's own making, of up to `MAX` characters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EcmaObject<const MAX: usize>(Value);
-
-impl<const MAX: usize> EcmaObject<MAX> {
-    pub fn new(value: &Value) -> Option<Self> {
-        let fits = value.is_object() && value.to_string().chars().count() <= MAX;
-        fits.then(|| Self(value.clone()))
-    }
-
-    pub const fn value(&self) -> &Value {
-        &self.0
-    }
-}
-
-impl<const MAX: usize> Element for EcmaObject<MAX> {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
-        reader.valid(Self::new(value))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        self.0.clone()
-    }
-}
-
-/// A JSON boolean; nearly everything else is text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flag {
-    False,
-    True,
-}
-
-impl From<bool> for Flag {
-    fn from(flag: bool) -> Self {
-        if flag { Self::True } else { Self::False }
-    }
-}
-
-impl Element for Flag {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
-        reader.valid(value.as_bool().map(Self::from))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(*self == Self::True)
-    }
 }
 
 impl Element for Uuid {

@@ -4,7 +4,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::threeds::message::Message;
-use crate::threeds::message::element::{Element, Reader, Text, object};
+use crate::threeds::message::element::{Element, Reader, object};
+use crate::threeds::message::values::Text;
 use crate::threeds::version::ProtocolVersion;
 
 object! {

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::bounds::{THREEDS_EXTENSIONS_BYTES_MAX, THREEDS_EXTENSIONS_MAX};
-use crate::threeds::message::element::{EcmaObject, Element, Flag, Reader, Text, object};
+use crate::threeds::message::element::{Element, Reader, object};
+use crate::threeds::message::values::{EcmaObject, Flag, Text};
 use crate::threeds::version::ProtocolVersion;
 
 object! {

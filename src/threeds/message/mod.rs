@@ -16,6 +16,7 @@ mod preq;
 mod rreq;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use serde_json::Value;
 
@@ -30,13 +31,12 @@ pub use areq::{
 };
 pub use ares::Ares;
 pub use challenge::{Creq, Cres};
-pub use element::{
-    AuthenticationValue, CardNumber, Digits, EcmaObject, Element, Flag, Flaws, Numeric, Text,
-};
+pub use element::{Element, Flaws};
 pub use erro::{Component, Erro, ErrorCode};
 pub use extension::{Extension, Extensions};
 pub use preq::{AcsInformations, ActionIndicator, CardRange, CardRanges, Preq, Pres};
 pub use rreq::{Rreq, Rres};
+pub use values::{AuthenticationValue, CardNumber, Digits, EcmaObject, Flag, Numeric, Text};
 
 use element::Reader;
 

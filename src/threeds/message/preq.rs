@@ -5,7 +5,8 @@ use uuid::Uuid;
 
 use crate::threeds::codes::AcsInformation;
 use crate::threeds::message::Message;
-use crate::threeds::message::element::{Digits, Element, Reader, Text, object};
+use crate::threeds::message::element::{Element, Reader, object};
+use crate::threeds::message::values::{Digits, Text};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
 object! {

@@ -8,7 +8,8 @@ use crate::threeds::codes::{
     WhitelistSource, WhitelistStatus,
 };
 use crate::threeds::message::app::AcsRenderingType;
-use crate::threeds::message::element::{AuthenticationValue, Numeric, Text, object};
+use crate::threeds::message::element::object;
+use crate::threeds::message::values::{AuthenticationValue, Numeric, Text};
 use crate::threeds::message::{Extensions, Message};
 use crate::threeds::version::ProtocolVersion;
 

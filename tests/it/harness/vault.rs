@@ -189,7 +189,8 @@ impl Vault {
     /// A further tenant with an application of each type, of the same access as the first has.
     #[track_caller]
     pub(crate) fn tenant(&self, kind: &str) -> Tenant {
-        let made = self.operator(&["tenant", "create", "--name", "Further", "--type", kind]);
+        let made =
+            self.operator(&["tenant", "create", "--name", "Further", "--type", kind, "--threeds"]);
         let id = text(&made.json()["id"]);
         let reveal = r#"{"priority":1,"container":"/","transform":"reveal","permissions":["token:create","token:read","token:search","token:update","token:delete","token:use"]}"#;
         let key = |arguments: &[&str]| {
@@ -197,8 +198,12 @@ impl Vault {
             text(&self.operator(&[&fixed, arguments].concat()).json()["key"])
         };
         let intents = ["create", "read", "delete"].map(|verb| format!("token-intent:{verb}"));
-        let private: Vec<_> =
-            intents.iter().flat_map(|permission| ["--permission", permission]).collect();
+        let sessions = ["create", "read", "authenticate"].map(|verb| format!("3ds:session:{verb}"));
+        let private: Vec<_> = intents
+            .iter()
+            .chain(&sessions)
+            .flat_map(|permission| ["--permission", permission])
+            .collect();
         let private = [&["--type", "private", "--rule", reveal], private.as_slice()].concat();
         let management: Vec<_> = ["create", "read", "update", "delete"]
             .map(|verb| format!("application:{verb}"))

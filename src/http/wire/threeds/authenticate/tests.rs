@@ -73,7 +73,11 @@ fn formats_are_those_of_the_interface() {
         ("merchant_info.risk_info.delivery_email", &["a@b.c"], &["nobody"]),
         ("cardholder_info.email", &["a@b.c"], &["nobody", "a b@c"]),
         ("cardholder_info.billing_address.country_code", &["840"], &["US"]),
-        ("cardholder_info.account_info.account_created_date", &["20200131", "2020-01-31", "2020-01-31T00:00:00Z"], &["yesterday"]),
+        (
+            "cardholder_info.account_info.account_created_date",
+            &["20200131", "2020-01-31", "2020-01-31T00:00:00Z"],
+            &["yesterday"],
+        ),
         ("cardholder_info.account_info.account_change_date", &["20200131"], &["2020-01-31"]),
         ("cardholder_info.account_info.transaction_count_day", &["0", "12345"], &["many"]),
         ("cardholder_info.authentication_info.timestamp", &["202401091410"], &["20240109"]),
