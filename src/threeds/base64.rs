@@ -34,7 +34,7 @@ pub fn decode_url(text: &str) -> Option<Vec<u8>> {
         if bits >= 8 {
             bits = bits.saturating_sub(8);
             bytes.push(u8::try_from((gathered >> bits) & 0xff).ok()?);
-            gathered &= (1 << bits) - 1;
+            gathered &= !(u32::MAX << bits);
         }
     }
     (gathered == 0).then_some(bytes)

@@ -297,7 +297,7 @@ mod tests {
         };
         let found: Vec<_> = enrolment.available().iter().map(|it| it.as_str()).collect();
         assert_eq!(found, available);
-        assert_eq!(enrolment.recommended().map(|it| it.as_str()), available.last().copied());
+        assert_eq!(enrolment.recommended().map(ProtocolVersion::as_str), available.last().copied());
     }
 
     #[test]

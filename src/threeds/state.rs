@@ -252,8 +252,7 @@ mod tests {
                 timeout,
             ]
         };
-        type Make = fn(Timestamp) -> State;
-        let both: [Make; 2] =
+        let both: [fn(Timestamp) -> State; 2] =
             [|until| State::Challenged { until }, |until| State::Decoupled { until }];
         for make in both {
             check(make(LATER), awaits(make(LATER), Ok(State::Decided), Err(TooEarly)));

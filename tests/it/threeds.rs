@@ -196,9 +196,9 @@ fn a_browser_session_runs_its_method_its_challenge_and_a_restart_between() {
     let page = form(&vault, ACS, &[("creq", &creq), ("code", "0000")]).with_status(200);
     assert!(page.text().contains("not right"));
     let page = form(&vault, ACS, &[("creq", &creq), ("code", "1234")]).with_status(200);
-    let cres = hidden(&page, "cres");
+    let carried = hidden(&page, "cres");
     let path = format!("/3ds/sessions/{id}/challenge-notification");
-    let page = form(&vault, &path, &[("cres", &cres)]).with_status(200);
+    let page = form(&vault, &path, &[("cres", &carried)]).with_status(200);
     assert!(page.text().contains(r#""authenticationStatus":"successful""#), "{}", page.text());
     let found = result(&vault, &id).with_status(200);
     check_status(&found, Status::Successful);

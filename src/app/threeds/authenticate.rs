@@ -16,7 +16,7 @@ use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::threeds::codes::Status;
 use crate::threeds::mapping::{ServerIdentity, areq};
-use crate::threeds::message::{self, Ares, Component, Erro, ErrorCode, Rejection};
+use crate::threeds::message::{self, Ares, Component, Erro, Rejection};
 use crate::threeds::receive::check_ares;
 use crate::threeds::request::{AuthenticationRequest, DECOUPLED_MINUTES_MAX};
 use crate::threeds::session::{Authentication, Sent, Session};
@@ -97,7 +97,7 @@ impl App {
             ds_transaction: random(),
             proof: self.random().bytes(),
         };
-        simulator::answer(request.expose(), drawn, &Places { base: &client.base })
+        simulator::answer(request.expose(), &drawn, &Places { base: &client.base })
     }
 
     async fn take_answer(
@@ -201,10 +201,10 @@ fn receive(session: &Session, sent: &Sent, answer: &[u8]) -> Result<(Ares, Statu
     let value = message::members(answer).map_err(rejected)?;
     if message::type_of(value.expose()) == Some("Erro") {
         let erro: Erro = message::read(value.expose()).map_err(rejected)?;
-        let status = match erro.code {
-            ErrorCode::TimedOut => "504",
-            ErrorCode::AccessDenied => "403",
-            code if code.number() < 400 => "400",
+        let status = match erro.code.number() {
+            402 => "504",
+            303 => "403",
+            100..400 => "400",
             _ => "502",
         };
         let detail = format!("{} ({})", erro.code.description(), erro.code.number());

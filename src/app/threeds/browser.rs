@@ -123,7 +123,7 @@ impl App {
         let rreq = self.simulated_result(session, ending).ok_or_else(damaged)?;
         let cres = cres(&rreq).to_form();
         let told = take_result(session, message::render(&rreq).expose(), self.now());
-        told.map_err(|_| damaged())?;
+        told.ok().ok_or_else(damaged)?;
         Ok(ChallengeReply::Done { session: session.id, cres })
     }
 
@@ -154,12 +154,12 @@ impl App {
 fn over(session: &Session, creq: &Creq) -> ChallengeReply {
     let status = session.authentication.as_ref().map(|it| it.status);
     let went_well = matches!(status, Some(Status::Successful | Status::Attempted));
-    let cres = Cres {
+    let carried = Cres {
         version: creq.version,
         server_transaction: creq.server_transaction,
         acs_transaction: creq.acs_transaction,
         status: if went_well { Status::Successful } else { Status::Failed },
         extensions: None,
     };
-    ChallengeReply::Done { session: session.id, cres: cres.to_form() }
+    ChallengeReply::Done { session: session.id, cres: carried.to_form() }
 }

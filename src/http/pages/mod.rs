@@ -196,7 +196,8 @@ impl Http {
     async fn acs_challenge(&self, form: &Query, nonce: &str) -> Result<Shown, Problem> {
         let not_one = || Problem::new(400, "This is not a request for a challenge.");
         let field = form.first("creq").ok_or_else(not_one)?;
-        let creq = Creq::from_form(field).map_err(|_| not_one())?;
+        // What is wrong with it is between the SDK and us; the cardholder cannot help it.
+        let creq = Creq::from_form(field).ok().ok_or_else(not_one)?;
         let answer = match (form.first("action"), form.first("code")) {
             (Some("cancel"), _) => Some(Answer::Canceled),
             (Some("approve"), _) => Some(Answer::Approved),

@@ -106,7 +106,7 @@ pub fn encode_session(session: &Session) -> Secret<Vec<u8>> {
         method_outcome: session.method_outcome.map(|it| String::from(it.code())),
         sent: session.sent.as_ref().map(SentV1::of),
         authentication: session.authentication.as_ref().map(AuthenticationV1::of),
-        simulated: session.simulated.as_ref().map(SimulatedV1::of),
+        simulated: session.simulated.map(SimulatedV1::of),
     };
     encode(VERSION, &record)
 }
@@ -122,7 +122,7 @@ fn session(tenant: TenantId, id: SessionId, record: SessionV1) -> Option<Session
         id,
         tenant,
         kind: SessionKind::parse(&record.kind)?,
-        device: read(record.device.as_deref(), Device::parse)?,
+        device: read(record.device.as_deref(), Device::parse).ok()?,
         device_info: record.device_info.read(),
         card: match record.card {
             CardV1::Pan(id) => CardSource::Pan(id),
@@ -143,7 +143,8 @@ fn session(tenant: TenantId, id: SessionId, record: SessionV1) -> Option<Session
         waits_until: record.waits_until.map(Timestamp::from_micros),
         method_outcome: read(record.method_outcome.as_deref(), |code| {
             MethodOutcome::from_code(code, ProtocolVersion::V220)
-        })?,
+        })
+        .ok()?,
         sent: match record.sent {
             Some(sent) => Some(sent.read()?),
             None => None,
@@ -159,15 +160,12 @@ fn session(tenant: TenantId, id: SessionId, record: SessionV1) -> Option<Session
     })
 }
 
-/// `None` within is absent; `None` without is a text that does not read.
+/// What is absent stays so; a text that does not read is a mistake.
 pub(super) fn read<T>(
     text: Option<&str>,
     parse: impl FnOnce(&str) -> Option<T>,
-) -> Option<Option<T>> {
-    match text {
-        None => Some(None),
-        Some(text) => parse(text).map(Some),
-    }
+) -> Result<Option<T>, BadRecord> {
+    text.map(|text| parse(text).ok_or(BadRecord)).transpose()
 }
 
 const fn state(state: State) -> StateV1 {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::store::record::BadRecord;
 use crate::store::record::threeds::read;
 use crate::threeds::codes::{
     AcsInformation, CancelReason, Category, ChallengePreference, ChallengeType, Channel, Reason,
@@ -175,7 +176,7 @@ impl SentV1 {
             version: ProtocolVersion::parse(&self.version)?,
             channel: Channel::from_code(&self.channel, V220)?,
             category: Category::from_code(&self.category, V220)?,
-            preference: coded(self.preference.as_deref(), ChallengePreference::from_code)?,
+            preference: coded(self.preference.as_deref(), ChallengePreference::from_code).ok()?,
             decoupled: YesNo::from_code(&self.decoupled, V220)?,
             sdk_transaction: self.sdk_transaction,
         })
@@ -200,7 +201,7 @@ enum MeansV1 {
 }
 
 impl SimulatedV1 {
-    pub(super) fn of(simulated: &Simulated) -> Self {
+    pub(super) fn of(simulated: Simulated) -> Self {
         Self {
             scheme: String::from(simulated.scheme.as_str()),
             verdict: String::from(simulated.verdict.status().code()),
@@ -338,20 +339,22 @@ impl AuthenticationV1 {
             value: self.value,
             status: Status::from_code(&self.status, V220)?,
             directory_status: Status::from_code(&self.directory_status, V220)?,
-            reason: coded(self.reason.as_deref(), Reason::from_code)?,
+            reason: coded(self.reason.as_deref(), Reason::from_code).ok()?,
             eci: self.eci,
-            challenge_mandated: coded(self.challenge_mandated.as_deref(), YesNo::from_code)?,
-            challenge_type: coded(self.challenge_type.as_deref(), ChallengeType::from_code)?,
+            challenge_mandated: coded(self.challenge_mandated.as_deref(), YesNo::from_code).ok()?,
+            challenge_type: coded(self.challenge_type.as_deref(), ChallengeType::from_code).ok()?,
             acs_url: self.acs_url,
             acs_signed_content: self.acs_signed_content,
             acs_rendering_type: self.acs_rendering_type,
-            decoupled: coded(self.decoupled.as_deref(), YesNo::from_code)?,
-            preference: coded(self.preference.as_deref(), ChallengePreference::from_code)?,
+            decoupled: coded(self.decoupled.as_deref(), YesNo::from_code).ok()?,
+            preference: coded(self.preference.as_deref(), ChallengePreference::from_code).ok()?,
             attempts: self.attempts,
-            cancel: coded(self.cancel.as_deref(), CancelReason::from_code)?,
+            cancel: coded(self.cancel.as_deref(), CancelReason::from_code).ok()?,
             cardholder_info: self.cardholder_info,
-            whitelist_status: coded(self.whitelist_status.as_deref(), WhitelistStatus::from_code)?,
-            whitelist_source: coded(self.whitelist_source.as_deref(), WhitelistSource::from_code)?,
+            whitelist_status: coded(self.whitelist_status.as_deref(), WhitelistStatus::from_code)
+                .ok()?,
+            whitelist_source: coded(self.whitelist_source.as_deref(), WhitelistSource::from_code)
+                .ok()?,
             extensions: self.extensions.into_iter().map(extension).collect(),
         })
     }
@@ -361,6 +364,6 @@ impl AuthenticationV1 {
 fn coded<T>(
     code: Option<&str>,
     from_code: fn(&str, ProtocolVersion) -> Option<T>,
-) -> Option<Option<T>> {
+) -> Result<Option<T>, BadRecord> {
     read(code, |code| from_code(code, V220))
 }

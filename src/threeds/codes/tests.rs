@@ -61,7 +61,11 @@ fn the_words_of_the_interface_have_their_documented_codes() {
 #[test]
 fn authentication_types_belong_to_the_session_types_of_the_interface() {
     let of = |wanted: fn(AuthenticationType) -> bool| -> Vec<_> {
-        AuthenticationType::ALL.into_iter().filter(|it| wanted(*it)).map(|it| it.word()).collect()
+        AuthenticationType::ALL
+            .into_iter()
+            .filter(|it| wanted(*it))
+            .map(AuthenticationType::word)
+            .collect()
     };
     assert_eq!(
         of(|it| it.customer_code().is_some() && it.merchant_code().is_none()),

@@ -34,12 +34,11 @@ pub(super) trait Member: Sized {
 
 impl<T: Element> Member for T {
     fn take(members: &Map<String, Value>, name: &str, reader: &mut Reader) -> Option<Self> {
-        match members.get(name).filter(|value| !is_empty(value)) {
-            Some(value) => reader.within(name, |reader| T::read(value, reader)),
-            None => {
-                reader.missing(name);
-                None
-            }
+        if let Some(value) = members.get(name).filter(|value| !is_empty(value)) {
+            reader.within(name, |reader| T::read(value, reader))
+        } else {
+            reader.missing(name);
+            None
         }
     }
 
@@ -54,7 +53,7 @@ impl<T: Element> Member for Option<T> {
         match members.get(name) {
             None => Some(None),
             Some(value) if is_empty(value) => {
-                reader.within(name, |reader| reader.invalid());
+                reader.within(name, Reader::invalid);
                 None
             }
             Some(value) => reader.within(name, |reader| T::read(value, reader)).map(Some),

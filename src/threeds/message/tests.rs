@@ -1,3 +1,5 @@
+#![expect(clippy::similar_names, reason = "the messages have these names in the protocol")]
+
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -1,5 +1,6 @@
 use super::*;
 
+#[expect(clippy::unnecessary_wraps, reason = "every member is optional")]
 fn text() -> Option<String> {
     Some(String::from("1"))
 }

@@ -2,6 +2,7 @@
 //! real ones would, without a network. What a card number selects is in [`cards`].
 //!
 //! Invariant: nothing here is reached for a production tenant.
+#![expect(clippy::similar_names, reason = "the messages have these names in the protocol")]
 
 pub mod acs;
 pub mod cards;
@@ -104,7 +105,7 @@ pub fn enrol(number: &str, places: &Places<'_>) -> Result<(Scheme, Enrolment), N
 /// of a challenge comes beside it.
 pub fn answer(
     request: &[u8],
-    drawn: Drawn,
+    drawn: &Drawn,
     places: &Places<'_>,
 ) -> (Secret<Vec<u8>>, Option<Simulated>) {
     let refuse = |rejection: Rejection, about: &Value, component| {
@@ -149,7 +150,7 @@ fn failure(areq: &Areq) -> Erro {
 fn decide(
     areq: &Areq,
     listed: Option<&cards::Card>,
-    drawn: Drawn,
+    drawn: &Drawn,
     places: &Places<'_>,
 ) -> (Ares, Option<Simulated>) {
     let number = areq.card_number.expose();
@@ -157,24 +158,24 @@ fn decide(
     let scheme = scheme.or_else(|| brand_of(number).and_then(Scheme::of_brand));
     let scheme = scheme.unwrap_or(Scheme::Visa);
     let outcome = listed.map_or(Outcome::Frictionless(Verdict::Successful), |card| card.outcome);
-    let mut ares = blank(areq, &drawn);
+    let mut ares = blank(areq, drawn);
     match outcome {
         Outcome::Challenge(challenge) => {
-            let simulated = challenge_or_not(&mut ares, areq, challenge, scheme, &drawn, places);
+            let simulated = challenge_or_not(&mut ares, areq, challenge, scheme, drawn, places);
             (ares, simulated)
         }
         Outcome::Frictionless(Verdict::Successful) if listed.is_some() && shares_data(areq) => {
-            settle(&mut ares, areq, scheme, Status::Informational, None, &drawn);
+            settle(&mut ares, areq, scheme, Status::Informational, None, drawn);
             (ares, None)
         }
         Outcome::Frictionless(verdict) => {
-            settle(&mut ares, areq, scheme, verdict.status(), verdict.reason(), &drawn);
+            settle(&mut ares, areq, scheme, verdict.status(), verdict.reason(), drawn);
             (ares, None)
         }
         // Neither comes so far: the first has no enrolment, the others were answered before.
         Outcome::DirectoryServerError | Outcome::NotEnrolled | Outcome::ServerError => {
             let reason = Some(Reason::CARDHOLDER_NOT_ENROLLED);
-            settle(&mut ares, areq, scheme, Status::Unavailable, reason, &drawn);
+            settle(&mut ares, areq, scheme, Status::Unavailable, reason, drawn);
             (ares, None)
         }
     }

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::domain::card::iin::{TestCard, TestUse};
+use crate::threeds::codes::CancelReason;
 use crate::threeds::message::{CardNumber, Numeric};
 use crate::threeds::receive::{check_ares, check_rreq};
 use crate::threeds::session::{Authentication, Sent};
@@ -44,7 +45,7 @@ fn answered(
     change: impl FnOnce(&mut Areq),
 ) -> (Ares, Status, Option<Simulated>, Sent) {
     let (areq, sent) = request(number, change);
-    let (bytes, simulated) = answer(message::render(&areq).expose(), drawn(), &PLACES);
+    let (bytes, simulated) = answer(message::render(&areq).expose(), &drawn(), &PLACES);
     let ares: Ares = message::parse(bytes.expose()).unwrap();
     let status = check_ares(areq.server_transaction, &sent, &ares).unwrap();
     (ares, status, simulated, sent)
@@ -60,7 +61,7 @@ fn every_listed_card_gives_its_documented_outcome() {
             Outcome::DirectoryServerError => {
                 assert!(enrolled.is_ok());
                 let (areq, _) = request(card.number, |_| ());
-                let (bytes, simulated) = answer(message::render(&areq).expose(), drawn(), &PLACES);
+                let (bytes, simulated) = answer(message::render(&areq).expose(), &drawn(), &PLACES);
                 let erro: Erro = message::parse(bytes.expose()).unwrap();
                 assert_eq!(erro.component, Component::DirectoryServer);
                 assert_eq!(simulated, None);
@@ -176,7 +177,7 @@ fn wrong_codes_are_counted_and_the_third_ends_it() {
     assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), Status::Failed);
     let Step::Ended(ending) = simulated.unwrap().take(Answer::Canceled) else { panic!() };
     let rreq = simulated.unwrap().rreq(transaction, &sent, &authentication, ending, [1; 21]);
-    assert_eq!(rreq.cancel.map(|it| it.code()), Some("01"));
+    assert_eq!(rreq.cancel.map(CancelReason::code), Some("01"));
     assert_eq!(rreq.interactions.as_ref().unwrap().as_str(), "00");
     assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), Status::Failed);
 }
@@ -229,9 +230,9 @@ fn no_card_is_listed_twice_and_every_documented_one_is() {
 #[test]
 fn bytes_that_are_no_request_are_answered_with_an_error() {
     for bytes in [&b"{"[..], b"[]", br#"{"messageType":"RReq","messageVersion":"2.2.0"}"#] {
-        let (bytes, _) = answer(bytes, drawn(), &PLACES);
+        let (bytes, _) = answer(bytes, &drawn(), &PLACES);
         let erro: Erro = message::parse(bytes.expose()).unwrap();
         assert_eq!(erro.code, ErrorCode::MessageInvalid);
     }
-    proptest::proptest!(|(bytes: Vec<u8>)| { drop(answer(&bytes, drawn(), &PLACES)); });
+    proptest::proptest!(|(bytes: Vec<u8>)| { drop(answer(&bytes, &drawn(), &PLACES)); });
 }

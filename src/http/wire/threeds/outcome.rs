@@ -51,8 +51,14 @@ pub(super) fn fill(object: &mut Object, session: &Session, extent: Extent) {
     object.flag("liability_shifted", is_shifted);
     fill_challenge(object, found, extent);
     object.optional_text("cardholder_info", found.cardholder_info.as_deref());
-    object.optional_text("whitelist_status", found.whitelist_status.map(|it| it.word()));
-    object.optional_text("whitelist_status_source", found.whitelist_source.map(|it| it.word()));
+    object.optional_text(
+        "whitelist_status",
+        found.whitelist_status.map(crate::threeds::codes::WhitelistStatus::word),
+    );
+    object.optional_text(
+        "whitelist_status_source",
+        found.whitelist_source.map(crate::threeds::codes::WhitelistSource::word),
+    );
     let extensions = json!(
         found
             .extensions
@@ -71,9 +77,9 @@ pub(super) fn fill(object: &mut Object, session: &Session, extent: Extent) {
 
 fn fill_challenge(object: &mut Object, found: &Authentication, extent: Extent) {
     let always = extent == Extent::ChallengeResult;
-    let mandated = found.challenge_mandated.map(|it| it.code());
+    let mandated = found.challenge_mandated.map(crate::threeds::codes::YesNo::code);
     member(object, "acs_challenge_mandated", mandated, always);
-    let kind = found.challenge_type.map(|it| it.word());
+    let kind = found.challenge_type.map(crate::threeds::codes::ChallengeType::word);
     member(object, "authentication_challenge_type", kind, always);
     member(object, "acs_challenge_url", found.acs_url.as_deref(), always);
     object.optional_text("acs_signed_content", found.acs_signed_content.as_deref());
@@ -83,13 +89,25 @@ fn fill_challenge(object: &mut Object, found: &Authentication, extent: Extent) {
             object.text("acsUiTemplate", template);
         });
     }
-    let decoupled = found.decoupled.map(|it| it.code());
+    let decoupled = found.decoupled.map(crate::threeds::codes::YesNo::code);
     object.optional_text("acs_decoupled_authentication", decoupled);
-    object.optional_text("challenge_preference", found.preference.map(|it| it.word()));
-    object.optional_text("challenge_preference_code", found.preference.map(|it| it.code()));
+    object.optional_text(
+        "challenge_preference",
+        found.preference.map(crate::threeds::codes::ChallengePreference::word),
+    );
+    object.optional_text(
+        "challenge_preference_code",
+        found.preference.map(crate::threeds::codes::ChallengePreference::code),
+    );
     member(object, "challenge_attempts", found.attempts.as_deref(), always);
-    object.optional_text("challenge_cancel_reason", found.cancel.map(|it| it.word()));
-    object.optional_text("challenge_cancel_reason_code", found.cancel.map(|it| it.code()));
+    object.optional_text(
+        "challenge_cancel_reason",
+        found.cancel.map(crate::threeds::codes::CancelReason::word),
+    );
+    object.optional_text(
+        "challenge_cancel_reason_code",
+        found.cancel.map(crate::threeds::codes::CancelReason::code),
+    );
 }
 
 fn member(object: &mut Object, name: &str, value: Option<&str>, is_always: bool) {
