@@ -205,3 +205,145 @@ const fn read_state(state: &StateV1) -> State {
         StateV1::Failed => State::Failed,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::threeds::codes::{
+        CancelReason, Category, ChallengePreference, ChallengeType, Channel, Reason, Status,
+        WhitelistSource, WhitelistStatus, YesNo,
+    };
+    use crate::threeds::session::{Authentication, DeviceInfo, ReturnedExtension, Sent};
+    use crate::threeds::simulator::{Drawn, Places, enrol};
+
+    fn text(text: &str) -> Option<String> {
+        Some(String::from(text))
+    }
+
+    fn made() -> Session {
+        let (scheme, enrolment) =
+            enrol("4200000000000004", &Places { base: "https://vault.example" }).unwrap();
+        let id = Uuid::from_bytes([7; 16]);
+        let expires_at = Timestamp::from_seconds(9);
+        Session {
+            id: SessionId::new(id),
+            tenant: TenantId::new(id),
+            kind: SessionKind::Customer,
+            device: Some(Device::Mobile),
+            device_info: DeviceInfo {
+                browser_tz: text("-60"),
+                browser_java_enabled: Some(false),
+                sdk_ephemeral_public_key: Some(serde_json::json!({"kty": "EC"})),
+                sdk_ui_types: Some(vec![String::from("01")]),
+                ..DeviceInfo::default()
+            },
+            card: CardSource::Pan(String::from("token")),
+            scheme,
+            additional_brands: vec![String::from("Cartes Bancaires")],
+            enrolment,
+            web_challenge_mode: WebChallengeMode::Redirect,
+            metadata: Some(Map::new()),
+            expires_at,
+            created_by: ApplicationId::new(id),
+            created_at: Timestamp::from_seconds(8),
+            modified_by: Some(ApplicationId::new(id)),
+            modified_at: Some(expires_at),
+            state: State::Created { method: Method::Pending, expires_at },
+            waits_until: Some(expires_at),
+            method_outcome: Some(MethodOutcome::Completed),
+            sent: Some(Sent {
+                version: ProtocolVersion::V220,
+                channel: Channel::App,
+                category: Category::NonPayment,
+                preference: Some(ChallengePreference::CartesBancaires),
+                decoupled: YesNo::Yes,
+                sdk_transaction: Some(id),
+            }),
+            authentication: Some(authentication(id)),
+            simulated: simulated(),
+        }
+    }
+
+    fn authentication(id: Uuid) -> Authentication {
+        Authentication {
+            version: ProtocolVersion::V220,
+            acs_transaction: id,
+            ds_transaction: id,
+            sdk_transaction: Some(id),
+            acs_reference: String::from("ACS"),
+            ds_reference: String::from("DS"),
+            acs_operator: text("OP"),
+            value: text("AAABBZEEBgAAAAAAAAQGAAAAAAA="),
+            status: Status::Informational,
+            directory_status: Status::DecoupledChallenge,
+            reason: Reason::from_code("84", ProtocolVersion::V220),
+            eci: text("05"),
+            challenge_mandated: Some(YesNo::No),
+            challenge_type: Some(ChallengeType::OutOfBand),
+            acs_url: text("https://acs.example"),
+            acs_signed_content: text("a.b.c"),
+            acs_rendering_type: Some((String::from("01"), String::from("04"))),
+            decoupled: Some(YesNo::Yes),
+            preference: Some(ChallengePreference::NoChallenge),
+            attempts: text("02"),
+            cancel: Some(CancelReason::TimedOutAtSdk),
+            cardholder_info: text("Call us."),
+            whitelist_status: Some(WhitelistStatus::PendingConfirmation),
+            whitelist_source: Some(WhitelistSource::Acs),
+            extensions: vec![ReturnedExtension {
+                id: String::from("A1"),
+                name: String::from("n"),
+                critical: true,
+                data: serde_json::json!("text"),
+            }],
+        }
+    }
+
+    fn simulated() -> Option<crate::threeds::simulator::Simulated> {
+        use crate::threeds::message::{Areq, CardNumber, render};
+        let number = CardNumber::parse("4200000000000016").unwrap();
+        let (version, channel) = (ProtocolVersion::V220, Channel::Browser);
+        let areq = Areq::new(version, channel, Category::Payment, Uuid::nil(), number);
+        let drawn =
+            Drawn { acs_transaction: Uuid::nil(), ds_transaction: Uuid::nil(), proof: [0; 21] };
+        let places = Places { base: "https://vault.example" };
+        crate::threeds::simulator::answer(render(&areq).expose(), &drawn, &places).1
+    }
+
+    #[test]
+    fn what_is_kept_of_a_session_is_all_of_it_in_every_state() {
+        let until = Timestamp::from_micros(123_456);
+        let created = |method| State::Created { method, expires_at: until };
+        for state in [
+            created(Method::Absent),
+            created(Method::Pending),
+            created(Method::Completed),
+            State::Requested,
+            State::Challenged { until },
+            State::Decoupled { until },
+            State::Decided,
+            State::Failed,
+        ] {
+            let session = Session { state, ..made() };
+            assert!(session.simulated.is_some());
+            let kept = encode_session(&session);
+            let again = decode_session(session.tenant, session.id, kept.expose()).unwrap();
+            assert_eq!(format!("{again:?}"), format!("{session:?}"));
+            assert_eq!(encode_session(&again).expose(), kept.expose());
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_decoding_panic() {
+        let id = Uuid::nil();
+        proptest::proptest!(|(bytes: Vec<u8>)| {
+            drop(decode_session(TenantId::new(id), SessionId::new(id), &bytes));
+        });
+        let whole = encode_session(&made());
+        for at in 0..whole.expose().len() {
+            let mut bytes = whole.expose().clone();
+            bytes[at] = b'x';
+            drop(decode_session(TenantId::new(id), SessionId::new(id), &bytes));
+        }
+    }
+}
