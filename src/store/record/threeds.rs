@@ -216,6 +216,7 @@ mod tests {
     use crate::threeds::session::{Authentication, DeviceInfo, ReturnedExtension, Sent};
     use crate::threeds::simulator::{Drawn, Places, enrol};
 
+    #[expect(clippy::unnecessary_wraps, reason = "every member is optional")]
     fn text(text: &str) -> Option<String> {
         Some(String::from(text))
     }
