@@ -180,6 +180,29 @@ pub const CURSOR_CHARS_MAX: usize = 500;
 /// A query string; the longest legal one lists a hundred ids.
 pub const QUERY_BYTES_MAX: usize = 8 * 1024;
 
+// --- Lists -------------------------------------------------------------------------------------
+
+/// Entries of a cursor list that are passed over (expired, or listed under another container) in
+/// one request; the rest waits for the next page. A millisecond or two.
+pub const LIST_SKIPPED_MAX: usize = 5_000;
+/// What a cursor holds of a listing key behind its path: a zero, the time and the id.
+pub const LIST_KEY_TAIL_BYTES: usize = 1 + 8 + 16;
+/// A cursor's proof that it is ours: 128 bits, since each guess is a request.
+pub const CURSOR_TAG_BYTES: usize = 16;
+/// Ids that one deprecated list may name; each costs a look-up.
+pub const LIST_IDS_MAX: usize = 100;
+/// Timeline entries that a deprecated list reads before others get their turn.
+pub const TIMELINE_STEPS_MAX: usize = 1_024;
+/// A search query, as published.
+pub const SEARCH_QUERY_CHARS_MAX: usize = 200;
+
+const _: () =
+    assert!(2 * (CONTAINER_BYTES_MAX + LIST_KEY_TAIL_BYTES + CURSOR_TAG_BYTES) <= CURSOR_CHARS_MAX);
+const _: () = assert!(LIST_SKIPPED_MAX > PAGE_SIZE_MAX);
+// Each of several timelines takes a step before all of them get on.
+const _: () = assert!(TIMELINE_STEPS_MAX > METADATA_COUNT_MAX + 1);
+const _: () = assert!(TIMELINE_STEPS_MAX > SEARCH_QUERY_CHARS_MAX);
+
 // --- The store ---------------------------------------------------------------------------------
 
 /// redb's own cache. Larger ones cost memory and win nothing (measured: 16 to 1,024 MiB differ by
@@ -208,8 +231,6 @@ const _: () = assert!(BATCH_CHANGES_MAX <= QUEUE_CHANGES_MAX);
 
 // --- Expressions -------------------------------------------------------------------------------
 
-/// Characters of a fingerprint expression: the published interface's own bound.
-pub const FINGERPRINT_EXPRESSION_CHARS_MAX: usize = 400;
 /// One mask leaf, index, id or fingerprint expression. The longest published example has 90 bytes;
 /// the text is parsed on every masked read.
 pub const TEMPLATE_BYTES_MAX: usize = 4 * 1024;
@@ -221,9 +242,6 @@ pub const TEMPLATE_EXPRESSIONS_MAX: usize = 32;
 pub const FILTERS_MAX: usize = 32;
 /// Members and indexes behind a variable's name: data is no deeper than this.
 pub const VARIABLE_SEGMENTS_MAX: usize = JSON_DEPTH_MAX;
-/// Characters of a token's id, also inside an expression that names it.
-pub const TOKEN_ID_CHARS_MIN: usize = 3;
-pub const TOKEN_ID_CHARS_MAX: usize = 400;
 /// What one filter, and so one expression, may give. Every body fits, with room for escaping.
 pub const EXPRESSION_OUTPUT_BYTES_MAX: usize = 2 * BODY_BYTES_MAX;
 /// Items of a list that a filter makes (`split`, `concat`): an item costs ten times its text.
@@ -251,8 +269,8 @@ pub const PATTERN_BYTES_MAX: usize = 1024;
 /// costs this many steps a character at worst.
 pub const PATTERN_STATES_MAX: usize = 256;
 
-const _: () = assert!(TEMPLATE_BYTES_MAX >= 4 * FINGERPRINT_EXPRESSION_CHARS_MAX);
-const _: () = assert!(REFERENCES_BYTES_MAX > TOKEN_ID_CHARS_MAX * 4);
+const _: () = assert!(TEMPLATE_BYTES_MAX >= 4 * EXPRESSION_CHARS_MAX);
+const _: () = assert!(REFERENCES_BYTES_MAX > TOKEN_NAME_CHARS_MAX * 4);
 const _: () = assert!(EXPRESSION_OUTPUT_BYTES_MAX >= BODY_BYTES_MAX);
 const _: () = assert!(EXPRESSION_WORK_MAX >= EXPRESSION_OUTPUT_BYTES_MAX);
 const _: () = assert!(MASK_DEPTH_MAX < JSON_DEPTH_MAX);
@@ -277,13 +295,6 @@ const _: () = assert!(RATE_SETS.is_power_of_two());
 const _: () = assert!(RATE_SETS * RATE_SET_COUNTERS_MAX == RATE_COUNTERS_MAX);
 
 // --- Cards -------------------------------------------------------------------------------------
-
-// --- The operator's socket ---------------------------------------------------------------------
-
-/// One command; the largest is an application with all its rules.
-pub const OPERATOR_COMMAND_BYTES_MAX: u64 = 256 * 1024;
-/// From connecting to the answer. Moving a clock may sweep a great many tokens.
-pub const OPERATOR_COMMAND_MAX: Duration = Duration::from_mins(10);
 
 /// A card number: the published rule for `card_number`, and the range of ISO/IEC 7812.
 pub const CARD_NUMBER_DIGITS_MIN: usize = 13;
@@ -312,6 +323,15 @@ const _: () = assert!(CARD_NUMBER_DIGITS_MAX <= 19);
 const _: () = assert!(BIN_TEXT_BYTES_MAX < BIN_LINE_BYTES_MAX);
 // Rows and texts are counted in 32 bits.
 const _: () = assert!(BIN_RANGES_MAX < 1 << 32 && BIN_TEXTS_MAX < 1 << 32);
+
+// --- The operator's socket ---------------------------------------------------------------------
+
+/// One command; the largest is an application with all its rules.
+pub const OPERATOR_COMMAND_BYTES_MAX: u64 = 256 * 1024;
+/// From connecting to the answer. Moving a clock may sweep a great many tokens.
+pub const OPERATOR_COMMAND_MAX: Duration = Duration::from_mins(10);
+/// How far a development server's clock moves at once: a hundred years.
+pub const CLOCK_ADVANCE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
 
 // --- Files -------------------------------------------------------------------------------------
 

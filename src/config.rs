@@ -21,8 +21,11 @@ pub struct Config {
     pub certificate: PathBuf,
     pub private_key: PathBuf,
     pub master_key: MasterKeySource,
+    /// What the operator knows about card numbers beyond their brands.
+    pub bin_file: Option<PathBuf>,
     pub trusted_proxies: Vec<Network>,
     pub rate_limits: Switch,
+    pub deprecated_operations: Switch,
     pub request_lines: RequestLines,
     pub connections_max: usize,
     pub connections_per_address_max: usize,
@@ -58,8 +61,10 @@ impl Config {
             certificate: reader.path("tls.certificate"),
             private_key: reader.path("tls.private_key"),
             master_key: reader.master_key(),
+            bin_file: reader.optional_path("bin_file"),
             trusted_proxies: reader.networks("trusted_proxies"),
-            rate_limits: if reader.flag("rate_limits", true) { Switch::On } else { Switch::Off },
+            rate_limits: reader.switch("rate_limits"),
+            deprecated_operations: reader.switch("deprecated_operations"),
             request_lines: if reader.flag("log.requests", true) {
                 RequestLines::On
             } else {
@@ -121,6 +126,10 @@ impl Reader {
                 PathBuf::new()
             }
         }
+    }
+
+    fn optional_path(&mut self, name: &str) -> Option<PathBuf> {
+        self.table.contains_key(name).then(|| self.path(name))
     }
 
     fn texts(&mut self, name: &str) -> Option<Vec<String>> {
@@ -202,6 +211,11 @@ impl Reader {
         }
     }
 
+    /// On unless it is turned off.
+    fn switch(&mut self, name: &str) -> Switch {
+        if self.flag(name, true) { Switch::On } else { Switch::Off }
+    }
+
     /// From 1 to what the program can bear.
     fn count(&mut self, name: &str, default: usize) -> usize {
         const MOST: usize = 1_000_000;
@@ -266,8 +280,11 @@ mod tests {
             "private_key",
             "file",
             "credential",
+            "bin_file",
+            "bin_file",
             "trusted_proxies",
             "rate_limits",
+            "deprecated_operations",
             "requests",
             "max",
             "per_address_max",
@@ -290,6 +307,7 @@ mod tests {
             listen = ["localhost:1", "127.0.0.1"]
             trusted_proxies = ["10.0.0.0/33"]
             rate_limits = "yes"
+            deprecated_operations = 0
             colour = "blue"
             [tls]
             certificate = 7
@@ -315,6 +333,7 @@ mod tests {
                 "master_key",
                 "trusted_proxies[0]",
                 "rate_limits",
+                "deprecated_operations",
                 "connections.max",
                 "colour",
                 "connections.minimum",

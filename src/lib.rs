@@ -1,4 +1,81 @@
 //! Strongroom: a vault for card and personal data in one binary.
+//!
+//! Programs hand sensitive values over by HTTPS and get tokens for them. The values lie sealed in
+//! one file. This page is the map of the sources; the README is the manual.
+//!
+//! # The rooms
+//!
+//! The program is one package of rooms (modules). Each stands on those above it and never looks at
+//! those below it. This table is the rule: `tests/it/tidy.rs` reads it and holds every source file
+//! to it, so that it cannot grow old.
+//!
+//! | room | what it is for | may use |
+//! |---|---|---|
+//! | [`bounds`] | every maximum, with its reason, and what must hold between them | - |
+//! | [`secret`] | values that cannot be printed and are wiped when dropped | - |
+//! | [`domain`] | tokens, cards, containers, permissions, times: values and rules, without IO | bounds, secret |
+//! | [`clock`] | the one reader of the time of day, which tests can move | domain |
+//! | [`expressions`] | the language of masks, fingerprints, search indexes and aliases | bounds, domain, secret |
+//! | [`formulas`] | the catalog of connections, checked at start | bounds, domain |
+//! | [`idempotency`] | what a key is, how long an answer is remembered, what a repetition gets | bounds, domain |
+//! | [`limits`] | the published rate limits as counters of bounded size | bounds, domain |
+//! | [`log`] | one JSON line an event, which cannot hold text from outside | bounds, domain |
+//! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, limits, log, secret |
+//! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` | bounds, domain, secret |
+//! | [`store`] | tables, records, snapshots and the one writer; alone in knowing `redb` | bounds, crypto, domain, idempotency, secret |
+//! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, secret, store |
+//! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, secret |
+//! | [`server`] | accepting, TLS, deadlines, places, the drain; knows no route | bounds, domain, log, secret |
+//! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http |
+//! | [`cli`] | the command line: puts the rest together | all |
+//!
+//! Three of these arrows are there for one thing each: [`clock`] gives [`domain::time`]'s type,
+//! [`operator`] shows tenants and applications in the shapes of [`http`], and [`config`] parses
+//! into what [`limits`] and [`log`] are given.
+//!
+//! A thing that goes over the wire, is decided about and is kept has three shapes: one in
+//! `http::wire`, one in [`domain`], one in [`store::record`]. They never share a type, so that
+//! the interface, the rules and the file can each change alone.
+//!
+//! # The way of a request
+//!
+//! `POST /tokens`, from top to bottom:
+//!
+//! 1. [`server`] takes the connection if there is a place for it, finishes the TLS handshake and
+//!    reads the head of the request, each by a deadline.
+//! 2. [`http`] counts the client's address, then finds the route: [`http::route::ROUTES`] is the
+//!    whole interface.
+//! 3. [`app::App::authenticate`] turns the key into a [`app::Caller`]: tenant, application, access.
+//! 4. [`limits::Limiter::admit`] charges every row of the table that covers the request.
+//! 5. A permission that the caller holds in no container at all ends it here, before any body. So
+//!    does an idempotency key whose first request is under way or was answered.
+//! 6. The body is read: bounded in bytes and in time, wiped when done with.
+//! 7. `http::wire` parses it into a [`app::TokenDraft`] and gathers all mistakes.
+//! 8. [`app::App::create_token`] reads a [`store::Snapshot`], checks access and data, evaluates the
+//!    expressions, seals the token, and makes of it all one [`store::Change`].
+//! 9. [`store::Store::commit`] queues the change. The writer thread takes what has queued, checks
+//!    each change's expectations, applies those that hold, syncs once, and answers all of them. A
+//!    change whose expectations failed is decided again on a fresh snapshot.
+//! 10. `http` renders the token as the caller may see it, or the problem, and logs one line.
+//!
+//! Only the commit changes anything. A client that leaves before it leaves nothing behind; after
+//! it, the writer finishes without the client.
+//!
+//! # What must always hold
+//!
+//! 1. A write that was answered with success survives the loss of power. One that was refused left
+//!    nothing. One that a failing disk cut off is there whole or not at all.
+//! 2. Sensitive values are never in the data file in clear, in a log line, in an error, in the
+//!    message of a panic. What [`log`] takes is a closed set of types; errors hold no input.
+//! 3. Nothing grows without a name in [`bounds`].
+//! 4. Keys of the file start with the tenant's id, and a caller brings the tenant along: another
+//!    tenant's resource is not found, exactly like one that does not exist.
+//! 5. A mask that cannot be evaluated shows nothing; a record that does not authenticate is not
+//!    opened.
+//! 6. The time of day comes from [`clock`], randomness from [`crypto::Random`], and nothing comes
+//!    from the environment but systemd's directory of credentials.
+//! 7. A failure of the disk is final: the process answers 503, ends with its own exit code and is
+//!    started again. It never works on with a file that it cannot trust.
 
 pub mod app;
 pub mod bounds;

@@ -113,6 +113,12 @@ impl Caller {
         granted.filter(|_| self.may_hold(permission)).ok_or_else(lacks)
     }
 
+    /// The containers that the permission is held in, outermost ones only, in order.
+    pub(super) fn reach(&self, permission: Permission) -> Result<Vec<Container>, Error> {
+        self.require_somewhere(permission)?;
+        Ok(self.application.access.reach(permission))
+    }
+
     /// Checked when the application is made too; here it holds whatever the record says.
     fn may_hold(&self, permission: Permission) -> bool {
         permission.may_be_held_by(self.application.kind)

@@ -12,17 +12,17 @@ use crate::app::{token_intents, token_rows};
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::id::{TenantId, TokenId, TokenIntentId};
+use crate::domain::time::Timestamp;
 use crate::idempotency::live_half_days;
-use crate::store::tables::Falls;
+use crate::store::tables::{Due, Falls};
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// How a sweep ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Swept {
-    /// Nothing more is due.
-    All(usize),
-    /// A whole batch went; there may be more.
-    Batch(usize),
+/// What one batch did.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Swept {
+    pub removed: usize,
+    /// Where the next batch starts, when there may be more.
+    pub(super) next: Option<Vec<u8>>,
 }
 
 impl App {
@@ -30,47 +30,51 @@ impl App {
     /// once they are gone, nothing else is urgent.
     pub async fn sweep_all(&self) -> Result<usize, Error> {
         self.destroy_cvc_keys()?;
-        let mut total: usize = 0;
+        let (mut total, mut from): (usize, _) = (0, Vec::new());
         loop {
-            match self.sweep_due().await? {
-                Swept::All(count) => {
-                    total = total.saturating_add(count);
-                    break;
-                }
-                Swept::Batch(count) => total = total.saturating_add(count),
+            let swept = self.sweep(&from).await?;
+            total = total.saturating_add(swept.removed);
+            match swept.next {
+                Some(next) => from = next,
+                None => break,
             }
         }
-        while let Swept::Batch(_) = self.sweep_answers().await? {}
+        while self.sweep_answers().await? == SWEEP_BATCH_MAX {}
         Ok(total)
     }
 
-    async fn sweep_due(&self) -> Result<Swept, Error> {
+    pub(super) async fn sweep(&self, from: &[u8]) -> Result<Swept, Error> {
         let now = self.now();
+        let end = tables::due_after(now);
         self.settle(|snapshot| {
             let due = snapshot
-                .range(Table::Due, Bound::Unbounded, Bound::Excluded(&tables::due_after(now)))?
+                .range(Table::Due, Bound::Included(from), Bound::Excluded(&end))?
                 .take(SWEEP_BATCH_MAX)
                 .collect::<Result<Vec<_>, _>>()?;
+            let gone = going(&due);
             let mut keys = HashMap::new();
             let mut change = Change::new();
-            // A token whose code and whose own time fall due together goes as a whole.
-            let mut gone = HashSet::new();
+            let mut removed: usize = 0;
             for (key, _) in &due {
-                let due = tables::due_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
-                if matches!(due.falls, Falls::Token | Falls::TokenIntent) {
-                    gone.insert(due.id);
+                match self.remove_due(snapshot, key, now, &gone, &mut keys) {
+                    Ok(removal) => {
+                        change = change.and(removal);
+                        removed = removed.saturating_add(1);
+                    }
+                    // A damaged record stays, for `verify` to find; it must not hold up the rest.
+                    Err(Error::Internal(_)) => (),
+                    Err(error) => return Err(error),
                 }
             }
-            for (key, _) in &due {
-                change = change.and(self.remove_due(snapshot, key, &gone, &mut keys)?);
-            }
-            Ok((change, Swept::of(due.len())))
+            let last = due.last().filter(|_| due.len() == SWEEP_BATCH_MAX);
+            let next = last.map(|(key, _)| [key.as_slice(), &[0]].concat());
+            Ok((change, Swept { removed, next }))
         })
         .await
     }
 
-    /// Remembered answers of half-days that are over for good.
-    async fn sweep_answers(&self) -> Result<Swept, Error> {
+    /// Remembered answers of half-days that are over for good; how many of them went.
+    async fn sweep_answers(&self) -> Result<usize, Error> {
         let [.., oldest_live] = live_half_days(self.now());
         self.settle(|snapshot| {
             let end = oldest_live.to_be_bytes();
@@ -80,7 +84,7 @@ impl App {
                 .collect::<Result<Vec<_>, _>>()?;
             let count = forgotten.len();
             let delete = |change: Change, (key, _)| change.delete(Table::Idempotency, key);
-            Ok((forgotten.into_iter().fold(Change::new(), delete), Swept::of(count)))
+            Ok((forgotten.into_iter().fold(Change::new(), delete), count))
         })
         .await
     }
@@ -89,6 +93,7 @@ impl App {
         &self,
         snapshot: &Snapshot,
         key: &[u8],
+        now: Timestamp,
         gone: &HashSet<Uuid>,
         known: &mut HashMap<TenantId, TenantKeys>,
     ) -> Result<Change, Error> {
@@ -98,35 +103,71 @@ impl App {
             Entry::Vacant(entry) => &*entry.insert(self.tenant_keys(snapshot, due.tenant)?),
         };
         let change = Change::new().delete(Table::Due, key.to_vec());
-        match due.falls {
-            Falls::CvcOfToken | Falls::CvcOfTokenIntent if gone.contains(&due.id) => Ok(change),
-            Falls::Token | Falls::CvcOfToken => {
-                let id = TokenId::new(due.id);
-                let found = token_rows::find_by_id(snapshot, keys, due.tenant, id)?;
-                let Some(found) = found else { return Ok(change) };
-                let record = tables::tokens(due.tenant, id);
-                let change = change.expect_version(Table::Tokens, record, found.version);
-                if due.falls == Falls::Token {
-                    return Ok(change.and(token_rows::delete(&found.token, keys)));
-                }
-                Ok(change.and(self.forget_token_cvc(found.token, keys)?))
-            }
+        let removal = match due.falls {
+            Falls::CvcOfToken | Falls::CvcOfTokenIntent if gone.contains(&due.id) => None,
+            Falls::Token | Falls::CvcOfToken => self.remove_of_token(snapshot, due, now, keys)?,
             Falls::TokenIntent | Falls::CvcOfTokenIntent => {
-                let id = TokenIntentId::new(due.id);
-                let found = token_intents::find_by_id(snapshot, keys, due.tenant, id)?;
-                let Some((intent, version)) = found else { return Ok(change) };
-                if due.falls == Falls::TokenIntent {
-                    let expected = token_intents::expected(&intent, version);
-                    return Ok(change.and(expected).and(token_intents::delete(&intent)));
-                }
-                Ok(change.and(self.forget_intent_cvc(intent, version, keys)?))
+                self.remove_of_intent(snapshot, due, now, keys)?
             }
-        }
+        };
+        Ok(removal.unwrap_or_default().and(change))
+    }
+
+    /// An entry that is out of date must not take anything with it.
+    fn remove_of_token(
+        &self,
+        snapshot: &Snapshot,
+        due: Due,
+        now: Timestamp,
+        keys: &TenantKeys,
+    ) -> Result<Option<Change>, Error> {
+        let id = TokenId::new(due.id);
+        let found = token_rows::find_by_id(snapshot, keys, due.tenant, id)?;
+        let Some(found) = found else { return Ok(None) };
+        let record = tables::tokens(due.tenant, id);
+        let change = Change::new().expect_version(Table::Tokens, record, found.version);
+        let code_is_over = found.token.cvc_expires_at.is_some_and(|at| at <= now);
+        Ok(match due.falls {
+            Falls::Token if !found.token.is_live(now) => {
+                Some(change.and(token_rows::delete(&found.token, keys)))
+            }
+            Falls::CvcOfToken if code_is_over => {
+                Some(change.and(self.forget_token_cvc(found.token, keys)?))
+            }
+            Falls::Token | Falls::CvcOfToken | Falls::TokenIntent | Falls::CvcOfTokenIntent => {
+                Some(change)
+            }
+        })
+    }
+
+    fn remove_of_intent(
+        &self,
+        snapshot: &Snapshot,
+        due: Due,
+        now: Timestamp,
+        keys: &TenantKeys,
+    ) -> Result<Option<Change>, Error> {
+        let id = TokenIntentId::new(due.id);
+        let found = token_intents::find_by_id(snapshot, keys, due.tenant, id)?;
+        let Some((intent, version)) = found else { return Ok(None) };
+        let code_is_over = intent.cvc_expires_at.is_some_and(|at| at <= now);
+        Ok(Some(match due.falls {
+            Falls::TokenIntent if !intent.is_live(now) => {
+                token_intents::expected(&intent, version).and(token_intents::delete(&intent))
+            }
+            Falls::CvcOfTokenIntent if code_is_over => {
+                self.forget_intent_cvc(intent, version, keys)?
+            }
+            Falls::Token | Falls::CvcOfToken | Falls::TokenIntent | Falls::CvcOfTokenIntent => {
+                token_intents::expected(&intent, version)
+            }
+        }))
     }
 }
 
-impl Swept {
-    const fn of(count: usize) -> Self {
-        if count < SWEEP_BATCH_MAX { Self::All(count) } else { Self::Batch(count) }
-    }
+/// Those that fall due as a whole in this batch: their codes go with them.
+fn going(due: &[(Vec<u8>, Vec<u8>)]) -> HashSet<Uuid> {
+    let read = due.iter().filter_map(|(key, _)| tables::due_of_key(key));
+    let whole = read.filter(|due| matches!(due.falls, Falls::Token | Falls::TokenIntent));
+    whole.map(|due| due.id).collect()
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::app::App;
 use crate::app::error::{Error, Fault};
+use crate::app::listed;
 use crate::crypto::TenantKeys;
 use crate::domain::container::Container;
 use crate::domain::id::{TenantId, TokenId};
@@ -26,7 +27,7 @@ pub(super) enum Filter<'a> {
     Type(TokenType),
 }
 
-/// Index entries with what stands in them: nothing, or a word in clear.
+/// Index entries with what stands in them: nothing, or what [`listed`] says, in clear.
 pub(super) type Entries = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
 impl Filter<'_> {
@@ -70,16 +71,18 @@ pub(super) fn entries(token: &Token, keys: &TenantKeys) -> Entries {
             tables::token_timeline(token.tenant, &filter, token.created_at, token.id),
         )
     };
-    let paths: Vec<&str> = token.containers.iter().map(Container::as_str).collect();
-    let paths = paths.join("\n").into_bytes();
-    entries.insert(timeline(Filter::Everything), paths.clone());
+    let (in_container, in_all) = (listed::in_container(token), listed::in_all(token));
+    entries.insert(timeline(Filter::Everything), in_all.clone());
     let folded: BTreeSet<_> = token
         .metadata
         .iter()
         .map(|(key, value)| (key.to_lowercase(), value.to_lowercase()))
         .collect();
     for (key, value) in &folded {
-        entries.insert(timeline(Filter::Metadata(key, value)), paths.clone());
+        entries.insert(timeline(Filter::Metadata(key, value)), in_all.clone());
+    }
+    for term in &token.search_terms {
+        entries.insert(timeline(Filter::SearchTerm(term)), in_all.clone());
     }
     for path in &token.containers {
         let mut filters = vec![
@@ -90,7 +93,7 @@ pub(super) fn entries(token: &Token, keys: &TenantKeys) -> Entries {
         filters.extend(token.search_terms.iter().map(|term| Filter::SearchTerm(term)));
         filters.extend(token.metadata.iter().map(|(key, value)| Filter::Metadata(key, value)));
         for filter in filters {
-            entries.insert(list(filter, path), Vec::new());
+            entries.insert(list(filter, path), in_container.clone());
         }
     }
     if let Some(at) = token.expires_at {

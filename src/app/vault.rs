@@ -14,7 +14,7 @@ use crate::secret::Secret;
 use crate::store::{Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, tables};
 
 /// The keys of the server itself stand under this scope in place of a tenant.
-const SYSTEM: [u8; 16] = [0; 16];
+pub(super) const SYSTEM: [u8; 16] = [0; 16];
 const META_MASTER: &[u8] = b"master";
 
 /// Why a vault could not be made or opened. Nothing was changed.
@@ -54,7 +54,7 @@ impl App {
         Self::start(store, CvcKeys::unlinked(), master, clock, random)
     }
 
-    fn start(
+    pub(super) fn start(
         store: Store,
         cvc_keys: Result<CvcKeys, StorageFailure>,
         master: MasterKey,
@@ -99,7 +99,7 @@ impl App {
         snapshot: &Snapshot,
         tenant: TenantId,
     ) -> Result<TenantKeys, Error> {
-        let keys = open_keys(snapshot, &self.master, tenant.bytes())
+        let keys = open_keys(snapshot, &self.master, tenant.bytes())?
             .ok_or(Error::Internal(Fault::DoesNotOpen))?;
         TenantKeys::new(*tenant.bytes(), &keys).ok_or(Error::Internal(Fault::Dangling))
     }
@@ -143,6 +143,7 @@ fn open_system_keys(store: &Store, master: &MasterKey) -> Result<SystemKeys, Vau
         None => return Err(VaultFailure::File(OpenFailure::NotOurs)),
     }
     open_keys(&snapshot, master, &SYSTEM)
+        .map_err(failed)?
         .and_then(|keys| SystemKeys::new(&keys))
         .ok_or(VaultFailure::KeysDamaged)
 }
@@ -152,8 +153,8 @@ fn open_keys(
     snapshot: &Snapshot,
     master: &MasterKey,
     scope: &[u8; 16],
-) -> Option<Vec<KeyMaterial>> {
-    let stored = snapshot.under(Table::Keys, scope, usize::MAX).ok()?;
+) -> Result<Option<Vec<KeyMaterial>>, StorageFailure> {
+    let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
     let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
         let plain = master.sealing().open(&identity(scope, key), sealed).ok()?;
         let purpose = KeyPurpose::from_code(*key.get(16)?)?;
@@ -161,7 +162,7 @@ fn open_keys(
         let bytes = Secret::new(plain.expose().as_slice().try_into().ok()?);
         Some(KeyMaterial { purpose, number, bytes })
     };
-    stored.iter().map(open).collect()
+    Ok(stored.iter().map(open).collect())
 }
 
 const fn identity<'a>(scope: &'a [u8; 16], key: &'a [u8]) -> Identity<'a> {

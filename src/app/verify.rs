@@ -9,6 +9,7 @@ use crate::app::App;
 use crate::app::applications::open_application;
 use crate::app::authenticate::api_key_identity;
 use crate::app::error::Error;
+use crate::app::vault::SYSTEM;
 use crate::app::{token_intents, token_rows};
 use crate::bounds::{APPLICATIONS_MAX, VERIFY_FINDINGS_MAX};
 use crate::crypto::TenantKeys;
@@ -54,18 +55,28 @@ impl App {
     pub fn verify(&self) -> Result<Report, Error> {
         let snapshot = self.snapshot()?;
         let mut report = Report::default();
-        for tenant in self.list_tenants()? {
+        let mut owned = Owned { keys: count_under(&snapshot, Table::Keys, &SYSTEM)?, counts: 0 };
+        for (key, _) in snapshot.under(Table::Tenants, &[], usize::MAX)? {
             report.tenants = report.tenants.saturating_add(1);
-            match self.tenant_keys(&snapshot, tenant.id) {
-                Ok(keys) => {
-                    self.verify_applications(&snapshot, tenant.id, &keys, &mut report)?;
-                    self.verify_tokens(&snapshot, tenant.id, &keys, &mut report)?;
-                    self.verify_intents(&snapshot, tenant.id, &keys, &mut report)?;
-                }
-                Err(_) => report.find(format!("tenant {}: its keys do not open", tenant.id)),
+            let Some(tenant) = Uuid::from_slice(&key).ok().map(TenantId::new) else {
+                report.find(String::from("tenants: a key is no id"));
+                continue;
+            };
+            if unless_damaged(self.find_tenant(&snapshot, tenant))?.is_none() {
+                report.find(format!("tenant {tenant}: its record does not open"));
+            }
+            owned.keys = owned.keys.saturating_add(count_under(&snapshot, Table::Keys, &key)?);
+            owned.counts =
+                owned.counts.saturating_add(count_under(&snapshot, Table::Counts, &key)?);
+            if let Some(keys) = unless_damaged(self.tenant_keys(&snapshot, tenant))? {
+                self.verify_applications(&snapshot, tenant, &keys, &mut report)?;
+                self.verify_tokens(&snapshot, tenant, &keys, &mut report)?;
+                self.verify_intents(&snapshot, tenant, &keys, &mut report)?;
+            } else {
+                report.find(format!("tenant {tenant}: its keys do not open"));
             }
         }
-        verify_sums(&snapshot, &mut report)?;
+        verify_sums(&snapshot, &owned, &mut report)?;
         Ok(report)
     }
 
@@ -200,8 +211,9 @@ impl App {
             }
             if let Some(name) = &found.token.name {
                 report.index_entries = report.index_entries.saturating_add(1);
-                let by_name = token_rows::find(snapshot, keys, tenant, name.as_str());
-                if !by_name.is_ok_and(|it| it.is_some_and(|it| it.token.id == id)) {
+                let by_name =
+                    unless_damaged(token_rows::find(snapshot, keys, tenant, name.as_str()))?;
+                if !by_name.flatten().is_some_and(|it| it.token.id == id) {
                     report.find(format!("token {id}: its predefined id does not lead to it"));
                 }
             }
@@ -215,9 +227,28 @@ impl App {
     }
 }
 
+/// What tenants have besides records.
+struct Owned {
+    keys: u64,
+    counts: u64,
+}
+
+fn count_under(snapshot: &Snapshot, table: Table, prefix: &[u8]) -> Result<u64, Error> {
+    Ok(u64::try_from(snapshot.under(table, prefix, usize::MAX)?.len()).unwrap_or(u64::MAX))
+}
+
+/// `None` for what does not open or decode. A disk that cannot be read is no damage to report.
+fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Internal(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Every entry that belongs to a record was seen at that record. As many entries as that means
 /// that no entry leads nowhere; more of them means that some do.
-fn verify_sums(snapshot: &Snapshot, report: &mut Report) -> Result<(), Error> {
+fn verify_sums(snapshot: &Snapshot, owned: &Owned, report: &mut Report) -> Result<(), Error> {
     let mut entries: u64 = 0;
     for table in [Table::TokenLists, Table::TokenNames, Table::Due] {
         entries = entries.saturating_add(snapshot.len(table)?);
@@ -233,6 +264,8 @@ fn verify_sums(snapshot: &Snapshot, report: &mut Report) -> Result<(), Error> {
         ),
         ("applications", report.applications, snapshot.len(Table::Applications)?),
         ("API keys", report.keys, snapshot.len(Table::ApiKeys)?),
+        ("counts", owned.counts, snapshot.len(Table::Counts)?),
+        ("cryptographic keys", owned.keys, snapshot.len(Table::Keys)?),
         ("listed API keys", report.keys, snapshot.len(Table::ApplicationKeys)?),
     ];
     for (what, expected, found) in sums {

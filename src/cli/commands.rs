@@ -97,6 +97,9 @@ pub(super) struct DevPreload {
     /// how many tokens to make
     #[argh(option)]
     pub(super) tokens: u64,
+    /// what they hold: token (a short text) or card (default token)
+    #[argh(option, default = "String::from(\"token\")")]
+    pub(super) kind: String,
 }
 
 /// Make a new vault: its data directory, its master key unless there is one, its data file.

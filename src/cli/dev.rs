@@ -25,6 +25,7 @@ use crate::domain::id::TenantId;
 use crate::domain::permission::Permission;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
+use crate::http::Deprecated;
 use crate::limits::Limiter;
 use crate::log::RequestLines;
 use crate::operator::Clockwork;
@@ -66,8 +67,10 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
         settings: Settings::new(vec![listen], files.certificate.clone(), files.private_key.clone()),
         limiter: if limits { Limiter::on() } else { Limiter::off() },
         trusted_proxies: Vec::new(),
+        deprecated: Deprecated::Answered,
         request_lines: RequestLines::Off,
         clockwork: Clockwork::Settable,
+        bin_file: None,
     };
     run(app, plan, |address| {
         let ca = std::fs::canonicalize(&files.ca)

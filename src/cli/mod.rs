@@ -1,5 +1,6 @@
 //! The command line. Every command either does its work or says what, where, why and what to do.
 
+mod bins;
 mod commands;
 mod dev;
 mod dev_certificate;

@@ -4,14 +4,15 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::{App, Error};
 use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
+use crate::cli::bins;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::vault::storage;
 use crate::formulas::Catalog;
-use crate::http::Http;
+use crate::http::{Deprecated, Http};
 use crate::limits::{Limiter, Network};
 use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket};
@@ -25,8 +26,11 @@ pub(super) struct Plan {
     pub(super) settings: Settings,
     pub(super) limiter: Limiter,
     pub(super) trusted_proxies: Vec<Network>,
+    pub(super) deprecated: Deprecated,
     pub(super) request_lines: RequestLines,
     pub(super) clockwork: Clockwork,
+    /// Read again on SIGHUP.
+    pub(super) bin_file: Option<PathBuf>,
 }
 
 /// Serves until a signal or a failure ends it. `ready` is told the first address.
@@ -56,7 +60,7 @@ async fn serve(
     let catalog = Catalog::load().map_err(|error| {
         Failure::new(Exit::Software, "the catalog of payment connections is damaged").why(error)
     })?;
-    let server = Server::bind(plan.settings, log.clone()).map_err(explain)?;
+    let server = Server::bind(plan.settings, log.clone()).map_err(|error| explain(&error))?;
     let socket = Socket::bind(&plan.data_directory).map_err(|failure| {
         Failure::new(Exit::Config, "cannot make the operator's socket")
             .file(&failure.path)
@@ -72,12 +76,18 @@ async fn serve(
     let tasks = Tasks::new();
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
     tasks.spawn(sweep(Arc::clone(&app), log.clone()));
+    if let Some(path) = plan.bin_file {
+        let hangup =
+            signal(SignalKind::hangup()).map_err(|error| os("wait for signals", &error))?;
+        tasks.spawn(reload_bins(Arc::clone(&app), path, hangup, log.clone()));
+    }
     let http = Arc::new(Http {
         app: Arc::clone(&app),
         limiter: plan.limiter,
         log: log.clone(),
         catalog,
         trusted_proxies: plan.trusted_proxies,
+        deprecated: plan.deprecated,
     });
     let answer = move |request, peer| {
         let http = Arc::clone(&http);
@@ -128,8 +138,22 @@ async fn sweep(app: Arc<App>, log: Log) {
     }
 }
 
-fn explain(error: BindError) -> Failure {
-    let exit = match &error {
+/// A file with mistakes keeps the old table.
+async fn reload_bins(app: Arc<App>, path: PathBuf, mut hangup: Signal, log: Log) {
+    while hangup.recv().await.is_some() {
+        match bins::read(&path) {
+            Ok(table) => {
+                let ranges = u64::try_from(table.ranges()).unwrap_or(u64::MAX);
+                app.replace_bins(table);
+                log.event(Event::info("bin_file_loaded").with("ranges", Value::Count(ranges)));
+            }
+            Err(_) => log.event(Event::error("bin_file_refused")),
+        }
+    }
+}
+
+fn explain(error: &BindError) -> Failure {
+    let exit = match error {
         BindError::Address { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
             Exit::Unavailable
         }
@@ -141,7 +165,10 @@ fn explain(error: BindError) -> Failure {
         | BindError::Inherited(_)
         | BindError::NoAddress => Exit::Config,
     };
-    Failure::new(exit, "cannot start to listen").why(error)
+    let advice = error.advice();
+    let source = std::error::Error::source(error).map(|source| format!("\n{source}"));
+    let why = format!("{error}{}", source.unwrap_or_default());
+    Failure::new(exit, "cannot start to listen").why(why).try_this(advice)
 }
 
 fn os(what: &str, error: &io::Error) -> Failure {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use crate::cli::commands::Init;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::run::{Plan, run};
-use crate::cli::{say, vault};
+use crate::cli::{bins, say, vault};
 use crate::clock::Clock;
 use crate::config::{Config, InvalidConfig, MasterKeySource, Switch};
+use crate::http::Deprecated;
 use crate::limits::Limiter;
 use crate::operator::Clockwork;
 use crate::server::Settings;
@@ -66,6 +67,15 @@ pub(super) fn init(command: &Init) -> Result<(), Failure> {
 pub(super) fn serve(path: &Path) -> Result<(), Failure> {
     let config = read_config(path)?;
     let app = vault::open(&config.data_directory, &config.master_key, Clock::new())?;
+    if let Some(path) = &config.bin_file {
+        match bins::read(path) {
+            Ok(table) => app.replace_bins(table),
+            Err(failure) => {
+                app.close();
+                return Err(failure);
+            }
+        }
+    }
     let mut settings = Settings::new(config.listen, config.certificate, config.private_key);
     let proxies = config.trusted_proxies.clone();
     settings.trusted = Arc::new(move |address| {
@@ -81,8 +91,13 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
             Switch::On => Limiter::on(),
         },
         trusted_proxies: config.trusted_proxies,
+        deprecated: match config.deprecated_operations {
+            Switch::Off => Deprecated::Gone,
+            Switch::On => Deprecated::Answered,
+        },
         request_lines: config.request_lines,
         clockwork: Clockwork::Fixed,
+        bin_file: config.bin_file,
     };
     run(app, plan, |_| Ok(()))
 }

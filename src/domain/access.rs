@@ -97,6 +97,24 @@ impl Access {
         self.in_any(permission, containers)
     }
 
+    /// The containers that the permission is held in, each with all that is inside it: in order,
+    /// none inside another.
+    pub fn reach(&self, permission: Permission) -> Vec<Container> {
+        if self.plain(permission).is_some() {
+            return vec![Container::root()];
+        }
+        let mut granted: Vec<_> =
+            self.granting_rules(permission).map(|rule| &rule.container).collect();
+        granted.sort_unstable();
+        let mut reach: Vec<Container> = Vec::new();
+        for container in granted {
+            if !reach.last().is_some_and(|last| last.covers(container)) {
+                reach.push(container.clone());
+            }
+        }
+        reach
+    }
+
     fn granting_rules(&self, permission: Permission) -> impl Iterator<Item = &AccessRule> {
         self.rules.iter().filter(move |rule| rule.permissions.contains(&permission))
     }
@@ -162,6 +180,24 @@ mod tests {
         assert_eq!(access.in_any(TokenRead, &both), Some(Reveal));
         assert_eq!(access.in_all(TokenCreate, &both), None);
         assert_eq!(access.in_all(TokenCreate, &paths(&["/a/", "/a/c/"])), Some(Reveal));
+    }
+
+    #[test]
+    fn the_reach_of_a_permission_is_its_outermost_containers_in_order() {
+        let granted = |texts: &[&str]| {
+            let rules = texts.iter().map(|path| rule(1, path, Mask, &[TokenRead])).collect();
+            Access::new(vec![TokenUse], rules).reach(TokenRead)
+        };
+        let check = |texts: &[&str], expected: &[&str]| {
+            assert_eq!(granted(texts), paths(expected), "{texts:?}");
+        };
+        check(&[], &[]);
+        check(&["/b/", "/a/c/", "/a/", "/a/"], &["/a/", "/b/"]);
+        check(&["/a/b/", "/a-/", "/ab/"], &["/a-/", "/a/b/", "/ab/"]);
+        check(&["/a/b/", "/", "/z/"], &["/"]);
+        let access = Access::new(vec![TokenUse], vec![rule(1, "/a/", Mask, &[TokenUse])]);
+        assert_eq!(access.reach(TokenUse), paths(&["/"]));
+        assert_eq!(access.reach(TokenRead), paths(&[]));
     }
 
     #[test]

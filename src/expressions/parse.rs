@@ -6,6 +6,7 @@ use super::filters::{self, Argument, Call, Filter, Place};
 use super::lex::Cursor;
 use super::{Expression, Malformed, Piece, Reference, Segment, Source, Template, Variable, Why};
 use crate::bounds;
+use crate::domain::token::TokenName;
 
 /// What stands at the head of an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -137,9 +138,7 @@ impl<'a> ExpressionParser<'a> {
         if self.cursor.is_done() {
             return Err(Malformed::new(self.opening, Why::Unclosed));
         }
-        let chars = id.chars().count();
-        let sized = (bounds::TOKEN_ID_CHARS_MIN..=bounds::TOKEN_ID_CHARS_MAX).contains(&chars);
-        if !sized || id.contains(is_forbidden_in_ids) {
+        if TokenName::parse(id).is_err() {
             return Err(Malformed::new(at, Why::BadReference));
         }
         Ok(kind(id.to_owned()))
@@ -315,26 +314,4 @@ impl<'a> ExpressionParser<'a> {
         self.cursor.eat(word);
         word
     }
-}
-
-/// What the published interface forbids in a token's id.
-const fn is_forbidden_in_ids(c: char) -> bool {
-    matches!(
-        c,
-        '#' | '/'
-            | '\\'
-            | '+'
-            | '?'
-            | '['
-            | ']'
-            | '|'
-            | '&'
-            | '='
-            | '%'
-            | '<'
-            | '>'
-            | '{'
-            | '}'
-            | '^'
-    )
 }

@@ -7,6 +7,7 @@
 mod applications;
 mod body;
 mod formulas;
+mod lists;
 mod problem;
 mod reply;
 pub mod route;
@@ -54,6 +55,15 @@ pub struct Http {
     pub catalog: Catalog,
     /// Peers whose word about the client's address is taken.
     pub trusted_proxies: Vec<Network>,
+    pub deprecated: Deprecated,
+}
+
+/// What becomes of the operations that have a successor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deprecated {
+    Answered,
+    /// 410, naming the successor.
+    Gone,
 }
 
 /// One request, authenticated and read.
@@ -92,7 +102,7 @@ impl Http {
         let (parts, body) = request.into_parts();
         let asked = self.asked(&parts);
         let mut seen = Seen::default();
-        let response = if parts.method == Method::OPTIONS {
+        let mut response = if parts.method == Method::OPTIONS {
             body::drain(body).await;
             asked.preflight()
         } else {
@@ -105,9 +115,12 @@ impl Http {
                 }
             }
         };
+        if let Some(successor) = seen.route.and_then(|route| route.operation.successor()) {
+            reply::announce(&successor, response.headers_mut());
+        }
         self.log.request(RequestLine {
             trace: Trace::from_client(&asked.trace),
-            route: seen.route.map_or("none", |route| route.path),
+            route: seen.route.map_or("none", |route| route.name),
             tenant: seen.caller.as_ref().map(|caller| caller.tenant.id.uuid()),
             application: seen.caller.as_ref().map(|caller| caller.application.id.uuid()),
             status: response.status().as_u16(),
@@ -221,6 +234,11 @@ impl Http {
                 .or_else(|_| caller.require_somewhere(Permission::TokenRead))?,
             (None, _) => (),
         }
+        if let Some(successor) = matched.route.operation.successor()
+            && self.deprecated == Deprecated::Gone
+        {
+            return Err(Problem::new(410, successor.gone));
+        }
         Ok((matched, caller))
     }
 
@@ -230,7 +248,11 @@ impl Http {
         Asked {
             trace: reply::trace_of(&parts.headers).unwrap_or_else(|| self.new_trace()),
             cross_origin: parts.headers.contains_key(ORIGIN),
-            base: authority.or(host).map(|host| format!("https://{host}")),
+            // Only what makes something says where it is.
+            base: authority
+                .or(host)
+                .filter(|_| parts.method == Method::POST)
+                .map(|host| format!("https://{host}")),
         }
     }
 
@@ -266,6 +288,8 @@ impl Exchange<'_> {
             Operation::ListApplications => self.list_applications()?,
             Operation::ListFormulas => self.list_formulas(),
             Operation::ListPermissions => self.list_permissions()?,
+            Operation::ListTokens => self.list_tokens()?,
+            Operation::ListTokensV1 => self.list_tokens_v1().await?,
             Operation::ReadApplication => self.read_application()?,
             Operation::ReadApplicationByKey => self.read_application_by_key()?,
             Operation::ReadApplicationKey => self.read_application_key()?,
@@ -275,6 +299,8 @@ impl Exchange<'_> {
             Operation::ReadToken => self.read_token()?,
             Operation::ReadTokenIntent => self.read_token_intent()?,
             Operation::RegenerateApplicationKey => return Err(Problem::new(410, REGENERATE).into()),
+            Operation::SearchTokens => self.search_tokens()?,
+            Operation::SearchTokensV1 => self.search_tokens_v1().await?,
             Operation::Tokenize => self.tokenize().await?,
             Operation::UpdateApplication => self.update_application().await?,
             Operation::UpdateTenant => self.update_tenant().await?,

@@ -7,8 +7,11 @@ use hyper::{Response, StatusCode};
 
 use crate::domain::time::Timestamp;
 use crate::http::problem::Problem;
+use crate::http::route::Successor;
 use crate::idempotency::Answer;
 
+const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
+const SUNSET: HeaderName = HeaderName::from_static("sunset");
 const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
 const REPLAYED: HeaderName = HeaderName::from_static("bt-idempotent-replayed");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -23,8 +26,8 @@ const CORS_ALLOW_HEADERS: HeaderValue = HeaderValue::from_static(
 );
 const CORS_ALLOW_METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
 const CORS_EXPOSE: HeaderValue = HeaderValue::from_static(
-    "BT-TRACE-ID, BT-IDEMPOTENT-REPLAYED, Location, Retry-After, X-RateLimit-Limit, \
-     X-RateLimit-Remaining, X-RateLimit-Reset",
+    "BT-TRACE-ID, BT-IDEMPOTENT-REPLAYED, Deprecation, Link, Location, Retry-After, Sunset, \
+     X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset",
 );
 /// How long a browser remembers a preflight: the longest that any browser honours.
 const CORS_MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
@@ -152,6 +155,19 @@ impl Asked {
             headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, CORS_EXPOSE);
         }
         response
+    }
+}
+
+/// Tells that an operation is deprecated, since when, until when, and what takes its place. The
+/// dates are the published interface's: 3 January and 1 March 2025.
+//= RFC 9745, 2.1: the value is a date in seconds since 1970, after an at sign.
+//= RFC 8594, 3: the value is an HTTP date.
+pub(crate) fn announce(successor: &Successor, headers: &mut HeaderMap) {
+    headers.insert(DEPRECATION, HeaderValue::from_static("@1735862400"));
+    headers.insert(SUNSET, HeaderValue::from_static("Sat, 01 Mar 2025 00:00:00 GMT"));
+    let link = format!("<{}>; rel=\"successor-version\"", successor.path);
+    if let Ok(link) = HeaderValue::try_from(link) {
+        headers.insert(header::LINK, link);
     }
 }
 

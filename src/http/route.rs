@@ -23,6 +23,8 @@ pub enum Operation {
     ListApplications,
     ListFormulas,
     ListPermissions,
+    ListTokens,
+    ListTokensV1,
     ReadApplication,
     ReadApplicationByKey,
     ReadApplicationKey,
@@ -32,6 +34,8 @@ pub enum Operation {
     ReadToken,
     ReadTokenIntent,
     RegenerateApplicationKey,
+    SearchTokens,
+    SearchTokensV1,
     Tokenize,
     UpdateApplication,
     UpdateTenant,
@@ -51,6 +55,8 @@ pub enum Carries {
 #[derive(Debug)]
 pub struct Route {
     pub operation: Operation,
+    /// The operation's name, for the log.
+    pub name: &'static str,
     pub method: Method,
     /// Segments in braces stand for anything.
     pub path: &'static str,
@@ -73,6 +79,7 @@ macro_rules! routes {
     ($($operation:ident $method:ident $path:literal $permission:expr, $carries:ident, $repeated:ident;)+) => {
         &[$(Route {
             operation: Operation::$operation,
+            name: stringify!($operation),
             method: Method::$method,
             path: $path,
             permission: $permission,
@@ -85,13 +92,17 @@ macro_rules! routes {
 use Permission::{
     ApplicationCreate, ApplicationDelete, ApplicationRead, ApplicationUpdate, ConnectionFormulas,
     TenantRead, TenantUpdate, TokenCreate, TokenDelete, TokenIntentCreate, TokenIntentDelete,
-    TokenIntentRead, TokenRead, TokenUpdate,
+    TokenIntentRead, TokenRead, TokenSearch, TokenUpdate,
 };
 
 /// A literal segment stands before the braces that would take it too.
 #[rustfmt::skip]
 pub const ROUTES: &[Route] = routes! {
     CreateToken POST "/tokens" Some(TokenCreate), Json, Once;
+    ListTokensV1 GET "/tokens" Some(TokenRead), Nothing, Again;
+    ListTokens GET "/v2/tokens" Some(TokenRead), Nothing, Again;
+    SearchTokensV1 POST "/tokens/search" Some(TokenSearch), Json, Again;
+    SearchTokens POST "/v2/tokens/search" Some(TokenSearch), Json, Again;
     ReadToken GET "/tokens/{id}" Some(TokenRead), Nothing, Again;
     UpdateToken PATCH "/tokens/{id}" Some(TokenUpdate), MergePatch, Once;
     DeleteToken DELETE "/tokens/{id}" Some(TokenDelete), Nothing, Again;
@@ -153,6 +164,8 @@ impl Operation {
         match self {
             Self::CreateToken => limits::Operation::CreateToken,
             Self::DeleteToken => limits::Operation::DeleteToken,
+            Self::ListTokens | Self::ListTokensV1 => limits::Operation::ListTokens,
+            Self::SearchTokens | Self::SearchTokensV1 => limits::Operation::SearchTokens,
             Self::Detokenize => limits::Operation::Detokenize,
             Self::Tokenize => limits::Operation::Tokenize,
             Self::UpdateToken => limits::Operation::UpdateToken,
@@ -178,6 +191,29 @@ impl Operation {
             | Self::RegenerateApplicationKey
             | Self::UpdateApplication
             | Self::UpdateTenant => limits::Operation::Other,
+        }
+    }
+}
+
+/// What takes the place of a deprecated operation.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Successor {
+    pub(crate) path: &'static str,
+    /// What callers are told once the deprecated operation is turned off.
+    pub(crate) gone: &'static str,
+}
+
+impl Operation {
+    /// `None` for all that is not deprecated.
+    pub(crate) fn successor(self) -> Option<Successor> {
+        if self == Self::ListTokensV1 {
+            let gone = "GET /tokens is turned off: use GET /v2/tokens.";
+            Some(Successor { path: "/v2/tokens", gone })
+        } else if self == Self::SearchTokensV1 {
+            let gone = "POST /tokens/search is turned off: use POST /v2/tokens/search.";
+            Some(Successor { path: "/v2/tokens/search", gone })
+        } else {
+            None
         }
     }
 }
@@ -249,6 +285,10 @@ mod tests {
     fn routes() {
         check(&Method::POST, "/tokens", Ok((Operation::CreateToken, &[])));
         check(&Method::POST, "/tokens/", Ok((Operation::CreateToken, &[])));
+        check(&Method::GET, "/tokens", Ok((Operation::ListTokensV1, &[])));
+        check(&Method::GET, "/v2/tokens", Ok((Operation::ListTokens, &[])));
+        check(&Method::POST, "/tokens/search", Ok((Operation::SearchTokensV1, &[])));
+        check(&Method::POST, "/v2/tokens/search", Ok((Operation::SearchTokens, &[])));
         check(&Method::GET, "/tokens/abc", Ok((Operation::ReadToken, &["abc"])));
         check(&Method::GET, "/tokens/a%40b%20+", Ok((Operation::ReadToken, &["a@b +"])));
         check(&Method::GET, "/applications/key", Ok((Operation::ReadApplicationByKey, &[])));

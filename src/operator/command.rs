@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::app::{App, Error, TenantChange, TenantDraft, Write};
-use crate::bounds::NAME_CHARS_MAX;
+use crate::bounds::{CLOCK_ADVANCE_MAX, NAME_CHARS_MAX};
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
@@ -139,6 +139,10 @@ impl Command {
 async fn advance(app: &App, clockwork: Clockwork, seconds: u64) -> Result<Vec<u8>, Error> {
     if clockwork == Clockwork::Fixed {
         return Err(Error::Forbidden("Only a development server's clock can be moved."));
+    }
+    if seconds > CLOCK_ADVANCE_MAX.as_secs() {
+        let most = CLOCK_ADVANCE_MAX.as_secs();
+        return Err(Error::invalid("seconds", format!("At most {most} seconds at once.")));
     }
     app.clock().advance(Duration::from_secs(seconds));
     let removed = app.sweep_all().await?;

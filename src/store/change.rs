@@ -88,6 +88,11 @@ impl Change {
         self
     }
 
+    /// Nothing to expect and nothing to write.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.writes.is_empty() && self.expects.is_empty()
+    }
+
     /// Whether it touches what callers are made of, so that remembered callers must be forgotten.
     pub(super) fn concerns_access(&self) -> bool {
         self.writes.iter().any(|write| match write {

@@ -4,6 +4,7 @@
 //! Reading goes through a [`Snapshot`], writing through a [`Change`]: `get`, `range` and `apply`
 //! are all that the rest of the program knows of the engine.
 
+mod alarm;
 mod batch;
 mod change;
 mod cvc_keys;
@@ -12,10 +13,12 @@ pub mod record;
 mod snapshot;
 pub mod tables;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod writer;
 
 use std::fmt;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -23,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use redb::{Builder, Database, DatabaseError};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use crate::bounds::{CACHE_BYTES, QUEUE_CHANGES_MAX};
 
@@ -38,6 +41,7 @@ pub use snapshot::{Entry, Snapshot};
 pub use tables::Table;
 pub use writer::Fatal;
 
+use alarm::Alarm;
 use writer::{Job, Writer};
 
 /// The version of the schema and of everything in it.
@@ -52,7 +56,7 @@ struct Inner {
     database: Arc<Database>,
     jobs: SyncSender<Job>,
     access_generation: Arc<AtomicU64>,
-    fatal: Arc<watch::Sender<Option<Fatal>>>,
+    alarm: Alarm,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -93,7 +97,14 @@ impl Store {
         {
             return Err(OpenFailure::io(error));
         }
-        let database = builder().create(&unfinished)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&unfinished)
+            .map_err(OpenFailure::io)?;
+        let database = builder().create_file(file)?;
         prepare(&database, first)?;
         std::fs::rename(&unfinished, &path).map_err(OpenFailure::io)?;
         std::fs::File::open(directory).and_then(|it| it.sync_all()).map_err(OpenFailure::io)?;
@@ -116,11 +127,15 @@ impl Store {
         Ok(Self::start(database))
     }
 
-    /// A store on a disk of the caller's own making, for tests of failing disks.
+    /// A store on a disk of the caller's own making, for tests of failing disks. An empty one is
+    /// made a store first.
     pub fn on_backend(backend: impl Disk, first: Change) -> Result<Self, OpenFailure> {
+        let is_new = backend.len().map_err(OpenFailure::io)? == 0;
         let database = builder().create_with_backend(backend)?;
-        if check_format(&database).is_err() {
+        if is_new {
             prepare(&database, first)?;
+        } else {
+            check_format(&database)?;
         }
         Ok(Self::start(database))
     }
@@ -128,26 +143,32 @@ impl Store {
     fn start(database: Database) -> Self {
         let database = Arc::new(database);
         let (jobs, queue) = sync_channel(QUEUE_CHANGES_MAX);
-        let fatal = Arc::new(watch::Sender::new(None));
+        let alarm = Alarm::default();
         let access_generation = Arc::new(AtomicU64::new(0));
         let writer = Writer {
             database: Arc::clone(&database),
             jobs: queue,
             access_generation: Arc::clone(&access_generation),
-            fatal: Arc::clone(&fatal),
+            alarm: alarm.clone(),
         };
         let thread = std::thread::spawn(|| writer.run());
         let writer = Mutex::new(Some(thread));
-        Self(Arc::new(Inner { database, jobs, access_generation, fatal, writer }))
+        Self(Arc::new(Inner { database, jobs, access_generation, alarm, writer }))
     }
 
     pub fn snapshot(&self) -> Result<Snapshot, StorageFailure> {
         use redb::ReadableDatabase as _;
-        Ok(Snapshot::new(self.0.database.begin_read()?, Arc::clone(&self.0.fatal)))
+        let transaction = self.0.database.begin_read();
+        let transaction = transaction.map_err(|error| self.0.alarm.sound(error.into()))?;
+        Ok(Snapshot::new(transaction, self.0.alarm.clone()))
     }
 
     /// Returns when the change is durable, or was refused. Dropping the future does not undo it.
     pub async fn commit(&self, change: Change) -> Result<Verdict, CommitFailure> {
+        // Its outcome rests on a snapshot alone, and whatever a snapshot shows is durable.
+        if change.is_empty() {
+            return Ok(Verdict::Applied);
+        }
         let (reply, verdict) = oneshot::channel();
         self.0.jobs.try_send(Job::Commit(change, reply)).map_err(|error| match error {
             TrySendError::Full(_) => CommitFailure::QueueFull,
@@ -163,16 +184,7 @@ impl Store {
 
     /// Returns when the store has failed for good; the process must end then.
     pub async fn failed(&self) -> Fatal {
-        let mut fatal = self.0.fatal.subscribe();
-        if let Ok(failed) = fatal.wait_for(Option::is_some).await {
-            match failed.as_ref() {
-                Some(Fatal::Storage(failure)) => return Fatal::Storage(failure.duplicate()),
-                Some(Fatal::WriterPanicked) => return Fatal::WriterPanicked,
-                None => (),
-            }
-        }
-        // The sender lives as long as the store: this is not reached.
-        std::future::pending().await
+        self.0.alarm.sounded().await
     }
 
     /// Writes what has queued and closes the file, so that the next start need not check it.
@@ -218,9 +230,13 @@ fn prepare(database: &Database, first: Change) -> Result<(), OpenFailure> {
 fn check_format(database: &Database) -> Result<(), OpenFailure> {
     use redb::ReadableDatabase as _;
     let transaction = database.begin_read().map_err(|error| OpenFailure::Storage(error.into()))?;
-    let unwatched = Arc::new(watch::Sender::new(None));
-    let value = Snapshot::new(transaction, unwatched).value(Table::Meta, META_FORMAT);
-    match value.ok().flatten().and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes) {
+    let value = Snapshot::new(transaction, Alarm::default()).value(Table::Meta, META_FORMAT);
+    let value = match value {
+        // A database of someone else has no such table.
+        Err(StorageFailure::Damaged(_)) => None,
+        other => other.map_err(OpenFailure::Storage)?,
+    };
+    match value.and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes) {
         Some(FORMAT) => Ok(()),
         Some(newer) if newer > FORMAT => Err(OpenFailure::Newer(newer)),
         _ => Err(OpenFailure::NotOurs),

@@ -3,35 +3,30 @@
 
 use std::fmt;
 use std::ops::Bound;
-use std::sync::Arc;
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
-use tokio::sync::watch;
 
 use crate::store::StorageFailure;
+use crate::store::alarm::Alarm;
 use crate::store::tables::Table;
-use crate::store::writer::Fatal;
 
 pub struct Snapshot {
     transaction: ReadTransaction,
-    /// Told when the disk fails a reader: that ends the process as much as a failed write.
-    fatal: Arc<watch::Sender<Option<Fatal>>>,
+    alarm: Alarm,
 }
 
 /// One key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
 impl Snapshot {
-    pub(super) const fn new(
-        transaction: ReadTransaction,
-        fatal: Arc<watch::Sender<Option<Fatal>>>,
-    ) -> Self {
-        Self { transaction, fatal }
+    /// Whatever fails in reading is told to `alarm`: redb refuses further work from then on.
+    pub(super) const fn new(transaction: ReadTransaction, alarm: Alarm) -> Self {
+        Self { transaction, alarm }
     }
 
     pub fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
-        let read = || Ok(self.table(table)?.get(key)?.map(|value| value.value().to_vec()));
-        self.noted(read())
+        let value = self.table(table)?.get(key).map_err(|error| self.alarm.sound(error.into()))?;
+        Ok(value.map(|value| value.value().to_vec()))
     }
 
     /// The first entries, in order, whose keys start with the prefix.
@@ -55,16 +50,17 @@ impl Snapshot {
         to: Bound<&[u8]>,
     ) -> Result<impl DoubleEndedIterator<Item = Result<Entry, StorageFailure>>, StorageFailure>
     {
-        let range = || Ok(self.table(table)?.range::<&[u8]>((from, to))?);
-        Ok(self.noted(range())?.map(|entry| {
-            let copied = entry.map(|(key, value)| (key.value().to_vec(), value.value().to_vec()));
-            self.noted(copied.map_err(StorageFailure::from))
+        let range = self.table(table)?.range::<&[u8]>((from, to));
+        let alarm = self.alarm.clone();
+        Ok(range.map_err(|error| self.alarm.sound(error.into()))?.map(move |entry| {
+            let (key, value) = entry.map_err(|error| alarm.sound(error.into()))?;
+            Ok((key.value().to_vec(), value.value().to_vec()))
         }))
     }
 
     /// How many entries a table has; the tree knows it without counting.
     pub fn len(&self, table: Table) -> Result<u64, StorageFailure> {
-        Ok(self.table(table)?.len()?)
+        self.table(table)?.len().map_err(|error| self.alarm.sound(error.into()))
     }
 
     /// A number of [`Table::Counts`].
@@ -73,24 +69,12 @@ impl Snapshot {
         Ok(value.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_be_bytes))
     }
 
-    fn noted<T>(&self, read: Result<T, StorageFailure>) -> Result<T, StorageFailure> {
-        if let Err(failure) = &read {
-            self.fatal.send_if_modified(|fatal| {
-                let first = fatal.is_none();
-                if first {
-                    *fatal = Some(Fatal::Storage(failure.duplicate()));
-                }
-                first
-            });
-        }
-        read
-    }
-
     fn table(
         &self,
         table: Table,
     ) -> Result<ReadOnlyTable<&'static [u8], &'static [u8]>, StorageFailure> {
-        Ok(self.transaction.open_table(table.definition())?)
+        let table = self.transaction.open_table(table.definition());
+        table.map_err(|error| self.alarm.sound(error.into()))
     }
 }
 

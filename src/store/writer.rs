@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use redb::Database;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use crate::bounds::{BATCH_CHANGES_MAX, IDLE_BEFORE_QUICK_REPAIR};
+use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
 use crate::store::failure::StorageFailure;
@@ -30,7 +31,7 @@ pub(super) struct Writer {
     pub(super) database: Arc<Database>,
     pub(super) jobs: Receiver<Job>,
     pub(super) access_generation: Arc<AtomicU64>,
-    pub(super) fatal: Arc<watch::Sender<Option<Fatal>>>,
+    pub(super) alarm: Alarm,
 }
 
 /// Whether the file opens at once after an unclean stop, or must be checked page by page first.
@@ -49,7 +50,7 @@ impl Writer {
             Ok(Err(failure)) => Fatal::Storage(failure),
             Err(_) => Fatal::WriterPanicked,
         };
-        self.fatal.send_replace(Some(ended));
+        self.alarm.end(ended);
     }
 
     fn serve(&self) -> Result<(), StorageFailure> {

@@ -128,7 +128,7 @@ fn filled(plan: &Plan, place: &Place, results: &mut Results) -> Outcome<(Vault, 
     place.start()?.stop()?;
     let empty_bytes = proc::disk_bytes(&place.data)?;
     let start = Instant::now();
-    let ids = Arc::new(place.preload(plan.tokens)?);
+    let ids = Arc::new(place.preload(plan.tokens, plan.kind)?);
     results.preload_s = Some(start.elapsed().as_secs_f64());
     let filled_bytes = proc::disk_bytes(&place.data)? - empty_bytes;
     results.disk_per_preloaded_bytes = Some(filled_bytes as f64 / plan.tokens as f64);

@@ -20,6 +20,16 @@ pub(crate) enum Kind {
     Token,
 }
 
+impl Kind {
+    /// As the command line has it.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Card => "card",
+            Self::Token => "token",
+        }
+    }
+}
+
 impl std::str::FromStr for Kind {
     type Err = String;
 

@@ -3,6 +3,7 @@
 use crate::Outcome;
 use crate::client::{Ready, Target};
 use crate::proc::Process;
+use crate::request::Kind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -42,10 +43,10 @@ impl Place {
     }
 
     /// Fills a stopped vault and returns a sample of the ids.
-    pub(crate) fn preload(&self, tokens: u64) -> Outcome<Vec<String>> {
+    pub(crate) fn preload(&self, tokens: u64, kind: Kind) -> Outcome<Vec<String>> {
         let mut command = Command::new(&self.binary);
         command.arg("dev-preload").arg("--data").arg(&self.data);
-        command.arg("--tokens").arg(tokens.to_string());
+        command.arg("--tokens").arg(tokens.to_string()).arg("--kind").arg(kind.as_str());
         let mut process = Process::start(&mut command, &self.log())?;
         let mut ids = Vec::new();
         while let Some(line) = process.line(PRELOAD_MAX)? {

@@ -2,6 +2,7 @@
 //! are the published interface's.
 
 pub(crate) mod application;
+pub(crate) mod cursor;
 pub(crate) mod fields;
 pub(crate) mod json;
 pub(crate) mod key;
@@ -12,4 +13,5 @@ pub(crate) mod template;
 pub(crate) mod tenant;
 pub(crate) mod token;
 pub(crate) mod token_intent;
+pub(crate) mod token_query;
 pub(crate) mod tokenize;

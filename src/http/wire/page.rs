@@ -1,9 +1,15 @@
 //! Pages by number.
 
+use crate::app::Stretch;
 use crate::bounds::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use crate::domain::mistakes::Mistakes;
+use crate::http::wire::fields::Fields;
 use crate::http::wire::json::Object;
 use crate::http::wire::query::Query;
+
+const PAGE_DEFAULT: usize = 1;
+/// Further than any list goes; a page past the end is empty.
+const PAGE_MAX: usize = 1_000_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OffsetPage {
@@ -14,17 +20,18 @@ pub(crate) struct OffsetPage {
 
 impl OffsetPage {
     pub(crate) fn parse(query: &Query, mistakes: &mut Mistakes) -> Self {
-        let mut number = |name: &str, default: usize, max: usize| {
-            let Some(text) = query.first(name).filter(|text| !text.is_empty()) else {
-                return default;
-            };
-            text.parse().ok().filter(|number| (1..=max).contains(number)).unwrap_or_else(|| {
-                mistakes.add(name, format!("The {name} is a whole number from 1 to {max}."));
-                default
-            })
-        };
-        let page = number("page", 1, 1_000_000_000);
-        Self { number: page, size: number("size", PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX) }
+        let number = in_query(query, "page", PAGE_DEFAULT, PAGE_MAX, mistakes);
+        Self { number, size: size_in_query(query, mistakes) }
+    }
+
+    /// The same out of a body.
+    pub(crate) fn parse_fields(fields: &mut Fields<'_>) -> Self {
+        let number = in_fields(fields, "page", PAGE_DEFAULT, PAGE_MAX);
+        Self { number, size: size_in_fields(fields) }
+    }
+
+    pub(crate) const fn stretch(self) -> Stretch {
+        Stretch { skip: self.skip(), take: self.size }
     }
 
     /// How many items come before this page.
@@ -44,6 +51,41 @@ impl OffsetPage {
         object.list("data", items);
         object.close()
     }
+}
+
+pub(crate) fn size_in_query(query: &Query, mistakes: &mut Mistakes) -> usize {
+    in_query(query, "size", PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, mistakes)
+}
+
+pub(crate) fn size_in_fields(fields: &mut Fields<'_>) -> usize {
+    in_fields(fields, "size", PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
+}
+
+fn in_query(
+    query: &Query,
+    name: &str,
+    default: usize,
+    max: usize,
+    mistakes: &mut Mistakes,
+) -> usize {
+    let Some(text) = query.first(name).filter(|text| !text.is_empty()) else {
+        return default;
+    };
+    text.parse().ok().filter(|number| (1..=max).contains(number)).unwrap_or_else(|| {
+        mistakes.add(name, format!("The {name} is a whole number from 1 to {max}."));
+        default
+    })
+}
+
+fn in_fields(fields: &mut Fields<'_>, name: &str, default: usize, max: usize) -> usize {
+    let Some(value) = fields.value(name) else {
+        return default;
+    };
+    let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
+    number.filter(|number| (1..=max).contains(number)).unwrap_or_else(|| {
+        fields.wrong(name, format!("The {name} is a whole number from 1 to {max}."));
+        default
+    })
 }
 
 #[cfg(test)]

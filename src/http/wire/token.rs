@@ -239,3 +239,102 @@ fn render_members(shown: &Shown) -> (Object, Option<Range<usize>>) {
     object.optional_time("modified_at", token.modified_at);
     (object, cvc)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::http::wire::tokenize;
+
+    /// Any JSON, with the names that matter among its members.
+    fn bodies() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from),
+            "[0-9]{12,19}".prop_map(Value::from),
+            "\\{\\{ data[a-z|: .']{0,12}\\}\\}".prop_map(Value::from),
+            prop::sample::select(vec!["card", "token", "bank", "/pci/high/", "card_number"])
+                .prop_map(Value::from),
+        ];
+        let names = prop_oneof![
+            prop::sample::select(vec![
+                "id",
+                "type",
+                "data",
+                "mask",
+                "containers",
+                "metadata",
+                "search_indexes",
+                "number",
+                "fingerprint_expression",
+                "deduplicate_token",
+                "expires_at",
+                "token_intent_id",
+                "cvc",
+                "expiration_month",
+                "expiration_year",
+                "routing_number",
+            ])
+            .prop_map(String::from),
+            ".{0,6}",
+        ];
+        leaf.prop_recursive(5, 48, 8, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map(names.clone(), inner, 0..8)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_body_makes_parsing_or_checking_panic(body in bodies()) {
+            let draft = parse_draft(&body);
+            if let (Some(kind), Some(data)) = (draft.kind, &draft.data) {
+                use crate::domain::token_type::TestNumbers;
+                let checked = kind.check(data.expose(), TestNumbers::Taken);
+                prop_assert!(checked.is_ok() || checked.is_err_and(|found| !found.is_empty()));
+            }
+            drop(parse_patch(&body));
+            drop(parse_intent_draft(&body));
+            drop(tokenize::parse(&body));
+        }
+    }
+
+    #[test]
+    fn all_mistakes_of_a_body_are_reported_at_once() {
+        let draft = parse_draft(&json!({
+            "id": 1, "type": "colour", "containers": ["x", 2], "metadata": {"a": 1},
+            "search_indexes": "x", "fingerprint_expression": [], "deduplicate_token": "yes",
+            "expires_at": 5,
+        }));
+        let paths: Vec<_> = draft.mistakes.by_path().keys().map(String::as_str).collect();
+        let expected = [
+            "containers[0]",
+            "containers[1]",
+            "data",
+            "deduplicate_token",
+            "expires_at",
+            "fingerprint_expression",
+            "id",
+            "metadata.a",
+            "search_indexes",
+            "type",
+        ];
+        assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn a_conversion_takes_type_and_data_from_the_intent_alone() {
+        let draft = parse_draft(&json!({"token_intent_id": "x", "type": "card", "data": {}}));
+        let paths: Vec<_> = draft.mistakes.by_path().keys().map(String::as_str).collect();
+        assert_eq!(paths, ["data", "type"]);
+        assert!(parse_draft(&json!({"token_intent_id": "x"})).mistakes.is_empty());
+    }
+}

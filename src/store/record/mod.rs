@@ -55,17 +55,3 @@ fn bad(_: serde_json::Error) -> BadRecord {
 const fn micros(at: Timestamp) -> i64 {
     at.micros()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_bytes_make_decoding_panic() {
-        proptest::proptest!(|(bytes: Vec<u8>)| {
-            let id = uuid::Uuid::nil();
-            drop(decode_tenant(crate::domain::id::TenantId::new(id), &bytes));
-            drop(decode_api_key(&bytes));
-        });
-    }
-}

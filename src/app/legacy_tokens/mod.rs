@@ -1,0 +1,178 @@
+//! The deprecated `GET /tokens` and `POST /tokens/search`: pages by number, newest first, all
+//! containers together.
+//!
+//! To say how many tokens there are, they are counted one by one, by index entries alone. That may
+//! take a while, so others get their turn in between.
+
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use crate::app::App;
+use crate::app::authenticate::Caller;
+use crate::app::error::{Error, Fault};
+use crate::app::listed::Listed;
+use crate::app::read_token::Shown;
+use crate::app::timeline::{START, Timelines};
+use crate::app::token_rows::{self, Filter};
+use crate::bounds::TIMELINE_STEPS_MAX;
+use crate::domain::container::Container;
+use crate::domain::id::{TenantId, TokenId};
+use crate::domain::permission::Permission;
+use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
+use crate::domain::token_query::LegacyTokenQuery;
+use crate::store::tables::{self, Counted};
+use crate::store::{Snapshot, Table};
+
+/// How many tokens to leave out before the first, and how many to take.
+#[derive(Debug, Clone, Copy)]
+pub struct Stretch {
+    pub skip: usize,
+    pub take: usize,
+}
+
+#[derive(Debug)]
+pub struct LegacyTokenPage {
+    /// Newest first.
+    pub tokens: Vec<Shown>,
+    pub total: usize,
+}
+
+impl App {
+    pub async fn list_tokens_by_number(
+        &self,
+        caller: &Caller,
+        permission: Permission,
+        query: &LegacyTokenQuery,
+        stretch: Stretch,
+    ) -> Result<LegacyTokenPage, Error> {
+        let reach = caller.reach(permission)?;
+        let (snapshot, now) = (self.snapshot()?, self.now());
+        let folded: Vec<_> =
+            query.metadata.iter().map(|(key, value)| (fold(key), fold(value))).collect();
+        if let Some(ids) = &query.ids {
+            let found = named(&snapshot, caller, ids, &folded, now)?;
+            return Ok(self.page_of(caller, permission, found, stretch));
+        }
+        let mut filters: Vec<_> =
+            folded.iter().map(|(key, value)| Filter::Metadata(key, value)).collect();
+        filters.extend(query.search_term.iter().map(|term| Filter::SearchTerm(term.expose())));
+        let tenant = caller.tenant.id;
+        let known_total = match filters.as_slice() {
+            [] => count_all(&snapshot, tenant, &reach, now)?,
+            _ => None,
+        };
+        if filters.is_empty() {
+            filters.push(Filter::Everything);
+        }
+        let timelines = Timelines::of(&filters, &caller.keys, tenant);
+        let mut gathered = Gathered { stretch, known_total, seen: 0, tokens: Vec::new() };
+        let mut from = Some(START.to_vec());
+        while let Some(position) = from.take_if(|_| !gathered.is_complete()) {
+            let steps = timelines.walk(&snapshot, position, TIMELINE_STEPS_MAX)?;
+            for (position, value) in &steps.entries {
+                let listed = Listed::decode(value)?;
+                if listed.is_live(now) && listed.is_within(&reach) {
+                    gathered.take(position)?;
+                }
+            }
+            from = steps.from;
+            tokio::task::yield_now().await;
+        }
+        let total = known_total.unwrap_or(gathered.seen);
+        let tokens = self.show_listed(&snapshot, caller, permission, &gathered.tokens, now)?;
+        Ok(LegacyTokenPage { tokens, total })
+    }
+
+    /// The stretch of these tokens that the caller may see.
+    fn page_of(
+        &self,
+        caller: &Caller,
+        permission: Permission,
+        mut tokens: Vec<Token>,
+        stretch: Stretch,
+    ) -> LegacyTokenPage {
+        tokens.sort_by_key(|token| (Reverse(token.created_at), token.id));
+        let granted = tokens.into_iter().filter_map(|token| {
+            let transform = caller.require_in_any(permission, &token.containers).ok()?;
+            Some((token, transform))
+        });
+        let granted: Vec<_> = granted.collect();
+        let total = granted.len();
+        let page = granted.into_iter().skip(stretch.skip).take(stretch.take);
+        let tokens = page.map(|(token, transform)| self.show(token, transform)).collect();
+        LegacyTokenPage { tokens, total }
+    }
+}
+
+/// What a walk has found so far.
+struct Gathered {
+    stretch: Stretch,
+    known_total: Option<usize>,
+    seen: usize,
+    tokens: Vec<TokenId>,
+}
+
+impl Gathered {
+    fn take(&mut self, position: &[u8]) -> Result<(), Error> {
+        if self.seen >= self.stretch.skip && self.tokens.len() < self.stretch.take {
+            let token = tables::token_of_list_key(position);
+            self.tokens.push(token.ok_or(Error::Internal(Fault::BadRecord))?);
+        }
+        self.seen = self.seen.saturating_add(1);
+        Ok(())
+    }
+
+    /// Whether there is nothing more to learn.
+    fn is_complete(&self) -> bool {
+        self.known_total.is_some_and(|total| {
+            self.tokens.len() == self.stretch.take || self.stretch.skip >= total
+        })
+    }
+}
+
+/// The live tokens among these ids, each once, whose metadata has all of these entries.
+fn named(
+    snapshot: &Snapshot,
+    caller: &Caller,
+    ids: &[String],
+    metadata: &[(String, String)],
+    now: Timestamp,
+) -> Result<Vec<Token>, Error> {
+    let ids: BTreeSet<_> = ids.iter().collect();
+    let mut found = Vec::new();
+    for id in ids {
+        let token = token_rows::find(snapshot, &caller.keys, caller.tenant.id, id)?;
+        found.extend(token.map(|versioned| versioned.token).filter(|token| {
+            let has = |(key, value): &(String, String)| {
+                token.metadata.iter().any(|(own, text)| fold(own) == *key && fold(text) == *value)
+            };
+            token.is_live(now) && metadata.iter().all(has)
+        }));
+    }
+    Ok(found)
+}
+
+/// The tenant's own count, where it is the answer: the caller sees every container, and nothing
+/// that has fallen due still waits to be swept.
+fn count_all(
+    snapshot: &Snapshot,
+    tenant: TenantId,
+    reach: &[Container],
+    now: Timestamp,
+) -> Result<Option<usize>, Error> {
+    let due = tables::due_after(now);
+    let waiting = snapshot.range(Table::Due, Bound::Unbounded, Bound::Excluded(&due))?.next();
+    if reach.first() != Some(&Container::root()) || waiting.transpose()?.is_some() {
+        return Ok(None);
+    }
+    Ok(usize::try_from(snapshot.count(&tables::counts(tenant, Counted::Tokens))?).ok())
+}
+
+fn fold(text: &str) -> String {
+    text.to_lowercase()
+}

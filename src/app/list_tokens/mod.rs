@@ -1,0 +1,75 @@
+//! Lists and searches with cursors: `GET /v2/tokens` and `POST /v2/tokens/search`.
+
+#[cfg(test)]
+pub(super) mod tests;
+
+use crate::app::App;
+use crate::app::authenticate::Caller;
+use crate::app::error::{Error, Fault};
+use crate::app::read_token::Shown;
+use crate::app::scan::Scan;
+use crate::app::token_rows;
+use crate::bounds::LIST_SKIPPED_MAX;
+use crate::domain::id::TokenId;
+use crate::domain::permission::Permission;
+use crate::domain::time::Timestamp;
+use crate::domain::token_query::TokenQuery;
+use crate::store::Snapshot;
+
+/// Where a page starts, and how many tokens it may have.
+#[derive(Debug)]
+pub struct CursorStart {
+    /// The cursor of the page before; the first page when absent.
+    pub after: Option<Vec<u8>>,
+    pub size: usize,
+}
+
+#[derive(Debug)]
+pub struct TokenPage {
+    /// By container, then newest first.
+    pub tokens: Vec<Shown>,
+    /// The cursor of the next page, which may turn out to be empty. Absent on the last one.
+    pub next: Option<Vec<u8>>,
+}
+
+impl App {
+    /// Lists ask for the permission to read, searches for the permission to search; its rule's
+    /// transform decides how much of each token is shown.
+    pub fn list_tokens(
+        &self,
+        caller: &Caller,
+        permission: Permission,
+        query: &TokenQuery,
+        start: &CursorStart,
+    ) -> Result<TokenPage, Error> {
+        let scan = Scan::new(caller, permission, query)?;
+        let after = start.after.as_deref().map(|cursor| scan.position(cursor)).transpose()?;
+        let (snapshot, now) = (self.snapshot()?, self.now());
+        let scanned = scan.page(&snapshot, after, start.size, LIST_SKIPPED_MAX, now)?;
+        let tokens = self.show_listed(&snapshot, caller, permission, &scanned.tokens, now)?;
+        Ok(TokenPage { tokens, next: scanned.next.map(|position| scan.cursor(position)) })
+    }
+
+    /// Opens what an index led to. The seal vouches for records, not for index entries: what the
+    /// record does not grant is left out, whatever the index said.
+    pub(super) fn show_listed(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        permission: Permission,
+        tokens: &[TokenId],
+        now: Timestamp,
+    ) -> Result<Vec<Shown>, Error> {
+        let mut shown = Vec::with_capacity(tokens.len());
+        for id in tokens {
+            let found = token_rows::find_by_id(snapshot, &caller.keys, caller.tenant.id, *id)?;
+            let token = found.ok_or(Error::Internal(Fault::Dangling))?.token;
+            if let Ok(transform) = caller.require_in_any(permission, &token.containers)
+                && token.is_live(now)
+            {
+                shown.push(self.show(token, transform));
+            }
+        }
+        Ok(shown)
+    }
+}

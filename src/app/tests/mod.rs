@@ -1,0 +1,180 @@
+//! The operations on disks that fail, under concurrency and over time.
+
+mod callers;
+mod concurrency;
+mod damage;
+mod failures;
+mod power;
+mod sweep;
+mod workload;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::app::{
+    App, ApplicationDraft, Caller, Written, Deduplicate, Error, FirstKey, TenantDraft, TokenDraft,
+    VaultFailure,
+};
+use crate::clock::Clock;
+use crate::crypto::{MasterKey, Random};
+use crate::domain::access::{Access, AccessRule, Transform};
+use crate::domain::application::ApplicationKind;
+use crate::domain::container::Container;
+use crate::domain::id::TenantId;
+use crate::domain::key_text::KeyText;
+use crate::domain::permission::Permission;
+use crate::domain::quota::Quotas;
+use crate::domain::tenant::{TenantKind, Threeds};
+use crate::domain::token_type::TokenType;
+use crate::secret::Secret;
+use crate::store::OpenFailure;
+use crate::store::tests::disk::TestDisk;
+use crate::store::tests::{block_on, open_without_cache};
+
+/// A vault with a tenant, an application and its key, on a disk of ours.
+struct Vault {
+    app: App,
+    disk: TestDisk,
+    caller: Arc<Caller>,
+}
+
+impl Vault {
+    fn new() -> Self {
+        let (image, _) = prepared();
+        Self::on(TestDisk::holding(image.clone()), Clock::new()).unwrap()
+    }
+
+    /// The prepared vault as it is on this disk.
+    fn on(disk: TestDisk, clock: Clock) -> Result<Self, Error> {
+        Self::made_of(App::on_backend(disk.clone(), master(), clock), disk)
+    }
+
+    /// The same, and it reads everything from the disk again and again.
+    fn without_cache(disk: TestDisk) -> Result<Self, Error> {
+        let store = open_without_cache(&disk);
+        Self::made_of(App::start(store, master(), Clock::new(), Random::new()), disk)
+    }
+
+    fn made_of(app: Result<App, VaultFailure>, disk: TestDisk) -> Result<Self, Error> {
+        let app = app.map_err(|failure| match failure {
+            VaultFailure::File(OpenFailure::Storage(failure)) => Error::from(failure),
+            other => panic!("{other:?}"),
+        })?;
+        let caller = app.authenticate(&prepared_key())?;
+        Ok(Self { app, disk, caller })
+    }
+
+    async fn create(&self, draft: TokenDraft) -> Result<Written, Error> {
+        self.app.create_token(&self.caller, draft, &Write::plain()).await
+    }
+
+    async fn create_id(&self, draft: TokenDraft) -> String {
+        self.create(draft).await.unwrap().shown.token.public_id()
+    }
+
+    async fn delete(&self, id: &str) -> Result<(), Error> {
+        self.app.delete_token(&self.caller, id).await
+    }
+
+    /// The whole value, `None` when there is no such token.
+    fn data(&self, id: &str) -> Option<Value> {
+        match self.app.read_token(&self.caller, id) {
+            Ok(shown) => Some(shown.token.data.value().expose().clone()),
+            Err(Error::NotFound("token")) => None,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    fn in_an_hour(&self) -> String {
+        self.app.now().plus(Duration::from_hours(1)).to_wire()
+    }
+
+    #[track_caller]
+    fn assert_clean(&self) -> crate::app::Report {
+        let report = self.app.verify().unwrap();
+        assert!(report.is_clean(), "{:?}", report.findings);
+        report
+    }
+}
+
+fn master() -> MasterKey {
+    MasterKey::parse(&Secret::new(b"42".repeat(32))).unwrap()
+}
+
+fn prepared_key() -> KeyText {
+    KeyText::parse(&prepared().1).unwrap()
+}
+
+/// The disk of a prepared vault that was closed, and the text of its key.
+fn prepared() -> &'static (Vec<u8>, String) {
+    static PREPARED: OnceLock<(Vec<u8>, String)> = OnceLock::new();
+    // A thread of its own, since the first to ask may be in a runtime already.
+    PREPARED.get_or_init(|| std::thread::spawn(prepare).join().unwrap())
+}
+
+fn prepare() -> (Vec<u8>, String) {
+    let disk = TestDisk::new();
+    let app = App::on_backend(disk.clone(), master(), Clock::new()).unwrap();
+    let (_, key) = block_on(new_tenant(&app, "first"));
+    app.close();
+    (disk.durable(), String::from(key.expose()))
+}
+
+async fn new_tenant(app: &App, name: &str) -> (TenantId, KeyText) {
+    let draft = TenantDraft {
+        name: String::from(name),
+        kind: TenantKind::Test,
+        threeds: Threeds::Disabled,
+        quotas: Quotas::default(),
+    };
+    let tenant = app.create_tenant(draft).await.unwrap().id;
+    let (_, key) = app.create_application(tenant, &everything(), None, &Write::plain()).await.unwrap();
+    (tenant, key.unwrap().text)
+}
+
+/// An application that may do everything everywhere and sees all of it.
+fn everything() -> ApplicationDraft {
+    use Permission::{TokenCreate, TokenDelete, TokenRead};
+    let rule = AccessRule {
+        description: None,
+        priority: 1,
+        container: Container::root(),
+        transform: Transform::Reveal,
+        permissions: vec![TokenCreate, TokenDelete, TokenRead],
+    };
+    ApplicationDraft {
+        name: String::from("everything"),
+        kind: ApplicationKind::Private,
+        access: Access::new(vec![], vec![rule]),
+        key: FirstKey::Made,
+    }
+}
+
+/// A token with rows in every index but the names.
+fn draft(value: &str) -> TokenDraft {
+    TokenDraft {
+        kind: Some(TokenType::Token),
+        data: Some(Secret::new(json!({ "value": value }))),
+        containers: Some(
+            ["/a/", "/b/c/"].iter().map(|path| Container::parse(path).unwrap()).collect(),
+        ),
+        metadata: BTreeMap::from([(String::from("Key"), String::from(value))]),
+        search_indexes: Some(vec![String::from("{{ data.value }}")]),
+        ..TokenDraft::default()
+    }
+}
+
+fn named(name: &str, value: &str) -> TokenDraft {
+    TokenDraft { id: Some(String::from(name)), ..draft(value) }
+}
+
+fn deduplicating(value: &str) -> TokenDraft {
+    TokenDraft { deduplicate: Some(Deduplicate::Yes), ..draft(value) }
+}
+
+fn expiring(value: &str, at: &str) -> TokenDraft {
+    TokenDraft { expires_at: Some(String::from(at)), ..draft(value) }
+}

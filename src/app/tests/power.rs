@@ -1,0 +1,49 @@
+//! The power goes at every sync in turn.
+
+use crate::app::tests::workload::{Done, Told, work};
+use crate::app::tests::{Vault, prepared};
+use crate::clock::Clock;
+use crate::store::tests::disk::{Fate, Fault, Operation, TestDisk};
+
+#[track_caller]
+fn check(fate: impl Fn(u64) -> Fate) {
+    for nth in 1.. {
+        let clock = Clock::new();
+        let disk = TestDisk::holding(prepared().0.clone());
+        let vault = Vault::on(disk.clone(), clock.clone()).unwrap();
+        let fate = fate(nth);
+        let nth = usize::try_from(nth).unwrap();
+        disk.plan(Operation::Sync, nth, Fault::PowerLoss(fate));
+        let before = disk.count(Operation::Sync);
+        let mut told = Told::default();
+        let done = work(&vault, &clock, &mut told);
+        let syncs = disk.count(Operation::Sync) - before;
+        told.check(disk.durable(), &clock, &format!("{fate:?} at sync {nth}"));
+        if syncs < nth {
+            assert_eq!(done, Done::All);
+            assert!(nth > 24, "only {syncs} syncs");
+            return;
+        }
+    }
+}
+
+#[test]
+fn what_was_answered_survives_when_all_unsynced_writes_are_lost() {
+    check(|_| Fate::Lost);
+}
+
+#[test]
+fn what_was_answered_survives_when_all_writes_reached_the_disk_unanswered() {
+    check(|_| Fate::Reached);
+}
+
+#[test]
+fn what_was_answered_survives_when_writes_are_torn() {
+    check(Fate::Torn);
+}
+
+#[test]
+fn what_was_answered_survives_when_writes_are_torn_otherwise() {
+    check(|nth| Fate::Torn(nth + 1_000));
+    check(|nth| Fate::Torn(nth + 2_000));
+}

@@ -1,0 +1,183 @@
+//! What has fallen due goes: in order, in bounded batches, and never anything else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use crate::app::tests::{Vault, draft, expiring, named, new_tenant, prepared};
+use crate::app::{Error, Swept, TokenDraft};
+use crate::bounds::SWEEP_BATCH_MAX;
+use crate::clock::Clock;
+use crate::domain::time::Timestamp;
+use crate::store::tests::block_on;
+use crate::store::tests::disk::{Fault, Operation, TestDisk};
+use crate::store::{Change, Table, tables};
+
+const HOUR: Duration = Duration::from_hours(1);
+
+fn with_clock() -> (Arc<Vault>, Clock) {
+    let clock = Clock::new();
+    let disk = TestDisk::holding(prepared().0.clone());
+    (Arc::new(Vault::on(disk, clock.clone()).unwrap()), clock)
+}
+
+fn due(vault: &Vault) -> Vec<Vec<u8>> {
+    let snapshot = vault.app.store().snapshot().unwrap();
+    let rows = snapshot.under(Table::Due, &[], usize::MAX).unwrap();
+    rows.into_iter().map(|(key, _)| key).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_sweep_takes_bounded_batches_oldest_first() {
+    let (vault, clock) = with_clock();
+    let count = SWEEP_BATCH_MAX + 20;
+    let start = vault.app.now().plus(HOUR);
+    let mut creates = JoinSet::new();
+    for n in 0..count {
+        let vault = Arc::clone(&vault);
+        creates.spawn(async move {
+            // Later ones are created first here and there; only the due time may count.
+            let at = start.plus(Duration::from_secs(u64::try_from(n * 7 % count).unwrap()));
+            let draft = TokenDraft {
+                search_indexes: Some(vec![]),
+                containers: None,
+                ..expiring(&n.to_string(), &at.to_wire())
+            };
+            vault.create(draft).await.unwrap();
+        });
+    }
+    creates.join_all().await;
+    let none = Swept { removed: 0, next: None };
+    assert_eq!(vault.app.sweep(&[]).await.unwrap(), none, "nothing is due yet");
+    let before = due(&vault);
+    assert_eq!(before.len(), count);
+    clock.advance(HOUR + HOUR);
+    let swept = vault.app.sweep(&[]).await.unwrap();
+    assert_eq!(swept.removed, SWEEP_BATCH_MAX);
+    assert_eq!(due(&vault), before[SWEEP_BATCH_MAX..], "the oldest went first");
+    assert_eq!(vault.assert_clean().tokens, 20);
+    let rest = vault.app.sweep(&swept.next.unwrap()).await.unwrap();
+    assert_eq!(rest, Swept { removed: 20, next: None });
+    assert_eq!(vault.app.sweep_all().await.unwrap(), 0);
+    assert_eq!(vault.assert_clean().tokens, 0);
+}
+
+#[test]
+fn a_sweep_takes_what_is_due_of_every_tenant_and_leaves_the_rest() {
+    let (vault, clock) = with_clock();
+    block_on(async {
+        let (other, key) = new_tenant(&vault.app, "other").await;
+        let caller = vault.app.authenticate(&key).unwrap();
+        let (soon, later) = (vault.in_an_hour(), vault.app.now().plus(HOUR * 3).to_wire());
+        for at in [&soon, &later] {
+            vault.create_id(expiring("x", at)).await;
+            vault.app.create_token(&caller, expiring("x", at), &Write::plain()).await.unwrap();
+        }
+        vault.create_id(draft("x")).await;
+        clock.advance(HOUR * 2);
+        assert_eq!(vault.app.sweep_all().await.unwrap(), 2);
+        assert_eq!(vault.app.count_tokens(other).unwrap(), 1);
+        assert_eq!(vault.app.count_tokens(vault.caller.tenant.id).unwrap(), 2);
+    });
+    vault.assert_clean();
+}
+
+#[test]
+fn an_expired_token_is_gone_before_it_is_swept_and_its_name_is_free() {
+    let (vault, clock) = with_clock();
+    block_on(async {
+        let at = vault.in_an_hour();
+        let short =
+            |value: &str| TokenDraft { id: Some(String::from("name")), ..expiring(value, &at) };
+        vault.create_id(short("first")).await;
+        let again = vault.create(named("name", "second")).await;
+        assert!(matches!(again, Err(Error::Conflict(_))), "{again:?}");
+        assert!(vault.data("name").is_some());
+        clock.advance(HOUR * 2);
+        assert_eq!(vault.data("name"), None);
+        assert!(matches!(vault.delete("name").await, Err(Error::NotFound(_))));
+        assert_eq!(vault.assert_clean().tokens, 1, "its rows are there until the sweep");
+        vault.create_id(named("name", "second")).await;
+        assert_eq!(vault.assert_clean().tokens, 1, "the expired one went with its name");
+        assert_eq!(vault.app.sweep_all().await.unwrap(), 0);
+        assert_eq!(vault.data("name"), Some(serde_json::json!({ "value": "second" })));
+    });
+}
+
+#[test]
+fn an_expired_duplicate_is_none() {
+    let (vault, clock) = with_clock();
+    block_on(async {
+        let at = vault.in_an_hour();
+        let once = |draft| TokenDraft { deduplicate: Some(crate::app::Deduplicate::Yes), ..draft };
+        let first = vault.create_id(once(expiring("x", &at))).await;
+        assert_eq!(vault.create_id(once(draft("x"))).await, first);
+        clock.advance(HOUR * 2);
+        assert_ne!(vault.create_id(once(draft("x"))).await, first);
+    });
+    assert_eq!(vault.assert_clean().tokens, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_sweep_that_decided_before_a_delete_was_made_decides_again() {
+    let (vault, clock) = with_clock();
+    let at = vault.in_an_hour();
+    let doomed = vault.create_id(expiring("deleted", &at)).await;
+    vault.create_id(expiring("swept", &at)).await;
+    let begun = vault.disk.count(Operation::Sync);
+    vault.disk.plan(Operation::Sync, 1, Fault::Block);
+    let mut tasks = JoinSet::new();
+    {
+        let vault = Arc::clone(&vault);
+        tasks.spawn(async move { vault.delete(&doomed).await.map(|()| 0) });
+    }
+    vault.disk.wait_for(Operation::Sync, begun + 1);
+    clock.advance(HOUR * 2);
+    // The delete is in the writer's hands and not yet to be seen: the sweep counts on its token.
+    let mut sweep = Box::pin(vault.app.sweep_all());
+    let first = std::future::poll_fn(|context| {
+        std::task::Poll::Ready(sweep.as_mut().poll(context).is_pending())
+    });
+    assert!(first.await, "the sweep waits for the writer");
+    vault.disk.release();
+    assert_eq!(sweep.await.unwrap(), 1);
+    assert!(tasks.join_all().await.into_iter().all(|it| it.is_ok()));
+    assert_eq!(vault.assert_clean().tokens, 0);
+}
+
+#[test]
+fn a_due_entry_of_a_live_token_takes_only_itself() {
+    let (vault, clock) = with_clock();
+    let created = block_on(vault.create(draft("live"))).unwrap().shown.token;
+    let early = tables::due(Timestamp::from_seconds(1), Falls::Token, created.tenant, created.id.uuid());
+    let nowhere = tables::due(
+        Timestamp::from_seconds(1),
+        created.tenant,
+        crate::domain::id::TokenId::new(uuid::Uuid::nil()),
+    );
+    let stray = Change::new().put(Table::Due, early, vec![]).put(Table::Due, nowhere, vec![]);
+    block_on(vault.app.store().commit(stray)).unwrap();
+    clock.advance(HOUR);
+    block_on(vault.app.sweep_all()).unwrap();
+    assert!(vault.data(&created.public_id()).is_some());
+    assert_eq!(vault.assert_clean().tokens, 1);
+}
+
+#[test]
+fn a_token_that_does_not_open_does_not_hold_up_the_others() {
+    let (vault, clock) = with_clock();
+    block_on(async {
+        let at = vault.in_an_hour();
+        let broken = vault.create(expiring("broken", &at)).await.unwrap().shown.token;
+        vault.create_id(expiring("whole", &at)).await;
+        let record = tables::tokens(broken.tenant, broken.id);
+        let damage = Change::new().put(Table::Tokens, record.clone(), vec![0; 60]);
+        vault.app.store().commit(damage).await.unwrap();
+        clock.advance(HOUR * 2);
+        assert_eq!(vault.app.sweep_all().await.unwrap(), 1);
+        let snapshot = vault.app.store().snapshot().unwrap();
+        assert!(snapshot.value(Table::Tokens, &record).unwrap().is_some(), "kept for examination");
+        assert_eq!(snapshot.len(Table::Tokens).unwrap(), 1);
+    });
+}

@@ -1,0 +1,137 @@
+//! Work that a disk interrupts somewhere, and what must be true of the vault that is found
+//! afterwards: everything that was answered, and of the one thing that was not, all or nothing.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::app::tests::{Vault, deduplicating, draft, expiring, named};
+use crate::app::{Written, Error, TokenDraft};
+use crate::clock::Clock;
+use crate::store::tests::block_on;
+use crate::store::tests::disk::TestDisk;
+
+/// What the vault has said so far.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// Ids and values of tokens that must be there.
+    there: BTreeMap<String, Value>,
+    /// Ids of tokens that must not be there.
+    gone: Vec<String>,
+    /// Work in progress when the disk gave out.
+    open: Option<Open>,
+    expiring: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Open {
+    Create,
+    Delete(String),
+    Sweep,
+}
+
+/// Whether the work was done before the disk gave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Done {
+    All,
+    Part,
+}
+
+/// Creates of every kind, deletes and a sweep, then closing. Stops at the first failure.
+pub(super) fn work(vault: &Vault, clock: &Clock, told: &mut Told) -> Done {
+    let failed = block_on(async {
+        for round in 0..2 {
+            create(vault, told, draft(&format!("plain {round}"))).await?;
+            create(vault, told, named(&format!("name {round}"), "named")).await?;
+            create(vault, told, deduplicating(&format!("once {round}"))).await?;
+            create(vault, told, deduplicating(&format!("once {round}"))).await?;
+            let in_an_hour = vault.in_an_hour();
+            let id = create(vault, told, expiring("short-lived", &in_an_hour)).await?;
+            told.expiring.push(id);
+            let first = told.there.keys().find(|id| !told.expiring.contains(id)).cloned();
+            delete(vault, told, first.unwrap()).await?;
+        }
+        clock.advance(Duration::from_hours(2));
+        told.open = Some(Open::Sweep);
+        for id in told.expiring.drain(..) {
+            told.there.remove(&id);
+            told.gone.push(id);
+        }
+        vault.app.sweep_all().await?;
+        told.open = None;
+        create(vault, told, draft("last")).await
+    });
+    match failed {
+        Ok(_) => {
+            vault.app.close();
+            Done::All
+        }
+        Err(Error::Stopped | Error::Storage(_)) => Done::Part,
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+async fn create(vault: &Vault, told: &mut Told, draft: TokenDraft) -> Result<String, Error> {
+    let value = draft.data.as_ref().unwrap().expose().clone();
+    told.open = Some(Open::Create);
+    let Written { shown, .. } = vault.create(draft).await?;
+    let id = shown.token.public_id();
+    told.there.insert(id.clone(), value);
+    told.open = None;
+    Ok(id)
+}
+
+async fn delete(vault: &Vault, told: &mut Told, id: String) -> Result<(), Error> {
+    told.open = Some(Open::Delete(id.clone()));
+    vault.delete(&id).await?;
+    told.there.remove(&id);
+    told.gone.push(id);
+    told.open = None;
+    Ok(())
+}
+
+impl Told {
+    /// The vault on this image holds what was told, and goes on working.
+    #[track_caller]
+    pub(super) fn check(&self, image: Vec<u8>, clock: &Clock, case: &str) {
+        let vault = Vault::on(TestDisk::holding(image), clock.clone());
+        let vault = vault.unwrap_or_else(|error| panic!("{case}: {error:?}"));
+        let report = vault.app.verify().unwrap();
+        assert!(report.is_clean(), "{case}: {:?}", report.findings);
+        let deleting = match &self.open {
+            Some(Open::Delete(id)) => Some(id),
+            Some(Open::Create | Open::Sweep) | None => None,
+        };
+        for (id, value) in &self.there {
+            let found = vault.data(id);
+            let may_be_gone = deleting == Some(id) && found.is_none();
+            assert!(found.as_ref() == Some(value) || may_be_gone, "{case}: {id} is lost");
+        }
+        for id in &self.gone {
+            assert_eq!(vault.data(id), None, "{case}: {id} came back");
+        }
+        let there = u64::try_from(self.there.len()).unwrap();
+        let possible = match &self.open {
+            None => there..=there,
+            Some(Open::Create) => there..=there + 1,
+            Some(Open::Delete(_)) => there - 1..=there,
+            // Expired tokens are gone for callers; their rows go together or stay together.
+            Some(Open::Sweep) => there..=there + 2,
+        };
+        assert!(possible.contains(&report.tokens), "{case}: {} tokens", report.tokens);
+        assert!(report.tokens != there + 1 || !matches!(self.open, Some(Open::Sweep)), "{case}");
+        let id = block_on(vault.create_id(draft("afterwards")));
+        assert_eq!(vault.data(&id), Some(json!({ "value": "afterwards" })), "{case}");
+        assert_eq!(vault.assert_clean().tokens, report.tokens + 1);
+    }
+}
+
+#[test]
+fn undisturbed_work_gets_done_and_its_vault_is_as_told() {
+    let (clock, mut told) = (Clock::new(), Told::default());
+    let vault = Vault::on(Vault::new().disk, clock.clone()).unwrap();
+    assert_eq!(work(&vault, &clock, &mut told), Done::All);
+    assert_eq!((told.there.len(), told.gone.len()), (5, 4));
+    told.check(vault.disk.durable(), &clock, "undisturbed");
+}

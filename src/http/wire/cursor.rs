@@ -1,0 +1,27 @@
+//! Pages by cursor. A cursor is hexadecimal text: opaque to clients, safe in a URL as it is.
+
+use crate::bounds::CURSOR_CHARS_MAX;
+use crate::domain::hex;
+use crate::domain::mistakes::Mistakes;
+use crate::http::wire::json::Object;
+
+/// The bytes of a cursor; whether they are ours is not known yet.
+pub(crate) fn parse(text: Option<&str>, mistakes: &mut Mistakes) -> Option<Vec<u8>> {
+    let text = text.filter(|text| !text.is_empty())?;
+    let bytes = Some(text).filter(|text| text.len() <= CURSOR_CHARS_MAX).and_then(hex::decode_all);
+    if bytes.is_none() {
+        mistakes.add("start", "The start is the next of an earlier page, unchanged.");
+    }
+    bytes
+}
+
+/// `next` is left out on the last page: some published clients go on forever when it is empty.
+pub(crate) fn render_page(size: usize, next: Option<&[u8]>, items: &[Vec<u8>]) -> Vec<u8> {
+    let mut object = Object::new();
+    object.object("pagination", |pagination| {
+        pagination.number("page_size", u64::try_from(size).unwrap_or(u64::MAX));
+        pagination.optional_text("next", next.map(hex::encode).as_deref());
+    });
+    object.list("data", items);
+    object.close()
+}

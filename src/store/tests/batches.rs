@@ -1,0 +1,218 @@
+//! A batch gives what its changes would give one after the other.
+
+use std::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use redb::Database;
+
+use crate::store::batch::Batch;
+use crate::store::change::{Change, Expect, Write};
+use crate::store::tests::disk::TestDisk;
+use crate::store::{Snapshot, Table, Verdict, builder, prepare};
+
+type Model = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
+
+/// Long enough to be a sealed value; the byte is its version as well.
+fn value(byte: u8) -> Vec<u8> {
+    vec![byte; 24]
+}
+
+fn key() -> impl Strategy<Value = Vec<u8>> {
+    vec(0_u8..3, 0..4)
+}
+
+fn table() -> impl Strategy<Value = Table> {
+    prop_oneof![Just(Table::TokenLists), Just(Table::Tokens)]
+}
+
+/// Expectations are of things rather than texts, so that many of them hold.
+#[derive(Debug, Clone)]
+enum Wish {
+    Absent(Table, Vec<u8>),
+    Is(Table, Vec<u8>, u8),
+    Present(Table, Vec<u8>),
+    /// What is under the prefix just then, less the last when the flag is set.
+    Under(Table, Vec<u8>, bool),
+    UnderExactly(Table, Vec<u8>, Vec<Vec<u8>>),
+}
+
+fn wish() -> impl Strategy<Value = Wish> {
+    prop_oneof![
+        (table(), key()).prop_map(|(table, key)| Wish::Absent(table, key)),
+        (table(), key(), 0_u8..4).prop_map(|(table, key, version)| Wish::Is(table, key, version)),
+        (table(), key()).prop_map(|(table, key)| Wish::Present(table, key)),
+        (table(), key(), prop::bool::weighted(0.1))
+            .prop_map(|(table, prefix, less)| Wish::Under(table, prefix, less)),
+        (table(), key(), vec(key(), 0..3))
+            .prop_map(|(table, prefix, keys)| Wish::UnderExactly(table, prefix, keys)),
+    ]
+}
+
+#[derive(Debug, Clone)]
+enum Deed {
+    Add(Vec<u8>, i64),
+    Delete(Table, Vec<u8>),
+    Put(Table, Vec<u8>, u8),
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    prop_oneof![
+        1 => (key(), -3_i64..9).prop_map(|(key, by)| Deed::Add(key, by)),
+        2 => (table(), key()).prop_map(|(table, key)| Deed::Delete(table, key)),
+        3 => (table(), key(), 0_u8..4).prop_map(|(table, key, byte)| Deed::Put(table, key, byte)),
+    ]
+}
+
+type Plan = Vec<Vec<(Vec<Wish>, Vec<Deed>)>>;
+
+fn plan() -> impl Strategy<Value = Plan> {
+    vec(vec((vec(wish(), 0..3), vec(deed(), 0..6)), 1..8), 1..5)
+}
+
+fn under(model: &Model, table: Table, prefix: &[u8]) -> Vec<Vec<u8>> {
+    let keys = model.keys().filter(|(of, key)| *of == table && key.starts_with(prefix));
+    keys.map(|(_, key)| key.clone()).collect()
+}
+
+/// The wishes as the operation that looked at `model` would state them.
+fn change(model: &Model, wishes: &[Wish], deeds: &[Deed]) -> Change {
+    let mut change = Change::new();
+    for wish in wishes.iter().cloned() {
+        change = match wish {
+            Wish::Absent(table, key) => change.expect_absent(table, key),
+            Wish::Is(table, key, version) => change.expect_version(table, key, [version; 16]),
+            Wish::Present(table, key) => change.expect_present(table, key),
+            Wish::Under(table, prefix, less) => {
+                let mut keys = under(model, table, &prefix);
+                keys.truncate(keys.len().saturating_sub(usize::from(less)));
+                change.expect_under(table, prefix, keys)
+            }
+            Wish::UnderExactly(table, prefix, keys) => change.expect_under(table, prefix, keys),
+        };
+    }
+    for deed in deeds.iter().cloned() {
+        change = match deed {
+            Deed::Add(key, by) => change.count(key, by),
+            Deed::Delete(table, key) => change.delete(table, key),
+            Deed::Put(table, key, byte) => change.put(table, key, value(byte)),
+        };
+    }
+    change
+}
+
+fn apply(model: &mut Model, change: &Change) -> Verdict {
+    let holds = change.expects.iter().all(|expect| match expect {
+        Expect::Absent(table, key) => !model.contains_key(&(*table, key.clone())),
+        Expect::Is(table, key, version) => {
+            model.get(&(*table, key.clone())).is_some_and(|value| value[5..21] == *version)
+        }
+        Expect::Present(table, key) => model.contains_key(&(*table, key.clone())),
+        Expect::Under(table, prefix, keys) => under(model, *table, prefix) == *keys,
+    });
+    if !holds {
+        return Verdict::Refused;
+    }
+    for write in &change.writes {
+        match write {
+            Write::Add(key, by) => {
+                let count = model.entry((Table::Counts, key.clone())).or_insert_with(|| vec![0; 8]);
+                let sum = i64::from_be_bytes(count.as_slice().try_into().unwrap()) + by;
+                *count = sum.to_be_bytes().to_vec();
+            }
+            Write::Delete(table, key) => drop(model.remove(&(*table, key.clone()))),
+            Write::Put(table, key, value) => {
+                model.insert((*table, key.clone()), value.clone());
+            }
+        }
+    }
+    Verdict::Applied
+}
+
+fn database() -> Database {
+    let database = builder().create_with_backend(TestDisk::new()).unwrap();
+    prepare(&database, Change::new()).unwrap();
+    database
+}
+
+fn contents(database: &Database) -> Model {
+    use redb::ReadableDatabase as _;
+    let snapshot = Snapshot::new(database.begin_read().unwrap(), crate::store::Alarm::default());
+    let mut model = Model::new();
+    for table in [Table::Counts, Table::TokenLists, Table::Tokens] {
+        for (key, value) in snapshot.under(table, &[], usize::MAX).unwrap() {
+            model.insert((table, key), value);
+        }
+    }
+    model
+}
+
+/// One transaction with these changes.
+fn commit(database: &Database, changes: Vec<Change>) -> Vec<Verdict> {
+    let transaction = database.begin_write().unwrap();
+    let mut batch = Batch::new(&transaction);
+    let verdicts = changes.into_iter().map(|change| batch.take(change).unwrap()).collect();
+    batch.insert().unwrap();
+    transaction.commit().unwrap();
+    verdicts
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn changes_in_batches_end_as_they_would_one_after_the_other(plan in plan()) {
+        let database = database();
+        let mut model = Model::new();
+        for batch in plan {
+            let (mut changes, mut expected) = (Vec::new(), Vec::new());
+            for (wishes, deeds) in batch {
+                let change = change(&model, &wishes, &deeds);
+                expected.push(apply(&mut model, &change));
+                changes.push(change);
+            }
+            prop_assert_eq!(commit(&database, changes), expected);
+            prop_assert_eq!(contents(&database), model.clone());
+        }
+    }
+}
+
+#[track_caller]
+fn check_under(before: &[&[u8]], first: Change, keys: &[&[u8]], expected: Verdict) {
+    let database = database();
+    let put = |change: Change, key: &&[u8]| change.put(Table::Tokens, key.to_vec(), value(1));
+    commit(&database, vec![before.iter().fold(Change::new(), put)]);
+    let keys = keys.iter().map(|key| key.to_vec()).collect();
+    let second = Change::new().expect_under(Table::Tokens, b"a".to_vec(), keys);
+    assert_eq!(commit(&database, vec![first, second]), [Verdict::Applied, expected]);
+}
+
+#[test]
+fn what_is_under_a_prefix_includes_what_the_same_batch_did_before() {
+    let put = |key: &[u8]| Change::new().put(Table::Tokens, key.to_vec(), value(2));
+    let delete = |key: &[u8]| Change::new().delete(Table::Tokens, key.to_vec());
+    let none: &[&[u8]] = &[];
+    check_under(none, put(b"a1"), none, Verdict::Refused);
+    check_under(none, put(b"a1"), &[b"a1"], Verdict::Applied);
+    check_under(none, put(b"b1"), none, Verdict::Applied);
+    check_under(&[b"a1"], delete(b"a1"), none, Verdict::Applied);
+    check_under(&[b"a1"], delete(b"a1"), &[b"a1"], Verdict::Refused);
+    check_under(&[b"a1", b"a2"], put(b"a1"), &[b"a1", b"a2"], Verdict::Applied);
+    check_under(&[b"a2"], put(b"a1"), &[b"a1", b"a2"], Verdict::Applied);
+    check_under(&[b"a2"], put(b"a3"), &[b"a2"], Verdict::Refused);
+    check_under(&[b"a1", b"a2", b"a3"], delete(b"a2"), &[b"a1", b"a3"], Verdict::Applied);
+    check_under(&[b"a1", b"a2", b"a3"], put(b"b"), &[b"a1", b"a2"], Verdict::Refused);
+}
+
+#[test]
+fn a_refused_change_leaves_nothing_for_those_behind_it() {
+    let database = database();
+    let refused = Change::new()
+        .expect_present(Table::Tokens, b"none".to_vec())
+        .put(Table::Tokens, b"a".to_vec(), value(1))
+        .count(b"n".to_vec(), 1);
+    let behind = Change::new().expect_absent(Table::Tokens, b"a".to_vec()).count(b"n".to_vec(), 2);
+    assert_eq!(commit(&database, vec![refused, behind]), [Verdict::Refused, Verdict::Applied]);
+    let two = 2_i64.to_be_bytes().to_vec();
+    assert_eq!(contents(&database), Model::from([((Table::Counts, b"n".to_vec()), two)]));
+}

@@ -1,0 +1,316 @@
+//! A disk in memory that fails on request. It keeps what was synced apart from what was only
+//! written, so that a test can pull the plug and look at what is left.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::store::Disk;
+
+pub(crate) const EIO: i32 = 5;
+pub(crate) const ENOSPC: i32 = 28;
+pub(crate) const EROFS: i32 = 30;
+
+/// What a disk writes whole or not at all.
+const SECTOR_BYTES: usize = 512;
+
+/// A handle; clones are the same disk.
+#[derive(Clone)]
+pub(crate) struct TestDisk(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    durable: Vec<u8>,
+    volatile: Vec<u8>,
+    /// What is in `volatile` and not yet in `durable`, in order.
+    unsynced: Vec<Unsynced>,
+    counts: Counts,
+    plan: Option<Plan>,
+    off: bool,
+}
+
+enum Unsynced {
+    Bytes(usize, Vec<u8>),
+    Length(usize),
+}
+
+#[derive(Default)]
+struct Counts {
+    reads: usize,
+    syncs: usize,
+    writes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Read,
+    Sync,
+    /// Setting the length is one too.
+    Write,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fault {
+    /// This operation and all later ones of its kind fail.
+    Always(i32),
+    /// The operation waits until [`TestDisk::release`].
+    Block,
+    /// This one operation fails. What a failed sync was to keep will never be kept.
+    Once(i32),
+    Panic,
+    PowerLoss(Fate),
+}
+
+/// What becomes of unsynced writes when the power goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fate {
+    Lost,
+    Reached,
+    /// An arbitrary part of their sectors reaches the disk; the seed says which.
+    Torn(u64),
+}
+
+#[derive(Clone, Copy)]
+struct Plan {
+    operation: Operation,
+    nth: usize,
+    fault: Fault,
+}
+
+impl TestDisk {
+    pub(crate) fn new() -> Self {
+        Self::holding(Vec::new())
+    }
+
+    pub(crate) fn holding(image: Vec<u8>) -> Self {
+        let state = State { durable: image.clone(), volatile: image, ..State::default() };
+        Self(Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }))
+    }
+
+    /// The n-th operation of this kind from now on, counted from one, fails like this.
+    pub(crate) fn plan(&self, operation: Operation, nth: usize, fault: Fault) {
+        let mut state = self.lock();
+        let nth = state.counts.of(operation).saturating_add(nth);
+        state.plan = Some(Plan { operation, nth, fault });
+    }
+
+    pub(crate) fn release(&self) {
+        self.lock().plan = None;
+        self.0.changed.notify_all();
+    }
+
+    pub(crate) fn count(&self, operation: Operation) -> usize {
+        *self.lock().counts.of(operation)
+    }
+
+    /// Returns when this many operations have begun since the disk was made.
+    pub(crate) fn wait_for(&self, operation: Operation, count: usize) {
+        let mut state = self.lock();
+        while *state.counts.of(operation) < count {
+            state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// What is left when the power goes now and nothing unsynced reached the disk.
+    pub(crate) fn durable(&self) -> Vec<u8> {
+        self.lock().durable.clone()
+    }
+
+    /// What another process would read now.
+    pub(crate) fn volatile(&self) -> Vec<u8> {
+        self.lock().volatile.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, operation: Operation) -> io::Result<MutexGuard<'_, State>> {
+        let mut state = self.lock();
+        if state.off {
+            return Err(io::Error::from_raw_os_error(EIO));
+        }
+        let count = state.counts.of(operation);
+        *count = count.saturating_add(1);
+        let count = *count;
+        self.0.changed.notify_all();
+        let plan = state.plan.filter(|plan| plan.operation == operation && plan.nth <= count);
+        match plan.map(|plan| plan.fault) {
+            None => Ok(state),
+            Some(Fault::Always(errno)) => Err(io::Error::from_raw_os_error(errno)),
+            Some(Fault::Block) => {
+                while state.plan.is_some() {
+                    state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+                Ok(state)
+            }
+            Some(Fault::Once(errno)) => {
+                state.plan = None;
+                if operation == Operation::Sync {
+                    state.unsynced.clear();
+                }
+                Err(io::Error::from_raw_os_error(errno))
+            }
+            Some(Fault::Panic) => {
+                state.plan = None;
+                drop(state);
+                panic!("the disk was told to panic")
+            }
+            Some(Fault::PowerLoss(fate)) => {
+                state.lose_power(fate);
+                Err(io::Error::from_raw_os_error(EIO))
+            }
+        }
+    }
+}
+
+impl Counts {
+    fn of(&mut self, operation: Operation) -> &mut usize {
+        match operation {
+            Operation::Read => &mut self.reads,
+            Operation::Sync => &mut self.syncs,
+            Operation::Write => &mut self.writes,
+        }
+    }
+}
+
+impl State {
+    fn sync(&mut self) {
+        for write in std::mem::take(&mut self.unsynced) {
+            write.reach(&mut self.durable);
+        }
+    }
+
+    fn lose_power(&mut self, fate: Fate) {
+        match fate {
+            Fate::Lost => self.unsynced.clear(),
+            Fate::Reached => self.sync(),
+            Fate::Torn(seed) => {
+                let mut dice = Dice(seed);
+                for write in std::mem::take(&mut self.unsynced) {
+                    for piece in write.sectors() {
+                        if dice.roll(2) == 0 {
+                            piece.reach(&mut self.durable);
+                        }
+                    }
+                }
+            }
+        }
+        self.volatile.clone_from(&self.durable);
+        self.off = true;
+    }
+}
+
+impl Unsynced {
+    /// Bytes beyond the end are lost with the length that would have held them.
+    fn reach(self, image: &mut Vec<u8>) {
+        match self {
+            Self::Bytes(offset, bytes) => {
+                let kept = image.len().saturating_sub(offset).min(bytes.len());
+                if kept > 0 {
+                    image[offset..offset + kept].copy_from_slice(&bytes[..kept]);
+                }
+            }
+            Self::Length(length) => image.resize(length, 0),
+        }
+    }
+
+    fn sectors(self) -> Vec<Self> {
+        let Self::Bytes(mut offset, bytes) = self else {
+            return vec![self];
+        };
+        let mut pieces = Vec::new();
+        let mut rest = bytes.as_slice();
+        while !rest.is_empty() {
+            let length = (SECTOR_BYTES - offset % SECTOR_BYTES).min(rest.len());
+            let (piece, others) = rest.split_at(length);
+            pieces.push(Self::Bytes(offset, piece.to_vec()));
+            (offset, rest) = (offset + length, others);
+        }
+        pieces
+    }
+}
+
+impl Disk for TestDisk {
+    fn len(&self) -> io::Result<u64> {
+        Ok(u64::try_from(self.lock().volatile.len()).unwrap())
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let state = self.begin(Operation::Read)?;
+        let offset = usize::try_from(offset).unwrap();
+        let bytes = state.volatile.get(offset..offset + out.len());
+        out.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut state = self.begin(Operation::Write)?;
+        let length = usize::try_from(len).unwrap();
+        state.volatile.resize(length, 0);
+        state.unsynced.push(Unsynced::Length(length));
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.begin(Operation::Sync)?.sync();
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut state = self.begin(Operation::Write)?;
+        let offset = usize::try_from(offset).unwrap();
+        let place = state.volatile.get_mut(offset..offset + data.len());
+        place.ok_or(io::ErrorKind::UnexpectedEof)?.copy_from_slice(data);
+        state.unsynced.push(Unsynced::Bytes(offset, data.to_vec()));
+        Ok(())
+    }
+}
+
+impl fmt::Debug for TestDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TestDisk")
+    }
+}
+
+/// Numbers that look random and are the same for the same seed.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    /// Below `sides`.
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % sides
+    }
+}
+
+#[test]
+fn a_power_loss_keeps_what_was_synced_and_a_part_of_the_rest() {
+    let kept = |fate| {
+        let disk = TestDisk::new();
+        disk.set_len(4 * 512).unwrap();
+        disk.write(0, &[1; 512]).unwrap();
+        disk.sync_data().unwrap();
+        disk.write(256, &[2; 1_024]).unwrap();
+        disk.plan(Operation::Sync, 1, Fault::PowerLoss(fate));
+        assert!(disk.sync_data().is_err());
+        assert!(disk.read(0, &mut [0; 1]).is_err(), "it is off");
+        disk.durable()
+    };
+    let (lost, reached) = (kept(Fate::Lost), kept(Fate::Reached));
+    assert_eq!((lost[0], lost[256], lost[512]), (1, 1, 0));
+    assert_eq!((reached[0], reached[256], reached[1_279], reached[1_280]), (1, 2, 2, 0));
+    let torn: std::collections::BTreeSet<_> = (0..64)
+        .map(|seed| kept(Fate::Torn(seed)))
+        .map(|it| (it[256], it[512], it[1_024]))
+        .collect();
+    assert_eq!(torn.len(), 8, "each of three sectors is old in one and new in another");
+}

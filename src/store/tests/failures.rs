@@ -1,0 +1,183 @@
+//! Disks that are full, broken or read-only, at every operation in turn.
+
+use crate::store::tests::disk::{EIO, ENOSPC, EROFS, Fate, Fault, Operation, TestDisk};
+use crate::store::tests::{block_on, end_of, has, open, open_without_cache, put};
+use crate::store::{
+    Change, CommitFailure, Fatal, OpenFailure, StorageFailure, Store, Table, Verdict,
+};
+
+/// Commits until the disk gives out; how many were answered.
+fn fill(store: &Store) -> u8 {
+    for key in 0..8 {
+        match block_on(store.commit(put(key))) {
+            Ok(verdict) => assert_eq!(verdict, Verdict::Applied),
+            Err(failure) => {
+                assert_eq!(failure, CommitFailure::Stopped);
+                return key;
+            }
+        }
+    }
+    8
+}
+
+fn kind(fatal: &Fatal) -> (&'static str, &'static str) {
+    let Fatal::Storage(failure) = fatal else {
+        panic!("{fatal:?}");
+    };
+    let name = match failure {
+        StorageFailure::Damaged(_) => "damaged",
+        StorageFailure::Full => "full",
+        StorageFailure::Io(_) => "io",
+        StorageFailure::ReadOnly => "read-only",
+        StorageFailure::Stopped => "stopped",
+    };
+    (name, failure.advice().split(',').next().unwrap())
+}
+
+/// Every operation in turn fails so; the failure is told as `expected`, and what was answered is
+/// in the file that the next process reads and in what a power loss would leave of it.
+#[track_caller]
+fn check(operation: Operation, fault: Fault, expected: (&str, &str)) {
+    let prepared = TestDisk::new();
+    open(&prepared).close();
+    for nth in 1.. {
+        let disk = TestDisk::holding(prepared.durable());
+        let store = open(&disk);
+        disk.plan(operation, nth, fault);
+        let answered = fill(&store);
+        if answered == 8 {
+            assert!(nth > 16, "{nth}: the disk never failed");
+            return;
+        }
+        assert_eq!(kind(&block_on(end_of(&store))), expected, "{operation:?} {nth}");
+        assert_eq!(block_on(store.commit(put(9))), Err(CommitFailure::Stopped));
+        store.close();
+        for image in [disk.volatile(), disk.durable()] {
+            let again = open(&TestDisk::holding(image));
+            for key in 0..8 {
+                // The one that failed may be there; what came after it may not.
+                assert!(has(&again, key) || key >= answered, "{operation:?} {nth}: {key} is lost");
+                assert!(
+                    !has(&again, key) || key <= answered,
+                    "{operation:?} {nth}: {key} is there"
+                );
+            }
+            assert_eq!(block_on(again.commit(put(9))), Ok(Verdict::Applied));
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_as_such_and_loses_nothing() {
+    check(Operation::Write, Fault::Always(ENOSPC), ("full", "free space on the disk"));
+    check(Operation::Write, Fault::Once(ENOSPC), ("full", "free space on the disk"));
+}
+
+#[test]
+fn a_broken_disk_is_told_as_such_and_loses_nothing() {
+    let advice = "check the disk and the system log";
+    check(Operation::Write, Fault::Once(EIO), ("io", advice));
+    check(Operation::Sync, Fault::Once(EIO), ("io", advice));
+}
+
+#[test]
+fn a_file_system_that_turns_read_only_is_told_as_such_and_loses_nothing() {
+    check(Operation::Write, Fault::Always(EROFS), ("read-only", "mount the file system writable"));
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_a_full_disk() {
+    let failure = StorageFailure::from_io(std::io::ErrorKind::QuotaExceeded.into());
+    assert!(matches!(failure, StorageFailure::Full));
+}
+
+#[test]
+fn a_read_that_fails_while_opening_is_a_failure_of_the_disk_and_changes_nothing() {
+    let disk = TestDisk::new();
+    let store = open(&disk);
+    assert_eq!(fill(&store), 8);
+    store.close();
+    let image = disk.durable();
+    for nth in 1.. {
+        let disk = TestDisk::holding(image.clone());
+        disk.plan(Operation::Read, nth, Fault::Once(EIO));
+        match Store::on_backend(disk.clone(), put(100)) {
+            Err(OpenFailure::Storage(StorageFailure::Io(_))) => (),
+            Err(other) => panic!("{nth}: {other:?}"),
+            Ok(_) => {
+                assert!(nth > 3, "{nth}: nothing was read");
+                return;
+            }
+        }
+        let again = open(&TestDisk::holding(disk.volatile()));
+        assert!((0..8).all(|key| has(&again, key)) && !has(&again, 100), "{nth}");
+    }
+}
+
+#[test]
+fn a_read_that_fails_while_running_ends_the_store_with_its_own_failure() {
+    let disk = TestDisk::new();
+    let store = open(&disk);
+    let fill = |change: Change, key: u8| change.put(Table::Tokens, vec![key], vec![key; 3_000]);
+    block_on(store.commit((0..200).fold(Change::new(), fill))).unwrap();
+    store.close();
+    let image = disk.durable();
+    for nth in 1..20 {
+        let disk = TestDisk::holding(image.clone());
+        let store = open_without_cache(&disk);
+        disk.plan(Operation::Read, nth, Fault::Once(EIO));
+        let read = store.snapshot().and_then(|it| it.under(Table::Tokens, &[], 200));
+        assert!(matches!(read, Err(StorageFailure::Io(_))), "{nth}");
+        assert_eq!(kind(&block_on(end_of(&store))).0, "io");
+        // The echo of it does not hide it.
+        assert_eq!(block_on(store.commit(put(1))), Err(CommitFailure::Stopped));
+        assert_eq!(kind(&block_on(end_of(&store))).0, "io");
+    }
+}
+
+#[test]
+fn a_panic_of_the_writer_ends_the_store_and_loses_nothing() {
+    for operation in [Operation::Sync, Operation::Write] {
+        let disk = TestDisk::new();
+        let store = open(&disk);
+        assert_eq!(block_on(store.commit(put(1))), Ok(Verdict::Applied));
+        disk.plan(operation, 1, Fault::Panic);
+        assert_eq!(block_on(store.commit(put(2))), Err(CommitFailure::Stopped));
+        assert!(matches!(block_on(end_of(&store)), Fatal::WriterPanicked));
+        assert_eq!(block_on(store.commit(put(3))), Err(CommitFailure::Stopped));
+        store.close();
+        let again = open(&TestDisk::holding(disk.volatile()));
+        assert!(has(&again, 1) && !has(&again, 3));
+    }
+}
+
+#[test]
+fn a_power_loss_while_the_file_is_made_leaves_none_or_a_whole_one() {
+    for nth in 1.. {
+        for fate in [Fate::Lost, Fate::Reached, Fate::Torn(1), Fate::Torn(2), Fate::Torn(3)] {
+            let disk = TestDisk::new();
+            disk.plan(Operation::Sync, nth, Fault::PowerLoss(fate));
+            match Store::on_backend(disk.clone(), put(1)) {
+                Err(OpenFailure::Storage(StorageFailure::Io(_))) => (),
+                Err(other) => panic!("{nth} {fate:?}: {other:?}"),
+                Ok(store) => {
+                    assert!(nth > 2, "nothing was synced");
+                    return store.close();
+                }
+            }
+            // An unfinished file is refused, made anew, or was whole.
+            if let Ok(again) = Store::on_backend(TestDisk::holding(disk.durable()), put(1)) {
+                assert!(has(&again, 1), "{nth} {fate:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_is_none_of_ours_is_left_alone() {
+    let strange = || TestDisk::holding(b"a text of somebody else".repeat(1_000));
+    let disk = strange();
+    let refused = Store::on_backend(disk.clone(), put(1));
+    assert!(matches!(refused, Err(OpenFailure::NotOurs)), "{refused:?}");
+    assert_eq!(disk.volatile(), strange().volatile());
+}

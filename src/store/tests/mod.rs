@@ -1,0 +1,43 @@
+//! The store on disks that fail, its batches against a model, and the encodings of its records.
+
+mod batches;
+pub(crate) mod disk;
+mod failures;
+mod queue;
+mod records;
+
+use std::future::Future;
+
+use crate::store::tests::disk::TestDisk;
+use crate::store::{Change, Store, Table};
+
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    runtime.unwrap().block_on(future)
+}
+
+/// The store's end, which a test expects to have come.
+pub(crate) async fn end_of(store: &Store) -> crate::store::Fatal {
+    let patience = std::time::Duration::from_secs(10);
+    tokio::time::timeout(patience, store.failed()).await.expect("the store works still")
+}
+
+fn open(disk: &TestDisk) -> Store {
+    Store::on_backend(disk.clone(), Change::new()).unwrap()
+}
+
+/// Reads everything from the disk again and again. The usual cache would never: in a debug build
+/// redb walks the whole file when it opens it.
+pub(crate) fn open_without_cache(disk: &TestDisk) -> Store {
+    let mut builder = redb::Builder::new();
+    builder.set_cache_size(0);
+    Store::start(builder.create_with_backend(disk.clone()).unwrap())
+}
+
+fn put(key: u8) -> Change {
+    Change::new().put(Table::Tokens, vec![key], vec![key; 40])
+}
+
+fn has(store: &Store, key: u8) -> bool {
+    store.snapshot().unwrap().value(Table::Tokens, &[key]).unwrap() == Some(vec![key; 40])
+}

@@ -1,0 +1,146 @@
+//! What waits for the writer: how much may, and what becomes of those who leave.
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use crate::bounds::{BATCH_CHANGES_MAX, QUEUE_CHANGES_MAX};
+use crate::store::tests::disk::{Fate, Fault, Operation, TestDisk};
+use crate::store::tests::{block_on, end_of, has, open, put};
+use crate::store::{Change, CommitFailure, Store, Table, Verdict};
+
+/// Hands a change over without waiting for its answer, as a client does that then leaves.
+fn hand_over(store: &Store, change: Change) -> Poll<Result<Verdict, CommitFailure>> {
+    let commit = pin!(store.commit(change));
+    commit.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// A store whose writer is in the middle of a commit and stays there until the disk is released.
+fn stuck() -> (TestDisk, Store) {
+    let disk = TestDisk::new();
+    let store = open(&disk);
+    disk.plan(Operation::Sync, 1, Fault::Block);
+    let begun = disk.count(Operation::Sync);
+    assert!(hand_over(&store, put(0)).is_pending());
+    disk.wait_for(Operation::Sync, begun + 1);
+    (disk, store)
+}
+
+#[test]
+fn a_full_queue_refuses_at_once_and_loses_nothing_of_what_it_took() {
+    let (disk, store) = stuck();
+    let count = |by| Change::new().count(b"n".to_vec(), by);
+    for _ in 0..QUEUE_CHANGES_MAX {
+        assert!(hand_over(&store, count(1)).is_pending());
+    }
+    assert_eq!(hand_over(&store, count(1_000_000)), Poll::Ready(Err(CommitFailure::QueueFull)));
+    disk.release();
+    let behind = std::iter::repeat_with(|| block_on(store.commit(count(0))));
+    let busy = |answer: &Result<Verdict, CommitFailure>| *answer == Err(CommitFailure::QueueFull);
+    assert_eq!(behind.skip_while(busy).next(), Some(Ok(Verdict::Applied)));
+    let counted = store.snapshot().unwrap().count(b"n").unwrap();
+    assert_eq!(counted, i64::try_from(QUEUE_CHANGES_MAX).unwrap());
+    assert!(has(&store, 0));
+}
+
+#[test]
+fn a_commit_whose_waiter_left_is_made_all_the_same() {
+    let (disk, store) = stuck();
+    assert!(hand_over(&store, put(1)).is_pending());
+    disk.release();
+    assert_eq!(block_on(store.commit(put(2))), Ok(Verdict::Applied));
+    assert!(has(&store, 0) && has(&store, 1) && has(&store, 2));
+}
+
+#[test]
+fn what_queues_behind_a_commit_is_committed_together() {
+    let (disk, store) = stuck();
+    for key in 1..100 {
+        assert!(hand_over(&store, put(key)).is_pending());
+    }
+    let before = disk.count(Operation::Sync);
+    disk.release();
+    assert_eq!(block_on(store.commit(put(100))), Ok(Verdict::Applied));
+    let syncs = disk.count(Operation::Sync) - before;
+    assert!(100 < BATCH_CHANGES_MAX && syncs <= 6, "{syncs} syncs for 100 changes");
+    assert!((0..=100).all(|key| has(&store, key)));
+}
+
+#[test]
+fn closing_writes_what_has_queued() {
+    let (disk, store) = stuck();
+    assert!(hand_over(&store, put(1)).is_pending());
+    std::thread::scope(|scope| {
+        scope.spawn(|| store.clone().close());
+        disk.release();
+    });
+    assert_eq!(hand_over(&store, put(2)), Poll::Ready(Err(CommitFailure::Stopped)));
+    let again = open(&TestDisk::holding(disk.durable()));
+    assert!(has(&again, 0) && has(&again, 1) && !has(&again, 2));
+}
+
+#[test]
+fn a_change_of_access_is_counted_before_it_is_answered() {
+    let store = open(&TestDisk::new());
+    let before = store.access_generation();
+    block_on(store.commit(put(1))).unwrap();
+    assert_eq!(store.access_generation(), before, "a token concerns nobody's access");
+    let key = || vec![1; 16];
+    for (at, table) in (1..).zip([Table::ApiKeys, Table::Applications, Table::Tenants]) {
+        block_on(store.commit(Change::new().put(table, key(), vec![1; 40]))).unwrap();
+        assert_eq!(store.access_generation(), before + at);
+    }
+    let refused = Change::new().expect_absent(Table::Tenants, key()).delete(Table::Tenants, key());
+    assert_eq!(block_on(store.commit(refused)), Ok(Verdict::Refused));
+    assert_eq!(store.access_generation(), before + 3, "what was refused changed nothing");
+}
+
+/// Syncs until a first commit is answered, and those of the commit that the writer makes when it
+/// is idle or closes.
+fn syncs() -> (usize, usize) {
+    let once = || {
+        let disk = TestDisk::new();
+        let store = open(&disk);
+        block_on(store.commit(put(1))).unwrap();
+        let answered = disk.count(Operation::Sync);
+        store.clone().close();
+        (answered, disk.count(Operation::Sync) - answered)
+    };
+    // A test that was held up may have seen an idle commit on top; the least is the truth.
+    let seen = [once(), once(), once()];
+    (
+        seen.map(|(first, _)| first).into_iter().min().unwrap(),
+        seen.map(|(_, idle)| idle).into_iter().min().unwrap(),
+    )
+}
+
+fn check_power_loss_when_idle(first: usize, idle: usize, nth: usize, fate: Fate) {
+    let disk = TestDisk::new();
+    disk.plan(Operation::Sync, first + nth, Fault::PowerLoss(fate));
+    let store = open(&disk);
+    if block_on(store.commit(put(1))).is_err() {
+        // The machine was so slow that the writer was idle before; the next try will do.
+        return check_power_loss_when_idle(first, idle, nth, fate);
+    }
+    if nth > idle {
+        // The first commit behind an idle one.
+        disk.wait_for(Operation::Sync, first + idle);
+        assert_eq!(block_on(store.commit(put(2))), Err(CommitFailure::Stopped));
+    }
+    block_on(end_of(&store));
+    let again = open(&TestDisk::holding(disk.durable()));
+    assert!(has(&again, 1), "{nth} {fate:?}");
+    assert!(!has(&again, 2) || nth > idle, "{nth} {fate:?}");
+}
+
+#[test]
+fn a_power_loss_in_the_idle_writers_own_commit_loses_nothing() {
+    let (first, idle) = syncs();
+    assert!(idle > 0);
+    std::thread::scope(|scope| {
+        for nth in 1..=idle + 2 {
+            for fate in [Fate::Lost, Fate::Reached, Fate::Torn(7)] {
+                scope.spawn(move || check_power_loss_when_idle(first, idle, nth, fate));
+            }
+        }
+    });
+}

@@ -1,0 +1,362 @@
+//! Requests as no client library would send them: every one gets a whole problem, never a reset.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Request, Vault, get, options, post};
+
+fn send(vault: &Vault, content_type: &str, body: impl Into<Vec<u8>>) -> Answer {
+    let request = post("/tokens").key(&vault.keys.private);
+    vault.send(&request.header("Content-Type", content_type).body(body))
+}
+
+fn json_body(vault: &Vault, body: impl Into<Vec<u8>>) -> Answer {
+    send(vault, "application/json", body)
+}
+
+#[test]
+fn all_mistakes_of_a_body_are_told_at_once() {
+    let vault = Vault::start();
+    let body = json!({
+        "type": "card",
+        "data": {"number": "4242424242424241", "expiration_month": 0},
+        "mask": "{{ data",
+        "id": "a",
+        "containers": ["/a/", "x"],
+        "metadata": {"m": 1},
+        "deduplicate_token": "yes",
+        "expires_at": "never",
+        "search_indexes": [1],
+        "fingerprint_expression": 7,
+    });
+    vault.post("/tokens", &vault.keys.private, body).invalid(&[
+        "containers[1]",
+        "data.expiration_month",
+        "data.number",
+        "deduplicate_token",
+        "expires_at",
+        "fingerprint_expression",
+        "id",
+        "mask",
+        "metadata.m",
+        "search_indexes[0]",
+    ]);
+    vault.post("/tokens", &vault.keys.private, json!({})).invalid(&["data", "type"]);
+    vault.post("/tokens", &vault.keys.private, json!({"type": "token"})).invalid(&["data"]);
+    vault
+        .post("/tokens", &vault.keys.private, json!({"type": "no_such", "data": 1}))
+        .invalid(&["type"]);
+    let body = json!({
+        "type": "token", "data": 1, "search_indexes": ["{{ data", "{{ data }}"],
+        "fingerprint_expression": "{{ nothing }}",
+    });
+    vault
+        .post("/tokens", &vault.keys.private, body)
+        .invalid(&["fingerprint_expression", "search_indexes[0]"]);
+}
+
+#[test]
+fn a_problem_of_validation_has_the_published_words() {
+    let vault = Vault::start();
+    let problem = vault.post("/tokens", &vault.keys.private, json!({"type": 1, "data": 1}));
+    let problem = problem.invalid(&["type"]);
+    assert_eq!(problem.json["title"], "One or more validation errors occurred.");
+    assert_eq!(problem.json["detail"], "The inputs supplied to the API are invalid");
+    assert_eq!(problem.json["errors"]["type"], json!(["Deserialization error, invalid input."]));
+}
+
+#[test]
+fn null_is_the_same_as_absent_and_unknown_members_are_ignored() {
+    let vault = Vault::start();
+    let body = json!({
+        "type": "token", "data": "x", "id": null, "mask": null, "containers": null,
+        "metadata": null, "search_indexes": null, "fingerprint_expression": null,
+        "deduplicate_token": null, "expires_at": null, "no_such_member": {"deep": [1]},
+        "privacy": {"classification": "pci", "impact_level": "high"},
+    });
+    let made = vault.post("/tokens", &vault.keys.private, body).with_status(201);
+    assert_eq!(made.json["containers"], json!(["/general/high/"]));
+    assert!(made.json.get("privacy").is_none() && made.json.get("no_such_member").is_none());
+    let body = json!({"type": null, "data": null});
+    vault.post("/tokens", &vault.keys.private, body).invalid(&["data", "type"]);
+    let body = json!({"type": "token", "data": 1, "containers": []});
+    let made = vault.post("/tokens", &vault.keys.private, body).with_status(201);
+    assert_eq!(made.json["containers"], json!(["/general/high/"]));
+}
+
+#[test]
+fn members_of_the_wrong_type_are_refused_under_their_names() {
+    let vault = Vault::start();
+    for (name, value) in [
+        ("type", json!(["token"])),
+        ("id", json!({})),
+        ("containers", json!("/a/")),
+        ("containers", json!({"0": "/a/"})),
+        ("metadata", json!("a=b")),
+        ("search_indexes", json!("{{ data }}")),
+        ("fingerprint_expression", json!(["{{ data }}"])),
+        ("deduplicate_token", json!("true")),
+        ("deduplicate_token", json!(1)),
+        ("expires_at", json!({})),
+    ] {
+        let mut body = json!({"type": "token", "data": "x"});
+        body[name] = value;
+        vault.post("/tokens", &vault.keys.private, body).invalid(&[name]);
+    }
+}
+
+#[test]
+fn what_is_no_json_is_refused() {
+    let vault = Vault::start();
+    let bodies: [&[u8]; 14] = [
+        b"",
+        b" ",
+        b"{",
+        b"{\"type\":\"token\",\"data\":1",
+        b"{'type':'token'}",
+        b"{\"type\":\"token\",\"data\":1}x",
+        b"{\"type\":\"token\",\"data\":1,}",
+        b"{\"type\":\"token\",\"data\":NaN}",
+        b"{\"type\":\"token\",\"data\":01}",
+        b"{\"type\":\"token\",\"data\":\"\xff\xfe\"}",
+        b"{\"type\":\"token\",\"data\":\"\xc0\x80\"}",
+        b"{\"type\":\"token\",\"data\":\"\\ud800\"}",
+        b"{\"type\":\"token\",\"data\":\"a\nb\"}",
+        b"type=token&data=1",
+    ];
+    for body in bodies {
+        let refused = json_body(&vault, body).problem(400);
+        assert!(refused.json.get("errors").is_none(), "{}", refused.text());
+    }
+    let none = vault.send(&post("/tokens").key(&vault.keys.private));
+    none.problem(400);
+}
+
+#[test]
+fn json_with_a_byte_order_mark_or_blanks_around_it_gets_an_answer() {
+    let vault = Vault::start();
+    json_body(&vault, "\r\n\t {\"type\":\"token\",\"data\":1} \n").with_status(201);
+    let marked = json_body(&vault, "\u{feff}{\"type\":\"token\",\"data\":1}");
+    assert!([201, 400].contains(&marked.status), "{}", marked.text());
+}
+
+#[test]
+fn a_member_that_stands_twice_does_not_break_anything() {
+    let vault = Vault::start();
+    let twice = json_body(&vault, r#"{"type":"token","data":"one","data":"two"}"#);
+    if twice.status == 400 {
+        twice.problem(400);
+        return;
+    }
+    let path = format!("/tokens/{}", twice.with_status(201).id());
+    let read = vault.get(&path, &vault.keys.private).with_status(200);
+    assert_eq!(read.json["data"], "two", "the last one counts, as in most parsers");
+}
+
+#[test]
+fn json_that_is_nested_too_deeply_is_refused() {
+    let vault = Vault::start();
+    let nested = |depth: usize| {
+        let data = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        json_body(&vault, format!(r#"{{"type":"token","data":{data}}}"#))
+    };
+    nested(40).with_status(201);
+    for depth in [100, 1_000, 100_000] {
+        nested(depth).problem(400);
+    }
+    let objects = format!("{}1{}", "{\"a\":".repeat(5_000), "}".repeat(5_000));
+    json_body(&vault, format!(r#"{{"type":"token","data":{objects}}}"#)).problem(400);
+    nested(1).with_status(201);
+}
+
+#[test]
+fn a_body_that_is_too_large_is_refused_with_its_answer() {
+    let vault = Vault::start();
+    let body = |length: usize| {
+        let rest = length - r#"{"type":"token","data":""}"#.len();
+        format!(r#"{{"type":"token","data":"{}"}}"#, "x".repeat(rest))
+    };
+    let most = strongroom::bounds::BODY_BYTES_MAX;
+    let largest = json_body(&vault, body(most));
+    assert!([201, 400].contains(&largest.status), "{}", largest.text());
+    json_body(&vault, body(most + 1)).problem(413);
+    json_body(&vault, body(2 * most)).problem(413);
+    // In pieces, without a length told beforehand.
+    let mut connection = vault.connect();
+    let head = format!(
+        "POST /tokens HTTP/1.1\r\nHost: h\r\nBT-API-KEY: {}\r\nContent-Type: \
+         application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+        vault.keys.private
+    );
+    connection.send(head.as_bytes()).unwrap();
+    let piece = format!("{:x}\r\n{}\r\n", 32 * 1024, " ".repeat(32 * 1024));
+    for _ in 0..9 {
+        connection.send(piece.as_bytes()).unwrap();
+    }
+    connection.send(b"0\r\n\r\n").unwrap();
+    connection.receive().unwrap().problem(413);
+    let large = "x".repeat(strongroom::bounds::TOKEN_DATA_BYTES_MAX);
+    let body = json!({"type": "token", "data": large});
+    vault.post("/tokens", &vault.keys.private, body).problem(400);
+}
+
+#[test]
+fn only_json_is_taken_and_parameters_of_its_type_do_not_matter() {
+    let vault = Vault::start();
+    let body = r#"{"type":"token","data":1}"#;
+    for good in [
+        "application/json",
+        "application/json; charset=utf-8",
+        "APPLICATION/JSON;charset=UTF-8",
+        "text/json",
+        "application/json-patch+json",
+        "application/vnd.x+json",
+    ] {
+        send(&vault, good, body).with_status(201);
+    }
+    for bad in
+        ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "json", "*/*"]
+    {
+        send(&vault, bad, body).problem(415);
+    }
+    vault.send(&post("/tokens").key(&vault.keys.private).body(body)).with_status(201);
+}
+
+#[test]
+fn paths_tolerate_a_trailing_slash_and_escapes() {
+    let vault = Vault::start();
+    let key = &vault.keys.private;
+    let made = vault.post("/tokens/", key, json!({"type": "token", "data": 1})).with_status(201);
+    let id = made.id();
+    vault.get(&format!("/tokens/{id}/"), key).with_status(200);
+    vault.get(&format!("/tokens/{}", id.replace('-', "%2d")), key).with_status(200);
+    vault.get(&format!("/tokens/{id}?a=b&a=c"), key).with_status(200);
+    for wrong in [
+        "/",
+        "/token",
+        "/Tokens/x",
+        "/tokens//",
+        "/tokens/a/b",
+        "/tokens/%",
+        "/tokens/%zz",
+        "/tokens/%ff",
+        "//tokens",
+        "/tokens/a%2fb/c",
+        "/v1/tokens",
+    ] {
+        vault.get(wrong, key).problem(404);
+    }
+    vault.get("/tokens/a%2fb", key).problem(404);
+    vault.get("/tokens/%00", key).problem(404);
+    vault.get(&format!("/tokens/{}", "a".repeat(5_000)), key).problem(404);
+    let long = "b".repeat(strongroom::bounds::QUERY_BYTES_MAX);
+    vault.get(&format!("/permissions?a={long}"), key).problem(400);
+    vault.get("/permissions?a=%ff", key).problem(400);
+}
+
+#[test]
+fn a_method_that_a_path_does_not_know_is_answered_with_those_it_knows() {
+    let vault = Vault::start();
+    for (method, path, allow) in [
+        ("PUT", "/tokens/x", "GET, DELETE"),
+        ("PATCH", "/applications/x", "GET, PUT, DELETE"),
+        ("DELETE", "/applications/x/keys", "POST, GET"),
+        ("BREW", "/permissions", "GET"),
+        ("DELETE", "/tenants/self", "GET, PUT"),
+    ] {
+        let answer = vault.send(&Request::new(method, path).key(&vault.keys.private)).problem(405);
+        let sorted = |text: &str| {
+            let mut names: Vec<_> = text.split(", ").map(String::from).collect();
+            names.sort_unstable();
+            names
+        };
+        // A path may learn further methods; those it has today are named.
+        let told = sorted(answer.header("allow").expect("an Allow header"));
+        assert!(sorted(allow).iter().all(|it| told.contains(it)), "{method} {path}: {told:?}");
+    }
+}
+
+#[test]
+fn a_request_that_is_no_http_is_answered_and_closed() {
+    let vault = Vault::start();
+    for bytes in [
+        b"NONSENSE\r\n\r\n".as_slice(),
+        b"GET /permissions HTTP/1.1\r\nbad header\r\n\r\n",
+        b"GET /permissions HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"GET /permissions HTTP/1.1\r\nHost: h\r\nX: \x00\r\n\r\n",
+    ] {
+        let mut connection = vault.connect();
+        connection.send(bytes).unwrap();
+        let answer = connection.receive().unwrap();
+        answer.problem(400);
+        assert!(connection.rest().is_empty());
+    }
+    vault.get("/permissions", &vault.keys.private).with_status(200);
+}
+
+#[test]
+fn headers_that_are_too_large_or_too_many_are_refused() {
+    let vault = Vault::start();
+    let many = "X-Many: y\r\n".repeat(200);
+    let large = format!("X-Large: {}\r\n", "y".repeat(20 * 1024));
+    for headers in [many, large] {
+        let bytes = format!("GET /permissions HTTP/1.1\r\nHost: h\r\n{headers}\r\n");
+        vault.raw(bytes.as_bytes()).problem(431);
+    }
+}
+
+#[test]
+fn two_requests_may_be_sent_before_the_first_answer() {
+    let vault = Vault::start();
+    let mut connection = vault.connect();
+    let request = get("/permissions").key(&vault.keys.private).bytes("h");
+    connection.send(&[request.clone(), request].concat()).unwrap();
+    for _ in 0..2 {
+        connection.receive().unwrap().with_status(200);
+    }
+}
+
+#[test]
+fn a_key_in_another_place_is_not_a_key() {
+    let vault = Vault::start();
+    let key = &vault.keys.private;
+    let bearer = get("/permissions").header("Authorization", &format!("Bearer {key}"));
+    vault.send(&bearer).problem(401);
+    vault.send(&get(&format!("/permissions?bt-api-key={key}"))).problem(401);
+    vault.send(&get("/permissions").header("bt-aPi-kEy", key)).with_status(200);
+    vault.send(&options("/permissions")).with_status(204);
+}
+
+#[test]
+fn a_head_of_a_read_never_holds_the_value() {
+    let vault = Vault::start();
+    let id = vault.token(json!({"type": "token", "data": "secret-value"}));
+    let bytes = Request::new("HEAD", &format!("/tokens/{id}")).key(&vault.keys.private).bytes("h");
+    let mut connection = vault.connect();
+    connection.send(&bytes.replace_end(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")).unwrap();
+    let all = String::from_utf8(connection.rest()).unwrap();
+    assert!(all.starts_with("HTTP/1.1 ") && !all.contains("secret-value"), "{all}");
+}
+
+trait ReplaceEnd {
+    fn replace_end(&self, old: &[u8], new: &[u8]) -> Vec<u8>;
+}
+
+impl ReplaceEnd for Vec<u8> {
+    fn replace_end(&self, old: &[u8], new: &[u8]) -> Vec<u8> {
+        [self.strip_suffix(old).unwrap(), new].concat()
+    }
+}
+
+#[test]
+fn a_body_on_a_request_that_needs_none_is_thrown_away() {
+    let vault = Vault::start();
+    let made = vault.application("private", &["token:create"], &json!([]));
+    let path = format!("/applications/{}/keys", made.id());
+    let request = post(&path).key(&vault.keys.management);
+    vault.send(&request.clone().json(json!({"unknown": 1}))).with_status(201);
+    vault.send(&request.header("Content-Length", "0")).with_status(201);
+    let request = get("/permissions").key(&vault.keys.private).body("{not json");
+    vault.send(&request).with_status(200);
+    assert_ne!(vault.get("/permissions", &vault.keys.private).json, Value::Null);
+}

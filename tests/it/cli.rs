@@ -1,0 +1,368 @@
+//! The command line: its help, its exit codes, and that no failure harms the vault.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::harness::{Directory, Running, Vault, run};
+
+/// Every command and a part of the sentence that describes it.
+const COMMANDS: [(&[&str], &str); 20] = [
+    (&[], "A vault for card and personal data"),
+    (&["dev"], "Start a vault for trying and testing"),
+    (&["dev-clock"], "Move the clock of a running development server"),
+    (&["dev-clock", "advance"], "Move it ahead"),
+    (&["dev-preload"], "Fill a stopped development vault"),
+    (&["init"], "Make a new vault"),
+    (&["serve"], "Run the vault"),
+    (&["check"], "Check a settings file"),
+    (&["verify"], "Walk a stopped vault's data file"),
+    (&["version"], "Print the version"),
+    (&["tenant"], "Make, list and adjust tenants"),
+    (&["tenant", "create"], "Make a tenant"),
+    (&["tenant", "list"], "List all tenants"),
+    (&["tenant", "set"], "Change a tenant"),
+    (&["application"], "Make and list applications"),
+    (&["application", "create"], "Make an application"),
+    (&["application", "list"], "List a tenant's applications"),
+    (&["application", "key-create"], "Make another key"),
+    (&["application", "key-import"], "Take over a key"),
+    (&["application", "key-delete"], "Delete a key"),
+];
+
+#[test]
+fn every_command_describes_itself() {
+    for (command, words) in COMMANDS {
+        let help = run(&[command, &["--help"]].concat()).with_code(0);
+        assert!(help.stdout.contains(words), "{command:?}: {}", help.stdout);
+        assert!(help.stdout.starts_with("Usage: strongroom"), "{}", help.stdout);
+        assert!(help.stderr.is_empty());
+    }
+}
+
+#[test]
+fn the_help_of_a_command_names_every_command_under_it() {
+    for (command, _) in COMMANDS {
+        let Some((name, above)) = command.split_last() else {
+            continue;
+        };
+        let help = run(&[above, &["--help"]].concat()).with_code(0);
+        let listed = |line: &str| line.split_whitespace().next() == Some(name);
+        assert!(help.stdout.lines().any(listed), "{name} in {}", help.stdout);
+    }
+}
+
+#[test]
+fn the_help_names_the_exit_codes_and_the_version_is_told() {
+    let help = run(&["--help"]).with_code(0);
+    for code in ["64", "65", "69", "70", "74", "77", "78"] {
+        assert!(help.stdout.contains(code), "{code}");
+    }
+    let version = run(&["version"]).with_code(0);
+    assert_eq!(version.stdout, format!("strongroom {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_wrong_usage_ends_with_64_and_says_what_is_wrong() {
+    let wrong: [&[&str]; 14] = [
+        &[],
+        &["no-such-command"],
+        &["serve"],
+        &["serve", "--no-such-flag"],
+        &["serve", "--config"],
+        &["tenant"],
+        &["tenant", "create", "--config", "/none"],
+        &["dev", "--listen", "nowhere"],
+        &["dev", "--rate-limits", "maybe"],
+        &["dev", "--tenant-type", "robot"],
+        &["dev", "--quota", "tokenize_limit"],
+        &["verify"],
+        &["dev-clock", "advance", "soon"],
+        &["dev-clock", "advance", "-1"],
+    ];
+    for arguments in wrong {
+        let ended = run(arguments).with_code(64);
+        assert!(!ended.stderr.is_empty() && ended.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_wrong_settings_file_is_told_with_every_mistake() {
+    let directory = Directory::new();
+    let text = "data_directory = \"here\"\nlisten = [\"x\"]\ncolour = 1\n[tls]\ncertificate = 1\n";
+    let config = directory.write("c.toml", text, 0o600);
+    let config = config.to_str().unwrap();
+    for command in ["check", "serve", "init"] {
+        let ended = run(&[command, "--config", config]).with_code(78);
+        for place in
+            ["data_directory", "listen[0]", "tls.certificate", "tls.private_key", "colour", config]
+        {
+            assert!(ended.stderr.contains(place), "{place}: {}", ended.stderr);
+        }
+    }
+    run(&["check", "--config", "/no/such/file"]).with_code(78);
+    directory.write("c.toml", b"\xff\xfe", 0o600);
+    run(&["check", "--config", config]).with_code(78);
+    directory.write("c.toml", "a = ", 0o600);
+    run(&["check", "--config", config]).with_code(78);
+}
+
+#[test]
+fn a_vault_is_made_filled_and_served_by_its_commands() {
+    let mut certificates = Vault::start();
+    certificates.stop();
+    let directory = Directory::new();
+    let place = directory.path().display();
+    let tls = certificates.data();
+    let text = format!(
+        "data_directory = \"{place}/data\"\nlisten = [\"127.0.0.1:0\"]\n[tls]\ncertificate = \
+         \"{0}/certificate.pem\"\nprivate_key = \"{0}/certificate.key\"\n[master_key]\nfile = \
+         \"{place}/master.key\"\n",
+        tls.display()
+    );
+    let config = directory.write("c.toml", text, 0o644);
+    let config = config.to_str().unwrap();
+    run(&["check", "--config", config]).with_code(0);
+    run(&["serve", "--config", config]).with_code(78);
+    run(&["verify", "--config", config]).with_code(78);
+    run(&["init", "--config", config]).with_code(0);
+    let mode =
+        |name: &str| fs::metadata(directory.join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("data"), mode("master.key")), (0o700, 0o400));
+    let key = fs::read(directory.join("master.key")).unwrap();
+    run(&["init", "--config", config]).with_code(65);
+    assert_eq!(fs::read(directory.join("master.key")).unwrap(), key);
+    let create = ["tenant", "create", "--config", config, "--name", "T", "--type", "test"];
+    let tenant = run(&create).json();
+    assert_eq!(tenant["name"], "T");
+    run(&["verify", "--config", config]).with_code(0);
+    let (mut server, address) = Running::serve(Path::new(config), &directory.join("log"));
+    assert!(address.is_some(), "{}", server.log());
+    assert_eq!(server.terminate(), Some(0));
+    assert!(server.log().contains("\"event\":\"stopped\""));
+    run(&["verify", "--config", config]).with_code(0);
+}
+
+/// Breaks a stopped vault, checks the exit codes, mends it and checks that it is whole.
+#[track_caller]
+fn check_broken(code: i32, spoil: impl Fn(&Path)) {
+    let mut vault = Vault::start();
+    let id = vault.token(json!({"type": "token", "data": "kept"}));
+    assert_eq!(vault.stop(), Some(0));
+    let (data, spare) = (vault.data(), vault.directory().join("spare"));
+    copy(&data, &spare);
+    spoil(&data);
+    let file = |place: &Path| fs::read(place.join("strongroom.redb")).unwrap();
+    let spoiled = file(&data);
+    let (place, config) = (vault.data(), vault.config());
+    let (place, config) = (place.to_str().unwrap(), config.to_str().unwrap());
+    let key = format!("{place}/master.key");
+    run(&["dev", "--data", place, "--listen", "127.0.0.1:0"]).with_code(code);
+    run(&["verify", "--data", place, "--master-key", &key]).with_code(code);
+    let ended = run(&["serve", "--config", config]).with_code(code);
+    assert!(ended.stderr.contains("strongroom: ") && ended.stderr.contains(place));
+    run(&["tenant", "list", "--config", config]).with_code(code);
+    if spoiled == file(&spare) {
+        // The file was not what was wrong: it stays, to show that the attempts did it no harm.
+        fs::rename(data.join("strongroom.redb"), spare.join("strongroom.redb")).unwrap();
+    } else {
+        assert!(file(&data) == spoiled, "a file that is not understood is left alone");
+    }
+    fs::remove_dir_all(&data).unwrap();
+    fs::rename(&spare, &data).unwrap();
+    vault.verify().with_code(0);
+    vault.restart();
+    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    fs::set_permissions(to, fs::Permissions::from_mode(0o700)).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+fn replace(path: &Path, bytes: &[u8], mode: u32) {
+    fs::remove_file(path).unwrap();
+    fs::write(path, bytes).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn the_master_key_of_another_vault_is_refused_with_77() {
+    let other = Vault::start();
+    let key = fs::read(other.data().join("master.key")).unwrap();
+    check_broken(77, |data| replace(&data.join("master.key"), &key, 0o400));
+}
+
+#[test]
+fn a_master_key_that_is_none_is_refused_with_77() {
+    check_broken(77, |data| replace(&data.join("master.key"), b"not a key\n", 0o400));
+    check_broken(77, |data| replace(&data.join("master.key"), &[b'0'; 5_000], 0o400));
+    check_broken(77, |data| fs::remove_file(data.join("master.key")).unwrap());
+}
+
+#[test]
+fn a_master_key_that_others_can_read_is_refused_with_77() {
+    let open = |data: &Path, mode: u32| {
+        let path = data.join("master.key");
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    check_broken(77, |data| open(data, 0o440));
+    check_broken(77, |data| open(data, 0o404));
+}
+
+#[test]
+fn a_data_directory_that_is_open_to_others_is_refused_with_77() {
+    check_broken(77, |data| {
+        fs::set_permissions(data, fs::Permissions::from_mode(0o750)).unwrap();
+    });
+}
+
+#[test]
+fn a_data_file_that_is_cut_short_is_refused_with_65_and_left_alone() {
+    for length in [0, 1, 320, 4_096, 300_000] {
+        check_broken(65, |data| {
+            let bytes = fs::read(data.join("strongroom.redb")).unwrap();
+            replace(&data.join("strongroom.redb"), &bytes[..length], 0o600);
+        });
+    }
+}
+
+#[test]
+fn a_data_file_of_another_program_is_refused_with_65_and_left_alone() {
+    let text = b"SQLite format 3\0".repeat(1_000);
+    check_broken(65, |data| replace(&data.join("strongroom.redb"), &text, 0o600));
+}
+
+#[test]
+fn a_certificate_that_is_none_is_refused_with_78() {
+    let other = Vault::start();
+    let key = fs::read(other.data().join("certificate.key")).unwrap();
+    let mut vault = Vault::start();
+    vault.stop();
+    let (data, config) = (vault.data(), vault.config());
+    let config = config.to_str().unwrap();
+    let spoiled: [(&str, &[u8]); 4] = [
+        ("certificate.pem", b"nonsense"),
+        ("certificate.pem", b""),
+        ("certificate.key", b"nonsense"),
+        ("certificate.key", &key),
+    ];
+    for (name, bytes) in spoiled {
+        let good = fs::read(data.join(name)).unwrap();
+        replace(&data.join(name), bytes, 0o600);
+        let ended = run(&["serve", "--config", config]).with_code(78);
+        assert!(ended.stderr.contains("certificate"), "{}", ended.stderr);
+        replace(&data.join(name), &good, 0o600);
+    }
+    fs::remove_file(data.join("certificate.pem")).unwrap();
+    run(&["serve", "--config", config]).with_code(78);
+    vault.verify().with_code(0);
+}
+
+#[test]
+fn a_port_that_is_taken_ends_the_start_with_69() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let mut vault = Vault::start();
+    vault.stop();
+    let data = vault.data();
+    let ended = run(&["dev", "--data", data.to_str().unwrap(), "--listen", &address]);
+    assert!(ended.with_code(69).stderr.contains(&address));
+    vault.verify().with_code(0);
+    vault.restart();
+    vault.get("/permissions", &vault.keys.private).with_status(200);
+}
+
+#[test]
+fn a_second_process_on_the_same_data_is_refused_with_69_and_does_no_harm() {
+    let mut vault = Vault::start();
+    let (data, config) = (vault.data(), vault.config());
+    let (place, config) = (data.to_str().unwrap(), config.to_str().unwrap());
+    let key = format!("{place}/master.key");
+    run(&["dev", "--data", place, "--listen", "127.0.0.1:0"]).with_code(69);
+    run(&["serve", "--config", config]).with_code(69);
+    run(&["verify", "--data", place, "--master-key", &key]).with_code(69);
+    run(&["dev-preload", "--data", place, "--tokens", "1"]).with_code(69);
+    // The first one still hears its operator.
+    vault.operator(&["tenant", "list"]).json();
+    vault.token(json!({"type": "token", "data": 1}));
+    assert_eq!(vault.stop(), Some(0));
+    vault.verify().with_code(0);
+}
+
+#[test]
+fn a_development_vault_never_takes_a_directory_that_holds_something_else() {
+    let directory = Directory::new();
+    let theirs = directory.write("letter.txt", "dear reader", 0o644);
+    let place = directory.path().to_str().unwrap();
+    let ended = run(&["dev", "--data", place, "--listen", "127.0.0.1:0"]).with_code(65);
+    assert!(ended.stderr.contains("letter.txt"), "{}", ended.stderr);
+    assert_eq!(fs::read_to_string(theirs).unwrap(), "dear reader");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    let deep = format!("{place}/none/deep");
+    run(&["dev", "--data", &deep, "--listen", "127.0.0.1:0"]).with_code(78);
+}
+
+#[test]
+fn a_development_vault_keeps_its_type() {
+    let mut vault = Vault::start();
+    vault.stop();
+    let data = vault.data();
+    let other = ["--listen", "127.0.0.1:0", "--tenant-type", "production"];
+    let ended = run(&[&["dev", "--data", data.to_str().unwrap()], &other[..]].concat());
+    ended.with_code(65);
+    vault.restart();
+}
+
+#[test]
+fn an_interrupted_first_start_is_made_anew() {
+    let directory = Directory::new();
+    let data = directory.join("data");
+    fs::create_dir(&data).unwrap();
+    for name in ["master.key", "ca.pem", "strongroom.redb"] {
+        fs::write(data.join(name), "half").unwrap();
+    }
+    let place = data.to_str().unwrap();
+    let arguments = ["dev", "--data", place, "--listen", "127.0.0.1:0", "--json"];
+    let mut server = Running::start(&arguments, &directory.join("log"));
+    assert!(server.line().unwrap().contains("\"ready\":true"));
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn a_signal_ends_a_server_with_0_and_leaves_no_socket() {
+    for signal in ["TERM", "INT"] {
+        let mut vault = Vault::start();
+        assert!(vault.data().join("operator.sock").exists());
+        vault.token(json!({"type": "token", "data": 1}));
+        vault.signal(signal);
+        assert_eq!(vault.wait(), Some(0), "{signal}");
+        assert!(!vault.data().join("operator.sock").exists());
+        vault.verify().with_code(0);
+    }
+}
+
+#[test]
+fn people_read_how_to_use_a_development_vault_and_that_it_is_one() {
+    let directory = Directory::new();
+    let data = directory.join("data");
+    let arguments = ["dev", "--data", data.to_str().unwrap(), "--listen", "127.0.0.1:0"];
+    let mut server = Running::start(&arguments, &directory.join("log"));
+    let mut text = String::new();
+    while let Some(line) = server.line() {
+        text.push_str(&line);
+        if line.contains("Ctrl-C") {
+            break;
+        }
+    }
+    for part in ["https://127.0.0.1:", "ca.pem", "key_test_self_pvt_", "curl --cacert"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(server.log().contains("WARNING"));
+}

@@ -1,0 +1,27 @@
+//! A bit that flipped on the disk is found and told as damaged data, never met with a panic.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::harness::Vault;
+
+#[test]
+fn a_flipped_bit_is_damaged_data_or_harmless_and_never_a_panic() {
+    let mut vault = Vault::start();
+    for at in 0..20 {
+        vault.token(json!({"type": "token", "data": at}));
+    }
+    assert_eq!(vault.stop(), Some(0));
+    let path = vault.data().join("strongroom.redb");
+    let bytes = fs::read(&path).unwrap();
+    let used: Vec<_> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
+    for at in used.iter().step_by(used.len() / 150) {
+        let mut flipped = bytes.clone();
+        flipped[*at] ^= 4;
+        fs::write(&path, flipped).unwrap();
+        let ended = vault.verify();
+        assert!([Some(0), Some(65)].contains(&ended.code), "byte {at}: {ended:?}");
+        assert!(!ended.stderr.contains("panicked"), "byte {at}: {}", ended.stderr);
+    }
+}

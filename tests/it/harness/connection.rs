@@ -1,0 +1,116 @@
+//! HTTP/1.1 over TLS, blocking, by hand: what a client library would tidy up is what is tested.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use crate::harness::answer::Answer;
+
+/// A server that says nothing for this long has failed the test.
+const SILENCE_MAX: Duration = Duration::from_secs(45);
+
+pub(crate) struct Connection {
+    stream: BufReader<StreamOwned<ClientConnection, TcpStream>>,
+    /// Whether the last answer announced the end of the connection.
+    pub(crate) closing: bool,
+}
+
+/// A client that trusts the certificates of this file and nothing else.
+pub(crate) fn trusting(ca: &Path) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(ca).unwrap() {
+        roots.add(certificate.unwrap()).unwrap();
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Arc::new(config)
+}
+
+impl Connection {
+    pub(crate) fn open(address: SocketAddr, config: &Arc<ClientConfig>) -> io::Result<Self> {
+        let tcp = TcpStream::connect(address)?;
+        tcp.set_nodelay(true)?;
+        tcp.set_read_timeout(Some(SILENCE_MAX))?;
+        tcp.set_write_timeout(Some(SILENCE_MAX))?;
+        let name = ServerName::from(address.ip());
+        let client = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
+        let mut stream = StreamOwned::new(client, tcp);
+        while stream.conn.is_handshaking() {
+            stream.conn.complete_io(&mut stream.sock)?;
+        }
+        Ok(Self { stream: BufReader::new(stream), closing: false })
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let stream = self.stream.get_mut();
+        stream.write_all(bytes)?;
+        stream.flush()
+    }
+
+    /// The next answer. `Continue` answers are answers too.
+    pub(crate) fn receive(&mut self) -> io::Result<Answer> {
+        let status = self.line()?;
+        let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
+        let status: u16 = status.ok_or_else(|| broken("no status line"))?;
+        let mut headers = Vec::new();
+        loop {
+            let line = self.line()?;
+            if line.is_empty() {
+                break;
+            }
+            let (name, value) = line.split_once(':').ok_or_else(|| broken("no header"))?;
+            headers.push((name.to_ascii_lowercase(), String::from(value.trim())));
+        }
+        let find = |name: &str| headers.iter().find(|(known, _)| known == name).map(|it| &it.1);
+        self.closing = find("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
+        let length = match (status, find("content-length")) {
+            (100 | 204, None) => 0,
+            (_, Some(length)) => length.parse().map_err(io::Error::other)?,
+            (_, None) => return Err(broken("neither a length nor an empty answer")),
+        };
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body)?;
+        Ok(Answer::new(status, headers, body))
+    }
+
+    /// Everything until the server closes; how it closes is not looked at.
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.stream.read_to_end(&mut bytes).ok();
+        bytes
+    }
+
+    /// What the server said on a connection whose sending side is broken. An ordinary read would
+    /// first try to send what is left, and fail.
+    pub(crate) fn last_words(&mut self) -> String {
+        let StreamOwned { conn, sock } = self.stream.get_mut();
+        let mut text = Vec::new();
+        while conn.read_tls(sock).is_ok_and(|read| read > 0) && conn.process_new_packets().is_ok() {
+            conn.reader().read_to_end(&mut text).ok();
+        }
+        String::from_utf8(text).unwrap()
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        if self.stream.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(String::from(line.trim_end_matches(['\r', '\n'])))
+    }
+}
+
+fn broken(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}

@@ -1,0 +1,297 @@
+//! A development vault of a test's own, and what is asked of it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use rustls::ClientConfig;
+use serde_json::{Value, json};
+
+use crate::harness::answer::Answer;
+use crate::harness::connection::{Connection, trusting};
+use crate::harness::directory::Directory;
+use crate::harness::program::{Ended, Running, run, run_with_input};
+use crate::harness::request::{Request, delete, get, post, put};
+
+pub(crate) struct Vault {
+    // Before the directory: a process is gone before its files are.
+    server: Option<Running>,
+    flags: Vec<String>,
+    pub(crate) address: SocketAddr,
+    pub(crate) tenant_id: String,
+    pub(crate) keys: Keys,
+    client: Arc<ClientConfig>,
+    idle: Mutex<Vec<Connection>>,
+    directory: Directory,
+}
+
+/// The texts of three keys, one of each type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Keys {
+    pub(crate) private: String,
+    pub(crate) public: String,
+    pub(crate) management: String,
+}
+
+/// A further tenant in the same vault.
+#[derive(Debug)]
+pub(crate) struct Tenant {
+    pub(crate) id: String,
+    pub(crate) keys: Keys,
+}
+
+impl Vault {
+    /// A test tenant, without rate limits.
+    pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With further flags for `strongroom dev`.
+    pub(crate) fn start_with(flags: &[&str]) -> Self {
+        let directory = Directory::new();
+        let mut all = vec!["--listen", "127.0.0.1:0", "--json"];
+        if !flags.contains(&"--rate-limits") {
+            all.extend(["--rate-limits", "off"]);
+        }
+        all.extend(flags);
+        let flags: Vec<_> = all.into_iter().map(String::from).collect();
+        let (server, ready) = start(&directory, &flags);
+        let ready = ready.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
+        let vault = Self {
+            server: Some(server),
+            flags,
+            address: address(&ready),
+            tenant_id: text(&ready["tenant_id"]),
+            keys: Keys::of(&ready),
+            client: trusting(&PathBuf::from(text(&ready["ca"]))),
+            idle: Mutex::new(Vec::new()),
+            directory,
+        };
+        vault.write_config();
+        vault
+    }
+
+    /// Starts a vault that was stopped or killed, on another port.
+    pub(crate) fn restart(&mut self) {
+        assert!(self.server.is_none(), "it still runs");
+        let (server, ready) = start(&self.directory, &self.flags);
+        let ready = ready.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
+        self.address = address(&ready);
+        assert_eq!(self.keys, Keys::of(&ready), "a restart prints the same keys");
+        self.server = Some(server);
+        self.write_config();
+    }
+
+    /// Starts a vault that was stopped by `strongroom serve`, which has no keys to print.
+    pub(crate) fn restart_as_service(&mut self) {
+        assert!(self.server.is_none(), "it still runs");
+        let (server, address) = Running::serve(&self.config(), &self.directory.join("log"));
+        self.address = address.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
+        self.server = Some(server);
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        self.server.as_ref().expect("it runs").signal(name);
+    }
+
+    /// Waits for an end that was asked for, and returns the exit code.
+    pub(crate) fn wait(&mut self) -> Option<i32> {
+        self.server.take().expect("it runs").wait()
+    }
+
+    /// Ends it by SIGTERM and returns its exit code.
+    pub(crate) fn stop(&mut self) -> Option<i32> {
+        self.idle.lock().unwrap().clear();
+        self.server.take().expect("it runs").terminate()
+    }
+
+    pub(crate) fn get(&self, path: &str, key: &str) -> Answer {
+        self.send(&get(path).key(key))
+    }
+
+    pub(crate) fn delete(&self, path: &str, key: &str) -> Answer {
+        self.send(&delete(path).key(key))
+    }
+
+    pub(crate) fn post(&self, path: &str, key: &str, body: Value) -> Answer {
+        self.send(&post(path).key(key).json(body))
+    }
+
+    pub(crate) fn put(&self, path: &str, key: &str, body: Value) -> Answer {
+        self.send(&put(path).key(key).json(body))
+    }
+
+    /// Makes a token with the private key and returns its id.
+    #[track_caller]
+    pub(crate) fn token(&self, body: Value) -> String {
+        self.post("/tokens", &self.keys.private, body).with_status(201).id()
+    }
+
+    #[track_caller]
+    pub(crate) fn send(&self, request: &Request) -> Answer {
+        self.try_send(request).unwrap_or_else(|error| panic!("{request:?}: {error}"))
+    }
+
+    /// One that was kept is tried first; if it is gone by then, a new one.
+    pub(crate) fn try_send(&self, request: &Request) -> io::Result<Answer> {
+        let bytes = request.bytes(&self.address.to_string());
+        let kept = self.idle.lock().unwrap().pop();
+        if let Some(connection) = kept
+            && let Ok(answer) = self.exchange(connection, &bytes)
+        {
+            return Ok(answer);
+        }
+        self.exchange(self.try_connect()?, &bytes)
+    }
+
+    fn exchange(&self, mut connection: Connection, bytes: &[u8]) -> io::Result<Answer> {
+        connection.send(bytes)?;
+        let answer = connection.receive()?;
+        if !connection.closing {
+            self.idle.lock().unwrap().push(connection);
+        }
+        Ok(answer)
+    }
+
+    /// A connection for bytes of the test's own making.
+    pub(crate) fn connect(&self) -> Connection {
+        self.try_connect().unwrap_or_else(|error| panic!("{error}: {}", self.log()))
+    }
+
+    pub(crate) fn try_connect(&self) -> io::Result<Connection> {
+        Connection::open(self.address, &self.client)
+    }
+
+    /// Sends these bytes on a connection of their own and returns the first answer.
+    #[track_caller]
+    pub(crate) fn raw(&self, bytes: &[u8]) -> Answer {
+        let mut connection = self.connect();
+        connection.send(bytes).unwrap();
+        connection.receive().unwrap()
+    }
+
+    /// Makes an application with the management key and returns the text of its key.
+    #[track_caller]
+    pub(crate) fn key_with(&self, kind: &str, permissions: &[&str], rules: &Value) -> String {
+        self.application(kind, permissions, rules).member("key")
+    }
+
+    /// The same, and returns the whole answer.
+    #[track_caller]
+    pub(crate) fn application(&self, kind: &str, permissions: &[&str], rules: &Value) -> Answer {
+        let body = json!({
+            "name": "Made by a test", "type": kind, "permissions": permissions, "rules": rules,
+        });
+        self.post("/applications", &self.keys.management, body).with_status(201)
+    }
+
+    /// A further tenant with an application of each type, of the same access as the first has.
+    #[track_caller]
+    pub(crate) fn tenant(&self, kind: &str) -> Tenant {
+        let made = self.operator(&["tenant", "create", "--name", "Further", "--type", kind]);
+        let id = text(&made.json()["id"]);
+        let reveal = r#"{"priority":1,"container":"/","transform":"reveal","permissions":["token:create","token:read","token:search","token:update","token:delete","token:use"]}"#;
+        let key = |arguments: &[&str]| {
+            let fixed = ["application", "create", "--tenant", &id, "--name", "Made by a test"];
+            text(&self.operator(&[&fixed, arguments].concat()).json()["key"])
+        };
+        let management: Vec<_> = ["create", "read", "update", "delete"]
+            .map(|verb| format!("application:{verb}"))
+            .into_iter()
+            .chain(["read", "update"].map(|verb| format!("tenant:{verb}")))
+            .flat_map(|permission| [String::from("--permission"), permission])
+            .collect();
+        let management: Vec<_> = management.iter().map(String::as_str).collect();
+        let keys = Keys {
+            private: key(&["--type", "private", "--rule", reveal]),
+            public: key(&["--type", "public", "--permission", "token:create"]),
+            management: key(&[&["--type", "management"], management.as_slice()].concat()),
+        };
+        Tenant { id, keys }
+    }
+
+    /// An operator's command on this vault.
+    pub(crate) fn operator(&self, arguments: &[&str]) -> Ended {
+        self.operator_with_input(arguments, "")
+    }
+
+    pub(crate) fn operator_with_input(&self, arguments: &[&str], input: &str) -> Ended {
+        let config = self.config();
+        let config = ["--config", config.to_str().unwrap()];
+        run_with_input(&[arguments, &config].concat(), input)
+    }
+
+    /// Moves the clock ahead and waits until what fell due has been done.
+    #[track_caller]
+    pub(crate) fn advance(&self, seconds: u64) -> Value {
+        let data = self.data();
+        let seconds = seconds.to_string();
+        run(&["dev-clock", "--data", data.to_str().unwrap(), "advance", &seconds]).json()
+    }
+
+    /// `strongroom verify` on the stopped vault.
+    pub(crate) fn verify(&self) -> Ended {
+        assert!(self.server.is_none(), "it still runs");
+        let data = self.data();
+        let key = data.join("master.key");
+        run(&["verify", "--data", data.to_str().unwrap(), "--master-key", key.to_str().unwrap()])
+    }
+
+    /// The directory of the test, around the vault's own.
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.directory.join("data")
+    }
+
+    /// A settings file for this vault, for `serve` and for the operator's commands.
+    pub(crate) fn config(&self) -> PathBuf {
+        self.directory.join("strongroom.toml")
+    }
+
+    /// Everything that it has written to its standard error.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.join("log")).unwrap()
+    }
+
+    fn write_config(&self) {
+        let data = self.data();
+        let data = data.display();
+        let text = format!(
+            "data_directory = \"{data}\"\nlisten = [\"127.0.0.1:0\"]\n[tls]\ncertificate = \
+             \"{data}/certificate.pem\"\nprivate_key = \"{data}/certificate.key\"\n[master_key]\n\
+             file = \"{data}/master.key\"\n"
+        );
+        self.directory.write("strongroom.toml", text, 0o600);
+    }
+}
+
+impl Keys {
+    fn of(ready: &Value) -> Self {
+        let key = |name: &str| text(&ready["keys"][name]);
+        Self { private: key("private"), public: key("public"), management: key("management") }
+    }
+}
+
+/// The server and its ready line, which is absent when it ended before it was ready.
+fn start(directory: &Directory, flags: &[String]) -> (Running, Option<Value>) {
+    let data = directory.join("data");
+    let mut arguments = vec!["dev", "--data", data.to_str().unwrap()];
+    arguments.extend(flags.iter().map(String::as_str));
+    let mut server = Running::start(&arguments, &directory.join("log"));
+    let ready = server.line().map(|line| serde_json::from_str(&line).expect("a ready line"));
+    (server, ready)
+}
+
+fn address(ready: &Value) -> SocketAddr {
+    let url = text(&ready["url"]);
+    url.strip_prefix("https://").expect("an https URL").parse().unwrap()
+}
+
+#[track_caller]
+fn text(value: &Value) -> String {
+    String::from(value.as_str().unwrap_or_else(|| panic!("{value} is no text")))
+}

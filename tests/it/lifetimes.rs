@@ -1,0 +1,198 @@
+//! Expiry and deduplication of tokens.
+
+use std::collections::BTreeSet;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Vault, run};
+
+fn create(vault: &Vault, body: Value) -> Answer {
+    vault.post("/tokens", &vault.keys.private, body)
+}
+
+fn read(vault: &Vault, id: &str) -> Answer {
+    vault.get(&format!("/tokens/{id}"), &vault.keys.private)
+}
+
+/// The vault's own clock, in seconds, moved by `seconds`.
+fn now_plus(vault: &Vault, seconds: i64) -> String {
+    let now = vault.advance(0)["now"].as_str().map(String::from).unwrap();
+    let format = time::format_description::well_known::Rfc3339;
+    let now = time::OffsetDateTime::parse(&now, &format).unwrap();
+    (now + time::Duration::seconds(seconds)).format(&format).unwrap()
+}
+
+#[test]
+fn an_expired_token_is_gone_at_once_and_its_record_with_the_sweep() {
+    let mut vault = Vault::start();
+    let stays = vault.token(json!({"type": "token", "data": "x"}));
+    let body = json!({
+        "type": "token", "data": "x", "id": "expiring", "expires_at": now_plus(&vault, 600),
+    });
+    let made = create(&vault, body.clone()).with_status(201);
+    assert!(made.member("expires_at").ends_with("+00:00"));
+    assert_eq!(vault.advance(300)["removed"], 0);
+    read(&vault, "expiring").with_status(200);
+    create(&vault, body.clone()).problem(409);
+    assert_eq!(vault.advance(300)["removed"], 1);
+    let gone = read(&vault, "expiring").problem(404);
+    let never = read(&vault, "never-was").problem(404);
+    assert_eq!(gone.without_trace(), never.without_trace());
+    vault.delete("/tokens/expiring", &vault.keys.private).problem(404);
+    read(&vault, &stays).with_status(200);
+    // The name is free again; its old time is over.
+    create(&vault, body).invalid(&["expires_at"]);
+    create(&vault, json!({"type": "token", "data": "y", "id": "expiring"})).with_status(201);
+    assert_eq!(vault.stop(), Some(0));
+    let report = vault.verify().with_code(0);
+    assert!(report.stdout.contains("tokens:         2"), "{}", report.stdout);
+}
+
+#[test]
+fn the_clock_of_a_vault_that_is_not_running_cannot_be_moved() {
+    let mut vault = Vault::start();
+    assert_eq!(vault.stop(), Some(0));
+    let data = vault.data();
+    run(&["dev-clock", "--data", data.to_str().unwrap(), "advance", "1"]).with_code(69);
+}
+
+#[test]
+fn an_expiry_is_taken_in_the_published_forms_and_refused_otherwise() {
+    let vault = Vault::start();
+    let with =
+        |text: Value| create(&vault, json!({"type": "token", "data": "x", "expires_at": text}));
+    for (text, kept) in [
+        ("2100-01-02T03:04:05Z", "2100-01-02T03:04:05.0000000+00:00"),
+        ("2100-01-02T03:04:05.1234567+02:00", "2100-01-02T01:04:05.1234560+00:00"),
+        ("2100-01-02T03:04:05", "2100-01-02T03:04:05.0000000+00:00"),
+        ("1/2/2100", "2100-01-02T00:00:00.0000000+00:00"),
+        ("1/2/2100 3:04:05 AM -07:00", "2100-01-02T10:04:05.0000000+00:00"),
+    ] {
+        assert_eq!(with(json!(text)).with_status(201).json["expires_at"], kept, "{text}");
+    }
+    with(Value::Null).with_status(201);
+    for bad in ["", "tomorrow", "2100-13-01", "2100-02-30T00:00:00Z", "2001-01-01", "1/2/2001"] {
+        with(json!(bad)).invalid(&["expires_at"]);
+    }
+    with(json!(4_102_444_800_u64)).invalid(&["expires_at"]);
+}
+
+#[test]
+fn a_duplicate_answers_with_the_token_that_is_there() {
+    let vault = Vault::start();
+    let body = json!({"type": "token", "data": {"a": 1}, "deduplicate_token": true});
+    let first = create(&vault, body.clone()).with_status(201);
+    let second = create(&vault, body.clone()).with_status(201);
+    assert_eq!(second.id(), first.id());
+    assert_eq!(first.json["_extras"]["deduplicated"], false);
+    assert_eq!(
+        second.json["_extras"],
+        json!({
+            "deduplicated": true, "deduplication_behavior": "read_existing",
+        })
+    );
+    let different = |name: &str, value: Value| {
+        let mut other = body.clone();
+        other[name] = value;
+        assert_ne!(create(&vault, other).with_status(201).id(), first.id(), "{name}");
+    };
+    different("deduplicate_token", json!(false));
+    different("data", json!({"a": 2}));
+    different("containers", json!(["/elsewhere/"]));
+    different("fingerprint_expression", json!("{{ data.a }}"));
+    let other = vault.tenant("test");
+    let theirs = vault.post("/tokens", &other.keys.private, body.clone()).with_status(201);
+    assert_ne!(theirs.id(), first.id());
+    assert_ne!(theirs.json["fingerprint"], first.json["fingerprint"]);
+    // Once it is gone, the next one is new.
+    let path = format!("/tokens/{}", first.id());
+    let mut gone = BTreeSet::from([first.id()]);
+    vault.delete(&path, &vault.keys.private).with_status(204);
+    // The one that asked not to be deduplicated is the same content and is found now.
+    let next = create(&vault, body.clone()).with_status(201);
+    assert!(gone.insert(next.id()));
+    assert_eq!(next.json["_extras"]["deduplicated"], true);
+}
+
+#[test]
+fn a_tenant_can_deduplicate_by_default_and_a_request_can_differ() {
+    let vault = Vault::start();
+    let body = json!({"name": "n", "settings": {"deduplicate_tokens": "true"}});
+    vault.put("/tenants/self", &vault.keys.management, body).with_status(200);
+    let body = json!({"type": "token", "data": "same"});
+    let first = create(&vault, body.clone()).with_status(201).id();
+    assert_eq!(create(&vault, body.clone()).with_status(201).id(), first);
+    let mut own = body;
+    own["deduplicate_token"] = json!(false);
+    assert_ne!(create(&vault, own).with_status(201).id(), first);
+}
+
+#[test]
+fn an_expired_token_is_no_duplicate() {
+    let vault = Vault::start();
+    let body = |expires: Option<String>| json!({"type": "token", "data": "x", "deduplicate_token": true, "expires_at": expires});
+    let first = create(&vault, body(Some(now_plus(&vault, 60)))).with_status(201).id();
+    vault.advance(61);
+    assert_ne!(create(&vault, body(None)).with_status(201).id(), first);
+}
+
+#[test]
+fn a_caller_who_may_not_read_the_duplicate_learns_only_what_it_is() {
+    let vault = Vault::start();
+    let body = json!({
+        "type": "token", "data": "secret", "mask": "{{ data }}", "metadata": {"a": "b"},
+        "deduplicate_token": true,
+    });
+    let first = create(&vault, body.clone()).with_status(201);
+    let key = vault.key_with("private", &["token:create"], &json!([]));
+    let second = vault.post("/tokens", &key, body).with_status(201);
+    assert_eq!(second.id(), first.id());
+    let mut names: Vec<_> = second.json.as_object().unwrap().keys().cloned().collect();
+    names.sort_unstable();
+    assert_eq!(names, ["_extras", "containers", "fingerprint", "id", "tenant_id", "type"]);
+}
+
+#[test]
+fn simultaneous_creates_of_the_same_value_give_one_token() {
+    let vault = Vault::start();
+    for round in 0..3 {
+        let body = json!({"type": "token", "data": round, "deduplicate_token": true});
+        let answers: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..32).map(|_| scope.spawn(|| create(&vault, body.clone()))).collect();
+            threads.into_iter().map(|it| it.join().unwrap().with_status(201)).collect()
+        });
+        let ids: BTreeSet<_> = answers.iter().map(Answer::id).collect();
+        assert_eq!(ids.len(), 1, "{ids:?}");
+        let new = answers.iter().filter(|it| it.json["_extras"]["deduplicated"] == json!(false));
+        assert_eq!(new.count(), 1);
+    }
+}
+
+#[test]
+fn simultaneous_creates_of_the_same_id_give_one_token_and_conflicts() {
+    let vault = Vault::start();
+    let body = json!({"type": "token", "data": "x", "id": "wanted-by-all"});
+    let statuses: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..16).map(|_| scope.spawn(|| create(&vault, body.clone()).status)).collect();
+        threads.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    assert_eq!(statuses.iter().filter(|it| **it == 201).count(), 1, "{statuses:?}");
+    assert_eq!(statuses.iter().filter(|it| **it == 409).count(), 15, "{statuses:?}");
+}
+
+#[test]
+fn simultaneous_deletes_of_one_token_succeed_once() {
+    let vault = Vault::start();
+    let id = vault.token(json!({"type": "token", "data": "x"}));
+    let path = format!("/tokens/{id}");
+    let statuses: Vec<_> = thread::scope(|scope| {
+        let delete = || vault.delete(&path, &vault.keys.private).status;
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(delete)).collect();
+        threads.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    assert_eq!(statuses.iter().filter(|it| **it == 204).count(), 1, "{statuses:?}");
+    assert_eq!(statuses.iter().filter(|it| **it == 404).count(), 7, "{statuses:?}");
+}

@@ -1,0 +1,37 @@
+//! Rate limits as a client meets them. Their arithmetic is tested beside them.
+
+use serde_json::json;
+
+use crate::harness::{Vault, get};
+
+#[test]
+fn a_client_that_is_too_fast_is_told_how_long_to_wait() {
+    let vault = Vault::start_with(&["--rate-limits", "on"]);
+    let request =
+        get("/permissions").key(&vault.keys.private).header("Origin", "https://a.example");
+    let answers: Vec<_> = (0..70).map(|_| vault.send(&request)).collect();
+    let first = answers.iter().position(|it| it.status == 429).expect("a refusal");
+    assert!(first >= 50, "the published row lets 50 through, not {first}");
+    let refused = answers[first].clone().problem(429);
+    let number = |name: &str| -> u64 { refused.header(name).unwrap().parse().unwrap() };
+    assert!((1..=10).contains(&number("retry-after")));
+    assert_eq!(number("x-ratelimit-limit"), 50);
+    assert_eq!(number("x-ratelimit-remaining"), 0);
+    assert!(number("x-ratelimit-reset") > 1_700_000_000);
+    // Another key has a counter of its own; time heals.
+    vault.get("/permissions", &vault.keys.management).with_status(200);
+    vault.advance(10);
+    vault.send(&request).with_status(200);
+}
+
+#[test]
+fn the_operator_can_lift_the_limits_of_a_tenant_while_the_server_runs() {
+    let vault = Vault::start_with(&["--rate-limits", "on"]);
+    let set = ["tenant", "set", "--tenant", &vault.tenant_id, "--quota", "rate_limit=unlimited"];
+    vault.operator(&set).json();
+    for _ in 0..120 {
+        vault
+            .post("/tokens", &vault.keys.private, json!({"type": "token", "data": 1}))
+            .with_status(201);
+    }
+}

@@ -1,0 +1,137 @@
+//! Clients that stop, hesitate or send too much: they get their answer, and nothing of theirs stays.
+//!
+//! Bodies that are slower than their deadline are tested beside the server, where deadlines can be
+//! shortened.
+
+use std::thread;
+
+use serde_json::json;
+
+use crate::harness::{Vault, post};
+
+fn head(vault: &Vault, key: &str, more: &str) -> Vec<u8> {
+    format!(
+        "POST /tokens HTTP/1.1\r\nHost: {}\r\nBT-API-KEY: {key}\r\nContent-Type: \
+         application/json\r\n{more}\r\n",
+        vault.address
+    )
+    .into_bytes()
+}
+
+#[test]
+fn a_client_that_leaves_in_the_middle_of_a_body_leaves_nothing_behind() {
+    let mut vault = Vault::start();
+    let body = json!({"type": "token", "data": "x"}).to_string();
+    for cut in [0, 1, body.len() / 2, body.len() - 1] {
+        let length = format!("Content-Length: {}\r\n", body.len());
+        let mut connection = vault.connect();
+        connection.send(&head(&vault, &vault.keys.private, &length)).unwrap();
+        connection.send(&body.as_bytes()[..cut]).unwrap();
+        drop(connection);
+        let mut connection = vault.connect();
+        connection
+            .send(&head(&vault, &vault.keys.private, "Transfer-Encoding: chunked\r\n"))
+            .unwrap();
+        let piece = [format!("{:x}\r\n", body.len()).as_bytes(), &body.as_bytes()[..cut]].concat();
+        connection.send(&piece).unwrap();
+        drop(connection);
+    }
+    vault.get("/permissions", &vault.keys.private).with_status(200);
+    assert_eq!(vault.stop(), Some(0));
+    let report = vault.verify().with_code(0);
+    assert!(report.stdout.contains("tokens:         0"), "{}", report.stdout);
+}
+
+#[test]
+fn a_chunked_body_is_taken_like_any_other() {
+    let vault = Vault::start();
+    let mut connection = vault.connect();
+    let chunked = "Transfer-Encoding: chunked\r\n";
+    connection.send(&head(&vault, &vault.keys.private, chunked)).unwrap();
+    for piece in ["{\"type\":\"to", "ken\",\"data\":", "\"x\"}"] {
+        connection.send(format!("{:x}\r\n{piece}\r\n", piece.len()).as_bytes()).unwrap();
+    }
+    connection.send(b"0\r\n\r\n").unwrap();
+    connection.receive().unwrap().with_status(201);
+}
+
+#[test]
+fn a_client_that_waits_for_leave_to_send_its_body_gets_it() {
+    let vault = Vault::start();
+    let body = json!({"type": "token", "data": "x"}).to_string();
+    let more = format!("Expect: 100-continue\r\nContent-Length: {}\r\n", body.len());
+    let mut connection = vault.connect();
+    connection.send(&head(&vault, &vault.keys.private, &more)).unwrap();
+    connection.receive().unwrap().with_status(100);
+    connection.send(body.as_bytes()).unwrap();
+    connection.receive().unwrap().with_status(201);
+    // A refusal may come at once or after the body; it comes.
+    let mut connection = vault.connect();
+    connection.send(&head(&vault, "", &more)).unwrap();
+    let mut answer = connection.receive().unwrap();
+    if answer.status == 100 {
+        connection.send(body.as_bytes()).unwrap();
+        answer = connection.receive().unwrap();
+    }
+    answer.problem(401);
+}
+
+#[test]
+fn a_refused_request_gets_its_answer_however_much_it_still_sends() {
+    let vault = Vault::start();
+    let management = vault.keys.management.clone();
+    for (key, status, length) in
+        [("", 401, 200 * 1024), (&management, 403, 200 * 1024), ("", 401, 4 * 1024 * 1024)]
+    {
+        let mut connection = vault.connect();
+        let more = format!("Content-Length: {length}\r\n");
+        connection.send(&head(&vault, key, &more)).unwrap();
+        // What the server no longer wants, it need not take.
+        let piece = vec![b' '; 64 * 1024];
+        let sent = (0..length / piece.len()).try_for_each(|_| connection.send(&piece));
+        if sent.is_ok() {
+            connection.send(&piece[..length % piece.len()]).unwrap();
+            connection.receive().unwrap().problem(status);
+        } else {
+            let words = connection.last_words();
+            assert!(words.starts_with(&format!("HTTP/1.1 {status} ")), "{length}: {words:?}");
+        }
+    }
+}
+
+#[test]
+fn a_connection_serves_on_after_a_refusal() {
+    let vault = Vault::start();
+    let mut connection = vault.connect();
+    let host = vault.address.to_string();
+    let large = json!({"type": "token", "data": "x".repeat(100_000)});
+    for _ in 0..3 {
+        let refused = post("/tokens").json(large.clone()).bytes(&host);
+        connection.send(&refused).unwrap();
+        connection.receive().unwrap().problem(401);
+    }
+    let good = post("/tokens").key(&vault.keys.private).json(json!({"type": "token", "data": 1}));
+    connection.send(&good.bytes(&host)).unwrap();
+    connection.receive().unwrap().with_status(201);
+}
+
+#[test]
+fn a_request_in_flight_is_finished_when_the_server_is_told_to_end() {
+    let mut vault = Vault::start();
+    let body = json!({"type": "token", "data": "x"}).to_string();
+    let mut connection = vault.connect();
+    let length = format!("Content-Length: {}\r\nExpect: 100-continue\r\n", body.len());
+    connection.send(&head(&vault, &vault.keys.private, &length)).unwrap();
+    // From here on the request is under way.
+    connection.receive().unwrap().with_status(100);
+    vault.signal("TERM");
+    // The door is closed while the request is not done yet.
+    while vault.try_connect().is_ok() {
+        thread::yield_now();
+    }
+    connection.send(body.as_bytes()).unwrap();
+    let id = connection.receive().unwrap().with_status(201).id();
+    assert_eq!(vault.wait(), Some(0));
+    vault.restart();
+    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+}

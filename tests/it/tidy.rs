@@ -1,0 +1,515 @@
+//! The shape of the sources: which room uses which, who may name which crate, and how files look;
+//! and that README and manual page know every operation and every command.
+//!
+//! The table of rooms is not here. It stands in the documentation of `src/lib.rs`, where people
+//! read it, and is taken from there. The check goes line by line, which is why imports have one
+//! line a room.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use strongroom::domain::permission::Permission;
+use strongroom::http::route::ROUTES;
+
+/// Crates that belong to some rooms alone. A crate that is not listed may be named anywhere.
+const CRATES: &[(&str, &[&str])] = &[
+    ("argh", &["cli"]),
+    // HTTP/2 by hand, for the server's tests.
+    ("h2", &["server"]),
+    ("http_body_util", &["http", "server"]),
+    ("hyper", &["http", "server"]),
+    ("hyper_util", &["server"]),
+    ("mimalloc", &["main"]),
+    // The development certificate, and those of the server's tests.
+    ("rcgen", &["cli", "server"]),
+    ("redb", &["store"]),
+    ("ring", &["crypto"]),
+    ("rustls", &["server"]),
+    // The pure rooms are missing here: they neither wait nor start anything.
+    ("tokio", &["app", "cli", "http", "operator", "server", "store"]),
+    ("tokio_rustls", &["server"]),
+    ("toml", &["config", "formulas"]),
+];
+
+/// Words that belong to some places alone, given as the beginnings of paths.
+const WORDS: &[(&str, &[&str])] = &[
+    ("SystemTime", &["src/clock.rs"]),
+    ("now_utc", &[]),
+    ("now_local", &[]),
+    // How long something took is no time of day; nobody has to set it.
+    ("Instant::now", &["src/http/", "src/server/"]),
+    ("Serialize", OUTSIDE),
+    ("Deserialize", OUTSIDE),
+];
+
+/// Where types have a form that others depend on: on the wire, in the file, in files of people.
+const OUTSIDE: &[&str] = &[
+    "src/cli/dev.rs",
+    "src/config.rs",
+    "src/formulas/",
+    "src/http/wire/",
+    "src/operator/",
+    "src/store/record/",
+];
+
+/// Spellings that would lead the checks astray.
+const FORMS: &[(&str, &str)] = &[
+    ("use crate::{", "imports have one line a room"),
+    ("use {", "imports have one line a crate"),
+    ("use super::super", "name the room from the top"),
+    ("super::super::", "name the room from the top"),
+    ("extern crate", "crates are named by their paths"),
+    ("#[path", "a module's file is where its name says"),
+];
+
+/// Split, so that this file does not find itself.
+const UNFINISHED: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME")];
+
+const LINES_MAX: usize = 400;
+const TEST_LINES_MAX: usize = 700;
+
+#[test]
+fn every_source_keeps_the_rules() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut sources = read_sources(root, "src").unwrap();
+    let rooms = Rooms::parse(&lib(&sources)).unwrap();
+    sources.extend(read_sources(root, "tests").unwrap());
+    assert!(sources.len() > 50, "the sources were not found");
+    let findings: Vec<_> = sources.iter().flat_map(|source| check(source, &rooms)).collect();
+    assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
+}
+
+#[test]
+fn the_table_has_a_row_for_every_room_and_rooms_stand_on_those_above() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let lib = lib(&read_sources(root, "src").unwrap());
+    let rooms = Rooms::parse(&lib).unwrap();
+    assert_eq!(rooms.complaints(&lib), Vec::<String>::new());
+}
+
+#[test]
+fn the_readme_lists_every_operation_with_its_permission_and_no_other() {
+    let readme = include_str!("../../README.md");
+    let listed: BTreeSet<String> = readme.lines().filter_map(listed_operation).collect();
+    let known: BTreeSet<String> = ROUTES
+        .iter()
+        .map(|route| {
+            let permission = route.permission.map_or("any key", Permission::as_str);
+            format!("{} {} {permission}", route.method, route.path)
+        })
+        .collect();
+    assert_eq!(listed, known);
+}
+
+/// Of a row such as ``| `POST /tokens` | `token:create` | 201 |``.
+fn listed_operation(line: &str) -> Option<String> {
+    let (operation, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+    let (method, path) = operation.split_once(" /")?;
+    let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase());
+    let (permission, _) = rest.split_once(" | ")?;
+    is_method.then(|| format!("{method} /{path} {}", permission.trim_matches('`')))
+}
+
+#[test]
+fn the_manual_page_has_every_command() {
+    let page = include_str!("../../packaging/strongroom.1").replace("\\-", "-");
+    let commands = subcommands(&[]).unwrap();
+    assert!(commands.len() > 5, "{commands:?}");
+    for command in &commands {
+        assert!(page.contains(&format!("strongroom {command}")), "{command}");
+        for action in subcommands(&[command]).unwrap() {
+            let action = format!(".SS strongroom {command} {action}");
+            assert!(page.contains(&action), "{action}");
+        }
+    }
+}
+
+/// What the help of a command lists below `Commands:`.
+fn subcommands(command: &[&str]) -> std::io::Result<Vec<String>> {
+    let program = env!("CARGO_BIN_EXE_strongroom");
+    let help = Command::new(program).args(command).arg("--help").output()?.stdout;
+    let help = String::from_utf8_lossy(&help);
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.take_while(|line| !line.is_empty());
+    // Further lines of a description are indented much deeper.
+    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    Ok(names.filter(|name| !name.is_empty()).map(String::from).collect())
+}
+
+struct Source {
+    /// From the root of the package, with slashes.
+    path: String,
+    text: String,
+}
+
+/// What each room may use, in the order of the table.
+struct Rooms(Vec<(String, BTreeSet<String>)>);
+
+fn lib(sources: &[Source]) -> String {
+    let found = sources.iter().find(|source| source.path == "src/lib.rs");
+    found.map(|source| source.text.clone()).unwrap_or_default()
+}
+
+fn read_sources(root: &Path, directory: &str) -> std::io::Result<Vec<Source>> {
+    let mut left: Vec<PathBuf> = vec![root.join(directory)];
+    let mut sources = Vec::new();
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            for entry in std::fs::read_dir(&path)? {
+                left.push(entry?.path());
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path)?;
+            let path = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+            sources.push(Source { path, text });
+        }
+    }
+    sources.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(sources)
+}
+
+impl Rooms {
+    /// From rows such as ``//! | [`room`] | what for | these, those |``.
+    fn parse(lib: &str) -> Result<Self, String> {
+        let mut rooms: Vec<(String, BTreeSet<String>)> = Vec::new();
+        for line in lib.lines() {
+            let Some(row) = line.strip_prefix("//! | [`") else {
+                continue;
+            };
+            let cells: Vec<&str> = row.split(" | ").collect();
+            let [room, _, uses] = cells.as_slice() else {
+                return Err(format!("a row of the table has not three cells: {line}"));
+            };
+            let room = room.trim_end_matches("`]");
+            let uses = uses.trim_end_matches('|').trim();
+            let uses = match uses {
+                "-" => BTreeSet::new(),
+                "all" => rooms.iter().map(|(known, _)| known.clone()).collect(),
+                _ => uses.split(", ").map(String::from).collect(),
+            };
+            rooms.push((String::from(room), uses));
+        }
+        // The program itself only hands its arguments over.
+        rooms.push((String::from("main"), BTreeSet::from([String::from("cli")])));
+        Ok(Self(rooms))
+    }
+
+    fn uses(&self, room: &str) -> Option<&BTreeSet<String>> {
+        self.0.iter().find(|(known, _)| known == room).map(|(_, uses)| uses)
+    }
+
+    fn complaints(&self, lib: &str) -> Vec<String> {
+        let mut complaints = Vec::new();
+        let declared: BTreeSet<&str> = lib
+            .lines()
+            .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
+            .chain(["main"])
+            .collect();
+        let mut above = BTreeSet::new();
+        for (room, uses) in &self.0 {
+            for used in uses.iter().filter(|used| !above.contains(used.as_str())) {
+                complaints.push(format!("{room} may not use {used}, which is not above it"));
+            }
+            if !declared.contains(room.as_str()) {
+                complaints.push(format!("{room} is in the table, but is no room"));
+            }
+            if !above.insert(room.as_str()) {
+                complaints.push(format!("{room} is in the table twice"));
+            }
+        }
+        for room in declared.iter().filter(|room| !above.contains(**room)) {
+            complaints.push(format!("{room} is a room, but is not in the table"));
+        }
+        complaints
+    }
+}
+
+/// Everything that is wrong with one file, each with its place.
+fn check(source: &Source, rooms: &Rooms) -> Vec<String> {
+    let mut found: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
+    let mut complain = |line: usize, what: String| {
+        found.entry(line).or_default().insert(what);
+    };
+    check_file(source, &mut complain);
+    let room = room_of(&source.path);
+    if let Some(room) = room.filter(|room| *room != "lib" && rooms.uses(room).is_none()) {
+        complain(1, format!("{room} is not in the table of rooms in src/lib.rs"));
+    }
+    for (at, line) in source.text.lines().enumerate() {
+        let number = at + 1;
+        check_text(line, &mut |what| complain(number, what));
+        let code = line.trim_start();
+        if let Some(room) = room.filter(|_| !code.starts_with("//")) {
+            check_code(source, room, rooms, code, &mut |what| complain(number, what));
+        }
+    }
+    let place = |line: usize| format!("{}:{line}", source.path);
+    found
+        .iter()
+        .flat_map(|(line, all)| all.iter().map(|what| format!("{}: {what}", place(*line))))
+        .collect()
+}
+
+fn check_file(source: &Source, complain: &mut impl FnMut(usize, String)) {
+    let is_test = is_test(&source.path);
+    let most = if is_test { TEST_LINES_MAX } else { LINES_MAX };
+    let lines = source.text.lines().count();
+    if lines > most {
+        complain(lines, format!("the file has {lines} lines; {most} are the most"));
+    }
+    // What a file of tests is for, its name and its neighbour say.
+    if !is_test && !source.text.starts_with("//! ") {
+        complain(1, String::from("a module begins with //! and what it is for"));
+    }
+}
+
+fn check_text(line: &str, complain: &mut impl FnMut(String)) {
+    if !line.is_ascii() {
+        complain(String::from("sources are ASCII"));
+    }
+    for word in UNFINISHED.iter().filter(|word| has_word(line, word)) {
+        complain(format!("{word}: finish it, or write down elsewhere what is left"));
+    }
+}
+
+fn check_code(
+    source: &Source,
+    room: &str,
+    rooms: &Rooms,
+    code: &str,
+    complain: &mut impl FnMut(String),
+) {
+    // The program itself sees the library as a crate.
+    let top = if room == "main" { "strongroom::" } else { "crate::" };
+    for used in paths_under(code, top) {
+        let allowed = used == room || rooms.uses(room).is_some_and(|uses| uses.contains(used));
+        if !allowed && room != "lib" {
+            complain(format!("{room} may not use {used}"));
+        }
+    }
+    for (name, allowed) in CRATES {
+        if names_crate(source, code, name) && !allowed.contains(&room) {
+            complain(format!("{room} may not name the crate {name}"));
+        }
+    }
+    for (word, places) in WORDS {
+        let is_allowed = places.iter().any(|place| source.path.starts_with(place));
+        if !is_allowed && has_word(code, word) {
+            complain(format!("{word} does not belong here"));
+        }
+    }
+    for (form, why) in FORMS.iter().filter(|(form, _)| has_start(code, form)) {
+        complain(format!("{form}: {why}"));
+    }
+}
+
+/// The room that a file of `src` belongs to, `None` for other files.
+fn room_of(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix("src/")?;
+    let first = rest.split('/').next()?;
+    Some(first.strip_suffix(".rs").unwrap_or(first))
+}
+
+fn is_test(path: &str) -> bool {
+    path.starts_with("tests/") || path.ends_with("/tests.rs") || path.contains("/tests/")
+}
+
+/// The names that follow `root` in a line, wherever a path starts with it.
+fn paths_under<'a>(code: &'a str, root: &'a str) -> impl Iterator<Item = &'a str> {
+    starts(code, root).filter_map(move |at| {
+        let rest = code.get(at + root.len()..)?;
+        let end = rest.find(|c: char| !is_part_of_a_name(c)).unwrap_or(rest.len());
+        rest.get(..end).filter(|name| !name.is_empty())
+    })
+}
+
+/// Whether a path in this line starts with the crate's name.
+fn names_crate(source: &Source, code: &str, name: &str) -> bool {
+    // With this import the bare name means rustls's own module, and cannot mean the crate.
+    if name == "ring" && source.text.contains("use rustls::crypto::ring;") {
+        return code.contains("::ring::") && !code.contains("crypto::ring::");
+    }
+    let path = format!("{name}::");
+    let imports = ["use ", "pub use "].iter().any(|verb| {
+        let rest = code.strip_prefix(verb).and_then(|rest| rest.strip_prefix(name));
+        rest.is_some_and(|rest| rest.starts_with(';') || rest.starts_with(" as "))
+    });
+    imports || starts(code, &path).next().is_some()
+}
+
+/// Where `path` stands in a line as the beginning of a path, not in the middle of one.
+fn starts<'a>(code: &'a str, path: &'a str) -> impl Iterator<Item = usize> + 'a {
+    code.match_indices(path).map(|(at, _)| at).filter(|at| {
+        let before = code.get(..*at).unwrap_or_default();
+        let before = before.strip_suffix("::").unwrap_or(before);
+        !before.ends_with(|c: char| is_part_of_a_name(c) || c == '>')
+    })
+}
+
+/// Whether the form stands there and is not the end of a longer word.
+fn has_start(code: &str, form: &str) -> bool {
+    let mut places = code.match_indices(form).map(|(at, _)| code.get(..at).unwrap_or_default());
+    places.any(|before| !before.ends_with(is_part_of_a_name))
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let before = line.get(..at).unwrap_or_default();
+        let after = line.get(at + word.len()..).unwrap_or_default();
+        !before.ends_with(is_part_of_a_name) && !after.starts_with(is_part_of_a_name)
+    })
+}
+
+fn is_part_of_a_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+const TABLE: &str = "//! | [`domain`] | rules | - |\n//! | [`crypto`] | keys | domain |\n\
+                     //! | [`store`] | file | crypto, domain |\n//! | [`cli`] | commands | all |\n";
+
+/// Exactly these complaints about a file with this path and these lines, of which the first is a
+/// header that is in order.
+#[track_caller]
+fn check_lines(path: &str, lines: &[&str], expected: &[&str]) {
+    let text = format!("//! What it is for.\n{}\n", lines.join("\n"));
+    let source = Source { path: String::from(path), text };
+    let found = Rooms::parse(TABLE).map(|rooms| check(&source, &rooms));
+    let expected = expected.iter().map(|what| format!("{path}:{what}")).collect();
+    assert_eq!(found, Ok(expected));
+}
+
+#[test]
+fn a_room_uses_only_what_the_table_allows() {
+    check_lines("src/store/mod.rs", &["use crate::crypto::Random;"], &[]);
+    check_lines("src/store/mod.rs", &["use crate::store::Table;"], &[]);
+    check_lines(
+        "src/domain/id.rs",
+        &["", "use crate::store::Table;"],
+        &["3: domain may not use store"],
+    );
+    check_lines(
+        "src/domain.rs",
+        &["    let x = f(crate::cli::main(&[]));"],
+        &["2: domain may not use cli"],
+    );
+    check_lines(
+        "src/domain/a.rs",
+        &["pub(crate) use crate::store::A; use crate::cli::B;"],
+        &["2: domain may not use cli", "2: domain may not use store"],
+    );
+    check_lines("src/cli/mod.rs", &["use crate::domain::id;", "use crate::store::Table;"], &[]);
+    check_lines("src/main.rs", &["strongroom::cli::main()"], &[]);
+    check_lines("src/main.rs", &["strongroom::store::x()"], &["2: main may not use store"]);
+    check_lines("src/attic.rs", &[], &["1: attic is not in the table of rooms in src/lib.rs"]);
+    check_lines("src/domain/id.rs", &["/// As [`crate::store::Table`] has it."], &[]);
+}
+
+#[test]
+fn crates_are_named_only_where_they_belong() {
+    check_lines("src/crypto/seal.rs", &["use ring::aead;"], &[]);
+    check_lines("src/store/mod.rs", &["use redb::Database;", "pub use redb;"], &[]);
+    check_lines(
+        "src/domain/a.rs",
+        &["use ring::aead;", "let x = ::redb::Builder::new();"],
+        &["2: domain may not name the crate ring", "3: domain may not name the crate redb"],
+    );
+    check_lines(
+        "src/store/a.rs",
+        &["use ring as circle;", "fn f(x: Option<hyper::Uri>) {}"],
+        &["2: store may not name the crate ring", "3: store may not name the crate hyper"],
+    );
+    check_lines("src/domain/a.rs", &["string::from(x); a::ring::b();", "// ring::aead"], &[]);
+    check_lines(
+        "src/cli/a.rs",
+        &["use rustls::crypto::ring;", "ring::default_provider();"],
+        &["2: cli may not name the crate rustls"],
+    );
+    for (name, _) in CRATES {
+        let line = format!("use {name}::thing;");
+        let expected = format!("2: domain may not name the crate {name}");
+        check_lines("src/domain/a.rs", &[&line], &[&expected]);
+    }
+}
+
+#[test]
+fn words_stand_only_in_their_places() {
+    check_lines(
+        "src/domain/a.rs",
+        &["#[derive(Debug, Serialize)]", "SystemTime::now()"],
+        &["2: Serialize does not belong here", "3: SystemTime does not belong here"],
+    );
+    check_lines("src/store/record/a.rs", &["#[derive(Serialize, Deserialize)]"], &[]);
+    check_lines("src/store/a.rs", &["use serde::de::DeserializeOwned;"], &[]);
+    for (word, _) in WORDS {
+        let expected = format!("2: {word} does not belong here");
+        check_lines("src/domain/a.rs", &[&format!("x({word})")], &[&expected]);
+    }
+}
+
+#[test]
+fn forms_that_hide_an_import_are_refused() {
+    for (form, why) in FORMS.iter().filter(|(form, _)| !form.contains("super")) {
+        check_lines("src/domain/a.rs", &[form], &[&format!("2: {form}: {why}")]);
+    }
+    check_lines(
+        "src/domain/a.rs",
+        &["super::super::x()"],
+        &["2: super::super::: name the room from the top"],
+    );
+    check_lines(
+        "src/domain/a.rs",
+        &["use super::super;"],
+        &["2: use super::super: name the room from the top"],
+    );
+}
+
+#[test]
+fn files_are_short_ascii_finished_and_begin_with_what_they_are_for() {
+    let long = vec![""; LINES_MAX];
+    check_lines("src/domain/a.rs", &long, &["401: the file has 401 lines; 400 are the most"]);
+    check_lines("src/domain/a/tests.rs", &long, &[]);
+    let longer = vec![""; TEST_LINES_MAX];
+    check_lines(
+        "src/domain/a/tests.rs",
+        &longer,
+        &["701: the file has 701 lines; 700 are the most"],
+    );
+    check_lines("tests/it/a.rs", &["// caf\u{e9}"], &["2: sources are ASCII"]);
+    for word in UNFINISHED {
+        let expected = format!("2: {word}: finish it, or write down elsewhere what is left");
+        check_lines("src/domain/a.rs", &[&format!("// {word}: later")], &[&expected]);
+    }
+    let bare = |path: &str| Source { path: String::from(path), text: String::from("use a::b;\n") };
+    let rooms = Rooms::parse(TABLE).unwrap();
+    assert_eq!(
+        check(&bare("src/domain/a.rs"), &rooms),
+        ["src/domain/a.rs:1: a module begins with //! and what it is for"]
+    );
+    assert!(check(&bare("src/domain/tests/a.rs"), &rooms).is_empty());
+}
+
+#[test]
+fn the_table_itself_is_checked() {
+    let complaints = |table: &str, modules: &str| {
+        let lib = format!("{table}{modules}");
+        Rooms::parse(&lib).unwrap().complaints(&lib)
+    };
+    let modules = "pub mod cli;\npub mod crypto;\npub mod domain;\npub mod store;\n";
+    assert!(complaints(TABLE, modules).is_empty());
+    assert_eq!(
+        complaints(TABLE, &format!("{modules}pub mod attic;\n")),
+        ["attic is a room, but is not in the table"]
+    );
+    let more = format!("{TABLE}//! | [`store`] | again | attic |\n//! | [`roof`] | none | - |\n");
+    assert_eq!(
+        complaints(&more, modules),
+        [
+            "store may not use attic, which is not above it",
+            "store is in the table twice",
+            "roof is in the table, but is no room",
+        ]
+    );
+    assert_eq!(complaints("//! | [`cli`] | all | - |\n", "pub mod cli;"), Vec::<String>::new());
+    assert!(Rooms::parse("//! | [`domain`] | rules |\n").is_err());
+}
