@@ -14,6 +14,7 @@ mod access;
 mod applications;
 mod bodies;
 mod cli;
+mod clients;
 mod cors;
 mod crash;
 mod harness;

@@ -52,34 +52,15 @@ export const fresh = (text = "value") => `${text}-${randomUUID()}`;
 
 const checks = [];
 
-export function check(name, run, probe) {
-  checks.push({ name, run, probe });
+export function check(name, run) {
+  checks.push({ name, run });
 }
-
-/** A check of a path that a server may lack; then it is left out. */
-export const checkWith = (path, ask) => (name, run) =>
-  check(name, run, async () => {
-    try {
-      await ask();
-    } catch (error) {
-      if (error.statusCode === 404 || error.statusCode === 405) {
-        return `the server answers ${error.statusCode} to ${path}`;
-      }
-      throw error;
-    }
-    return undefined;
-  });
 
 export async function runChecks() {
   let passed = 0;
   let failed = 0;
-  for (const { name, run, probe } of checks) {
+  for (const { name, run } of checks) {
     try {
-      const lacking = await probe?.();
-      if (lacking !== undefined) {
-        console.log(`node: left out: ${name}: ${lacking}`);
-        continue;
-      }
       await run();
       passed += 1;
     } catch (error) {
@@ -117,7 +98,7 @@ export function advanceClock(seconds) {
 
 /**
  * A POST whose headers the server has taken and whose body has not been sent yet. The server says
- * `100 Continue` when it begins to read the body, and by then the request holds its idempotency key.
+ * `100 Continue` when it begins to read the body; by then the request holds its idempotency key.
  */
 export async function holdRequest(path, body, idempotencyKey) {
   const { hostname, port, host } = new URL(server.url);

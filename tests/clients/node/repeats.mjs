@@ -64,12 +64,23 @@ check("a key in flight is a conflict, and afterwards its first result", async ()
 });
 
 check("a rate limit is waited out as its answer says", async () => {
-  // 50 requests in 10 seconds are the published limit of a test tenant: the rest waits and succeeds.
+  // 50 requests in 10 seconds are the published limit of a test tenant: the rest waits.
   const made = new Set();
   for (let n = 0; n < 54; n += 1) {
     made.add((await throttledClient.tokens.create({ type: "token", data: n })).id);
   }
   assert.equal(made.size, 54);
+  // Now the limit is reached, and whoever does not wait is told for how long to.
+  const impatient = Array.from({ length: 51 }, () =>
+    throttledClient.tokens.create({ type: "token", data: 1 }, { maxRetries: 0 }),
+  );
+  const refused = (await Promise.allSettled(impatient)).filter((it) => it.status === "rejected");
+  assert.ok(refused.length > 0);
+  for (const { reason } of refused) {
+    assert.equal(reason.statusCode, 429);
+    assert.equal(reason.body.status, 429);
+    assert.ok(Number(reason.rawResponse.headers.get("retry-after")) >= 1);
+  }
 });
 
 check("deduplication finds the token that is there", async () => {

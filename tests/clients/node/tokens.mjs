@@ -156,8 +156,8 @@ check("a patch of a card is merged before it is validated", async () => {
 
 check("a predefined id with odd characters is read, changed and deleted", async () => {
   const tail = randomUUID();
-  for (const odd of ["a@b", "a:b", "a;b", "a,b", "a$b", "a!b", "a b", "a~b", "a'b", "(a)*b", "\u00e9"]) {
-    const id = `${odd}-${tail}`;
+  for (const odd of ["@", ":", ";", ",", "$", "!", " ", "~", "'", "(*)", "\u00e9", '"']) {
+    const id = `a${odd}b-${tail}`;
     assert.equal((await tokens.create({ id, type: "token", data: { n: 1 } })).id, id);
     await tokens.update(id, { data: { n: 2 } });
     assert.deepEqual((await tokens.get(id)).data, { n: 2 });
@@ -172,7 +172,8 @@ check("an id that is taken or cannot be one is refused", async () => {
     tokens.create({ id, type: "token", data: 2 }),
   );
   assert.equal(conflict.body.status, 409);
-  for (const bad of ["ab", "a".repeat(401), ..."#/\\+?[]|&=%<>{}^".split("").map((c) => `abc${c}`)]) {
+  const characters = [..."#/\\+?[]|&=%<>{}^"].map((character) => `abc${character}`);
+  for (const bad of ["ab", "a".repeat(401), ...characters]) {
     const error = await refuses(BadRequestError, 400, () =>
       tokens.create({ id: bad, type: "token", data: 1 }),
     );

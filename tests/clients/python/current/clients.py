@@ -2,12 +2,11 @@
 
 from basis_theory import BasisTheory
 
-from harness import limited, server
+from harness import server
 
 private = BasisTheory(base_url=server.url, api_key=server.private)
 public = BasisTheory(base_url=server.url, api_key=server.public)
 management = BasisTheory(base_url=server.url, api_key=server.management)
-throttled = BasisTheory(base_url=limited.url, api_key=limited.private)
 
 
 def client_of(key, **options):

@@ -1,6 +1,9 @@
 """Every refusal arrives as the class that the client has for it, with a body that says why."""
 
+import ssl
+
 import httpx
+from basis_theory import BasisTheory
 from basis_theory.core.api_error import ApiError
 from basis_theory.errors import (
     BadRequestError,
@@ -147,8 +150,9 @@ def a_patch_that_does_not_say_so_is_an_unsupported_media_type():
     with raises(ApiError, 415) as caught:
         private.tokens.update(created.id, data=2, request_options=plain)
     says_why(caught[0])
-    charset = {"additional_headers": {"content-type": "application/merge-patch+json; charset=utf-8"}}
-    equal(private.tokens.update(created.id, data=3, request_options=charset).data, 3)
+    charset = "application/merge-patch+json; charset=utf-8"
+    options = {"additional_headers": {"content-type": charset}}
+    equal(private.tokens.update(created.id, data=3, request_options=options).data, 3)
 
 
 @check
@@ -171,10 +175,6 @@ def a_created_token_is_where_its_location_says():
 
 @check
 def a_client_that_brings_its_own_http_client_and_a_trailing_slash_works():
-    import ssl
-
-    from basis_theory import BasisTheory
-
     trusting = httpx.Client(verify=ssl.create_default_context(cafile=server.ca))
     client = BasisTheory(base_url=server.url + "/", api_key=server.private, httpx_client=trusting)
     created = client.tokens.create(type="token", data="over its own client")

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 from basis_theory import AsyncBasisTheory, BasisTheory
-from basis_theory.errors import BadRequestError, ConflictError
+from basis_theory.errors import BadRequestError, ConflictError, ForbiddenError
 
-from clients import client_with, management, private, public, throttled
-from harness import CARD, HeldRequest, check, equal, fresh, raises, server
+from clients import client_with, management, private, public
+from harness import CARD, HeldRequest, check, equal, fresh, limited, raises, server
 
 
 def key():
@@ -102,9 +102,24 @@ def a_key_in_flight_is_a_conflict_for_a_client_that_does_not_wait():
 
 @check
 def a_rate_limit_is_waited_out_as_its_answer_says():
-    # 50 requests in 10 seconds are the published limit of a test tenant: the rest waits and succeeds.
-    created = [throttled.tokens.create(type="token", data=n) for n in range(54)]
-    equal(len({token.id for token in created}), 54)
+    # 50 requests in 10 seconds are the published limit of a test tenant: the rest waits.
+    refused = []
+
+    def on_response(response):
+        if response.status_code == 429:
+            refused.append(response.headers)
+
+    throttled = BasisTheory(
+        base_url=limited.url, api_key=limited.private,
+        httpx_client=httpx.Client(event_hooks={"response": [on_response]}),
+    )
+    created = [throttled.tokens.create(type="token", data=n) for n in range(60)]
+    equal(len({token.id for token in created}), 60)
+    assert refused
+    for headers in refused:
+        assert int(headers["retry-after"]) >= 1
+        equal((headers["x-ratelimit-limit"], headers["x-ratelimit-remaining"]), ("50", "0"))
+        assert int(headers["x-ratelimit-reset"]) > 0
 
 
 @check
@@ -200,7 +215,7 @@ def the_asynchronous_client_does_the_same():
 
 @check
 def a_key_is_any_opaque_text():
-    for once in ["*" + key(), "a b".replace(" ", "-"), "k" * 255, "!\"#$%&'()~"]:
+    for once in ["*" + key(), "k" * 255, "!\"#$%&'()~"]:
         first = private.tokens.create(type="token", data=1, idempotency_key=once)
         equal(private.tokens.create(type="token", data=2, idempotency_key=once).id, first.id)
     with raises(BadRequestError, 400):
@@ -214,8 +229,6 @@ def a_replay_needs_the_permission_of_today():
     created = caller.tokens.create(type="card", data=CARD, idempotency_key=once)
     own = caller.applications.get_by_key()
     management.applications.update(own.id, name=own.name, permissions=["token:read"])
-    from basis_theory.errors import ForbiddenError
-
     with raises(ForbiddenError, 403):
         caller.tokens.create(type="card", data=CARD, idempotency_key=once)
     equal(caller.tokens.get(created.id).data["number"], "XXXXXXXXXXXX4242")

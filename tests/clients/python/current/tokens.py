@@ -47,7 +47,8 @@ def a_token_of_every_type_is_stored_read_and_deleted():
 
 @check
 def primitives_and_nested_values_come_back_as_they_came():
-    for data in ["text", 7, 0, -1.25, True, False, [], {}, [1, [2, {"a": "b"}]], "\u00e9\U0001f512"]:
+    odd = "\u00e9\u2028\U0001f512\\\""
+    for data in ["text", odd, 7, 0, -1.25, True, False, [], {}, [1, [2, {"a": "b"}]]]:
         created = private.tokens.create(type="token", data=data)
         equal(private.tokens.get(created.id).data, data)
 
@@ -78,7 +79,8 @@ def a_bank_account_carries_its_details():
 
 @check
 def a_verification_code_may_be_an_integer_and_a_card_may_have_expired():
-    data = {"number": "4242424242424242", "expiration_month": 4, "expiration_year": 2025, "cvc": 123}
+    data = {"number": "4242424242424242", "expiration_month": 4, "expiration_year": 2025,
+            "cvc": 123}
     created = private.tokens.create(type="card", data=data)
     read = private.tokens.get(created.id)
     equal(str(read.data["cvc"]), "123")
@@ -152,7 +154,8 @@ def a_patch_of_a_card_is_merged_before_it_is_validated():
     assert updated.fingerprint != created.fingerprint
     private.tokens.update(created.id, data={"cvc": None})
     read = private.tokens.get(created.id)
-    equal(read.data, {"number": "5555555555554444", "expiration_month": 12, "expiration_year": 2030})
+    equal(read.data, {"number": "5555555555554444", "expiration_month": 12,
+                      "expiration_year": 2030})
     with raises(BadRequestError, 400) as caught:
         private.tokens.update(created.id, data={"number": "4242424242424241"})
     assert "data.number" in caught[0].body.errors, caught[0].body

@@ -8,6 +8,7 @@ from basistheory.exceptions import (
     NotFoundException,
     UnauthorizedException,
 )
+from basistheory.model.create_application_request import CreateApplicationRequest
 from basistheory.model.create_token_request import CreateTokenRequest
 from basistheory.model.update_token_request import UpdateTokenRequest
 
@@ -71,8 +72,6 @@ def a_patch_that_does_not_say_so_is_an_unsupported_media_type():
 
 @check
 def an_application_key_cannot_be_regenerated_any_more():
-    from basistheory.model.create_application_request import CreateApplicationRequest
-
     made = applications.create(create_application_request=CreateApplicationRequest(
         name="Old habits", type="private", permissions=["token:read"]))
     with raises(ApiException, 410) as caught:
