@@ -16,6 +16,7 @@ mod bad_containers;
 mod bodies;
 mod bulk;
 mod cli;
+mod clients;
 mod cors;
 mod crash;
 mod cut_header;
