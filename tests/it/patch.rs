@@ -225,6 +225,13 @@ fn the_fingerprint_the_details_and_the_indexes_follow_the_data() {
     };
     assert_eq!(same("4242424242424242").json["_extras"]["deduplicated"], json!(false));
     assert_eq!(same("5555555555554444").json["_extras"]["deduplicated"], json!(true));
+    let found = |query: &str| {
+        let body = json!({"query": query});
+        let page = vault.post("/v2/tokens/search", &vault.keys.private, body).with_status(200);
+        page.json["data"].as_array().unwrap().iter().any(|token| token["id"] == json!(id))
+    };
+    assert!(found("data:4444") && !found("data:4242"));
+    assert!(found("metadata.a:2") && !found("metadata.a:1"));
     // No entry of the old content is left, none of the new is missing.
     patch(&vault, &id, json!({"containers": ["/x/", "/y/"], "expires_at": "1/1/2100"}))
         .with_status(200);
