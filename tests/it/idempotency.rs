@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::bulk::count;
 use crate::harness::{Answer, Connection, Request, Vault, delete, get, post, put};
+use crate::race::at_once;
 
 const DAY_S: u64 = 86_400;
 
@@ -291,11 +292,9 @@ fn however_often_the_server_is_killed_each_key_has_one_effect() {
 #[test]
 fn sixty_four_connections_with_one_key_have_one_effect() {
     let mut vault = Vault::start();
-    let answers: Vec<_> = thread::scope(|scope| {
-        let one = |at: usize| create(&vault, "k", json!(at));
-        let threads: Vec<_> = (0..64).map(|at| scope.spawn(move || one(at))).collect();
-        threads.into_iter().map(|it| it.join().unwrap()).collect()
-    });
+    let body = |at| post("/tokens").json(json!({"type": "token", "data": at}));
+    let requests: Vec<_> = (0..64).map(|at| with_key(body(at), &vault, "k")).collect();
+    let answers = at_once(&vault, &requests);
     let made: Vec<_> = answers.iter().filter(|it| it.status == 201).collect();
     let first: Vec<_> = made.iter().filter(|it| !replayed(it)).collect();
     assert_eq!(first.len(), 1);

@@ -30,6 +30,7 @@ mod lists;
 mod operator;
 mod patch;
 mod quotas;
+mod race;
 mod rate_limits;
 mod rules;
 mod service;
