@@ -86,13 +86,13 @@ impl App {
 }
 
 impl Caller {
-    /// Before the body is read: a permission that the key lacks everywhere.
-    pub fn require_somewhere(&self, permission: Permission) -> Result<(), Error> {
-        if self.may_hold(permission) && self.application.access.holds_somewhere(permission) {
-            Ok(())
-        } else {
-            Err(lacks())
-        }
+    /// Before the body is read: permissions of which the key holds none anywhere. None at all are
+    /// held by every key.
+    pub fn require_one_somewhere(&self, permissions: &[Permission]) -> Result<(), Error> {
+        let held = |permission: &Permission| {
+            self.may_hold(*permission) && self.application.access.holds_somewhere(*permission)
+        };
+        if permissions.is_empty() || permissions.iter().any(held) { Ok(()) } else { Err(lacks()) }
     }
 
     pub fn require_in_all(
@@ -115,7 +115,7 @@ impl Caller {
 
     /// The containers that the permission is held in, outermost ones only, in order.
     pub(super) fn reach(&self, permission: Permission) -> Result<Vec<Container>, Error> {
-        self.require_somewhere(permission)?;
+        self.require_one_somewhere(&[permission])?;
         Ok(self.application.access.reach(permission))
     }
 

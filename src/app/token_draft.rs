@@ -17,7 +17,7 @@ use crate::domain::tenant::TenantKind;
 use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::{TestNumbers, TokenType};
-use crate::expressions::{self, Mask, Template};
+use crate::expressions::{self, Failed, Malformed, Mask, Template};
 use crate::secret::Secret;
 
 /// What a request asks for. Mistakes that were found in its shape come along, so that the
@@ -66,6 +66,8 @@ impl TokenDraft {
     /// Those it names, or its type's own; `None` when neither is known.
     pub(super) fn effective_containers(&self) -> Option<Vec<Container>> {
         let mut containers = match (&self.containers, self.kind) {
+            // All of them were mistakes.
+            (Some(containers), _) if containers.is_empty() => return None,
             (Some(containers), _) => containers.clone(),
             (None, Some(kind)) => vec![Container::parse(kind.default_container()).ok()?],
             (None, None) => return None,
@@ -139,7 +141,17 @@ impl App {
         let metadata = Value::Object(metadata.collect());
         let scope = expressions::DataAndMetadata { data: visible, metadata: &metadata };
         let path = "fingerprint_expression";
-        let value = self.evaluate_text(path, expression, &scope, &mut mistakes);
+        let value = match self.evaluate_text(expression, &scope) {
+            Ok(value) => Some(value),
+            // Data may be an empty text; only an expression of the caller's own must give one.
+            Err(Unevaluated::Failed(Failed::Empty)) if token.fingerprint_expression.is_none() => {
+                None
+            }
+            Err(why) => {
+                mistakes.add(path, why.to_string());
+                None
+            }
+        };
         mistakes.into_result()?;
         let value = value.as_ref().map_or("", |value| value.expose());
         let key = caller.keys.fingerprint();
@@ -157,29 +169,39 @@ impl App {
     ) -> Vec<String> {
         let mut terms = Vec::with_capacity(indexes.len());
         for (at, index) in indexes.iter().enumerate() {
-            let path = format!("search_indexes[{at}]");
-            let term = self.evaluate_text(&path, index, &expressions::Data(visible), mistakes);
-            terms.extend(term.map(|term| term.expose().clone()));
+            match self.evaluate_text(index, &expressions::Data(visible)) {
+                Ok(term) => terms.push(term.expose().clone()),
+                Err(why) => mistakes.add(format!("search_indexes[{at}]"), why.to_string()),
+            }
         }
         terms.sort_unstable();
         terms.dedup();
         terms
     }
 
-    fn evaluate_text(
+    pub(super) fn evaluate_text(
         &self,
-        path: &str,
         expression: &str,
         scope: &dyn expressions::Scope,
-        mistakes: &mut Mistakes,
-    ) -> Option<Secret<String>> {
-        let template = Template::parse(expression);
-        match template.map(|template| template.evaluate_text(scope, self)) {
-            Ok(Ok(text)) => return Some(text),
-            Ok(Err(failed)) => mistakes.add(path, failed.to_string()),
-            Err(malformed) => mistakes.add(path, malformed.to_string()),
+    ) -> Result<Secret<String>, Unevaluated> {
+        let template = Template::parse(expression).map_err(Unevaluated::Malformed)?;
+        template.evaluate_text(scope, self).map_err(Unevaluated::Failed)
+    }
+}
+
+/// Why an expression gave no text.
+#[derive(Debug)]
+pub(super) enum Unevaluated {
+    Failed(Failed),
+    Malformed(Malformed),
+}
+
+impl std::fmt::Display for Unevaluated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Failed(failed) => failed.fmt(f),
+            Self::Malformed(malformed) => malformed.fmt(f),
         }
-        None
     }
 }
 

@@ -17,7 +17,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::{BankDetails, TokenType};
-use crate::expressions::{self, Template};
+use crate::expressions;
 use crate::secret::Secret;
 use crate::store::record::{decode_token_intent, encode_token_intent};
 use crate::store::tables::{self, Counted, Falls};
@@ -152,14 +152,10 @@ impl App {
         kind: TokenType,
         visible: &Value,
     ) -> Result<String, Error> {
-        let template = Template::parse(kind.default_fingerprint_expression());
-        let value = template.map(|it| it.evaluate_text(&expressions::Data(visible), self));
-        match value {
-            Ok(Ok(value)) => {
-                Ok(caller.keys.fingerprint().fingerprint(kind.as_str(), value.expose()))
-            }
-            Ok(Err(failed)) => Err(Error::invalid("data", failed.to_string())),
-            Err(malformed) => Err(Error::invalid("data", malformed.to_string())),
+        let expression = kind.default_fingerprint_expression();
+        match self.evaluate_text(expression, &expressions::Data(visible)) {
+            Ok(value) => Ok(caller.keys.fingerprint().fingerprint(kind.as_str(), value.expose())),
+            Err(why) => Err(Error::invalid("data", why.to_string())),
         }
     }
 

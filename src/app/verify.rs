@@ -213,7 +213,7 @@ impl App {
                 report.index_entries = report.index_entries.saturating_add(1);
                 let by_name =
                     unless_damaged(token_rows::find(snapshot, keys, tenant, name.as_str()))?;
-                if !by_name.flatten().is_some_and(|it| it.token.id == id) {
+                if by_name.flatten().is_none_or(|it| it.token.id != id) {
                     report.find(format!("token {id}: its predefined id does not lead to it"));
                 }
             }

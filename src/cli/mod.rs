@@ -13,6 +13,8 @@ mod vault;
 mod verify;
 
 use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 
 use argh::{EarlyExit, FromArgs as _};
 
@@ -22,7 +24,7 @@ use failure::{Exit, Failure};
 /// Runs the command of these arguments (without the program's name) and returns its exit code.
 pub fn main(arguments: &[&str]) -> u8 {
     let outcome = match Strongroom::from_args(&["strongroom"], arguments) {
-        Ok(parsed) => dispatch(parsed),
+        Ok(parsed) => guarded(|| dispatch(parsed)),
         // argh would exit with 1 by itself; usage is 64.
         Err(EarlyExit { output, status: Ok(()) }) => {
             say(output.trim_end());
@@ -40,6 +42,21 @@ pub fn main(arguments: &[&str]) -> u8 {
             failure.exit.code()
         }
     }
+}
+
+/// A panic is told by its place; its text may have been made of anything.
+fn guarded(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    static PLACE: Mutex<Option<String>> = Mutex::new(None);
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        *PLACE.lock().unwrap_or_else(PoisonError::into_inner) = place;
+    }));
+    catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| {
+        let place = PLACE.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Err(Failure::new(Exit::Software, "a fault of this program")
+            .line("place", place.unwrap_or_default())
+            .try_this("report this place; nothing that was answered is lost"))
+    })
 }
 
 fn dispatch(parsed: Strongroom) -> Result<(), Failure> {

@@ -67,18 +67,17 @@ async fn serve(
             .why(failure.source)
             .try_this("use a data directory with a shorter path, on a file system with sockets")
     })?;
-    let mut terminate =
-        signal(SignalKind::terminate()).map_err(|error| os("wait for signals", &error))?;
-    let mut interrupt =
-        signal(SignalKind::interrupt()).map_err(|error| os("wait for signals", &error))?;
+    let wait_for = |kind| signal(kind).map_err(|error| os("wait for signals", &error));
+    let mut terminate = wait_for(SignalKind::terminate())?;
+    let mut interrupt = wait_for(SignalKind::interrupt())?;
+    // Before anyone is told that this is ready: a hangup without a listener ends the process.
+    let hangup = wait_for(SignalKind::hangup())?;
     let address = server.addresses().first().copied();
 
     let tasks = Tasks::new();
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
     tasks.spawn(sweep(Arc::clone(&app), log.clone()));
     if let Some(path) = plan.bin_file {
-        let hangup =
-            signal(SignalKind::hangup()).map_err(|error| os("wait for signals", &error))?;
         tasks.spawn(reload_bins(Arc::clone(&app), path, hangup, log.clone()));
     }
     let http = Arc::new(Http {

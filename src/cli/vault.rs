@@ -26,7 +26,18 @@ pub(super) fn open(
 ) -> Result<App, Failure> {
     check_directory(directory)?;
     let master = read_master_key(master)?;
-    App::open(directory, master, clock).map_err(|failure| explain(failure, directory))
+    let opened = catch_damage(directory, || App::open(directory, master, clock))?;
+    opened.map_err(|failure| explain(failure, directory))
+}
+
+/// The engine may panic on pages that are damaged in ways it does not expect.
+pub(super) fn catch_damage<T>(directory: &Path, read: impl FnOnce() -> T) -> Result<T, Failure> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).map_err(|_payload| {
+        Failure::new(Exit::Data, "the data file is damaged")
+            .file(&directory.join(Store::FILE))
+            .why("the engine met a page that makes no sense")
+            .try_this("restore the newest backup and keep this file for examination")
+    })
 }
 
 pub(super) fn create(

@@ -22,7 +22,7 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
         }
     };
     let app = vault::open(&directory, &master, Clock::new())?;
-    let report = app.verify();
+    let report = vault::catch_damage(&directory, || app.verify())?;
     app.close();
     let report = report.map_err(|error| match error {
         Error::Storage(failure) => vault::storage(&failure),

@@ -31,7 +31,6 @@ use serde_json::Value;
 use crate::app::{App, Caller, Error, Once, Write};
 use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
-use crate::domain::permission::Permission;
 use crate::formulas::Catalog;
 use crate::http::problem::Problem;
 use crate::http::reply::{Asked, Reply};
@@ -227,13 +226,7 @@ impl Http {
             rate_limit: caller.tenant.quotas.rate_limit,
         };
         self.limiter.admit(&request, now).map_err(Problem::from)?;
-        match (matched.route.permission, matched.route.operation) {
-            (Some(permission), _) => caller.require_somewhere(permission)?,
-            (None, Operation::Detokenize) => caller
-                .require_somewhere(Permission::TokenUse)
-                .or_else(|_| caller.require_somewhere(Permission::TokenRead))?,
-            (None, _) => (),
-        }
+        caller.require_one_somewhere(matched.route.permissions)?;
         if let Some(successor) = matched.route.operation.successor()
             && self.deprecated == Deprecated::Gone
         {

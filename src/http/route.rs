@@ -60,8 +60,8 @@ pub struct Route {
     pub method: Method,
     /// Segments in braces stand for anything.
     pub path: &'static str,
-    /// `None`: any valid key will do.
-    pub permission: Option<Permission>,
+    /// One of these is needed; when there are none, any valid key will do.
+    pub permissions: &'static [Permission],
     pub carries: Carries,
     pub repeated: Repeated,
 }
@@ -76,66 +76,59 @@ pub enum Repeated {
 }
 
 macro_rules! routes {
-    ($($operation:ident $method:ident $path:literal $permission:expr, $carries:ident, $repeated:ident;)+) => {
+    ($($operation:ident $method:ident $path:literal [$($permission:ident)*], $carries:ident, $repeated:ident;)+) => {
         &[$(Route {
             operation: Operation::$operation,
             name: stringify!($operation),
             method: Method::$method,
             path: $path,
-            permission: $permission,
+            permissions: &[$(Permission::$permission),*],
             carries: Carries::$carries,
             repeated: Repeated::$repeated,
         }),+]
     };
 }
 
-use Permission::{
-    ApplicationCreate, ApplicationDelete, ApplicationRead, ApplicationUpdate, ConnectionFormulas,
-    TenantRead, TenantUpdate, TokenCreate, TokenDelete, TokenIntentCreate, TokenIntentDelete,
-    TokenIntentRead, TokenRead, TokenSearch, TokenUpdate,
-};
-
 /// A literal segment stands before the braces that would take it too.
 #[rustfmt::skip]
 pub const ROUTES: &[Route] = routes! {
-    CreateToken POST "/tokens" Some(TokenCreate), Json, Once;
-    ListTokensV1 GET "/tokens" Some(TokenRead), Nothing, Again;
-    ListTokens GET "/v2/tokens" Some(TokenRead), Nothing, Again;
-    SearchTokensV1 POST "/tokens/search" Some(TokenSearch), Json, Again;
-    SearchTokens POST "/v2/tokens/search" Some(TokenSearch), Json, Again;
-    ReadToken GET "/tokens/{id}" Some(TokenRead), Nothing, Again;
-    UpdateToken PATCH "/tokens/{id}" Some(TokenUpdate), MergePatch, Once;
-    DeleteToken DELETE "/tokens/{id}" Some(TokenDelete), Nothing, Again;
-    Tokenize POST "/tokenize" Some(TokenCreate), Json, Once;
-    // Using or reading: the operation asks for one of them.
-    Detokenize POST "/detokenize" None, Json, Again;
-    CreateTokenIntent POST "/token-intents" Some(TokenIntentCreate), Json, Once;
-    ReadTokenIntent GET "/token-intents/{id}" Some(TokenIntentRead), Nothing, Again;
-    DeleteTokenIntent DELETE "/token-intents/{id}" Some(TokenIntentDelete), Nothing, Again;
-    CreateApplication POST "/applications" Some(ApplicationCreate), Json, Once;
-    ListApplications GET "/applications" Some(ApplicationRead), Nothing, Again;
-    ReadApplicationByKey GET "/applications/key" None, Nothing, Again;
-    ReadApplication GET "/applications/{id}" Some(ApplicationRead), Nothing, Again;
-    UpdateApplication PUT "/applications/{id}" Some(ApplicationUpdate), Json, Once;
-    DeleteApplication DELETE "/applications/{id}" Some(ApplicationDelete), Nothing, Again;
-    RegenerateApplicationKey POST "/applications/{id}/regenerate" Some(ApplicationUpdate), Nothing, Again;
-    CreateApplicationKey POST "/applications/{id}/keys" Some(ApplicationCreate), Nothing, Once;
-    ListApplicationKeys GET "/applications/{id}/keys" Some(ApplicationRead), Nothing, Again;
-    ReadApplicationKey GET "/applications/{id}/keys/{key}" Some(ApplicationRead), Nothing, Again;
-    DeleteApplicationKey DELETE "/applications/{id}/keys/{key}" Some(ApplicationDelete), Nothing, Again;
-    ListPermissions GET "/permissions" None, Nothing, Again;
-    ListApplicationTemplates GET "/application-templates" None, Nothing, Again;
-    ReadApplicationTemplate GET "/application-templates/{id}" None, Nothing, Again;
-    ReadTenant GET "/tenants/self" Some(TenantRead), Nothing, Again;
-    UpdateTenant PUT "/tenants/self" Some(TenantUpdate), Json, Once;
-    ListFormulas GET "/orchestration/connection_formulas" Some(ConnectionFormulas), Nothing, Again;
-    ListFormulas POST "/orchestration/connection_formulas" Some(ConnectionFormulas), Nothing, Again;
-    ReadFormula GET "/orchestration/connection_formulas/{id}" Some(ConnectionFormulas), Nothing, Again;
-    ReadFormula POST "/orchestration/connection_formulas/{id}" Some(ConnectionFormulas), Nothing, Again;
-    ListFormulas GET "/orchestration/connection/formulas" Some(ConnectionFormulas), Nothing, Again;
-    ListFormulas POST "/orchestration/connection/formulas" Some(ConnectionFormulas), Nothing, Again;
-    ReadFormula GET "/orchestration/connection/formulas/{id}" Some(ConnectionFormulas), Nothing, Again;
-    ReadFormula POST "/orchestration/connection/formulas/{id}" Some(ConnectionFormulas), Nothing, Again;
+    CreateToken POST "/tokens" [TokenCreate], Json, Once;
+    ListTokensV1 GET "/tokens" [TokenRead], Nothing, Again;
+    ListTokens GET "/v2/tokens" [TokenRead], Nothing, Again;
+    SearchTokensV1 POST "/tokens/search" [TokenSearch], Json, Again;
+    SearchTokens POST "/v2/tokens/search" [TokenSearch], Json, Again;
+    ReadToken GET "/tokens/{id}" [TokenRead], Nothing, Again;
+    UpdateToken PATCH "/tokens/{id}" [TokenUpdate], MergePatch, Once;
+    DeleteToken DELETE "/tokens/{id}" [TokenDelete], Nothing, Again;
+    Tokenize POST "/tokenize" [TokenCreate], Json, Once;
+    Detokenize POST "/detokenize" [TokenUse TokenRead], Json, Again;
+    CreateTokenIntent POST "/token-intents" [TokenIntentCreate], Json, Once;
+    ReadTokenIntent GET "/token-intents/{id}" [TokenIntentRead], Nothing, Again;
+    DeleteTokenIntent DELETE "/token-intents/{id}" [TokenIntentDelete], Nothing, Again;
+    CreateApplication POST "/applications" [ApplicationCreate], Json, Once;
+    ListApplications GET "/applications" [ApplicationRead], Nothing, Again;
+    ReadApplicationByKey GET "/applications/key" [], Nothing, Again;
+    ReadApplication GET "/applications/{id}" [ApplicationRead], Nothing, Again;
+    UpdateApplication PUT "/applications/{id}" [ApplicationUpdate], Json, Once;
+    DeleteApplication DELETE "/applications/{id}" [ApplicationDelete], Nothing, Again;
+    RegenerateApplicationKey POST "/applications/{id}/regenerate" [ApplicationUpdate], Nothing, Again;
+    CreateApplicationKey POST "/applications/{id}/keys" [ApplicationCreate], Nothing, Once;
+    ListApplicationKeys GET "/applications/{id}/keys" [ApplicationRead], Nothing, Again;
+    ReadApplicationKey GET "/applications/{id}/keys/{key}" [ApplicationRead], Nothing, Again;
+    DeleteApplicationKey DELETE "/applications/{id}/keys/{key}" [ApplicationDelete], Nothing, Again;
+    ListPermissions GET "/permissions" [], Nothing, Again;
+    ListApplicationTemplates GET "/application-templates" [], Nothing, Again;
+    ReadApplicationTemplate GET "/application-templates/{id}" [], Nothing, Again;
+    ReadTenant GET "/tenants/self" [TenantRead], Nothing, Again;
+    UpdateTenant PUT "/tenants/self" [TenantUpdate], Json, Once;
+    ListFormulas GET "/orchestration/connection_formulas" [ConnectionFormulas], Nothing, Again;
+    ListFormulas POST "/orchestration/connection_formulas" [ConnectionFormulas], Nothing, Again;
+    ReadFormula GET "/orchestration/connection_formulas/{id}" [ConnectionFormulas], Nothing, Again;
+    ReadFormula POST "/orchestration/connection_formulas/{id}" [ConnectionFormulas], Nothing, Again;
+    ListFormulas GET "/orchestration/connection/formulas" [ConnectionFormulas], Nothing, Again;
+    ListFormulas POST "/orchestration/connection/formulas" [ConnectionFormulas], Nothing, Again;
+    ReadFormula GET "/orchestration/connection/formulas/{id}" [ConnectionFormulas], Nothing, Again;
+    ReadFormula POST "/orchestration/connection/formulas/{id}" [ConnectionFormulas], Nothing, Again;
 };
 
 /// What the published interface names and this server does not have: first segments of paths.

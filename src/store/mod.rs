@@ -256,7 +256,11 @@ impl From<DatabaseError> for OpenFailure {
             DatabaseError::DatabaseAlreadyOpen => Self::AlreadyOpen,
             // redb tells a file that is none of its own by the kind of its IO error.
             DatabaseError::Storage(redb::StorageError::Io(error))
-                if error.kind() == std::io::ErrorKind::InvalidData =>
+                if matches!(
+                    error.kind(),
+                    // Too short to have a header counts as well.
+                    std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof
+                ) =>
             {
                 Self::NotOurs
             }

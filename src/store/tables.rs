@@ -35,8 +35,9 @@ pub enum Table {
     Tenants,
     /// tenant, intent -> the token intent, sealed by the tenant.
     TokenIntents,
-    /// tenant, filter (16), container path, 0, inverted time, token -> nothing; and without the
-    /// path, once for all containers -> the paths in clear. How tokens are listed.
+    /// tenant, filter (16), container path, 0, inverted time, token -> when it expires and its
+    /// paths, in clear, where it does or there are several; and without the path, once for all
+    /// containers -> both always. How tokens are listed.
     TokenLists,
     /// tenant, blinded predefined id (16) -> the token's id, sealed by the tenant.
     TokenNames,

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, post};
+use crate::harness::{Answer, Request, Vault, post};
 
 /// A token whose data is also its search term.
-fn token(vault: &Vault, data: &str, containers: &[&str], metadata: Value) -> String {
+fn token(vault: &Vault, data: &str, containers: &[&str], metadata: &Value) -> String {
     vault.token(json!({
         "type": "token", "data": data, "containers": containers, "metadata": metadata,
         "search_indexes": ["{{ data }}"],
@@ -41,7 +41,7 @@ fn reading(container: &str) -> Value {
 fn pages_follow_each_other_by_container_and_time_until_there_is_no_next() {
     let vault = Vault::start();
     for (text, path) in [("1", "/b/"), ("2", "/a/"), ("3", "/a/"), ("4", "/a/c/"), ("5", "/b/")] {
-        token(&vault, text, &[path], json!({}));
+        token(&vault, text, &[path], &json!({}));
     }
     let mut seen = Vec::new();
     let mut path = String::from("/v2/tokens?size=2");
@@ -66,11 +66,20 @@ fn pages_follow_each_other_by_container_and_time_until_there_is_no_next() {
 #[test]
 fn a_listed_token_is_the_same_object_as_the_one_that_is_read() {
     let vault = Vault::start();
-    let id = token(&vault, "x", &["/a/"], json!({"k": "v"}));
+    let id = vault.token(json!({
+        "type": "card", "metadata": {"k": "v"}, "containers": ["/a/", "/b/"],
+        "data": {
+            "number": "4242424242424242", "expiration_month": 12, "expiration_year": 2040,
+            "cvc": "123",
+        },
+    }));
     let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200).json;
+    assert_eq!(read["data"]["cvc"], "123");
     for path in ["/v2/tokens", "/tokens"] {
-        let answer = vault.get(path, &vault.keys.private).with_status(200);
-        assert_eq!(answer.json["data"], json!([read]), "{path}");
+        for query in ["", "?metadata.k=v"] {
+            let answer = vault.get(&format!("{path}{query}"), &vault.keys.private);
+            assert_eq!(answer.with_status(200).json["data"], json!([read]), "{path}{query}");
+        }
         let answer = vault.post(&format!("{path}/search"), &vault.keys.private, json!({}));
         assert_eq!(answer.with_status(200).json["data"], json!([read]), "{path}");
     }
@@ -79,8 +88,8 @@ fn a_listed_token_is_the_same_object_as_the_one_that_is_read() {
 #[test]
 fn metadata_filters_arrive_in_three_spellings_and_match_by_case() {
     let vault = Vault::start();
-    token(&vault, "1", &["/a/"], json!({"Key": "Value"}));
-    token(&vault, "2", &["/a/"], json!({"key": "value", "more": "X"}));
+    token(&vault, "1", &["/a/"], &json!({"Key": "Value"}));
+    token(&vault, "2", &["/a/"], &json!({"key": "value", "more": "X"}));
     for query in
         ["metadata.Key=Value", "metadata%5BKey%5D=Value", "metadata=%7B%22Key%22%3A%22Value%22%7D"]
     {
@@ -112,7 +121,7 @@ fn parameters_that_cannot_be_combined_are_refused_by_name() {
 fn a_cursor_of_another_list_or_tenant_is_refused() {
     let vault = Vault::start();
     for text in ["1", "2"] {
-        token(&vault, text, &["/a/"], json!({}));
+        token(&vault, text, &["/a/"], &json!({}));
     }
     let answer = vault.get("/v2/tokens?size=1", &vault.keys.private).with_status(200);
     let next = answer.json["pagination"]["next"].as_str().unwrap();
@@ -134,7 +143,7 @@ fn a_cursor_of_another_list_or_tenant_is_refused() {
 fn a_caller_lists_and_counts_only_what_it_may_read() {
     let vault = Vault::start();
     for path in ["/a/", "/a/b/", "/c/"] {
-        token(&vault, path, &[path], json!({"k": "v"}));
+        token(&vault, path, &[path], &json!({"k": "v"}));
     }
     let key = vault.key_with("private", &[], &reading("/a/b/"));
     for path in ["/v2/tokens", "/v2/tokens?metadata.k=v", "/v2/tokens?container=/a/b/"] {
@@ -155,7 +164,7 @@ fn a_caller_lists_and_counts_only_what_it_may_read() {
 #[test]
 fn searching_needs_its_own_permission_and_shows_by_its_own_transform() {
     let vault = Vault::start();
-    token(&vault, "seen", &["/a/"], json!({}));
+    token(&vault, "seen", &["/a/"], &json!({}));
     let rule = |priority, transform, permission| json!({"priority": priority, "container": "/", "transform": transform, "permissions": [permission]});
     let rules = json!([rule(1, "redact", "token:read"), rule(2, "reveal", "token:search")]);
     let key = vault.key_with("private", &[], &rules);
@@ -170,8 +179,8 @@ fn searching_needs_its_own_permission_and_shows_by_its_own_transform() {
 #[test]
 fn searches_find_what_was_indexed_exactly() {
     let vault = Vault::start();
-    let id = token(&vault, "two words", &["/a/"], json!({}));
-    token(&vault, "Two Words", &["/b/"], json!({}));
+    let id = token(&vault, "two words", &["/a/"], &json!({}));
+    token(&vault, "Two Words", &["/b/"], &json!({}));
     for path in ["/v2/tokens/search", "/tokens/search"] {
         assert_eq!(search(&vault, path, r#"data:"two words""#), ["two words"]);
         assert_eq!(search(&vault, path, "data:two"), Vec::<String>::new());
@@ -211,10 +220,41 @@ fn a_search_ignores_an_idempotency_key() {
         .header("BT-IDEMPOTENCY-KEY", "once")
         .json(json!({}));
     assert_eq!(data(&vault.send(&request)), Vec::<String>::new());
-    token(&vault, "new", &["/a/"], json!({}));
+    token(&vault, "new", &["/a/"], &json!({}));
     let answer = vault.send(&request);
     assert_eq!(data(&answer), ["new"]);
     assert_eq!(answer.header("bt-idempotent-replayed"), None);
+}
+
+#[test]
+fn lists_follow_a_patch() {
+    let vault = Vault::start();
+    let id = token(&vault, "x", &["/a/"], &json!({"k": "1"}));
+    let patch = |body: Value| {
+        let request = Request::new("PATCH", &format!("/tokens/{id}")).key(&vault.keys.private);
+        let request = request.header("Content-Type", "application/merge-patch+json");
+        vault.send(&request.body(body.to_string())).with_status(200);
+    };
+    patch(json!({"containers": ["/b/", "/c/"], "metadata": {"k": "2"}, "data": "y"}));
+    for (path, expected) in [
+        ("/v2/tokens", &["y"][..]),
+        ("/v2/tokens?container=/a/", &[]),
+        ("/v2/tokens?container=/c/", &["y"]),
+        ("/v2/tokens?metadata.k=1", &[]),
+        ("/v2/tokens?metadata.k=2", &["y"]),
+        ("/tokens?metadata.k=1", &[]),
+        ("/tokens?metadata.k=2", &["y"]),
+    ] {
+        assert_eq!(list(&vault, path), expected, "{path}");
+    }
+    for path in ["/v2/tokens/search", "/tokens/search"] {
+        assert_eq!(search(&vault, path, "data:x"), Vec::<String>::new());
+        assert_eq!(search(&vault, path, "data:y"), ["y"]);
+    }
+    patch(json!({"expires_at": "2099-01-01T00:00:00Z"}));
+    assert_eq!(list(&vault, "/v2/tokens?metadata.k=2"), ["y"]);
+    vault.advance(80 * 366 * 24 * 60 * 60);
+    assert_eq!(list(&vault, "/v2/tokens?metadata.k=2"), Vec::<String>::new());
 }
 
 #[test]
@@ -232,7 +272,7 @@ fn expired_tokens_are_in_no_list() {
 fn numbered_pages_count_everything_and_are_empty_past_the_end() {
     let vault = Vault::start();
     for text in ["1", "2", "3"] {
-        token(&vault, text, &["/a/"], json!({}));
+        token(&vault, text, &["/a/"], &json!({}));
     }
     let answer = vault.get("/tokens?page=2&size=2", &vault.keys.private).with_status(200);
     assert_eq!(data(&answer), ["1"]);
@@ -267,7 +307,7 @@ fn deprecated_operations_say_so_on_every_answer_and_the_others_do_not() {
 #[test]
 fn deprecated_operations_are_gone_once_the_operator_turns_them_off() {
     let mut vault = Vault::start();
-    token(&vault, "1", &["/a/"], json!({}));
+    token(&vault, "1", &["/a/"], &json!({}));
     let settings = std::fs::read_to_string(vault.config()).unwrap();
     std::fs::write(vault.config(), format!("deprecated_operations = false\n{settings}")).unwrap();
     assert_eq!(vault.stop(), Some(0));

@@ -56,7 +56,7 @@ impl App {
             query.metadata.iter().map(|(key, value)| (fold(key), fold(value))).collect();
         if let Some(ids) = &query.ids {
             let found = named(&snapshot, caller, ids, &folded, now)?;
-            return Ok(self.page_of(caller, permission, found, stretch));
+            return self.page_of(&snapshot, caller, permission, found, stretch, now);
         }
         let mut filters: Vec<_> =
             folded.iter().map(|(key, value)| Filter::Metadata(key, value)).collect();
@@ -91,21 +91,20 @@ impl App {
     /// The stretch of these tokens that the caller may see.
     fn page_of(
         &self,
+        snapshot: &Snapshot,
         caller: &Caller,
         permission: Permission,
         mut tokens: Vec<Token>,
         stretch: Stretch,
-    ) -> LegacyTokenPage {
+        now: Timestamp,
+    ) -> Result<LegacyTokenPage, Error> {
+        tokens.retain(|token| caller.require_in_any(permission, &token.containers).is_ok());
         tokens.sort_by_key(|token| (Reverse(token.created_at), token.id));
-        let granted = tokens.into_iter().filter_map(|token| {
-            let transform = caller.require_in_any(permission, &token.containers).ok()?;
-            Some((token, transform))
-        });
-        let granted: Vec<_> = granted.collect();
-        let total = granted.len();
-        let page = granted.into_iter().skip(stretch.skip).take(stretch.take);
-        let tokens = page.map(|(token, transform)| self.show(token, transform)).collect();
-        LegacyTokenPage { tokens, total }
+        let total = tokens.len();
+        let page = tokens.iter().skip(stretch.skip).take(stretch.take);
+        let page: Vec<_> = page.map(|token| token.id).collect();
+        let tokens = self.show_listed(snapshot, caller, permission, &page, now)?;
+        Ok(LegacyTokenPage { tokens, total })
     }
 }
 

@@ -63,10 +63,11 @@ impl App {
         let mut shown = Vec::with_capacity(tokens.len());
         for id in tokens {
             let found = token_rows::find_by_id(snapshot, &caller.keys, caller.tenant.id, *id)?;
-            let token = found.ok_or(Error::Internal(Fault::Dangling))?.token;
+            let mut token = found.ok_or(Error::Internal(Fault::Dangling))?.token;
             if let Ok(transform) = caller.require_in_any(permission, &token.containers)
                 && token.is_live(now)
             {
+                self.attach_cvc(snapshot, &mut token, now)?;
                 shown.push(self.show(token, transform));
             }
         }

@@ -58,9 +58,9 @@ async fn many_deletes_of_one_token_are_one_delete() {
         let (vault, id) = (Arc::clone(&vault), id.clone());
         deletes.spawn(async move { vault.delete(&id).await });
     }
-    let deleted = deletes.join_all().await;
-    let gone = deleted.iter().filter(|it| matches!(it, Err(Error::NotFound(_)))).count();
-    let done = deleted.iter().filter(|it| it.is_ok()).count();
+    let outcomes = deletes.join_all().await;
+    let gone = outcomes.iter().filter(|it| matches!(it, Err(Error::NotFound(_)))).count();
+    let done = outcomes.iter().filter(|it| it.is_ok()).count();
     assert_eq!((done, gone), (1, AT_ONCE - 1));
     assert_eq!(vault.assert_clean().tokens, 0);
 }

@@ -86,8 +86,8 @@ fn rule(fields: &mut Fields<'_>, kind: Option<ApplicationKind>) -> Option<Access
     if priority.is_none_or(|priority| priority == 0) {
         fields.wrong("priority", "The priority is a whole number from 1.");
     }
-    let transform = fields.required_text("transform").and_then(Transform::parse);
-    if transform.is_none() {
+    let transform = fields.required_text("transform").map(Transform::parse);
+    if transform == Some(None) {
         fields.wrong("transform", "The transform must be redact, mask or reveal.");
     }
     let description = fields.text("description");
@@ -103,7 +103,7 @@ fn rule(fields: &mut Fields<'_>, kind: Option<ApplicationKind>) -> Option<Access
         description: description.map(String::from),
         priority: priority?,
         container: container?.ok()?,
-        transform: transform?,
+        transform: transform.flatten()?,
         permissions,
     })
 }

@@ -98,6 +98,10 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn wrong(&mut self, name: &str, message: impl Into<String>) {
+        // What is no object at all has no members that could be missing.
+        if self.members.is_none() {
+            return;
+        }
         let path = self.path_of(name);
         self.mistakes.add(path, message);
     }

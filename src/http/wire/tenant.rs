@@ -67,14 +67,15 @@ fn allowed_values(name: &str) -> Option<&'static [&'static str]> {
 pub(crate) fn render(tenant: &Tenant) -> Vec<u8> {
     let mut object = render_members(tenant);
     object.object("settings", |settings| {
-        for (name, value) in &tenant.settings {
-            settings.text(name, value);
-        }
+        let quotas = tenant.quotas.texts();
         // Quotas are read where clients read settings; a setting of the same name does not hide one.
-        for (name, value) in tenant.quotas.texts() {
-            if !tenant.settings.contains_key(name) {
-                settings.text(name, &value);
+        for (name, value) in &tenant.settings {
+            if quotas.iter().all(|(quota, _)| quota != name) {
+                settings.text(name, value);
             }
+        }
+        for (name, value) in &quotas {
+            settings.text(name, value);
         }
     });
     object.close()

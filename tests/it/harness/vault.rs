@@ -196,6 +196,10 @@ impl Vault {
             let fixed = ["application", "create", "--tenant", &id, "--name", "Made by a test"];
             text(&self.operator(&[&fixed, arguments].concat()).json()["key"])
         };
+        let intents = ["create", "read", "delete"].map(|verb| format!("token-intent:{verb}"));
+        let private: Vec<_> =
+            intents.iter().flat_map(|permission| ["--permission", permission]).collect();
+        let private = [&["--type", "private", "--rule", reveal], private.as_slice()].concat();
         let management: Vec<_> = ["create", "read", "update", "delete"]
             .map(|verb| format!("application:{verb}"))
             .into_iter()
@@ -204,7 +208,7 @@ impl Vault {
             .collect();
         let management: Vec<_> = management.iter().map(String::as_str).collect();
         let keys = Keys {
-            private: key(&["--type", "private", "--rule", reveal]),
+            private: key(&private),
             public: key(&["--type", "public", "--permission", "token:create"]),
             management: key(&[&["--type", "management"], management.as_slice()].concat()),
         };

@@ -5,7 +5,7 @@ use crate::harness::{Vault, post};
 #[test]
 fn a_number_is_not_stored_with_other_digits() {
     let vault = Vault::start();
-    for number in ["12345678901234567890123", "0.12345678901234567891", "1e400"] {
+    for number in ["12345678901234567890123", "0.12345678901234567891", "1e+400"] {
         let body = format!(r#"{{"type":"token","data":{number}}}"#);
         let request = post("/tokens").key(&vault.keys.private);
         let made = vault.send(&request.header("Content-Type", "application/json").body(body));
