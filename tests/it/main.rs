@@ -40,6 +40,7 @@ mod operator;
 mod patch;
 mod quotas;
 mod quotas_as_settings;
+mod race;
 mod rate_limits;
 mod rules;
 mod service;
