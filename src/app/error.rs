@@ -27,6 +27,8 @@ pub enum Error {
     /// As [`Error::Stopped`], noticed first by this operation.
     Storage(StorageFailure),
     Unauthenticated,
+    /// Understood, but the limits of the thing itself forbid it.
+    Unprocessable(&'static str),
 }
 
 /// What is wrong with us.

@@ -274,7 +274,8 @@ pub(super) fn refused(error: &Error) -> Failure {
         | Error::NotFound(_)
         | Error::Replayed(_)
         | Error::Stopped
-        | Error::Unauthenticated => failure.why(format!("{error:?}")),
+        | Error::Unauthenticated
+        | Error::Unprocessable(_) => failure.why(format!("{error:?}")),
     }
 }
 

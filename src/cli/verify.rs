@@ -35,7 +35,8 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
         | Error::NotFound(_)
         | Error::Replayed(_)
         | Error::Stopped
-        | Error::Unauthenticated => {
+        | Error::Unauthenticated
+        | Error::Unprocessable(_) => {
             Failure::new(Exit::Data, "the tenants of the data file do not open")
                 .file(&directory)
                 .try_this("restore the newest backup and keep this file for examination")

@@ -67,6 +67,7 @@ impl Problem {
             410 => "Gone",
             413 => "Content Too Large",
             415 => "Unsupported Media Type",
+            422 => "Unprocessable Content",
             429 => "Too Many Requests",
             431 => "Request Header Fields Too Large",
             503 => "Service Unavailable",
@@ -134,6 +135,7 @@ impl From<Error> for Problem {
             Error::Stopped | Error::Storage(_) => {
                 Self::retry(503, "The vault is stopping; try again shortly.", 5)
             }
+            Error::Unprocessable(why) => Self::new(422, why),
             Error::Unauthenticated => {
                 Self::new(401, "The BT-API-KEY header is missing or holds no valid key.")
             }

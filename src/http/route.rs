@@ -142,6 +142,7 @@ const ELSEWHERE: &[&str] = &[
     "events",
     "google-pay",
     "keys",
+    "logs",
     "network-tokens",
     "proxies",
     "proxy",
