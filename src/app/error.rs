@@ -28,6 +28,8 @@ pub enum Error {
     /// As [`Error::Stopped`], noticed first by this operation.
     Storage(StorageFailure),
     Unauthenticated,
+    /// Understood, but the limits of the thing itself forbid it.
+    Unprocessable(&'static str),
     /// A 3DS server, directory server or ACS failed.
     Upstream(Box<Upstream>),
 }

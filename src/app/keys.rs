@@ -39,7 +39,7 @@ impl App {
             let (record, keys) = self.tenant_with_keys(snapshot, tenant)?;
             let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
             if keys_of(snapshot, &keys, &owner)?.len() >= KEYS_PER_APPLICATION_MAX {
-                return Err(Error::Conflict(
+                return Err(Error::Unprocessable(
                     "The application has as many keys as it can; delete one first.",
                 ));
             }

@@ -12,6 +12,7 @@ use crate::domain::container::Container;
 use crate::domain::id::{TenantId, TokenId};
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
+use crate::secret::Secret;
 use crate::store::record::{decode_token, encode_token};
 use crate::store::tables::{self, Counted, Falls};
 use crate::store::{Change, Snapshot, Table};
@@ -146,8 +147,9 @@ impl App {
         if old.cvc_expires_at.is_some() && new.cvc_expires_at.is_none() {
             change = change.delete(Table::Cvcs, tables::cvcs(old.tenant, old.id.uuid()));
         }
-        // The code itself is written again only with a clock of its own.
-        if old.cvc_expires_at == new.cvc_expires_at {
+        // A code that was not touched stays where it is.
+        let codes = [old, new].map(|token| token.cvc.as_ref().map(Secret::expose));
+        if old.cvc_expires_at == new.cvc_expires_at && codes[0] == codes[1] {
             return Ok(change);
         }
         Ok(change.and(self.put_cvc(new)?))

@@ -65,10 +65,17 @@ impl App {
             let found = live_token(snapshot, caller, id, now)?;
             let before = found.token.containers.clone();
             caller.require_in_all(Permission::TokenUpdate, &before)?;
+            if matches!(&patch.containers, Some(Some(none)) if none.is_empty()) {
+                // All of them were mistakes.
+                return Err(Error::Invalid(patch.mistakes.clone()));
+            }
             let after = containers_after(&found.token, patch);
+            let print = found.token.fingerprint.clone();
             let transform = caller.require_in_all(Permission::TokenUpdate, &after)?;
             let (change, token) = self.plan_revision(snapshot, caller, found, patch, now)?;
-            if caller.deduplicates(patch.deduplicate) {
+            // What was a duplicate before is none of this patch's doing, and stays changeable.
+            let moved = token.fingerprint != print || token.containers != before;
+            if moved && caller.deduplicates(patch.deduplicate) {
                 match duplicate(snapshot, caller, &token, now)? {
                     Duplicate::None(expectation) => {
                         let shown = self.show(token, transform);

@@ -75,13 +75,13 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
     run(app, plan, |address| {
         let ca = std::fs::canonicalize(&files.ca)
             .map_err(|error| vault::cannot("find the CA file", &files.ca, &error))?;
+        complain(
+            "WARNING: this is a development vault. Its master key and its API keys lie beside its \
+             data. Never put real card data into it.",
+        );
         if command.json {
             say(&json_line(address, &ca, &kept));
         } else {
-            complain(
-                "WARNING: this is a development vault. Its master key and its API keys lie beside \
-                 its data. Never put real card data into it.",
-            );
             say(&text(address, &ca, &kept));
         }
         Ok(())
@@ -275,6 +275,7 @@ pub(super) fn refused(error: &Error) -> Failure {
         | Error::Replayed(_)
         | Error::Stopped
         | Error::Unauthenticated
+        | Error::Unprocessable(_)
         | Error::Upstream(_) => failure.why(format!("{error:?}")),
     }
 }

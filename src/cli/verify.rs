@@ -36,6 +36,7 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
         | Error::Replayed(_)
         | Error::Stopped
         | Error::Unauthenticated
+        | Error::Unprocessable(_)
         | Error::Upstream(_) => {
             Failure::new(Exit::Data, "the tenants of the data file do not open")
                 .file(&directory)

@@ -25,6 +25,8 @@ pub fn encode_padded(bytes: &[u8], width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[track_caller]
@@ -39,5 +41,18 @@ mod tests {
         check(&[0; 4], 3, "111");
         check(&[], 0, "");
         assert_eq!(encode_padded(&[0xff; 32], 44).len(), 44);
+    }
+
+    proptest! {
+        #[test]
+        fn the_text_is_the_number_in_base_58(number: u128) {
+            let text = encode_padded(&number.to_be_bytes(), 22);
+            prop_assert_eq!(text.len(), 22);
+            let value = text.bytes().try_fold(0_u128, |value, letter| {
+                let digit = ALPHABET.iter().position(|known| *known == letter)?;
+                value.checked_mul(58)?.checked_add(u128::try_from(digit).ok()?)
+            });
+            prop_assert_eq!(value, Some(number));
+        }
     }
 }

@@ -64,6 +64,8 @@ impl fmt::Display for InvalidContainer {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[track_caller]
@@ -98,5 +100,22 @@ mod tests {
             assert_eq!(pci.covers(&Container::parse(path).unwrap()), covered, "{path}");
         }
         assert!(Container::root().covers(&pci));
+    }
+
+    proptest! {
+        #[test]
+        fn what_parses_is_in_its_normal_form(text in "[/A-Za-z0-9_.\\- ]{0,12}|\\PC{0,12}") {
+            if let Ok(container) = Container::parse(&text) {
+                prop_assert_eq!(container.as_str(), text.to_ascii_lowercase());
+                prop_assert_eq!(Container::parse(container.as_str()), Ok(container));
+            }
+        }
+
+        #[test]
+        fn covering_is_being_above(one in "/([ab]{1,2}/){0,3}", other in "/([ab]{1,2}/){0,3}") {
+            let (upper, lower) = (Container::parse(&one).unwrap(), Container::parse(&other).unwrap());
+            let parts = |text: &str| text.split_terminator('/').map(String::from).collect::<Vec<_>>();
+            prop_assert_eq!(upper.covers(&lower), parts(&other).starts_with(&parts(&one)));
+        }
     }
 }

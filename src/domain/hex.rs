@@ -38,6 +38,8 @@ fn nibble(digit: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -46,6 +48,22 @@ mod tests {
         assert_eq!(decode::<3>("00ABff"), Some([0x00, 0xab, 0xff]));
         for text in ["00abf", "00abfg", "00abff00", ""] {
             assert_eq!(decode::<3>(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_survives(bytes: [u8; 16]) {
+            let text = encode(&bytes);
+            prop_assert_eq!(decode::<16>(&text), Some(bytes));
+            prop_assert_eq!(decode::<16>(&text.to_ascii_uppercase()), Some(bytes));
+            prop_assert_eq!(decode_all(&text), Some(bytes.to_vec()));
+        }
+
+        #[test]
+        fn what_decodes_is_hex(text in "[0-9a-fA-Fg+ ]{0,8}|\\PC{0,6}") {
+            let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit()) && text.len() % 2 == 0;
+            prop_assert_eq!(decode_all(&text).is_some(), is_hex);
         }
     }
 }

@@ -167,6 +167,8 @@ fn duration(text: &str, max: Duration) -> Result<Duration, InvalidQuota> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[track_caller]
@@ -219,5 +221,44 @@ mod tests {
                 ("rate_limit", "default"),
             ]
         );
+    }
+
+    proptest! {
+        #[test]
+        fn quotas_are_read_back_from_their_own_texts(
+            counts in (0..=BULK_TOKENS_MAX, 0..=BULK_TOKENS_MAX),
+            seconds in (1..=CVC_RETENTION_MAX.as_secs(), 1..=INTENT_RETENTION_MAX.as_secs()),
+            log_s in 1..=LOG_RETENTION_MAX.as_secs(),
+            factor in 1..=RATE_LIMIT_FACTOR_MAX,
+        ) {
+            let quotas = Quotas {
+                tokenize_limit: counts.0,
+                detokenize_limit: counts.1,
+                cvc_retention: Duration::from_secs(seconds.0),
+                token_intent_retention: Duration::from_secs(seconds.1),
+                log_retention: Duration::from_secs(log_s),
+                rate_limit: RateLimit::Times(NonZeroU32::new(factor).unwrap()),
+            };
+            let mut again = Quotas::default();
+            for (name, text) in quotas.texts() {
+                prop_assert_eq!(again.set(name, &text), Ok(()));
+            }
+            prop_assert_eq!(again, quotas);
+        }
+
+        #[test]
+        fn a_value_is_taken_in_bounds_or_changes_nothing(
+            name in proptest::sample::select(&Quotas::NAMES[..]),
+            value in "[0-9]{0,25}[smhdx]?|\\PC{0,8}",
+        ) {
+            let mut quotas = Quotas::default();
+            if quotas.set(name, &value).is_err() {
+                prop_assert_eq!(quotas, Quotas::default());
+            }
+            prop_assert!(quotas.tokenize_limit.max(quotas.detokenize_limit) <= BULK_TOKENS_MAX);
+            prop_assert!((Duration::from_secs(1)..=CVC_RETENTION_MAX).contains(&quotas.cvc_retention));
+            prop_assert!(quotas.token_intent_retention <= INTENT_RETENTION_MAX);
+            prop_assert!(quotas.log_retention <= LOG_RETENTION_MAX);
+        }
     }
 }

@@ -58,6 +58,9 @@ pub(crate) async fn read_form(body: Incoming) -> Result<Option<Query>, Problem> 
 /// Reads a body that nobody wants, for a while: a client that is still sending would see a reset
 /// in place of the answer.
 pub(crate) async fn drain(mut body: Incoming) {
+    if body.is_end_stream() {
+        return;
+    }
     let mut left = DRAIN_BODY_BYTES_MAX;
     let all = async {
         while let Some(Ok(frame)) = body.frame().await {

@@ -71,6 +71,7 @@ impl Problem {
             410 => "Gone",
             413 => "Content Too Large",
             415 => "Unsupported Media Type",
+            422 => "Unprocessable Content",
             424 => "3DS Service Error",
             429 => "Too Many Requests",
             431 => "Request Header Fields Too Large",
@@ -150,6 +151,7 @@ impl From<Error> for Problem {
             Error::Stopped | Error::Storage(_) => {
                 Self::retry(503, "The vault is stopping; try again shortly.", 5)
             }
+            Error::Unprocessable(why) => Self::new(422, why),
             Error::Unauthenticated => {
                 Self::new(401, "The BT-API-KEY header is missing or holds no valid key.")
             }

@@ -153,6 +153,7 @@ const ELSEWHERE: &[&str] = &[
     "events",
     "google-pay",
     "keys",
+    "logs",
     "network-tokens",
     "proxies",
     "proxy",
@@ -247,6 +248,11 @@ pub(crate) enum Unmatched {
 pub(crate) fn route(method: &Method, path: &str) -> Result<Matched, Unmatched> {
     let mut methods: Vec<&str> = Vec::new();
     for route in ROUTES {
+        // Most routes end here, before anything is taken apart.
+        let (literal, _) = route.path.split_once('{').unwrap_or((route.path, ""));
+        if !path.starts_with(literal) {
+            continue;
+        }
         let Some(parameters) = parameters(route.path, path) else {
             continue;
         };

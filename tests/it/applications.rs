@@ -246,7 +246,7 @@ fn an_application_has_at_most_three_keys_of_which_each_works() {
     let management = &vault.keys.management;
     let add = || vault.send(&post(&path).key(management));
     let new = [(); 2].map(|()| add().with_status(201));
-    add().problem(409);
+    add().problem(422);
     for key in &new {
         assert_eq!(
             names(&key.json),

@@ -7,7 +7,9 @@ use std::thread;
 
 use serde_json::{Value, json};
 
+use crate::bulk::count;
 use crate::harness::{Answer, Connection, Request, Vault, delete, get, post, put};
+use crate::race::at_once;
 
 const DAY_S: u64 = 86_400;
 
@@ -31,13 +33,6 @@ fn replayed(answer: &Answer) -> bool {
     }
 }
 
-/// How many tokens the stopped vault holds, after everything was found to fit together.
-fn count(vault: &Vault) -> usize {
-    let report = vault.verify().with_code(0).stdout;
-    let count = report.lines().find_map(|line| line.strip_prefix("tokens:")).expect("a count");
-    count.trim().parse().unwrap()
-}
-
 #[test]
 fn a_repeated_key_gives_the_same_bytes_whatever_the_body() {
     let mut vault = Vault::start();
@@ -58,8 +53,7 @@ fn a_repeated_key_gives_the_same_bytes_whatever_the_body() {
     let path = format!("/tokens/{}", first.id());
     vault.delete(&path, &vault.keys.private).with_status(204);
     assert_eq!(create(&vault, "k", json!(1)).with_status(201).bytes, first.bytes);
-    assert_eq!(vault.stop(), Some(0));
-    assert_eq!(count(&vault), 0);
+    assert_eq!(count(&mut vault), 0);
 }
 
 #[test]
@@ -130,6 +124,23 @@ fn a_client_that_leaves_before_its_body_is_sent_frees_its_key() {
         .with_status(201);
     assert!(!replayed(&made));
     assert_eq!(made.json["data"], "fast");
+}
+
+#[test]
+fn a_client_that_leaves_after_its_body_is_sent_neither_undoes_nor_doubles_its_write() {
+    let mut vault = Vault::start();
+    for at in 0..20 {
+        let once = format!("k{at}");
+        let request = post("/tokens").json(json!({"type": "token", "data": at}));
+        let mut connection = vault.connect();
+        let bytes = with_key(request, &vault, &once).bytes(&vault.address.to_string());
+        connection.send(&bytes).unwrap();
+        drop(connection);
+        let retry = || create(&vault, &once, json!(at));
+        let made = std::iter::repeat_with(retry).take(10_000).find(|it| it.status != 409);
+        made.expect("an answer in the end").with_status(201);
+    }
+    assert_eq!(count(&mut vault), 20);
 }
 
 #[test]
@@ -237,9 +248,10 @@ fn however_often_the_server_is_killed_each_key_has_one_effect() {
         let host = vault.address.to_string();
         let key = vault.keys.private.clone();
         thread::scope(|scope| {
+            let mut clients = Vec::new();
             for (worker, connection) in connections.iter_mut().enumerate() {
                 let (sent, done, host, key) = (&sent, &done, &host, &key);
-                scope.spawn(move || {
+                clients.push(scope.spawn(move || {
                     for at in 0.. {
                         let once = format!("{round}-{worker}-{at}");
                         let request = post("/tokens").json(json!({"type": "token", "data": once}));
@@ -253,9 +265,10 @@ fn however_often_the_server_is_killed_each_key_has_one_effect() {
                         sent.lock().unwrap().insert(once, Some(id));
                         done.fetch_add(1, Ordering::Relaxed);
                     }
-                });
+                }));
             }
             while done.load(Ordering::Relaxed) < 20 * (round + 1) {
+                assert!(clients.iter().any(|client| !client.is_finished()), "the clients failed");
                 thread::yield_now();
             }
             vault.signal("KILL");
@@ -273,18 +286,15 @@ fn however_often_the_server_is_killed_each_key_has_one_effect() {
         let again = create(&vault, once, json!("again")).with_status(201);
         assert!(replayed(&again) && again.id() == retried.id());
     }
-    assert_eq!(vault.stop(), Some(0));
-    assert_eq!(count(&vault), answered.len());
+    assert_eq!(count(&mut vault), answered.len());
 }
 
 #[test]
 fn sixty_four_connections_with_one_key_have_one_effect() {
     let mut vault = Vault::start();
-    let answers: Vec<_> = thread::scope(|scope| {
-        let one = |at: usize| create(&vault, "k", json!(at));
-        let threads: Vec<_> = (0..64).map(|at| scope.spawn(move || one(at))).collect();
-        threads.into_iter().map(|it| it.join().unwrap()).collect()
-    });
+    let body = |at| post("/tokens").json(json!({"type": "token", "data": at}));
+    let requests: Vec<_> = (0..64).map(|at| with_key(body(at), &vault, "k")).collect();
+    let answers = at_once(&vault, &requests);
     let made: Vec<_> = answers.iter().filter(|it| it.status == 201).collect();
     let first: Vec<_> = made.iter().filter(|it| !replayed(it)).collect();
     assert_eq!(first.len(), 1);
@@ -293,8 +303,7 @@ fn sixty_four_connections_with_one_key_have_one_effect() {
         let refused = refused.clone().problem(409);
         assert_eq!(refused.header("retry-after"), Some("1"));
     }
-    assert_eq!(vault.stop(), Some(0));
-    assert_eq!(count(&vault), 1);
+    assert_eq!(count(&mut vault), 1);
 }
 
 #[test]

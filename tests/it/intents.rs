@@ -1,11 +1,11 @@
 //! Token intents: made, read, deleted, converted once.
 
 use std::collections::BTreeSet;
-use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault};
+use crate::harness::{Answer, Vault, post};
+use crate::race::at_once;
 
 const NUMBER: &str = "4242424242424242";
 
@@ -186,11 +186,8 @@ fn a_conversion_needs_the_permission_to_create_in_its_containers() {
 fn simultaneous_conversions_of_one_intent_give_exactly_one_token() {
     let mut vault = Vault::start();
     let id = intent(&vault);
-    let answers: Vec<_> = thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..64).map(|_| scope.spawn(|| convert(&vault, &id, json!({})))).collect();
-        threads.into_iter().map(|it| it.join().unwrap()).collect()
-    });
+    let one = post("/tokens").key(&vault.keys.private).json(json!({"token_intent_id": id}));
+    let answers = at_once(&vault, &vec![one; 64]);
     let made: BTreeSet<_> = answers.iter().filter(|it| it.status == 201).map(Answer::id).collect();
     let refused = answers.iter().filter(|it| it.status == 400).count();
     assert_eq!(

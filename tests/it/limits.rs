@@ -13,19 +13,19 @@ const LEGACY: &str = "key_8sYQnqNfQ3yMZ2vXh5PqTk";
 /// How a flood of one request went.
 struct Flood {
     admitted: f64,
+    /// From a moment that the caller chose to the end.
     elapsed_s: f64,
     refused: Answer,
 }
 
 /// Sends until it is refused.
 #[track_caller]
-fn flood(vault: &Vault, request: &Request) -> Flood {
-    let started = Instant::now();
+fn flood(vault: &Vault, request: &Request, since: Instant) -> Flood {
     let mut admitted = 0.0;
     loop {
         let answer = vault.send(request);
         if answer.status == 429 {
-            return Flood { admitted, elapsed_s: started.elapsed().as_secs_f64(), refused: answer };
+            return Flood { admitted, elapsed_s: since.elapsed().as_secs_f64(), refused: answer };
         }
         admitted += 1.0;
         assert!(admitted < 5_000.0, "nothing stops it");
@@ -34,8 +34,8 @@ fn flood(vault: &Vault, request: &Request) -> Flood {
 
 /// Exactly the rate was admitted, and what came back to the counter while the flood went on.
 #[track_caller]
-fn check_row(vault: &Vault, request: &Request, requests: u32, period_s: u32) -> Answer {
-    let flood = flood(vault, request);
+pub(crate) fn check_row(vault: &Vault, request: &Request, requests: u32, period_s: u32) -> Answer {
+    let flood = flood(vault, request, Instant::now());
     let rate = f64::from(requests);
     let refilled = flood.elapsed_s * rate / f64::from(period_s);
     let allowed = rate..=rate + refilled + 1.0;
@@ -45,6 +45,13 @@ fn check_row(vault: &Vault, request: &Request, requests: u32, period_s: u32) -> 
     assert_eq!(number(&refused, "x-ratelimit-remaining"), 0);
     assert!(number(&refused, "retry-after") >= 1);
     refused
+}
+
+/// A request on a counter that others have just used up: only what came back since is admitted.
+#[track_caller]
+fn check_used_up(vault: &Vault, request: &Request, per_s: f64, since: Instant) {
+    let flood = flood(vault, request, since);
+    assert!(flood.admitted <= flood.elapsed_s * per_s + 1.0, "{}", flood.admitted);
 }
 
 #[track_caller]
@@ -68,19 +75,20 @@ fn now_s(vault: &Vault) -> u64 {
 fn a_test_tenant_has_50_requests_in_10_seconds_for_each_key() {
     let vault = limited("test");
     let request = get("/permissions").key(&vault.keys.private);
+    let before = now_s(&vault);
     let refused = check_row(&vault, &request, 50, 10);
+    let since = Instant::now();
     assert_eq!(number(&refused, "retry-after"), 1);
     let reset = number(&refused, "x-ratelimit-reset");
-    let now = now_s(&vault);
-    assert!((now - 1..=now + 2).contains(&reset), "{reset} at {now}");
-    // Every path counts, refused or not, and another key does not.
-    vault.get("/tokens/none", &vault.keys.private).problem(429);
+    let after = now_s(&vault);
+    assert!((before..=after + 2).contains(&reset), "{reset} from {before} to {after}");
+    // Another key is another counter.
     vault.get("/permissions", &vault.keys.management).with_status(200);
     // One fifth of a second gives one request back.
     vault.advance(2);
-    let again = flood(&vault, &request);
+    let again = flood(&vault, &request, since);
     let refilled = 10.0 + again.elapsed_s * 5.0;
-    assert!((10.0..=refilled + 5.0).contains(&again.admitted), "{}", again.admitted);
+    assert!((10.0..=refilled + 2.0).contains(&again.admitted), "{}", again.admitted);
     // No wait gives back more than the whole.
     vault.advance(3_600);
     check_row(&vault, &request, 50, 10);
@@ -94,10 +102,16 @@ fn the_operations_have_rows_of_their_own() {
     let update = merge(Request::new("PATCH", "/tokens/none").key(key)).body("{}");
     check_row(&vault, &update, 200, 10);
     check_row(&vault, &delete("/tokens/none").key(key), 200, 10);
-    check_row(&vault, &post("/detokenize").key(key).json(json!({})), 100, 10);
-    check_row(&vault, &post("/tokenize").key(key).json(json!({})), 200, 10);
-    // Creating and tokenizing share their counter; reading one token has none but the private one.
-    vault.post("/tokens", key, json!({})).problem(429);
+    let empty = |path: &str| post(path).key(key).json(json!({}));
+    check_row(&vault, &empty("/v2/tokens/search"), 50, 10);
+    check_used_up(&vault, &empty("/tokens/search"), 5.0, Instant::now());
+    check_row(&vault, &get("/v2/tokens").key(key), 100, 10);
+    let since = Instant::now();
+    check_used_up(&vault, &get("/tokens").key(key), 10.0, since);
+    check_used_up(&vault, &empty("/detokenize"), 10.0, since);
+    check_row(&vault, &empty("/tokenize"), 200, 10);
+    check_used_up(&vault, &empty("/tokens"), 20.0, Instant::now());
+    // Reading one token is counted with everything of the private key, and not otherwise.
     vault.get("/tokens/none", key).problem(404);
     vault.get("/permissions", key).with_status(200);
     // Another key of the same address starts anew.
@@ -111,13 +125,13 @@ fn a_public_key_over_50_a_minute_is_blocked_for_10_seconds() {
     let request = get("/permissions").key(&vault.keys.public);
     let refused = check_row(&vault, &request, 50, 60);
     assert_eq!(number(&refused, "retry-after"), 10);
-    vault.advance(8);
+    vault.advance(5);
     for _ in 0..20 {
         let still = vault.send(&request).problem(429);
-        assert!(number(&still, "retry-after") <= 2);
+        assert!(number(&still, "retry-after") <= 5);
     }
     // What came during the block has not made it longer, and the count starts anew.
-    vault.advance(2);
+    vault.advance(5);
     check_row(&vault, &request, 50, 60);
 }
 
@@ -127,11 +141,11 @@ fn a_management_key_over_200_a_minute_is_blocked_for_a_minute() {
     let request = get("/applications").key(&vault.keys.management);
     let refused = check_row(&vault, &request, 200, 60);
     assert_eq!(number(&refused, "retry-after"), 60);
-    vault.advance(55);
+    vault.advance(50);
     let still = vault.send(&request).problem(429);
-    assert!(number(&still, "retry-after") <= 5);
+    assert!(number(&still, "retry-after") <= 10);
     vault.get("/permissions", &vault.keys.private).with_status(200);
-    vault.advance(5);
+    vault.advance(10);
     vault.send(&request).with_status(200);
 }
 
@@ -178,14 +192,14 @@ fn an_address_over_2000_in_10_seconds_is_blocked_for_30_whoever_it_says_it_is() 
     for (_, refused) in &outcomes {
         let refused = refused.clone().problem(429);
         assert_eq!(number(&refused, "x-ratelimit-limit"), 2_000);
-        assert!((28..=30).contains(&number(&refused, "retry-after")));
+        assert!((20..=30).contains(&number(&refused, "retry-after")));
     }
     // The address is blocked with every key it has, and on every path.
     vault.get("/permissions", &vault.keys.private).problem(429);
     vault.get("/no-such-path", "").problem(429);
-    vault.advance(26);
+    vault.advance(15);
     vault.get("/permissions", &vault.keys.private).problem(429);
-    vault.advance(4);
+    vault.advance(15);
     vault.get("/permissions", &vault.keys.private).with_status(200);
     vault.get("/permissions", "").problem(401);
 }

@@ -59,6 +59,8 @@ pub(crate) fn decode(text: &str, plus: Plus) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[track_caller]
@@ -82,5 +84,28 @@ mod tests {
         check("a=%zz", None);
         check("a=%ff", None);
         check(&"a".repeat(QUERY_BYTES_MAX + 1), None);
+    }
+
+    /// Every byte escaped, as the most careful client does.
+    fn escaped(text: &str) -> String {
+        text.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat()
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_arrives_escaped(pairs in proptest::collection::vec(("\\PC{1,8}", "\\PC{0,8}"), 0..4)) {
+            let parts: Vec<_> =
+                pairs.iter().map(|(name, value)| [escaped(name), escaped(value)].join("=")).collect();
+            let query = Query::parse(&parts.join("&")).unwrap();
+            prop_assert_eq!(query.0, pairs);
+        }
+
+        #[test]
+        fn no_text_panics(text in "[%0-9a-f+&=]{0,30}|\\PC{0,30}") {
+            let pieces = text.split('&').filter(|it| !it.is_empty()).count();
+            if let Some(query) = Query::parse(&text) {
+                prop_assert_eq!(query.pairs().count(), pieces);
+            }
+        }
     }
 }

@@ -125,3 +125,64 @@ impl Filler<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn paths(body: &Value) -> Vec<(String, Place)> {
+        parse(body).drafts.into_iter().map(|part| (part.path, part.place)).collect()
+    }
+
+    #[track_caller]
+    fn check(body: &Value, expected: &[(&str, Place)]) {
+        let expected: Vec<_> =
+            expected.iter().map(|(path, place)| (String::from(*path), *place)).collect();
+        assert_eq!(paths(body), expected);
+    }
+
+    #[test]
+    fn values_and_token_requests_are_found_where_they_stand() {
+        let request = json!({"type": "token", "data": {"not": "a part"}});
+        check(&json!(null), &[]);
+        check(&json!(7), &[("$", Place::Id)]);
+        check(&request, &[("$", Place::Token)]);
+        check(&json!({"token_intent_id": "x"}), &[("$", Place::Token)]);
+        check(
+            &json!({"a": [request, true, null], "b": {"data": "x"}}),
+            &[("$.a[0]", Place::Token), ("$.a[1]", Place::Id), ("$.b.data", Place::Id)],
+        );
+    }
+
+    /// Any JSON of moderate size, with token requests in it.
+    fn bodies() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "\\PC{0,5}".prop_map(Value::from),
+            Just(json!({"type": "token", "data": [1, 2]})),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                proptest::collection::btree_map("[a-z]{1,3}", inner, 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_part_has_a_path_of_its_own(body in bodies()) {
+            let paths = paths(&body);
+            let distinct: BTreeSet<_> = paths.iter().map(|(path, _)| path).collect();
+            prop_assert_eq!(distinct.len(), paths.len());
+        }
+    }
+}
