@@ -283,7 +283,7 @@ fn simultaneous_key_creations_stop_at_three() {
         threads.into_iter().map(|it| it.join().unwrap()).collect()
     });
     assert_eq!(statuses.iter().filter(|it| **it == 201).count(), 2, "{statuses:?}");
-    assert_eq!(statuses.iter().filter(|it| **it == 409).count(), 6, "{statuses:?}");
+    assert_eq!(statuses.iter().filter(|it| **it == 422).count(), 6, "{statuses:?}");
 }
 
 #[test]
