@@ -103,6 +103,11 @@ pub const JSON_DEPTH_MAX: usize = 64;
 /// it is the one that is too large that has to be drained.
 pub const DRAIN_BODY_BYTES_MAX: usize = 4 * BODY_BYTES_MAX;
 
+/// Mistakes of one body that are reported; a body can hold a hundred thousand.
+pub const MISTAKES_MAX: usize = 100;
+/// The path of one of them, which may consist of the caller's own names.
+pub const MISTAKE_PATH_BYTES_MAX: usize = 256;
+
 const _: () = assert!(DRAIN_BODY_MAX.as_secs() < BODY_MAX.as_secs());
 
 // --- Tenants, applications, keys ---------------------------------------------------------------

@@ -116,7 +116,7 @@ impl Reader {
         match self.text(name) {
             Some(text) if Path::new(&text).is_absolute() => PathBuf::from(text),
             Some(_) => {
-                self.wrong(name, "must be an absolute path, such as /etc/strongroom/tls.pem");
+                self.wrong(name, "must be an absolute path, one that begins with a slash");
                 PathBuf::new()
             }
             None => {

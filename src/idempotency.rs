@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::bounds::IDEMPOTENCY_KEY_BYTES_MAX;
+use crate::domain::access::Transform;
 use crate::domain::container::Container;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
@@ -14,7 +15,7 @@ pub const RETENTION: Duration = Duration::from_hours(24);
 const HALF_DAY_S: i64 = 12 * 3_600;
 
 /// An answer as it was sent, and what its repetition depends on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
     /// The path of what was made.
@@ -23,8 +24,16 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// Where in the body card verification codes stand, in order, and until when they may.
     pub cvcs: Vec<(Range<usize>, Timestamp)>,
-    /// Who repeats the request must still hold this permission in all of these containers.
-    pub needs: Option<(Permission, Vec<Container>)>,
+    /// What whoever repeats the request must still be allowed.
+    pub needs: Option<Needs>,
+}
+
+/// A permission in all of these containers, with a transform that shows at least as much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Needs {
+    pub permission: Permission,
+    pub containers: Vec<Container>,
+    pub transform: Transform,
 }
 
 impl Answer {
@@ -36,6 +45,13 @@ impl Answer {
     pub fn at(mut self, location: String) -> Self {
         self.location = Some(location);
         self
+    }
+}
+
+/// The body may be a card's.
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
     }
 }
 

@@ -58,7 +58,8 @@ impl App {
 
     /// Destroys the keys of all minutes that have passed.
     pub(super) fn destroy_cvc_keys(&self) -> Result<usize, Error> {
-        Ok(self.cvc_keys.destroy_before(minute_of(self.now()))?)
+        let destroyed = self.cvc_keys.destroy_before(minute_of(self.now()));
+        Ok(destroyed.map_err(|failure| self.store.fail(failure))?)
     }
 
     /// Seals a text that holds a code under the code's own key: it is gone when the code is.
@@ -110,7 +111,8 @@ impl App {
             let place = minute.to_be_bytes();
             let identity = identity(&tenant, &place);
             let fresh = self.master.sealing().seal(&identity, key.expose(), self.random());
-            self.cvc_keys.keep(name, &fresh)?
+            let kept = self.cvc_keys.keep(name, &fresh);
+            kept.map_err(|failure| self.store.fail(failure))?.ok_or(Error::Busy)?
         };
         open_key(&self.master, tenant, minute, &wrapped)
     }

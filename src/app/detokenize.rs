@@ -12,7 +12,7 @@ use crate::app::token_rows;
 use crate::domain::access::Transform;
 use crate::domain::card::CardDetails;
 use crate::domain::container::Container;
-use crate::domain::mistakes::Mistakes;
+use crate::domain::mistakes::{Mistakes, deeper};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
@@ -44,9 +44,10 @@ impl App {
     pub fn detokenize(&self, caller: &Caller, body: &Value) -> Result<Secret<Value>, Error> {
         let mut mistakes = Mistakes::new();
         let mut references = Vec::new();
-        gather(body, &mut String::from("$"), &mut references, &mut mistakes);
         let limit = caller.tenant.quotas.detokenize_limit;
-        if references.len() > usize::try_from(limit).unwrap_or(usize::MAX) {
+        let count_max = usize::try_from(limit).unwrap_or(usize::MAX);
+        gather(body, "$", count_max, &mut references, &mut mistakes);
+        if references.len() > count_max {
             let message = format!("At most {limit} expressions may be used at once.");
             mistakes.add("$", message);
         }
@@ -66,7 +67,7 @@ impl App {
         }
         mistakes.into_result()?;
         let mut mistakes = Mistakes::new();
-        let filled = self.fill(body, &mut String::from("$"), &named, &mut mistakes);
+        let filled = self.fill(body, "$", &named, &mut mistakes);
         mistakes.into_result()?;
         Ok(Secret::new(filled))
     }
@@ -125,35 +126,27 @@ impl App {
         whole
     }
 
-    fn fill(
-        &self,
-        value: &Value,
-        path: &mut String,
-        named: &Named,
-        mistakes: &mut Mistakes,
-    ) -> Value {
+    fn fill(&self, value: &Value, path: &str, named: &Named, mistakes: &mut Mistakes) -> Value {
         match value {
             Value::String(text) => match Template::parse_with_references(text) {
                 // What does not parse was reported before anything was opened.
                 Err(_) => Value::Null,
                 Ok(template) if template.is_constant() => value.clone(),
                 Ok(template) => template.evaluate(named, self).unwrap_or_else(|failed| {
-                    mistakes.add(path.as_str(), failed.to_string());
+                    mistakes.add(path, failed.to_string());
                     Value::Null
                 }),
             },
             Value::Array(items) => {
                 let fill = |(at, item)| {
-                    within(path, &format!("[{at}]"), |path| self.fill(item, path, named, mistakes))
+                    self.fill(item, &deeper(path, &format!("[{at}]")), named, mistakes)
                 };
                 Value::Array(items.iter().enumerate().map(fill).collect())
             }
             Value::Object(members) => {
                 let fill = |(name, member): (&String, &Value)| {
-                    let filled = within(path, &format!(".{name}"), |path| {
-                        self.fill(member, path, named, mistakes)
-                    });
-                    (name.clone(), filled)
+                    let path = deeper(path, &format!(".{name}"));
+                    (name.clone(), self.fill(member, &path, named, mistakes))
                 };
                 Value::Object(members.iter().map(fill).collect())
             }
@@ -169,41 +162,38 @@ fn use_or_read(caller: &Caller, containers: &[Container]) -> Result<Transform, E
         .or_else(|_| caller.require_in_any(Permission::TokenRead, containers))
 }
 
+/// Stops at one more than the quota allows.
 fn gather(
     value: &Value,
-    path: &mut String,
+    path: &str,
+    count_max: usize,
     references: &mut Vec<(String, Reference)>,
     mistakes: &mut Mistakes,
 ) {
+    if references.len() > count_max {
+        return;
+    }
     match value {
         Value::String(text) => match Template::parse_with_references(text) {
-            Ok(template) => references
-                .extend(template.references().map(|reference| (path.clone(), reference.clone()))),
-            Err(malformed) => mistakes.add(path.as_str(), malformed.to_string()),
+            Ok(template) => references.extend(
+                template.references().map(|reference| (String::from(path), reference.clone())),
+            ),
+            Err(malformed) => mistakes.add(path, malformed.to_string()),
         },
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {
-                within(path, &format!("[{at}]"), |path| gather(item, path, references, mistakes));
+                let path = deeper(path, &format!("[{at}]"));
+                gather(item, &path, count_max, references, mistakes);
             }
         }
         Value::Object(members) => {
             for (name, member) in members {
-                within(path, &format!(".{name}"), |path| {
-                    gather(member, path, references, mistakes);
-                });
+                let path = deeper(path, &format!(".{name}"));
+                gather(member, &path, count_max, references, mistakes);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => (),
     }
-}
-
-/// Does something one step further down.
-fn within<T>(path: &mut String, step: &str, act: impl FnOnce(&mut String) -> T) -> T {
-    let length = path.len();
-    path.push_str(step);
-    let done = act(path);
-    path.truncate(length);
-    done
 }
 
 fn data_of(shown: &Shown) -> Value {

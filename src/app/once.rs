@@ -78,7 +78,7 @@ impl App {
 
     /// The answer to the first request of this key, if there was one.
     pub fn replay(&self, once: &Once) -> Result<Option<Answer>, Error> {
-        match self.probe(&self.snapshot()?, once)? {
+        match self.probe(&self.snapshot()?, once, self.now())? {
             Probe::Answered(answer) => Ok(Some(answer)),
             Probe::Fresh(_) => Ok(None),
         }
@@ -92,9 +92,11 @@ impl App {
     ) -> Result<T, Error> {
         for _ in 0..DECISIONS_MAX {
             let snapshot = self.snapshot()?;
+            // One moment for both: the answer is kept where the probe has looked.
+            let now = self.now();
             let expected = match write.once {
                 None => None,
-                Some(once) => match self.probe(&snapshot, once)? {
+                Some(once) => match self.probe(&snapshot, once, now)? {
                     Probe::Fresh(expected) => Some((once, expected)),
                     // A client left while its commit was under way, and came back.
                     Probe::Answered(answer) => return Err(Error::Replayed(Box::new(answer))),
@@ -103,7 +105,7 @@ impl App {
             let (mut change, outcome) = decide(&snapshot)?;
             if let Some((once, expected)) = expected {
                 let answer = (write.answer)(&outcome);
-                change = change.and(expected).and(self.remember(once, answer)?);
+                change = change.and(expected).and(self.remember(once, answer, now)?);
             }
             match self.store.commit(change).await? {
                 Verdict::Applied => return Ok(outcome),
@@ -113,8 +115,7 @@ impl App {
         Err(Error::Busy)
     }
 
-    fn probe(&self, snapshot: &Snapshot, once: &Once) -> Result<Probe, Error> {
-        let now = self.now();
+    fn probe(&self, snapshot: &Snapshot, once: &Once, now: Timestamp) -> Result<Probe, Error> {
         let (tenant, keys) = (once.caller.tenant.id, &once.caller.keys);
         let mut expected = Change::new();
         for half_day in live_half_days(now) {
@@ -156,8 +157,7 @@ impl App {
     }
 
     /// Card verification codes in the answer are sealed apart, and go when they have to.
-    fn remember(&self, once: &Once, mut answer: Answer) -> Result<Change, Error> {
-        let now = self.now();
+    fn remember(&self, once: &Once, mut answer: Answer, now: Timestamp) -> Result<Change, Error> {
         let (tenant, keys) = (once.caller.tenant.id, &once.caller.keys);
         let place = tables::idempotency(half_day(now), tenant, &once.blinded);
         let mut cvcs = Vec::with_capacity(answer.cvcs.len());

@@ -43,6 +43,15 @@ pub enum Extent {
 }
 
 impl Shown {
+    /// The least transform that shows as much.
+    pub const fn transform(&self) -> Transform {
+        match &self.data {
+            ShownData::Plain => Transform::Reveal,
+            ShownData::Masked(_) => Transform::Mask,
+            ShownData::Absent => Transform::Redact,
+        }
+    }
+
     pub(super) const fn outline(token: Token) -> Self {
         let (data, extent) = (ShownData::Absent, Extent::Outline);
         Self { token, data, extent, card: None, bank: None }

@@ -30,9 +30,9 @@ impl App {
     /// Everything that is due now, batch after batch. The keys of card verification codes go first:
     /// once they are gone, nothing else is urgent.
     pub async fn sweep_all(&self) -> Result<usize, Error> {
-        self.destroy_cvc_keys()?;
         let (mut total, mut from): (usize, _) = (0, Vec::new());
         loop {
+            self.destroy_cvc_keys()?;
             let swept = self.sweep(&from).await?;
             total = total.saturating_add(swept.removed);
             match swept.next {

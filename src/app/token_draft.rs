@@ -54,6 +54,14 @@ pub(super) enum WantedId {
     Name(TokenName),
 }
 
+/// What a draft says beside its type and data, and every mistake that can be seen without them.
+pub(super) struct Shape {
+    mask: Option<String>,
+    wanted: WantedId,
+    expires_at: Option<Timestamp>,
+    pub(super) mistakes: Mistakes,
+}
+
 /// A draft that is a token in all but its final id.
 pub(super) struct Checked {
     pub(super) token: Token,
@@ -63,6 +71,23 @@ pub(super) struct Checked {
 }
 
 impl TokenDraft {
+    pub(super) fn check_shape(&self, now: Timestamp) -> Shape {
+        let mut mistakes = self.mistakes.clone();
+        let mask = check_mask(self.mask.as_ref(), &mut mistakes);
+        let wanted = wanted_id(self.id.as_deref(), &mut mistakes);
+        let expires_at = check_expiry(self.expires_at.as_deref(), now, &mut mistakes);
+        let indexes = self.search_indexes.iter().flatten().enumerate();
+        let indexes = indexes.map(|(at, text)| (format!("search_indexes[{at}]"), text));
+        let print = self.fingerprint_expression.iter();
+        let print = print.map(|text| (String::from("fingerprint_expression"), text));
+        for (path, text) in indexes.chain(print) {
+            if let Err(malformed) = Template::parse(text) {
+                mistakes.add(path, malformed.to_string());
+            }
+        }
+        Shape { mask, wanted, expires_at, mistakes }
+    }
+
     /// Those it names, or its type's own; `None` when neither is known.
     pub(super) fn effective_containers(&self) -> Option<Vec<Container>> {
         let mut containers = match (&self.containers, self.kind) {
@@ -87,16 +112,13 @@ impl App {
         containers: &[Container],
         now: Timestamp,
     ) -> Result<Checked, Error> {
-        let mut mistakes = draft.mistakes.clone();
+        let Shape { mask, wanted, expires_at, mut mistakes } = draft.check_shape(now);
         let (Some(kind), Some(data)) = (draft.kind, &draft.data) else {
             return Err(Error::Invalid(mistakes));
         };
         let mut data = Secret::new(data.expose().clone());
         check_data(kind, caller.tenant.kind, &mut data, &mut mistakes);
-        let mask = check_mask(draft.mask.as_ref(), &mut mistakes);
-        let wanted = wanted_id(draft.id.as_deref(), &mut mistakes);
-        let expires_at = check_expiry(draft.expires_at.as_deref(), now, &mut mistakes);
-        // Expressions over data that is not what its type says would only add noise.
+        // Evaluating over data that is not what its type says would only add noise.
         mistakes.into_result()?;
 
         let cvc = kind.take_cvc(data.expose_mut());

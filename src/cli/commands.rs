@@ -114,7 +114,8 @@ pub(super) struct Init {
     pub(super) master_key: Option<PathBuf>,
 }
 
-/// Run the vault. SIGTERM finishes what is in flight and stops; SIGHUP reads the certificate again.
+/// Run the vault. SIGTERM finishes what is in flight and stops; SIGHUP reads the
+/// certificate and the BIN file again.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "serve")]
 pub(super) struct Serve {
@@ -257,8 +258,8 @@ pub(super) struct ApplicationCreate {
     /// a permission, such as token:create; may be repeated
     #[argh(option)]
     pub(super) permission: Vec<String>,
-    /// an access rule as JSON, such as {{"priority":1,"container":"/","transform":"mask",
-    /// "permissions":["token:read"]}}; may be repeated
+    /// an access rule as JSON, such as {"priority":1,"container":"/","transform":"mask",
+    /// "permissions":["token:read"]}; may be repeated
     #[argh(option)]
     pub(super) rule: Vec<String>,
     /// make no first key, for keys that are imported

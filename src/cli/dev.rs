@@ -30,7 +30,7 @@ use crate::limits::Limiter;
 use crate::log::RequestLines;
 use crate::operator::Clockwork;
 use crate::server::Settings;
-use crate::store::Store;
+use crate::store::{CvcKeys, Store};
 
 /// What a development directory remembers besides the vault itself.
 #[derive(Debug, Serialize, Deserialize)]
@@ -152,6 +152,7 @@ fn open_or_make(
 fn clear_unfinished(directory: &Path, files: &Files) -> Result<(), Failure> {
     let ours = [
         &directory.join(Store::FILE),
+        &directory.join(CvcKeys::FILE),
         &master_key_path(directory),
         &files.ca,
         &files.certificate,

@@ -28,13 +28,18 @@ pub(super) fn read_config(path: &Path) -> Result<Config, Failure> {
 
 pub(super) fn check(path: &Path) -> Result<(), Failure> {
     read_config(path)?;
-    say("The settings are right.");
+    say("The settings are right. The files that they name were not looked at.");
     Ok(())
 }
 
 pub(super) fn init(command: &Init) -> Result<(), Failure> {
     let config = read_config(&command.config)?;
     let master = match (&command.master_key, &config.master_key) {
+        (Some(asked), MasterKeySource::File(path)) if asked != path => {
+            return Err(Failure::new(Exit::Usage, "two places for one master key")
+                .why("the settings name another file than --master-key, and serve reads that one")
+                .try_this("leave --master-key out"));
+        }
         (Some(path), _) | (None, MasterKeySource::File(path)) => path.clone(),
         (None, MasterKeySource::Credential(_)) => {
             return Err(Failure::new(Exit::Usage, "where shall the master key be written?")
@@ -57,7 +62,8 @@ pub(super) fn init(command: &Init) -> Result<(), Failure> {
     say(&format!(
         "The vault is ready.\n  data file:   {} (made)\n  master key:  {} ({made_key})\n\n\
          Keep a copy of the master key apart from every backup of the data: without it the data \
-         is lost.\nNext: strongroom tenant create, strongroom application create, strongroom serve.",
+         is lost.\nNext: start strongroom serve, then strongroom tenant create and strongroom \
+         application create.",
         file.display(),
         master.display()
     ));

@@ -130,7 +130,7 @@ fn credential(name: &str) -> Result<PathBuf, Failure> {
         .ok_or_else(|| {
             Failure::new(Exit::Permission, "cannot find the master key's credential")
                 .why(format!("{CREDENTIALS_DIRECTORY} is not set: this was not started by systemd"))
-                .try_this("set master_key.file instead of master_key.credential in the settings")
+                .try_this("start the server first, or set master_key.file in the settings")
         })
 }
 

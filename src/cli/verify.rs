@@ -17,7 +17,7 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
             (data.clone().unwrap_or(config.data_directory), key)
         }
         (None, _, _) => {
-            return Err(Failure::new(Exit::Usage, "which vault?")
+            return Err(Failure::new(Exit::Usage, "which vault, and which master key?")
                 .try_this("strongroom verify --config FILE, or --data DIR --master-key FILE"));
         }
     };

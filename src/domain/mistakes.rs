@@ -3,6 +3,21 @@
 
 use std::collections::BTreeMap;
 
+use crate::bounds::{MISTAKE_PATH_BYTES_MAX, MISTAKES_MAX};
+
+/// One step further down. A path may consist of the caller's own names, so it has an end.
+pub fn deeper(path: &str, step: &str) -> String {
+    if path.len() >= MISTAKE_PATH_BYTES_MAX {
+        return String::from(path);
+    }
+    within_bounds(format!("{path}{step}"))
+}
+
+fn within_bounds(mut path: String) -> String {
+    path.truncate(path.floor_char_boundary(MISTAKE_PATH_BYTES_MAX));
+    path
+}
+
 /// The mistakes of one request. A message is a constant or made of numbers we chose, never of the
 /// caller's text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -19,13 +34,19 @@ impl Mistakes {
         mistakes
     }
 
+    /// Beyond the bound nothing is added: whoever mends a hundred mistakes will find the rest.
     pub fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        self.0.entry(path.into()).or_default().push(message.into());
+        if self.0.values().map(Vec::len).sum::<usize>() < MISTAKES_MAX {
+            let path = within_bounds(path.into());
+            self.0.entry(path).or_default().push(message.into());
+        }
     }
 
     pub fn append(&mut self, other: Self) {
         for (path, messages) in other.0 {
-            self.0.entry(path).or_default().extend(messages);
+            for message in messages {
+                self.add(path.clone(), message);
+            }
         }
     }
 
@@ -46,5 +67,21 @@ impl Mistakes {
 
     pub const fn by_path(&self) -> &BTreeMap<String, Vec<String>> {
         &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_the_number_of_mistakes_nor_the_length_of_a_path_grows_with_a_body() {
+        let mut mistakes = Mistakes::new();
+        for at in 0..10_000 {
+            mistakes.add(deeper(&"\u{e9}".repeat(5_000), &format!("[{at}]")), "wrong");
+        }
+        let lengths: Vec<_> = mistakes.by_path().keys().map(String::len).collect();
+        assert!(lengths.iter().all(|length| *length <= MISTAKE_PATH_BYTES_MAX));
+        assert_eq!(mistakes.by_path().values().map(Vec::len).sum::<usize>(), MISTAKES_MAX);
     }
 }

@@ -159,9 +159,7 @@ fn duration(text: &str, max: Duration) -> Result<Duration, InvalidQuota> {
         .filter(|length| (Duration::from_secs(1)..=max).contains(length))
         .ok_or_else(|| {
             let max_s = max.as_secs();
-            InvalidQuota::Value(format!(
-                "from 1 to {max_s} seconds, such as 90, 90s, 15m, 1h or 2d"
-            ))
+            InvalidQuota::Value(format!("from 1 to {max_s} seconds, such as 90, 90s, 15m or 1h"))
         })
 }
 

@@ -12,7 +12,6 @@ use crate::domain::time::Timestamp;
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 
-#[derive(Debug)]
 pub struct Token {
     pub id: TokenId,
     /// The id its creator chose; callers know the token by nothing else then.
@@ -42,6 +41,13 @@ pub struct Token {
     pub created_at: Timestamp,
     pub modified_by: Option<ApplicationId>,
     pub modified_at: Option<Timestamp>,
+}
+
+/// Search terms and metadata are the caller's; only the assigned id is ours to print.
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Token({})", self.id)
+    }
 }
 
 /// An id that the creator of a token chose.

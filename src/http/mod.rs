@@ -107,8 +107,7 @@ impl Http {
         let mut seen = Seen::default();
         let page = pages::find(&parts.method, parts.uri.path());
         let mut response = if parts.method == Method::OPTIONS {
-            body::drain(body).await;
-            asked.preflight()
+            self.preflight(&asked, &parts, body, peer).await
         } else if let Some(page) = &page {
             self.show(page, &parts, body, peer).await
         } else {
@@ -134,6 +133,22 @@ impl Http {
             duration: started.elapsed(),
         });
         response
+    }
+
+    /// The address counts here too: a preflight costs as much as a refusal.
+    async fn preflight(
+        &self,
+        asked: &Asked,
+        parts: &Parts,
+        body: Incoming,
+        peer: SocketAddr,
+    ) -> Response<Full<Bytes>> {
+        let admitted = self.limiter.admit_address(self.address(parts, peer), self.app.now());
+        body::drain(body).await;
+        match admitted {
+            Ok(_) => asked.preflight(),
+            Err(refusal) => asked.failure(&refusal.into()),
+        }
     }
 
     async fn reply(
@@ -201,8 +216,10 @@ impl Http {
         let path = path.strip_suffix('/').unwrap_or(path);
         let once = self.app.begin_once(caller, parts.method.as_str(), path, key)?;
         let Some(answer) = self.app.replay(&once)? else { return Ok(Some(once)) };
-        if let Some((permission, containers)) = &answer.needs {
-            caller.require_in_all(*permission, containers)?;
+        if let Some(needs) = &answer.needs
+            && caller.require_in_all(needs.permission, &needs.containers)? < needs.transform
+        {
+            return Err(Error::Forbidden(SHOWS_MORE).into());
         }
         Err(Instead::Replay(Box::new(answer)))
     }
@@ -346,6 +363,7 @@ fn base(parts: &Parts) -> Option<String> {
     authority.or(host).map(|host| format!("https://{host}"))
 }
 
+const SHOWS_MORE: &str = "The first answer shows more than the API key may see today.";
 const REGENERATE: &str = "Keys are no longer regenerated: create a new one with POST \
                           /applications/{id}/keys and delete the old one.";
 

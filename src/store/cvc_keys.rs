@@ -54,6 +54,8 @@ impl CvcKeys {
             .mode(0o600)
             .open(path)
             .map_err(StorageFailure::from_io)?;
+        // Its name must be as durable as what will be in it.
+        File::open(directory).and_then(|it| it.sync_all()).map_err(StorageFailure::from_io)?;
         Slots::read(file).map(|slots| Self(Mutex::new(slots))).map_err(StorageFailure::from_io)
     }
 
@@ -63,7 +65,8 @@ impl CvcKeys {
 
     /// Keeps a new key, and returns when it is durable. If there is one of this name already, that
     /// one stays and is returned.
-    pub fn keep(&self, name: CvcKeyName, sealed: &[u8]) -> Result<Vec<u8>, StorageFailure> {
+    /// `None` when there are as many as there can be.
+    pub fn keep(&self, name: CvcKeyName, sealed: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
         self.lock().keep(name, sealed).map_err(StorageFailure::from_io)
     }
 
@@ -105,19 +108,20 @@ impl Slots {
         Ok(Self { file, used, free, count })
     }
 
-    fn keep(&mut self, name: CvcKeyName, sealed: &[u8]) -> io::Result<Vec<u8>> {
+    fn keep(&mut self, name: CvcKeyName, sealed: &[u8]) -> io::Result<Option<Vec<u8>>> {
         if let Some((_, known)) = self.used.get(&name) {
-            return Ok(known.clone());
+            return Ok(Some(known.clone()));
         }
         if self.used.len() >= CVC_KEYS_MAX {
-            return Err(io::Error::from(io::ErrorKind::QuotaExceeded));
+            return Ok(None);
         }
         let at = self.free.pop().unwrap_or(self.count);
         self.write(at, &slot(&name, sealed))?;
+        // Nobody may use it before it is durable.
+        self.file.sync_all()?;
         self.count = self.count.max(at.saturating_add(1));
         self.used.insert(name, (at, sealed.to_vec()));
-        self.file.sync_all()?;
-        Ok(sealed.to_vec())
+        Ok(Some(sealed.to_vec()))
     }
 
     fn destroy_before(&mut self, minute: u64) -> io::Result<usize> {
@@ -176,7 +180,7 @@ mod tests {
         let (early, late) = (([1; 16], 10), ([1; 16], 11));
         keys.keep(early, &SEALED).unwrap();
         keys.keep(late, &[0xbb; crate::crypto::SEALED_KEY_BYTES]).unwrap();
-        assert_eq!(keys.keep(early, &[0xcc; 69]).unwrap(), SEALED);
+        assert_eq!(keys.keep(early, &[0xcc; 69]).unwrap().unwrap(), SEALED);
         drop(keys);
         let keys = CvcKeys::open(&directory).unwrap();
         assert_eq!(keys.sealed(&early).unwrap(), SEALED);

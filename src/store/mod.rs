@@ -182,6 +182,11 @@ impl Store {
         self.0.access_generation.load(Ordering::Acquire)
     }
 
+    /// A file that belongs to the store failed: that ends the process as much.
+    pub fn fail(&self, failure: StorageFailure) -> StorageFailure {
+        self.0.alarm.sound(failure)
+    }
+
     /// Returns when the store has failed for good; the process must end then.
     pub async fn failed(&self) -> Fatal {
         self.0.alarm.sounded().await

@@ -1,7 +1,8 @@
 // The SDK says where the ACS asks its question; our own notification page says how it ended.
 addEventListener('message', (event) => {
   const message = event.data || {};
-  if (message.type === 'startChallenge') {
+  // Only who framed this page may start a challenge in it.
+  if (message.type === 'startChallenge' && parent !== window && event.source === parent) {
     if (!/^https:/.test(message.acsURL || '') || !message.creq) {
       parent.postMessage({ type: 'error', isCompleted: false, id: '', details: 'There is no challenge to start.' }, '*');
       return;
@@ -23,7 +24,7 @@ addEventListener('message', (event) => {
     form.append(field);
     document.body.append(frame, form);
     form.submit();
-  } else if (message.type === 'challenge') {
+  } else if (message.type === 'challenge' && event.origin === location.origin) {
     parent.postMessage(message, '*');
   }
 });

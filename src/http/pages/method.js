@@ -1,7 +1,8 @@
 // The SDK says where the ACS collects its data; the ACS's own page says when it is done.
 addEventListener('message', (event) => {
   const message = event.data || {};
-  if (message.type === 'startMethod') {
+  // Only who framed this page may start a method in it.
+  if (message.type === 'startMethod' && parent !== window && event.source === parent) {
     if (!/^https:/.test(message.threeDSMethodURL || '') || !message.threeDSMethodData) {
       parent.postMessage({ type: 'error', isCompleted: false, id: '', details: 'There is no method to start.' }, '*');
       return;
@@ -22,7 +23,7 @@ addEventListener('message', (event) => {
     form.append(field);
     document.body.append(frame, form);
     form.submit();
-  } else if (message.type === 'method') {
+  } else if (message.type === 'method' && event.origin === location.origin) {
     parent.postMessage(message, '*');
   }
 });

@@ -17,7 +17,7 @@ use crate::domain::permission::Permission;
 use crate::domain::token_type::TokenType;
 use crate::http::wire::fields::Fields;
 use crate::http::wire::json::Object;
-use crate::idempotency::Answer;
+use crate::idempotency::{Answer, Needs};
 use crate::secret::Secret;
 
 pub(crate) fn parse_draft(body: &Value) -> TokenDraft {
@@ -183,7 +183,11 @@ pub(crate) fn answer_as(
         location: None,
         body: object.close(),
         cvcs: cvc.zip(token.cvc_expires_at).into_iter().collect(),
-        needs: Some((permission, token.containers.clone())),
+        needs: Some(Needs {
+            permission,
+            containers: token.containers.clone(),
+            transform: written.shown.transform(),
+        }),
     }
 }
 
@@ -207,7 +211,14 @@ fn render_members(shown: &Shown) -> (Object, Option<Range<usize>>) {
             let start = object.len().saturating_sub(text.expose().len());
             cvc = Some(place.start.saturating_add(start)..place.end.saturating_add(start));
         }
-        (ShownData::Masked(value), _) => object.value("data", value.expose()),
+        (ShownData::Masked(value), code) => {
+            let start = object.len();
+            object.value("data", value.expose());
+            // A mask of the token's own may show the code: all of it goes when the code does.
+            if code.is_some() && token.mask.is_some() {
+                cvc = Some(start..object.len());
+            }
+        }
         (ShownData::Absent, _) => (),
     }
     if let Some(card) = &shown.card {

@@ -5,9 +5,12 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use crate::app::{Origin, Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
+use crate::bounds::BULK_TOKENS_MAX;
+use crate::domain::access::Transform;
+use crate::domain::mistakes::deeper;
 use crate::domain::permission::Permission;
 use crate::http::wire::token;
-use crate::idempotency::Answer;
+use crate::idempotency::{Answer, Needs};
 
 /// The drafts of a body, in the order in which [`answer`] puts their tokens back.
 pub(crate) fn parse(body: &Value) -> TokenizeDraft {
@@ -16,7 +19,11 @@ pub(crate) fn parse(body: &Value) -> TokenizeDraft {
     TokenizeDraft { drafts }
 }
 
+/// Stops at one more than any quota allows: the body may hold a hundred thousand values.
 fn gather(value: &Value, path: &str, drafts: &mut Vec<Part>) {
+    if drafts.len() > usize::try_from(BULK_TOKENS_MAX).unwrap_or(usize::MAX) {
+        return;
+    }
     match value {
         Value::Object(members) if is_token_request(members) => {
             let path = String::from(path);
@@ -24,12 +31,12 @@ fn gather(value: &Value, path: &str, drafts: &mut Vec<Part>) {
         }
         Value::Object(members) => {
             for (name, member) in members {
-                gather(member, &format!("{path}.{name}"), drafts);
+                gather(member, &deeper(path, &format!(".{name}")), drafts);
             }
         }
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {
-                gather(item, &format!("{path}[{at}]"), drafts);
+                gather(item, &deeper(path, &format!("[{at}]")), drafts);
             }
         }
         // There is nothing in `null` to keep.
@@ -52,7 +59,15 @@ pub(crate) fn answer(body: &Value, tokenized: &Tokenized) -> Answer {
     filler.fill(body);
     let mut answer = filler.answer;
     answer.body = filler.out;
-    answer.needs = Some((Permission::TokenCreate, tokenized.containers.clone()));
+    let shown = tokenized.written.iter().filter_map(|(piece, _)| match piece {
+        Piece::Written(written) => Some(written.shown.transform()),
+        Piece::SameAs(_) => None,
+    });
+    answer.needs = Some(Needs {
+        permission: Permission::TokenCreate,
+        containers: tokenized.containers.clone(),
+        transform: shown.max().unwrap_or(Transform::Redact),
+    });
     answer
 }
 

@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::domain::access::Transform;
 use crate::domain::container::Container;
 use crate::domain::hex;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
-use crate::idempotency::Answer;
+use crate::idempotency::{Answer, Needs};
 use crate::secret::Secret;
 use crate::store::record::{BadRecord, bad, body, encode, micros};
 
@@ -30,6 +31,8 @@ struct AnswerV1<'a> {
     location: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     permission: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    transform: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     containers: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -41,19 +44,17 @@ struct AnswerV1<'a> {
 /// `None` for a body that is no JSON, which no remembered answer has.
 pub fn encode_answer(record: &AnswerRecord) -> Option<Secret<Vec<u8>>> {
     let AnswerRecord { answered_at, answer, cvcs } = record;
-    let (permission, containers) = match &answer.needs {
-        Some((permission, containers)) => (
-            Some(String::from(permission.as_str())),
-            containers.iter().map(|path| String::from(path.as_str())).collect(),
-        ),
-        None => (None, Vec::new()),
-    };
+    let needs = answer.needs.as_ref();
+    let paths = needs.map_or_else(Vec::new, |needs| {
+        needs.containers.iter().map(|path| String::from(path.as_str())).collect()
+    });
     let record = AnswerV1 {
         answered_at: micros(*answered_at),
         status: answer.status,
         location: answer.location.clone(),
-        permission,
-        containers,
+        permission: needs.map(|needs| String::from(needs.permission.as_str())),
+        transform: needs.map(|needs| String::from(needs.transform.as_str())),
+        containers: paths,
         cvcs: cvcs.iter().map(|(at, sealed)| (*at, hex::encode(sealed))).collect(),
         body: serde_json::from_slice(&answer.body).ok()?,
     };
@@ -65,9 +66,13 @@ pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
     let containers: Option<Vec<_>> =
         record.containers.iter().map(|path| Container::parse(path).ok()).collect();
     let containers = containers.ok_or(BadRecord)?;
-    let needs = match record.permission {
-        Some(text) => Some((Permission::parse(&text).ok_or(BadRecord)?, containers)),
-        None => None,
+    let needs = match (record.permission, record.transform) {
+        (Some(permission), Some(transform)) => Some(Needs {
+            permission: Permission::parse(&permission).ok_or(BadRecord)?,
+            containers,
+            transform: Transform::parse(&transform).ok_or(BadRecord)?,
+        }),
+        _ => None,
     };
     let cvcs = record.cvcs.iter().map(|(at, sealed)| Some((*at, hex::decode_all(sealed)?)));
     let cvcs = cvcs.collect::<Option<_>>().ok_or(BadRecord)?;

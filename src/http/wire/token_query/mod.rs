@@ -28,6 +28,10 @@ pub(crate) fn parse_list(query: &Query) -> Result<(TokenQuery, CursorStart), Mis
                        with GET /tokens/{id}.";
         mistakes.add("id", message);
     }
+    if query.first("page").is_some() {
+        // Ignoring it would give whoever counts pages the first one for ever.
+        mistakes.add("page", "GET /v2/tokens has no numbered pages: continue with start.");
+    }
     for name in ["container", "fingerprint", "size", "start", "type"] {
         if query.all(name).nth(1).is_some() {
             mistakes.add(name, "The parameter may be given once.");
