@@ -87,7 +87,7 @@ impl App {
             }
         }
         let Some(containers) = draft.effective_containers() else {
-            return Err(Error::Invalid(draft.check_shape(now).mistakes));
+            return Err(Error::Invalid(draft.mistakes_without_data(now)));
         };
         let transform = caller.require_in_all(Permission::TokenCreate, &containers)?;
         Ok(Admitted { draft, containers, transform, intent })

@@ -55,11 +55,11 @@ pub(super) enum WantedId {
 }
 
 /// What a draft says beside its type and data, and every mistake that can be seen without them.
-pub(super) struct Shape {
+struct Shape {
     mask: Option<String>,
     wanted: WantedId,
     expires_at: Option<Timestamp>,
-    pub(super) mistakes: Mistakes,
+    mistakes: Mistakes,
 }
 
 /// A draft that is a token in all but its final id.
@@ -71,11 +71,17 @@ pub(super) struct Checked {
 }
 
 impl TokenDraft {
-    pub(super) fn check_shape(&self, now: Timestamp) -> Shape {
+    fn check_shape(&self, now: Timestamp) -> Shape {
         let mut mistakes = self.mistakes.clone();
         let mask = check_mask(self.mask.as_ref(), &mut mistakes);
         let wanted = wanted_id(self.id.as_deref(), &mut mistakes);
         let expires_at = check_expiry(self.expires_at.as_deref(), now, &mut mistakes);
+        Shape { mask, wanted, expires_at, mistakes }
+    }
+
+    /// Every mistake that can be seen without good data: expressions are parsed, not evaluated.
+    pub(super) fn mistakes_without_data(&self, now: Timestamp) -> Mistakes {
+        let mut mistakes = self.check_shape(now).mistakes;
         let indexes = self.search_indexes.iter().flatten().enumerate();
         let indexes = indexes.map(|(at, text)| (format!("search_indexes[{at}]"), text));
         let print = self.fingerprint_expression.iter();
@@ -85,7 +91,7 @@ impl TokenDraft {
                 mistakes.add(path, malformed.to_string());
             }
         }
-        Shape { mask, wanted, expires_at, mistakes }
+        mistakes
     }
 
     /// Those it names, or its type's own; `None` when neither is known.
@@ -114,12 +120,16 @@ impl App {
     ) -> Result<Checked, Error> {
         let Shape { mask, wanted, expires_at, mut mistakes } = draft.check_shape(now);
         let (Some(kind), Some(data)) = (draft.kind, &draft.data) else {
-            return Err(Error::Invalid(mistakes));
+            return Err(Error::Invalid(draft.mistakes_without_data(now)));
         };
         let mut data = Secret::new(data.expose().clone());
-        check_data(kind, caller.tenant.kind, &mut data, &mut mistakes);
-        // Evaluating over data that is not what its type says would only add noise.
-        mistakes.into_result()?;
+        let mut wrong = Mistakes::new();
+        check_data(kind, caller.tenant.kind, &mut data, &mut wrong);
+        if !wrong.is_empty() {
+            // Evaluating over data that is not what its type says would only add noise.
+            wrong.append(draft.mistakes_without_data(now));
+            return Err(Error::Invalid(wrong));
+        }
 
         let cvc = kind.take_cvc(data.expose_mut());
         let mut token = Token {
@@ -143,17 +153,14 @@ impl App {
             modified_by: None,
             modified_at: None,
         };
-        self.evaluate(caller, &mut token, data.expose())?;
+        mistakes.append(self.evaluate(caller, &mut token, data.expose()));
+        mistakes.into_result()?;
         Ok(Checked { token, wanted, visible: data })
     }
 
-    /// Fills in what the token's expressions give for its data, which they see without the code.
-    pub(super) fn evaluate(
-        &self,
-        caller: &Caller,
-        token: &mut Token,
-        visible: &Value,
-    ) -> Result<(), Error> {
+    /// Fills in what the token's expressions give for its data, which they see without the code;
+    /// what is wrong with them comes back.
+    pub(super) fn evaluate(&self, caller: &Caller, token: &mut Token, visible: &Value) -> Mistakes {
         let mut mistakes = Mistakes::new();
         let indexes = token.effective_search_indexes();
         let search_terms = self.search_terms(&indexes, visible, &mut mistakes);
@@ -174,12 +181,11 @@ impl App {
                 None
             }
         };
-        mistakes.into_result()?;
         let value = value.as_ref().map_or("", |value| value.expose());
         let key = caller.keys.fingerprint();
         token.fingerprint = key.fingerprint(token.kind.as_str(), value);
         token.search_terms = search_terms;
-        Ok(())
+        mistakes
     }
 
     /// What the index expressions give: one text each, without repetition.

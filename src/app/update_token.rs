@@ -182,7 +182,7 @@ impl App {
             modified_by: Some(caller.application.id),
             modified_at: Some(now),
         };
-        self.evaluate(caller, &mut new, data.expose())?;
+        self.evaluate(caller, &mut new, data.expose()).into_result()?;
         Ok(new)
     }
 }

@@ -336,3 +336,16 @@ fn very_many_tokens_of_the_same_content_elsewhere_do_not_stop_a_deduplicating_on
     let made = vault.post("/tokens", &vault.keys.private, wanted).with_status(201);
     assert_eq!(made.json["_extras"]["deduplicated"], json!(false));
 }
+
+/// The paths of its values would take gigabytes if each were written down.
+#[test]
+fn a_long_name_over_many_values_is_refused_at_little_cost() {
+    let vault = Vault::start();
+    let name = "n".repeat(100_000);
+    let values = json!({ name.as_str(): vec![1; 60_000] });
+    tokenize(&vault, values).problem(400);
+    let broken = json!({ name.as_str(): vec!["{{"; 20_000] });
+    let told = detokenize(&vault, broken).problem(400);
+    assert!(told.bytes.len() < 64 * 1024);
+    tokenize(&vault, json!({"a": "x"})).with_status(200);
+}

@@ -242,3 +242,19 @@ fn a_code_survives_a_kill_and_still_ends_on_time() {
     vault.advance(HOUR_S);
     assert_eq!(code(&vault, &id), None);
 }
+
+#[test]
+fn a_code_that_a_mask_shows_leaves_the_repeated_answer_with_its_hour() {
+    let vault = Vault::start();
+    let key = vault.key_with("private", &["token:create"], &json!([]));
+    let mask = json!({"code": "{{ data.cvc }}", "number": "{{ data.number | last4 }}"});
+    let body = json!({"type": "card", "data": card("357"), "mask": mask});
+    let request = || post("/tokens").key(&key).header("BT-IDEMPOTENCY-KEY", "m").json(body.clone());
+    let first = vault.send(&request()).with_status(201);
+    assert_eq!(first.json["data"]["code"], "357");
+    assert_eq!(vault.send(&request()).bytes, first.bytes);
+    vault.advance(HOUR_S + 60);
+    let later = vault.send(&request()).with_status(201);
+    assert!(!later.text().contains("357"), "{}", later.text());
+    assert_eq!(later.json["id"], first.json["id"]);
+}

@@ -392,3 +392,22 @@ fn applications_keys_and_tenants_are_written_once_too() {
     let (first, again) = (intent(), intent());
     assert!(!replayed(&first) && replayed(&again) && first.bytes == again.bytes);
 }
+
+#[test]
+fn a_replay_does_not_show_more_than_the_key_may_see_today() {
+    let vault = Vault::start();
+    let rule = |transform: &str| {
+        json!([{"priority": 1, "container": "/", "transform": transform,
+                "permissions": ["token:create"]}])
+    };
+    let made = vault.application("private", &[], &rule("reveal"));
+    let key = made.member("key");
+    let body = json!({"type": "token", "data": "plain"});
+    let request = || post("/tokens").key(&key).header("BT-IDEMPOTENCY-KEY", "r").json(body.clone());
+    vault.send(&request()).with_status(201);
+    assert!(replayed(&vault.send(&request())));
+    let path = format!("/applications/{}", made.id());
+    let less = json!({"name": "n", "rules": rule("redact")});
+    vault.put(&path, &vault.keys.management, less).with_status(200);
+    vault.send(&request()).problem(403);
+}
