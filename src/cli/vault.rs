@@ -199,3 +199,45 @@ pub(super) fn restrict(path: &Path, mode: u32) -> Result<(), Failure> {
     fs::set_permissions(path, Permissions::from_mode(mode))
         .map_err(|error| cannot("set the mode of a file", path, &error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(failure: OpenFailure, exit: Exit) {
+        let told = explain(VaultFailure::File(failure), Path::new("/data"));
+        assert_eq!(told.exit, exit, "{told}");
+        let text = told.to_string();
+        assert!(text.contains("/data/strongroom.redb"), "{text}");
+        assert!(text.contains("\n  try: "), "{text}");
+    }
+
+    #[test]
+    fn every_failure_to_open_has_its_exit_code_and_says_what_to_do() {
+        check(OpenFailure::AlreadyOpen, Exit::Unavailable);
+        check(OpenFailure::Exists, Exit::Data);
+        check(OpenFailure::Missing, Exit::Data);
+        check(OpenFailure::Newer(9), Exit::Data);
+        check(OpenFailure::NotOurs, Exit::Data);
+        let disk = OpenFailure::Storage;
+        check(disk(StorageFailure::Damaged(String::from("x"))), Exit::Data);
+        check(disk(StorageFailure::Full), Exit::Storage);
+        check(disk(StorageFailure::ReadOnly), Exit::Storage);
+        check(disk(StorageFailure::Stopped), Exit::Storage);
+        let broken = io::Error::from(io::ErrorKind::TimedOut);
+        check(disk(StorageFailure::Io(broken)), Exit::Storage);
+    }
+
+    #[test]
+    fn a_disk_that_fails_while_serving_ends_with_the_storage_code_and_its_advice() {
+        for (failure, advice) in [
+            (StorageFailure::Full, "free space"),
+            (StorageFailure::ReadOnly, "mount the file system writable"),
+        ] {
+            let told = storage(&failure);
+            assert_eq!(told.exit.code(), 74);
+            assert!(told.to_string().contains(advice), "{told}");
+        }
+    }
+}
