@@ -123,6 +123,7 @@ REFUSED = [
     ({"type": "no_such_type", "data": "x"}, {"type"}),
     ({"data": "x"}, {"type"}),
     ({"type": "token"}, {"data"}),
+    ({"type": "token", "data": "x", "containers": ["general"]}, {"containers[0]"}),
     ({"type": "token", "data": "x", "mask": "{{ data | reveal_last: 4"}, {"mask"}),
     ({"type": "token", "data": "x", "fingerprint_expression": "{{ data |"},
      {"fingerprint_expression"}),

@@ -2,7 +2,12 @@
 
 import re
 
-from basis_theory.errors import BadRequestError, NotFoundError, UnauthorizedError
+from basis_theory.errors import (
+    BadRequestError,
+    NotFoundError,
+    UnauthorizedError,
+    UnprocessableEntityError,
+)
 
 from clients import client_of, management, private, public
 from harness import UUID, check, equal, matches, raises, server
@@ -95,6 +100,8 @@ def an_application_has_up_to_three_keys_which_all_work():
     listed = management.application_keys.list(made.id)
     equal(len(listed), 3)
     equal([it.key for it in listed], [None] * 3)
+    with raises(UnprocessableEntityError, 422):
+        management.application_keys.create(made.id)
     equal(management.application_keys.get(made.id, second.id).id, second.id)
     management.application_keys.delete(made.id, second.id)
     equal(len(management.application_keys.list(made.id)), 2)

@@ -48,7 +48,7 @@ def a_token_of_every_type_is_stored_read_and_deleted():
 @check
 def primitives_and_nested_values_come_back_as_they_came():
     odd = "\u00e9\u2028\U0001f512\\\""
-    for data in ["text", odd, 7, 0, -1.25, True, False, [], {}, [1, [2, {"a": "b"}]]]:
+    for data in ["", "text", odd, 7, 0, -1.25, True, False, [], {}, [1, [2, {"a": "b"}]]]:
         created = private.tokens.create(type="token", data=data)
         equal(private.tokens.get(created.id).data, data)
 
