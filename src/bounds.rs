@@ -350,6 +350,8 @@ pub const LOG_FLUSH_MAX: Duration = Duration::from_secs(1);
 /// Message extensions of one message, and their JSON text, as the protocol says.
 pub const THREEDS_EXTENSIONS_MAX: usize = 10;
 pub const THREEDS_EXTENSIONS_BYTES_MAX: usize = 81_920;
+/// From sending a request to keeping its answer; a directory server has ten seconds of it.
+pub const THREEDS_ANSWER_MAX: Duration = Duration::from_mins(1);
 /// A session whose card has no expiry of its own can be authenticated for so long.
 pub const THREEDS_SESSION_MAX: Duration = Duration::from_hours(1);
 /// Sessions and their results are kept so long.

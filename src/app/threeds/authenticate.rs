@@ -10,7 +10,9 @@ use crate::app::authenticate::Caller;
 use crate::app::error::{Error, Upstream};
 use crate::app::once::Write;
 use crate::app::threeds::{advance, create::Client};
-use crate::bounds::{THREEDS_CHALLENGE_MAX, THREEDS_DECOUPLED_GRACE, THREEDS_SIMULATED_DECOUPLED};
+use crate::bounds::{
+    THREEDS_ANSWER_MAX, THREEDS_CHALLENGE_MAX, THREEDS_DECOUPLED_GRACE, THREEDS_SIMULATED_DECOUPLED,
+};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
@@ -78,6 +80,8 @@ impl App {
             session.method_outcome = Some(session.method_indicator());
             session.state = advance(&session, Event::AuthenticationRequested, now)?;
             session.sent = Some(sent);
+            // Whatever keeps the answer from being written must not leave the session in between.
+            session.waits_until = Some(now.plus(THREEDS_ANSWER_MAX));
             session.modified_at = Some(now);
             session.modified_by = Some(caller.application.id);
             let change = self.replace_session(&caller.keys, &before, &session, version)?;
@@ -129,6 +133,7 @@ impl App {
             let (mut session, version) = self.find_session(snapshot, caller, id)?;
             let before = session.clone();
             session.state = advance(&session, Event::RequestFailed, self.now())?;
+            session.waits_until = None;
             let change = self.replace_session(&caller.keys, &before, &session, version)?;
             Ok((change, ()))
         })

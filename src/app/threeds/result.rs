@@ -39,7 +39,10 @@ impl App {
             is_told = receipt.is_ok();
         }
         if !is_told {
-            match next(session.state, Event::TimeRanOut, now) {
+            // A request whose answer was never written has failed.
+            let ended = next(session.state, Event::TimeRanOut, now)
+                .or_else(|_| next(session.state, Event::RequestFailed, now));
+            match ended {
                 Ok(state) => {
                     session.state = state;
                     if let Some(authentication) = &mut session.authentication {
