@@ -369,5 +369,3 @@ pub const THREEDS_TEXT_CHARS_MAX: usize = 2_048;
 pub const THREEDS_DEVICE_DATA_CHARS_MAX: usize = 64_000;
 /// The caller's own data in a session, and what is broadcast, as JSON text.
 pub const THREEDS_METADATA_BYTES_MAX: usize = 16 * 1024;
-/// A form that a browser brings from an ACS.
-pub const THREEDS_FORM_BYTES_MAX: usize = QUERY_BYTES_MAX;

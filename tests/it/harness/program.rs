@@ -143,7 +143,9 @@ impl Running {
 
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
-        let sent = Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap();
+        // The shell's own `kill`: a small machine may have no program of that name.
+        let kill = format!("kill -{name} {id}");
+        let sent = Command::new("sh").args(["-c", &kill]).status().unwrap();
         assert!(sent.success());
     }
 
