@@ -1,0 +1,39 @@
+//! Tenants, applications, keys and quotas.
+
+use std::time::Duration;
+
+/// A container path. It stands in clear in listing keys, so it may not be long.
+pub const CONTAINER_BYTES_MAX: usize = 200;
+/// Containers of one token; each costs a listing entry for each filter.
+pub const CONTAINERS_MAX: usize = 10;
+/// The published pattern of key texts.
+pub const KEY_TEXT_BYTES_MAX: usize = 100;
+/// Shorter texts could be guessed; the oldest published form has 26 characters.
+pub const KEY_TEXT_BYTES_MIN: usize = 16;
+/// Keys of one application, as published.
+pub const KEYS_PER_APPLICATION_MAX: usize = 3;
+/// Plain permissions of one application, as published.
+pub const PERMISSIONS_MAX: usize = 50;
+/// Access rules of one application; each request that reads a token walks them.
+pub const RULES_MAX: usize = 50;
+/// The name of a tenant or an application, as published.
+pub const NAME_CHARS_MAX: usize = 200;
+/// A rule's description.
+pub const DESCRIPTION_CHARS_MAX: usize = 400;
+/// A tenant's settings: names and values are short words.
+pub const SETTINGS_MAX: usize = 50;
+pub const SETTING_BYTES_MAX: usize = 400;
+/// Applications of one tenant.
+pub const APPLICATIONS_MAX: usize = 1_000;
+/// Tenants of one server.
+pub const TENANTS_MAX: usize = 1_000;
+
+/// The most that an operator may allow to one tokenize or detokenize call: one transaction.
+pub const BULK_TOKENS_MAX: u32 = 1_000;
+/// PCI DSS wants card verification codes gone after authorization; a day is the outer limit.
+pub const CVC_RETENTION_MAX: Duration = Duration::from_hours(24);
+/// As published: an intent lives at most 48 hours.
+pub const INTENT_RETENTION_MAX: Duration = Duration::from_hours(48);
+pub const LOG_RETENTION_MAX: Duration = Duration::from_hours(400 * 24);
+/// The largest factor of a tenant's `rate_limit` quota; up to here the arithmetic is exact.
+pub const RATE_LIMIT_FACTOR_MAX: u32 = 1_000;

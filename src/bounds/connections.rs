@@ -1,0 +1,79 @@
+//! Connections: places, deadlines, buffers, the certificate.
+
+use std::time::Duration;
+
+/// Connections at a time. Each costs some 40 KiB when idle, a few hundred when misused.
+pub const CONNECTIONS_MAX: usize = 4_096;
+/// Connections of one address (of one /64 in IPv6) at a time. An office behind one address stays
+/// below it; one machine cannot take every place.
+pub const CONNECTIONS_PER_ADDRESS_MAX: usize = 256;
+/// Connections that the kernel holds for us before they are accepted.
+pub const BACKLOG_MAX: u32 = 1_024;
+/// The pause after the first failure to accept for want of files or memory; it doubles up to
+/// the maximum. The listener stays readable all the while, so without a pause the loop would spin.
+pub const ACCEPT_PAUSE_MIN: Duration = Duration::from_millis(10);
+pub const ACCEPT_PAUSE_MAX: Duration = Duration::from_secs(1);
+/// A TLS handshake that takes longer is a scan or an attack; a phone on a bad network needs two
+/// round trips and a few retransmissions.
+pub const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
+/// From the first byte of a request (or the end of the previous one) to its last header.
+pub const HEADERS_MAX: Duration = Duration::from_secs(30);
+/// From the last header to the last byte of the body.
+pub const BODY_MAX: Duration = Duration::from_secs(30);
+/// How long a refused request's body is read and thrown away, so that the client sees the answer
+/// instead of a reset.
+pub const DRAIN_BODY_MAX: Duration = Duration::from_secs(2);
+/// How long a peer may leave what we wrote unread before the connection is given up. One buffer
+/// holds 64 KiB, so this asks for 2 KiB a second.
+pub const WRITE_MAX: Duration = Duration::from_secs(30);
+/// Between SIGTERM and the end of whatever is still running.
+pub const DRAIN_MAX: Duration = Duration::from_secs(20);
+/// After that, how long tasks that were told to end are waited for.
+pub const END_MAX: Duration = Duration::from_secs(1);
+/// All header names and values of one request together, with the request line; the published
+/// clients send under 2 KiB.
+pub const HEADER_BYTES_MAX: usize = 16 * 1024;
+/// Header lines of one request.
+pub const HEADERS_COUNT_MAX: usize = 64;
+/// What one HTTP/1 connection reads ahead, and what it buffers of answers, at most.
+pub const H1_BUFFER_BYTES_MAX: usize = 64 * 1024;
+/// Concurrent HTTP/2 streams of one connection.
+pub const H2_STREAMS_MAX: u32 = 64;
+/// HTTP/2 streams reset by the peer before we close the connection ("rapid reset").
+pub const H2_RESETS_MAX: usize = 32;
+/// HTTP/2 streams that we reset for the peer's mistakes before we close the connection.
+pub const H2_MISTAKES_MAX: usize = 64;
+/// From a stream's last header to the last byte of its answer. A peer that opens no window would
+/// hold the answer forever; the longest honest request is a slow body and a slow commit.
+pub const H2_STREAM_MAX: Duration = Duration::from_secs(90);
+/// A connection without streams is closed after one to two of these.
+pub const H2_IDLE_MAX: Duration = Duration::from_mins(1);
+/// Silence after which we ask whether the peer is there, and how long it has to answer.
+pub const H2_PING_AFTER: Duration = Duration::from_secs(20);
+pub const H2_PING_MAX: Duration = Duration::from_secs(10);
+/// Body bytes that a peer may send ahead of our reading: for one stream and for a connection.
+pub const H2_STREAM_WINDOW_BYTES: u32 = 64 * 1024;
+pub const H2_CONNECTION_WINDOW_BYTES: u32 = 256 * 1024;
+/// The smallest that the protocol allows.
+pub const H2_FRAME_BYTES_MAX: u32 = 16 * 1024;
+/// Memory for compressing headers; the protocol's default.
+pub const H2_HEADER_TABLE_BYTES: u32 = 4 * 1024;
+/// Answer bytes buffered for one stream.
+pub const H2_SEND_BYTES_MAX: usize = 64 * 1024;
+/// Every so often the certificate's files are looked at. A change counts when it was seen twice
+/// the same, so that a certificate is not read between its own two files.
+pub const CERTIFICATE_CHECK_EVERY: Duration = Duration::from_secs(5);
+/// A certificate with less left than this is worth a warning a day.
+pub const CERTIFICATE_WARN_BEFORE: Duration = Duration::from_hours(14 * 24);
+pub const CERTIFICATE_WARN_EVERY: Duration = Duration::from_hours(24);
+/// A certificate file or key file; a chain of ten is 20 KiB.
+pub const CERTIFICATE_BYTES_MAX: u64 = 1024 * 1024;
+/// Refused connections are counted and logged at most this often.
+pub const REFUSALS_LOGGED_EVERY: Duration = Duration::from_secs(10);
+
+const _: () = assert!(CONNECTIONS_PER_ADDRESS_MAX <= CONNECTIONS_MAX);
+// The protocol's parser must see a whole head before it runs out of buffer, or the answer to a
+// large one would be a reset instead of a 431.
+const _: () = assert!(HEADER_BYTES_MAX < H1_BUFFER_BYTES_MAX);
+const _: () = assert!(H2_STREAM_WINDOW_BYTES <= H2_CONNECTION_WINDOW_BYTES);
+const _: () = assert!(BODY_MAX.as_secs() < H2_STREAM_MAX.as_secs());

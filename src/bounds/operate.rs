@@ -1,0 +1,15 @@
+//! The operator's socket and files.
+
+use std::time::Duration;
+
+/// One command; the largest is an application with all its rules.
+pub const OPERATOR_COMMAND_BYTES_MAX: u64 = 256 * 1024;
+/// From connecting to the answer. Moving a clock may sweep a great many tokens.
+pub const OPERATOR_COMMAND_MAX: Duration = Duration::from_mins(10);
+/// How far a development server's clock moves at once: a hundred years.
+pub const CLOCK_ADVANCE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
+
+/// A master key's file: 64 digits, a line end, and a little patience with editors.
+pub const MASTER_KEY_FILE_BYTES_MAX: u64 = 4_096;
+/// How long the end of the program waits for its last log lines.
+pub const LOG_FLUSH_MAX: Duration = Duration::from_secs(1);

@@ -1,0 +1,55 @@
+//! Tokens, and the pages and lists that show them.
+
+use super::{BODY_BYTES_MAX, CONTAINER_BYTES_MAX};
+
+/// Data of one token as JSON text.
+pub const TOKEN_DATA_BYTES_MAX: usize = 128 * 1024;
+/// The mask of one token as JSON text.
+pub const MASK_BYTES_MAX: usize = 16 * 1024;
+/// Metadata entries of one token; each costs a listing entry.
+pub const METADATA_COUNT_MAX: usize = 50;
+pub const METADATA_KEY_BYTES_MAX: usize = 100;
+pub const METADATA_VALUE_BYTES_MAX: usize = 1_000;
+/// An idempotency key; clients send UUIDs, some with a mark before them.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
+/// A predefined token id, as published.
+pub const TOKEN_NAME_CHARS_MIN: usize = 3;
+pub const TOKEN_NAME_CHARS_MAX: usize = 400;
+/// As published.
+pub const SEARCH_INDEXES_MAX: usize = 10;
+pub const EXPRESSION_CHARS_MAX: usize = 400;
+
+/// How often an alias is tried before the token gets an assigned id instead.
+pub const ALIAS_TRIES_MAX: usize = 5;
+/// Tokens of one fingerprint in one container that a deduplicating create looks at.
+pub const DUPLICATES_READ_MAX: usize = 100;
+
+const _: () = assert!(TOKEN_DATA_BYTES_MAX <= BODY_BYTES_MAX);
+
+pub const PAGE_SIZE_DEFAULT: usize = 20;
+pub const PAGE_SIZE_MAX: usize = 100;
+/// An opaque cursor, as published.
+pub const CURSOR_CHARS_MAX: usize = 500;
+/// A query string; the longest legal one lists a hundred ids.
+pub const QUERY_BYTES_MAX: usize = 8 * 1024;
+
+/// Entries of a cursor list that are passed over (expired, or listed under another container) in
+/// one request; the rest waits for the next page. A millisecond or two.
+pub const LIST_SKIPPED_MAX: usize = 5_000;
+/// What a cursor holds of a listing key behind its path: a zero, the time and the id.
+pub const LIST_KEY_TAIL_BYTES: usize = 1 + 8 + 16;
+/// A cursor's proof that it is ours: 128 bits, since each guess is a request.
+pub const CURSOR_TAG_BYTES: usize = 16;
+/// Ids that one deprecated list may name; each costs a look-up.
+pub const LIST_IDS_MAX: usize = 100;
+/// Timeline entries that a deprecated list reads before others get their turn.
+pub const TIMELINE_STEPS_MAX: usize = 1_024;
+/// A search query, as published.
+pub const SEARCH_QUERY_CHARS_MAX: usize = 200;
+
+const _: () =
+    assert!(2 * (CONTAINER_BYTES_MAX + LIST_KEY_TAIL_BYTES + CURSOR_TAG_BYTES) <= CURSOR_CHARS_MAX);
+const _: () = assert!(LIST_SKIPPED_MAX > PAGE_SIZE_MAX);
+// Each of several timelines takes a step before all of them get on.
+const _: () = assert!(TIMELINE_STEPS_MAX > METADATA_COUNT_MAX + 1);
+const _: () = assert!(TIMELINE_STEPS_MAX > SEARCH_QUERY_CHARS_MAX);

@@ -1,0 +1,71 @@
+//! Trying and testing: `strongroom dev`, `dev-clock`, `dev-preload`.
+#![expect(clippy::doc_markdown, reason = "these are help texts, shown as they are")]
+
+use std::path::PathBuf;
+
+use argh::FromArgs;
+
+/// Start a vault for trying and testing, with everything made for it: keys, certificate, tenant.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "dev")]
+pub(in crate::cli) struct Dev {
+    /// directory that holds everything; made on first use (default ./strongroom-dev)
+    #[argh(option, default = "PathBuf::from(\"strongroom-dev\")")]
+    pub(in crate::cli) data: PathBuf,
+    /// address and port to listen on; port 0 picks a free one (default 127.0.0.1:8443)
+    #[argh(option, default = "String::from(\"127.0.0.1:8443\")")]
+    pub(in crate::cli) listen: String,
+    /// type of the tenant that is made on first use: test or production (default test)
+    #[argh(option)]
+    pub(in crate::cli) tenant_type: Option<String>,
+    /// whether the published rate limits apply: on or off (default on)
+    #[argh(option, default = "String::from(\"on\")")]
+    pub(in crate::cli) rate_limits: String,
+    /// a quota of the tenant as NAME=VALUE, such as tokenize_limit=100; may be repeated
+    #[argh(option)]
+    pub(in crate::cli) quota: Vec<String>,
+    /// print one line of JSON when ready instead of text for people
+    #[argh(switch)]
+    pub(in crate::cli) json: bool,
+}
+
+/// Move the clock of a running development server ahead, and do what falls due by it.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "dev-clock")]
+pub(in crate::cli) struct DevClock {
+    /// directory of the running development server (default ./strongroom-dev)
+    #[argh(option, default = "PathBuf::from(\"strongroom-dev\")")]
+    pub(in crate::cli) data: PathBuf,
+    #[argh(subcommand)]
+    pub(in crate::cli) action: DevClockAction,
+}
+
+#[derive(FromArgs, Debug)]
+#[argh(subcommand)]
+pub(in crate::cli) enum DevClockAction {
+    Advance(Advance),
+}
+
+/// Move it ahead; returns when what fell due has been done.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "advance")]
+pub(in crate::cli) struct Advance {
+    /// by how many seconds
+    #[argh(positional)]
+    pub(in crate::cli) seconds: u64,
+}
+
+/// Fill a stopped development vault with tokens, for measuring. Prints some of their ids.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "dev-preload")]
+pub(in crate::cli) struct DevPreload {
+    /// directory that `strongroom dev` made (default ./strongroom-dev)
+    #[argh(option, default = "PathBuf::from(\"strongroom-dev\")")]
+    pub(in crate::cli) data: PathBuf,
+    /// how many tokens to make
+    #[argh(option)]
+    pub(in crate::cli) tokens: u64,
+    /// what they hold: token (a short text) or card (default token)
+    #[argh(option, default = "String::from(\"token\")")]
+    pub(in crate::cli) kind: String,
+}

@@ -1,0 +1,91 @@
+//! Settings: one TOML file, read whole before anything is bound, every mistake reported at once.
+//!
+//! `packaging/strongroom.toml` is the reference: every key, its default and its reason. There is no
+//! secret in it, only places where secrets are.
+
+mod reader;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use toml::Table;
+
+use crate::bounds::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX};
+use crate::limits::Network;
+use crate::log::RequestLines;
+
+use reader::Reader;
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Config {
+    pub data_directory: PathBuf,
+    pub listen: Vec<SocketAddr>,
+    pub certificate: PathBuf,
+    pub private_key: PathBuf,
+    pub master_key: MasterKeySource,
+    /// What the operator knows about card numbers beyond their brands.
+    pub bin_file: Option<PathBuf>,
+    pub trusted_proxies: Vec<Network>,
+    pub rate_limits: Switch,
+    pub deprecated_operations: Switch,
+    pub request_lines: RequestLines,
+    pub connections_max: usize,
+    pub connections_per_address_max: usize,
+}
+
+/// Where the master key comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MasterKeySource {
+    /// The name of a systemd credential.
+    Credential(String),
+    File(PathBuf),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    Off,
+    On,
+}
+
+/// What is wrong with a settings file, line by line.
+#[derive(Debug, PartialEq, Eq)]
+pub struct InvalidConfig(pub Vec<String>);
+
+impl Config {
+    pub fn parse(text: &str) -> Result<Self, InvalidConfig> {
+        let table: Table = text.parse().map_err(|error: toml::de::Error| {
+            InvalidConfig(vec![String::from(error.to_string().trim_end())])
+        })?;
+        let mut reader = Reader { table, mistakes: Vec::new() };
+        let config = Self {
+            data_directory: reader.path("data_directory"),
+            listen: reader.addresses("listen"),
+            certificate: reader.path("tls.certificate"),
+            private_key: reader.path("tls.private_key"),
+            master_key: reader.master_key(),
+            bin_file: reader.optional_path("bin_file"),
+            trusted_proxies: reader.networks("trusted_proxies"),
+            rate_limits: reader.switch("rate_limits"),
+            deprecated_operations: reader.switch("deprecated_operations"),
+            request_lines: if reader.flag("log.requests", true) {
+                RequestLines::On
+            } else {
+                RequestLines::Off
+            },
+            connections_max: reader.count("connections.max", CONNECTIONS_MAX),
+            connections_per_address_max: reader
+                .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),
+        };
+        reader.refuse_the_rest();
+        if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }
+    }
+}
+
+impl fmt::Display for InvalidConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("\n"))
+    }
+}
