@@ -45,7 +45,7 @@ const WORDS: &[(&str, &[&str])] = &[
 /// Where types have a form that others depend on: on the wire, in the file, in files of people.
 const OUTSIDE: &[&str] = &[
     "src/cli/dev.rs",
-    "src/config.rs",
+    "src/config",
     "src/formulas/",
     "src/http/wire/",
     "src/operator/",
