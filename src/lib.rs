@@ -27,7 +27,8 @@
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, secret, store, threeds |
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, secret, threeds |
 //! | [`server`] | accepting, TLS, deadlines, places, the drain; knows no route | bounds, domain, log, secret |
-//! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http |
+//! | [`report`] | a dated account for auditors, as text and as a page; only holds and shows | domain |
+//! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http, report |
 //! | [`cli`] | the command line: puts the rest together | all |
 //!
 //! Three of these arrows are there for one thing each: [`clock`] gives [`domain::time`]'s type,
@@ -92,6 +93,7 @@ pub mod idempotency;
 pub mod limits;
 pub mod log;
 pub mod operator;
+pub mod report;
 pub mod secret;
 pub mod server;
 pub mod store;

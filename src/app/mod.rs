@@ -11,6 +11,7 @@ mod cvc;
 mod delete_token;
 mod detokenize;
 mod error;
+mod holdings;
 mod keys;
 mod legacy_tokens;
 mod list_tokens;
@@ -47,6 +48,7 @@ pub use applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, Firs
 pub use authenticate::Caller;
 pub use create_token::{Origin, Written};
 pub use error::{Error, Fault, Upstream};
+pub use holdings::Holding;
 pub use keys::NewKey;
 pub use legacy_tokens::{LegacyTokenPage, Stretch};
 pub use list_tokens::{CursorStart, TokenPage};
@@ -60,6 +62,9 @@ pub use token_intents::{ShownIntent, TokenIntentDraft};
 pub use tokenize::{Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
 pub use update_token::TokenPatch;
 pub use vault::VaultFailure;
+
+/// The version of the data file and of everything in it.
+pub use crate::store::FORMAT;
 pub use verify::Report;
 
 /// Everything an operation needs.

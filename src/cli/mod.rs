@@ -7,6 +7,7 @@ mod dev_certificate;
 mod failure;
 mod operate;
 mod preload;
+mod report;
 mod run;
 mod serve;
 mod vault;
@@ -67,6 +68,7 @@ fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
         Subcommand::DevClock(command) => operate::dev_clock(&command),
         Subcommand::DevPreload(command) => preload::preload(&command),
         Subcommand::Init(command) => serve::init(&command),
+        Subcommand::Report(command) => report::report(&command),
         Subcommand::Serve(command) => serve::serve(&command.config),
         Subcommand::Tenant(command) => operate::tenant(command),
         Subcommand::Verify(command) => verify::verify(&command),

@@ -73,12 +73,16 @@ pub(super) fn dev_clock(command: &DevClock) -> Result<(), Failure> {
     }
 }
 
-/// Through the running server if there is one, else on the file itself.
 fn with_config(config: &Path, command: Command) -> Result<(), Failure> {
+    show(answer_of(config, command)?)
+}
+
+/// Through the running server if there is one, else on the file itself.
+pub(super) fn answer_of(config: &Path, command: Command) -> Result<Answer, Failure> {
     let config = read_config(config)?;
     let directory = &config.data_directory;
     match ask(directory, &command) {
-        Asked::Answered(answer) => show(answer),
+        Asked::Answered(answer) => Ok(answer),
         Asked::Failed(error) => Err(unreachable_server(directory, &error)),
         Asked::NobodyThere => {
             let app = vault::open(directory, &config.master_key, Clock::new())?;
@@ -86,21 +90,24 @@ fn with_config(config: &Path, command: Command) -> Result<(), Failure> {
             let runtime = runtime.map_err(|error| vault::cannot("start", directory, &error))?;
             let answer = runtime.block_on(command.run(&app, Clockwork::Fixed));
             app.close();
-            show(answer)
+            Ok(answer)
+        }
+    }
+}
+
+/// What was done, or why the command was refused.
+pub(super) fn done(answer: Answer) -> Result<Value, Failure> {
+    match answer {
+        Answer::Done(value) => Ok(value),
+        Answer::Refused(why) => {
+            Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
         }
     }
 }
 
 fn show(answer: Answer) -> Result<(), Failure> {
-    match answer {
-        Answer::Done(value) => {
-            say(&serde_json::to_string_pretty(&value).unwrap_or_default());
-            Ok(())
-        }
-        Answer::Refused(why) => {
-            Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
-        }
-    }
+    say(&serde_json::to_string_pretty(&done(answer)?).unwrap_or_default());
+    Ok(())
 }
 
 fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {

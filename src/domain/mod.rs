@@ -10,6 +10,7 @@ pub mod container;
 pub mod data;
 pub mod expires_at;
 pub mod hex;
+pub mod html;
 pub mod id;
 pub mod key_text;
 pub mod luhn;

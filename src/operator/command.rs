@@ -11,6 +11,7 @@ use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::http::wire::{application, key, tenant};
+use crate::operator::account::account;
 
 /// What an operator can ask for; on the socket it is one line of JSON.
 #[derive(Serialize, Deserialize)]
@@ -42,6 +43,8 @@ pub enum Command {
         application: String,
         text: String,
     },
+    /// An account of the vault for auditors, as text and as a page.
+    Report,
     TenantCreate {
         name: String,
         r#type: String,
@@ -121,6 +124,16 @@ impl Command {
                 let new =
                     app.create_key(tenant, application, Some(&text), None, &Write::plain()).await?;
                 Ok(key::render(&new.key, None))
+            }
+            Self::Report => {
+                let account = account(app)?;
+                let attention = account.attention().count();
+                let (text, html) = (account.text(), account.html());
+                let answer = serde_json::json!({
+                    "made_at": app.now().to_wire(), "attention": attention, "text": text,
+                    "html": html,
+                });
+                Ok(answer.to_string().into_bytes())
             }
             Self::TenantCreate { name, r#type, threeds, quotas } => {
                 let draft = tenant_draft(name, &r#type, threeds, &quotas)?;

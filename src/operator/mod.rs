@@ -4,6 +4,7 @@
 //! runs, they open the file themselves. Both ways lead to [`Command::run`], so both give the same
 //! answers.
 
+mod account;
 mod client;
 mod command;
 mod socket;

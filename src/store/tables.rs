@@ -276,6 +276,12 @@ pub fn due_of_key(key: &[u8]) -> Option<Due> {
     Some(Due { falls, tenant, id: id.uuid() })
 }
 
+/// When an entry of [`Table::Due`] falls due.
+pub fn due_at(key: &[u8]) -> Option<Timestamp> {
+    let micros = key.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes))?;
+    i64::try_from(micros).ok().map(Timestamp::from_micros)
+}
+
 fn last_uuid(key: &[u8]) -> Option<Uuid> {
     key.last_chunk::<16>().map(|bytes| Uuid::from_bytes(*bytes))
 }

@@ -42,6 +42,7 @@ mod quotas;
 mod quotas_as_settings;
 mod race;
 mod rate_limits;
+mod report;
 mod rules;
 mod service;
 mod slow;

@@ -33,6 +33,7 @@ pub(super) enum Subcommand {
     DevClock(DevClock),
     DevPreload(DevPreload),
     Init(Init),
+    Report(Report),
     Serve(Serve),
     Tenant(TenantCommand),
     Verify(Verify),
@@ -49,6 +50,19 @@ pub(super) struct Init {
     /// where to write the master key, when the settings name a systemd credential
     #[argh(option)]
     pub(super) master_key: Option<PathBuf>,
+}
+
+/// Write a dated account of the vault for auditors: retention, keys, access, backups, audit, TLS.
+/// Works while the server runs and while it does not.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "report")]
+pub(super) struct Report {
+    /// settings file
+    #[argh(option)]
+    pub(super) config: PathBuf,
+    /// directory for its two files, a text and a page (default: where you are)
+    #[argh(option, default = "PathBuf::from(\".\")")]
+    pub(super) out: PathBuf,
 }
 
 /// Run the vault. SIGTERM finishes what is in flight and stops; SIGHUP reads the
