@@ -17,12 +17,20 @@ use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::BankDetails;
-use crate::expressions::{Reference, Scope, Template};
+use crate::expressions::{Budget, Reference, Scope, Template};
 use crate::secret::{Secret, Wipe};
 use crate::store::Snapshot;
 
 /// What the expressions of one call name, opened once.
 struct Named(HashMap<Reference, Value>);
+
+/// One call's expressions: what they name, and the work that they may do together, since a body
+/// may hold a great many of them.
+struct Filling {
+    named: Named,
+    budget: Budget,
+    mistakes: Mistakes,
+}
 
 impl Scope for Named {
     fn variable(&self, _: &str) -> Option<&Value> {
@@ -66,10 +74,10 @@ impl App {
             }
         }
         mistakes.into_result()?;
-        let mut mistakes = Mistakes::new();
-        let filled = self.fill(body, "$", &named, &mut mistakes);
-        mistakes.into_result()?;
-        Ok(Secret::new(filled))
+        let mut filling = Filling { named, budget: Budget::whole(), mistakes: Mistakes::new() };
+        let filled = Secret::new(self.fill(body, "$", &mut filling));
+        filling.mistakes.into_result()?;
+        Ok(filled)
     }
 
     /// `None` when there is no such thing.
@@ -126,27 +134,27 @@ impl App {
         whole
     }
 
-    fn fill(&self, value: &Value, path: &str, named: &Named, mistakes: &mut Mistakes) -> Value {
+    fn fill(&self, value: &Value, path: &str, filling: &mut Filling) -> Value {
         match value {
             Value::String(text) => match Template::parse_with_references(text) {
                 // What does not parse was reported before anything was opened.
                 Err(_) => Value::Null,
                 Ok(template) if template.is_constant() => value.clone(),
-                Ok(template) => template.evaluate(named, self).unwrap_or_else(|failed| {
-                    mistakes.add(path, failed.to_string());
-                    Value::Null
-                }),
+                Ok(template) => template
+                    .evaluate_out_of(&filling.budget, &filling.named, self)
+                    .unwrap_or_else(|failed| {
+                        filling.mistakes.add(path, failed.to_string());
+                        Value::Null
+                    }),
             },
             Value::Array(items) => {
-                let fill = |(at, item)| {
-                    self.fill(item, &deeper(path, &format!("[{at}]")), named, mistakes)
-                };
+                let fill = |(at, item)| self.fill(item, &deeper(path, &format!("[{at}]")), filling);
                 Value::Array(items.iter().enumerate().map(fill).collect())
             }
             Value::Object(members) => {
                 let fill = |(name, member): (&String, &Value)| {
                     let path = deeper(path, &format!(".{name}"));
-                    (name.clone(), self.fill(member, &path, named, mistakes))
+                    (name.clone(), self.fill(member, &path, filling))
                 };
                 Value::Object(members.iter().map(fill).collect())
             }
