@@ -6,12 +6,14 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::app::App;
+use crate::app::audit::AuditScope;
 use crate::app::authenticate::Caller;
 use crate::app::create_token::{Admitted, Existing, Origin, Written, no_intent};
 use crate::app::error::Error;
 use crate::app::once::Write;
 use crate::app::token_draft::TokenDraft;
 use crate::app::update_token::TokenPatch;
+use crate::domain::audit::AuditEntry;
 use crate::domain::container::Container;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
@@ -100,7 +102,10 @@ impl App {
             }
             mistakes.into_result()?;
             let containers = all_containers(&admitted);
-            Ok((change, Tokenized { written, containers }))
+            let converted = admitted.iter().filter_map(|(draft, ..)| draft.conversion(caller, now));
+            let entries: Vec<_> = converted.chain(entries(&written, caller, now)).collect();
+            let audit = self.audit(AuditScope::Tenant(caller.tenant.id), &entries);
+            Ok((change.and(audit), Tokenized { written, containers }))
         })
         .await
     }
@@ -135,6 +140,18 @@ impl App {
         }
         Ok((change, Piece::Written(Box::new(new))))
     }
+}
+
+/// What the call did to its tokens. A token that stands in several places was made once.
+fn entries(
+    written: &[(Piece, Place)],
+    caller: &Caller,
+    at: Timestamp,
+) -> impl Iterator<Item = AuditEntry> {
+    written.iter().filter_map(move |(piece, _)| match piece {
+        Piece::SameAs(_) => None,
+        Piece::Written(written) => Some(written.entry(caller, at)),
+    })
 }
 
 /// What is wrong with one part is gathered with what is wrong with the others.

@@ -12,6 +12,7 @@ use crate::app::once::Write;
 use crate::app::read_token::live_token;
 use crate::app::token_draft::{Deduplicate, check_data, check_expiry, check_mask};
 use crate::app::token_rows::Versioned;
+use crate::domain::audit::{Act, Entity};
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::merge_patch::merge_patch;
@@ -78,23 +79,29 @@ impl App {
             if moved && caller.deduplicates(patch.deduplicate) {
                 match duplicate(snapshot, caller, &token, now)? {
                     Duplicate::None(expectation) => {
-                        let shown = self.show(token, transform);
-                        return Ok((
-                            change.and(expectation),
-                            Written { shown, origin: Origin::New },
-                        ));
+                        let audit = self.audit_update(caller, &token, now);
+                        let written =
+                            Written { shown: self.show(token, transform), origin: Origin::New };
+                        return Ok((change.and(expectation).and(audit), written));
                     }
                     Duplicate::Found(other) => {
                         let (mut other, origin) = (other.token, Origin::Read);
                         self.attach_cvc(snapshot, &mut other, now)?;
+                        let read = Entity::token(&other);
                         let shown = self.show_written(caller, other, transform, origin);
-                        return Ok((Change::new(), Written { shown, origin }));
+                        let audit = self.audit_caller(caller, Act::Read, read, now);
+                        return Ok((audit, Written { shown, origin }));
                     }
                 }
             }
+            let change = change.and(self.audit_update(caller, &token, now));
             Ok((change, Written { shown: self.show(token, transform), origin: Origin::New }))
         })
         .await
+    }
+
+    fn audit_update(&self, caller: &Caller, token: &Token, now: Timestamp) -> Change {
+        self.audit_caller(caller, Act::Update, Entity::token(token), now)
     }
 
     /// The token as the patch makes it, and the change that keeps it so.
