@@ -63,17 +63,19 @@ impl App {
     ) -> Result<Written, Error> {
         let now = self.now();
         let admitted = self.admit_draft(caller, draft, now)?;
-        self.settle_once(write, |snapshot| {
+        let settled = self.settle_once(write, |snapshot| {
             let (change, written) = self.plan_token(snapshot, caller, &admitted, &[], now)?;
             let change = change.and(self.plan_consumption(snapshot, caller, &admitted, now)?);
             let entries: Vec<_> = admitted
                 .conversion(caller, now)
                 .into_iter()
-                .chain([written.entry(caller, now)])
+                .chain(written.entry(caller, now))
                 .collect();
             Ok((change.and(self.audit(AuditScope::Tenant(caller.tenant.id), &entries)), written))
-        })
-        .await
+        });
+        let written = settled.await?;
+        self.note_found(caller, std::iter::once(&written)).await?;
+        Ok(written)
     }
 
     /// The permission for the draft's containers, before anything is said about its content.

@@ -86,7 +86,7 @@ impl App {
         if !admitted.iter().filter_map(|(draft, ..)| draft.intent()).all(|id| intents.insert(id)) {
             return Err(no_intent());
         }
-        self.settle_once(write, |snapshot| {
+        let settled = self.settle_once(write, |snapshot| {
             let mut change = Change::new();
             let mut written: Vec<(Piece, Place)> = Vec::with_capacity(admitted.len());
             let mut mistakes = mistakes.clone();
@@ -106,8 +106,14 @@ impl App {
             let entries: Vec<_> = converted.chain(entries(&written, caller, now)).collect();
             let audit = self.audit(AuditScope::Tenant(caller.tenant.id), &entries);
             Ok((change.and(audit), Tokenized { written, containers }))
-        })
-        .await
+        });
+        let tokenized = settled.await?;
+        let found = tokenized.written.iter().filter_map(|(piece, _)| match piece {
+            Piece::SameAs(_) => None,
+            Piece::Written(written) => Some(written.as_ref()),
+        });
+        self.note_found(caller, found).await?;
+        Ok(tokenized)
     }
 
     /// One token of a call. Tokens of the same call do not find each other in the file.
@@ -150,7 +156,7 @@ fn entries(
 ) -> impl Iterator<Item = AuditEntry> {
     written.iter().filter_map(move |(piece, _)| match piece {
         Piece::SameAs(_) => None,
-        Piece::Written(written) => Some(written.entry(caller, at)),
+        Piece::Written(written) => written.entry(caller, at),
     })
 }
 

@@ -62,7 +62,7 @@ impl App {
     ) -> Result<Written, Error> {
         let now = self.now();
         let _turn = self.turns.take(id.as_bytes()).await;
-        self.settle_once(write, |snapshot| {
+        let settled = self.settle_once(write, |snapshot| {
             let found = live_token(snapshot, caller, id, now)?;
             let before = found.token.containers.clone();
             caller.require_in_all(Permission::TokenUpdate, &before)?;
@@ -87,17 +87,17 @@ impl App {
                     Duplicate::Found(other) => {
                         let (mut other, origin) = (other.token, Origin::Read);
                         self.attach_cvc(snapshot, &mut other, now)?;
-                        let read = Entity::token(&other);
                         let shown = self.show_written(caller, other, transform, origin);
-                        let audit = self.audit_caller(caller, Act::Read, read, now);
-                        return Ok((audit, Written { shown, origin }));
+                        return Ok((Change::new(), Written { shown, origin }));
                     }
                 }
             }
             let change = change.and(self.audit_update(caller, &token, now));
             Ok((change, Written { shown: self.show(token, transform), origin: Origin::New }))
-        })
-        .await
+        });
+        let written = settled.await?;
+        self.note_found(caller, std::iter::once(&written)).await?;
+        Ok(written)
     }
 
     fn audit_update(&self, caller: &Caller, token: &Token, now: Timestamp) -> Change {

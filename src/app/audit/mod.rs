@@ -132,6 +132,17 @@ impl App {
         }
     }
 
+    /// Tokens that a write found and left as they are were read.
+    pub(super) async fn note_found<'w>(
+        &self,
+        caller: &Caller,
+        written: impl Iterator<Item = &'w Written>,
+    ) -> Result<(), Error> {
+        let found = written.filter(|written| written.origin == Origin::Read);
+        let found: Vec<_> = found.map(|it| Entity::token(&it.shown.token)).collect();
+        self.note_reads(caller, found.into_iter(), self.now()).await
+    }
+
     /// An answer that is given again shows the tokens in it once more.
     pub async fn note_replay(&self, caller: &Caller, answer: &Answer) -> Result<(), Error> {
         let entity = |(id, name): &(uuid::Uuid, Option<String>)| Entity {
@@ -159,14 +170,14 @@ pub(super) fn actor_of(caller: Option<&Caller>) -> Actor {
 }
 
 impl Written {
-    /// What a write did to the token that it answers with.
-    pub(super) fn entry(&self, caller: &Caller, at: Timestamp) -> AuditEntry {
+    /// What a write did to the token that it answers with; `None` when it only found it.
+    pub(super) fn entry(&self, caller: &Caller, at: Timestamp) -> Option<AuditEntry> {
         let act = match self.origin {
             Origin::New => Act::Create,
-            Origin::Read => Act::Read,
+            Origin::Read => return None,
             Origin::Updated => Act::Update,
         };
-        caller.did(act, Entity::token(&self.shown.token), at)
+        Some(caller.did(act, Entity::token(&self.shown.token), at))
     }
 }
 

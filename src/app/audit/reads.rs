@@ -157,7 +157,11 @@ impl App {
             };
             match committed {
                 // Whoever has gone does not need to know.
-                Ok(written) => written.into_iter().for_each(|waiter| drop(waiter.send(()))),
+                Ok(written) => {
+                    for waiter in written {
+                        waiter.send(()).ok();
+                    }
+                }
                 Err(failure) => {
                     outbox.queue.close();
                     return Err(failure.into());
