@@ -15,7 +15,7 @@ use crate::crypto::{
 use crate::domain::id::TenantId;
 use crate::secret::Secret;
 use crate::store::{
-    Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, chain, tables,
+    Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, Verdict, chain, tables,
 };
 
 /// The keys of the server itself stand under this scope in place of a tenant.
@@ -160,7 +160,9 @@ fn open_system_keys(
     if chain::identity(&snapshot).map_err(failed)?.is_none() {
         // A file from before there was an audit chain, or a new one.
         let (change, made) = begin_chain(master, random);
-        store.amend(change).map_err(failed)?;
+        if store.amend(change).map_err(failed)? == Verdict::Refused {
+            return Err(VaultFailure::KeysDamaged);
+        }
         keys.extend(made);
     }
     SystemKeys::new(&keys).ok_or(VaultFailure::KeysDamaged)

@@ -129,18 +129,21 @@ impl App {
         }
     }
 
-    /// Returns when every read that was noted before is durable.
+    /// Returns when every read that was noted before is durable. Those that come meanwhile are not
+    /// waited for, or there might be no end of it.
     pub async fn flush_reads(&self) -> Result<(), Error> {
         let mut outbox = self.reads.outbox.lock().await;
         self.reads.is_known.store(false, Ordering::SeqCst);
-        loop {
-            while outbox.taken.len() < AUDIT_CHANGE_ENTRIES_MAX {
+        let mut left = outbox.taken.len().saturating_add(outbox.queue.len());
+        while left > 0 {
+            while outbox.taken.len() < left.min(AUDIT_CHANGE_ENTRIES_MAX) {
                 let Ok(noted) = outbox.queue.try_recv() else { break };
                 outbox.taken.push(noted);
             }
             if outbox.taken.is_empty() {
                 return Ok(());
             }
+            let count = outbox.taken.len();
             let change = self.rows_of(&outbox.taken);
             let committed = match self.store.submit(change) {
                 Ok(verdict) => {
@@ -167,7 +170,9 @@ impl App {
                     return Err(failure.into());
                 }
             }
+            left = left.saturating_sub(count);
         }
+        Ok(())
     }
 
     fn rows_of(&self, noted: &[Noted]) -> Change {

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crate::app::tests::{Vault, draft, expiring, named, new_tenant, prepared};
 use crate::app::{App, AuditPolicy, AuditReads, Caller, Error, ExportQuery, LogQuery, LogStart};
+use crate::bounds::{AUDIT_QUEUE_MAX, LOG_ROWS_EXAMINED_MAX};
 use crate::clock::Clock;
-use crate::domain::audit::{Act, AuditEntry, EntityKind};
+use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
 use crate::store::tests::block_on;
 use crate::store::tests::disk::{Fault, Operation, TestDisk};
 use crate::store::{Change, Table};
@@ -127,6 +128,49 @@ fn a_read_that_cannot_be_written_down_is_not_answered() {
             tokio::join!(vault.app.read_token(&vault.caller, &id), vault.app.flush_reads());
         assert!(read.is_err() && flushed.is_err(), "{read:?}, {flushed:?}");
         assert!(vault.app.read_token(&vault.caller, &id).await.is_err());
+    });
+}
+
+#[test]
+fn a_read_waits_for_a_place_in_the_queue() {
+    let vault = Vault::new();
+    block_on(async {
+        let id = vault.create_id(draft("one")).await;
+        let before = vault.app.audit_status().unwrap().head.next;
+        let entity = || Entity::of_server(EntityKind::Token);
+        let others = (0..AUDIT_QUEUE_MAX).map(|_| entity());
+        vault.app.note_reads(&vault.caller, others, vault.app.now()).await.unwrap();
+        let mut read = std::pin::pin!(vault.app.read_token(&vault.caller, &id));
+        tokio::select! {
+            biased;
+            _ = &mut read => panic!("there was no place for it"),
+            () = std::future::ready(()) => (),
+        }
+        vault.app.flush_reads().await.unwrap();
+        read.await.unwrap();
+        vault.app.flush_reads().await.unwrap();
+        let noted = u64::try_from(AUDIT_QUEUE_MAX).unwrap() + 1;
+        assert_eq!(vault.app.audit_status().unwrap().head.next, before + noted);
+    });
+}
+
+#[test]
+fn a_page_that_would_look_at_too_many_rows_is_short_or_refused() {
+    let vault = Vault::new();
+    block_on(async {
+        let (app, caller) = (&vault.app, &vault.caller);
+        vault.create_id(named("deep", "1")).await;
+        let mut change = Change::new();
+        for _ in 0..LOG_ROWS_EXAMINED_MAX {
+            change = change.and(app.audit_caller(caller, Act::Update, caller.tenant.id, app.now()));
+        }
+        app.store().commit(change).await.unwrap();
+        let deep = LogQuery { entity_id: Some(String::from("deep")), ..LogQuery::default() };
+        let (none, next) = logs(app, caller, &deep, LogStart::After(None)).await;
+        assert_eq!(none, Vec::<String>::new());
+        assert_eq!(logs(app, caller, &deep, LogStart::After(next)).await.0, ["create deep"]);
+        let refused = app.list_logs(caller, &deep, &LogStart::Skip(1), 2).await;
+        assert!(matches!(refused, Err(Error::Unprocessable(_))));
     });
 }
 
