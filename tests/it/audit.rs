@@ -117,11 +117,9 @@ fn every_change_leaves_an_entry_and_a_refused_one_none() {
         vault.post("/tokenize", key, json!({"a": {"type": "card", "data": 1}})).problem(400);
     });
     let intent = || vault.post("/token-intents", key, card.clone()).with_status(201).id();
-    check(&vault, &["create token_intent", "read token_intent", "delete token_intent"], || {
-        let path = format!("/token-intents/{}", intent());
-        vault.get(&path, key).with_status(200);
-        vault.delete(&path, key).with_status(204);
-    });
+    let path = format!("/token-intents/{}", intent());
+    check(&vault, &["read token_intent"], || drop(vault.get(&path, key).with_status(200)));
+    check(&vault, &["delete token_intent"], || drop(vault.delete(&path, key).with_status(204)));
     check(&vault, &["create token_intent", "convert token_intent", "create token"], || {
         vault.token(json!({"token_intent_id": intent()}));
     });
@@ -141,7 +139,9 @@ fn every_change_leaves_an_entry_and_a_refused_one_none() {
         let keys = format!("{path}/keys");
         let made = vault.send(&post(&keys).key(management)).with_status(201).id();
         vault.delete(&format!("{keys}/{made}"), management).with_status(204);
-        vault.put(&path, management, json!({"name": "m", "permissions": []})).with_status(200);
+        vault
+            .put(&path, management, json!({"name": "m", "permissions": ["token:read"]}))
+            .with_status(200);
         vault.delete(&path, management).with_status(204);
     });
     check(&vault, &["update tenant"], || {
@@ -484,6 +484,8 @@ fn old_entries_go_and_the_chain_stays_whole() {
     vault.token(json!({"type": "token", "data": "old"}));
     let old = receipt(&vault, "old.json");
     let day = 24 * 3_600;
+    vault.token(json!({"type": "token", "data": "a little later"}));
+    vault.advance(61);
     vault.advance(399 * day);
     let id = vault.token(json!({"type": "token", "data": "new"}));
     vault.advance(60);

@@ -9,7 +9,6 @@ use std::iter::Peekable;
 use std::ops::Bound;
 
 use crate::bounds::VERIFY_FINDINGS_MAX;
-use crate::crypto::Link;
 use crate::domain::time::Timestamp;
 use crate::store::chain::{
     AuditRow, Checkpoint, Head, META_NEWEST, Receipt, Rows, Signed, identity,
@@ -95,6 +94,7 @@ impl Inspection {
             inspection.begin_at(&start);
         }
         inspection.check_receipt();
+        inspection.meet_receipt();
         inspection.meet_checkpoints()?;
         Ok(inspection)
     }
@@ -281,11 +281,6 @@ impl Inspection {
         self.linked = true;
         self.anchor = at;
         self.report.last_signed = Some((at, checkpoint.at));
-    }
-
-    /// The chain's end as far as the walk has come.
-    pub const fn link(&self) -> &Link {
-        &self.reached.link
     }
 }
 

@@ -126,6 +126,8 @@ check("the log is paged to its end and filtered", async () => {
   for (let n = 0; n < 4; n += 1) {
     await privateClient.tokens.get(made.id);
   }
+  // Reads are written down in batches, before the log is read at the latest.
+  assert.equal((await collect(await logs.list({ entityId: made.id }))).length, 5);
   await privateClient.tokens.delete(made.id);
   // The client asks for page after page until one is empty.
   const wanted = { entityType: "token", entityId: made.id, size: 2 };

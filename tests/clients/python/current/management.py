@@ -174,6 +174,8 @@ def the_log_is_paged_to_its_end_and_filtered():
     made = private.tokens.create(type="token", data=fresh())
     for _ in range(4):
         private.tokens.get(made.id)
+    # Reads are written down in batches, before the log is read at the latest.
+    equal(len(list(management.logs.list(entity_id=made.id))), 5)
     private.tokens.delete(made.id)
     # The client asks for page after page until one is empty.
     entries = list(management.logs.list(entity_type="token", entity_id=made.id, size=2))
