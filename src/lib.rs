@@ -54,7 +54,7 @@
 //! 6. The body is read: bounded in bytes and in time, wiped when done with.
 //! 7. `http::wire` parses it into a [`app::TokenDraft`] and gathers all mistakes.
 //! 8. [`app::App::create_token`] reads a [`store::Snapshot`], checks access and data, evaluates the
-//!    expressions, seals the token, and makes of it all one [`store::Change`].
+//!    expressions, seals the token and its audit entry, and makes of it all one [`store::Change`].
 //! 9. [`store::Store::commit`] queues the change. The writer thread takes what has queued, checks
 //!    each change's expectations, applies those that hold, syncs once, and answers all of them. A
 //!    change whose expectations failed is decided again on a fresh snapshot.
@@ -76,7 +76,9 @@
 //!    opened.
 //! 6. The time of day comes from [`clock`], randomness from [`crypto::Random`], and nothing comes
 //!    from the environment but systemd's directory of credentials.
-//! 7. A failure of the disk is final: the process answers 503, ends with its own exit code and is
+//! 7. What cannot be audited does not happen: an entry is part of the change that it tells of, and a
+//!    read is answered when its entry has a place in the queue.
+//! 8. A failure of the disk is final: the process answers 503, ends with its own exit code and is
 //!    started again. It never works on with a file that it cannot trust.
 
 pub mod app;

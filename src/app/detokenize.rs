@@ -1,8 +1,9 @@
 //! `POST /detokenize`: any JSON in, the same shape out with values in place of expressions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::authenticate::Caller;
@@ -10,6 +11,7 @@ use crate::app::error::Error;
 use crate::app::read_token::{Shown, ShownData};
 use crate::app::token_rows;
 use crate::domain::access::Transform;
+use crate::domain::audit::Entity;
 use crate::domain::card::CardDetails;
 use crate::domain::container::Container;
 use crate::domain::mistakes::{Mistakes, deeper};
@@ -49,7 +51,20 @@ impl Drop for Named {
 }
 
 impl App {
-    pub fn detokenize(&self, caller: &Caller, body: &Value) -> Result<Secret<Value>, Error> {
+    pub async fn detokenize(&self, caller: &Caller, body: &Value) -> Result<Secret<Value>, Error> {
+        let now = self.now();
+        let (filled, opened) = self.fill_body(caller, body, now)?;
+        self.note_reads(caller, opened.into_values(), now).await?;
+        Ok(filled)
+    }
+
+    /// The body with its values, and what was opened for it, each once.
+    fn fill_body(
+        &self,
+        caller: &Caller,
+        body: &Value,
+        now: Timestamp,
+    ) -> Result<(Secret<Value>, BTreeMap<Uuid, Entity>), Error> {
         let mut mistakes = Mistakes::new();
         let mut references = Vec::new();
         let limit = caller.tenant.quotas.detokenize_limit;
@@ -61,7 +76,8 @@ impl App {
         }
         mistakes.into_result()?;
 
-        let (snapshot, now) = (self.snapshot()?, self.now());
+        let snapshot = self.snapshot()?;
+        let mut opened = BTreeMap::new();
         let mut named = Named(HashMap::new());
         let mut mistakes = Mistakes::new();
         for (path, reference) in references {
@@ -69,7 +85,10 @@ impl App {
                 continue;
             }
             match self.open_reference(&snapshot, caller, &reference, now)? {
-                Some(value) => drop(named.0.insert(reference, value)),
+                Some((value, entity)) => {
+                    opened.insert(entity.id, entity);
+                    named.0.insert(reference, value);
+                }
                 None => mistakes.add(path, "There is no such token."),
             }
         }
@@ -77,7 +96,7 @@ impl App {
         let mut filling = Filling { named, budget: Budget::whole(), mistakes: Mistakes::new() };
         let filled = Secret::new(self.fill(body, "$", &mut filling));
         filling.mistakes.into_result()?;
-        Ok(filled)
+        Ok((filled, opened))
     }
 
     /// `None` when there is no such thing.
@@ -87,14 +106,15 @@ impl App {
         caller: &Caller,
         reference: &Reference,
         now: Timestamp,
-    ) -> Result<Option<Value>, Error> {
+    ) -> Result<Option<(Value, Entity)>, Error> {
         if let Reference::TokenIntent(id) = reference {
             let Some((intent, _)) = self.find_intent(snapshot, caller, id, now)? else {
                 return Ok(None);
             };
             let home = Container::parse(intent.kind.default_container()).into_iter();
             let transform = use_or_read(caller, &home.collect::<Vec<_>>())?;
-            return Ok(Some(self.whole_intent(intent, transform)));
+            let entity = intent.id.into();
+            return Ok(Some((self.whole_intent(intent, transform), entity)));
         }
         let (tenant, keys) = (caller.tenant.id, &caller.keys);
         let found = token_rows::find(snapshot, keys, tenant, reference.id())?;
@@ -103,10 +123,11 @@ impl App {
         let transform = use_or_read(caller, &token.containers)?;
         self.attach_cvc(snapshot, &mut token, now)?;
         let shown = self.show(token, transform);
-        Ok(Some(match reference {
+        let value = match reference {
             Reference::TokenData(_) => data_of(&shown),
             Reference::Token(_) | Reference::TokenIntent(_) => whole_token(&shown),
-        }))
+        };
+        Ok(Some((value, Entity::token(&shown.token))))
     }
 
     fn whole_intent(&self, intent: TokenIntent, transform: Transform) -> Value {

@@ -4,6 +4,7 @@
 //! commit; a client that leaves before it leaves nothing, after it the writer finishes alone.
 
 mod applications;
+mod audit;
 mod authenticate;
 mod callers;
 mod create_token;
@@ -36,6 +37,7 @@ mod vault;
 mod verify;
 
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random, SystemKeys};
@@ -45,6 +47,10 @@ use crate::domain::time::Timestamp;
 use crate::store::{Change, CvcKeys, Snapshot, Store, Verdict};
 
 pub use applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
+pub use audit::{
+    AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportPage, ExportQuery,
+    Exported, LogPage, LogQuery, LogStart, Receipt, decode_receipt, encode_receipt,
+};
 pub use authenticate::Caller;
 pub use create_token::{Origin, Written};
 pub use error::{Error, Fault, Upstream};
@@ -80,6 +86,9 @@ pub struct App {
     flights: Arc<once::Flights>,
     cvc_keys: CvcKeys,
     bins: RwLock<Arc<BinTable>>,
+    /// Reads on their way into the audit chain.
+    reads: audit::Reads,
+    audit_retention: Duration,
 }
 
 impl App {

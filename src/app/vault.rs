@@ -4,14 +4,19 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 
 use crate::app::App;
+use crate::app::audit::{AuditPolicy, Reads};
 use crate::app::callers::Callers;
 use crate::app::error::{Error, Fault};
 use crate::app::turns::Turns;
 use crate::clock::Clock;
-use crate::crypto::{Identity, KeyMaterial, KeyPurpose, MasterKey, Random, SystemKeys, TenantKeys};
+use crate::crypto::{
+    Identity, KeyMaterial, KeyPurpose, MasterKey, Random, SigningKey, SystemKeys, TenantKeys,
+};
 use crate::domain::id::TenantId;
 use crate::secret::Secret;
-use crate::store::{Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, tables};
+use crate::store::{
+    Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, Verdict, chain, tables,
+};
 
 /// The keys of the server itself stand under this scope in place of a tenant.
 pub(super) const SYSTEM: [u8; 16] = [0; 16];
@@ -63,7 +68,8 @@ impl App {
     ) -> Result<Self, VaultFailure> {
         let cvc_keys =
             cvc_keys.map_err(|failure| VaultFailure::File(OpenFailure::Storage(failure)));
-        let opened = cvc_keys.and_then(|keys| Ok((keys, open_system_keys(&store, &master)?)));
+        let opened =
+            cvc_keys.and_then(|keys| Ok((keys, open_system_keys(&store, &master, &random)?)));
         let (cvc_keys, system) = match opened {
             Ok(opened) => opened,
             Err(failure) => {
@@ -71,6 +77,7 @@ impl App {
                 return Err(failure);
             }
         };
+        let policy = AuditPolicy::default();
         Ok(Self {
             store,
             master,
@@ -82,6 +89,8 @@ impl App {
             flights: Arc::default(),
             cvc_keys,
             bins: RwLock::default(),
+            reads: Reads::new(policy.reads),
+            audit_retention: policy.retention,
         })
     }
 
@@ -134,7 +143,11 @@ fn make_keys(
     (change, keys)
 }
 
-fn open_system_keys(store: &Store, master: &MasterKey) -> Result<SystemKeys, VaultFailure> {
+fn open_system_keys(
+    store: &Store,
+    master: &MasterKey,
+    random: &Random,
+) -> Result<SystemKeys, VaultFailure> {
     let failed = |failure| VaultFailure::File(OpenFailure::Storage(failure));
     let snapshot = store.snapshot().map_err(failed)?;
     match snapshot.value(Table::Meta, META_MASTER).map_err(failed)? {
@@ -142,10 +155,30 @@ fn open_system_keys(store: &Store, master: &MasterKey) -> Result<SystemKeys, Vau
         Some(_) => return Err(VaultFailure::WrongMasterKey),
         None => return Err(VaultFailure::File(OpenFailure::NotOurs)),
     }
-    open_keys(&snapshot, master, &SYSTEM)
-        .map_err(failed)?
-        .and_then(|keys| SystemKeys::new(&keys))
-        .ok_or(VaultFailure::KeysDamaged)
+    let keys = open_keys(&snapshot, master, &SYSTEM).map_err(failed)?;
+    let mut keys = keys.ok_or(VaultFailure::KeysDamaged)?;
+    if chain::identity(&snapshot).map_err(failed)?.is_none() {
+        // A file from before there was an audit chain, or a new one.
+        let (change, made) = begin_chain(master, random);
+        if store.amend(change).map_err(failed)? == Verdict::Refused {
+            return Err(VaultFailure::KeysDamaged);
+        }
+        keys.extend(made);
+    }
+    SystemKeys::new(&keys).ok_or(VaultFailure::KeysDamaged)
+}
+
+/// The keys of the audit chain, and what stands in the file in clear about it.
+fn begin_chain(master: &MasterKey, random: &Random) -> (Change, Vec<KeyMaterial>) {
+    let purposes = [KeyPurpose::Audit, KeyPurpose::Sign];
+    let (mut change, made) = make_keys(master, random, &SYSTEM, &purposes);
+    let signing = made.iter().find(|key| key.purpose == KeyPurpose::Sign);
+    if let Some(signing) = signing.and_then(|key| SigningKey::from_seed(&key.bytes)) {
+        let public = signing.public().to_vec();
+        change = change.put(Table::Meta, chain::META_PUBLIC_KEY.to_vec(), public);
+    }
+    let file: [u8; 16] = random.bytes();
+    (change.put(Table::Meta, chain::META_FILE.to_vec(), file.to_vec()), made)
 }
 
 /// All keys of one scope; `None` when one does not open.

@@ -1,5 +1,6 @@
 //! The command line. Every command either does its work or says what, where, why and what to do.
 
+mod audit;
 mod bins;
 mod commands;
 mod dev;
@@ -63,6 +64,7 @@ fn guarded(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure>
 fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
     match parsed.command {
         Subcommand::Application(command) => operate::application(command),
+        Subcommand::Audit(command) => audit::audit(command),
         Subcommand::Check(command) => serve::check(&command.config),
         Subcommand::Dev(command) => dev::dev(&command),
         Subcommand::DevClock(command) => operate::dev_clock(&command),

@@ -86,9 +86,11 @@ pub(super) fn answer_of(config: &Path, command: Command) -> Result<Answer, Failu
         Asked::Failed(error) => Err(unreachable_server(directory, &error)),
         Asked::NobodyThere => {
             let app = vault::open(directory, &config.master_key, Clock::new())?;
-            let runtime = tokio::runtime::Builder::new_current_thread().build();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
             let runtime = runtime.map_err(|error| vault::cannot("start", directory, &error))?;
             let answer = runtime.block_on(command.run(&app, Clockwork::Fixed));
+            // What was done alone is signed alone; a failing disk is told by the next command.
+            runtime.block_on(app.sign_audit()).ok();
             app.close();
             Ok(answer)
         }
@@ -110,7 +112,7 @@ fn show(answer: Answer) -> Result<(), Failure> {
     Ok(())
 }
 
-fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {
+pub(super) fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {
     let exit = if error.kind() == std::io::ErrorKind::PermissionDenied {
         Exit::Permission
     } else {

@@ -77,6 +77,8 @@ async fn serve(
     let tasks = Tasks::new();
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
     tasks.spawn(sweep(Arc::clone(&app), log.clone()));
+    let reader = Arc::clone(&app);
+    tasks.spawn(async move { reader.write_reads().await });
     if let Some(path) = plan.bin_file {
         tasks.spawn(reload_bins(Arc::clone(&app), path, hangup, log.clone()));
     }
@@ -106,6 +108,10 @@ async fn serve(
     server.run(answer, stop).await;
     tasks.end();
     tasks.finished().await;
+    // The reads that were answered last, and a signature under all of it.
+    if fatal.is_none() && app.sign_audit().await.is_err() {
+        log.event(Event::error("audit_not_signed"));
+    }
     let ended = fatal.map_or(Ok(()), |fatal| {
         log.event(Event::error("store_failed"));
         Err(match fatal {

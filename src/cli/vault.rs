@@ -84,7 +84,7 @@ pub(super) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::new(exit, format!("cannot {what}")).file(path).why(error)
 }
 
-fn check_directory(directory: &Path) -> Result<(), Failure> {
+pub(super) fn check_directory(directory: &Path) -> Result<(), Failure> {
     let metadata = fs::metadata(directory).map_err(|error| {
         cannot("enter the data directory", directory, &error).try_this("strongroom init")
     })?;
@@ -134,7 +134,7 @@ fn credential(name: &str) -> Result<PathBuf, Failure> {
         })
 }
 
-fn explain(failure: VaultFailure, directory: &Path) -> Failure {
+pub(super) fn explain(failure: VaultFailure, directory: &Path) -> Failure {
     let path = directory.join(Store::FILE);
     match failure {
         VaultFailure::WrongMasterKey => {

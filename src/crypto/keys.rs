@@ -7,6 +7,7 @@ use std::fmt;
 
 use ring::hmac;
 
+use crate::crypto::chain::SigningKey;
 use crate::crypto::random::Random;
 use crate::crypto::seal::{Identity, OpenFailed, SealingKey};
 use crate::domain::base58;
@@ -14,9 +15,13 @@ use crate::secret::Secret;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPurpose {
+    /// Seals the rows of the audit chain, and nothing else: they are never sealed again.
+    Audit,
     Fingerprint,
     Index,
     Seal,
+    /// Signs the audit chain's checkpoints.
+    Sign,
 }
 
 /// One key as the data file keeps it, opened.
@@ -27,11 +32,13 @@ pub struct KeyMaterial {
     pub bytes: Secret<[u8; 32]>,
 }
 
-/// Keys of the server itself: they seal tenants and find API keys.
+/// Keys of the server itself: they seal tenants, find API keys and keep the audit chain.
 #[derive(Debug)]
 pub struct SystemKeys {
     sealing: SealingKeys,
     index: IndexKey,
+    audit: SealingKeys,
+    signing: SigningKey,
 }
 
 /// Keys of one tenant.
@@ -61,6 +68,8 @@ impl KeyPurpose {
             Self::Seal => 1,
             Self::Index => 2,
             Self::Fingerprint => 3,
+            Self::Audit => 4,
+            Self::Sign => 5,
         }
     }
 
@@ -69,6 +78,8 @@ impl KeyPurpose {
             1 => Some(Self::Seal),
             2 => Some(Self::Index),
             3 => Some(Self::Fingerprint),
+            4 => Some(Self::Audit),
+            5 => Some(Self::Sign),
             _ => None,
         }
     }
@@ -83,7 +94,31 @@ impl KeyMaterial {
 impl SystemKeys {
     /// `None` when a purpose has no key.
     pub fn new(keys: &[KeyMaterial]) -> Option<Self> {
-        Some(Self { sealing: SealingKeys::new(keys)?, index: IndexKey::new(keys)? })
+        let signing = keys.iter().filter(|key| key.purpose == KeyPurpose::Sign);
+        let signing = signing.max_by_key(|key| key.number)?;
+        Some(Self {
+            sealing: SealingKeys::new(keys, KeyPurpose::Seal)?,
+            index: IndexKey::new(keys)?,
+            audit: SealingKeys::new(keys, KeyPurpose::Audit)?,
+            signing: SigningKey::from_seed(&signing.bytes)?,
+        })
+    }
+
+    /// Seals a row of the audit chain.
+    pub fn seal_audit(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
+        self.audit.newest.seal(identity, plain, random)
+    }
+
+    pub fn open_audit(
+        &self,
+        identity: &Identity<'_>,
+        sealed: &[u8],
+    ) -> Result<Secret<Vec<u8>>, OpenFailed> {
+        self.audit.open(identity, sealed)
+    }
+
+    pub const fn signing(&self) -> &SigningKey {
+        &self.signing
     }
 
     pub fn seal(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
@@ -108,7 +143,7 @@ impl TenantKeys {
     pub fn new(tenant: [u8; 16], keys: &[KeyMaterial]) -> Option<Self> {
         Some(Self {
             tenant,
-            sealing: SealingKeys::new(keys)?,
+            sealing: SealingKeys::new(keys, KeyPurpose::Seal)?,
             index: IndexKey::new(keys)?,
             fingerprint: FingerprintKey::new(keys)?,
         })
@@ -141,8 +176,8 @@ impl TenantKeys {
 }
 
 impl SealingKeys {
-    fn new(keys: &[KeyMaterial]) -> Option<Self> {
-        let mut keys: Vec<_> = keys.iter().filter(|key| key.purpose == KeyPurpose::Seal).collect();
+    fn new(keys: &[KeyMaterial], purpose: KeyPurpose) -> Option<Self> {
+        let mut keys: Vec<_> = keys.iter().filter(|key| key.purpose == purpose).collect();
         keys.sort_by_key(|key| key.number);
         let mut keys = keys.into_iter().map(|key| SealingKey::new(key.number, &key.bytes));
         let newest = keys.next_back()?;

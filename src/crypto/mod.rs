@@ -3,12 +3,14 @@
 //! Invariant: no key leaves this module but sealed under another one, except the text of a new
 //! master key, which is made for its file.
 
+mod chain;
 mod keys;
 mod mac;
 mod master;
 mod random;
 mod seal;
 
+pub use chain::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
 pub use keys::{FingerprintKey, IndexKey, KeyMaterial, KeyPurpose, SystemKeys, TenantKeys};
 pub use mac::{hmac_sha1, hmac_sha256, hmac_sha512};
 pub use master::{InvalidMasterKey, MasterKey};

@@ -4,6 +4,7 @@
 pub mod aba;
 pub mod access;
 pub mod application;
+pub mod audit;
 pub mod base58;
 pub mod card;
 pub mod container;

@@ -5,13 +5,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::app::{App, Error, TenantChange, TenantDraft, Write};
+use crate::app::{App, Error, TenantChange, TenantDraft, Write, encode_receipt};
 use crate::bounds::{CLOCK_ADVANCE_MAX, NAME_CHARS_MAX};
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::http::wire::{application, key, tenant};
 use crate::operator::account::account;
+use crate::operator::audit;
 
 /// What an operator can ask for; on the socket it is one line of JSON.
 #[derive(Serialize, Deserialize)]
@@ -28,6 +29,17 @@ pub enum Command {
     },
     ApplicationList {
         tenant: String,
+    },
+    /// A page of the chain in clear. The first one has no `next`.
+    AuditExport {
+        next: Option<u64>,
+        from: Option<String>,
+        to: Option<String>,
+    },
+    AuditReceipt,
+    /// `since` is the text of a receipt.
+    AuditVerify {
+        since: Option<String>,
     },
     KeyCreate {
         tenant: String,
@@ -108,6 +120,9 @@ impl Command {
                 let items: Vec<_> = page.applications.iter().map(render).collect();
                 Ok(crate::http::wire::json::list(&items))
             }
+            Self::AuditExport { next, from, to } => audit::export(app, next, from, to).await,
+            Self::AuditReceipt => Ok(encode_receipt(&app.audit_receipt().await?).into_bytes()),
+            Self::AuditVerify { since } => audit::verify(app, since.as_deref()).await,
             Self::KeyCreate { tenant, application } => {
                 let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
                 let new = app.create_key(tenant, application, None, None, &Write::plain()).await?;
@@ -116,7 +131,7 @@ impl Command {
             Self::KeyDelete { tenant, application, key } => {
                 let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
                 let key = KeyId::parse(&key).ok_or(Error::NotFound("key"))?;
-                app.delete_key(tenant, application, key).await?;
+                app.delete_key(tenant, application, key, None).await?;
                 Ok(br#"{"deleted":true}"#.to_vec())
             }
             Self::KeyImport { tenant, application, text } => {

@@ -6,6 +6,7 @@
 
 mod alarm;
 mod batch;
+pub mod chain;
 mod change;
 mod cvc_keys;
 mod failure;
@@ -34,7 +35,7 @@ use crate::bounds::{CACHE_BYTES, QUEUE_CHANGES_MAX};
 pub use redb::StorageBackend as Disk;
 
 pub use batch::Verdict;
-pub use change::Change;
+pub use change::{Change, SealedEntries};
 pub use cvc_keys::{CvcKeyName, CvcKeys};
 pub use failure::StorageFailure;
 pub use snapshot::{Entry, Snapshot};
@@ -124,6 +125,7 @@ impl Store {
         }
         let database = builder().open(&path)?;
         check_format(&database)?;
+        add_missing_tables(&database)?;
         Ok(Self::start(database))
     }
 
@@ -136,6 +138,7 @@ impl Store {
             prepare(&database, first)?;
         } else {
             check_format(&database)?;
+            add_missing_tables(&database)?;
         }
         Ok(Self::start(database))
     }
@@ -169,12 +172,27 @@ impl Store {
         if change.is_empty() {
             return Ok(Verdict::Applied);
         }
+        self.submit(change)?.await
+    }
+
+    /// Queues the change; it is written whether or not anyone waits for the verdict.
+    pub fn submit(
+        &self,
+        change: Change,
+    ) -> Result<impl Future<Output = Result<Verdict, CommitFailure>> + use<>, CommitFailure> {
         let (reply, verdict) = oneshot::channel();
         self.0.jobs.try_send(Job::Commit(change, reply)).map_err(|error| match error {
             TrySendError::Full(_) => CommitFailure::QueueFull,
             TrySendError::Disconnected(_) => CommitFailure::Stopped,
         })?;
-        verdict.await.map_err(|oneshot::error::RecvError { .. }| CommitFailure::Stopped)
+        Ok(async {
+            verdict.await.map_err(|oneshot::error::RecvError { .. }| CommitFailure::Stopped)
+        })
+    }
+
+    /// Writes a change at once, before anyone else works with the store.
+    pub fn amend(&self, change: Change) -> Result<Verdict, StorageFailure> {
+        write_first(&self.0.database, change)
     }
 
     /// Changes with every commit that concerns tenants, applications or keys.
@@ -216,20 +234,36 @@ fn builder() -> Builder {
 
 /// Makes every table, so that reading never meets a missing one, and writes the first values.
 fn prepare(database: &Database, first: Change) -> Result<(), OpenFailure> {
-    let write = || -> Result<(), StorageFailure> {
-        let mut transaction = database.begin_write()?;
-        transaction.set_two_phase_commit(true);
-        transaction.set_quick_repair(true);
-        for table in Table::ALL {
-            drop(transaction.open_table(table.definition())?);
-        }
-        let mut batch = batch::Batch::new(&transaction);
-        let format = FORMAT.to_be_bytes().to_vec();
-        batch.take(first.put(Table::Meta, META_FORMAT.to_vec(), format))?;
-        batch.insert()?;
-        Ok(transaction.commit()?)
-    };
-    write().map_err(OpenFailure::Storage)
+    let format = FORMAT.to_be_bytes().to_vec();
+    let first = first.put(Table::Meta, META_FORMAT.to_vec(), format);
+    write_first(database, first).map_err(OpenFailure::Storage)?;
+    Ok(())
+}
+
+/// A file of an earlier version has fewer tables.
+fn add_missing_tables(database: &Database) -> Result<(), OpenFailure> {
+    use redb::ReadableDatabase as _;
+    let count =
+        || -> Result<usize, StorageFailure> { Ok(database.begin_read()?.list_tables()?.count()) };
+    if count().map_err(OpenFailure::Storage)? < Table::ALL.len() {
+        write_first(database, Change::new()).map_err(OpenFailure::Storage)?;
+    }
+    Ok(())
+}
+
+/// Makes whatever tables are missing, and writes the change.
+fn write_first(database: &Database, change: Change) -> Result<Verdict, StorageFailure> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_two_phase_commit(true);
+    transaction.set_quick_repair(true);
+    for table in Table::ALL {
+        drop(transaction.open_table(table.definition())?);
+    }
+    let mut batch = batch::Batch::new(&transaction);
+    let verdict = batch.take(change)?;
+    batch.insert()?;
+    transaction.commit()?;
+    Ok(verdict)
 }
 
 fn check_format(database: &Database) -> Result<(), OpenFailure> {

@@ -17,6 +17,11 @@ pub enum Table {
     ApplicationKeys,
     /// tenant, application -> the application, sealed by the tenant.
     Applications,
+    /// scope (a tenant, or zeros for the server), number of the first entry (8) -> time (8) and
+    /// number of entries (2) in clear, and the entries, sealed by the server.
+    Audit,
+    /// number of entries before it (8) -> a signed link of the audit chain, in clear.
+    AuditCheckpoints,
     /// tenant, what is counted (1) -> how many there are, in clear.
     Counts,
     /// tenant, token or intent -> minute (8) in clear and the card verification code, sealed by that
@@ -29,7 +34,8 @@ pub enum Table {
     /// scope (a tenant, or zeros for the server), purpose (1), number (4) -> the key, sealed by
     /// the master key.
     Keys,
-    /// name -> a value in clear: the file's format and the master key's check value.
+    /// name -> a value in clear: the file's format and id, the master key's check value, the audit
+    /// chain's ends and public key.
     Meta,
     /// tenant -> the tenant, sealed by the server.
     Tenants,
@@ -55,6 +61,8 @@ impl Table {
         Self::ApiKeys,
         Self::ApplicationKeys,
         Self::Applications,
+        Self::Audit,
+        Self::AuditCheckpoints,
         Self::Counts,
         Self::Cvcs,
         Self::Due,
@@ -74,6 +82,8 @@ impl Table {
             Self::ApiKeys => "api_keys",
             Self::ApplicationKeys => "application_keys",
             Self::Applications => "applications",
+            Self::Audit => "audit",
+            Self::AuditCheckpoints => "audit_checkpoints",
             Self::Counts => "counts",
             Self::Cvcs => "cvcs",
             Self::Due => "due",
@@ -106,6 +116,8 @@ impl Table {
             Self::Cvcs => 12,
             Self::TokenIntents => 13,
             Self::Idempotency => 14,
+            Self::Audit => 15,
+            Self::AuditCheckpoints => 16,
             Self::ThreedsSessions => 20,
         }
     }
@@ -168,6 +180,20 @@ pub struct Due {
     pub falls: Falls,
     pub tenant: TenantId,
     pub id: Uuid,
+}
+
+pub fn audit(scope: &[u8; 16], sequence: u64) -> Vec<u8> {
+    join(&[scope, &sequence.to_be_bytes()])
+}
+
+/// The scope and the number of the first entry of a key of [`Table::Audit`].
+pub fn audit_of_key(key: &[u8]) -> Option<([u8; 16], u64)> {
+    let (scope, sequence) = key.split_first_chunk::<16>()?;
+    Some((*scope, u64::from_be_bytes(sequence.try_into().ok()?)))
+}
+
+pub fn audit_checkpoints(sequence: u64) -> Vec<u8> {
+    sequence.to_be_bytes().to_vec()
 }
 
 pub fn counts(tenant: TenantId, counted: Counted) -> Vec<u8> {

@@ -12,6 +12,7 @@
 
 mod access;
 mod applications;
+mod audit;
 mod bad_containers;
 mod bodies;
 mod bulk;

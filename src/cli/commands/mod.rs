@@ -1,6 +1,7 @@
 //! Every command and its flags, as `--help` shows them.
 
 mod application;
+mod audit;
 mod dev;
 mod tenant;
 
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use argh::FromArgs;
 
 pub(super) use application::*;
+pub(super) use audit::*;
 pub(super) use dev::*;
 pub(super) use tenant::*;
 
@@ -28,6 +30,7 @@ pub(super) struct Strongroom {
 #[argh(subcommand)]
 pub(super) enum Subcommand {
     Application(ApplicationCommand),
+    Audit(AuditCommand),
     Check(Check),
     Dev(Dev),
     DevClock(DevClock),
