@@ -41,6 +41,7 @@ impl App {
             }
         }
         while self.sweep_answers().await? == SWEEP_BATCH_MAX {}
+        self.write_uses().await?;
         Ok(total)
     }
 

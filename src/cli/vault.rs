@@ -143,6 +143,12 @@ fn explain(failure: VaultFailure, directory: &Path) -> Failure {
                 .why("the data file was sealed under a different key; nothing was changed")
                 .try_this("bring back the master key that belongs to this data file")
         }
+        VaultFailure::ReplacedMasterKey(at) => {
+            Failure::new(Exit::Permission, "this is the master key from before its rotation")
+                .file(&path)
+                .why(format!("strongroom key rotate --master replaced it at {}", at.to_wire()))
+                .try_this("put the key file that the rotation wrote in its place and start again")
+        }
         VaultFailure::KeysDamaged => {
             Failure::new(Exit::Data, "the keys in the data file do not open")
                 .file(&path)
