@@ -54,7 +54,9 @@ pub use legacy_tokens::{LegacyTokenPage, Stretch};
 pub use list_tokens::{CursorStart, TokenPage};
 pub use once::{Once, Write};
 pub use read_token::{Extent, Shown, ShownData};
-pub use rotation::{KeyInventory, KeyState, ListedKey, MasterEntry, Rotated, Step, Walk};
+pub use rotation::{
+    KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry, Rotated, Step, Walk,
+};
 pub use sweep::Swept;
 pub use tenants::{TenantChange, TenantDraft};
 pub use threeds::{ChallengeReply, Challenged, Client, SessionDraft, Visitor};

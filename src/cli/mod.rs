@@ -5,10 +5,14 @@ mod commands;
 mod dev;
 mod dev_certificate;
 mod failure;
+mod key;
+mod master_key;
 mod operate;
 mod preload;
+mod rotation;
 mod run;
 mod serve;
+mod shares;
 mod vault;
 mod verify;
 
@@ -67,6 +71,7 @@ fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
         Subcommand::DevClock(command) => operate::dev_clock(&command),
         Subcommand::DevPreload(command) => preload::preload(&command),
         Subcommand::Init(command) => serve::init(&command),
+        Subcommand::Key(command) => key::key(command),
         Subcommand::Serve(command) => serve::serve(&command.config),
         Subcommand::Tenant(command) => operate::tenant(command),
         Subcommand::Verify(command) => verify::verify(&command),

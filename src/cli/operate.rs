@@ -10,10 +10,13 @@ use crate::cli::commands::{
     ApplicationAction, ApplicationCommand, ApplicationCreate, DevClock, DevClockAction,
     TenantAction, TenantCommand,
 };
+use crate::cli::dev::{block_on, refused};
 use crate::cli::failure::{Exit, Failure};
+use crate::cli::rotation::rotate_to_the_end;
 use crate::cli::serve::read_config;
 use crate::cli::{say, vault};
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::operator::{Answer, Asked, Clockwork, Command, ask};
 
 pub(super) fn tenant(command: TenantCommand) -> Result<(), Failure> {
@@ -73,25 +76,35 @@ pub(super) fn dev_clock(command: &DevClock) -> Result<(), Failure> {
     }
 }
 
-/// Through the running server if there is one, else on the file itself.
 fn with_config(config: &Path, command: Command) -> Result<(), Failure> {
-    let config = read_config(config)?;
+    carry_out(&read_config(config)?, command).and_then(show)
+}
+
+/// Through the running server if there is one, else on the file itself, where a rotation of keys
+/// has nobody else to bring it to its end.
+pub(super) fn carry_out(config: &Config, command: Command) -> Result<Answer, Failure> {
     let directory = &config.data_directory;
     match ask(directory, &command) {
-        Asked::Answered(answer) => show(answer),
+        Asked::Answered(answer) => Ok(answer),
         Asked::Failed(error) => Err(unreachable_server(directory, &error)),
         Asked::NobodyThere => {
             let app = vault::open(directory, &config.master_key, Clock::new())?;
-            let runtime = tokio::runtime::Builder::new_current_thread().build();
-            let runtime = runtime.map_err(|error| vault::cannot("start", directory, &error))?;
-            let answer = runtime.block_on(command.run(&app, Clockwork::Fixed));
+            let runs_on = matches!(command, Command::VaultKeyRotate { .. });
+            let answer = block_on(async {
+                let answer = command.run(&app, Clockwork::Fixed).await;
+                if runs_on {
+                    rotate_to_the_end(&app).await.map_err(|error| refused(&error))?;
+                }
+                app.write_uses().await.map_err(|error| refused(&error))?;
+                Ok(answer)
+            });
             app.close();
-            show(answer)
+            answer
         }
     }
 }
 
-fn show(answer: Answer) -> Result<(), Failure> {
+pub(super) fn show(answer: Answer) -> Result<(), Failure> {
     match answer {
         Answer::Done(value) => {
             say(&serde_json::to_string_pretty(&value).unwrap_or_default());
@@ -103,7 +116,7 @@ fn show(answer: Answer) -> Result<(), Failure> {
     }
 }
 
-fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {
+pub(super) fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {
     let exit = if error.kind() == std::io::ErrorKind::PermissionDenied {
         Exit::Permission
     } else {

@@ -10,6 +10,7 @@ use crate::app::{App, Error};
 use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
 use crate::cli::bins;
 use crate::cli::failure::{Exit, Failure};
+use crate::cli::rotation::rotate;
 use crate::cli::vault::storage;
 use crate::formulas::Catalog;
 use crate::http::{Deprecated, Http};
@@ -31,6 +32,7 @@ pub(super) struct Plan {
     pub(super) clockwork: Clockwork,
     /// Read again on SIGHUP.
     pub(super) bin_file: Option<PathBuf>,
+    pub(super) reencrypt_per_second: usize,
 }
 
 /// Serves until a signal or a failure ends it. `ready` is told the first address.
@@ -77,6 +79,7 @@ async fn serve(
     let tasks = Tasks::new();
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
     tasks.spawn(sweep(Arc::clone(&app), log.clone()));
+    tasks.spawn(rotate(Arc::clone(&app), plan.reencrypt_per_second, log.clone()));
     if let Some(path) = plan.bin_file {
         tasks.spawn(reload_bins(Arc::clone(&app), path, hangup, log.clone()));
     }
@@ -106,6 +109,8 @@ async fn serve(
     server.run(answer, stop).await;
     tasks.end();
     tasks.finished().await;
+    // A failed store has no use for it, and says so itself.
+    app.write_uses().await.ok();
     let ended = fatal.map_or(Ok(()), |fatal| {
         log.event(Event::error("store_failed"));
         Err(match fatal {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cli::commands::Init;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::run::{Plan, run};
-use crate::cli::{bins, say, vault};
+use crate::cli::{bins, say, shares, vault};
 use crate::clock::Clock;
 use crate::config::{Config, InvalidConfig, MasterKeySource, Switch};
 use crate::http::Deprecated;
@@ -34,6 +34,7 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
 
 pub(super) fn init(command: &Init) -> Result<(), Failure> {
     let config = read_config(&command.config)?;
+    let scheme = command.recovery_shares.as_deref().map(shares::parse_scheme).transpose()?;
     let master = match (&command.master_key, &config.master_key) {
         (Some(asked), MasterKeySource::File(path)) if asked != path => {
             return Err(Failure::new(Exit::Usage, "two places for one master key")
@@ -58,6 +59,9 @@ pub(super) fn init(command: &Init) -> Result<(), Failure> {
     };
     let source = MasterKeySource::File(master.clone());
     vault::create(&config.data_directory, &source, Clock::new())?.close();
+    if let Some(scheme) = scheme {
+        shares::make(&source, scheme, command.shares_directory.as_deref())?;
+    }
     let file = config.data_directory.join(Store::FILE);
     say(&format!(
         "The vault is ready.\n  data file:   {} (made)\n  master key:  {} ({made_key})\n\n\
@@ -104,6 +108,7 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
         request_lines: config.request_lines,
         clockwork: Clockwork::Fixed,
         bin_file: config.bin_file,
+        reencrypt_per_second: config.reencrypt_per_second,
     };
     run(app, plan, |_| Ok(()))
 }

@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::{MasterKeySource, Switch};
 use crate::limits::Network;
 
-const SECTIONS: [&str; 4] = ["connections", "log", "master_key", "tls"];
+const SECTIONS: [&str; 5] = ["connections", "keys", "log", "master_key", "tls"];
 
 /// Takes keys out of the table one by one; what is left over at the end is unknown.
 pub(super) struct Reader {

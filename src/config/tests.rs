@@ -35,6 +35,7 @@ fn every_setting_stands_in_the_shipped_file() {
         "requests",
         "max",
         "per_address_max",
+        "reencrypt_per_second",
     ];
     for name in names {
         let stands = SHIPPED.lines().any(|line| {

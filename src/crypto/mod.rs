@@ -1,7 +1,7 @@
 //! Cryptography: the one user of `ring`. Keys, sealing, keyed hashes, randomness.
 //!
-//! Invariant: no key leaves this module but sealed under another one, except the text of a new
-//! master key, which is made for its file.
+//! Invariant: no key leaves this module but sealed under another one, except the text of a master
+//! key, which is made for its file, and shares of it, fewer of which than are needed tell nothing.
 
 mod handover;
 mod index;
@@ -11,6 +11,7 @@ mod master;
 mod phase;
 mod random;
 mod seal;
+mod shares;
 mod uses;
 
 pub use handover::{Handed, Handover};
@@ -21,4 +22,5 @@ pub use master::{InvalidMasterKey, MasterKey};
 pub use phase::Phase;
 pub use random::Random;
 pub use seal::{Identity, OpenFailed, SEALED_KEY_BYTES, SealingKey, Version, version};
+pub use shares::{InvalidShare, Scheme, Share};
 pub use uses::{Used, Uses};

@@ -11,6 +11,7 @@ use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::http::wire::{application, key, tenant};
+use crate::operator::vault_keys::{self, Scope};
 
 /// What an operator can ask for; on the socket it is one line of JSON.
 #[derive(Serialize, Deserialize)]
@@ -42,6 +43,13 @@ pub enum Command {
         application: String,
         text: String,
     },
+    /// The first half of handing a new master key over.
+    MasterHandover,
+    /// The second: the key, sealed to what the first half told. All hexadecimal.
+    MasterRotate {
+        public: String,
+        sealed: String,
+    },
     TenantCreate {
         name: String,
         r#type: String,
@@ -54,6 +62,16 @@ pub enum Command {
         name: Option<String>,
         threeds: Option<bool>,
         quotas: Vec<(String, String)>,
+    },
+    /// `scope` is `server` or a tenant's id.
+    VaultKeyDestroy {
+        scope: String,
+        number: u32,
+    },
+    VaultKeyList,
+    /// `scope` is `server`, `tenants` or a tenant's id.
+    VaultKeyRotate {
+        scope: String,
     },
 }
 
@@ -122,6 +140,10 @@ impl Command {
                     app.create_key(tenant, application, Some(&text), None, &Write::plain()).await?;
                 Ok(key::render(&new.key, None))
             }
+            Self::MasterHandover => vault_keys::begin_handover(app),
+            Self::MasterRotate { public, sealed } => {
+                vault_keys::take_handed(app, &public, &sealed).await
+            }
             Self::TenantCreate { name, r#type, threeds, quotas } => {
                 let draft = tenant_draft(name, &r#type, threeds, &quotas)?;
                 Ok(tenant::render_for_operator(&app.create_tenant(draft).await?))
@@ -139,6 +161,11 @@ impl Command {
                     app.change_tenant(tenant_id(&tenant)?, &change, None, &Write::plain()).await?;
                 Ok(tenant::render_for_operator(&changed))
             }
+            Self::VaultKeyDestroy { scope, number } => {
+                vault_keys::destroy(app, &Scope::parse(&scope)?, number).await
+            }
+            Self::VaultKeyList => vault_keys::list(app).await,
+            Self::VaultKeyRotate { scope } => vault_keys::rotate(app, &Scope::parse(&scope)?).await,
         }
     }
 }

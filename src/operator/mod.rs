@@ -7,6 +7,7 @@
 mod client;
 mod command;
 mod socket;
+mod vault_keys;
 
 pub use client::{Asked, ask};
 pub use command::{Answer, Clockwork, Command};

@@ -48,11 +48,20 @@ impl Rotation {
 
     /// The first of those under way.
     pub(in crate::app) fn first(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
-        let found = snapshot.under(Table::Meta, ROTATION, 1)?;
-        Ok(found.first().and_then(|(key, value)| {
+        Ok(Self::listed(snapshot, 1)?.pop())
+    }
+
+    pub(in crate::app) fn all(snapshot: &Snapshot) -> Result<Vec<Self>, StorageFailure> {
+        Self::listed(snapshot, usize::MAX)
+    }
+
+    fn listed(snapshot: &Snapshot, count_max: usize) -> Result<Vec<Self>, StorageFailure> {
+        let found = snapshot.under(Table::Meta, ROTATION, count_max)?;
+        let read = |(key, value): &(Vec<u8>, Vec<u8>)| {
             let scope = key.get(ROTATION.len()..)?.try_into().ok()?;
             Self::decode(scope, value)
-        }))
+        };
+        Ok(found.iter().filter_map(read).collect())
     }
 
     fn decode(scope: [u8; 16], value: &[u8]) -> Option<Self> {

@@ -14,7 +14,7 @@ use crate::app::rotation::walk::{first_key, is_past, owns};
 use crate::app::token_rows;
 use crate::app::vault::SYSTEM;
 use crate::bounds::REENCRYPT_LOOKS_MAX;
-use crate::crypto::{KeyPurpose, Phase, SealingKey};
+use crate::crypto::{KeyPurpose, SealingKey};
 use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
@@ -27,7 +27,17 @@ pub struct KeyInventory {
     pub master: MasterEntry,
     /// By scope, the server's first; then by purpose and number.
     pub keys: Vec<ListedKey>,
+    /// Those under way.
+    pub rotations: Vec<ListedRotation>,
     pub counted_at: Timestamp,
+}
+
+#[derive(Debug)]
+pub struct ListedRotation {
+    /// `None` for the server's own keys.
+    pub tenant: Option<TenantId>,
+    pub phase: &'static str,
+    pub started_at: Timestamp,
 }
 
 #[derive(Debug)]
@@ -110,14 +120,13 @@ impl App {
             keys.extend(self.list_scope(&snapshot, scope).await?);
         }
         let master = MasterEntry { check: hex::encode(&check), made_at };
-        Ok(KeyInventory { master, keys, counted_at: now })
-    }
-
-    /// The phase that the rotation of a tenant's keys, or of the server's own, is in.
-    pub fn rotation_phase(&self, tenant: Option<TenantId>) -> Result<Phase, Error> {
-        let scope = tenant.map_or(SYSTEM, |tenant| *tenant.bytes());
-        let rotation = Rotation::of(&self.snapshot()?, &scope)?;
-        Ok(rotation.map_or(Phase::Settled, |rotation| rotation.phase))
+        let listed = |rotation: Rotation| ListedRotation {
+            tenant: tenant_of(&rotation.scope),
+            phase: rotation.phase.name(),
+            started_at: rotation.started_at,
+        };
+        let rotations = Rotation::all(&snapshot)?.into_iter().map(listed).collect();
+        Ok(KeyInventory { master, keys, rotations, counted_at: now })
     }
 
     async fn list_scope(
@@ -139,7 +148,7 @@ impl App {
             let parts = alive.iter().filter_map(|place| tables::key_parts(place));
             parts.filter(|(own, _)| *own == code).map(|(_, number)| number).max().unwrap_or(0)
         };
-        let tenant = (*scope != SYSTEM).then(|| TenantId::new(Uuid::from_bytes(*scope)));
+        let tenant = tenant_of(scope);
         let mut keys = Vec::with_capacity(places.len());
         for place in &places {
             let Some((code, number)) = tables::key_parts(place) else { continue };
@@ -244,6 +253,10 @@ impl App {
         counted.older_entries = all.saturating_sub(counted.newest_entries);
         Ok(())
     }
+}
+
+fn tenant_of(scope: &[u8; 16]) -> Option<TenantId> {
+    (*scope != SYSTEM).then(|| TenantId::new(Uuid::from_bytes(*scope)))
 }
 
 async fn count_records(

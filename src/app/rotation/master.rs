@@ -30,10 +30,15 @@ impl App {
         Ok(public)
     }
 
-    pub async fn take_handed(&self, handed: &Handed) -> Result<Rotated, Error> {
+    /// Names the master key in use without telling anything of it.
+    pub fn master_check(&self) -> Result<String, Error> {
+        Ok(hex::encode(self.masters.of(&self.snapshot()?)?.check()))
+    }
+
+    pub async fn take_handed(&self, public: [u8; 32], sealed: Vec<u8>) -> Result<Rotated, Error> {
         let begun = self.rotations.handover.lock().unwrap_or_else(PoisonError::into_inner).take();
         let refused = Error::Conflict("The new key did not arrive whole; try again.");
-        let Some(Ok(text)) = begun.map(|begun| begun.receive(handed)) else {
+        let Some(Ok(text)) = begun.map(|begun| begun.receive(&Handed { public, sealed })) else {
             return Err(refused);
         };
         let master = MasterKey::parse(&text).ok().ok_or(refused)?;

@@ -24,7 +24,7 @@ use crate::store::{Change, Snapshot, Table, Verdict, tables};
 
 use facts::Rotation;
 
-pub use inventory::{KeyInventory, KeyState, ListedKey, MasterEntry};
+pub use inventory::{KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry};
 pub use master::Rotated;
 pub use walk::Walk;
 

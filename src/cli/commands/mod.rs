@@ -2,6 +2,7 @@
 
 mod application;
 mod dev;
+mod key;
 mod tenant;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use argh::FromArgs;
 
 pub(super) use application::*;
 pub(super) use dev::*;
+pub(super) use key::*;
 pub(super) use tenant::*;
 
 /// A vault for card and personal data: programs exchange sensitive values for tokens over HTTPS.
@@ -33,6 +35,7 @@ pub(super) enum Subcommand {
     DevClock(DevClock),
     DevPreload(DevPreload),
     Init(Init),
+    Key(KeyCommand),
     Serve(Serve),
     Tenant(TenantCommand),
     Verify(Verify),
@@ -49,6 +52,12 @@ pub(super) struct Init {
     /// where to write the master key, when the settings name a systemd credential
     #[argh(option)]
     pub(super) master_key: Option<PathBuf>,
+    /// make recovery shares of the master key, such as 3-of-5, and prove them
+    #[argh(option)]
+    pub(super) recovery_shares: Option<String>,
+    /// directory for the shares, a file each; without it they are printed
+    #[argh(option)]
+    pub(super) shares_directory: Option<PathBuf>,
 }
 
 /// Run the vault. SIGTERM finishes what is in flight and stops; SIGHUP reads the
