@@ -36,9 +36,9 @@ impl Masters {
     }
 
     /// When nobody reads what another one sealed.
-    pub(super) fn keep_only(&self, check: &[u8; 8]) {
+    pub(super) fn keep_only(&self, check: [u8; 8]) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|master| master.check() == check);
+        known.retain(|master| *master.check() == check);
     }
 
     pub(super) fn are_several(&self) -> bool {

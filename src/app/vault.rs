@@ -191,7 +191,7 @@ fn open_system_keys(
     match snapshot.value(Table::Meta, facts::MASTER).map_err(failed)? {
         Some(check) if check == master.check() => (),
         Some(_) => {
-            let replaced = facts::master_replaced(&snapshot, master.check()).map_err(failed)?;
+            let replaced = facts::master_replaced(&snapshot, *master.check()).map_err(failed)?;
             return Err(
                 replaced.map_or(VaultFailure::WrongMasterKey, VaultFailure::ReplacedMasterKey)
             );

@@ -13,23 +13,26 @@ use crate::operator::{Answer, Command};
 pub(super) fn key(command: KeyCommand) -> Result<(), Failure> {
     match command.action {
         KeyAction::Destroy(it) => destroy(it),
-        KeyAction::List(it) => match carry_out(&read_config(&it.config)?, Command::VaultKeyList)? {
-            Answer::Done(inventory) if !it.json => {
-                say(&table(&inventory));
-                Ok(())
+        KeyAction::List(it) => {
+            let answer = carry_out(&read_config(&it.config)?, Command::VaultKeyList)?;
+            if let Answer::Done(inventory) = &answer
+                && !it.json
+            {
+                say(&table(inventory));
+                return Ok(());
             }
-            answer => show(answer),
-        },
+            show(answer)
+        }
         KeyAction::Recover(it) => shares::recover(&it),
-        KeyAction::Rotate(it) => rotate(it),
+        KeyAction::Rotate(it) => rotate(&it),
         KeyAction::Shares(it) => make_shares(&it),
     }
 }
 
-fn rotate(it: KeyRotate) -> Result<(), Failure> {
+fn rotate(it: &KeyRotate) -> Result<(), Failure> {
     let config = read_config(&it.config)?;
     let scope = match (it.master, it.tenant.as_deref(), it.all_tenants, it.server) {
-        (true, None, false, false) => return master_key::rotate(&config, &it),
+        (true, None, false, false) => return master_key::rotate(&config, it),
         (false, Some(tenant), false, false) => tenant,
         (false, None, true, false) => "tenants",
         (false, None, false, true) => "server",

@@ -20,7 +20,7 @@ pub(super) async fn rotate(app: Arc<App>, per_second: usize, log: Log) {
                     () = tokio::time::sleep(ROTATION_PERIOD) => (),
                 }
             }
-            Ok(Step::Waiting) => tokio::time::sleep(ROTATION_WAIT).await,
+            Ok(Step::Waiting) | Err(Error::Busy) => tokio::time::sleep(ROTATION_WAIT).await,
             Ok(Step::Walked { looked_at, written }) => {
                 tokio::time::sleep(pause(looked_at, written, per_second)).await;
             }
@@ -37,7 +37,6 @@ pub(super) async fn rotate(app: Arc<App>, per_second: usize, log: Log) {
             }
             // The store has failed or is closing: the process is about to end.
             Err(Error::Stopped | Error::Storage(_)) => return,
-            Err(Error::Busy) => tokio::time::sleep(ROTATION_WAIT).await,
             Err(_) => {
                 log.event(Event::error("rotation_failed"));
                 tokio::time::sleep(ROTATION_PERIOD).await;

@@ -42,29 +42,28 @@ pub(super) fn make(
                 vault::write_secret(&path, page(share).expose().as_bytes(), 0o400)?;
                 read_share(&path)?
             }
-            None => Share::parse(share.text().expose()).map_err(|invalid| unreadable(&invalid))?,
+            None => Share::parse(share.text().expose()).map_err(unreadable)?,
         });
     }
     prove(&kept, scheme, &text)?;
     let (needed, total) = (scheme.needed(), scheme.total());
     let set = shares.first().map(Share::set).unwrap_or_default();
-    match directory {
-        Some(directory) => say(&format!(
-            "Recovery shares, set {set}: any {needed} of {total} give the master key back (proven).\n  \
-             files: {}/share-{set}-*.txt\n\nGive each to another person, and leave none here: enough \
-             of them are the key.",
-            directory.display()
-        )),
-        None => {
-            for share in &shares {
-                say(page(share).expose());
-            }
-            say(&format!(
-                "Any {needed} of these {total} give the master key back (proven). They are shown this \
-                 once: give each to another person."
-            ));
+    let Some(directory) = directory else {
+        for share in &shares {
+            say(page(share).expose());
         }
-    }
+        say(&format!(
+            "Any {needed} of these {total} give the master key back (proven). They are shown this \
+             once: give each to another person."
+        ));
+        return Ok(());
+    };
+    say(&format!(
+        "Recovery shares, set {set}: any {needed} of {total} give the master key back (proven).\n  \
+         files: {}/share-{set}-*.txt\n\nGive each to another person, and leave none here: enough of \
+         them are the key.",
+        directory.display()
+    ));
     Ok(())
 }
 
@@ -72,9 +71,9 @@ pub(super) fn recover(command: &KeyRecover) -> Result<(), Failure> {
     let shares = if command.share.is_empty() {
         read_typed()?
     } else {
-        command.share.iter().map(|path| read_share(path)).collect::<Result<_, _>>()?
+        command.share.iter().map(read_share).collect::<Result<_, _>>()?
     };
-    let text = MasterKey::combine(&shares).map_err(|invalid| unreadable(&invalid))?;
+    let text = MasterKey::combine(&shares).map_err(unreadable)?;
     let bytes = Secret::new(text.expose().as_bytes().to_vec());
     let key = MasterKey::parse(&bytes)
         .map_err(|invalid| Failure::new(Exit::Data, "these shares give no key").why(invalid))?;
@@ -161,12 +160,12 @@ fn read_share(path: &PathBuf) -> Result<Share, Failure> {
     let failed = |error: &std::io::Error| vault::cannot("read a share", path, error);
     let length = std::fs::metadata(path).map_err(|error| failed(&error))?.len();
     if length > MASTER_KEY_FILE_BYTES_MAX {
-        return Err(unreadable(&InvalidShare::Damaged).file(path));
+        return Err(unreadable(InvalidShare::Damaged).file(path));
     }
     let text = Secret::new(std::fs::read_to_string(path).map_err(|error| failed(&error))?);
     let typed = text.expose().lines().filter(|line| !line.starts_with('#'));
     let typed = Secret::new(typed.collect::<String>());
-    Share::parse(typed.expose()).map_err(|invalid| unreadable(&invalid).file(path))
+    Share::parse(typed.expose()).map_err(|invalid| unreadable(invalid).file(path))
 }
 
 fn read_typed() -> Result<Vec<Share>, Failure> {
@@ -179,11 +178,11 @@ fn read_typed() -> Result<Vec<Share>, Failure> {
     typed
         .filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'))
         .map(|(line, number)| {
-            Share::parse(line).map_err(|invalid| unreadable(&invalid).line("line", number))
+            Share::parse(line).map_err(|invalid| unreadable(invalid).line("line", number))
         })
         .collect()
 }
 
-fn unreadable(invalid: &InvalidShare) -> Failure {
+fn unreadable(invalid: InvalidShare) -> Failure {
     Failure::new(Exit::Data, "these shares do not give a key").why(invalid)
 }

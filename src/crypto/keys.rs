@@ -328,19 +328,19 @@ mod tests {
 
     #[test]
     fn sealings_are_counted_by_key() {
-        let uses = Uses::default();
+        let counters = Uses::default();
         let all = [KeyPurpose::Seal, KeyPurpose::Index, KeyPurpose::Fingerprint];
         let all = all.map(|purpose| material(purpose, 1, 1));
         let [one, two] =
-            [(); 2].map(|()| TenantKeys::new([9; 16], &all, Phase::Settled, &uses).unwrap());
+            [(); 2].map(|()| TenantKeys::new([9; 16], &all, Phase::Settled, &counters).unwrap());
         for keys in [&one, &two, &two] {
             keys.seal(1, b"key", b"plain", &Random::new());
         }
-        let used = uses.take();
+        let used = counters.take();
         assert_eq!(used, [crate::crypto::Used { scope: [9; 16], number: 1, times: 3 }]);
-        assert_eq!(uses.take(), []);
-        uses.put_back(&used);
-        assert_eq!(uses.take(), used);
+        assert_eq!(counters.take(), []);
+        counters.put_back(&used);
+        assert_eq!(counters.take(), used);
     }
 
     #[test]

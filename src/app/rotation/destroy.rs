@@ -1,7 +1,7 @@
 //! The end of a key: when nothing is under it any more.
 
 use crate::app::App;
-use crate::app::error::{Error, Fault};
+use crate::app::error::Error;
 use crate::app::rotation::facts::{KeyFacts, Rotation};
 use crate::app::rotation::newest_number;
 use crate::app::vault::SYSTEM;
@@ -22,10 +22,12 @@ impl App {
         if Rotation::of(&snapshot, &scope)?.is_some() {
             return Err(Error::Conflict("The rotation of these keys is still under way."));
         }
-        let newest = newest_number(&snapshot, &scope, purposes).map_err(|error| match error {
-            Error::Internal(Fault::Dangling) => Error::NotFound("tenant"),
-            other => other,
-        })?;
+        if let Some(tenant) = tenant
+            && snapshot.value(Table::Tenants, &tables::tenants(tenant))?.is_none()
+        {
+            return Err(Error::NotFound("tenant"));
+        }
+        let newest = newest_number(&snapshot, &scope, purposes)?;
         if number >= newest {
             return Err(Error::Conflict("This is the current key, or none at all."));
         }

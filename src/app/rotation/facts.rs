@@ -115,20 +115,20 @@ pub(in crate::app) fn master_made(
     Ok(snapshot.value(Table::Meta, MASTER_MADE)?.and_then(|value| time(&value)))
 }
 
-pub(in crate::app) fn put_master_before(check: &[u8; 8], at: Timestamp) -> Change {
-    let value = [*check, micros(at)].concat();
+pub(in crate::app) fn put_master_before(check: [u8; 8], at: Timestamp) -> Change {
+    let value = [check, micros(at)].concat();
     Change::new().put(Table::Meta, MASTER_BEFORE.to_vec(), value)
 }
 
 /// When the master key of this check value was replaced, if it is the one before.
 pub(in crate::app) fn master_replaced(
     snapshot: &Snapshot,
-    check: &[u8; 8],
+    check: [u8; 8],
 ) -> Result<Option<Timestamp>, StorageFailure> {
     let value = snapshot.value(Table::Meta, MASTER_BEFORE)?;
     Ok(value.and_then(|value| {
         let (before, at) = value.split_first_chunk::<8>()?;
-        time(at).filter(|_| before == check)
+        time(at).filter(|_| *before == check)
     }))
 }
 

@@ -63,7 +63,7 @@ impl App {
                     .expect_value(Table::Meta, master.clone(), old.check().to_vec())
                     .put(Table::Meta, master, new.check().to_vec())
                     .and(facts::put_master_made(now))
-                    .and(facts::put_master_before(old.check(), now));
+                    .and(facts::put_master_before(*old.check(), now));
                 Ok((change, keys))
             })
             .await?;
@@ -107,7 +107,7 @@ impl App {
             let last = Change::new().expect_present(Table::Meta, facts::MASTER.to_vec());
             self.store.commit(last).await?;
             let current = self.masters.of(&self.snapshot()?)?;
-            self.masters.keep_only(current.check());
+            self.masters.keep_only(*current.check());
         }
         Ok(())
     }

@@ -65,13 +65,10 @@ impl Walk {
     }
 
     fn go_on(&mut self, next: Option<Vec<u8>>) {
-        match next {
-            Some(next) => self.from = next,
-            None => {
-                self.done = self.done.saturating_add(1);
-                self.from = Vec::new();
-            }
+        if next.is_none() {
+            self.done = self.done.saturating_add(1);
         }
+        self.from = next.unwrap_or_default();
     }
 }
 

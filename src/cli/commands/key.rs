@@ -1,5 +1,4 @@
 //! The keys of the vault itself: `strongroom key`.
-#![expect(clippy::doc_markdown, reason = "these are help texts, shown as they are")]
 
 use std::path::PathBuf;
 
