@@ -13,7 +13,7 @@ use crate::domain::key_text::KeyText;
 use crate::domain::permission::Permission;
 use crate::domain::tenant::Tenant;
 use crate::store::record::{KeyRecord, decode_api_key, decode_application, decode_tenant};
-use crate::store::{Snapshot, Table, tables};
+use crate::store::{Era, Snapshot, Table, tables};
 
 /// What an authenticated request acts as.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub struct Caller {
     /// Stands for the key where it is counted; the text is not kept.
     pub tag: [u8; 32],
     pub(super) keys: TenantKeys,
+    /// A rotation of the keys waits for those who hold them.
+    _era: Era,
 }
 
 impl App {
@@ -64,7 +66,7 @@ impl App {
         let (application, _) =
             application(snapshot, &keys, key.tenant, key.application)?.ok_or(dangling)?;
         let tenant = self.tenant(snapshot, key.tenant)?;
-        Ok(Caller { tenant, application, key, tag, keys })
+        Ok(Caller { tenant, application, key, tag, keys, _era: snapshot.era() })
     }
 
     pub(super) fn tenant(&self, snapshot: &Snapshot, id: TenantId) -> Result<Tenant, Error> {

@@ -23,6 +23,11 @@ impl Callers {
         Self(RwLock::new(Known::default()))
     }
 
+    /// Whoever comes next is looked up in the file.
+    pub(super) fn forget(&self) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).by_tag.clear();
+    }
+
     pub(super) fn find(&self, tag: &[u8; 32], generation: u64) -> Option<Arc<Caller>> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         (known.generation == generation).then(|| known.by_tag.get(tag).map(Arc::clone)).flatten()

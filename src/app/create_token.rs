@@ -212,7 +212,7 @@ impl App {
         now: Timestamp,
     ) -> Result<Option<Change>, Error> {
         let (tenant, keys) = (caller.tenant.id, &caller.keys);
-        let place = token_rows::name_key(keys, tenant, name);
+        let place = token_rows::name_key(keys.index(), tenant, name);
         let change = match token_rows::find(snapshot, keys, tenant, name.as_str())? {
             Some(found) if found.token.is_live(now) => return Ok(None),
             Some(gone) => {
@@ -318,7 +318,7 @@ pub(super) fn duplicate(
 ) -> Result<Duplicate, Error> {
     let Some(path) = token.containers.first() else { return Ok(Duplicate::None(Change::new())) };
     let filter = Filter::Fingerprint(&token.fingerprint);
-    let prefix = filter.prefix(&caller.keys, token.tenant, path);
+    let prefix = filter.prefix(caller.keys.index(), token.tenant, path);
     let entries = snapshot.under(Table::TokenLists, &prefix, DUPLICATES_READ_MAX)?;
     let all_read = entries.len() < DUPLICATES_READ_MAX;
     for (key, _) in &entries {

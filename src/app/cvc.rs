@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::error::{Error, Fault};
-use crate::crypto::{Identity, MasterKey, SealingKey};
+use crate::crypto::{Identity, SealingKey};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
@@ -92,7 +92,7 @@ impl App {
         let Some(wrapped) = self.cvc_keys.sealed(&(*tenant.bytes(), minute)) else {
             return Ok(None);
         };
-        let key = open_key(&self.master, tenant, minute, &wrapped)?;
+        let key = self.open_cvc_key(tenant, minute, &wrapped)?;
         let plain = key.open(&identity(&tenant, place), sealed)?;
         let Some((until, code)) = plain.expose().split_first_chunk::<8>() else { return Err(bad) };
         let until = Timestamp::from_micros(i64::from_be_bytes(*until));
@@ -110,25 +110,25 @@ impl App {
             let key: Secret<[u8; 32]> = Secret::new(self.random().bytes());
             let place = minute.to_be_bytes();
             let identity = identity(&tenant, &place);
-            let fresh = self.master.sealing().seal(&identity, key.expose(), self.random());
+            let fresh = self.system().cvcs().seal(&identity, key.expose(), self.random());
             let kept = self.cvc_keys.keep(name, &fresh);
             kept.map_err(|failure| self.store.fail(failure))?.ok_or(Error::Busy)?
         };
-        open_key(&self.master, tenant, minute, &wrapped)
+        self.open_cvc_key(tenant, minute, &wrapped)
     }
-}
 
-fn open_key(
-    master: &MasterKey,
-    tenant: TenantId,
-    minute: u64,
-    wrapped: &[u8],
-) -> Result<SealingKey, Error> {
-    let place = minute.to_be_bytes();
-    let bytes = master.sealing().open(&identity(&tenant, &place), wrapped)?;
-    let bytes = bytes.expose().as_slice().try_into().ok();
-    let bytes = Secret::new(bytes.ok_or(Error::Internal(Fault::BadRecord))?);
-    Ok(SealingKey::new(0, &bytes))
+    fn open_cvc_key(
+        &self,
+        tenant: TenantId,
+        minute: u64,
+        wrapped: &[u8],
+    ) -> Result<SealingKey, Error> {
+        let place = minute.to_be_bytes();
+        let bytes = self.system().cvcs().open(&identity(&tenant, &place), wrapped)?;
+        let bytes = bytes.expose().as_slice().try_into().ok();
+        let bytes = Secret::new(bytes.ok_or(Error::Internal(Fault::BadRecord))?);
+        Ok(SealingKey::new(0, &bytes))
+    }
 }
 
 fn identity<'a>(tenant: &'a TenantId, place: &'a [u8]) -> Identity<'a> {

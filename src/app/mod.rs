@@ -17,9 +17,11 @@ mod keys;
 mod legacy_tokens;
 mod list_tokens;
 mod listed;
+mod masters;
 mod once;
 mod outside;
 mod read_token;
+mod rotation;
 mod scan;
 mod sweep;
 mod tenants;
@@ -40,7 +42,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::crypto::{MasterKey, Random, SystemKeys};
+use crate::crypto::{Random, SystemKeys, Uses};
 use crate::domain::card::bin_table::BinTable;
 use crate::domain::id::assigned;
 use crate::domain::time::Timestamp;
@@ -60,6 +62,9 @@ pub use legacy_tokens::{LegacyTokenPage, Stretch};
 pub use list_tokens::{CursorStart, TokenPage};
 pub use once::{Once, Write};
 pub use read_token::{Extent, Shown, ShownData};
+pub use rotation::{
+    KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry, Rotated, Step, Walk,
+};
 pub use sweep::Swept;
 pub use tenants::{TenantChange, TenantDraft};
 pub use threeds::{ChallengeReply, Challenged, Client, SessionDraft, Visitor};
@@ -77,8 +82,10 @@ pub use verify::Report;
 #[derive(Debug)]
 pub struct App {
     store: Store,
-    master: MasterKey,
-    system: SystemKeys,
+    masters: masters::Masters,
+    system: RwLock<Arc<SystemKeys>>,
+    uses: Uses,
+    rotations: rotation::Rotations,
     clock: Clock,
     random: Random,
     callers: callers::Callers,
@@ -132,7 +139,11 @@ impl App {
         mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
     ) -> Result<T, Error> {
         for _ in 0..crate::bounds::DECISIONS_MAX {
-            let (change, outcome) = decide(&self.snapshot()?)?;
+            let snapshot = self.snapshot()?;
+            let (change, outcome) = decide(&snapshot)?;
+            // Until it is queued, a rotation of keys must wait for it.
+            let _era = snapshot.era();
+            drop(snapshot);
             match self.store.commit(change).await? {
                 Verdict::Applied => return Ok(outcome),
                 Verdict::Refused => (),

@@ -68,7 +68,7 @@ impl App {
             path.as_bytes(),
             key.as_bytes(),
         ];
-        let blinded = caller.keys.index().blind(&parts);
+        let blinded = caller.keys.lasting().blind(&parts);
         if !self.flights.begin((caller.tenant.id, blinded)) {
             return Err(Error::InFlight);
         }

@@ -24,6 +24,8 @@ pub(super) struct Scan<'a> {
     permission: Permission,
     query: &'a TokenQuery,
     filter: [u8; 16],
+    /// The same in every phase of a rotation, for cursors.
+    lasting_filter: [u8; 16],
     /// The outermost containers that are listed, in order.
     reach: Vec<Container>,
 }
@@ -50,8 +52,10 @@ impl<'a> Scan<'a> {
             }
             None => caller.reach(permission)?,
         };
-        let filter = Filter::from(&query.filter).blinded(&caller.keys);
-        Ok(Self { caller, permission, query, filter, reach })
+        let filter = Filter::from(&query.filter);
+        let lasting_filter = filter.blinded(caller.keys.lasting());
+        let filter = filter.blinded(caller.keys.index());
+        Ok(Self { caller, permission, query, filter, lasting_filter, reach })
     }
 
     /// At most `skipped_max` entries are passed over; then the page ends early.
@@ -117,12 +121,12 @@ impl<'a> Scan<'a> {
 
     fn tag(&self, position: &[u8]) -> [u8; CURSOR_TAG_BYTES] {
         let container = self.query.container.as_ref().map_or("", Container::as_str);
-        self.caller.keys.index().blind(&[
+        self.caller.keys.lasting().blind(&[
             b"cursor",
             self.caller.tenant.id.bytes(),
             self.permission.as_str().as_bytes(),
             container.as_bytes(),
-            &self.filter,
+            &self.lasting_filter,
             position,
         ])
     }

@@ -48,6 +48,7 @@ impl App {
         while self.sweep_answers().await? == SWEEP_BATCH_MAX {}
         self.sign_audit_when_due().await?;
         self.sweep_audit().await?;
+        self.write_uses().await?;
         Ok(total)
     }
 

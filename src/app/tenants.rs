@@ -54,8 +54,8 @@ impl App {
             if snapshot.len(Table::Tenants)? >= u64::try_from(TENANTS_MAX).unwrap_or(u64::MAX) {
                 return Err(Error::Conflict("This server holds as many tenants as it can."));
             }
-            let (keys, _) = self.make_tenant_keys(tenant.id);
-            let change = keys
+            let change = self
+                .make_tenant_keys(snapshot, tenant.id)?
                 .expect_absent(Table::Tenants, tables::tenants(tenant.id))
                 .and(self.keep_tenant(&tenant))
                 .and(self.audit_one(tenant.id, Actor::Operator, Act::Create, tenant.id, now));

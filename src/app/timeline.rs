@@ -31,7 +31,7 @@ const END: [u8; 1] = [1];
 impl Timelines {
     pub(super) fn of(filters: &[Filter<'_>], keys: &TenantKeys, tenant: TenantId) -> Self {
         let prefix = |filter: &Filter<'_>| {
-            [tenant.bytes().as_slice(), filter.blinded(keys).as_slice()].concat()
+            [tenant.bytes().as_slice(), filter.blinded(keys.index()).as_slice()].concat()
         };
         Self { prefixes: filters.iter().map(prefix).collect() }
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::app::App;
 use crate::app::error::{Error, Fault};
 use crate::app::listed;
-use crate::crypto::TenantKeys;
+use crate::crypto::{IndexKey, Phase, TenantKeys};
 use crate::domain::container::Container;
 use crate::domain::id::{TenantId, TokenId};
 use crate::domain::token::{Token, TokenName};
@@ -32,8 +32,7 @@ pub(super) enum Filter<'a> {
 pub(super) type Entries = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
 impl Filter<'_> {
-    pub(super) fn blinded(self, keys: &TenantKeys) -> [u8; 16] {
-        let index = keys.index();
+    pub(super) fn blinded(self, index: &IndexKey) -> [u8; 16] {
         match self {
             Self::Everything => [0; 16],
             Self::Fingerprint(print) => index.blind(&[b"fingerprint", print.as_bytes()]),
@@ -46,27 +45,35 @@ impl Filter<'_> {
     }
 
     /// The start of every entry of this filter in exactly this container.
-    pub(super) fn prefix(self, keys: &TenantKeys, tenant: TenantId, path: &Container) -> Vec<u8> {
-        [tenant.bytes(), self.blinded(keys).as_slice(), path.as_str().as_bytes(), &[0]].concat()
+    pub(super) fn prefix(self, index: &IndexKey, tenant: TenantId, path: &Container) -> Vec<u8> {
+        [tenant.bytes(), self.blinded(index).as_slice(), path.as_str().as_bytes(), &[0]].concat()
     }
 }
 
 /// Where a predefined id is looked up.
-pub(super) fn name_key(keys: &TenantKeys, tenant: TenantId, name: &TokenName) -> Vec<u8> {
-    let blinded = keys.index().blind(&[b"token name", name.as_str().as_bytes()]);
+pub(super) fn name_key(index: &IndexKey, tenant: TenantId, name: &TokenName) -> Vec<u8> {
+    let blinded = index.blind(&[b"token name", name.as_str().as_bytes()]);
     tables::token_names(tenant, &blinded)
 }
 
-/// All index entries of a token but its predefined id's, whose value is sealed.
-pub(super) fn entries(token: &Token, keys: &TenantKeys) -> Entries {
+/// The same for a token's own, if it has one, under each of these keys.
+fn name_keys<'a>(
+    token: &'a Token,
+    indexes: impl Iterator<Item = &'a IndexKey>,
+) -> impl Iterator<Item = Vec<u8>> {
+    indexes.filter_map(|index| Some(name_key(index, token.tenant, token.name.as_ref()?)))
+}
+
+/// All index entries of a token under one key but its predefined id's, whose value is sealed.
+pub(super) fn entries(token: &Token, index: &IndexKey) -> Entries {
     let mut entries = Entries::new();
     let list = |filter: Filter<'_>, path: &Container| {
-        let filter = filter.blinded(keys);
+        let filter = filter.blinded(index);
         let key = tables::token_lists(token.tenant, &filter, path, token.created_at, token.id);
         (Table::TokenLists, key)
     };
     let timeline = |filter: Filter<'_>| {
-        let filter = filter.blinded(keys);
+        let filter = filter.blinded(index);
         (
             Table::TokenLists,
             tables::token_timeline(token.tenant, &filter, token.created_at, token.id),
@@ -108,18 +115,52 @@ pub(super) fn entries(token: &Token, keys: &TenantKeys) -> Entries {
     entries
 }
 
+/// Under every key that entries are written under now.
+fn written(token: &Token, keys: &TenantKeys) -> Entries {
+    keys.written_indexes().flat_map(|index| entries(token, index)).collect()
+}
+
+/// Under every key that there may be entries under.
+fn live(token: &Token, keys: &TenantKeys) -> Entries {
+    keys.live_indexes().flat_map(|index| entries(token, index)).collect()
+}
+
+/// Every entry that a token has under the newest key and that depends on the key.
+pub(super) fn under_newest(token: &Token, keys: &TenantKeys) -> Vec<(Table, Vec<u8>)> {
+    let Some(newest) = keys.newest_index() else { return Vec::new() };
+    let everything = [token.tenant.bytes().as_slice(), &[0; 16]].concat();
+    let lists = entries(token, newest).into_keys();
+    let keyed =
+        lists.filter(|(table, key)| *table == Table::TokenLists && !key.starts_with(&everything));
+    let names = name_keys(token, std::iter::once(newest)).map(|key| (Table::TokenNames, key));
+    keyed.chain(names).collect()
+}
+
+/// What a token may have in a rotation under the other key than the one that it is found by.
+pub(super) fn besides(token: &Token, keys: &TenantKeys) -> Vec<(Table, Vec<u8>)> {
+    let found = entries(token, keys.index());
+    let others = live(token, keys).into_keys().filter(|entry| !found.contains_key(entry));
+    let names = name_keys(token, keys.live_indexes().skip(1));
+    others.chain(names.map(|key| (Table::TokenNames, key))).collect()
+}
+
 impl App {
     /// Writes a new token with all its rows. Whether its ids are free is the caller's expectation.
     pub(super) fn create_rows(&self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
-        let mut change = self
-            .put_record(token, keys)?
+        Ok(self
+            .put_all(token, keys)?
             .and(self.put_cvc(token)?)
-            .count(tables::counts(token.tenant, Counted::Tokens), 1);
-        for ((table, key), value) in entries(token, keys) {
+            .count(tables::counts(token.tenant, Counted::Tokens), 1))
+    }
+
+    /// The record and every entry, whatever is there: a record that is sealed under the newest key
+    /// has its entries under the newest key.
+    pub(super) fn put_all(&self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
+        let mut change = self.put_record(token, keys)?;
+        for ((table, key), value) in written(token, keys) {
             change = change.put(table, key, value);
         }
-        if let Some(name) = &token.name {
-            let key = name_key(keys, token.tenant, name);
+        for key in name_keys(token, keys.written_indexes()) {
             let table = Table::TokenNames.number();
             let sealed = keys.seal(table, &key, token.id.bytes(), self.random());
             change = change.put(Table::TokenNames, key, sealed);
@@ -134,8 +175,8 @@ impl App {
         new: &Token,
         keys: &TenantKeys,
     ) -> Result<Change, Error> {
-        let mut change = self.put_record(new, keys)?;
-        let (before, after) = (entries(old, keys), entries(new, keys));
+        let mut change = self.put_again(new, keys)?;
+        let (before, after) = (live(old, keys), written(new, keys));
         for (table, key) in before.keys().filter(|entry| !after.contains_key(*entry)) {
             change = change.delete(*table, key.clone());
         }
@@ -163,7 +204,17 @@ impl App {
     ) -> Result<Change, Error> {
         token.cvc_expires_at = None;
         let place = tables::cvcs(token.tenant, token.id.uuid());
-        Ok(self.put_record(&token, keys)?.delete(Table::Cvcs, place))
+        Ok(self.put_again(&token, keys)?.delete(Table::Cvcs, place))
+    }
+
+    /// The record of a token that has its entries, unless it may lack those of a new key.
+    fn put_again(&self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
+        match keys.phase() {
+            Phase::Both => self.put_all(token, keys),
+            Phase::Announced | Phase::Flipped | Phase::Clearing | Phase::Settled => {
+                self.put_record(token, keys)
+            }
+        }
     }
 
     fn put_cvc(&self, token: &Token) -> Result<Change, Error> {
@@ -191,16 +242,16 @@ pub(super) fn delete(token: &Token, keys: &TenantKeys) -> Change {
     let mut change = Change::new()
         .delete(Table::Tokens, tables::tokens(token.tenant, token.id))
         .count(tables::counts(token.tenant, Counted::Tokens), -1);
-    for (table, key) in entries(token, keys).into_keys() {
+    for (table, key) in live(token, keys).into_keys() {
         change = change.delete(table, key);
     }
     if token.cvc_expires_at.is_some() {
         change = change.delete(Table::Cvcs, tables::cvcs(token.tenant, token.id.uuid()));
     }
-    match &token.name {
-        Some(name) => change.delete(Table::TokenNames, name_key(keys, token.tenant, name)),
-        None => change,
+    for key in name_keys(token, keys.live_indexes()) {
+        change = change.delete(Table::TokenNames, key);
     }
+    change
 }
 
 /// The token of this id, whether callers know it by that or not, and its record's version.
@@ -233,7 +284,7 @@ pub(super) fn find(
     let Ok(name) = TokenName::parse(text) else {
         return Ok(None);
     };
-    let key = name_key(keys, tenant, &name);
+    let key = name_key(keys.index(), tenant, &name);
     let Some(sealed) = snapshot.value(Table::TokenNames, &key)? else {
         return Ok(None);
     };

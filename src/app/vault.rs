@@ -1,26 +1,28 @@
 //! Making and opening a vault: the file, the master key, the server's own keys.
 
 use std::path::Path;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::app::App;
 use crate::app::audit::{AuditPolicy, Reads};
 use crate::app::callers::Callers;
 use crate::app::error::{Error, Fault};
+use crate::app::masters::Masters;
+use crate::app::rotation::facts::{self, KeyFacts, Rotation};
 use crate::app::turns::Turns;
 use crate::clock::Clock;
 use crate::crypto::{
-    Identity, KeyMaterial, KeyPurpose, MasterKey, Random, SigningKey, SystemKeys, TenantKeys,
+    Identity, KeyMaterial, KeyPurpose, MasterKey, Phase, Random, SigningKey, SystemKeys,
+    TenantKeys, Uses,
 };
 use crate::domain::id::TenantId;
+use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::{
     Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, Verdict, chain, tables,
 };
 
-/// The keys of the server itself stand under this scope in place of a tenant.
-pub(super) const SYSTEM: [u8; 16] = [0; 16];
-const META_MASTER: &[u8] = b"master";
+pub(super) const SYSTEM: [u8; 16] = SystemKeys::SCOPE;
 
 /// Why a vault could not be made or opened. Nothing was changed.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ pub enum VaultFailure {
     File(OpenFailure),
     /// The file's own keys do not open although the master key is the right one.
     KeysDamaged,
+    /// The right one once: it was replaced at this time.
+    ReplacedMasterKey(Timestamp),
     WrongMasterKey,
 }
 
@@ -35,7 +39,7 @@ impl App {
     /// A new vault in an existing directory.
     pub fn create(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
         let random = Random::new();
-        let first = first_change(&master, &random);
+        let first = first_change(&master, &random, clock.now());
         let store = Store::create(directory, first).map_err(VaultFailure::File)?;
         let cvc_keys = CvcKeys::open(directory);
         Self::start(store, cvc_keys, master, clock, random)
@@ -54,7 +58,7 @@ impl App {
         clock: Clock,
     ) -> Result<Self, VaultFailure> {
         let random = Random::new();
-        let first = first_change(&master, &random);
+        let first = first_change(&master, &random, clock.now());
         let store = Store::on_backend(backend, first).map_err(VaultFailure::File)?;
         Self::start(store, CvcKeys::unlinked(), master, clock, random)
     }
@@ -68,8 +72,11 @@ impl App {
     ) -> Result<Self, VaultFailure> {
         let cvc_keys =
             cvc_keys.map_err(|failure| VaultFailure::File(OpenFailure::Storage(failure)));
-        let opened =
-            cvc_keys.and_then(|keys| Ok((keys, open_system_keys(&store, &master, &random)?)));
+        let uses = Uses::default();
+        let opened = cvc_keys.and_then(|keys| {
+            let snapshot = unlock(&store, &master, &random, clock.now())?;
+            Ok((keys, open_system_keys(&snapshot, &master, &uses)?))
+        });
         let (cvc_keys, system) = match opened {
             Ok(opened) => opened,
             Err(failure) => {
@@ -80,8 +87,10 @@ impl App {
         let policy = AuditPolicy::default();
         Ok(Self {
             store,
-            master,
-            system,
+            masters: Masters::new(master),
+            system: RwLock::new(Arc::new(system)),
+            uses,
+            rotations: crate::app::rotation::Rotations::default(),
             clock,
             random,
             callers: Callers::new(),
@@ -99,8 +108,20 @@ impl App {
         self.store.clone().close();
     }
 
-    pub(super) const fn system(&self) -> &SystemKeys {
-        &self.system
+    pub(super) fn system(&self) -> Arc<SystemKeys> {
+        Arc::clone(&self.system.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes the server's own keys as the file has them now.
+    pub(super) fn reload_system(&self) -> Result<(), Error> {
+        let snapshot = self.snapshot()?;
+        let master = self.masters.of(&snapshot)?;
+        let keys = open_keys(&snapshot, &master, &SYSTEM)?;
+        let phase = phase_of(&snapshot, &SYSTEM)?;
+        let keys = keys.and_then(|keys| SystemKeys::new(&keys, phase, &self.uses));
+        let keys = keys.ok_or(Error::Internal(Fault::DoesNotOpen))?;
+        *self.system.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
+        Ok(())
     }
 
     pub(super) fn tenant_keys(
@@ -108,80 +129,132 @@ impl App {
         snapshot: &Snapshot,
         tenant: TenantId,
     ) -> Result<TenantKeys, Error> {
-        let keys = open_keys(snapshot, &self.master, tenant.bytes())?
+        let keys = open_keys(snapshot, &*self.masters.of(snapshot)?, tenant.bytes())?
             .ok_or(Error::Internal(Fault::DoesNotOpen))?;
-        TenantKeys::new(*tenant.bytes(), &keys).ok_or(Error::Internal(Fault::Dangling))
+        let phase = phase_of(snapshot, tenant.bytes())?;
+        TenantKeys::new(*tenant.bytes(), &keys, phase, &self.uses)
+            .ok_or(Error::Internal(Fault::Dangling))
     }
 
-    /// The keys of a new tenant, and the change that keeps them.
-    pub(super) fn make_tenant_keys(&self, tenant: TenantId) -> (Change, Vec<KeyMaterial>) {
+    /// The change that makes and keeps the keys of a new tenant.
+    pub(super) fn make_tenant_keys(
+        &self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+    ) -> Result<Change, Error> {
         let purposes = [KeyPurpose::Seal, KeyPurpose::Index, KeyPurpose::Fingerprint];
-        make_keys(&self.master, &self.random, tenant.bytes(), &purposes)
+        self.make_keys(snapshot, tenant.bytes(), &purposes, 1)
+    }
+
+    /// New keys of this number, unless the master key is replaced in the meantime.
+    pub(super) fn make_keys(
+        &self,
+        snapshot: &Snapshot,
+        scope: &[u8; 16],
+        purposes: &[KeyPurpose],
+        number: u32,
+    ) -> Result<Change, Error> {
+        let master = self.masters.of(snapshot)?;
+        let (keys, _) = new_keys(&master, &self.random, scope, purposes, number, self.now());
+        Ok(keys.expect_value(Table::Meta, facts::MASTER.to_vec(), master.check().to_vec()))
     }
 }
 
-fn first_change(master: &MasterKey, random: &Random) -> Change {
-    let (keys, _) = make_keys(master, random, &SYSTEM, &[KeyPurpose::Seal, KeyPurpose::Index]);
-    keys.put(Table::Meta, META_MASTER.to_vec(), master.check().to_vec())
+fn first_change(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
+    let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
+    let (keys, _) = new_keys(master, random, &SYSTEM, &purposes, 1, now);
+    keys.put(Table::Meta, facts::MASTER.to_vec(), master.check().to_vec())
+        .and(facts::put_master_made(now))
 }
 
-fn make_keys(
+fn new_keys(
     master: &MasterKey,
     random: &Random,
     scope: &[u8; 16],
     purposes: &[KeyPurpose],
+    number: u32,
+    now: Timestamp,
 ) -> (Change, Vec<KeyMaterial>) {
     let mut change = Change::new();
-    let mut keys = Vec::with_capacity(purposes.len());
+    let mut made = Vec::with_capacity(purposes.len());
     for purpose in purposes {
-        let material = KeyMaterial::generate(*purpose, 1, random);
+        let material = KeyMaterial::generate(*purpose, number, random);
         let key = tables::keys(scope, purpose.code(), material.number);
         let sealed = master.sealing().seal(&identity(scope, &key), material.bytes.expose(), random);
-        change = change.expect_absent(Table::Keys, key.clone()).put(Table::Keys, key, sealed);
-        keys.push(material);
+        let facts = KeyFacts { made_at: Some(now), destroyed_at: None };
+        change = change.expect_absent(Table::Keys, key.clone()).and(facts.put(&key)).put(
+            Table::Keys,
+            key,
+            sealed,
+        );
+        made.push(material);
     }
-    (change, keys)
+    (change, made)
 }
 
-fn open_system_keys(
+/// Holds the master key against the file, and gives a file from before there was an audit chain
+/// what it needs for one. Nothing is written under a wrong key.
+fn unlock(
     store: &Store,
     master: &MasterKey,
     random: &Random,
-) -> Result<SystemKeys, VaultFailure> {
-    let failed = |failure| VaultFailure::File(OpenFailure::Storage(failure));
+    now: Timestamp,
+) -> Result<Snapshot, VaultFailure> {
     let snapshot = store.snapshot().map_err(failed)?;
-    match snapshot.value(Table::Meta, META_MASTER).map_err(failed)? {
+    match snapshot.value(Table::Meta, facts::MASTER).map_err(failed)? {
         Some(check) if check == master.check() => (),
-        Some(_) => return Err(VaultFailure::WrongMasterKey),
+        Some(_) => {
+            let replaced = facts::master_replaced(&snapshot, *master.check()).map_err(failed)?;
+            return Err(
+                replaced.map_or(VaultFailure::WrongMasterKey, VaultFailure::ReplacedMasterKey)
+            );
+        }
         None => return Err(VaultFailure::File(OpenFailure::NotOurs)),
     }
-    let keys = open_keys(&snapshot, master, &SYSTEM).map_err(failed)?;
-    let mut keys = keys.ok_or(VaultFailure::KeysDamaged)?;
-    if chain::identity(&snapshot).map_err(failed)?.is_none() {
-        // A file from before there was an audit chain, or a new one.
-        let (change, made) = begin_chain(master, random);
-        if store.amend(change).map_err(failed)? == Verdict::Refused {
-            return Err(VaultFailure::KeysDamaged);
-        }
-        keys.extend(made);
+    if chain::identity(&snapshot).map_err(failed)?.is_some() {
+        return Ok(snapshot);
     }
-    SystemKeys::new(&keys).ok_or(VaultFailure::KeysDamaged)
+    match store.amend(begin_chain(master, random, now)).map_err(failed)? {
+        Verdict::Applied => store.snapshot().map_err(failed),
+        Verdict::Refused => Err(VaultFailure::KeysDamaged),
+    }
 }
 
 /// The keys of the audit chain, and what stands in the file in clear about it.
-fn begin_chain(master: &MasterKey, random: &Random) -> (Change, Vec<KeyMaterial>) {
+fn begin_chain(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
     let purposes = [KeyPurpose::Audit, KeyPurpose::Sign];
-    let (mut change, made) = make_keys(master, random, &SYSTEM, &purposes);
+    let (mut change, made) = new_keys(master, random, &SYSTEM, &purposes, 1, now);
     let signing = made.iter().find(|key| key.purpose == KeyPurpose::Sign);
     if let Some(signing) = signing.and_then(|key| SigningKey::from_seed(&key.bytes)) {
         let public = signing.public().to_vec();
         change = change.put(Table::Meta, chain::META_PUBLIC_KEY.to_vec(), public);
     }
     let file: [u8; 16] = random.bytes();
-    (change.put(Table::Meta, chain::META_FILE.to_vec(), file.to_vec()), made)
+    change.put(Table::Meta, chain::META_FILE.to_vec(), file.to_vec())
 }
 
-/// All keys of one scope; `None` when one does not open.
+fn open_system_keys(
+    snapshot: &Snapshot,
+    master: &MasterKey,
+    uses: &Uses,
+) -> Result<SystemKeys, VaultFailure> {
+    let phase = phase_of(snapshot, &SYSTEM).map_err(failed)?;
+    open_keys(snapshot, master, &SYSTEM)
+        .map_err(failed)?
+        .and_then(|keys| SystemKeys::new(&keys, phase, uses))
+        .ok_or(VaultFailure::KeysDamaged)
+}
+
+const fn failed(failure: StorageFailure) -> VaultFailure {
+    VaultFailure::File(OpenFailure::Storage(failure))
+}
+
+fn phase_of(snapshot: &Snapshot, scope: &[u8; 16]) -> Result<Phase, StorageFailure> {
+    let rotation = Rotation::of(snapshot, scope)?;
+    Ok(rotation.map_or(Phase::Settled, |rotation| rotation.phase))
+}
+
+/// The keys of one scope that seal, index and make fingerprints; `None` when one does not open.
 fn open_keys(
     snapshot: &Snapshot,
     master: &MasterKey,
@@ -190,14 +263,16 @@ fn open_keys(
     let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
     let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
         let plain = master.sealing().open(&identity(scope, key), sealed).ok()?;
-        let purpose = KeyPurpose::from_code(*key.get(16)?)?;
-        let number = u32::from_be_bytes(key.get(17..21)?.try_into().ok()?);
+        let (purpose, number) = tables::key_parts(key)?;
+        // Keys of other purposes are their users' own business.
+        let Some(purpose) = KeyPurpose::from_code(purpose) else { return Some(None) };
         let bytes = Secret::new(plain.expose().as_slice().try_into().ok()?);
-        Some(KeyMaterial { purpose, number, bytes })
+        Some(Some(KeyMaterial { purpose, number, bytes }))
     };
-    Ok(stored.iter().map(open).collect())
+    let opened: Option<Vec<_>> = stored.iter().map(open).collect();
+    Ok(opened.map(|keys| keys.into_iter().flatten().collect()))
 }
 
-const fn identity<'a>(scope: &'a [u8; 16], key: &'a [u8]) -> Identity<'a> {
+pub(super) const fn identity<'a>(scope: &'a [u8; 16], key: &'a [u8]) -> Identity<'a> {
     Identity { tenant: scope, table: Table::Keys.number(), key }
 }

@@ -12,7 +12,7 @@ use crate::app::error::Error;
 use crate::app::vault::SYSTEM;
 use crate::app::{token_intents, token_rows};
 use crate::bounds::{APPLICATIONS_MAX, VERIFY_FINDINGS_MAX};
-use crate::crypto::TenantKeys;
+use crate::crypto::{Phase, SealingKey, TenantKeys};
 use crate::domain::id::{TenantId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::store::record::decode_api_key;
@@ -57,7 +57,10 @@ impl App {
     pub fn verify(&self) -> Result<Report, Error> {
         let snapshot = self.snapshot()?;
         let mut report = Report::default();
-        let mut owned = Owned { keys: count_under(&snapshot, Table::Keys, &SYSTEM)?, counts: 0 };
+        let mut owned = Owned {
+            keys: count_under(&snapshot, Table::Keys, &SYSTEM)?,
+            counts: count_under(&snapshot, Table::Counts, &SYSTEM)?,
+        };
         for (key, _) in snapshot.under(Table::Tenants, &[], usize::MAX)? {
             report.tenants = report.tenants.saturating_add(1);
             let Some(tenant) = Uuid::from_slice(&key).ok().map(TenantId::new) else {
@@ -204,10 +207,20 @@ impl App {
                 report.find(format!("token {id}: its record does not open"));
                 continue;
             };
-            for ((table, key), value) in token_rows::entries(&found.token, keys) {
+            for ((table, key), value) in token_rows::entries(&found.token, keys.index()) {
                 report.index_entries = report.index_entries.saturating_add(1);
                 if snapshot.value(table, &key)?.as_ref() != Some(&value) {
                     report.find(format!("token {id}: an entry of {} is missing", table.name()));
+                }
+            }
+            // In a rotation: what is sealed under the new key has its entries under both.
+            let both = SealingKey::number_of(&sealed) == Some(keys.number())
+                && matches!(keys.phase(), Phase::Both | Phase::Flipped);
+            for (table, key) in token_rows::besides(&found.token, keys) {
+                if snapshot.value(table, &key)?.is_some() {
+                    report.index_entries = report.index_entries.saturating_add(1);
+                } else if both {
+                    report.find(format!("token {id}: a new entry of {} is missing", table.name()));
                 }
             }
             if found.token.cvc_expires_at.is_some() {

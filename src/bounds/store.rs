@@ -17,6 +17,17 @@ pub const IDLE_BEFORE_QUICK_REPAIR: Duration = Duration::from_millis(200);
 pub const SWEEP_BATCH_MAX: usize = 256;
 /// How often the sweeper looks for what has fallen due.
 pub const SWEEP_PERIOD: Duration = Duration::from_secs(15);
+/// Records that are sealed anew in one transaction: few, since requests wait for it.
+pub const REENCRYPT_BATCH_MAX: usize = 32;
+/// Rows that one step of a re-encryption looks at, most of which may be new already.
+pub const REENCRYPT_LOOKS_MAX: usize = 1_024;
+/// Rows a second that a re-encryption looks at, unless the settings say otherwise: a million in a
+/// quarter of an hour, and most of the disk is left to requests.
+pub const REENCRYPT_PER_SECOND: usize = 1_000;
+/// How often a rotation looks whether those who hold the keys of the phase before are done.
+pub const ROTATION_WAIT: Duration = Duration::from_millis(50);
+/// How often it is looked for rotations, beyond being told of them.
+pub const ROTATION_PERIOD: Duration = Duration::from_mins(1);
 /// Keys of card verification codes: a day's minutes for a hundred busy tenants.
 pub const CVC_KEYS_MAX: usize = 144_000;
 /// Findings that `verify` lists; beyond them it only counts.

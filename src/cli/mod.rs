@@ -6,11 +6,15 @@ mod commands;
 mod dev;
 mod dev_certificate;
 mod failure;
+mod key;
+mod master_key;
 mod operate;
 mod preload;
 mod report;
+mod rotation;
 mod run;
 mod serve;
+mod shares;
 mod vault;
 mod verify;
 
@@ -71,6 +75,7 @@ fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
         Subcommand::DevPreload(command) => preload::preload(&command),
         Subcommand::Init(command) => serve::init(&command),
         Subcommand::Report(command) => report::report(&command),
+        Subcommand::Key(command) => key::key(command),
         Subcommand::Serve(command) => serve::serve(&command.config),
         Subcommand::Tenant(command) => operate::tenant(command),
         Subcommand::Verify(command) => verify::verify(&command),

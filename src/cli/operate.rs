@@ -10,10 +10,13 @@ use crate::cli::commands::{
     ApplicationAction, ApplicationCommand, ApplicationCreate, DevClock, DevClockAction,
     TenantAction, TenantCommand,
 };
+use crate::cli::dev::{block_on, refused};
 use crate::cli::failure::{Exit, Failure};
+use crate::cli::rotation::rotate_to_the_end;
 use crate::cli::serve::read_config;
 use crate::cli::{say, vault};
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::operator::{Answer, Asked, Clockwork, Command, ask};
 
 pub(super) fn tenant(command: TenantCommand) -> Result<(), Failure> {
@@ -74,25 +77,31 @@ pub(super) fn dev_clock(command: &DevClock) -> Result<(), Failure> {
 }
 
 fn with_config(config: &Path, command: Command) -> Result<(), Failure> {
-    show(answer_of(config, command)?)
+    carry_out(&read_config(config)?, command).and_then(show)
 }
 
-/// Through the running server if there is one, else on the file itself.
-pub(super) fn answer_of(config: &Path, command: Command) -> Result<Answer, Failure> {
-    let config = read_config(config)?;
+/// Through the running server if there is one, else on the file itself, where a rotation of keys
+/// has nobody else to bring it to its end.
+pub(super) fn carry_out(config: &Config, command: Command) -> Result<Answer, Failure> {
     let directory = &config.data_directory;
     match ask(directory, &command) {
         Asked::Answered(answer) => Ok(answer),
         Asked::Failed(error) => Err(unreachable_server(directory, &error)),
         Asked::NobodyThere => {
             let app = vault::open(directory, &config.master_key, Clock::new())?;
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-            let runtime = runtime.map_err(|error| vault::cannot("start", directory, &error))?;
-            let answer = runtime.block_on(command.run(&app, Clockwork::Fixed));
-            // What was done alone is signed alone; a failing disk is told by the next command.
-            runtime.block_on(app.sign_audit()).ok();
+            let runs_on = matches!(command, Command::VaultKeyRotate { .. });
+            let answer = block_on(async {
+                let answer = command.run(&app, Clockwork::Fixed).await;
+                if runs_on {
+                    rotate_to_the_end(&app).await.map_err(|error| refused(&error))?;
+                }
+                app.write_uses().await.map_err(|error| refused(&error))?;
+                // What was done alone is signed alone; a failing disk is told by the next command.
+                app.sign_audit().await.ok();
+                Ok(answer)
+            });
             app.close();
-            Ok(answer)
+            answer
         }
     }
 }
@@ -107,7 +116,7 @@ pub(super) fn done(answer: Answer) -> Result<Value, Failure> {
     }
 }
 
-fn show(answer: Answer) -> Result<(), Failure> {
+pub(super) fn show(answer: Answer) -> Result<(), Failure> {
     say(&serde_json::to_string_pretty(&done(answer)?).unwrap_or_default());
     Ok(())
 }

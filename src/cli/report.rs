@@ -7,12 +7,13 @@ use std::path::Path;
 
 use crate::cli::commands::Report;
 use crate::cli::failure::Failure;
-use crate::cli::operate::{answer_of, done};
+use crate::cli::operate::{carry_out, done};
+use crate::cli::serve::read_config;
 use crate::cli::{say, vault};
 use crate::operator::Command;
 
 pub(super) fn report(command: &Report) -> Result<(), Failure> {
-    let account = done(answer_of(&command.config, Command::Report)?)?;
+    let account = done(carry_out(&read_config(&command.config)?, Command::Report)?)?;
     let member = |name: &str| account.get(name).and_then(|it| it.as_str()).unwrap_or_default();
     // 2026-11-14T09:30:00.1234560+00:00 as 2026-11-14T093000.
     let stamp: String = member("made_at").chars().filter(|it| *it != ':').take(17).collect();

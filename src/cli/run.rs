@@ -10,6 +10,7 @@ use crate::app::{App, Error};
 use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
 use crate::cli::bins;
 use crate::cli::failure::{Exit, Failure};
+use crate::cli::rotation::rotate;
 use crate::cli::vault::storage;
 use crate::formulas::Catalog;
 use crate::http::{Deprecated, Http};
@@ -31,6 +32,7 @@ pub(super) struct Plan {
     pub(super) clockwork: Clockwork,
     /// Read again on SIGHUP.
     pub(super) bin_file: Option<PathBuf>,
+    pub(super) reencrypt_per_second: usize,
 }
 
 /// Serves until a signal or a failure ends it. `ready` is told the first address.
@@ -79,6 +81,7 @@ async fn serve(
     tasks.spawn(sweep(Arc::clone(&app), log.clone()));
     let reader = Arc::clone(&app);
     tasks.spawn(async move { reader.write_reads().await });
+    tasks.spawn(rotate(Arc::clone(&app), plan.reencrypt_per_second, log.clone()));
     if let Some(path) = plan.bin_file {
         tasks.spawn(reload_bins(Arc::clone(&app), path, hangup, log.clone()));
     }
@@ -112,6 +115,8 @@ async fn serve(
     if fatal.is_none() && app.sign_audit().await.is_err() {
         log.event(Event::error("audit_not_signed"));
     }
+    // A failed store has no use for it, and says so itself.
+    app.write_uses().await.ok();
     let ended = fatal.map_or(Ok(()), |fatal| {
         log.event(Event::error("store_failed"));
         Err(match fatal {

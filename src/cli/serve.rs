@@ -8,7 +8,7 @@ use crate::app::{self, AuditPolicy};
 use crate::cli::commands::Init;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::run::{Plan, run};
-use crate::cli::{bins, say, vault};
+use crate::cli::{bins, say, shares, vault};
 use crate::clock::Clock;
 use crate::config::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch};
 use crate::http::Deprecated;
@@ -47,6 +47,7 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
 
 pub(super) fn init(command: &Init) -> Result<(), Failure> {
     let config = read_config(&command.config)?;
+    let scheme = command.recovery_shares.as_deref().map(shares::parse_scheme).transpose()?;
     let master = match (&command.master_key, &config.master_key) {
         (Some(asked), MasterKeySource::File(path)) if asked != path => {
             return Err(Failure::new(Exit::Usage, "two places for one master key")
@@ -71,6 +72,9 @@ pub(super) fn init(command: &Init) -> Result<(), Failure> {
     };
     let source = MasterKeySource::File(master.clone());
     vault::create(&config.data_directory, &source, Clock::new())?.close();
+    if let Some(scheme) = scheme {
+        shares::make(&source, scheme, command.shares_directory.as_deref())?;
+    }
     let file = config.data_directory.join(Store::FILE);
     say(&format!(
         "The vault is ready.\n  data file:   {} (made)\n  master key:  {} ({made_key})\n\n\
@@ -118,6 +122,7 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
         request_lines: config.request_lines,
         clockwork: Clockwork::Fixed,
         bin_file: config.bin_file,
+        reencrypt_per_second: config.reencrypt_per_second,
     };
     run(app, plan, |_| Ok(()))
 }

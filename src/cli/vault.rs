@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::app::{App, VaultFailure};
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
 use crate::cli::failure::{Exit, Failure};
+use crate::cli::master_key;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::crypto::{MasterKey, Random};
@@ -25,7 +26,18 @@ pub(super) fn open(
     clock: Clock,
 ) -> Result<App, Failure> {
     check_directory(directory)?;
-    let master = read_master_key(master)?;
+    let opened = read_master_key(master).and_then(|key| open_with(directory, key, clock.clone()));
+    // A rotation that was cut off between the data file and the key's own file.
+    match (opened, master) {
+        (Err(failure), MasterKeySource::File(path)) => {
+            master_key::finish_rotation(path, |key| open_with(directory, key, clock))
+                .unwrap_or(Err(failure))
+        }
+        (opened, _) => opened,
+    }
+}
+
+pub(super) fn open_with(directory: &Path, master: MasterKey, clock: Clock) -> Result<App, Failure> {
     let opened = catch_damage(directory, || App::open(directory, master, clock))?;
     opened.map_err(|failure| explain(failure, directory))
 }
@@ -99,6 +111,13 @@ pub(super) fn check_directory(directory: &Path) -> Result<(), Failure> {
 }
 
 pub(super) fn read_master_key(source: &MasterKeySource) -> Result<MasterKey, Failure> {
+    Ok(read_master_text(source)?.0)
+}
+
+/// The key and the text that it was read from.
+pub(super) fn read_master_text(
+    source: &MasterKeySource,
+) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
     let path = match source {
         MasterKeySource::File(path) => path.clone(),
         MasterKeySource::Credential(name) => credential(name)?,
@@ -119,9 +138,10 @@ pub(super) fn read_master_key(source: &MasterKeySource) -> Result<MasterKey, Fai
         return Err(failed(String::from("it is too large to be a master key")));
     }
     let bytes = Secret::new(fs::read(&path).map_err(|error| failed(error.to_string()))?);
-    MasterKey::parse(&bytes).map_err(|invalid| {
+    let key = MasterKey::parse(&bytes).map_err(|invalid| {
         failed(invalid.to_string()).try_this("bring back the file that strongroom init made")
-    })
+    })?;
+    Ok((key, bytes))
 }
 
 fn credential(name: &str) -> Result<PathBuf, Failure> {
@@ -142,6 +162,12 @@ pub(super) fn explain(failure: VaultFailure, directory: &Path) -> Failure {
                 .file(&path)
                 .why("the data file was sealed under a different key; nothing was changed")
                 .try_this("bring back the master key that belongs to this data file")
+        }
+        VaultFailure::ReplacedMasterKey(at) => {
+            Failure::new(Exit::Permission, "this is the master key from before its rotation")
+                .file(&path)
+                .why(format!("strongroom key rotate --master replaced it at {}", at.to_wire()))
+                .try_this("put the key file that the rotation wrote in its place and start again")
         }
         VaultFailure::KeysDamaged => {
             Failure::new(Exit::Data, "the keys in the data file do not open")

@@ -13,7 +13,9 @@ use std::path::PathBuf;
 
 use toml::Table;
 
-use crate::bounds::{AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX};
+use crate::bounds::{
+    AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, REENCRYPT_PER_SECOND,
+};
 use crate::limits::Network;
 use crate::log::RequestLines;
 
@@ -36,6 +38,8 @@ pub struct Config {
     pub audit_retention_days: usize,
     pub connections_max: usize,
     pub connections_per_address_max: usize,
+    /// How many records a second a rotation of keys seals anew.
+    pub reencrypt_per_second: usize,
 }
 
 /// Where the master key comes from.
@@ -91,6 +95,7 @@ impl Config {
             connections_max: reader.count("connections.max", CONNECTIONS_MAX),
             connections_per_address_max: reader
                 .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),
+            reencrypt_per_second: reader.count("keys.reencrypt_per_second", REENCRYPT_PER_SECOND),
         };
         reader.refuse_the_rest();
         if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }

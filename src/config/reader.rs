@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::{AuditReads, MasterKeySource, Switch};
 use crate::limits::Network;
 
-const SECTIONS: [&str; 5] = ["audit", "connections", "log", "master_key", "tls"];
+const SECTIONS: &[&str] = &["audit", "connections", "keys", "log", "master_key", "tls"];
 
 /// Takes keys out of the table one by one; what is left over at the end is unknown.
 pub(super) struct Reader {

@@ -37,6 +37,7 @@ fn every_setting_stands_in_the_shipped_file() {
         "retention_days",
         "max",
         "per_address_max",
+        "reencrypt_per_second",
     ];
     for name in names {
         let stands = SHIPPED.lines().any(|line| {

@@ -1,15 +1,21 @@
 //! The keys of the server and of each tenant.
 //!
-//! Every purpose has keys of its own, numbered from 1. Values are written under the newest and
-//! read under any. A fingerprint key never changes, since clients keep fingerprints.
+//! Every purpose has keys of its own, numbered from 1. Values are read under any of them; which of
+//! them seals and indexes is a matter of the [`Phase`]. A fingerprint key never changes, since
+//! clients keep fingerprints.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ring::hmac;
 
 use crate::crypto::chain::SigningKey;
+use crate::crypto::index::{IndexKey, IndexKeys, first, keyed};
+use crate::crypto::phase::Phase;
 use crate::crypto::random::Random;
 use crate::crypto::seal::{Identity, OpenFailed, SealingKey};
+use crate::crypto::uses::Uses;
 use crate::domain::base58;
 use crate::secret::Secret;
 
@@ -37,28 +43,28 @@ pub struct KeyMaterial {
 pub struct SystemKeys {
     sealing: SealingKeys,
     index: IndexKey,
-    audit: SealingKeys,
+    audit: AuditKeys,
     signing: SigningKey,
+    cvcs: SealingKey,
 }
 
-/// Keys of one tenant.
+/// Keys of one tenant, as one phase of their rotation has them used.
 #[derive(Debug)]
 pub struct TenantKeys {
     tenant: [u8; 16],
     sealing: SealingKeys,
-    index: IndexKey,
+    index: IndexKeys,
+    lasting: IndexKey,
     fingerprint: FingerprintKey,
 }
-
-/// Turns what must be found again into bytes that tell nothing: a blind index.
-pub struct IndexKey(hmac::Key);
 
 pub struct FingerprintKey(hmac::Key);
 
 #[derive(Debug)]
 struct SealingKeys {
-    newest: SealingKey,
-    older: Vec<SealingKey>,
+    current: SealingKey,
+    others: Vec<SealingKey>,
+    uses: Arc<AtomicU64>,
 }
 
 impl KeyPurpose {
@@ -70,6 +76,16 @@ impl KeyPurpose {
             Self::Fingerprint => 3,
             Self::Audit => 4,
             Self::Sign => 5,
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Seal => "seal",
+            Self::Index => "index",
+            Self::Fingerprint => "fingerprint",
+            Self::Audit => "audit",
+            Self::Sign => "sign",
         }
     }
 
@@ -92,15 +108,21 @@ impl KeyMaterial {
 }
 
 impl SystemKeys {
+    /// The scope of the server's own keys, in place of a tenant.
+    pub const SCOPE: [u8; 16] = [0; 16];
+
     /// `None` when a purpose has no key.
-    pub fn new(keys: &[KeyMaterial]) -> Option<Self> {
-        let signing = keys.iter().filter(|key| key.purpose == KeyPurpose::Sign);
-        let signing = signing.max_by_key(|key| key.number)?;
+    pub fn new(keys: &[KeyMaterial], phase: Phase, uses: &Uses) -> Option<Self> {
+        let sealing = SealingKeys::new(&Self::SCOPE, keys, phase, uses)?;
+        let index = newest(keys, KeyPurpose::Index)?;
+        let cvcs = Secret::new(first(&hmac::sign(&index, b"strongroom cvc keys 1")));
+        let signing = of_purpose(keys, KeyPurpose::Sign).into_iter().next_back()?;
         Some(Self {
-            sealing: SealingKeys::new(keys, KeyPurpose::Seal)?,
-            index: IndexKey::new(keys)?,
-            audit: SealingKeys::new(keys, KeyPurpose::Audit)?,
+            sealing,
+            index: IndexKey::new(index),
+            audit: AuditKeys::new(keys)?,
             signing: SigningKey::from_seed(&signing.bytes)?,
+            cvcs: SealingKey::new(1, &cvcs),
         })
     }
 
@@ -122,7 +144,7 @@ impl SystemKeys {
     }
 
     pub fn seal(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
-        self.sealing.newest.seal(identity, plain, random)
+        self.sealing.seal(identity, plain, random)
     }
 
     pub fn open(
@@ -136,21 +158,34 @@ impl SystemKeys {
     pub const fn index(&self) -> &IndexKey {
         &self.index
     }
+
+    /// The number that values are sealed under now.
+    pub const fn number(&self) -> u32 {
+        self.sealing.current.number()
+    }
+
+    /// Seals the keys of card verification codes, which are in a file of their own: a key that
+    /// stays when the master key is replaced, so that the two files need not change as one.
+    pub const fn cvcs(&self) -> &SealingKey {
+        &self.cvcs
+    }
 }
 
 impl TenantKeys {
     /// `None` when a purpose has no key.
-    pub fn new(tenant: [u8; 16], keys: &[KeyMaterial]) -> Option<Self> {
+    pub fn new(tenant: [u8; 16], keys: &[KeyMaterial], phase: Phase, uses: &Uses) -> Option<Self> {
+        let never_rotated = newest(keys, KeyPurpose::Fingerprint)?;
         Some(Self {
             tenant,
-            sealing: SealingKeys::new(keys, KeyPurpose::Seal)?,
-            index: IndexKey::new(keys)?,
-            fingerprint: FingerprintKey::new(keys)?,
+            sealing: SealingKeys::new(&tenant, keys, phase, uses)?,
+            index: IndexKeys::new(keys, phase)?,
+            lasting: IndexKey::derived(&never_rotated, b"strongroom lasting index 1"),
+            fingerprint: FingerprintKey(never_rotated),
         })
     }
 
     pub fn seal(&self, table: u8, key: &[u8], plain: &[u8], random: &Random) -> Vec<u8> {
-        self.sealing.newest.seal(&self.identity(table, key), plain, random)
+        self.sealing.seal(&self.identity(table, key), plain, random)
     }
 
     pub fn open(
@@ -162,8 +197,40 @@ impl TenantKeys {
         self.sealing.open(&self.identity(table, key), sealed)
     }
 
+    /// What entries are found under.
     pub const fn index(&self) -> &IndexKey {
-        &self.index
+        self.index.read()
+    }
+
+    /// What a record has entries under when it is written.
+    pub fn written_indexes(&self) -> impl Iterator<Item = &IndexKey> {
+        self.index.written()
+    }
+
+    /// What a record may have entries under, for when they go. What entries are found under comes
+    /// first.
+    pub fn live_indexes(&self) -> impl Iterator<Item = &IndexKey> {
+        self.index.live()
+    }
+
+    /// The newest, once anything is written under it.
+    pub const fn newest_index(&self) -> Option<&IndexKey> {
+        self.index.newest()
+    }
+
+    /// For what must be found whatever was rotated in between, and for a short time only: cursors
+    /// and idempotency keys.
+    pub const fn lasting(&self) -> &IndexKey {
+        &self.lasting
+    }
+
+    /// The number that values are sealed under now.
+    pub const fn number(&self) -> u32 {
+        self.sealing.current.number()
+    }
+
+    pub const fn phase(&self) -> Phase {
+        self.index.phase()
     }
 
     pub const fn fingerprint(&self) -> &FingerprintKey {
@@ -175,47 +242,65 @@ impl TenantKeys {
     }
 }
 
-impl SealingKeys {
-    fn new(keys: &[KeyMaterial], purpose: KeyPurpose) -> Option<Self> {
-        let mut keys: Vec<_> = keys.iter().filter(|key| key.purpose == purpose).collect();
-        keys.sort_by_key(|key| key.number);
-        let mut keys = keys.into_iter().map(|key| SealingKey::new(key.number, &key.bytes));
-        let newest = keys.next_back()?;
-        Some(Self { newest, older: keys.collect() })
+/// Keys that seal rows of the audit chain. Rows are never sealed anew, since the chain is made of
+/// their bytes: an older key goes when the last row under it has gone with the retention.
+#[derive(Debug)]
+struct AuditKeys {
+    newest: SealingKey,
+    older: Vec<SealingKey>,
+}
+
+impl AuditKeys {
+    fn new(keys: &[KeyMaterial]) -> Option<Self> {
+        let keys = of_purpose(keys, KeyPurpose::Audit).into_iter();
+        let mut keys: Vec<_> = keys.map(|key| SealingKey::new(key.number, &key.bytes)).collect();
+        let newest = keys.pop()?;
+        Some(Self { newest, older: keys })
     }
 
     fn open(&self, identity: &Identity<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenFailed> {
         let number = SealingKey::number_of(sealed).ok_or(OpenFailed)?;
-        std::iter::once(&self.newest)
-            .chain(&self.older)
+        let mut keys = std::iter::once(&self.newest).chain(&self.older);
+        keys.find(|key| key.number() == number).ok_or(OpenFailed)?.open(identity, sealed)
+    }
+}
+
+impl SealingKeys {
+    fn new(scope: &[u8; 16], keys: &[KeyMaterial], phase: Phase, uses: &Uses) -> Option<Self> {
+        let mut others: Vec<_> = of_purpose(keys, KeyPurpose::Seal)
+            .into_iter()
+            .map(|key| SealingKey::new(key.number, &key.bytes))
+            .collect();
+        let newest = others.pop()?;
+        let current = match phase {
+            Phase::Announced => {
+                let previous = others.pop();
+                let current = previous.unwrap_or_else(|| newest.clone());
+                others.push(newest);
+                current
+            }
+            Phase::Both | Phase::Flipped | Phase::Clearing | Phase::Settled => newest,
+        };
+        let uses = uses.counter(scope, current.number());
+        Some(Self { current, others, uses })
+    }
+
+    fn seal(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
+        self.uses.fetch_add(1, Ordering::Relaxed);
+        self.current.seal(identity, plain, random)
+    }
+
+    fn open(&self, identity: &Identity<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenFailed> {
+        let number = SealingKey::number_of(sealed).ok_or(OpenFailed)?;
+        std::iter::once(&self.current)
+            .chain(&self.others)
             .find(|key| key.number() == number)
             .ok_or(OpenFailed)?
             .open(identity, sealed)
     }
 }
 
-impl IndexKey {
-    fn new(keys: &[KeyMaterial]) -> Option<Self> {
-        newest(keys, KeyPurpose::Index).map(Self)
-    }
-
-    /// 128 bits of a keyed hash over parts, each with its length, so that `("ab", "c")` and
-    /// `("a", "bc")` differ.
-    pub fn blind(&self, parts: &[&[u8]]) -> [u8; 16] {
-        first(&keyed(&self.0, parts))
-    }
-
-    /// All 256 bits, for what an attacker may try to forge.
-    pub fn tag(&self, parts: &[&[u8]]) -> [u8; 32] {
-        first(&keyed(&self.0, parts))
-    }
-}
-
 impl FingerprintKey {
-    fn new(keys: &[KeyMaterial]) -> Option<Self> {
-        newest(keys, KeyPurpose::Fingerprint).map(Self)
-    }
-
     /// 44 base58 digits, as the published service's have.
     //= PCI DSS 4.0.1, 3.5.1.1: hashes of card numbers are keyed.
     pub fn fingerprint(&self, kind: &str, value: &str) -> String {
@@ -223,34 +308,16 @@ impl FingerprintKey {
     }
 }
 
+/// Oldest first.
+pub(super) fn of_purpose(keys: &[KeyMaterial], purpose: KeyPurpose) -> Vec<&KeyMaterial> {
+    let mut keys: Vec<_> = keys.iter().filter(|key| key.purpose == purpose).collect();
+    keys.sort_by_key(|key| key.number);
+    keys
+}
+
 fn newest(keys: &[KeyMaterial], purpose: KeyPurpose) -> Option<hmac::Key> {
-    keys.iter()
-        .filter(|key| key.purpose == purpose)
-        .max_by_key(|key| key.number)
-        .map(|key| hmac::Key::new(hmac::HMAC_SHA256, key.bytes.expose()))
-}
-
-fn keyed(key: &hmac::Key, parts: &[&[u8]]) -> hmac::Tag {
-    let mut context = hmac::Context::with_key(key);
-    for part in parts {
-        context.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
-        context.update(part);
-    }
-    context.sign()
-}
-
-fn first<const N: usize>(tag: &hmac::Tag) -> [u8; N] {
-    let mut bytes = [0; N];
-    for (to, from) in bytes.iter_mut().zip(tag.as_ref()) {
-        *to = *from;
-    }
-    bytes
-}
-
-impl fmt::Debug for IndexKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("IndexKey(..)")
-    }
+    let newest = of_purpose(keys, purpose).pop()?;
+    Some(hmac::Key::new(hmac::HMAC_SHA256, newest.bytes.expose()))
 }
 
 impl fmt::Debug for FingerprintKey {
@@ -268,13 +335,17 @@ mod tests {
     }
 
     fn keys(extra: Vec<KeyMaterial>) -> TenantKeys {
+        in_phase(Phase::Settled, extra)
+    }
+
+    fn in_phase(phase: Phase, extra: Vec<KeyMaterial>) -> TenantKeys {
         let mut all = vec![
             material(KeyPurpose::Seal, 1, 1),
             material(KeyPurpose::Index, 1, 2),
             material(KeyPurpose::Fingerprint, 1, 3),
         ];
         all.extend(extra);
-        TenantKeys::new([9; 16], &all).unwrap()
+        TenantKeys::new([9; 16], &all, phase, &Uses::default()).unwrap()
     }
 
     #[test]
@@ -288,8 +359,55 @@ mod tests {
     }
 
     #[test]
+    fn each_phase_seals_and_indexes_as_it_should() {
+        let blinded = |index: &IndexKey| index.blind(&[b"x"]);
+        let old = blinded(keys(vec![]).index());
+        let new = vec![material(KeyPurpose::Seal, 2, 4), material(KeyPurpose::Index, 2, 5)];
+        let new = blinded(keys(new).index());
+        for (phase, number, found, written, live) in [
+            (Phase::Announced, 1, old, vec![old], vec![old]),
+            (Phase::Both, 2, old, vec![old, new], vec![old, new]),
+            (Phase::Flipped, 2, new, vec![new, old], vec![new, old]),
+            (Phase::Clearing, 2, new, vec![new], vec![new, old]),
+            (Phase::Settled, 2, new, vec![new], vec![new]),
+        ] {
+            let both = vec![material(KeyPurpose::Seal, 2, 4), material(KeyPurpose::Index, 2, 5)];
+            let keys = in_phase(phase, both);
+            assert_eq!(keys.number(), number, "{phase:?}");
+            assert_eq!(blinded(keys.index()), found, "{phase:?}");
+            assert_eq!(keys.written_indexes().map(blinded).collect::<Vec<_>>(), written);
+            assert_eq!(keys.live_indexes().map(blinded).collect::<Vec<_>>(), live);
+            let alike = in_phase(phase, vec![]);
+            assert_eq!(
+                keys.fingerprint().fingerprint("a", "b"),
+                alike.fingerprint().fingerprint("a", "b")
+            );
+            assert_eq!(blinded(keys.lasting()), blinded(alike.lasting()));
+        }
+    }
+
+    #[test]
+    fn sealings_are_counted_by_key() {
+        let counters = Uses::default();
+        let all = [KeyPurpose::Seal, KeyPurpose::Index, KeyPurpose::Fingerprint];
+        let all = all.map(|purpose| material(purpose, 1, 1));
+        let [one, two] =
+            [(); 2].map(|()| TenantKeys::new([9; 16], &all, Phase::Settled, &counters).unwrap());
+        for keys in [&one, &two, &two] {
+            keys.seal(1, b"key", b"plain", &Random::new());
+        }
+        let used = counters.take();
+        assert_eq!(used, [crate::crypto::Used { scope: [9; 16], number: 1, times: 3 }]);
+        assert_eq!(counters.take(), []);
+        counters.put_back(&used);
+        assert_eq!(counters.take(), used);
+    }
+
+    #[test]
     fn a_missing_purpose_gives_no_keys() {
-        assert!(TenantKeys::new([9; 16], &[material(KeyPurpose::Seal, 1, 1)]).is_none());
+        let alone = [material(KeyPurpose::Seal, 1, 1)];
+        let keys = TenantKeys::new([9; 16], &alone, Phase::Settled, &Uses::default());
+        assert!(keys.is_none());
     }
 
     #[test]

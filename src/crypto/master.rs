@@ -6,6 +6,7 @@ use ring::hmac;
 
 use crate::crypto::random::Random;
 use crate::crypto::seal::SealingKey;
+use crate::crypto::shares::{self, InvalidShare, Scheme, Share};
 use crate::domain::hex;
 use crate::secret::Secret;
 
@@ -25,19 +26,25 @@ pub enum InvalidMasterKey {
 impl MasterKey {
     /// The text of a new key, for its file.
     pub fn generate(random: &Random) -> Secret<String> {
-        let bytes: Secret<[u8; 32]> = Secret::new(random.bytes());
-        let mut text = hex::encode(bytes.expose());
-        text.push('\n');
-        Secret::new(text)
+        text(&Secret::new(random.bytes()))
+    }
+
+    /// Shares of the key of this file.
+    pub fn split(
+        file: &Secret<Vec<u8>>,
+        scheme: Scheme,
+        random: &Random,
+    ) -> Result<Vec<Share>, InvalidMasterKey> {
+        Ok(shares::split(&bytes(file)?, scheme, random))
+    }
+
+    /// The text of the key that these are shares of.
+    pub fn combine(shares: &[Share]) -> Result<Secret<String>, InvalidShare> {
+        Ok(text(&shares::combine(shares)?))
     }
 
     pub fn parse(file: &Secret<Vec<u8>>) -> Result<Self, InvalidMasterKey> {
-        let text = file.expose().trim_ascii();
-        if text.len() != 64 {
-            return Err(InvalidMasterKey::Length);
-        }
-        let digits = str::from_utf8(text).ok().and_then(hex::decode);
-        let bytes: Secret<[u8; 32]> = Secret::new(digits.ok_or(InvalidMasterKey::NotHex)?);
+        let bytes = bytes(file)?;
         let mac = hmac::Key::new(hmac::HMAC_SHA256, bytes.expose());
         let tag = hmac::sign(&mac, b"strongroom master key check 1");
         let mut check = [0; 8];
@@ -57,6 +64,21 @@ impl MasterKey {
     pub const fn check(&self) -> &[u8; 8] {
         &self.check
     }
+}
+
+fn bytes(file: &Secret<Vec<u8>>) -> Result<Secret<[u8; 32]>, InvalidMasterKey> {
+    let text = file.expose().trim_ascii();
+    if text.len() != 64 {
+        return Err(InvalidMasterKey::Length);
+    }
+    let digits = str::from_utf8(text).ok().and_then(hex::decode);
+    Ok(Secret::new(digits.ok_or(InvalidMasterKey::NotHex)?))
+}
+
+fn text(key: &Secret<[u8; 32]>) -> Secret<String> {
+    let mut text = hex::encode(key.expose());
+    text.push('\n');
+    Secret::new(text)
 }
 
 impl fmt::Debug for MasterKey {

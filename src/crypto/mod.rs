@@ -1,18 +1,28 @@
 //! Cryptography: the one user of `ring`. Keys, sealing, keyed hashes, randomness.
 //!
-//! Invariant: no key leaves this module but sealed under another one, except the text of a new
-//! master key, which is made for its file.
+//! Invariant: no key leaves this module but sealed under another one, except the text of a master
+//! key, which is made for its file, and shares of it, fewer of which than are needed tell nothing.
 
 mod chain;
+mod handover;
+mod index;
 mod keys;
 mod mac;
 mod master;
+mod phase;
 mod random;
 mod seal;
+mod shares;
+mod uses;
 
 pub use chain::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
-pub use keys::{FingerprintKey, IndexKey, KeyMaterial, KeyPurpose, SystemKeys, TenantKeys};
+pub use handover::{Handed, Handover};
+pub use index::IndexKey;
+pub use keys::{FingerprintKey, KeyMaterial, KeyPurpose, SystemKeys, TenantKeys};
 pub use mac::{hmac_sha1, hmac_sha256, hmac_sha512};
 pub use master::{InvalidMasterKey, MasterKey};
+pub use phase::Phase;
 pub use random::Random;
 pub use seal::{Identity, OpenFailed, SEALED_KEY_BYTES, SealingKey, Version, version};
+pub use shares::{InvalidShare, Scheme, Share};
+pub use uses::{Used, Uses};

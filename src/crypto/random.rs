@@ -51,6 +51,11 @@ impl Random {
         }
     }
 
+    /// For key agreement, which draws for itself.
+    pub(super) const fn source(&self) -> &SystemRandom {
+        &self.source
+    }
+
     fn draw(&self, bytes: &mut [u8]) {
         // Without randomness there is no safe way to go on.
         assert!(self.source.fill(bytes).is_ok(), "the operating system gives no randomness");

@@ -13,6 +13,7 @@ use crate::domain::tenant::{TenantKind, Threeds};
 use crate::http::wire::{application, key, tenant};
 use crate::operator::account::account;
 use crate::operator::audit;
+use crate::operator::vault_keys::{self, Scope};
 
 /// What an operator can ask for; on the socket it is one line of JSON.
 #[derive(Serialize, Deserialize)]
@@ -55,6 +56,13 @@ pub enum Command {
         application: String,
         text: String,
     },
+    /// The first half of handing a new master key over.
+    MasterHandover,
+    /// The second: the key, sealed to what the first half told. All hexadecimal.
+    MasterRotate {
+        public: String,
+        sealed: String,
+    },
     /// An account of the vault for auditors, as text and as a page.
     Report,
     TenantCreate {
@@ -69,6 +77,16 @@ pub enum Command {
         name: Option<String>,
         threeds: Option<bool>,
         quotas: Vec<(String, String)>,
+    },
+    /// `scope` is `server` or a tenant's id.
+    VaultKeyDestroy {
+        scope: String,
+        number: u32,
+    },
+    VaultKeyList,
+    /// `scope` is `server`, `tenants` or a tenant's id.
+    VaultKeyRotate {
+        scope: String,
     },
 }
 
@@ -140,6 +158,10 @@ impl Command {
                     app.create_key(tenant, application, Some(&text), None, &Write::plain()).await?;
                 Ok(key::render(&new.key, None))
             }
+            Self::MasterHandover => vault_keys::begin_handover(app),
+            Self::MasterRotate { public, sealed } => {
+                vault_keys::take_handed(app, &public, &sealed).await
+            }
             Self::Report => {
                 let account = account(app)?;
                 let attention = account.attention().count();
@@ -167,6 +189,11 @@ impl Command {
                     app.change_tenant(tenant_id(&tenant)?, &change, None, &Write::plain()).await?;
                 Ok(tenant::render_for_operator(&changed))
             }
+            Self::VaultKeyDestroy { scope, number } => {
+                vault_keys::destroy(app, &Scope::parse(&scope)?, number).await
+            }
+            Self::VaultKeyList => vault_keys::list(app).await,
+            Self::VaultKeyRotate { scope } => vault_keys::rotate(app, &Scope::parse(&scope)?).await,
         }
     }
 }

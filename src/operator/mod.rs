@@ -9,6 +9,7 @@ mod audit;
 mod client;
 mod command;
 mod socket;
+mod vault_keys;
 
 pub use audit::render_report;
 pub use client::{Asked, ask};

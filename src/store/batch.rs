@@ -101,6 +101,7 @@ impl<'t> Batch<'t> {
             Expect::Under(table, prefix, keys) => {
                 self.keys_under(*table, prefix, keys.len().saturating_add(1))? == *keys
             }
+            Expect::Value(table, key, value) => self.value(*table, key)?.as_ref() == Some(value),
         })
     }
 

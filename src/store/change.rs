@@ -8,13 +8,13 @@ use crate::crypto::Version;
 use crate::domain::time::Timestamp;
 use crate::store::tables::Table;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Change {
     pub(super) expects: Vec<Expect>,
     pub(super) writes: Vec<Write>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Expect {
     Absent(Table, Vec<u8>),
     /// The sealed value is still the one that was read.
@@ -24,9 +24,11 @@ pub(super) enum Expect {
     /// The keys that start with this prefix are still exactly these, up to as many as these and
     /// one more.
     Under(Table, Vec<u8>, Vec<Vec<u8>>),
+    /// The value, which is in clear, is still this one.
+    Value(Table, Vec<u8>, Vec<u8>),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Write {
     Add(Vec<u8>, i64),
     Audit(SealedEntries),
@@ -36,7 +38,7 @@ pub(super) enum Write {
 
 /// Entries of the audit chain. Their numbers and their link are the writer's to give, since it
 /// alone knows the order of things.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SealedEntries {
     /// A tenant, or zeros for the server.
     pub scope: [u8; 16],
@@ -71,6 +73,12 @@ impl Change {
     #[must_use]
     pub fn expect_under(mut self, table: Table, prefix: Vec<u8>, keys: Vec<Vec<u8>>) -> Self {
         self.expects.push(Expect::Under(table, prefix, keys));
+        self
+    }
+
+    #[must_use]
+    pub fn expect_value(mut self, table: Table, key: Vec<u8>, value: Vec<u8>) -> Self {
+        self.expects.push(Expect::Value(table, key, value));
         self
     }
 
@@ -123,6 +131,7 @@ impl Change {
                     | Table::ApplicationKeys
                     | Table::Applications
                     | Table::Keys
+                    | Table::Meta
                     | Table::Tenants
             ),
         })

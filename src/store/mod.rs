@@ -9,6 +9,7 @@ mod batch;
 pub mod chain;
 mod change;
 mod cvc_keys;
+mod eras;
 mod failure;
 pub mod record;
 mod snapshot;
@@ -37,12 +38,14 @@ pub use redb::StorageBackend as Disk;
 pub use batch::Verdict;
 pub use change::{Change, SealedEntries};
 pub use cvc_keys::{CvcKeyName, CvcKeys};
+pub use eras::Era;
 pub use failure::StorageFailure;
 pub use snapshot::{Entry, Snapshot};
 pub use tables::Table;
 pub use writer::Fatal;
 
 use alarm::Alarm;
+use eras::Eras;
 use writer::{Job, Writer};
 
 /// The version of the schema and of everything in it.
@@ -58,6 +61,7 @@ struct Inner {
     jobs: SyncSender<Job>,
     access_generation: Arc<AtomicU64>,
     alarm: Alarm,
+    eras: Eras,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -156,14 +160,17 @@ impl Store {
         };
         let thread = std::thread::spawn(|| writer.run());
         let writer = Mutex::new(Some(thread));
-        Self(Arc::new(Inner { database, jobs, access_generation, alarm, writer }))
+        let eras = Eras::new();
+        Self(Arc::new(Inner { database, jobs, access_generation, alarm, eras, writer }))
     }
 
     pub fn snapshot(&self) -> Result<Snapshot, StorageFailure> {
         use redb::ReadableDatabase as _;
+        // First: a turn in between then waits for this one in vain, never the other way around.
+        let era = self.0.eras.current();
         let transaction = self.0.database.begin_read();
         let transaction = transaction.map_err(|error| self.0.alarm.sound(error.into()))?;
-        Ok(Snapshot::new(transaction, self.0.alarm.clone()))
+        Ok(Snapshot::new(transaction, self.0.alarm.clone(), era))
     }
 
     /// Returns when the change is durable, or was refused. Dropping the future does not undo it.
@@ -193,6 +200,16 @@ impl Store {
     /// Writes a change at once, before anyone else works with the store.
     pub fn amend(&self, change: Change) -> Result<Verdict, StorageFailure> {
         write_first(&self.0.database, change)
+    }
+
+    /// From now on, [`Store::is_settled`] waits for all that goes back to earlier snapshots.
+    pub fn turn_era(&self) {
+        self.0.eras.turn();
+    }
+
+    /// Whether nobody acts any more on what was read before the last turn.
+    pub fn is_settled(&self) -> bool {
+        self.0.eras.is_settled()
     }
 
     /// Changes with every commit that concerns tenants, applications or keys.
@@ -269,7 +286,8 @@ fn write_first(database: &Database, change: Change) -> Result<Verdict, StorageFa
 fn check_format(database: &Database) -> Result<(), OpenFailure> {
     use redb::ReadableDatabase as _;
     let transaction = database.begin_read().map_err(|error| OpenFailure::Storage(error.into()))?;
-    let value = Snapshot::new(transaction, Alarm::default()).value(Table::Meta, META_FORMAT);
+    let value = Snapshot::new(transaction, Alarm::default(), Eras::new().current())
+        .value(Table::Meta, META_FORMAT);
     let value = match value {
         // A database of someone else has no such table.
         Err(StorageFailure::Damaged(_)) => None,

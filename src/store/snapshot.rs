@@ -8,11 +8,13 @@ use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
 
 use crate::store::StorageFailure;
 use crate::store::alarm::Alarm;
+use crate::store::eras::Era;
 use crate::store::tables::Table;
 
 pub struct Snapshot {
     transaction: ReadTransaction,
     alarm: Alarm,
+    era: Era,
 }
 
 /// One key and its value.
@@ -20,8 +22,13 @@ pub type Entry = (Vec<u8>, Vec<u8>);
 
 impl Snapshot {
     /// Whatever fails in reading is told to `alarm`: redb refuses further work from then on.
-    pub(super) const fn new(transaction: ReadTransaction, alarm: Alarm) -> Self {
-        Self { transaction, alarm }
+    pub(super) const fn new(transaction: ReadTransaction, alarm: Alarm, era: Era) -> Self {
+        Self { transaction, alarm, era }
+    }
+
+    /// For whatever outlives the snapshot and rests on it.
+    pub fn era(&self) -> Era {
+        self.era.clone()
     }
 
     pub fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {

@@ -23,6 +23,7 @@ pub enum Table {
     /// number of entries before it (8) -> a signed link of the audit chain, in clear.
     AuditCheckpoints,
     /// tenant, what is counted (1) -> how many there are, in clear.
+    /// The server's own stand under zeros.
     Counts,
     /// tenant, token or intent -> minute (8) in clear and the card verification code, sealed by that
     /// minute's own key, which is not in this file.
@@ -34,8 +35,8 @@ pub enum Table {
     /// scope (a tenant, or zeros for the server), purpose (1), number (4) -> the key, sealed by
     /// the master key.
     Keys,
-    /// name -> a value in clear: the file's format and id, the master key's check value, the audit
-    /// chain's ends and public key.
+    /// name -> a value in clear: the file's format and id, the master key's check value, what is known
+    /// of each key besides its bytes, the audit chain's ends and public key.
     Meta,
     /// tenant -> the tenant, sealed by the server.
     Tenants,
@@ -122,9 +123,43 @@ impl Table {
         }
     }
 
+    /// Whose key seals the values. A rotation goes by this.
+    pub const fn sealed_by(self) -> SealedBy {
+        match self {
+            Self::ApiKeys | Self::Tenants => SealedBy::Server,
+            Self::ApplicationKeys
+            | Self::Applications
+            | Self::TokenIntents
+            | Self::TokenNames
+            | Self::Tokens => SealedBy::Tenant { at: 0 },
+            Self::Idempotency => SealedBy::Tenant { at: 8 },
+            Self::ThreedsSessions => SealedBy::Tenant { at: 16 },
+            Self::Audit
+            | Self::AuditCheckpoints
+            | Self::Counts
+            | Self::Cvcs
+            | Self::Due
+            | Self::Keys
+            | Self::Meta
+            | Self::TokenLists => SealedBy::Others,
+        }
+    }
+
     pub(super) const fn definition(self) -> Definition {
         TableDefinition::new(self.name())
     }
+}
+
+/// Whose key seals the values of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SealedBy {
+    /// The master key, a key that is destroyed in time, the audit chain's own, or none.
+    Others,
+    Server,
+    /// The tenant whose id stands at this place in the row's key.
+    Tenant {
+        at: usize,
+    },
 }
 
 /// What the tables count.
@@ -204,8 +239,24 @@ pub fn counts(tenant: TenantId, counted: Counted) -> Vec<u8> {
     join(&[tenant.bytes(), &[code]])
 }
 
+/// How often a sealing key has sealed.
+pub fn seal_counts(scope: &[u8; 16], number: u32) -> Vec<u8> {
+    join(&[scope, &[3], &number.to_be_bytes()])
+}
+
 pub fn keys(scope: &[u8; 16], purpose: u8, number: u32) -> Vec<u8> {
     join(&[scope, &[purpose], &number.to_be_bytes()])
+}
+
+/// The start of every key of a purpose.
+pub fn keys_of(scope: &[u8; 16], purpose: u8) -> Vec<u8> {
+    join(&[scope, &[purpose]])
+}
+
+/// Purpose and number of an entry of [`Table::Keys`].
+pub fn key_parts(key: &[u8]) -> Option<(u8, u32)> {
+    let number = key.get(17..21)?.try_into().ok().map(u32::from_be_bytes)?;
+    Some((*key.get(16)?, number))
 }
 
 pub fn tenants(tenant: TenantId) -> Vec<u8> {

@@ -30,6 +30,7 @@ mod formulas;
 mod harness;
 mod idempotency;
 mod intents;
+mod keys;
 mod leaks;
 mod lifetimes;
 mod limits;

@@ -86,8 +86,8 @@ impl App {
             return Ok(Change::new());
         }
         let file = identity(snapshot)?.ok_or(Error::Internal(Fault::Dangling))?.0;
-        let key = self.system().signing();
-        Ok(Checkpoint::sign(key, Signed::Checkpoint, &file, head, signed, now).keep())
+        let system = self.system();
+        Ok(Checkpoint::sign(system.signing(), Signed::Checkpoint, &file, head, signed, now).keep())
     }
 
     /// A part of the sweep: removes whole stretches up to a checkpoint that is older than the
@@ -106,8 +106,8 @@ impl App {
         let Some(last) = old.last() else { return Ok((Change::new(), 0)) };
         let file = identity(snapshot)?.ok_or(Error::Internal(Fault::Dangling))?.0;
         let head = Head { next: last.sequence, link: last.link };
-        let key = self.system().signing();
-        let start = Checkpoint::sign(key, Signed::Start, &file, head, 0, now);
+        let system = self.system();
+        let start = Checkpoint::sign(system.signing(), Signed::Start, &file, head, 0, now);
         let gone = old.iter().fold(start.keep_as_start(), |change, it| {
             let place = tables::audit_checkpoints(it.sequence);
             change.delete(Table::AuditCheckpoints, place)

@@ -3,6 +3,7 @@
 mod application;
 mod audit;
 mod dev;
+mod key;
 mod tenant;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use argh::FromArgs;
 pub(super) use application::*;
 pub(super) use audit::*;
 pub(super) use dev::*;
+pub(super) use key::*;
 pub(super) use tenant::*;
 
 /// A vault for card and personal data: programs exchange sensitive values for tokens over HTTPS.
@@ -37,6 +39,7 @@ pub(super) enum Subcommand {
     DevPreload(DevPreload),
     Init(Init),
     Report(Report),
+    Key(KeyCommand),
     Serve(Serve),
     Tenant(TenantCommand),
     Verify(Verify),
@@ -53,6 +56,12 @@ pub(super) struct Init {
     /// where to write the master key, when the settings name a systemd credential
     #[argh(option)]
     pub(super) master_key: Option<PathBuf>,
+    /// make recovery shares of the master key, such as 3-of-5, and prove them
+    #[argh(option)]
+    pub(super) recovery_shares: Option<String>,
+    /// directory for the shares, a file each; without it they are printed
+    #[argh(option)]
+    pub(super) shares_directory: Option<PathBuf>,
 }
 
 /// Write a dated account of the vault for auditors: retention, keys, access, backups, audit, TLS.

@@ -35,6 +35,7 @@ enum Wish {
     /// What is under the prefix just then, less the last when the flag is set.
     Under(Table, Vec<u8>, bool),
     UnderExactly(Table, Vec<u8>, Vec<Vec<u8>>),
+    Value(Table, Vec<u8>, u8),
 }
 
 fn wish() -> impl Strategy<Value = Wish> {
@@ -46,6 +47,7 @@ fn wish() -> impl Strategy<Value = Wish> {
             .prop_map(|(table, prefix, less)| Wish::Under(table, prefix, less)),
         (table(), key(), vec(key(), 0..3))
             .prop_map(|(table, prefix, keys)| Wish::UnderExactly(table, prefix, keys)),
+        (table(), key(), 0_u8..4).prop_map(|(table, key, byte)| Wish::Value(table, key, byte)),
     ]
 }
 
@@ -89,6 +91,7 @@ fn change(model: &Model, wishes: &[Wish], deeds: &[Deed]) -> Change {
                 change.expect_under(table, prefix, keys)
             }
             Wish::UnderExactly(table, prefix, keys) => change.expect_under(table, prefix, keys),
+            Wish::Value(table, key, byte) => change.expect_value(table, key, value(byte)),
         };
     }
     for deed in deeds.iter().cloned() {
@@ -109,6 +112,7 @@ fn apply(model: &mut Model, change: &Change) -> Verdict {
         }
         Expect::Present(table, key) => model.contains_key(&(*table, key.clone())),
         Expect::Under(table, prefix, keys) => under(model, *table, prefix) == *keys,
+        Expect::Value(table, key, value) => model.get(&(*table, key.clone())) == Some(value),
     });
     if !holds {
         return Verdict::Refused;
@@ -139,7 +143,11 @@ fn database() -> Database {
 
 fn contents(database: &Database) -> Model {
     use redb::ReadableDatabase as _;
-    let snapshot = Snapshot::new(database.begin_read().unwrap(), crate::store::Alarm::default());
+    let snapshot = Snapshot::new(
+        database.begin_read().unwrap(),
+        crate::store::Alarm::default(),
+        crate::store::Era::apart(),
+    );
     let mut model = Model::new();
     for table in [Table::Counts, Table::TokenLists, Table::Tokens] {
         for (key, value) in snapshot.under(table, &[], usize::MAX).unwrap() {

@@ -1,0 +1,61 @@
+//! The end of a key: when nothing is under it any more.
+
+use crate::app::App;
+use crate::app::error::Error;
+use crate::app::rotation::facts::{KeyFacts, Rotation};
+use crate::app::rotation::newest_number;
+use crate::app::vault::SYSTEM;
+use crate::crypto::KeyPurpose;
+use crate::domain::id::TenantId;
+use crate::store::{Change, Table, tables};
+
+impl App {
+    /// Deletes the keys of this number, of a tenant or of the server itself. Nothing can come under
+    /// them again: without a rotation under way, only the newest is written under.
+    pub async fn destroy_key(&self, tenant: Option<TenantId>, number: u32) -> Result<(), Error> {
+        let scope = tenant.map_or(SYSTEM, |tenant| *tenant.bytes());
+        let purposes: &[KeyPurpose] = match tenant {
+            Some(_) => &[KeyPurpose::Seal, KeyPurpose::Index],
+            None => &[KeyPurpose::Seal],
+        };
+        let snapshot = self.snapshot()?;
+        if Rotation::of(&snapshot, &scope)?.is_some() {
+            return Err(Error::Conflict("The rotation of these keys is still under way."));
+        }
+        if let Some(tenant) = tenant
+            && snapshot.value(Table::Tenants, &tables::tenants(tenant))?.is_none()
+        {
+            return Err(Error::NotFound("tenant"));
+        }
+        let newest = newest_number(&snapshot, &scope, purposes)?;
+        if number >= newest {
+            return Err(Error::Conflict("This is the current key, or none at all."));
+        }
+        let counted = self.count_scope(&snapshot, &scope).await?;
+        if counted.under(number, newest) != (0, 0) {
+            return Err(Error::Conflict(
+                "There are still records or index entries under this key; see key list.",
+            ));
+        }
+        drop(snapshot);
+        let now = self.now();
+        self.settle(|snapshot| {
+            let rotation = Rotation::place(&scope);
+            let mut change = Change::new().expect_absent(Table::Meta, rotation);
+            for purpose in purposes {
+                let place = tables::keys(&scope, purpose.code(), number);
+                if snapshot.value(Table::Keys, &place)?.is_none() {
+                    return Err(Error::NotFound("key"));
+                }
+                let made_at = KeyFacts::of(snapshot, &place)?.made_at;
+                let facts = KeyFacts { made_at, destroyed_at: Some(now) };
+                change = change
+                    .expect_present(Table::Keys, place.clone())
+                    .and(facts.put(&place))
+                    .delete(Table::Keys, place);
+            }
+            Ok((change, ()))
+        })
+        .await
+    }
+}

@@ -1,0 +1,141 @@
+//! What the file says in clear about keys and rotations, in [`Table::Meta`]: when a key was made and
+//! destroyed, which phase a rotation is in, which master key it is.
+
+use crate::crypto::Phase;
+use crate::domain::time::Timestamp;
+use crate::store::{Change, Snapshot, StorageFailure, Table};
+
+/// The master key's check value.
+pub(in crate::app) const MASTER: &[u8] = b"master";
+/// When the master key was made for this file.
+const MASTER_MADE: &[u8] = b"master/made";
+/// The check value of the master key before, and when it was replaced.
+const MASTER_BEFORE: &[u8] = b"master/before";
+const ROTATION: &[u8] = b"rotation/";
+const KEY: &[u8] = b"key/";
+
+/// A rotation that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::app) struct Rotation {
+    pub(in crate::app) scope: [u8; 16],
+    pub(in crate::app) phase: Phase,
+    pub(in crate::app) started_at: Timestamp,
+}
+
+/// What is known of a key besides its bytes. Files from before this was kept know nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::app) struct KeyFacts {
+    pub(in crate::app) made_at: Option<Timestamp>,
+    pub(in crate::app) destroyed_at: Option<Timestamp>,
+}
+
+impl Rotation {
+    pub(in crate::app) fn place(scope: &[u8; 16]) -> Vec<u8> {
+        [ROTATION, scope].concat()
+    }
+
+    pub(in crate::app) fn value(&self) -> Vec<u8> {
+        [&[self.phase.code()][..], &micros(self.started_at)].concat()
+    }
+
+    pub(in crate::app) fn of(
+        snapshot: &Snapshot,
+        scope: &[u8; 16],
+    ) -> Result<Option<Self>, StorageFailure> {
+        let value = snapshot.value(Table::Meta, &Self::place(scope))?;
+        Ok(value.and_then(|value| Self::decode(*scope, &value)))
+    }
+
+    /// The first of those under way.
+    pub(in crate::app) fn first(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
+        Ok(Self::listed(snapshot, 1)?.pop())
+    }
+
+    pub(in crate::app) fn all(snapshot: &Snapshot) -> Result<Vec<Self>, StorageFailure> {
+        Self::listed(snapshot, usize::MAX)
+    }
+
+    fn listed(snapshot: &Snapshot, count_max: usize) -> Result<Vec<Self>, StorageFailure> {
+        let found = snapshot.under(Table::Meta, ROTATION, count_max)?;
+        let read = |(key, value): &(Vec<u8>, Vec<u8>)| {
+            let scope = key.get(ROTATION.len()..)?.try_into().ok()?;
+            Self::decode(scope, value)
+        };
+        Ok(found.iter().filter_map(read).collect())
+    }
+
+    fn decode(scope: [u8; 16], value: &[u8]) -> Option<Self> {
+        let (code, started_at) = value.split_first()?;
+        let phase = Phase::from_code(*code)?;
+        Some(Self { scope, phase, started_at: time(started_at)? })
+    }
+}
+
+impl KeyFacts {
+    /// `key` is the key's own place in [`Table::Keys`].
+    pub(in crate::app) fn of(snapshot: &Snapshot, key: &[u8]) -> Result<Self, StorageFailure> {
+        let value = snapshot.value(Table::Meta, &[KEY, key].concat())?;
+        Ok(value.map_or_else(Self::default, |value| Self::decode(&value)))
+    }
+
+    /// All keys of a scope that anything is known of, by their places.
+    pub(in crate::app) fn under(
+        snapshot: &Snapshot,
+        scope: &[u8; 16],
+    ) -> Result<Vec<(Vec<u8>, Self)>, StorageFailure> {
+        let found = snapshot.under(Table::Meta, &[KEY, scope].concat(), usize::MAX)?;
+        let own = |(mut key, value): (Vec<u8>, Vec<u8>)| {
+            (key.split_off(KEY.len().min(key.len())), Self::decode(&value))
+        };
+        Ok(found.into_iter().map(own).collect())
+    }
+
+    pub(in crate::app) fn put(self, key: &[u8]) -> Change {
+        let written = |at: Option<Timestamp>| at.map_or([0; 8], micros);
+        let value = [written(self.made_at), written(self.destroyed_at)].concat();
+        Change::new().put(Table::Meta, [KEY, key].concat(), value)
+    }
+
+    fn decode(value: &[u8]) -> Self {
+        let at = |from: usize| {
+            let at = value.get(from..).and_then(|rest| rest.first_chunk::<8>());
+            at.and_then(|bytes| time(bytes)).filter(|at| at.micros() != 0)
+        };
+        Self { made_at: at(0), destroyed_at: at(8) }
+    }
+}
+
+pub(in crate::app) fn put_master_made(at: Timestamp) -> Change {
+    Change::new().put(Table::Meta, MASTER_MADE.to_vec(), micros(at).to_vec())
+}
+
+pub(in crate::app) fn master_made(
+    snapshot: &Snapshot,
+) -> Result<Option<Timestamp>, StorageFailure> {
+    Ok(snapshot.value(Table::Meta, MASTER_MADE)?.and_then(|value| time(&value)))
+}
+
+pub(in crate::app) fn put_master_before(check: [u8; 8], at: Timestamp) -> Change {
+    let value = [check, micros(at)].concat();
+    Change::new().put(Table::Meta, MASTER_BEFORE.to_vec(), value)
+}
+
+/// When the master key of this check value was replaced, if it is the one before.
+pub(in crate::app) fn master_replaced(
+    snapshot: &Snapshot,
+    check: [u8; 8],
+) -> Result<Option<Timestamp>, StorageFailure> {
+    let value = snapshot.value(Table::Meta, MASTER_BEFORE)?;
+    Ok(value.and_then(|value| {
+        let (before, at) = value.split_first_chunk::<8>()?;
+        time(at).filter(|_| *before == check)
+    }))
+}
+
+const fn micros(at: Timestamp) -> [u8; 8] {
+    at.micros().to_be_bytes()
+}
+
+fn time(bytes: &[u8]) -> Option<Timestamp> {
+    bytes.try_into().ok().map(|bytes| Timestamp::from_micros(i64::from_be_bytes(bytes)))
+}

@@ -1,0 +1,291 @@
+//! `strongroom key list`: every key with its age, its uses, and how much is under it. Counted one by
+//! one in a single snapshot, by what the file says in clear; memory grows with the number of keys.
+
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::error::Error;
+use crate::app::rotation::facts::{self, KeyFacts, Rotation};
+use crate::app::rotation::walk::{first_key, is_past, owns};
+use crate::app::token_rows;
+use crate::app::vault::SYSTEM;
+use crate::bounds::REENCRYPT_LOOKS_MAX;
+use crate::crypto::{KeyPurpose, SealingKey};
+use crate::domain::hex;
+use crate::domain::id::TenantId;
+use crate::domain::time::Timestamp;
+use crate::store::tables::{self, SealedBy};
+use crate::store::{Snapshot, Table};
+
+/// All keys of a vault. Nothing in it is secret.
+#[derive(Debug)]
+pub struct KeyInventory {
+    pub master: MasterEntry,
+    /// By scope, the server's first; then by purpose and number.
+    pub keys: Vec<ListedKey>,
+    /// Those under way.
+    pub rotations: Vec<ListedRotation>,
+    pub counted_at: Timestamp,
+}
+
+#[derive(Debug)]
+pub struct ListedRotation {
+    /// `None` for the server's own keys.
+    pub tenant: Option<TenantId>,
+    pub phase: &'static str,
+    pub started_at: Timestamp,
+}
+
+#[derive(Debug)]
+pub struct MasterEntry {
+    /// Names the key without telling anything of it.
+    pub check: String,
+    /// Unknown in files from before this was kept.
+    pub made_at: Option<Timestamp>,
+}
+
+#[derive(Debug)]
+pub struct ListedKey {
+    /// `None` for the server's own.
+    pub tenant: Option<TenantId>,
+    /// `None` for keys that seal no records here and index nothing.
+    pub purpose: Option<KeyPurpose>,
+    pub number: u32,
+    pub state: KeyState,
+    pub made_at: Option<Timestamp>,
+    pub destroyed_at: Option<Timestamp>,
+    /// How often it has sealed; approximate when the process was ever killed.
+    pub uses: Option<u64>,
+    /// Values that are sealed under it.
+    pub records: u64,
+    /// Index entries that were made with it.
+    pub index_entries: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyState {
+    Current,
+    Destroyed,
+    /// There is a newer one.
+    Retiring,
+}
+
+impl KeyState {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Current => "current",
+            Self::Destroyed => "destroyed",
+            Self::Retiring => "retiring",
+        }
+    }
+}
+
+impl ListedKey {
+    pub fn age(&self, now: Timestamp) -> Option<Duration> {
+        self.made_at.map(|at| now.since(at))
+    }
+}
+
+/// How much is under the keys of one scope.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    /// By the number of the sealing key.
+    records: HashMap<u32, u64>,
+    /// Under the newest index key, and under the one before it.
+    newest_entries: u64,
+    older_entries: u64,
+}
+
+impl Counted {
+    pub(super) fn under(&self, number: u32, newest: u32) -> (u64, u64) {
+        let records = self.records.get(&number).copied().unwrap_or(0);
+        (records, if number == newest { self.newest_entries } else { self.older_entries })
+    }
+}
+
+impl App {
+    pub async fn key_inventory(&self) -> Result<KeyInventory, Error> {
+        self.write_uses().await?;
+        let (snapshot, now) = (self.snapshot()?, self.now());
+        let check = snapshot.value(Table::Meta, facts::MASTER)?.unwrap_or_default();
+        let made_at = facts::master_made(&snapshot)?;
+        let mut keys = self.list_scope(&snapshot, &SYSTEM).await?;
+        let tenants = snapshot.under(Table::Tenants, &[], usize::MAX)?;
+        for (tenant, _) in &tenants {
+            let Ok(scope) = tenant.as_slice().try_into() else { continue };
+            keys.extend(self.list_scope(&snapshot, scope).await?);
+        }
+        let master = MasterEntry { check: hex::encode(&check), made_at };
+        let listed = |rotation: Rotation| ListedRotation {
+            tenant: tenant_of(&rotation.scope),
+            phase: rotation.phase.name(),
+            started_at: rotation.started_at,
+        };
+        let rotations = Rotation::all(&snapshot)?.into_iter().map(listed).collect();
+        Ok(KeyInventory { master, keys, rotations, counted_at: now })
+    }
+
+    async fn list_scope(
+        &self,
+        snapshot: &Snapshot,
+        scope: &[u8; 16],
+    ) -> Result<Vec<ListedKey>, Error> {
+        let counted = self.count_scope(snapshot, scope).await?;
+        let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
+        let mut places: Vec<_> = stored.into_iter().map(|(place, _)| place).collect();
+        let alive = places.clone();
+        for (place, facts) in KeyFacts::under(snapshot, scope)? {
+            if facts.destroyed_at.is_some() && !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        places.sort_unstable();
+        let newest_of = |code: u8| {
+            let parts = alive.iter().filter_map(|place| tables::key_parts(place));
+            parts.filter(|(own, _)| *own == code).map(|(_, number)| number).max().unwrap_or(0)
+        };
+        let tenant = tenant_of(scope);
+        let mut keys = Vec::with_capacity(places.len());
+        for place in &places {
+            let Some((code, number)) = tables::key_parts(place) else { continue };
+            let purpose = KeyPurpose::from_code(code);
+            let facts = KeyFacts::of(snapshot, place)?;
+            let state = match alive.contains(place) {
+                false => KeyState::Destroyed,
+                true if number == newest_of(code) => KeyState::Current,
+                true => KeyState::Retiring,
+            };
+            let (records, index_entries) = match state {
+                KeyState::Destroyed => (0, 0),
+                KeyState::Current | KeyState::Retiring => counted.under(number, newest_of(code)),
+            };
+            let is = |wanted| purpose == Some(wanted);
+            let uses = snapshot.count(&tables::seal_counts(scope, number))?;
+            keys.push(ListedKey {
+                tenant,
+                purpose,
+                number,
+                state,
+                made_at: facts.made_at,
+                destroyed_at: facts.destroyed_at,
+                uses: is(KeyPurpose::Seal).then(|| u64::try_from(uses).unwrap_or(0)),
+                records: if is(KeyPurpose::Seal) { records } else { 0 },
+                index_entries: if is(KeyPurpose::Index) { index_entries } else { 0 },
+            });
+        }
+        Ok(keys)
+    }
+
+    pub(super) async fn count_scope(
+        &self,
+        snapshot: &Snapshot,
+        scope: &[u8; 16],
+    ) -> Result<Counted, Error> {
+        let mut counted = Counted::default();
+        for table in Table::ALL {
+            let sealed_here = match table.sealed_by() {
+                SealedBy::Others => false,
+                SealedBy::Server => *scope == SYSTEM,
+                SealedBy::Tenant { .. } => *scope != SYSTEM,
+            };
+            if sealed_here {
+                count_records(snapshot, *table, scope, &mut counted.records).await?;
+            }
+        }
+        if *scope == SYSTEM {
+            // API keys are found by a key that stays.
+            counted.newest_entries = snapshot.len(Table::ApiKeys)?;
+        } else {
+            self.count_entries(snapshot, scope, &mut counted).await?;
+        }
+        Ok(counted)
+    }
+
+    /// An entry does not tell its key. Where there was more than one, every token is opened and
+    /// what it has under the newest is counted; whatever there is beyond that is under an older one.
+    async fn count_entries(
+        &self,
+        snapshot: &Snapshot,
+        scope: &[u8; 16],
+        counted: &mut Counted,
+    ) -> Result<(), Error> {
+        let mut all: u64 = 0;
+        // Entries of all tokens together stand under zeros, whatever the key.
+        let lists = [scope.as_slice(), &[0; 15], &[1]].concat();
+        for (table, from) in [(Table::TokenLists, lists.as_slice()), (Table::TokenNames, scope)] {
+            for entry in snapshot.range(table, Bound::Included(from), Bound::Unbounded)? {
+                if !entry?.0.starts_with(scope) {
+                    break;
+                }
+                all = all.saturating_add(1);
+                breathe(all).await;
+            }
+        }
+        let index =
+            snapshot.under(Table::Keys, &tables::keys_of(scope, KeyPurpose::Index.code()), 2)?;
+        if index.len() < 2 {
+            counted.newest_entries = all;
+            return Ok(());
+        }
+        let tenant = TenantId::new(Uuid::from_bytes(*scope));
+        let keys = self.tenant_keys(snapshot, tenant)?;
+        let mut seen: u64 = 0;
+        for entry in snapshot.range(Table::Tokens, Bound::Included(scope), Bound::Unbounded)? {
+            let (key, sealed) = entry?;
+            let Some((_, id)) = tables::token_of_key(&key).filter(|(own, _)| *own == tenant) else {
+                break;
+            };
+            if let Ok(found) = token_rows::open(&keys, tenant, id, &sealed) {
+                let under = token_rows::under_newest(&found.token, &keys);
+                for (table, key) in under {
+                    let is_there = snapshot.value(table, &key)?.is_some();
+                    let more = u64::from(is_there);
+                    counted.newest_entries = counted.newest_entries.saturating_add(more);
+                }
+            }
+            seen = seen.saturating_add(16);
+            breathe(seen).await;
+        }
+        counted.older_entries = all.saturating_sub(counted.newest_entries);
+        Ok(())
+    }
+}
+
+fn tenant_of(scope: &[u8; 16]) -> Option<TenantId> {
+    (*scope != SYSTEM).then(|| TenantId::new(Uuid::from_bytes(*scope)))
+}
+
+async fn count_records(
+    snapshot: &Snapshot,
+    table: Table,
+    scope: &[u8; 16],
+    records: &mut HashMap<u32, u64>,
+) -> Result<(), Error> {
+    let from = Bound::Included(first_key(table, scope));
+    let mut looked_at: u64 = 0;
+    for entry in snapshot.range(table, from, Bound::Unbounded)? {
+        let (key, sealed) = entry?;
+        if is_past(table, scope, &key) {
+            break;
+        }
+        if owns(table, scope, &key) {
+            let number = SealingKey::number_of(&sealed).unwrap_or(0);
+            let count = records.entry(number).or_default();
+            *count = count.saturating_add(1);
+        }
+        looked_at = looked_at.saturating_add(1);
+        breathe(looked_at).await;
+    }
+    Ok(())
+}
+
+/// Lets others have their turn now and then.
+async fn breathe(done: u64) {
+    if done.is_multiple_of(u64::try_from(REENCRYPT_LOOKS_MAX).unwrap_or(u64::MAX)) {
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,123 @@
+//! `strongroom key`: the keys that everything is sealed under.
+
+use serde_json::Value;
+
+use crate::cli::commands::{KeyAction, KeyCommand, KeyDestroy, KeyRotate, KeyShares};
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::operate::{carry_out, show};
+use crate::cli::serve::read_config;
+use crate::cli::{master_key, say, shares};
+use crate::config::MasterKeySource;
+use crate::operator::{Answer, Command};
+
+pub(super) fn key(command: KeyCommand) -> Result<(), Failure> {
+    match command.action {
+        KeyAction::Destroy(it) => destroy(it),
+        KeyAction::List(it) => {
+            let answer = carry_out(&read_config(&it.config)?, Command::VaultKeyList)?;
+            if let Answer::Done(inventory) = &answer
+                && !it.json
+            {
+                say(&table(inventory));
+                return Ok(());
+            }
+            show(answer)
+        }
+        KeyAction::Recover(it) => shares::recover(&it),
+        KeyAction::Rotate(it) => rotate(&it),
+        KeyAction::Shares(it) => make_shares(&it),
+    }
+}
+
+fn rotate(it: &KeyRotate) -> Result<(), Failure> {
+    let config = read_config(&it.config)?;
+    let scope = match (it.master, it.tenant.as_deref(), it.all_tenants, it.server) {
+        (true, None, false, false) => return master_key::rotate(&config, it),
+        (false, Some(tenant), false, false) => tenant,
+        (false, None, true, false) => "tenants",
+        (false, None, false, true) => "server",
+        _ => {
+            return Err(Failure::new(Exit::Usage, "which keys?")
+                .try_this("one of --master, --tenant ID, --all-tenants and --server"));
+        }
+    };
+    let scope = String::from(scope);
+    carry_out(&config, Command::VaultKeyRotate { scope }).and_then(show)
+}
+
+fn destroy(it: KeyDestroy) -> Result<(), Failure> {
+    let scope = match (it.tenant, it.server) {
+        (Some(tenant), false) => tenant,
+        (None, true) => String::from("server"),
+        (Some(_), true) | (None, false) => {
+            return Err(
+                Failure::new(Exit::Usage, "whose key?").try_this("one of --tenant ID and --server")
+            );
+        }
+    };
+    let config = read_config(&it.config)?;
+    let answer = carry_out(&config, Command::VaultKeyDestroy { scope, number: it.number })?;
+    let is_done = matches!(answer, Answer::Done(_));
+    show(answer)?;
+    if is_done {
+        crate::cli::complain(
+            "Backups from before hold this key themselves, sealed under the master key of their time; \
+             it is gone for good when they are.",
+        );
+    }
+    Ok(())
+}
+
+fn make_shares(it: &KeyShares) -> Result<(), Failure> {
+    let scheme = shares::parse_scheme(&it.scheme)?;
+    let config = read_config(&it.config)?;
+    let source = it.master_key.clone().map_or(config.master_key, MasterKeySource::File);
+    shares::make(&source, scheme, it.directory.as_deref())
+}
+
+/// One line a key, for people.
+fn table(inventory: &Value) -> String {
+    let master = &inventory["master"];
+    let mut lines = vec![
+        format!("master key {}  age {}", text(&master["id"]), age(&master["age_days"])),
+        String::new(),
+        row(["SCOPE", "PURPOSE", "NO", "STATE", "AGE", "USES", "RECORDS", "INDEX ENTRIES"]),
+    ];
+    for key in inventory["keys"].as_array().into_iter().flatten() {
+        lines.push(row([
+            &text(&key["scope"]),
+            &text(&key["purpose"]),
+            &text(&key["number"]),
+            &text(&key["state"]),
+            &age(&key["age_days"]),
+            &text(&key["uses"]),
+            &text(&key["records"]),
+            &text(&key["index_entries"]),
+        ]));
+    }
+    for rotation in inventory["rotations"].as_array().into_iter().flatten() {
+        let (scope, phase) = (text(&rotation["scope"]), text(&rotation["phase"]));
+        lines.push(format!("\nrotation under way: {scope} ({phase})"));
+    }
+    lines.push(format!("\ncounted in {} ms", text(&inventory["counted_in_ms"])));
+    lines.join("\n")
+}
+
+fn row([scope, purpose, number, state, age, uses, records, entries]: [&str; 8]) -> String {
+    format!(
+        "{scope:<36}  {purpose:<11}  {number:>3}  {state:<9}  {age:>8}  {uses:>10}  {records:>10}  \
+         {entries:>13}"
+    )
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::from("-"),
+        Value::String(text) => text.clone(),
+        Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
+fn age(days: &Value) -> String {
+    days.as_u64().map_or_else(|| String::from("unknown"), |days| format!("{days} d"))
+}

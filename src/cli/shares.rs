@@ -1,0 +1,188 @@
+//! Recovery shares of the master key: made and proven, and put together again.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
+use crate::cli::commands::KeyRecover;
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::serve::read_config;
+use crate::cli::{say, vault};
+use crate::clock::Clock;
+use crate::config::MasterKeySource;
+use crate::crypto::{InvalidShare, MasterKey, Random, Scheme, Share};
+use crate::domain::hex;
+use crate::operator::{Answer, Asked, Command, ask};
+use crate::secret::Secret;
+
+pub(super) fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
+    Scheme::parse(text).ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("{text} is no number of shares"))
+            .why("at least 2 must be needed, of at most 255")
+            .try_this("3-of-5: any three of five give the key back")
+    })
+}
+
+/// Makes a set, and does not end before it is proven: what was written is read again, and different
+/// choices of shares are put together and compared with the key.
+pub(super) fn make(
+    source: &MasterKeySource,
+    scheme: Scheme,
+    directory: Option<&Path>,
+) -> Result<(), Failure> {
+    let (_, text) = vault::read_master_text(source)?;
+    let made = MasterKey::split(&text, scheme, &Random::new());
+    let shares = made.map_err(|invalid| Failure::new(Exit::Data, "no shares").why(invalid))?;
+    let mut kept = Vec::with_capacity(shares.len());
+    for share in &shares {
+        kept.push(match directory {
+            Some(directory) => {
+                vault::make_directory(directory)?;
+                let path = directory.join(format!("share-{}-{}.txt", share.set(), share.number()));
+                vault::write_secret(&path, page(share).expose().as_bytes(), 0o400)?;
+                read_share(&path)?
+            }
+            None => Share::parse(share.text().expose()).map_err(unreadable)?,
+        });
+    }
+    prove(&kept, scheme, &text)?;
+    let (needed, total) = (scheme.needed(), scheme.total());
+    let set = shares.first().map(Share::set).unwrap_or_default();
+    let Some(directory) = directory else {
+        for share in &shares {
+            say(page(share).expose());
+        }
+        say(&format!(
+            "Any {needed} of these {total} give the master key back (proven). They are shown this \
+             once: give each to another person."
+        ));
+        return Ok(());
+    };
+    say(&format!(
+        "Recovery shares, set {set}: any {needed} of {total} give the master key back (proven).\n  \
+         files: {}/share-{set}-*.txt\n\nGive each to another person, and leave none here: enough of \
+         them are the key.",
+        directory.display()
+    ));
+    Ok(())
+}
+
+pub(super) fn recover(command: &KeyRecover) -> Result<(), Failure> {
+    let shares = if command.share.is_empty() {
+        read_typed()?
+    } else {
+        command.share.iter().map(read_share).collect::<Result<_, _>>()?
+    };
+    let text = MasterKey::combine(&shares).map_err(unreadable)?;
+    let bytes = Secret::new(text.expose().as_bytes().to_vec());
+    let key = MasterKey::parse(&bytes)
+        .map_err(|invalid| Failure::new(Exit::Data, "these shares give no key").why(invalid))?;
+    let checked = match &command.config {
+        None => "it was not compared with a vault: give --config to do that",
+        Some(config) => {
+            compare(config, key)?;
+            "it opens the vault"
+        }
+    };
+    vault::write_secret(&command.out, text.expose().as_bytes(), 0o400)?;
+    say(&format!("The master key is recovered; {checked}.\n  file:  {}", command.out.display()));
+    Ok(())
+}
+
+/// By the running server's word, or by opening the file.
+fn compare(config: &Path, key: MasterKey) -> Result<(), Failure> {
+    let config = read_config(config)?;
+    let other = || {
+        Failure::new(Exit::Permission, "these shares give another key than this vault's")
+            .file(&config.data_directory)
+            .why("they are of another vault, or from before a rotation of its master key")
+            .try_this("look for shares of another set; no file was written")
+    };
+    match ask(&config.data_directory, &Command::MasterHandover) {
+        Asked::Answered(Answer::Done(told)) => {
+            let own = told.get("master").and_then(serde_json::Value::as_str);
+            if own == Some(hex::encode(key.check()).as_str()) { Ok(()) } else { Err(other()) }
+        }
+        Asked::Answered(Answer::Refused(why)) => {
+            Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
+        }
+        Asked::Failed(_) | Asked::NobodyThere => {
+            let opened = vault::open_with(&config.data_directory, key, Clock::new());
+            opened.map(|app| app.close()).map_err(|failure| match failure.exit {
+                Exit::Permission => other(),
+                Exit::Success
+                | Exit::Usage
+                | Exit::Data
+                | Exit::Unavailable
+                | Exit::Software
+                | Exit::Storage
+                | Exit::Config => failure,
+            })
+        }
+    }
+}
+
+/// Each share takes part at least once, and the choices differ as much as they can.
+fn prove(shares: &[Share], scheme: Scheme, key: &Secret<Vec<u8>>) -> Result<(), Failure> {
+    let needed = usize::from(scheme.needed());
+    for from in 0..shares.len() {
+        let choice = shares.iter().cycle().skip(from).take(needed).map(Share::text);
+        let choice: Result<Vec<_>, _> = choice.map(|text| Share::parse(text.expose())).collect();
+        let given = choice.and_then(|choice| MasterKey::combine(&choice));
+        let given = given.map_err(|invalid| unproven().why(invalid))?;
+        if given.expose().as_bytes().trim_ascii() != key.expose().trim_ascii().to_ascii_lowercase()
+        {
+            return Err(unproven());
+        }
+    }
+    Ok(())
+}
+
+fn unproven() -> Failure {
+    Failure::new(Exit::Software, "the shares do not give the key back")
+        .try_this("destroy them and report this")
+}
+
+/// What a keeper of a share gets: what it is, and the share on a line of its own.
+fn page(share: &Share) -> Secret<String> {
+    let scheme = share.scheme();
+    Secret::new(format!(
+        "# Share {} of {} of a strongroom master key, set {}; {} of them are needed.\n{}\n",
+        share.number(),
+        scheme.total(),
+        share.set(),
+        scheme.needed(),
+        share.text().expose()
+    ))
+}
+
+fn read_share(path: &PathBuf) -> Result<Share, Failure> {
+    let failed = |error: &std::io::Error| vault::cannot("read a share", path, error);
+    let length = std::fs::metadata(path).map_err(|error| failed(&error))?.len();
+    if length > MASTER_KEY_FILE_BYTES_MAX {
+        return Err(unreadable(InvalidShare::Damaged).file(path));
+    }
+    let text = Secret::new(std::fs::read_to_string(path).map_err(|error| failed(&error))?);
+    let typed = text.expose().lines().filter(|line| !line.starts_with('#'));
+    let typed = Secret::new(typed.collect::<String>());
+    Share::parse(typed.expose()).map_err(|invalid| unreadable(invalid).file(path))
+}
+
+fn read_typed() -> Result<Vec<Share>, Failure> {
+    let mut text = Secret::new(String::new());
+    let most = MASTER_KEY_FILE_BYTES_MAX.saturating_mul(255);
+    std::io::stdin().lock().take(most).read_to_string(text.expose_mut()).map_err(|error| {
+        Failure::new(Exit::Usage, "cannot read shares from standard input").why(error)
+    })?;
+    let typed = text.expose().lines().zip(1_u32..);
+    typed
+        .filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'))
+        .map(|(line, number)| {
+            Share::parse(line).map_err(|invalid| unreadable(invalid).line("line", number))
+        })
+        .collect()
+}
+
+fn unreadable(invalid: InvalidShare) -> Failure {
+    Failure::new(Exit::Data, "these shares do not give a key").why(invalid)
+}

@@ -1,0 +1,116 @@
+//! Handing a new master key to the running server: the one who makes it and the server agree on a
+//! key for this one message, so that it is in clear nowhere but in its file and in the server.
+//!
+//! X25519 with a fresh pair on either side, then the usual sealing. Who the other side is was
+//! settled by the socket's mode and by the peer's user.
+
+use std::fmt;
+
+use ring::agreement::{EphemeralPrivateKey, PublicKey, UnparsedPublicKey, X25519, agree_ephemeral};
+use ring::hmac;
+
+use crate::crypto::random::Random;
+use crate::crypto::seal::{Identity, OpenFailed, SealingKey};
+use crate::secret::Secret;
+
+/// The receiving side, good for one message.
+pub struct Handover {
+    private: EphemeralPrivateKey,
+    public: PublicKey,
+}
+
+/// What goes over the socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handed {
+    pub public: [u8; 32],
+    pub sealed: Vec<u8>,
+}
+
+impl Handover {
+    pub fn new(random: &Random) -> Result<Self, OpenFailed> {
+        let private = EphemeralPrivateKey::generate(&X25519, random.source());
+        let private = private.map_err(|ring::error::Unspecified| OpenFailed)?;
+        let public = private.compute_public_key();
+        let public = public.map_err(|ring::error::Unspecified| OpenFailed)?;
+        Ok(Self { private, public })
+    }
+
+    pub fn public(&self) -> [u8; 32] {
+        bytes(&self.public)
+    }
+
+    pub fn receive(self, handed: &Handed) -> Result<Secret<Vec<u8>>, OpenFailed> {
+        let receiver = self.public();
+        let key = agree(self.private, &handed.public, &receiver, &handed.public)?;
+        key.open(&identity(&receiver), &handed.sealed)
+    }
+
+    /// The sending side: `receiver` is the other's [`Handover::public`].
+    pub fn send(receiver: &[u8; 32], plain: &[u8], random: &Random) -> Result<Handed, OpenFailed> {
+        let own = Self::new(random)?;
+        let public = own.public();
+        let key = agree(own.private, receiver, receiver, &public)?;
+        Ok(Handed { public, sealed: key.seal(&identity(receiver), plain, random) })
+    }
+}
+
+fn agree(
+    private: EphemeralPrivateKey,
+    peer: &[u8; 32],
+    receiver: &[u8; 32],
+    sender: &[u8; 32],
+) -> Result<SealingKey, OpenFailed> {
+    let derive = |shared: &[u8]| {
+        let label = [b"strongroom handover 1".as_slice(), receiver, sender].concat();
+        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, shared), &label);
+        let mut key = Secret::new([0; 32]);
+        for (to, from) in key.expose_mut().iter_mut().zip(tag.as_ref()) {
+            *to = *from;
+        }
+        SealingKey::new(0, &key)
+    };
+    agree_ephemeral(private, &UnparsedPublicKey::new(&X25519, peer), derive)
+        .map_err(|ring::error::Unspecified| OpenFailed)
+}
+
+const fn identity(receiver: &[u8; 32]) -> Identity<'_> {
+    Identity { tenant: &[0; 16], table: 0, key: receiver }
+}
+
+fn bytes(public: &PublicKey) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (to, from) in bytes.iter_mut().zip(public.as_ref()) {
+        *to = *from;
+    }
+    bytes
+}
+
+impl fmt::Debug for Handover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handover(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_handed_over_arrives_at_the_one_it_was_meant_for_alone() {
+        let random = Random::new();
+        let (one, other) = (Handover::new(&random).unwrap(), Handover::new(&random).unwrap());
+        let handed = Handover::send(&one.public(), b"a key", &random).unwrap();
+        assert!(!handed.sealed.windows(5).any(|window| window == b"a key"));
+        assert!(other.receive(&handed).is_err());
+        assert_eq!(one.receive(&handed).unwrap().expose(), b"a key");
+    }
+
+    #[test]
+    fn a_changed_message_does_not_arrive() {
+        let random = Random::new();
+        let receiver = Handover::new(&random).unwrap();
+        let mut handed = Handover::send(&receiver.public(), b"a key", &random).unwrap();
+        handed.public[3] ^= 1;
+        assert!(receiver.receive(&handed).is_err());
+    }
+}

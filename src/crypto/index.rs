@@ -1,0 +1,107 @@
+//! Blind indexes: keyed hashes by which things are found, and which key of a rotation finds what.
+
+use std::fmt;
+
+use ring::hmac;
+
+use crate::crypto::keys::{KeyMaterial, KeyPurpose, of_purpose};
+use crate::crypto::phase::Phase;
+
+/// Turns what must be found again into bytes that tell nothing: a blind index.
+pub struct IndexKey(hmac::Key);
+
+/// No others than these have entries.
+#[derive(Debug)]
+pub(super) struct IndexKeys {
+    read: IndexKey,
+    /// In a rotation, the other one.
+    other: Option<IndexKey>,
+    phase: Phase,
+}
+
+impl IndexKeys {
+    pub(super) fn new(keys: &[KeyMaterial], phase: Phase) -> Option<Self> {
+        let mut all: Vec<_> = of_purpose(keys, KeyPurpose::Index)
+            .into_iter()
+            .map(|key| IndexKey(hmac::Key::new(hmac::HMAC_SHA256, key.bytes.expose())))
+            .collect();
+        let newest = all.pop()?;
+        let (read, other) = match (all.pop(), phase) {
+            (Some(previous), Phase::Announced) => (previous, None),
+            (Some(previous), Phase::Both) => (previous, Some(newest)),
+            (previous, Phase::Flipped | Phase::Clearing) => (newest, previous),
+            (None, Phase::Announced | Phase::Both) | (_, Phase::Settled) => (newest, None),
+        };
+        Some(Self { read, other, phase })
+    }
+
+    pub(super) const fn read(&self) -> &IndexKey {
+        &self.read
+    }
+
+    pub(super) const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(super) fn written(&self) -> impl Iterator<Item = &IndexKey> {
+        let both = matches!(self.phase, Phase::Both | Phase::Flipped);
+        self.live().take(if both { 2 } else { 1 })
+    }
+
+    pub(super) fn live(&self) -> impl Iterator<Item = &IndexKey> {
+        std::iter::once(&self.read).chain(&self.other)
+    }
+
+    pub(super) const fn newest(&self) -> Option<&IndexKey> {
+        match self.phase {
+            Phase::Announced => None,
+            Phase::Both => self.other.as_ref(),
+            Phase::Flipped | Phase::Clearing | Phase::Settled => Some(&self.read),
+        }
+    }
+}
+
+impl IndexKey {
+    pub(super) const fn new(key: hmac::Key) -> Self {
+        Self(key)
+    }
+
+    pub(super) fn derived(from: &hmac::Key, label: &[u8]) -> Self {
+        let tag = hmac::sign(from, label);
+        Self(hmac::Key::new(hmac::HMAC_SHA256, tag.as_ref()))
+    }
+
+    /// 128 bits of a keyed hash over parts, each with its length, so that `("ab", "c")` and
+    /// `("a", "bc")` differ.
+    pub fn blind(&self, parts: &[&[u8]]) -> [u8; 16] {
+        first(&keyed(&self.0, parts))
+    }
+
+    /// All 256 bits, for what an attacker may try to forge.
+    pub fn tag(&self, parts: &[&[u8]]) -> [u8; 32] {
+        first(&keyed(&self.0, parts))
+    }
+}
+
+pub(super) fn keyed(key: &hmac::Key, parts: &[&[u8]]) -> hmac::Tag {
+    let mut context = hmac::Context::with_key(key);
+    for part in parts {
+        context.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        context.update(part);
+    }
+    context.sign()
+}
+
+pub(super) fn first<const N: usize>(tag: &hmac::Tag) -> [u8; N] {
+    let mut bytes = [0; N];
+    for (to, from) in bytes.iter_mut().zip(tag.as_ref()) {
+        *to = *from;
+    }
+    bytes
+}
+
+impl fmt::Debug for IndexKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IndexKey(..)")
+    }
+}

@@ -1,0 +1,48 @@
+//! How often each key has sealed, counted in memory until it is written down.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+type Counters = HashMap<([u8; 16], u32), Arc<AtomicU64>>;
+
+/// One counter for each sealing key, however many copies of the key there are.
+#[derive(Debug, Default)]
+pub struct Uses(Mutex<Counters>);
+
+/// How often a key has sealed since it was last asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Used {
+    pub scope: [u8; 16],
+    pub number: u32,
+    pub times: u64,
+}
+
+impl Uses {
+    pub(super) fn counter(&self, scope: &[u8; 16], number: u32) -> Arc<AtomicU64> {
+        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(counters.entry((*scope, number)).or_default())
+    }
+
+    /// Counts anew from zero. Counters that nobody holds are forgotten.
+    pub fn take(&self) -> Vec<Used> {
+        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = |((scope, number), counter): (&([u8; 16], u32), &Arc<AtomicU64>)| Used {
+            scope: *scope,
+            number: *number,
+            times: counter.swap(0, Ordering::Relaxed),
+        };
+        let used = counters.iter().map(count).filter(|used| used.times > 0).collect();
+        counters.retain(|_, counter| {
+            Arc::strong_count(counter) > 1 || counter.load(Ordering::Relaxed) > 0
+        });
+        used
+    }
+
+    /// Gives back what could not be written down.
+    pub fn put_back(&self, used: &[Used]) {
+        for used in used {
+            self.counter(&used.scope, used.number).fetch_add(used.times, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The vault's own keys in the shape that the operator sees. Nothing in it is secret.
+
+use serde_json::{Value, json};
+
+use crate::app::{App, Error, KeyInventory, ListedKey, ListedRotation, Rotated};
+use crate::domain::hex;
+use crate::domain::id::TenantId;
+use crate::domain::time::Timestamp;
+
+pub(super) async fn list(app: &App) -> Result<Vec<u8>, Error> {
+    let inventory = app.key_inventory().await?;
+    let took = app.now().since(inventory.counted_at);
+    let keys: Vec<_> = inventory.keys.iter().map(|key| listed(key, &inventory)).collect();
+    let rotation = |it: &ListedRotation| {
+        json!({
+            "scope": scope(it.tenant),
+            "phase": it.phase,
+            "started_at": it.started_at.to_wire(),
+        })
+    };
+    let rotations: Vec<_> = inventory.rotations.iter().map(rotation).collect();
+    let master = &inventory.master;
+    Ok(bytes(&json!({
+        "master": {
+            "id": master.check,
+            "created_at": master.made_at.map(Timestamp::to_wire),
+            "age_days": master.made_at.map(|at| days(at, &inventory)),
+        },
+        "keys": keys,
+        "rotations": rotations,
+        "counted_at": inventory.counted_at.to_wire(),
+        "counted_in_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    })))
+}
+
+/// Starts the rotation of one tenant, of all, or of the server itself.
+pub(super) async fn rotate(app: &App, scope: &Scope) -> Result<Vec<u8>, Error> {
+    let mut begun = Vec::new();
+    match scope {
+        Scope::Server => {
+            let number = app.rotate_server().await?;
+            begun.push(json!({"scope": "server", "number": number}));
+        }
+        Scope::Tenant(tenant) => {
+            let number = app.rotate_tenant(*tenant).await?;
+            begun.push(json!({"scope": tenant.to_string(), "number": number}));
+        }
+        Scope::AllTenants => {
+            for tenant in app.list_tenants()? {
+                match app.rotate_tenant(tenant.id).await {
+                    Ok(number) => {
+                        begun.push(json!({"scope": tenant.id.to_string(), "number": number}));
+                    }
+                    // Under way already: as good as asked for.
+                    Err(Error::Conflict(_)) => (),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+    Ok(bytes(&json!({ "rotating": begun })))
+}
+
+pub(super) async fn destroy(app: &App, scope: &Scope, number: u32) -> Result<Vec<u8>, Error> {
+    let tenant = match scope {
+        Scope::Server => None,
+        Scope::Tenant(tenant) => Some(*tenant),
+        Scope::AllTenants => return Err(Error::invalid("tenant", "One tenant at a time.")),
+    };
+    app.destroy_key(tenant, number).await?;
+    Ok(bytes(&json!({"destroyed": number})))
+}
+
+pub(super) fn begin_handover(app: &App) -> Result<Vec<u8>, Error> {
+    let (public, check) = (app.begin_handover()?, app.master_check()?);
+    Ok(bytes(&json!({"public": hex::encode(&public), "master": check})))
+}
+
+pub(super) async fn take_handed(app: &App, public: &str, sealed: &str) -> Result<Vec<u8>, Error> {
+    let unreadable = || Error::invalid("public", "This is not hexadecimal.");
+    let public = hex::decode(public).ok_or_else(unreadable)?;
+    let sealed = hex::decode_all(sealed).ok_or_else(unreadable)?;
+    let Rotated { check, keys } = app.take_handed(public, sealed).await?;
+    Ok(bytes(&json!({"master": check, "keys": keys})))
+}
+
+/// Whose keys.
+#[derive(Debug)]
+pub(super) enum Scope {
+    AllTenants,
+    Server,
+    Tenant(TenantId),
+}
+
+impl Scope {
+    /// `server`, `tenants`, or a tenant's id.
+    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+        match text {
+            "server" => Ok(Self::Server),
+            "tenants" => Ok(Self::AllTenants),
+            id => TenantId::parse(id).map(Self::Tenant).ok_or(Error::NotFound("tenant")),
+        }
+    }
+}
+
+fn listed(key: &ListedKey, inventory: &KeyInventory) -> Value {
+    json!({
+        "scope": scope(key.tenant),
+        "purpose": key.purpose.map_or("other", |purpose| purpose.name()),
+        "number": key.number,
+        "state": key.state.name(),
+        "created_at": key.made_at.map(Timestamp::to_wire),
+        "age_days": key.made_at.map(|at| days(at, inventory)),
+        "destroyed_at": key.destroyed_at.map(Timestamp::to_wire),
+        "uses": key.uses,
+        "records": key.records,
+        "index_entries": key.index_entries,
+    })
+}
+
+fn scope(tenant: Option<TenantId>) -> String {
+    tenant.map_or_else(|| String::from("server"), |tenant| tenant.to_string())
+}
+
+fn days(at: Timestamp, inventory: &KeyInventory) -> u64 {
+    const DAY: u64 = 24 * 60 * 60;
+    inventory.counted_at.since(at).as_secs().div_euclid(DAY)
+}
+
+fn bytes(value: &Value) -> Vec<u8> {
+    value.to_string().into_bytes()
+}
