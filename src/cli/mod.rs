@@ -9,6 +9,7 @@ mod operate;
 mod preload;
 mod run;
 mod serve;
+mod service_manager;
 mod vault;
 mod verify;
 

@@ -10,6 +10,7 @@ use crate::app::{App, Error};
 use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
 use crate::cli::bins;
 use crate::cli::failure::{Exit, Failure};
+use crate::cli::service_manager::ServiceManager;
 use crate::cli::vault::storage;
 use crate::formulas::Catalog;
 use crate::http::{Deprecated, Http};
@@ -60,6 +61,7 @@ async fn serve(
     let catalog = Catalog::load().map_err(|error| {
         Failure::new(Exit::Software, "the catalog of payment connections is damaged").why(error)
     })?;
+    let manager = Arc::new(ServiceManager::from_environment()?);
     let server = Server::bind(plan.settings, log.clone()).map_err(|error| explain(&error))?;
     let socket = Socket::bind(&plan.data_directory).map_err(|failure| {
         Failure::new(Exit::Config, "cannot make the operator's socket")
@@ -77,6 +79,7 @@ async fn serve(
     let tasks = Tasks::new();
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
     tasks.spawn(sweep(Arc::clone(&app), log.clone()));
+    tasks.spawn(Arc::clone(&manager).show_life(Arc::clone(&app)));
     if let Some(path) = plan.bin_file {
         tasks.spawn(reload_bins(Arc::clone(&app), path, hangup, log.clone()));
     }
@@ -95,6 +98,7 @@ async fn serve(
     if let Some(address) = address {
         ready(address)?;
     }
+    manager.ready();
     let mut fatal = None;
     let stop = async {
         tokio::select! {
@@ -102,6 +106,7 @@ async fn serve(
             _ = interrupt.recv() => (),
             failed = app.store().failed() => fatal = Some(failed),
         }
+        manager.stopping();
     };
     server.run(answer, stop).await;
     tasks.end();

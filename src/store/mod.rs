@@ -169,12 +169,24 @@ impl Store {
         if change.is_empty() {
             return Ok(Verdict::Applied);
         }
-        let (reply, verdict) = oneshot::channel();
-        self.0.jobs.try_send(Job::Commit(change, reply)).map_err(|error| match error {
+        self.queue(|reply| Job::Commit(change, reply)).await
+    }
+
+    /// Returns when the writer has come to this. It writes nothing.
+    pub async fn reach_writer(&self) -> Result<(), CommitFailure> {
+        self.queue(Job::Reach).await
+    }
+
+    async fn queue<T>(
+        &self,
+        job: impl FnOnce(oneshot::Sender<T>) -> Job,
+    ) -> Result<T, CommitFailure> {
+        let (reply, answer) = oneshot::channel();
+        self.0.jobs.try_send(job(reply)).map_err(|error| match error {
             TrySendError::Full(_) => CommitFailure::QueueFull,
             TrySendError::Disconnected(_) => CommitFailure::Stopped,
         })?;
-        verdict.await.map_err(|oneshot::error::RecvError { .. }| CommitFailure::Stopped)
+        answer.await.map_err(|oneshot::error::RecvError { .. }| CommitFailure::Stopped)
     }
 
     /// Changes with every commit that concerns tenants, applications or keys.
