@@ -18,7 +18,7 @@ use crate::limits::{Limiter, Network};
 use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket};
 use crate::server::tasks::Tasks;
-use crate::server::{BindError, Server, Settings};
+use crate::server::{BindError, CertificateProblem, Server, Settings};
 use crate::store::Fatal;
 
 /// What a server needs besides its vault.
@@ -164,6 +164,7 @@ fn explain(error: &BindError) -> Failure {
         BindError::Address { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
             Exit::Permission
         }
+        BindError::Certificate(CertificateProblem::KeyExposed { .. }) => Exit::Permission,
         BindError::Address { .. }
         | BindError::Certificate(_)
         | BindError::Inherited(_)

@@ -122,6 +122,10 @@ impl Server {
             let bound = listen(address);
             listeners.push(bound.map_err(|source| BindError::Address { address, source })?);
         }
+        if !settings.inherited.is_empty() {
+            let count = u64::try_from(settings.inherited.len()).unwrap_or(u64::MAX);
+            log.event(Event::info("sockets_inherited").with("count", Value::Count(count)));
+        }
         for inherited in settings.inherited {
             listeners.push(adopt(inherited).map_err(BindError::Inherited)?);
         }

@@ -9,6 +9,7 @@ mod requests;
 mod tls;
 
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -70,6 +71,8 @@ impl Folder {
         let certificate = params.self_signed(key).unwrap();
         std::fs::write(self.certificate(), certificate.pem()).unwrap();
         std::fs::write(self.private_key(), key.serialize_pem()).unwrap();
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(self.private_key(), mode).unwrap();
         certificate.der().clone()
     }
 }
