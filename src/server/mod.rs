@@ -7,6 +7,7 @@ mod bounds;
 mod certificate;
 mod connection;
 mod http2;
+mod newcomer;
 mod panics;
 mod permits;
 mod refusal;

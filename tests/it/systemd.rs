@@ -12,8 +12,7 @@ use std::time::Duration;
 use crate::harness::{Connection, Running, Vault, get, trusting};
 
 /// Standard input becomes the first socket that is handed over, as systemd does it.
-const HAND_OVER: &str =
-    r#"exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec "$@""#;
+const HAND_OVER: &str = r#"exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec "$@""#;
 
 const SILENCE_MAX: Duration = Duration::from_secs(45);
 

@@ -126,11 +126,7 @@ impl Running {
     }
 
     fn serve_by(command: &mut Command, log: &Path) -> (Self, Option<SocketAddr>) {
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut file = File::options().create(true).append(true).open(log).unwrap();
         let (sender, receiver) = mpsc::channel();
