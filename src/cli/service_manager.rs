@@ -42,7 +42,6 @@ impl ServiceManager {
                 .why(error)
                 .try_this("start it by systemctl, or without NOTIFY_SOCKET")
         })?;
-        let number = |name| env::var(name).ok()?.parse().ok();
         // Without WATCHDOG_PID it is meant for whoever has the variable.
         let is_ours = number("WATCHDOG_PID").is_none_or(is_this_process);
         let period = number("WATCHDOG_USEC").filter(|&period| is_ours && period > 0);
@@ -95,8 +94,7 @@ fn connect(address: &OsStr) -> io::Result<UnixDatagram> {
 /// The sockets that the manager has bound for this process; none without a manager.
 pub(super) fn sockets() -> Result<Vec<TcpListener>, Failure> {
     // The crate takes an absent id for ours; the protocol does not.
-    let process = env::var("LISTEN_PID").ok().and_then(|text| text.parse().ok());
-    if !process.is_some_and(is_this_process) {
+    if !number("LISTEN_PID").is_some_and(is_this_process) {
         return Ok(Vec::new());
     }
     let mut handed = ListenFd::from_env();
@@ -106,6 +104,10 @@ pub(super) fn sockets() -> Result<Vec<TcpListener>, Failure> {
             .why(error)
             .try_this("give it TCP sockets alone (ListenStream= in strongroom.socket)")
     })
+}
+
+fn number(variable: &str) -> Option<u64> {
+    env::var_os(variable)?.to_str()?.parse().ok()
 }
 
 fn is_this_process(id: u64) -> bool {
