@@ -93,7 +93,8 @@ fn connect(address: &OsStr) -> io::Result<UnixDatagram> {
 
 /// The sockets that the manager has bound for this process; none without a manager.
 pub(super) fn sockets() -> Result<Vec<TcpListener>, Failure> {
-    // The crate takes an absent id for ours; the protocol does not.
+    // The crate takes an absent id for ours; the protocol does not. Taking a descriptor over is
+    // unsafe code, and the crate's, which looks whether it is a TCP socket.
     if !number("LISTEN_PID").is_some_and(is_this_process) {
         return Ok(Vec::new());
     }
@@ -147,9 +148,10 @@ mod tests {
     #[test]
     fn nobody_is_told_without_a_manager_and_one_that_left_does_no_harm() {
         ServiceManager::default().ready();
-        let address = SocketAddr::from_abstract_name(b"strongroom-left").unwrap();
+        let name = format!("strongroom-left-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
         let ear = UnixDatagram::bind_addr(&address).unwrap();
-        let manager = manager("@strongroom-left");
+        let manager = manager(&format!("@{name}"));
         drop(ear);
         manager.ready();
     }
