@@ -75,7 +75,9 @@
 //! 5. A mask that cannot be evaluated shows nothing; a record that does not authenticate is not
 //!    opened.
 //! 6. The time of day comes from [`clock`], randomness from [`crypto::Random`], and nothing comes
-//!    from the environment but systemd's directory of credentials.
+//!    from the environment but what systemd sets there: the directory of credentials
+//!    (`CREDENTIALS_DIRECTORY`), the sockets it has bound (`LISTEN_FDS`, `LISTEN_PID`), and where
+//!    and how often it wants to hear from us (`NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`).
 //! 7. What cannot be audited does not happen: an entry is part of the change that it tells of, and a
 //!    read is answered when its entry has a place in the queue.
 //! 8. A failure of the disk is final: the process answers 503, ends with its own exit code and is

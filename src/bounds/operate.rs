@@ -17,5 +17,7 @@ pub const REPORT_KEY_AGE_MAX: Duration = Duration::from_hours(365 * 24);
 
 /// A master key's file: 64 digits, a line end, and a little patience with editors.
 pub const MASTER_KEY_FILE_BYTES_MAX: u64 = 4_096;
+/// How long a word to the service manager may wait for it.
+pub const NOTIFY_SEND_MAX: Duration = Duration::from_secs(1);
 /// How long the end of the program waits for its last log lines.
 pub const LOG_FLUSH_MAX: Duration = Duration::from_secs(1);

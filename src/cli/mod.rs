@@ -14,6 +14,7 @@ mod report;
 mod rotation;
 mod run;
 mod serve;
+mod service_manager;
 mod shares;
 mod vault;
 mod verify;

@@ -8,7 +8,7 @@ use crate::app::{self, AuditPolicy};
 use crate::cli::commands::Init;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::run::{Plan, run};
-use crate::cli::{bins, say, shares, vault};
+use crate::cli::{bins, say, service_manager, shares, vault};
 use crate::clock::Clock;
 use crate::config::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch};
 use crate::http::Deprecated;
@@ -100,7 +100,13 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
             }
         }
     }
-    let mut settings = Settings::new(config.listen, config.certificate, config.private_key);
+    let (listen, inherited) = match service_manager::sockets()? {
+        none if none.is_empty() => (config.listen, none),
+        // Whoever handed them over has decided where to listen.
+        handed => (Vec::new(), handed),
+    };
+    let mut settings = Settings::new(listen, config.certificate, config.private_key);
+    settings.inherited = inherited;
     let proxies = config.trusted_proxies.clone();
     settings.trusted = Arc::new(move |address| {
         address.is_loopback() || proxies.iter().any(|network| network.contains(address))

@@ -188,12 +188,21 @@ impl Store {
         change: Change,
     ) -> Result<impl Future<Output = Result<Verdict, CommitFailure>> + use<>, CommitFailure> {
         let (reply, verdict) = oneshot::channel();
-        self.0.jobs.try_send(Job::Commit(change, reply)).map_err(|error| match error {
+        self.queue(Job::Commit(change, reply))?;
+        Ok(async { verdict.await.map_err(stopped) })
+    }
+
+    /// Returns when the writer has come to this. It writes nothing.
+    pub async fn reach_writer(&self) -> Result<(), CommitFailure> {
+        let (reply, reached) = oneshot::channel();
+        self.queue(Job::Reach(reply))?;
+        reached.await.map_err(stopped)
+    }
+
+    fn queue(&self, job: Job) -> Result<(), CommitFailure> {
+        self.0.jobs.try_send(job).map_err(|error| match error {
             TrySendError::Full(_) => CommitFailure::QueueFull,
             TrySendError::Disconnected(_) => CommitFailure::Stopped,
-        })?;
-        Ok(async {
-            verdict.await.map_err(|oneshot::error::RecvError { .. }| CommitFailure::Stopped)
         })
     }
 
@@ -236,6 +245,11 @@ impl Store {
             thread.join().ok();
         }
     }
+}
+
+/// The writer has gone with our reply.
+const fn stopped(_: oneshot::error::RecvError) -> CommitFailure {
+    CommitFailure::Stopped
 }
 
 /// Under this name a new file grows until it is whole.
