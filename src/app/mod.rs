@@ -5,6 +5,7 @@
 
 mod applications;
 mod authenticate;
+mod backups;
 mod callers;
 mod create_token;
 mod cvc;
@@ -41,10 +42,12 @@ use crate::crypto::{MasterKey, Random, SystemKeys};
 use crate::domain::card::bin_table::BinTable;
 use crate::domain::id::assigned;
 use crate::domain::time::Timestamp;
-use crate::store::{Change, CvcKeys, Snapshot, Store, Verdict};
+use crate::store::{Change, CvcKeys, Migrated, Snapshot, Store, Verdict};
 
+pub use crate::store::backup::BackupFailure;
 pub use applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
 pub use authenticate::Caller;
+pub use backups::{Proof, ProofFailure, clear_leftovers, prove};
 pub use create_token::{Origin, Written};
 pub use error::{Error, Fault, Upstream};
 pub use keys::NewKey;
@@ -75,6 +78,7 @@ pub struct App {
     flights: Arc<once::Flights>,
     cvc_keys: CvcKeys,
     bins: RwLock<Arc<BinTable>>,
+    migrated: Option<Migrated>,
 }
 
 impl App {

@@ -1,6 +1,6 @@
 //! Making and opening a vault: the file, the master key, the server's own keys.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
 use crate::app::App;
@@ -11,11 +11,14 @@ use crate::clock::Clock;
 use crate::crypto::{Identity, KeyMaterial, KeyPurpose, MasterKey, Random, SystemKeys, TenantKeys};
 use crate::domain::id::TenantId;
 use crate::secret::Secret;
-use crate::store::{Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, tables};
+use crate::store::backup::BackupFailure;
+use crate::store::{
+    Change, CvcKeys, Migrated, MigrationFailure, OpenFailure, Snapshot, StorageFailure, Store,
+    Table, meta, tables,
+};
 
 /// The keys of the server itself stand under this scope in place of a tenant.
 pub(super) const SYSTEM: [u8; 16] = [0; 16];
-const META_MASTER: &[u8] = b"master";
 
 /// Why a vault could not be made or opened. Nothing was changed.
 #[derive(Debug)]
@@ -23,6 +26,8 @@ pub enum VaultFailure {
     File(OpenFailure),
     /// The file's own keys do not open although the master key is the right one.
     KeysDamaged,
+    /// The file is of an older format, and there is no backup of it at this place.
+    NotMigrated(PathBuf, BackupFailure),
     WrongMasterKey,
 }
 
@@ -37,9 +42,17 @@ impl App {
     }
 
     pub fn open(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
-        let store = Store::open(directory).map_err(VaultFailure::File)?;
+        let (store, migrated) = match Store::open(directory) {
+            Err(OpenFailure::Older(_)) => {
+                let migrated = Store::migrate(directory, &master, clock.now())?;
+                (Store::open(directory), Some(migrated))
+            }
+            opened => (opened, None),
+        };
         let cvc_keys = CvcKeys::open(directory);
-        Self::start(store, cvc_keys, master, clock, Random::new())
+        let store = store.map_err(VaultFailure::File)?;
+        let opened = Self::start(store, cvc_keys, master, clock, Random::new())?;
+        Ok(Self { migrated, ..opened })
     }
 
     /// A vault on a disk of the caller's own making, for tests of failing disks.
@@ -82,7 +95,13 @@ impl App {
             flights: Arc::default(),
             cvc_keys,
             bins: RwLock::default(),
+            migrated: None,
         })
+    }
+
+    /// What opening did to a file of an older format.
+    pub const fn migrated(&self) -> Option<&Migrated> {
+        self.migrated.as_ref()
     }
 
     /// Writes what has queued and closes the file.
@@ -111,9 +130,19 @@ impl App {
     }
 }
 
+impl From<MigrationFailure> for VaultFailure {
+    fn from(failure: MigrationFailure) -> Self {
+        match failure {
+            MigrationFailure::Backup(path, failure) => Self::NotMigrated(path, failure),
+            MigrationFailure::File(failure) => Self::File(failure),
+            MigrationFailure::WrongMasterKey => Self::WrongMasterKey,
+        }
+    }
+}
+
 fn first_change(master: &MasterKey, random: &Random) -> Change {
     let (keys, _) = make_keys(master, random, &SYSTEM, &[KeyPurpose::Seal, KeyPurpose::Index]);
-    keys.put(Table::Meta, META_MASTER.to_vec(), master.check().to_vec())
+    meta::put_master_check(keys, master.check())
 }
 
 fn make_keys(
@@ -137,7 +166,7 @@ fn make_keys(
 fn open_system_keys(store: &Store, master: &MasterKey) -> Result<SystemKeys, VaultFailure> {
     let failed = |failure| VaultFailure::File(OpenFailure::Storage(failure));
     let snapshot = store.snapshot().map_err(failed)?;
-    match snapshot.value(Table::Meta, META_MASTER).map_err(failed)? {
+    match meta::master_check(&snapshot).map_err(failed)? {
         Some(check) if check == master.check() => (),
         Some(_) => return Err(VaultFailure::WrongMasterKey),
         None => return Err(VaultFailure::File(OpenFailure::NotOurs)),

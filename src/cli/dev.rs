@@ -71,6 +71,7 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
         request_lines: RequestLines::Off,
         clockwork: Clockwork::Settable,
         bin_file: None,
+        backups: None,
     };
     run(app, plan, |address| {
         let ca = std::fs::canonicalize(&files.ca)

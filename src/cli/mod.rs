@@ -1,5 +1,6 @@
 //! The command line. Every command either does its work or says what, where, why and what to do.
 
+mod backup;
 mod bins;
 mod commands;
 mod dev;
@@ -7,7 +8,9 @@ mod dev_certificate;
 mod failure;
 mod operate;
 mod preload;
+mod restore;
 mod run;
+mod schedule;
 mod serve;
 mod vault;
 mod verify;
@@ -62,11 +65,13 @@ fn guarded(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure>
 fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
     match parsed.command {
         Subcommand::Application(command) => operate::application(command),
+        Subcommand::Backup(command) => backup::backup(&command),
         Subcommand::Check(command) => serve::check(&command.config),
         Subcommand::Dev(command) => dev::dev(&command),
         Subcommand::DevClock(command) => operate::dev_clock(&command),
         Subcommand::DevPreload(command) => preload::preload(&command),
         Subcommand::Init(command) => serve::init(&command),
+        Subcommand::Restore(command) => restore::restore(&command),
         Subcommand::Serve(command) => serve::serve(&command.config),
         Subcommand::Tenant(command) => operate::tenant(command),
         Subcommand::Verify(command) => verify::verify(&command),

@@ -103,7 +103,7 @@ fn show(answer: Answer) -> Result<(), Failure> {
     }
 }
 
-fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {
+pub(super) fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {
     let exit = if error.kind() == std::io::ErrorKind::PermissionDenied {
         Exit::Permission
     } else {

@@ -8,9 +8,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::{App, Error};
 use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
-use crate::cli::bins;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::vault::storage;
+use crate::cli::{bins, schedule};
+use crate::domain::backup::BackupPlan;
 use crate::formulas::Catalog;
 use crate::http::{Deprecated, Http};
 use crate::limits::{Limiter, Network};
@@ -31,6 +32,7 @@ pub(super) struct Plan {
     pub(super) clockwork: Clockwork,
     /// Read again on SIGHUP.
     pub(super) bin_file: Option<PathBuf>,
+    pub(super) backups: Option<BackupPlan>,
 }
 
 /// Serves until a signal or a failure ends it. `ready` is told the first address.
@@ -57,6 +59,7 @@ async fn serve(
     let log = Log::start(io::stderr(), plan.request_lines, Arc::new(move || clock.now()))
         .map_err(|error| os("start the log", &error))?;
     install_panic_hook(log.clone());
+    tell_migration(&app, &log);
     let catalog = Catalog::load().map_err(|error| {
         Failure::new(Exit::Software, "the catalog of payment connections is damaged").why(error)
     })?;
@@ -77,6 +80,9 @@ async fn serve(
     let tasks = Tasks::new();
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
     tasks.spawn(sweep(Arc::clone(&app), log.clone()));
+    if let Some(plan) = plan.backups {
+        tasks.spawn(schedule::keep_backups(Arc::clone(&app), plan, log.clone()));
+    }
     if let Some(path) = plan.bin_file {
         tasks.spawn(reload_bins(Arc::clone(&app), path, hangup, log.clone()));
     }
@@ -118,6 +124,13 @@ async fn serve(
     log.event(Event::info("stopped"));
     log.flush(LOG_FLUSH_MAX);
     ended
+}
+
+fn tell_migration(app: &App, log: &Log) {
+    if let Some(migrated) = app.migrated() {
+        let from = Value::Count(u64::from(migrated.from));
+        log.event(Event::info("migrated").with("from_format", from));
+    }
 }
 
 /// Removes what has fallen due, for as long as the server runs.

@@ -104,6 +104,7 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
         request_lines: config.request_lines,
         clockwork: Clockwork::Fixed,
         bin_file: config.bin_file,
+        backups: config.backup,
     };
     run(app, plan, |_| Ok(()))
 }

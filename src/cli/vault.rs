@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::crypto::{MasterKey, Random};
 use crate::secret::Secret;
-use crate::store::{OpenFailure, StorageFailure, Store};
+use crate::store::{FORMAT, OpenFailure, StorageFailure, Store};
 
 /// Where systemd puts the credentials of a service.
 const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
@@ -134,7 +134,7 @@ fn credential(name: &str) -> Result<PathBuf, Failure> {
         })
 }
 
-fn explain(failure: VaultFailure, directory: &Path) -> Failure {
+pub(super) fn explain(failure: VaultFailure, directory: &Path) -> Failure {
     let path = directory.join(Store::FILE);
     match failure {
         VaultFailure::WrongMasterKey => {
@@ -165,13 +165,12 @@ fn explain(failure: VaultFailure, directory: &Path) -> Failure {
                 .file(&path)
                 .try_this("strongroom init")
         }
-        VaultFailure::File(OpenFailure::Newer(format)) => {
+        VaultFailure::File(OpenFailure::Newer(format, program)) => {
+            let by = program.map(|version| format!(", of strongroom {version}"));
+            let by = by.unwrap_or_default();
             Failure::new(Exit::Data, "the data file was written by a newer strongroom")
                 .file(&path)
-                .why(format!(
-                    "its format is {format}; this program knows up to {}",
-                    crate::store::FORMAT
-                ))
+                .why(format!("its format is {format}{by}; this program knows up to {FORMAT}"))
                 .try_this("use the newer program again; nothing was changed")
         }
         VaultFailure::File(OpenFailure::NotOurs) => {
@@ -180,6 +179,19 @@ fn explain(failure: VaultFailure, directory: &Path) -> Failure {
                 .why("it is cut short or belongs to another program; nothing was changed")
                 .try_this("restore the newest backup, or point data_directory to the right place")
         }
+        VaultFailure::File(OpenFailure::Older(format)) => {
+            Failure::new(Exit::Data, "the data file is of an older format")
+                .file(&path)
+                .why(format!("its format is {format}; this program's is {FORMAT}"))
+                .try_this("strongroom serve, which migrates it")
+        }
+        VaultFailure::NotMigrated(backup, failure) => Failure::new(
+            Exit::Storage,
+            "the data file needs a newer format, but not without a backup",
+        )
+        .file(&backup)
+        .why(failure)
+        .try_this("make room beside the data file, then start again; nothing was changed"),
         VaultFailure::File(OpenFailure::Storage(failure)) => storage(&failure).file(&path),
     }
 }
@@ -218,8 +230,9 @@ mod tests {
         check(OpenFailure::AlreadyOpen, Exit::Unavailable);
         check(OpenFailure::Exists, Exit::Data);
         check(OpenFailure::Missing, Exit::Data);
-        check(OpenFailure::Newer(9), Exit::Data);
+        check(OpenFailure::Newer(9, Some(String::from("9.0.0"))), Exit::Data);
         check(OpenFailure::NotOurs, Exit::Data);
+        check(OpenFailure::Older(1), Exit::Data);
         let disk = OpenFailure::Storage;
         check(disk(StorageFailure::Damaged(String::from("x"))), Exit::Data);
         check(disk(StorageFailure::Full), Exit::Storage);

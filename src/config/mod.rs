@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use toml::Table;
 
 use crate::bounds::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX};
+use crate::domain::backup::BackupPlan;
 use crate::limits::Network;
 use crate::log::RequestLines;
 
@@ -34,6 +35,8 @@ pub struct Config {
     pub request_lines: RequestLines,
     pub connections_max: usize,
     pub connections_per_address_max: usize,
+    /// Backups by a schedule.
+    pub backup: Option<BackupPlan>,
 }
 
 /// Where the master key comes from.
@@ -78,6 +81,7 @@ impl Config {
             connections_max: reader.count("connections.max", CONNECTIONS_MAX),
             connections_per_address_max: reader
                 .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),
+            backup: reader.backup(),
         };
         reader.refuse_the_rest();
         if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }

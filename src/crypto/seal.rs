@@ -47,6 +47,7 @@ pub struct OpenFailed;
 pub type Version = [u8; SALT_BYTES];
 
 /// A key that others are derived from, one for each sealing.
+#[derive(Clone)]
 pub struct SealingKey {
     number: u32,
     prk: Prk,

@@ -4,10 +4,12 @@
 pub mod aba;
 pub mod access;
 pub mod application;
+pub mod backup;
 pub mod base58;
 pub mod card;
 pub mod container;
 pub mod data;
+pub mod duration;
 pub mod expires_at;
 pub mod hex;
 pub mod id;

@@ -1,6 +1,7 @@
 //! Every command and its flags, as `--help` shows them.
 
 mod application;
+mod backup;
 mod dev;
 mod tenant;
 
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use argh::FromArgs;
 
 pub(super) use application::*;
+pub(super) use backup::*;
 pub(super) use dev::*;
 pub(super) use tenant::*;
 
@@ -28,11 +30,13 @@ pub(super) struct Strongroom {
 #[argh(subcommand)]
 pub(super) enum Subcommand {
     Application(ApplicationCommand),
+    Backup(Backup),
     Check(Check),
     Dev(Dev),
     DevClock(DevClock),
     DevPreload(DevPreload),
     Init(Init),
+    Restore(Restore),
     Serve(Serve),
     Tenant(TenantCommand),
     Verify(Verify),
@@ -68,21 +72,6 @@ pub(super) struct Check {
     /// settings file
     #[argh(option)]
     pub(super) config: PathBuf,
-}
-
-/// Walk a stopped vault's data file: every record opens, every index entry fits, the counts agree.
-#[derive(FromArgs, Debug)]
-#[argh(subcommand, name = "verify")]
-pub(super) struct Verify {
-    /// settings file of the vault
-    #[argh(option)]
-    pub(super) config: Option<PathBuf>,
-    /// data directory, in place of the settings' own
-    #[argh(option)]
-    pub(super) data: Option<PathBuf>,
-    /// master key file, in place of the settings' own (in a `dev` directory: its master.key)
-    #[argh(option)]
-    pub(super) master_key: Option<PathBuf>,
 }
 
 /// Print the version.

@@ -5,6 +5,7 @@
 
 mod access;
 mod answer;
+mod backups;
 mod tenant;
 mod threeds;
 mod threeds_parts;
@@ -15,6 +16,7 @@ pub use access::{
     KeyRecord, decode_api_key, decode_application, encode_api_key, encode_application,
 };
 pub use answer::{AnswerRecord, decode_answer, encode_answer};
+pub use backups::{decode_backups, encode_backups};
 pub use tenant::{decode_tenant, encode_tenant};
 pub use threeds::{decode_session, encode_session};
 pub use token::{decode_token, encode_token};
