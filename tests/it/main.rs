@@ -12,6 +12,8 @@
 
 mod access;
 mod applications;
+mod backup;
+mod backup_load;
 mod bad_containers;
 mod bodies;
 mod bulk;

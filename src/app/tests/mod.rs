@@ -1,5 +1,6 @@
 //! The operations on disks that fail, under concurrency and over time.
 
+mod backups;
 mod callers;
 mod concurrency;
 mod damage;
@@ -64,9 +65,10 @@ impl Vault {
     fn made_of(app: Result<App, VaultFailure>, disk: TestDisk) -> Result<Self, Error> {
         let app = app.map_err(|failure| match failure {
             VaultFailure::File(OpenFailure::Storage(failure)) => Error::from(failure),
-            VaultFailure::File(_) | VaultFailure::KeysDamaged | VaultFailure::WrongMasterKey => {
-                panic!("{failure:?}")
-            }
+            VaultFailure::File(_)
+            | VaultFailure::KeysDamaged
+            | VaultFailure::NotMigrated(..)
+            | VaultFailure::WrongMasterKey => panic!("{failure:?}"),
         })?;
         let caller = app.authenticate(&prepared_key())?;
         Ok(Self { app, disk, caller })

@@ -257,3 +257,45 @@ impl Rows {
 fn length(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::MasterKey;
+    use crate::secret::Secret;
+    use crate::store::tests::disk::TestDisk;
+    use crate::store::{Change, Store};
+
+    /// A disk with this much room.
+    struct Room(usize);
+
+    impl Write for Room {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let fits = bytes.len().min(self.0);
+            self.0 -= fits;
+            if fits > 0 { Ok(fits) } else { Err(io::ErrorKind::StorageFull.into()) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_disk_without_room_for_it_is_a_failure_of_the_backup_alone() {
+        let first = Change::new().put(Table::Tokens, vec![1], vec![1; 40]);
+        let store = Store::on_backend(TestDisk::new(), first).unwrap();
+        let key = MasterKey::parse(&Secret::new(b"1".repeat(64))).unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let write = |room| {
+            let mut out = Out::new(Room(room));
+            fill(&mut out, &snapshot, key.backup_key(), Timestamp::from_seconds(1)).map(|_| out.at)
+        };
+        let whole = usize::try_from(write(usize::MAX).unwrap()).unwrap();
+        for room in 0..whole {
+            assert!(matches!(write(room), Err(BackupFailure::Target(_))), "{room} bytes");
+        }
+        assert!(write(whole).is_ok());
+        assert!(store.snapshot().is_ok());
+    }
+}

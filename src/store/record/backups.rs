@@ -23,7 +23,7 @@ struct TakenV1 {
     at: i64,
     bytes: u64,
     rows: u64,
-    took_ms: u64,
+    took_us: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -31,7 +31,7 @@ struct ProvenV1 {
     at: i64,
     backup_at: i64,
     rows: u64,
-    took_ms: u64,
+    took_us: u64,
 }
 
 pub fn encode_backups(state: &BackupState) -> Vec<u8> {
@@ -40,14 +40,14 @@ pub fn encode_backups(state: &BackupState) -> Vec<u8> {
             at: micros(it.at),
             bytes: it.bytes,
             rows: it.rows,
-            took_ms: millis(it.took),
+            took_us: length(it.took),
         }),
         failed_at: state.failed_at.map(micros),
         proven: state.proven.map(|it| ProvenV1 {
             at: micros(it.at),
             backup_at: micros(it.backup_at),
             rows: it.rows,
-            took_ms: millis(it.took),
+            took_us: length(it.took),
         }),
         proof_failed_at: state.proof_failed_at.map(micros),
     };
@@ -62,19 +62,19 @@ pub fn decode_backups(bytes: &[u8]) -> Result<BackupState, BadRecord> {
             at: time(it.at),
             bytes: it.bytes,
             rows: it.rows,
-            took: Duration::from_millis(it.took_ms),
+            took: Duration::from_micros(it.took_us),
         }),
         failed_at: record.failed_at.map(time),
         proven: record.proven.map(|it| Proven {
             at: time(it.at),
             backup_at: time(it.backup_at),
             rows: it.rows,
-            took: Duration::from_millis(it.took_ms),
+            took: Duration::from_micros(it.took_us),
         }),
         proof_failed_at: record.proof_failed_at.map(time),
     })
 }
 
-fn millis(took: Duration) -> u64 {
-    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+fn length(took: Duration) -> u64 {
+    u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
 }
