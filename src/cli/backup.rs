@@ -116,7 +116,7 @@ pub(super) fn explain(invalid: &InvalidBackup, file: &Path) -> Failure {
             (Exit::Data, "use another backup, and keep this one for examination")
         }
         InvalidBackup::Forged => (Exit::Permission, "use another backup; do not trust this one"),
-        InvalidBackup::Io(_) => (Exit::Storage, "check the file's place and its permissions"),
+        InvalidBackup::Io(error) => return vault::cannot("read the backup", file, error),
         InvalidBackup::Newer(_) => (Exit::Data, "use the newer program"),
         InvalidBackup::NotABackup => (Exit::Data, "name a file that strongroom backup wrote"),
         InvalidBackup::WrongMasterKey => {

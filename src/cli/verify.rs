@@ -6,6 +6,7 @@ use crate::app::{Error, ProofFailure, Report, VaultFailure, prove};
 use crate::cli::backup::{explain, manifest_text, place};
 use crate::cli::commands::Verify;
 use crate::cli::failure::{Exit, Failure};
+use crate::cli::serve::read_config;
 use crate::cli::{say, vault};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
@@ -14,8 +15,18 @@ use crate::store::backup::Reader;
 
 pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
     match &command.file {
-        Some(file) => verify_backup(file, command.key.as_deref()),
+        Some(file) => verify_backup(file, key_of_backup(command)?.as_ref()),
         None => verify_vault(command),
+    }
+}
+
+/// Named by itself, or by the settings.
+fn key_of_backup(command: &Verify) -> Result<Option<MasterKeySource>, Failure> {
+    let named = command.key.as_ref().or(command.master_key.as_ref());
+    match (named, &command.config) {
+        (Some(path), _) => Ok(Some(MasterKeySource::File(path.clone()))),
+        (None, Some(config)) => Ok(Some(read_config(config)?.master_key)),
+        (None, None) => Ok(None),
     }
 }
 
@@ -41,7 +52,7 @@ fn verify_vault(command: &Verify) -> Result<(), Failure> {
 }
 
 /// Without a key: what anyone can check. With it: everything, in a scratch directory beside it.
-fn verify_backup(file: &Path, key: Option<&Path>) -> Result<(), Failure> {
+fn verify_backup(file: &Path, key: Option<&MasterKeySource>) -> Result<(), Failure> {
     let Some(key) = key else {
         let mut backup = Reader::open(file).map_err(|it| explain(&it, file))?;
         backup.check_rows().map_err(|it| explain(&it, file))?;
@@ -51,7 +62,7 @@ fn verify_backup(file: &Path, key: Option<&Path>) -> Result<(), Failure> {
         ));
         return Ok(());
     };
-    let master = vault::read_master_key(&MasterKeySource::File(key.to_path_buf()))?;
+    let master = vault::read_master_key(key)?;
     let scratch = scratch(file);
     let proof = vault::catch_damage(&scratch, || prove(file, &scratch, master, Clock::new()))?;
     let proof = proof.map_err(|failure| match failure {

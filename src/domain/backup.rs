@@ -117,8 +117,8 @@ mod tests {
         Timestamp::from_seconds(hour * 3_600)
     }
 
-    fn taken(hour: i64) -> Option<Taken> {
-        Some(Taken { at: at(hour), bytes: 1, rows: 1, took: HOUR })
+    fn taken(hour: i64) -> Taken {
+        Taken { at: at(hour), bytes: 1, rows: 1, took: HOUR }
     }
 
     #[test]
@@ -129,18 +129,18 @@ mod tests {
             keep: 1,
             prove_every: None,
         };
-        let state = |taken, failed: Option<i64>| BackupState {
-            taken,
+        let state = |done: Option<i64>, failed: Option<i64>| BackupState {
+            taken: done.map(taken),
             failed_at: failed.map(at),
             ..BackupState::default()
         };
         let due = |state: &BackupState, hour| plan.backup_is_due(state, at(hour));
         assert!(due(&state(None, None), 1_000));
-        assert!(!due(&state(taken(1_000), None), 1_023));
-        assert!(due(&state(taken(1_000), None), 1_024));
-        assert!(!due(&state(taken(1_000), Some(1_024)), 1_024));
-        assert!(due(&state(taken(1_000), Some(1_024)), 1_025));
-        assert!(due(&state(taken(2_000), Some(2_000)), 1_000), "a clock that was wrong");
+        assert!(!due(&state(Some(1_000), None), 1_023));
+        assert!(due(&state(Some(1_000), None), 1_024));
+        assert!(!due(&state(Some(1_000), Some(1_024)), 1_024));
+        assert!(due(&state(Some(1_000), Some(1_024)), 1_025));
+        assert!(due(&state(Some(2_000), Some(2_000)), 1_000), "a clock that was wrong");
         assert!(!plan.proof_is_due(&state(None, None), at(1_000)), "never");
     }
 
