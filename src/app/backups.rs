@@ -14,6 +14,7 @@ use crate::app::verify::Report;
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
 use crate::domain::backup::{BackupPlan, BackupState, Proven, Taken, file_name, is_file_name};
+use crate::domain::time::Timestamp;
 use crate::store::backup::{self, BackupFailure, InvalidBackup, Manifest, Reader, Written};
 use crate::store::record::{decode_backups, encode_backups};
 use crate::store::{Change, RestoreFailure, StorageFailure, Store, meta};
@@ -48,8 +49,13 @@ pub enum ProofFailure {
 impl App {
     /// One consistent snapshot in a new file. The writer goes on meanwhile.
     pub async fn back_up(&self, path: PathBuf) -> Result<Written, BackupFailure> {
+        self.back_up_at(path, self.now()).await
+    }
+
+    /// What was answered before `now` is in it.
+    async fn back_up_at(&self, path: PathBuf, now: Timestamp) -> Result<Written, BackupFailure> {
         let snapshot = self.store.snapshot()?;
-        let (key, now) = (self.master.backup_key().clone(), self.now());
+        let key = self.master.backup_key().clone();
         let written = spawn_blocking(move || backup::write(&snapshot, &path, &key, now)).await;
         written.unwrap_or_else(|_panicked| {
             let what = String::from("the engine met a page that makes no sense");
@@ -74,7 +80,7 @@ impl App {
         if !plan.backup_is_due(&state, start) {
             return Ok(None);
         }
-        let written = self.back_up(plan.directory.join(file_name(start))).await;
+        let written = self.back_up_at(plan.directory.join(file_name(start)), start).await;
         let taken = match written {
             Ok(written) => {
                 let id = written.manifest.file_id.clone();

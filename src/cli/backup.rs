@@ -11,7 +11,6 @@ use crate::cli::serve::read_config;
 use crate::cli::{say, vault};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
-use crate::domain::time::Timestamp;
 use crate::operator::{Answer, Asked, Clockwork, Command, ask};
 use crate::store::backup::{InvalidBackup, Manifest};
 
@@ -51,11 +50,7 @@ fn by_itself(
     master: Option<MasterKeySource>,
     order: Command,
 ) -> Result<Answer, Failure> {
-    let master = master.ok_or_else(|| {
-        Failure::new(Exit::Usage, "which master key?")
-            .why("no server is running, so the data file must be opened")
-            .try_this("strongroom backup --config FILE, or --data DIR --master-key FILE")
-    })?;
+    let master = needed(master)?;
     let app = vault::open(directory, &master, Clock::new())?;
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.map_err(|error| vault::cannot("start", directory, &error))?;
@@ -81,6 +76,15 @@ pub(super) fn place(
         (None, None) => Err(Failure::new(Exit::Usage, "which vault?")
             .try_this("--config FILE, or --data DIR and, where it is needed, a master key")),
     }
+}
+
+/// The master key of a vault that has to be opened.
+pub(super) fn needed(master: Option<MasterKeySource>) -> Result<MasterKeySource, Failure> {
+    master.ok_or_else(|| {
+        Failure::new(Exit::Usage, "which master key?")
+            .why("the data file has to be opened")
+            .try_this("--config FILE, or --data DIR --master-key FILE")
+    })
 }
 
 /// What the one who wrote it tells.
@@ -124,9 +128,4 @@ pub(super) fn explain(invalid: &InvalidBackup, file: &Path) -> Failure {
         }
     };
     Failure::new(exit, "this backup cannot be used").file(file).why(invalid).try_this(advice)
-}
-
-/// For figures that people compare.
-pub(super) fn seconds_since(clock: &Clock, start: Timestamp) -> f64 {
-    clock.now().since(start).as_secs_f64()
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::app::VaultFailure;
-use crate::cli::backup::{explain, manifest_text, place, seconds_since};
+use crate::cli::backup::{explain, manifest_text, place};
 use crate::cli::commands::Restore;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::{say, vault};
@@ -37,7 +37,7 @@ pub(super) fn restore(command: &Restore) -> Result<(), Failure> {
         }
     })?;
     vault::restrict(&directory, 0o700)?;
-    let took = seconds_since(&clock, start);
+    let took = clock.now().since(start).as_secs_f64();
     say(&format!(
         "The data file is restored.\n  data file:     {}\n{}\n  took:          {took:.1} s\n\n\
          Next: put the master key that belongs to it in its place, run strongroom verify, then start \

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::app::{Error, ProofFailure, Report, VaultFailure, prove};
-use crate::cli::backup::{explain, manifest_text, place};
+use crate::cli::backup::{explain, manifest_text, needed, place};
 use crate::cli::commands::Verify;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::serve::read_config;
@@ -31,19 +31,9 @@ fn key_of_backup(command: &Verify) -> Result<Option<MasterKeySource>, Failure> {
 }
 
 fn verify_vault(command: &Verify) -> Result<(), Failure> {
-    let which = || {
-        Failure::new(Exit::Usage, "which vault, and which master key?").try_this(
-            "strongroom verify --config FILE, or --data DIR --master-key FILE, or a backup's FILE",
-        )
-    };
     let key = command.master_key.as_deref();
-    let found = place(command.config.as_deref(), command.data.as_deref(), key);
-    let (directory, master) = match found {
-        Ok((directory, Some(master))) => (directory, master),
-        Ok((_, None)) => return Err(which()),
-        Err(failure) if failure.exit == Exit::Usage => return Err(which()),
-        Err(failure) => return Err(failure),
-    };
+    let (directory, master) = place(command.config.as_deref(), command.data.as_deref(), key)?;
+    let master = needed(master)?;
     let app = vault::open(&directory, &master, Clock::new())?;
     let report = vault::catch_damage(&directory, || app.verify())?;
     app.close();

@@ -73,7 +73,7 @@ fn back_up(
     now: Timestamp,
 ) -> Result<PathBuf, MigrationFailure> {
     let mut before: Option<PathBuf> = None;
-    for number in 1..MIGRATION_BACKUPS_MAX {
+    for number in 1..=MIGRATION_BACKUPS_MAX {
         let path = backup_path(directory, from, number);
         if path.exists() {
             before = Some(path);

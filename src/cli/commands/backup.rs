@@ -41,9 +41,9 @@ pub(in crate::cli) struct Restore {
     pub(in crate::cli) file: PathBuf,
 }
 
-/// Check a backup: manifest, digests and order; with --key every record, in a scratch directory
-/// beside it. Or walk a stopped vault's data file: every record opens, every index entry fits, the
-/// counts agree.
+/// Walk a stopped vault's data file: every record opens, every index entry fits, the counts agree.
+/// Or check a backup: manifest, digests and order; with --key every record, in a scratch directory
+/// beside it.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "verify")]
 pub(in crate::cli) struct Verify {

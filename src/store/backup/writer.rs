@@ -51,7 +51,10 @@ pub fn write(
         file.sync_all()?;
         refuse_existing(path)?;
         fs::rename(&unfinished, path)?;
-        sync_directory_of(path)?;
+        sync_directory_of(path).inspect_err(|_| {
+            // A name that may be gone after a power loss is not promised to anyone.
+            fs::remove_file(path).ok();
+        })?;
         Ok(Written { manifest, file_bytes: out.at })
     };
     write().inspect_err(|_| {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use crate::bounds::BACKUP_CHUNK_BYTES;
+use crate::bounds::{BACKUP_CHUNK_BYTES, BACKUP_MANIFEST_BYTES_MAX};
 use crate::crypto::MasterKey;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
@@ -145,6 +145,27 @@ fn damage_is_told_by_its_place_and_restores_nothing() {
     let refused = Store::restore(&restored, Reader::open(&path).unwrap());
     assert!(matches!(refused, Err(RestoreFailure::Backup(InvalidBackup::Damaged(18, _)))));
     assert_eq!(fs::read_dir(&restored).unwrap().count(), 0);
+}
+
+#[test]
+fn lengths_beyond_any_are_not_believed() {
+    let directory = TestDirectory::new();
+    let path = directory.join("a.backup");
+    back_up(&store(put(1)), &path);
+    let whole = fs::read(&path).unwrap();
+    // The length of the first chunk's rows.
+    let mut bytes = whole.clone();
+    bytes[24..28].copy_from_slice(&[0xff; 4]);
+    fs::write(&path, &bytes).unwrap();
+    let refused = check(&path).unwrap_err().to_string();
+    assert!(refused.contains("longer than any"), "{refused}");
+    // A manifest that begins with the rows.
+    let padding = vec![0; BACKUP_MANIFEST_BYTES_MAX];
+    let end = whole.len() - 16;
+    let bytes = [&whole[..end], &padding, 18_u64.to_be_bytes().as_slice(), b"srbakend"].concat();
+    fs::write(&path, bytes).unwrap();
+    let refused = check(&path).unwrap_err().to_string();
+    assert!(refused.contains("the manifest makes no sense"), "{refused}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use redb::Database;
 
+use crate::bounds::MIGRATION_BACKUPS_MAX;
 use crate::crypto::{MasterKey, Random};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
@@ -155,6 +156,19 @@ fn a_file_is_backed_up_before_it_is_migrated_and_two_tries_leave_one_backup() {
     let migrated = Store::migrate(&other, &fixture_key(), NOW).unwrap();
     assert_eq!(migrated.backup, other.join("strongroom.redb.format-1-2.backup"));
     assert_eq!(fs::read(other.join(BACKUP)).unwrap(), b"something else");
+}
+
+#[test]
+fn backups_before_migrations_do_not_pile_up_without_end() {
+    let directory = TestDirectory::new();
+    let path = restored(&directory, "a");
+    fs::write(path.join(BACKUP), "1").unwrap();
+    for number in 2..=MIGRATION_BACKUPS_MAX {
+        let name = format!("strongroom.redb.format-1-{number}.backup");
+        fs::write(path.join(name), "more").unwrap();
+    }
+    let refused = Store::migrate(&path, &fixture_key(), NOW);
+    assert!(matches!(refused, Err(MigrationFailure::Backup(_, BackupFailure::Exists))));
 }
 
 #[test]
