@@ -115,9 +115,11 @@ impl App {
         if !plan.proof_is_due(&state, start) {
             return Ok(None);
         }
+        let id = meta::file_id(&self.snapshot()?)?.map(|id| id.to_string());
         let directory = plan.directory.clone();
         let (master, clock) = (self.master.clone(), self.clock.clone());
-        let proven = spawn_blocking(move || prove_newest(&directory, master, clock)).await;
+        let proven =
+            spawn_blocking(move || prove_newest(&directory, id.as_deref(), master, clock)).await;
         let proven = proven.unwrap_or(Err(ProofFailure::Panicked)).map(|manifest| {
             let now = self.now();
             let (backup_at, rows) = (manifest.created_at(), manifest.rows);
@@ -176,13 +178,16 @@ fn clear(scratch: &Path) -> io::Result<()> {
     }
 }
 
+/// One that cannot even be told to be another vault's is proven, too: that is how damage is found.
 fn prove_newest(
     directory: &Path,
+    file_id: Option<&str>,
     master: MasterKey,
     clock: Clock,
 ) -> Result<Manifest, ProofFailure> {
-    let newest = scheduled(directory).map_err(ProofFailure::Scratch)?.pop();
-    let newest = newest.ok_or(ProofFailure::NoBackup)?;
+    let mut own = scheduled(directory).map_err(ProofFailure::Scratch)?;
+    own.retain(|path| is_of(path, file_id) != Some(false));
+    let newest = own.pop().ok_or(ProofFailure::NoBackup)?;
     let proof = prove(&newest, &directory.join(SCRATCH), master, clock)?;
     proof.report.is_clean().then_some(proof.manifest).ok_or(ProofFailure::Unclean)
 }
@@ -191,11 +196,15 @@ fn prove_newest(
 /// is another vault's neither counts nor goes.
 fn prune(directory: &Path, keep: usize, file_id: Option<&str>) -> io::Result<()> {
     let mut whole = scheduled(directory)?;
-    whole.retain(|path| {
-        Reader::open(path).is_ok_and(|backup| backup.manifest().file_id.as_deref() == file_id)
-    });
+    whole.retain(|path| is_of(path, file_id) == Some(true));
     let beyond = whole.len().saturating_sub(keep.max(1));
     whole.iter().take(beyond).try_for_each(fs::remove_file)
+}
+
+/// Whether a backup is this vault's; `None` when its manifest cannot be read.
+fn is_of(path: &Path, file_id: Option<&str>) -> Option<bool> {
+    let backup = Reader::open(path).ok()?;
+    Some(backup.manifest().file_id.as_deref() == file_id)
 }
 
 /// The files that have the schedule's names, oldest first.

@@ -6,12 +6,11 @@ use serde_json::Value;
 
 use crate::cli::commands::Backup;
 use crate::cli::failure::{Exit, Failure};
-use crate::cli::operate::unreachable_server;
+use crate::cli::operate::order;
 use crate::cli::serve::read_config;
 use crate::cli::{say, vault};
-use crate::clock::Clock;
 use crate::config::MasterKeySource;
-use crate::operator::{Answer, Asked, Clockwork, Command, ask};
+use crate::operator::{Answer, Command};
 use crate::store::backup::{InvalidBackup, Manifest};
 
 pub(super) fn backup(command: &Backup) -> Result<(), Failure> {
@@ -22,13 +21,8 @@ pub(super) fn backup(command: &Backup) -> Result<(), Failure> {
     if file.to_str().is_none() {
         return Err(Failure::new(Exit::Usage, "the backup's name is no UTF-8").file(&file));
     }
-    let order = Command::Backup { file: file.clone() };
-    let answer = match ask(&directory, &order) {
-        Asked::Answered(answer) => answer,
-        Asked::Failed(error) => return Err(unreachable_server(&directory, &error)),
-        Asked::NobodyThere => by_itself(&directory, master, order)?,
-    };
-    match answer {
+    let command = Command::Backup { file: file.clone() };
+    match order(&directory, || needed(master), command)? {
         Answer::Done(told) => {
             say(&format!(
                 "The backup is written.\n  file:          {}\n{}",
@@ -40,23 +34,10 @@ pub(super) fn backup(command: &Backup) -> Result<(), Failure> {
         Answer::Refused(why) => Err(Failure::new(Exit::Data, "no backup was written")
             .file(&file)
             .why(why.join("\n"))
-            .try_this("name a file that is not there yet, where the server's user may write")),
+            .try_this(
+                "name a file that is not there yet, where there is room and the server may write",
+            )),
     }
-}
-
-/// On the closed data file.
-fn by_itself(
-    directory: &Path,
-    master: Option<MasterKeySource>,
-    order: Command,
-) -> Result<Answer, Failure> {
-    let master = needed(master)?;
-    let app = vault::open(directory, &master, Clock::new())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let runtime = runtime.map_err(|error| vault::cannot("start", directory, &error))?;
-    let answer = runtime.block_on(order.run(&app, Clockwork::Fixed));
-    app.close();
-    Ok(answer)
 }
 
 /// The data directory, and the master key where one is named.

@@ -14,6 +14,7 @@ use crate::cli::failure::{Exit, Failure};
 use crate::cli::serve::read_config;
 use crate::cli::{say, vault};
 use crate::clock::Clock;
+use crate::config::MasterKeySource;
 use crate::operator::{Answer, Asked, Clockwork, Command, ask};
 
 pub(super) fn tenant(command: TenantCommand) -> Result<(), Failure> {
@@ -73,20 +74,27 @@ pub(super) fn dev_clock(command: &DevClock) -> Result<(), Failure> {
     }
 }
 
-/// Through the running server if there is one, else on the file itself.
 fn with_config(config: &Path, command: Command) -> Result<(), Failure> {
     let config = read_config(config)?;
-    let directory = &config.data_directory;
+    show(order(&config.data_directory, || Ok(config.master_key), command)?)
+}
+
+/// Through the running server if there is one, else on the file itself, which takes the master key.
+pub(super) fn order(
+    directory: &Path,
+    master: impl FnOnce() -> Result<MasterKeySource, Failure>,
+    command: Command,
+) -> Result<Answer, Failure> {
     match ask(directory, &command) {
-        Asked::Answered(answer) => show(answer),
+        Asked::Answered(answer) => Ok(answer),
         Asked::Failed(error) => Err(unreachable_server(directory, &error)),
         Asked::NobodyThere => {
-            let app = vault::open(directory, &config.master_key, Clock::new())?;
+            let app = vault::open(directory, &master()?, Clock::new())?;
             let runtime = tokio::runtime::Builder::new_current_thread().build();
             let runtime = runtime.map_err(|error| vault::cannot("start", directory, &error))?;
             let answer = runtime.block_on(command.run(&app, Clockwork::Fixed));
             app.close();
-            show(answer)
+            Ok(answer)
         }
     }
 }
@@ -103,7 +111,7 @@ fn show(answer: Answer) -> Result<(), Failure> {
     }
 }
 
-pub(super) fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {
+fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {
     let exit = if error.kind() == std::io::ErrorKind::PermissionDenied {
         Exit::Permission
     } else {

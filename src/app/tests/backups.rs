@@ -104,8 +104,11 @@ fn a_proof_opens_every_record_of_the_newest_backup_and_leaves_nothing() {
     clock.advance(BACKUP_RETRY);
     block_on(vault.create_id(draft("to be proven")));
     block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
+    let newest = directory.join(&names(&directory)[0]);
+    // One of another vault, which came later, is not ours to prove.
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.backup");
+    fs::copy(fixture, directory.join("strongroom-29990101T000000Z.backup")).unwrap();
     let taken = names(&directory);
-    let newest = directory.join(&taken[0]);
     // What a killed proof left is cleared first.
     let scratch = directory.join("strongroom-proof.scratch");
     fs::create_dir(&scratch).unwrap();
