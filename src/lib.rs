@@ -21,9 +21,9 @@
 //! | [`limits`] | the published rate limits as counters of bounded size | bounds, domain |
 //! | [`log`] | one JSON line an event, which cannot hold text from outside | bounds, domain |
 //! | [`threeds`] | 3-D Secure: messages, rules, the session's states, the simulator; pure | bounds, domain, secret |
-//! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, limits, log, secret |
+//! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, domain, limits, log, secret |
 //! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` | bounds, domain, secret |
-//! | [`store`] | tables, records, snapshots and the one writer; alone in knowing `redb` | bounds, crypto, domain, idempotency, secret, threeds |
+//! | [`store`] | tables, records, snapshots, backups and the one writer; alone in knowing `redb` | bounds, crypto, domain, idempotency, secret, threeds |
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, secret, store, threeds |
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, secret, threeds |
 //! | [`server`] | accepting, TLS, deadlines, places, the drain; knows no route | bounds, domain, log, secret |
@@ -33,7 +33,7 @@
 //!
 //! Three of these arrows are there for one thing each: [`clock`] gives [`domain::time`]'s type,
 //! [`operator`] shows tenants and applications in the shapes of [`http`], and [`config`] parses
-//! into what [`limits`] and [`log`] are given.
+//! into what [`domain::backup`], [`limits`] and [`log`] are given.
 //!
 //! A thing that goes over the wire, is decided about and is kept has three shapes: one in
 //! `http::wire`, one in [`domain`], one in [`store::record`]. They never share a type, so that

@@ -6,6 +6,7 @@
 mod applications;
 mod audit;
 mod authenticate;
+mod backups;
 mod callers;
 mod create_token;
 mod cvc;
@@ -46,14 +47,16 @@ use crate::crypto::{Random, SystemKeys, Uses};
 use crate::domain::card::bin_table::BinTable;
 use crate::domain::id::assigned;
 use crate::domain::time::Timestamp;
-use crate::store::{Change, CvcKeys, Snapshot, Store, Verdict};
+use crate::store::{Change, CvcKeys, Migrated, Snapshot, Store, Verdict};
 
+pub use crate::store::backup::BackupFailure;
 pub use applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
 pub use audit::{
     AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportPage, ExportQuery,
     Exported, LogPage, LogQuery, LogStart, Receipt, decode_receipt, encode_receipt,
 };
 pub use authenticate::Caller;
+pub use backups::{Proof, ProofFailure, clear_leftovers, prove};
 pub use create_token::{Origin, Written};
 pub use error::{Error, Fault, Upstream};
 pub use holdings::Holding;
@@ -96,6 +99,7 @@ pub struct App {
     /// Reads on their way into the audit chain.
     reads: audit::Reads,
     audit_retention: Duration,
+    migrated: Option<Migrated>,
 }
 
 impl App {

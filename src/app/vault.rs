@@ -1,6 +1,6 @@
 //! Making and opening a vault: the file, the master key, the server's own keys.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::app::App;
@@ -18,8 +18,10 @@ use crate::crypto::{
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
+use crate::store::backup::BackupFailure;
 use crate::store::{
-    Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, Verdict, chain, tables,
+    Change, CvcKeys, Migrated, MigrationFailure, OpenFailure, Snapshot, StorageFailure, Store,
+    Table, Verdict, chain, meta, tables,
 };
 
 pub(super) const SYSTEM: [u8; 16] = SystemKeys::SCOPE;
@@ -30,6 +32,8 @@ pub enum VaultFailure {
     File(OpenFailure),
     /// The file's own keys do not open although the master key is the right one.
     KeysDamaged,
+    /// The file is of an older format, and there is no backup of it at this place.
+    NotMigrated(PathBuf, BackupFailure),
     /// The right one once: it was replaced at this time.
     ReplacedMasterKey(Timestamp),
     WrongMasterKey,
@@ -46,9 +50,17 @@ impl App {
     }
 
     pub fn open(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
-        let store = Store::open(directory).map_err(VaultFailure::File)?;
+        let (store, migrated) = match Store::open(directory) {
+            Err(OpenFailure::Older(_)) => {
+                let migrated = Store::migrate(directory, &master, clock.now())?;
+                (Store::open(directory), Some(migrated))
+            }
+            opened => (opened, None),
+        };
         let cvc_keys = CvcKeys::open(directory);
-        Self::start(store, cvc_keys, master, clock, Random::new())
+        let store = store.map_err(VaultFailure::File)?;
+        let opened = Self::start(store, cvc_keys, master, clock, Random::new())?;
+        Ok(Self { migrated, ..opened })
     }
 
     /// A vault on a disk of the caller's own making, for tests of failing disks.
@@ -100,7 +112,13 @@ impl App {
             bins: RwLock::default(),
             reads: Reads::new(policy.reads),
             audit_retention: policy.retention,
+            migrated: None,
         })
+    }
+
+    /// What opening did to a file of an older format.
+    pub const fn migrated(&self) -> Option<&Migrated> {
+        self.migrated.as_ref()
     }
 
     /// Writes what has queued and closes the file.
@@ -160,11 +178,20 @@ impl App {
     }
 }
 
+impl From<MigrationFailure> for VaultFailure {
+    fn from(failure: MigrationFailure) -> Self {
+        match failure {
+            MigrationFailure::Backup(path, failure) => Self::NotMigrated(path, failure),
+            MigrationFailure::File(failure) => Self::File(failure),
+            MigrationFailure::WrongMasterKey => Self::WrongMasterKey,
+        }
+    }
+}
+
 fn first_change(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
     let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
     let (keys, _) = new_keys(master, random, &SYSTEM, &purposes, 1, now);
-    keys.put(Table::Meta, facts::MASTER.to_vec(), master.check().to_vec())
-        .and(facts::put_master_made(now))
+    meta::put_master_check(keys, master.check()).and(facts::put_master_made(now))
 }
 
 fn new_keys(
@@ -201,7 +228,7 @@ fn unlock(
     now: Timestamp,
 ) -> Result<Snapshot, VaultFailure> {
     let snapshot = store.snapshot().map_err(failed)?;
-    match snapshot.value(Table::Meta, facts::MASTER).map_err(failed)? {
+    match meta::master_check(&snapshot).map_err(failed)? {
         Some(check) if check == master.check() => (),
         Some(_) => {
             let replaced = facts::master_replaced(&snapshot, *master.check()).map_err(failed)?;
@@ -229,8 +256,7 @@ fn begin_chain(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
         let public = signing.public().to_vec();
         change = change.put(Table::Meta, chain::META_PUBLIC_KEY.to_vec(), public);
     }
-    let file: [u8; 16] = random.bytes();
-    change.put(Table::Meta, chain::META_FILE.to_vec(), file.to_vec())
+    change
 }
 
 fn open_system_keys(

@@ -4,6 +4,7 @@
 
 mod access;
 mod audit;
+mod backup;
 mod cards;
 mod connections;
 mod expressions;
@@ -15,6 +16,7 @@ mod tokens;
 
 pub use access::*;
 pub use audit::*;
+pub use backup::*;
 pub use cards::*;
 pub use connections::*;
 pub use expressions::*;

@@ -12,8 +12,7 @@ use crate::app::{App, Receipt, VaultFailure, decode_receipt};
 use crate::bounds::RECEIPT_BYTES_MAX;
 use crate::cli::commands::{AuditAction, AuditCommand, AuditExport, AuditVerify};
 use crate::cli::failure::{Exit, Failure};
-use crate::cli::operate::unreachable_server;
-use crate::cli::verify::locate;
+use crate::cli::operate::{done, unreachable_server};
 use crate::cli::{say, vault};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
@@ -26,7 +25,7 @@ pub(super) fn audit(command: AuditCommand) -> Result<(), Failure> {
         AuditAction::Export(it) => export(&it),
         AuditAction::Receipt(it) => {
             let (config, data) = (it.config.as_deref(), it.data.as_deref());
-            let mut hand = Hand::of(locate(config, data, it.master_key.as_deref())?)?;
+            let mut hand = Hand::of(vault::place(config, data, it.master_key.as_deref())?);
             say(&hand.carry_out(Command::AuditReceipt)?.to_string());
             hand.close();
             Ok(())
@@ -43,8 +42,8 @@ struct Hand {
 }
 
 impl Hand {
-    fn of((data, master): (Option<PathBuf>, Option<MasterKeySource>)) -> Result<Self, Failure> {
-        Ok(Self { directory: data.ok_or_else(which)?, master, alone: None })
+    fn of((directory, master): (PathBuf, Option<MasterKeySource>)) -> Self {
+        Self { directory, master, alone: None }
     }
 
     fn carry_out(&mut self, command: Command) -> Result<Value, Failure> {
@@ -61,21 +60,12 @@ impl Hand {
                 runtime.block_on(command.run(app, Clockwork::Fixed))
             }
         };
-        match answer {
-            Answer::Done(value) => Ok(value),
-            Answer::Refused(why) => {
-                Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
-            }
-        }
+        done(answer)
     }
 
     fn open(&self) -> Result<(App, Runtime), Failure> {
-        let master = self.master.as_ref().ok_or_else(|| {
-            Failure::new(Exit::Usage, "which master key?")
-                .why("no server is running, so the data file has to be opened")
-                .try_this("--config FILE, or --data DIR --master-key FILE")
-        })?;
-        let app = vault::open(&self.directory, master, Clock::new())?;
+        let master = vault::needed(self.master.clone())?;
+        let app = vault::open(&self.directory, &master, Clock::new())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.map_err(|error| vault::cannot("start", &self.directory, &error))?;
         Ok((app, runtime))
@@ -92,7 +82,7 @@ impl Hand {
 
 fn export(it: &AuditExport) -> Result<(), Failure> {
     let (config, data) = (it.config.as_deref(), it.data.as_deref());
-    let mut hand = Hand::of(locate(config, data, it.master_key.as_deref())?)?;
+    let mut hand = Hand::of(vault::place(config, data, it.master_key.as_deref())?);
     let mut out: Box<dyn Write> = match &it.out {
         None => Box::new(io::stdout().lock()),
         Some(path) => {
@@ -123,8 +113,7 @@ fn export(it: &AuditExport) -> Result<(), Failure> {
 }
 
 fn verify(it: &AuditVerify) -> Result<(), Failure> {
-    let (directory, _) = locate(it.config.as_deref(), it.data.as_deref(), None)?;
-    let directory = directory.ok_or_else(which)?;
+    let (directory, _) = vault::place(it.config.as_deref(), it.data.as_deref(), None)?;
     let since = it.since.as_deref().map(read_receipt).transpose()?;
     let (text, receipt) = since.unzip();
     let report = match ask(&directory, &Command::AuditVerify { since: text }) {
@@ -202,8 +191,4 @@ fn read_receipt(path: &Path) -> Result<(String, Receipt), Failure> {
             .file(path)
             .try_this("a file that strongroom audit receipt wrote, unchanged")),
     }
-}
-
-fn which() -> Failure {
-    Failure::new(Exit::Usage, "which vault?").try_this("--config FILE or --data DIR")
 }

@@ -73,6 +73,7 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
         clockwork: Clockwork::Settable,
         bin_file: None,
         reencrypt_per_second: REENCRYPT_PER_SECOND,
+        backups: None,
     };
     run(app, plan, |address| {
         let ca = std::fs::canonicalize(&files.ca)

@@ -1,6 +1,7 @@
 //! The command line. Every command either does its work or says what, where, why and what to do.
 
 mod audit;
+mod backup;
 mod bins;
 mod commands;
 mod dev;
@@ -11,8 +12,10 @@ mod master_key;
 mod operate;
 mod preload;
 mod report;
+mod restore;
 mod rotation;
 mod run;
+mod schedule;
 mod serve;
 mod service_manager;
 mod shares;
@@ -70,6 +73,7 @@ fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
     match parsed.command {
         Subcommand::Application(command) => operate::application(command),
         Subcommand::Audit(command) => audit::audit(command),
+        Subcommand::Backup(command) => backup::backup(&command),
         Subcommand::Check(command) => serve::check(&command.config),
         Subcommand::Dev(command) => dev::dev(&command),
         Subcommand::DevClock(command) => operate::dev_clock(&command),
@@ -77,6 +81,7 @@ fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
         Subcommand::Init(command) => serve::init(&command),
         Subcommand::Report(command) => report::report(&command),
         Subcommand::Key(command) => key::key(command),
+        Subcommand::Restore(command) => restore::restore(&command),
         Subcommand::Serve(command) => serve::serve(&command.config),
         Subcommand::Tenant(command) => operate::tenant(command),
         Subcommand::Verify(command) => verify::verify(&command),

@@ -16,7 +16,7 @@ use crate::cli::rotation::rotate_to_the_end;
 use crate::cli::serve::read_config;
 use crate::cli::{say, vault};
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, MasterKeySource};
 use crate::operator::{Answer, Asked, Clockwork, Command, ask};
 
 pub(super) fn tenant(command: TenantCommand) -> Result<(), Failure> {
@@ -80,15 +80,22 @@ fn with_config(config: &Path, command: Command) -> Result<(), Failure> {
     carry_out(&read_config(config)?, command).and_then(show)
 }
 
-/// Through the running server if there is one, else on the file itself, where a rotation of keys
-/// has nobody else to bring it to its end.
 pub(super) fn carry_out(config: &Config, command: Command) -> Result<Answer, Failure> {
-    let directory = &config.data_directory;
+    order(&config.data_directory, || Ok(config.master_key.clone()), command)
+}
+
+/// Through the running server if there is one, else on the file itself, which takes the master key,
+/// and where a rotation of keys has nobody else to bring it to its end.
+pub(super) fn order(
+    directory: &Path,
+    master: impl FnOnce() -> Result<MasterKeySource, Failure>,
+    command: Command,
+) -> Result<Answer, Failure> {
     match ask(directory, &command) {
         Asked::Answered(answer) => Ok(answer),
         Asked::Failed(error) => Err(unreachable_server(directory, &error)),
         Asked::NobodyThere => {
-            let app = vault::open(directory, &config.master_key, Clock::new())?;
+            let app = vault::open(directory, &master()?, Clock::new())?;
             let runs_on = matches!(command, Command::VaultKeyRotate { .. });
             let answer = block_on(async {
                 let answer = command.run(&app, Clockwork::Fixed).await;

@@ -8,11 +8,12 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::{App, Error};
 use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
-use crate::cli::bins;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::rotation::rotate;
 use crate::cli::service_manager::ServiceManager;
 use crate::cli::vault::storage;
+use crate::cli::{bins, schedule};
+use crate::domain::backup::BackupPlan;
 use crate::formulas::Catalog;
 use crate::http::{Deprecated, Http};
 use crate::limits::{Limiter, Network};
@@ -34,6 +35,7 @@ pub(super) struct Plan {
     /// Read again on SIGHUP.
     pub(super) bin_file: Option<PathBuf>,
     pub(super) reencrypt_per_second: usize,
+    pub(super) backups: Option<BackupPlan>,
 }
 
 /// Serves until a signal or a failure ends it. `ready` is told the first address.
@@ -60,6 +62,7 @@ async fn serve(
     let log = Log::start(io::stderr(), plan.request_lines, Arc::new(move || clock.now()))
         .map_err(|error| os("start the log", &error))?;
     install_panic_hook(log.clone());
+    tell_migration(&app, &log);
     let catalog = Catalog::load().map_err(|error| {
         Failure::new(Exit::Software, "the catalog of payment connections is damaged").why(error)
     })?;
@@ -85,6 +88,9 @@ async fn serve(
     tasks.spawn(async move { reader.write_reads().await });
     tasks.spawn(rotate(Arc::clone(&app), plan.reencrypt_per_second, log.clone()));
     tasks.spawn(Arc::clone(&manager).show_life(Arc::clone(&app)));
+    if let Some(plan) = plan.backups {
+        tasks.spawn(schedule::keep_backups(Arc::clone(&app), plan, log.clone()));
+    }
     if let Some(path) = plan.bin_file {
         tasks.spawn(reload_bins(Arc::clone(&app), path, hangup, log.clone()));
     }
@@ -134,6 +140,13 @@ async fn serve(
     log.event(Event::info("stopped"));
     log.flush(LOG_FLUSH_MAX);
     ended
+}
+
+fn tell_migration(app: &App, log: &Log) {
+    if let Some(migrated) = app.migrated() {
+        let from = Value::Count(u64::from(migrated.from));
+        log.event(Event::info("migrated").with("from_format", from));
+    }
 }
 
 /// Removes what has fallen due, for as long as the server runs.

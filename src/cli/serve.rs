@@ -129,6 +129,7 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
         clockwork: Clockwork::Fixed,
         bin_file: config.bin_file,
         reencrypt_per_second: config.reencrypt_per_second,
+        backups: config.backup,
     };
     run(app, plan, |_| Ok(()))
 }

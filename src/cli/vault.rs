@@ -11,11 +11,12 @@ use crate::app::{App, VaultFailure};
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::master_key;
+use crate::cli::serve::read_config;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::crypto::{MasterKey, Random};
 use crate::secret::Secret;
-use crate::store::{CvcKeys, OpenFailure, StorageFailure, Store};
+use crate::store::{CvcKeys, FORMAT, OpenFailure, StorageFailure, Store};
 
 /// Where systemd puts the credentials of a service.
 const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
@@ -91,6 +92,34 @@ pub(super) fn create(
     let master = read_master_key(master)?;
     let app = App::create(directory, master, clock);
     with_owner(app.map_err(|failure| explain(failure, directory))?, directory)
+}
+
+/// The data directory, and the master key where one is named.
+pub(super) fn place(
+    config: Option<&Path>,
+    data: Option<&Path>,
+    master_key: Option<&Path>,
+) -> Result<(PathBuf, Option<MasterKeySource>), Failure> {
+    let named = master_key.map(|path| MasterKeySource::File(path.to_path_buf()));
+    match (config, data) {
+        (Some(config), data) => {
+            let config = read_config(config)?;
+            let directory = data.map_or(config.data_directory, Path::to_path_buf);
+            Ok((directory, Some(named.unwrap_or(config.master_key))))
+        }
+        (None, Some(data)) => Ok((data.to_path_buf(), named)),
+        (None, None) => Err(Failure::new(Exit::Usage, "which vault?")
+            .try_this("--config FILE, or --data DIR and, where it is needed, a master key")),
+    }
+}
+
+/// The master key of a vault that has to be opened.
+pub(super) fn needed(master: Option<MasterKeySource>) -> Result<MasterKeySource, Failure> {
+    master.ok_or_else(|| {
+        Failure::new(Exit::Usage, "which master key?")
+            .why("the data file has to be opened")
+            .try_this("--config FILE, or --data DIR --master-key FILE")
+    })
 }
 
 /// Makes the directory if it is not there; its parent must be.
@@ -222,13 +251,12 @@ pub(super) fn explain(failure: VaultFailure, directory: &Path) -> Failure {
                 .file(&path)
                 .try_this("strongroom init")
         }
-        VaultFailure::File(OpenFailure::Newer(format)) => {
+        VaultFailure::File(OpenFailure::Newer(format, program)) => {
+            let by = program.map(|version| format!(", of strongroom {version}"));
+            let by = by.unwrap_or_default();
             Failure::new(Exit::Data, "the data file was written by a newer strongroom")
                 .file(&path)
-                .why(format!(
-                    "its format is {format}; this program knows up to {}",
-                    crate::store::FORMAT
-                ))
+                .why(format!("its format is {format}{by}; this program knows up to {FORMAT}"))
                 .try_this("use the newer program again; nothing was changed")
         }
         VaultFailure::File(OpenFailure::NotOurs) => {
@@ -237,6 +265,19 @@ pub(super) fn explain(failure: VaultFailure, directory: &Path) -> Failure {
                 .why("it is cut short or belongs to another program; nothing was changed")
                 .try_this("restore the newest backup, or point data_directory to the right place")
         }
+        VaultFailure::File(OpenFailure::Older(format)) => {
+            Failure::new(Exit::Data, "the data file is of an older format")
+                .file(&path)
+                .why(format!("its format is {format}; this program's is {FORMAT}"))
+                .try_this("strongroom serve, which migrates it")
+        }
+        VaultFailure::NotMigrated(backup, failure) => Failure::new(
+            Exit::Storage,
+            "the data file needs a newer format, but not without a backup",
+        )
+        .file(&backup)
+        .why(failure)
+        .try_this("make room beside the data file, then start again; nothing was changed"),
         VaultFailure::File(OpenFailure::Storage(failure)) => storage(&failure).file(&path),
     }
 }
@@ -275,8 +316,9 @@ mod tests {
         check(OpenFailure::AlreadyOpen, Exit::Unavailable);
         check(OpenFailure::Exists, Exit::Data);
         check(OpenFailure::Missing, Exit::Data);
-        check(OpenFailure::Newer(9), Exit::Data);
+        check(OpenFailure::Newer(9, Some(String::from("9.0.0"))), Exit::Data);
         check(OpenFailure::NotOurs, Exit::Data);
+        check(OpenFailure::Older(1), Exit::Data);
         let disk = OpenFailure::Storage;
         check(disk(StorageFailure::Damaged(String::from("x"))), Exit::Data);
         check(disk(StorageFailure::Full), Exit::Storage);

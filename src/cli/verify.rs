@@ -1,39 +1,90 @@
-//! `strongroom verify`.
+//! `strongroom verify`, on a stopped vault or on a backup.
 
 use std::path::{Path, PathBuf};
 
-use crate::app::Error;
+use crate::app::{Error, ProofFailure, Report, VaultFailure, prove};
+use crate::cli::backup::{explain, manifest_text};
 use crate::cli::commands::Verify;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::serve::read_config;
 use crate::cli::{say, vault};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
-
-/// The data directory and the master key, as far as they are known: flags win over settings.
-pub(super) fn locate(
-    config: Option<&Path>,
-    data: Option<&Path>,
-    master_key: Option<&Path>,
-) -> Result<(Option<PathBuf>, Option<MasterKeySource>), Failure> {
-    let data = data.map(Path::to_path_buf);
-    let key = master_key.map(|path| MasterKeySource::File(path.to_path_buf()));
-    let Some(config) = config else { return Ok((data, key)) };
-    let config = read_config(config)?;
-    Ok((Some(data.unwrap_or(config.data_directory)), Some(key.unwrap_or(config.master_key))))
-}
+use crate::store::RestoreFailure;
+use crate::store::backup::Reader;
 
 pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
-    let (config, data) = (command.config.as_deref(), command.data.as_deref());
-    let (Some(directory), Some(master)) = locate(config, data, command.master_key.as_deref())?
-    else {
-        return Err(Failure::new(Exit::Usage, "which vault, and which master key?")
-            .try_this("strongroom verify --config FILE, or --data DIR --master-key FILE"));
-    };
+    match &command.file {
+        Some(file) => verify_backup(file, key_of_backup(command)?.as_ref()),
+        None => verify_vault(command),
+    }
+}
+
+/// Named by itself, or by the settings.
+fn key_of_backup(command: &Verify) -> Result<Option<MasterKeySource>, Failure> {
+    let named = command.key.as_ref().or(command.master_key.as_ref());
+    match (named, &command.config) {
+        (Some(path), _) => Ok(Some(MasterKeySource::File(path.clone()))),
+        (None, Some(config)) => Ok(Some(read_config(config)?.master_key)),
+        (None, None) => Ok(None),
+    }
+}
+
+fn verify_vault(command: &Verify) -> Result<(), Failure> {
+    let key = command.master_key.as_deref();
+    let (directory, master) =
+        vault::place(command.config.as_deref(), command.data.as_deref(), key)?;
+    let master = vault::needed(master)?;
     let app = vault::open(&directory, &master, Clock::new())?;
     let report = vault::catch_damage(&directory, || app.verify())?;
     app.close();
-    let report = report.map_err(|error| match error {
+    let report = report.map_err(|error| unreadable(error, &directory))?;
+    tell(report, "the data file does not fit together", &directory)
+}
+
+/// Without a key: what anyone can check. With it: everything, in a scratch directory beside it.
+fn verify_backup(file: &Path, key: Option<&MasterKeySource>) -> Result<(), Failure> {
+    let Some(key) = key else {
+        let mut backup = Reader::open(file).map_err(|it| explain(&it, file))?;
+        backup.check_rows().map_err(|it| explain(&it, file))?;
+        say(&format!(
+            "{}\nManifest, digests and order are right. With --key every record is opened, too.",
+            manifest_text(backup.manifest())
+        ));
+        return Ok(());
+    };
+    let master = vault::read_master_key(key)?;
+    let scratch = scratch(file);
+    let proof = vault::catch_damage(&scratch, || prove(file, &scratch, master, Clock::new()))?;
+    let proof = proof.map_err(|failure| match failure {
+        ProofFailure::Backup(invalid) | ProofFailure::Restore(RestoreFailure::Backup(invalid)) => {
+            explain(&invalid, file)
+        }
+        ProofFailure::Restore(RestoreFailure::File(failure)) => {
+            vault::explain(VaultFailure::File(failure), &scratch)
+        }
+        ProofFailure::Scratch(error) => {
+            vault::cannot("use a scratch directory beside the backup", &scratch, &error)
+        }
+        ProofFailure::Vault(failure) => vault::explain(failure, &scratch),
+        ProofFailure::Verify(error) => unreadable(error, file),
+        ProofFailure::NoBackup | ProofFailure::Panicked | ProofFailure::Unclean => {
+            Failure::new(Exit::Data, "the backup does not fit together").file(file)
+        }
+    })?;
+    say(&manifest_text(&proof.manifest));
+    tell(proof.report, "the backup does not fit together", file)
+}
+
+/// A name that no other command has, so that two of them do not meet.
+fn scratch(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_os_string();
+    name.push(format!(".{}.scratch", std::process::id()));
+    PathBuf::from(name)
+}
+
+fn unreadable(error: Error, place: &Path) -> Failure {
+    match error {
         Error::Storage(failure) => vault::storage(&failure),
         Error::Busy
         | Error::Conflict(_)
@@ -48,10 +99,13 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
         | Error::Unprocessable(_)
         | Error::Upstream(_) => {
             Failure::new(Exit::Data, "the tenants of the data file do not open")
-                .file(&directory)
+                .file(place)
                 .try_this("restore the newest backup and keep this file for examination")
         }
-    })?;
+    }
+}
+
+fn tell(report: Report, unclean: &str, place: &Path) -> Result<(), Failure> {
     say(&format!(
         "tenants:        {}\napplications:   {}\nAPI keys:       {}\ntokens:         {}\ntoken \
          intents:  {}\ncvcs:           {} ({} more without a key: gone)\nindex entries:  {}\naudit entries:  {}",
@@ -73,8 +127,8 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
     if report.more > 0 {
         findings.push(format!("... and {} more", report.more));
     }
-    Err(Failure::new(Exit::Data, "the data file does not fit together")
-        .file(&directory)
+    Err(Failure::new(Exit::Data, unclean)
+        .file(place)
         .why(findings.join("\n"))
         .try_this("restore the newest backup and keep this file for examination"))
 }

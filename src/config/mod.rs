@@ -16,6 +16,7 @@ use toml::Table;
 use crate::bounds::{
     AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, REENCRYPT_PER_SECOND,
 };
+use crate::domain::backup::BackupPlan;
 use crate::limits::Network;
 use crate::log::RequestLines;
 
@@ -40,6 +41,8 @@ pub struct Config {
     pub connections_per_address_max: usize,
     /// How many records a second a rotation of keys seals anew.
     pub reencrypt_per_second: usize,
+    /// Backups by a schedule.
+    pub backup: Option<BackupPlan>,
 }
 
 /// Where the master key comes from.
@@ -96,6 +99,7 @@ impl Config {
             connections_per_address_max: reader
                 .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),
             reencrypt_per_second: reader.count("keys.reencrypt_per_second", REENCRYPT_PER_SECOND),
+            backup: reader.backup(),
         };
         reader.refuse_the_rest();
         if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }

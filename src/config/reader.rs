@@ -3,13 +3,19 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use toml::{Table, Value};
 
 use super::{AuditReads, MasterKeySource, Switch};
+use crate::bounds::BACKUP_PERIOD_MAX;
+use crate::domain::backup::BackupPlan;
+use crate::domain::duration;
 use crate::limits::Network;
 
-const SECTIONS: &[&str] = &["audit", "connections", "keys", "log", "master_key", "tls"];
+const SECTIONS: &[&str] = &["audit", "backup", "connections", "keys", "log", "master_key", "tls"];
+
+const DAY: Duration = Duration::from_hours(24);
 
 /// Takes keys out of the table one by one; what is left over at the end is unknown.
 pub(super) struct Reader {
@@ -130,6 +136,37 @@ impl Reader {
                 MasterKeySource::File(PathBuf::new())
             }
         }
+    }
+
+    /// None unless there is a directory for them; then everything else has a default.
+    pub(super) fn backup(&mut self) -> Option<BackupPlan> {
+        const NEVER: &str = "never";
+        if !self.table.contains_key("backup") {
+            return None;
+        }
+        let directory = self.path("backup.directory");
+        let every = self.period("backup.every", DAY);
+        let keep = self.count("backup.keep", 7);
+        let prove_every = match self.text("backup.prove_every") {
+            Some(text) if text == NEVER => None,
+            Some(text) => Some(self.parsed_period("backup.prove_every", &text, 7 * DAY)),
+            None => Some(7 * DAY),
+        };
+        Some(BackupPlan { directory, every, keep, prove_every })
+    }
+
+    fn period(&mut self, name: &str, default: Duration) -> Duration {
+        match self.text(name) {
+            Some(text) => self.parsed_period(name, &text, default),
+            None => default,
+        }
+    }
+
+    fn parsed_period(&mut self, name: &str, text: &str, default: Duration) -> Duration {
+        duration::parse(text, BACKUP_PERIOD_MAX).unwrap_or_else(|| {
+            self.wrong(name, "must be a length of time up to a year, such as \"12h\" or \"7d\"");
+            default
+        })
     }
 
     pub(super) fn flag(&mut self, name: &str, default: bool) -> bool {

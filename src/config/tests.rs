@@ -38,6 +38,10 @@ fn every_setting_stands_in_the_shipped_file() {
         "max",
         "per_address_max",
         "reencrypt_per_second",
+        "directory",
+        "every",
+        "keep",
+        "prove_every",
     ];
     for name in names {
         let stands = SHIPPED.lines().any(|line| {
@@ -94,6 +98,31 @@ fn all_mistakes_are_reported_at_once() {
             "connections.minimum",
         ]
     );
+}
+
+#[test]
+fn backups_need_a_directory_and_have_defaults_for_the_rest() {
+    let parse = |lines: &str| {
+        let required = "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n\
+                        [master_key]\nfile = \"/k\"\n";
+        Config::parse(&format!("{required}{lines}"))
+    };
+    let hours = std::time::Duration::from_hours;
+    let plan = |every, keep, prove_every| {
+        Some(BackupPlan { directory: PathBuf::from("/b"), every, keep, prove_every })
+    };
+    let given = "[backup]\ndirectory = \"/b\"\n";
+    let read = |lines: &str| parse(&format!("{given}{lines}")).unwrap().backup;
+    assert_eq!(parse("").unwrap().backup, None);
+    assert_eq!(read(""), plan(hours(24), 7, Some(hours(7 * 24))));
+    let all = "every = \"90m\"\nkeep = 1\nprove_every = \"never\"\n";
+    assert_eq!(read(all), plan(std::time::Duration::from_mins(90), 1, None));
+    let wrong = "[backup]\nevery = \"0\"\nkeep = 0\nprove_every = \"sometimes\"\nat = 1\n";
+    let InvalidConfig(mistakes) = parse(wrong).unwrap_err();
+    let places: Vec<_> =
+        mistakes.iter().filter_map(|it| it.split_once(": ")).map(|it| it.0).collect();
+    let names = ["directory", "every", "keep", "prove_every", "at"];
+    assert_eq!(places, names.map(|name| format!("backup.{name}")));
 }
 
 #[test]

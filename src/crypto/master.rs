@@ -11,10 +11,16 @@ use crate::domain::hex;
 use crate::secret::Secret;
 
 /// 32 random bytes. Its file holds them as 64 hexadecimal digits and a line end.
+#[derive(Clone)]
 pub struct MasterKey {
     sealing: SealingKey,
     check: [u8; 8],
+    backup: BackupKey,
 }
+
+/// Proves that a backup was made by someone who had the master key.
+#[derive(Clone)]
+pub struct BackupKey(hmac::Key);
 
 /// Why a file's content is no master key. Never what the content was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +57,9 @@ impl MasterKey {
         for (to, from) in check.iter_mut().zip(tag.as_ref()) {
             *to = *from;
         }
-        Ok(Self { sealing: SealingKey::new(0, &bytes), check })
+        let backup = hmac::sign(&mac, b"strongroom backup manifest 1");
+        let backup = BackupKey(hmac::Key::new(hmac::HMAC_SHA256, backup.as_ref()));
+        Ok(Self { sealing: SealingKey::new(0, &bytes), check, backup })
     }
 
     /// Seals the keys of the data file, and nothing else.
@@ -63,6 +71,30 @@ impl MasterKey {
     /// file, so that a wrong key is refused by name instead of as damage.
     pub const fn check(&self) -> &[u8; 8] {
         &self.check
+    }
+
+    pub const fn backup_key(&self) -> &BackupKey {
+        &self.backup
+    }
+}
+
+impl BackupKey {
+    pub fn sign(&self, manifest: &[u8]) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        for (to, from) in bytes.iter_mut().zip(hmac::sign(&self.0, manifest).as_ref()) {
+            *to = *from;
+        }
+        bytes
+    }
+
+    pub fn has_signed(&self, manifest: &[u8], tag: &[u8]) -> bool {
+        hmac::verify(&self.0, manifest, tag).is_ok()
+    }
+}
+
+impl fmt::Debug for BackupKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BackupKey(..)")
     }
 }
 
@@ -109,6 +141,10 @@ mod tests {
         let random = Random::new();
         let [one, two] = [(); 2].map(|()| parse(MasterKey::generate(&random).expose()).unwrap());
         assert_ne!(one.check(), two.check());
+        let tag = one.backup_key().sign(b"manifest");
+        assert!(one.backup_key().has_signed(b"manifest", &tag));
+        assert!(!one.backup_key().has_signed(b"manifesto", &tag));
+        assert!(!two.backup_key().has_signed(b"manifest", &tag));
     }
 
     #[test]

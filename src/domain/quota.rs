@@ -7,6 +7,7 @@ use crate::bounds::{
     BULK_TOKENS_MAX, CVC_RETENTION_MAX, INTENT_RETENTION_MAX, LOG_RETENTION_MAX,
     RATE_LIMIT_FACTOR_MAX,
 };
+use crate::domain::duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
@@ -141,26 +142,11 @@ fn count(text: &str, max: u32) -> Result<u32, InvalidQuota> {
     text.parse().ok().filter(|count| *count <= max).ok_or_else(wanted)
 }
 
-/// Seconds, or a number with one of `s`, `m`, `h`, `d`.
 fn duration(text: &str, max: Duration) -> Result<Duration, InvalidQuota> {
-    let unit_s = match text.as_bytes().last() {
-        Some(b'm') => 60,
-        Some(b'h') => 3_600,
-        Some(b'd') => 86_400,
-        _ => 1,
-    };
-    let digits = text.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(text);
-    digits
-        .parse::<u64>()
-        .ok()
-        .filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))
-        .and_then(|number| number.checked_mul(unit_s))
-        .map(Duration::from_secs)
-        .filter(|length| (Duration::from_secs(1)..=max).contains(length))
-        .ok_or_else(|| {
-            let max_s = max.as_secs();
-            InvalidQuota::Value(format!("from 1 to {max_s} seconds, such as 90, 90s, 15m or 1h"))
-        })
+    duration::parse(text, max).ok_or_else(|| {
+        let max_s = max.as_secs();
+        InvalidQuota::Value(format!("from 1 to {max_s} seconds, such as 90, 90s, 15m or 1h"))
+    })
 }
 
 #[cfg(test)]

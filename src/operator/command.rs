@@ -1,11 +1,12 @@
 //! Commands, their answers, and how they are carried out.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::app::{App, Error, TenantChange, TenantDraft, Write, encode_receipt};
+use crate::app::{App, BackupFailure, Error, TenantChange, TenantDraft, Write, encode_receipt};
 use crate::bounds::{CLOCK_ADVANCE_MAX, NAME_CHARS_MAX};
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::quota::Quotas;
@@ -41,6 +42,10 @@ pub enum Command {
     /// `since` is the text of a receipt.
     AuditVerify {
         since: Option<String>,
+    },
+    /// Writes a backup to a file that is not there yet; the path is absolute.
+    Backup {
+        file: PathBuf,
     },
     KeyCreate {
         tenant: String,
@@ -105,6 +110,21 @@ pub enum Answer {
     Refused(Vec<String>),
 }
 
+/// Sentences about why nothing was done.
+struct Refusal(Vec<String>);
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self(sentences(&error))
+    }
+}
+
+impl From<BackupFailure> for Refusal {
+    fn from(failure: BackupFailure) -> Self {
+        Self(vec![failure.to_string()])
+    }
+}
+
 /// Whether the clock may be moved: a development server's may, nothing else's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clockwork {
@@ -116,16 +136,16 @@ impl Command {
     pub async fn run(self, app: &App, clockwork: Clockwork) -> Answer {
         match self.carry_out(app, clockwork).await {
             Ok(json) => Answer::Done(serde_json::from_slice(&json).unwrap_or(Value::Null)),
-            Err(error) => Answer::Refused(sentences(&error)),
+            Err(Refusal(sentences)) => Answer::Refused(sentences),
         }
     }
 
-    async fn carry_out(self, app: &App, clockwork: Clockwork) -> Result<Vec<u8>, Error> {
+    async fn carry_out(self, app: &App, clockwork: Clockwork) -> Result<Vec<u8>, Refusal> {
         match self {
-            Self::AdvanceClock { seconds } => advance(app, clockwork, seconds).await,
+            Self::AdvanceClock { seconds } => Ok(advance(app, clockwork, seconds).await?),
             Self::ApplicationCreate { tenant, application } => {
                 let tenant = tenant_id(&tenant)?;
-                let draft = application::parse_draft(&application)?;
+                let draft = application::parse_draft(&application).map_err(Error::from)?;
                 let (new, key) =
                     app.create_application(tenant, &draft, None, &Write::plain()).await?;
                 let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
@@ -138,9 +158,10 @@ impl Command {
                 let items: Vec<_> = page.applications.iter().map(render).collect();
                 Ok(crate::http::wire::json::list(&items))
             }
-            Self::AuditExport { next, from, to } => audit::export(app, next, from, to).await,
+            Self::AuditExport { next, from, to } => Ok(audit::export(app, next, from, to).await?),
             Self::AuditReceipt => Ok(encode_receipt(&app.audit_receipt().await?).into_bytes()),
-            Self::AuditVerify { since } => audit::verify(app, since.as_deref()).await,
+            Self::AuditVerify { since } => Ok(audit::verify(app, since.as_deref()).await?),
+            Self::Backup { file } => Ok(back_up(app, file).await?),
             Self::KeyCreate { tenant, application } => {
                 let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
                 let new = app.create_key(tenant, application, None, None, &Write::plain()).await?;
@@ -158,9 +179,9 @@ impl Command {
                     app.create_key(tenant, application, Some(&text), None, &Write::plain()).await?;
                 Ok(key::render(&new.key, None))
             }
-            Self::MasterHandover => vault_keys::begin_handover(app),
+            Self::MasterHandover => Ok(vault_keys::begin_handover(app)?),
             Self::MasterRotate { public, sealed } => {
-                vault_keys::take_handed(app, &public, &sealed).await
+                Ok(vault_keys::take_handed(app, &public, &sealed).await?)
             }
             Self::Report => {
                 let account = account(app)?;
@@ -190,12 +211,23 @@ impl Command {
                 Ok(tenant::render_for_operator(&changed))
             }
             Self::VaultKeyDestroy { scope, number } => {
-                vault_keys::destroy(app, &Scope::parse(&scope)?, number).await
+                Ok(vault_keys::destroy(app, &Scope::parse(&scope)?, number).await?)
             }
-            Self::VaultKeyList => vault_keys::list(app).await,
-            Self::VaultKeyRotate { scope } => vault_keys::rotate(app, &Scope::parse(&scope)?).await,
+            Self::VaultKeyList => Ok(vault_keys::list(app).await?),
+            Self::VaultKeyRotate { scope } => {
+                Ok(vault_keys::rotate(app, &Scope::parse(&scope)?).await?)
+            }
         }
     }
+}
+
+async fn back_up(app: &App, file: PathBuf) -> Result<Vec<u8>, BackupFailure> {
+    let start = app.now();
+    let written = app.back_up(file).await?;
+    let took_ms = u64::try_from(app.now().since(start).as_millis()).unwrap_or(u64::MAX);
+    let (manifest, file_bytes) = (written.manifest, written.file_bytes);
+    let told = json!({"manifest": manifest, "file_bytes": file_bytes, "took_ms": took_ms});
+    Ok(told.to_string().into_bytes())
 }
 
 async fn advance(app: &App, clockwork: Clockwork, seconds: u64) -> Result<Vec<u8>, Error> {
@@ -209,7 +241,7 @@ async fn advance(app: &App, clockwork: Clockwork, seconds: u64) -> Result<Vec<u8
     app.clock().advance(Duration::from_secs(seconds));
     let removed = app.sweep_all().await?;
     let now = app.now().to_wire();
-    Ok(serde_json::json!({"now": now, "removed": removed}).to_string().into_bytes())
+    Ok(json!({"now": now, "removed": removed}).to_string().into_bytes())
 }
 
 fn tenant_draft(

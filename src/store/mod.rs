@@ -5,13 +5,17 @@
 //! are all that the rest of the program knows of the engine.
 
 mod alarm;
+pub mod backup;
 mod batch;
 pub mod chain;
 mod change;
 mod cvc_keys;
 mod eras;
 mod failure;
+pub mod meta;
+mod migration;
 pub mod record;
+mod restore;
 mod snapshot;
 pub mod tables;
 #[cfg(test)]
@@ -27,10 +31,11 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use redb::{Builder, Database, DatabaseError};
+use redb::{Builder, Database, DatabaseError, WriteTransaction};
 use tokio::sync::oneshot;
 
 use crate::bounds::{CACHE_BYTES, QUEUE_CHANGES_MAX};
+use crate::crypto::Random;
 
 /// What a store can stand on: the seam where tests pull the plug.
 pub use redb::StorageBackend as Disk;
@@ -40,6 +45,8 @@ pub use change::{Change, SealedEntries};
 pub use cvc_keys::{CvcKeyName, CvcKeys};
 pub use eras::Era;
 pub use failure::StorageFailure;
+pub use migration::{Migrated, MigrationFailure};
+pub use restore::RestoreFailure;
 pub use snapshot::{Entry, Snapshot};
 pub use tables::Table;
 pub use writer::Fatal;
@@ -49,8 +56,7 @@ use eras::Eras;
 use writer::{Job, Writer};
 
 /// The version of the schema and of everything in it.
-pub const FORMAT: u32 = 1;
-const META_FORMAT: &[u8] = b"format";
+pub const FORMAT: u32 = 2;
 
 /// A handle to the open file; clones share it.
 #[derive(Clone)]
@@ -71,10 +77,12 @@ pub enum OpenFailure {
     AlreadyOpen,
     Exists,
     Missing,
-    /// The file's own format, newer than ours.
-    Newer(u32),
+    /// The file's own format, newer than ours, and the version that gave it, where it tells.
+    Newer(u32, Option<String>),
     /// Not a data file of this program.
     NotOurs,
+    /// The file's own format, which [`Store::migrate`] brings up to ours.
+    Older(u32),
     Storage(StorageFailure),
 }
 
@@ -89,47 +97,20 @@ impl Store {
     /// The file's name in the data directory.
     pub const FILE: &'static str = "strongroom.redb";
 
+    /// Under this name a new file grows until it is whole.
+    pub fn unfinished(directory: &Path) -> PathBuf {
+        directory.join("strongroom.redb.unfinished")
+    }
+
     /// A new file, holding what `first` writes. It appears under its name only when that is
     /// durable, so that a crash in between leaves nothing that looks like a vault.
     pub fn create(directory: &Path, first: Change) -> Result<Self, OpenFailure> {
-        let path = directory.join(Self::FILE);
-        if path.exists() {
-            return Err(OpenFailure::Exists);
-        }
-        let unfinished = unfinished(directory);
-        if let Err(error) = std::fs::remove_file(&unfinished)
-            && error.kind() != std::io::ErrorKind::NotFound
-        {
-            return Err(OpenFailure::io(error));
-        }
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&unfinished)
-            .map_err(OpenFailure::io)?;
-        let database = builder().create_file(file)?;
-        prepare(&database, first)?;
-        std::fs::rename(&unfinished, &path).map_err(OpenFailure::io)?;
-        std::fs::File::open(directory).and_then(|it| it.sync_all()).map_err(OpenFailure::io)?;
-        Ok(Self::start(database))
+        grow(directory, |database| prepare(database, first)).map(Self::start)
     }
 
     pub fn open(directory: &Path) -> Result<Self, OpenFailure> {
-        let path = directory.join(Self::FILE);
-        // redb would make an empty file into a database; ours is never empty.
-        match std::fs::metadata(&path) {
-            Ok(metadata) if metadata.len() > 0 => (),
-            Ok(_) => return Err(OpenFailure::NotOurs),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(OpenFailure::Missing);
-            }
-            Err(error) => return Err(OpenFailure::io(error)),
-        }
-        let database = builder().open(&path)?;
+        let database = open_database(directory)?;
         check_format(&database)?;
-        add_missing_tables(&database)?;
         Ok(Self::start(database))
     }
 
@@ -142,7 +123,6 @@ impl Store {
             prepare(&database, first)?;
         } else {
             check_format(&database)?;
-            add_missing_tables(&database)?;
         }
         Ok(Self::start(database))
     }
@@ -208,7 +188,7 @@ impl Store {
 
     /// Writes a change at once, before anyone else works with the store.
     pub fn amend(&self, change: Change) -> Result<Verdict, StorageFailure> {
-        write_first(&self.0.database, change)
+        commit_whole(&self.0.database, |_| Ok(change))
     }
 
     /// From now on, [`Store::is_settled`] waits for all that goes back to earlier snapshots.
@@ -252,38 +232,74 @@ const fn stopped(_: oneshot::error::RecvError) -> CommitFailure {
     CommitFailure::Stopped
 }
 
-/// Under this name a new file grows until it is whole.
-fn unfinished(directory: &Path) -> PathBuf {
-    directory.join("strongroom.redb.unfinished")
-}
-
 fn builder() -> Builder {
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES);
     builder
 }
 
-/// Makes every table, so that reading never meets a missing one, and writes the first values.
-fn prepare(database: &Database, first: Change) -> Result<(), OpenFailure> {
-    let format = FORMAT.to_be_bytes().to_vec();
-    let first = first.put(Table::Meta, META_FORMAT.to_vec(), format);
-    write_first(database, first).map_err(OpenFailure::Storage)?;
-    Ok(())
-}
-
-/// A file of an earlier version has fewer tables.
-fn add_missing_tables(database: &Database) -> Result<(), OpenFailure> {
-    use redb::ReadableDatabase as _;
-    let count =
-        || -> Result<usize, StorageFailure> { Ok(database.begin_read()?.list_tables()?.count()) };
-    if count().map_err(OpenFailure::Storage)? < Table::ALL.len() {
-        write_first(database, Change::new()).map_err(OpenFailure::Storage)?;
+/// A new data file, which gets its name only when `fill` is done and durable. If it fails, nothing
+/// is left of it.
+fn grow<E: From<OpenFailure>>(
+    directory: &Path,
+    fill: impl FnOnce(&Database) -> Result<(), E>,
+) -> Result<Database, E> {
+    let path = directory.join(Store::FILE);
+    if path.exists() {
+        return Err(OpenFailure::Exists.into());
     }
+    let unfinished = Store::unfinished(directory);
+    if let Err(error) = std::fs::remove_file(&unfinished)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        return Err(OpenFailure::io(error).into());
+    }
+    let new = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&unfinished)
+        .map_err(OpenFailure::io)?;
+    let filled = || -> Result<Database, E> {
+        let database = builder().create_file(new).map_err(OpenFailure::from)?;
+        fill(&database)?;
+        std::fs::rename(&unfinished, &path).map_err(OpenFailure::io)?;
+        std::fs::File::open(directory).and_then(|it| it.sync_all()).map_err(OpenFailure::io)?;
+        Ok(database)
+    };
+    filled().inspect_err(|_| {
+        std::fs::remove_file(&unfinished).ok();
+    })
+}
+
+fn open_database(directory: &Path) -> Result<Database, OpenFailure> {
+    let path = directory.join(Store::FILE);
+    // redb would make an empty file into a database; ours is never empty.
+    match std::fs::metadata(&path) {
+        Ok(metadata) if metadata.len() > 0 => (),
+        Ok(_) => return Err(OpenFailure::NotOurs),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(OpenFailure::Missing);
+        }
+        Err(error) => return Err(OpenFailure::io(error)),
+    }
+    Ok(builder().open(&path)?)
+}
+
+fn prepare(database: &Database, first: Change) -> Result<(), OpenFailure> {
+    let id = Random::new().bytes();
+    let first = meta::put_file_id(meta::put_format(first, FORMAT), id);
+    commit_whole(database, |_| Ok(first)).map_err(OpenFailure::Storage)?;
     Ok(())
 }
 
-/// Makes whatever tables are missing, and writes the change.
-fn write_first(database: &Database, change: Change) -> Result<Verdict, StorageFailure> {
+/// One transaction with every table, so that reading never meets a missing one, and with what
+/// `change` makes of the file. It is there whole or not at all, and the next start need not check.
+fn commit_whole(
+    database: &Database,
+    change: impl FnOnce(&WriteTransaction) -> Result<Change, StorageFailure>,
+) -> Result<Verdict, StorageFailure> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);
     transaction.set_quick_repair(true);
@@ -291,27 +307,44 @@ fn write_first(database: &Database, change: Change) -> Result<Verdict, StorageFa
         drop(transaction.open_table(table.definition())?);
     }
     let mut batch = batch::Batch::new(&transaction);
-    let verdict = batch.take(change)?;
+    let verdict = batch.take(change(&transaction)?)?;
     batch.insert()?;
     transaction.commit()?;
     Ok(verdict)
 }
 
-fn check_format(database: &Database) -> Result<(), OpenFailure> {
+/// The file's own state, before it has a store.
+fn first_look(database: &Database) -> Result<Snapshot, StorageFailure> {
     use redb::ReadableDatabase as _;
-    let transaction = database.begin_read().map_err(|error| OpenFailure::Storage(error.into()))?;
-    let value = Snapshot::new(transaction, Alarm::default(), Eras::new().current())
-        .value(Table::Meta, META_FORMAT);
-    let value = match value {
+    Ok(Snapshot::new(database.begin_read()?, Alarm::default(), Eras::new().current()))
+}
+
+fn check_format(database: &Database) -> Result<(), OpenFailure> {
+    let snapshot = first_look(database).map_err(OpenFailure::Storage)?;
+    let format = match meta::format(&snapshot) {
         // A database of someone else has no such table.
         Err(StorageFailure::Damaged(_)) => None,
         other => other.map_err(OpenFailure::Storage)?,
     };
-    match value.and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes) {
-        Some(FORMAT) => Ok(()),
-        Some(newer) if newer > FORMAT => Err(OpenFailure::Newer(newer)),
-        _ => Err(OpenFailure::NotOurs),
+    match format {
+        Some(FORMAT) => complete(database, &snapshot).map_err(OpenFailure::Storage),
+        Some(newer) if newer > FORMAT => {
+            let program = meta::program(&snapshot).map_err(OpenFailure::Storage)?;
+            Err(OpenFailure::Newer(newer, program))
+        }
+        Some(older) if older > 0 => Err(OpenFailure::Older(older)),
+        Some(_) | None => Err(OpenFailure::NotOurs),
     }
+}
+
+/// A table that came without a new format is made here.
+fn complete(database: &Database, snapshot: &Snapshot) -> Result<(), StorageFailure> {
+    let names = snapshot.table_names()?;
+    if Table::ALL.iter().all(|table| names.contains(table.name())) {
+        return Ok(());
+    }
+    commit_whole(database, |_| Ok(Change::new()))?;
+    Ok(())
 }
 
 impl OpenFailure {

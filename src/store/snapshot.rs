@@ -1,10 +1,11 @@
 //! A consistent view of the file at one moment. Readers do not wait for the writer, nor it for
 //! them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Bound;
 
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableHandle as _};
 
 use crate::store::StorageFailure;
 use crate::store::alarm::Alarm;
@@ -76,6 +77,13 @@ impl Snapshot {
     pub fn count(&self, key: &[u8]) -> Result<i64, StorageFailure> {
         let value = self.value(Table::Counts, key)?;
         Ok(value.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_be_bytes))
+    }
+
+    /// The tables that the file has: one of an older format lacks some.
+    pub(super) fn table_names(&self) -> Result<BTreeSet<String>, StorageFailure> {
+        let tables = self.transaction.list_tables();
+        let tables = tables.map_err(|error| self.alarm.sound(error.into()))?;
+        Ok(tables.map(|table| String::from(table.name())).collect())
     }
 
     fn table(

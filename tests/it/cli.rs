@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::harness::{Directory, Running, Vault, run};
 
 /// Every command and a part of the sentence that describes it.
-const COMMANDS: [(&[&str], &str); 20] = [
+const COMMANDS: [(&[&str], &str); 22] = [
     (&[], "A vault for card and personal data"),
     (&["dev"], "Start a vault for trying and testing"),
     (&["dev-clock"], "Move the clock of a running development server"),
@@ -19,6 +19,8 @@ const COMMANDS: [(&[&str], &str); 20] = [
     (&["init"], "Make a new vault"),
     (&["serve"], "Run the vault"),
     (&["check"], "Check a settings file"),
+    (&["backup"], "Write a backup"),
+    (&["restore"], "Make a vault's data file out of a backup"),
     (&["verify"], "Walk a stopped vault's data file"),
     (&["version"], "Print the version"),
     (&["tenant"], "Make, list and adjust tenants"),

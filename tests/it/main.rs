@@ -13,6 +13,8 @@
 mod access;
 mod applications;
 mod audit;
+mod backup;
+mod backup_load;
 mod bad_containers;
 mod bodies;
 mod bulk;

@@ -51,6 +51,7 @@ const OUTSIDE: &[&str] = &[
     "src/formulas/",
     "src/http/wire/",
     "src/operator/",
+    "src/store/backup/manifest.rs",
     "src/store/record/",
 ];
 

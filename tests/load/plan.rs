@@ -30,6 +30,7 @@ const IDLE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
+    Backup,
     Create,
     Get,
     List,
@@ -38,12 +39,13 @@ pub(crate) enum Part {
     Start,
 }
 
-pub(crate) const PARTS: [(&str, Part); 6] = [
+pub(crate) const PARTS: [(&str, Part); 7] = [
     ("get", Part::Get),
     ("list", Part::List),
     ("create", Part::Create),
     ("mix", Part::Mix),
     ("redb", Part::Redb),
+    ("backup", Part::Backup),
     ("start", Part::Start),
 ];
 
@@ -104,6 +106,9 @@ pub(crate) fn run(plan: &Plan, scratch: &Scratch) -> Outcome<Results> {
         stage.measure(&mut results)?;
     }
     results.resident_loaded_bytes = proc::resident_bytes(stage.vault.target.pid);
+    if plan.has(Part::Backup) {
+        stage.back_up_and_restore(scratch, &mut results)?;
+    }
     if plan.has(Part::Start) {
         stage = stage.killed_idle(&mut results)?;
         stage = stage.killed_under_load(&mut results)?;
@@ -193,7 +198,7 @@ impl Stage<'_> {
                     results.list_pages.push((self.tokens, pages));
                     self.cell("list-last", &Load::Page(cursor), 1, results)?;
                 }
-                Part::Redb | Part::Start => (),
+                Part::Backup | Part::Redb | Part::Start => (),
             }
         }
         Ok(())
@@ -276,6 +281,22 @@ impl Stage<'_> {
                 }
             }
         })
+    }
+
+    /// A backup of the running vault, and a restore of it beside: the clock runs from the command to its end, when
+    /// everything is durable.
+    fn back_up_and_restore(&self, scratch: &Scratch, results: &mut Results) -> Outcome<()> {
+        let (file, data) = (scratch.path("backup"), scratch.path("restored"));
+        let (written, back_up_s) = self.place.back_up(&file)?;
+        let (_, restore_s) = self.place.restore(&file, &data)?;
+        let tokens = written.lines().find_map(|line| line.trim().strip_prefix("tokens:"));
+        let tokens: f64 = tokens.ok_or("the backup tells no count")?.trim().parse()?;
+        results.backup_tokens_per_s = Some(quotient(tokens, back_up_s));
+        results.restore_tokens_per_s = Some(quotient(tokens, restore_s));
+        results.backup_per_token_bytes =
+            Some(std::fs::metadata(&file)?.len() as f64 / tokens.max(1.0));
+        std::fs::remove_file(file)?;
+        Ok(std::fs::remove_dir_all(data)?)
     }
 
     fn killed_idle(mut self, results: &mut Results) -> Outcome<Self> {

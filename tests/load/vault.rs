@@ -6,7 +6,7 @@ use crate::proc::Process;
 use crate::request::Kind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Opening a large file after a kill takes seconds; a minute is a failure.
 const READY_MAX: Duration = Duration::from_mins(1);
@@ -69,6 +69,26 @@ impl Place {
             Some(entries) if output.status.success() => Ok(entries.parse()?),
             _ => Err(format!("the audit chain was not verified: {said}").into()),
         }
+    }
+
+    /// Of the running vault; returns what the command said, and how long it took.
+    pub(crate) fn back_up(&self, file: &Path) -> Outcome<(String, f64)> {
+        self.timed(Command::new(&self.binary).arg("backup").arg("--data").arg(&self.data).arg(file))
+    }
+
+    pub(crate) fn restore(&self, file: &Path, data: &Path) -> Outcome<(String, f64)> {
+        self.timed(Command::new(&self.binary).arg("restore").arg(file).arg("--data").arg(data))
+    }
+
+    fn timed(&self, command: &mut Command) -> Outcome<(String, f64)> {
+        let start = Instant::now();
+        let output = command.output()?;
+        let time = start.elapsed().as_secs_f64();
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("{} failed: {why}", self.binary.display()).into());
+        }
+        Ok((String::from_utf8(output.stdout)?, time))
     }
 
     pub(crate) fn remove(&self) -> Outcome<()> {

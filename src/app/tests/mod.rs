@@ -1,6 +1,7 @@
 //! The operations on disks that fail, under concurrency and over time.
 
 mod audit;
+mod backups;
 mod callers;
 mod concurrency;
 mod damage;
@@ -67,6 +68,7 @@ impl Vault {
             VaultFailure::File(OpenFailure::Storage(failure)) => Error::from(failure),
             VaultFailure::File(_)
             | VaultFailure::KeysDamaged
+            | VaultFailure::NotMigrated(..)
             | VaultFailure::ReplacedMasterKey(_)
             | VaultFailure::WrongMasterKey => panic!("{failure:?}"),
         })?;

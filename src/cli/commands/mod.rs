@@ -2,6 +2,7 @@
 
 mod application;
 mod audit;
+mod backup;
 mod dev;
 mod key;
 mod tenant;
@@ -12,6 +13,7 @@ use argh::FromArgs;
 
 pub(super) use application::*;
 pub(super) use audit::*;
+pub(super) use backup::*;
 pub(super) use dev::*;
 pub(super) use key::*;
 pub(super) use tenant::*;
@@ -33,13 +35,15 @@ pub(super) struct Strongroom {
 pub(super) enum Subcommand {
     Application(ApplicationCommand),
     Audit(AuditCommand),
+    Backup(Backup),
     Check(Check),
     Dev(Dev),
     DevClock(DevClock),
     DevPreload(DevPreload),
     Init(Init),
-    Report(Report),
     Key(KeyCommand),
+    Report(Report),
+    Restore(Restore),
     Serve(Serve),
     Tenant(TenantCommand),
     Verify(Verify),
@@ -94,21 +98,6 @@ pub(super) struct Check {
     /// settings file
     #[argh(option)]
     pub(super) config: PathBuf,
-}
-
-/// Walk a stopped vault's data file: every record opens, every index entry fits, the counts agree.
-#[derive(FromArgs, Debug)]
-#[argh(subcommand, name = "verify")]
-pub(super) struct Verify {
-    /// settings file of the vault
-    #[argh(option)]
-    pub(super) config: Option<PathBuf>,
-    /// data directory, in place of the settings' own
-    #[argh(option)]
-    pub(super) data: Option<PathBuf>,
-    /// master key file, in place of the settings' own (in a `dev` directory: its master.key)
-    #[argh(option)]
-    pub(super) master_key: Option<PathBuf>,
 }
 
 /// Print the version.

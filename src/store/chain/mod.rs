@@ -20,10 +20,8 @@ pub use rows::{Rows, scopes};
 use crate::crypto::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
 use crate::domain::time::Timestamp;
 use crate::store::change::SealedEntries;
-use crate::store::{Change, Snapshot, StorageFailure, Table, tables};
+use crate::store::{Change, Snapshot, StorageFailure, Table, meta, tables};
 
-/// The file's id, random, made with the file.
-pub const META_FILE: &[u8] = b"file_id";
 /// What checkpoints are checked with.
 pub const META_PUBLIC_KEY: &[u8] = b"audit_public_key";
 const META_START: &[u8] = b"audit_start";
@@ -234,7 +232,7 @@ impl Checkpoint {
 
 /// The file's id and its public key; `None` before they were made.
 pub fn identity(snapshot: &Snapshot) -> Result<Option<([u8; 16], [u8; 32])>, StorageFailure> {
-    let file = snapshot.value(Table::Meta, META_FILE)?.and_then(|it| it.try_into().ok());
+    let file = meta::file_id(snapshot)?.map(uuid::Uuid::into_bytes);
     let public = snapshot.value(Table::Meta, META_PUBLIC_KEY)?.and_then(|it| it.try_into().ok());
     Ok(file.zip(public))
 }

@@ -6,6 +6,7 @@
 mod access;
 mod answer;
 mod audit;
+mod backups;
 mod receipt;
 mod tenant;
 mod threeds;
@@ -18,6 +19,7 @@ pub use access::{
 };
 pub use answer::{AnswerRecord, decode_answer, encode_answer};
 pub use audit::{decode_audit, encode_audit};
+pub use backups::{decode_backups, encode_backups};
 pub use receipt::{decode_receipt, encode_receipt};
 pub use tenant::{decode_tenant, encode_tenant};
 pub use threeds::{decode_session, encode_session};

@@ -7,12 +7,12 @@ use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::chain::{
-    ChainReport, Checkpoint, Head, Inspection, META_FILE, META_PUBLIC_KEY, Receipt, Rows, Signed,
+    ChainReport, Checkpoint, Head, Inspection, META_PUBLIC_KEY, Receipt, Rows, Signed,
 };
 use crate::store::record::{decode_receipt, encode_receipt};
 use crate::store::tests::disk::TestDisk;
 use crate::store::tests::{block_on, open};
-use crate::store::{Change, SealedEntries, Store, Table, Verdict, tables};
+use crate::store::{Change, SealedEntries, Store, Table, Verdict, meta, tables};
 
 const FILE: [u8; 16] = [7; 16];
 const SCOPES: [[u8; 16]; 3] = [[0; 16], [1; 16], [0xff; 16]];
@@ -48,11 +48,7 @@ fn chain() -> Store {
     let public = key().public().to_vec();
     commit(
         &store,
-        Change::new().put(Table::Meta, META_FILE.to_vec(), FILE.to_vec()).put(
-            Table::Meta,
-            META_PUBLIC_KEY.to_vec(),
-            public,
-        ),
+        meta::put_file_id(Change::new(), FILE).put(Table::Meta, META_PUBLIC_KEY.to_vec(), public),
     );
     for _ in 0..3 {
         for (count, scope) in [(1, 0), (2, 1), (3, 2), (3, 2), (2, 1), (1, 0)] {
@@ -326,7 +322,7 @@ fn sixty_four_writers_leave_no_gap_and_a_refused_change_leaves_nothing() {
             scope.spawn(move || {
                 for _ in 0..8 {
                     let tenant = SCOPES[usize::from(writer % 3)];
-                    let taken = Change::new().expect_absent(Table::Meta, META_FILE.to_vec());
+                    let taken = Change::new().expect_absent(Table::Meta, META_PUBLIC_KEY.to_vec());
                     let refused = block_on(store.commit(taken.and(entries(tenant, 5))));
                     assert_eq!(refused, Ok(Verdict::Refused));
                     commit(&store, entries(tenant, 1).and(entries(SCOPES[0], 2)));

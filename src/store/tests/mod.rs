@@ -1,13 +1,18 @@
 //! The store on disks that fail, its batches against a model, and the encodings of its records.
 
+mod backups;
 mod batches;
 mod chain;
 pub(crate) mod disk;
 mod failures;
+mod migrations;
 mod queue;
 mod records;
 
+use std::fs;
 use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::store::tests::disk::TestDisk;
 use crate::store::{Change, Store, Table};
@@ -33,6 +38,35 @@ pub(crate) fn open_without_cache(disk: &TestDisk) -> Store {
     let mut builder = redb::Builder::new();
     builder.set_cache_size(0);
     Store::start(builder.create_with_backend(disk.clone()).unwrap())
+}
+
+/// A directory of a test's own, removed with all it holds when dropped.
+pub(crate) struct TestDirectory(PathBuf);
+
+impl TestDirectory {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("strongroom-test-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::remove_dir_all(&path).ok();
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for TestDirectory {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
 }
 
 fn put(key: u8) -> Change {

@@ -1,0 +1,257 @@
+//! Backups: taking one, proving that one can be restored, and both by a schedule.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use tokio::task::spawn_blocking;
+
+use crate::app::App;
+use crate::app::error::Error;
+use crate::app::vault::VaultFailure;
+use crate::app::verify::Report;
+use crate::clock::Clock;
+use crate::crypto::MasterKey;
+use crate::domain::backup::{BackupPlan, BackupState, Proven, Taken, file_name, is_file_name};
+use crate::domain::time::Timestamp;
+use crate::store::backup::{self, BackupFailure, InvalidBackup, Manifest, Reader, Written};
+use crate::store::record::{decode_backups, encode_backups};
+use crate::store::{Change, RestoreFailure, StorageFailure, Store, meta};
+
+/// In the directory of backups, while one of them is proven.
+const SCRATCH: &str = "strongroom-proof.scratch";
+
+/// A backup that was restored, and what walking through it found.
+#[derive(Debug)]
+pub struct Proof {
+    pub manifest: Manifest,
+    pub report: Report,
+}
+
+/// Why nothing can be said about a backup's content, or nothing good.
+#[derive(Debug)]
+pub enum ProofFailure {
+    Backup(InvalidBackup),
+    /// The schedule found none.
+    NoBackup,
+    /// The program met something that it did not expect.
+    Panicked,
+    Restore(RestoreFailure),
+    /// The scratch directory could not be made or removed.
+    Scratch(io::Error),
+    /// Records do not open, or do not fit together.
+    Unclean,
+    Vault(VaultFailure),
+    Verify(Error),
+}
+
+impl App {
+    /// One consistent snapshot in a new file. The writer goes on meanwhile.
+    pub async fn back_up(&self, path: PathBuf) -> Result<Written, BackupFailure> {
+        self.back_up_at(path, self.now()).await
+    }
+
+    /// What was answered before `now` is in it.
+    async fn back_up_at(&self, path: PathBuf, now: Timestamp) -> Result<Written, BackupFailure> {
+        let snapshot = self.store.snapshot()?;
+        let master = self.masters.of(&snapshot).map_err(|error| {
+            let damaged = || StorageFailure::Damaged(String::from("no master key fits the file"));
+            BackupFailure::Vault(if let Error::Storage(it) = error { it } else { damaged() })
+        })?;
+        let key = master.backup_key().clone();
+        let written = spawn_blocking(move || backup::write(&snapshot, &path, &key, now)).await;
+        written.unwrap_or_else(|_panicked| {
+            let what = String::from("the engine met a page that makes no sense");
+            Err(BackupFailure::Vault(StorageFailure::Damaged(what)))
+        })
+    }
+
+    /// What is known of scheduled backups.
+    pub fn backup_state(&self) -> Result<BackupState, Error> {
+        let record = meta::backups(&self.snapshot()?)?;
+        Ok(record.map(|record| decode_backups(&record)).transpose()?.unwrap_or_default())
+    }
+
+    /// Takes a backup if one is due, and removes those that are not kept. Whether it could be
+    /// written is remembered either way.
+    pub async fn take_due_backup(
+        &self,
+        plan: &BackupPlan,
+    ) -> Result<Option<Result<Taken, BackupFailure>>, Error> {
+        let state = self.backup_state()?;
+        let start = self.now();
+        if !plan.backup_is_due(&state, start) {
+            return Ok(None);
+        }
+        let written = self.back_up_at(plan.directory.join(file_name(start)), start).await;
+        let taken = match written {
+            Ok(written) => {
+                let id = written.manifest.file_id.clone();
+                let (directory, keep) = (plan.directory.clone(), plan.keep);
+                // What could not be removed is tried again after the next backup.
+                spawn_blocking(move || prune(&directory, keep, id.as_deref())).await.ok();
+                Ok(Taken {
+                    at: written.manifest.created_at(),
+                    bytes: written.file_bytes,
+                    rows: written.manifest.rows,
+                    took: self.now().since(start),
+                })
+            }
+            Err(failure) => Err(failure),
+        };
+        let state = match &taken {
+            Ok(taken) => BackupState { taken: Some(*taken), failed_at: None, ..state },
+            Err(_) => BackupState { failed_at: Some(self.now()), ..state },
+        };
+        self.keep_state(&state).await?;
+        Ok(Some(taken))
+    }
+
+    /// Restores the newest backup into a scratch directory beside it and verifies it, if that is
+    /// due.
+    pub async fn prove_due_backup(
+        &self,
+        plan: &BackupPlan,
+    ) -> Result<Option<Result<Proven, ProofFailure>>, Error> {
+        let state = self.backup_state()?;
+        let start = self.now();
+        if !plan.proof_is_due(&state, start) {
+            return Ok(None);
+        }
+        let id = meta::file_id(&self.snapshot()?)?.map(|id| id.to_string());
+        let directory = plan.directory.clone();
+        let master = self.masters.of(&self.snapshot()?)?.as_ref().clone();
+        let clock = self.clock.clone();
+        let proven =
+            spawn_blocking(move || prove_newest(&directory, id.as_deref(), master, clock)).await;
+        let proven = proven.unwrap_or(Err(ProofFailure::Panicked)).map(|manifest| {
+            let now = self.now();
+            let (backup_at, rows) = (manifest.created_at(), manifest.rows);
+            Proven { at: now, backup_at, rows, took: now.since(start) }
+        });
+        let state = match &proven {
+            Ok(proven) => BackupState { proven: Some(*proven), proof_failed_at: None, ..state },
+            Err(_) => BackupState { proof_failed_at: Some(self.now()), ..state },
+        };
+        self.keep_state(&state).await?;
+        Ok(Some(proven))
+    }
+
+    /// Only the schedule writes it, so there is nothing to expect.
+    async fn keep_state(&self, state: &BackupState) -> Result<(), Error> {
+        let change = meta::put_backups(Change::new(), encode_backups(state));
+        self.store.commit(change).await?;
+        Ok(())
+    }
+}
+
+/// Restores a backup into a directory of its own, opens it with the master key and walks through
+/// all of it. The directory is gone afterwards; what was left at its place before is removed, too.
+pub fn prove(
+    backup: &Path,
+    scratch: &Path,
+    master: MasterKey,
+    clock: Clock,
+) -> Result<Proof, ProofFailure> {
+    let backup = Reader::open(backup).map_err(ProofFailure::Backup)?;
+    backup.check_origin(&master).map_err(ProofFailure::Backup)?;
+    clear(scratch).map_err(ProofFailure::Scratch)?;
+    fs::DirBuilder::new().mode(0o700).create(scratch).map_err(ProofFailure::Scratch)?;
+    let proof = restore_and_verify(backup, scratch, master, clock);
+    clear(scratch).map_err(ProofFailure::Scratch)?;
+    proof
+}
+
+fn restore_and_verify(
+    backup: Reader,
+    scratch: &Path,
+    master: MasterKey,
+    clock: Clock,
+) -> Result<Proof, ProofFailure> {
+    let manifest = Store::restore(scratch, backup).map_err(ProofFailure::Restore)?;
+    let app = App::open(scratch, master, clock).map_err(ProofFailure::Vault)?;
+    let report = app.verify();
+    app.close();
+    Ok(Proof { manifest, report: report.map_err(ProofFailure::Verify)? })
+}
+
+fn clear(scratch: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(scratch) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// One that cannot even be told to be another vault's is proven, too: that is how damage is found.
+fn prove_newest(
+    directory: &Path,
+    file_id: Option<&str>,
+    master: MasterKey,
+    clock: Clock,
+) -> Result<Manifest, ProofFailure> {
+    let mut own = scheduled(directory).map_err(ProofFailure::Scratch)?;
+    own.retain(|path| is_of(path, file_id) != Some(false));
+    let newest = own.pop().ok_or(ProofFailure::NoBackup)?;
+    let proof = prove(&newest, &directory.join(SCRATCH), master, clock)?;
+    proof.report.is_clean().then_some(proof.manifest).ok_or(ProofFailure::Unclean)
+}
+
+/// Removes what lies beyond `keep`, oldest first. What has not the schedule's name, is not whole or
+/// is another vault's neither counts nor goes.
+fn prune(directory: &Path, keep: usize, file_id: Option<&str>) -> io::Result<()> {
+    let mut whole = scheduled(directory)?;
+    whole.retain(|path| is_of(path, file_id) == Some(true));
+    let beyond = whole.len().saturating_sub(keep.max(1));
+    whole.iter().take(beyond).try_for_each(fs::remove_file)
+}
+
+/// Whether a backup is this vault's; `None` when its manifest cannot be read.
+fn is_of(path: &Path, file_id: Option<&str>) -> Option<bool> {
+    let backup = Reader::open(path).ok()?;
+    Some(backup.manifest().file_id.as_deref() == file_id)
+}
+
+/// The files that have the schedule's names, oldest first.
+fn scheduled(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(is_file_name) {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+/// What a run that was killed left in the directory of backups. Nobody else writes there under
+/// such names.
+pub fn clear_leftovers(directory: &Path) -> io::Result<()> {
+    clear(&directory.join(SCRATCH))?;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let cut_off = name.to_str().and_then(|name| name.strip_suffix(".unfinished"));
+        if cut_off.is_some_and(is_file_name) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+impl ProofFailure {
+    /// For the log, which takes no other texts.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Backup(_) => "backup",
+            Self::NoBackup => "no_backup",
+            Self::Panicked => "panicked",
+            Self::Restore(_) => "restore",
+            Self::Scratch(_) => "scratch",
+            Self::Unclean => "unclean",
+            Self::Vault(_) => "vault",
+            Self::Verify(_) => "verify",
+        }
+    }
+}

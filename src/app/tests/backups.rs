@@ -1,0 +1,147 @@
+//! Backups by a schedule: when they are taken and proven, which ones stay, what is remembered.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::app::tests::{Vault, draft, master, prepared};
+use crate::app::{BackupFailure, ProofFailure, clear_leftovers, prove};
+use crate::bounds::BACKUP_RETRY;
+use crate::clock::Clock;
+use crate::domain::backup::{BackupPlan, file_name, is_file_name};
+use crate::domain::time::Timestamp;
+use crate::store::tests::disk::TestDisk;
+use crate::store::tests::{TestDirectory, block_on};
+
+const DAY: Duration = Duration::from_hours(24);
+
+fn plan(directory: &Path) -> BackupPlan {
+    let directory = directory.to_path_buf();
+    BackupPlan { directory, every: DAY, keep: 2, prove_every: Some(2 * DAY) }
+}
+
+fn with_clock() -> (Vault, Clock) {
+    let clock = Clock::new();
+    let disk = TestDisk::holding(prepared().0.clone());
+    (Vault::on(disk, clock.clone()).unwrap(), clock)
+}
+
+fn names(directory: &TestDirectory) -> Vec<String> {
+    let listed = fs::read_dir(directory.path()).unwrap();
+    let mut names: Vec<_> =
+        listed.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn backups_are_taken_when_they_are_due_and_the_newest_are_kept() {
+    let directory = TestDirectory::new();
+    let plan = plan(directory.path());
+    let (vault, clock) = with_clock();
+    // Names of the schedule that are no backups of this vault: one is cut, one is another's.
+    fs::write(directory.join("strongroom-20000101T000000Z.backup"), "cut").unwrap();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.backup");
+    fs::copy(fixture, directory.join("strongroom-20000102T000000Z.backup")).unwrap();
+    fs::write(directory.join("mine.txt"), "mine").unwrap();
+    let foreign = names(&directory);
+    let mut taken = Vec::new();
+    for round in 0..4 {
+        block_on(vault.create_id(draft(&format!("of round {round}"))));
+        let at = block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap().at;
+        taken.push(file_name(at));
+        assert!(block_on(vault.app.take_due_backup(&plan)).unwrap().is_none(), "not due again");
+        assert_eq!(vault.app.backup_state().unwrap().taken.unwrap().at, at);
+        clock.advance(DAY);
+    }
+    let mut expected = [&foreign[..], &taken[2..]].concat();
+    expected.sort();
+    assert_eq!(names(&directory), expected);
+}
+
+#[test]
+fn what_is_known_of_backups_survives_a_restart() {
+    let directory = TestDirectory::new();
+    let plan = plan(directory.path());
+    let (vault, clock) = with_clock();
+    block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
+    let proven = block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap().unwrap();
+    let state = vault.app.backup_state().unwrap();
+    assert_eq!(state.proven, Some(proven));
+    assert_eq!(state.taken.map(|taken| taken.at), Some(proven.backup_at));
+    assert_eq!(state.age_of_proof(proven.at.plus(DAY)), Some(DAY));
+    vault.app.close();
+    let again = Vault::on(TestDisk::holding(vault.disk.durable()), clock).unwrap();
+    assert_eq!(again.app.backup_state().unwrap(), state);
+    assert!(block_on(again.app.take_due_backup(&plan)).unwrap().is_none());
+    assert!(block_on(again.app.prove_due_backup(&plan)).unwrap().is_none());
+}
+
+#[test]
+fn a_backup_that_cannot_be_written_is_remembered_tried_again_and_no_failure_of_the_vault() {
+    let directory = TestDirectory::new();
+    let plan = plan(&directory.join("missing"));
+    let (vault, clock) = with_clock();
+    let failed = block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap();
+    assert!(matches!(failed, Err(BackupFailure::Target(_))), "{failed:?}");
+    assert!(vault.app.backup_state().unwrap().failed_at.is_some());
+    assert!(block_on(vault.app.take_due_backup(&plan)).unwrap().is_none(), "not at once");
+    let id = block_on(vault.create_id(draft("the vault works on")));
+    assert!(vault.data(&id).is_some());
+    fs::create_dir(&plan.directory).unwrap();
+    clock.advance(BACKUP_RETRY);
+    block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
+    assert_eq!(vault.app.backup_state().unwrap().failed_at, None);
+}
+
+#[test]
+fn a_proof_opens_every_record_of_the_newest_backup_and_leaves_nothing() {
+    let directory = TestDirectory::new();
+    let plan = plan(directory.path());
+    let (vault, clock) = with_clock();
+    let none = block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap();
+    assert!(matches!(none, Err(ProofFailure::NoBackup)));
+    clock.advance(BACKUP_RETRY);
+    block_on(vault.create_id(draft("to be proven")));
+    block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
+    let newest = directory.join(&names(&directory)[0]);
+    // One of another vault, which came later, is not ours to prove.
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.backup");
+    fs::copy(fixture, directory.join("strongroom-29990101T000000Z.backup")).unwrap();
+    let taken = names(&directory);
+    // What a killed proof left is cleared first.
+    let scratch = directory.join("strongroom-proof.scratch");
+    fs::create_dir(&scratch).unwrap();
+    fs::write(scratch.join("strongroom.redb"), "left").unwrap();
+    let proven = block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap().unwrap();
+    assert!(proven.rows > 10);
+    assert_eq!(names(&directory), taken);
+    let proof = prove(&newest, &scratch, master(), Clock::new()).unwrap();
+    assert_eq!((proof.report.tokens, proof.report.is_clean()), (1, true));
+    // Damage after the proof is found by the next one.
+    let mut bytes = fs::read(&newest).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&newest, bytes).unwrap();
+    clock.advance(2 * DAY);
+    let failed = block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap();
+    assert!(matches!(failed, Err(ProofFailure::Restore(_) | ProofFailure::Backup(_))));
+    let state = vault.app.backup_state().unwrap();
+    assert_eq!(state.proven, Some(proven), "the age of the last proof goes on");
+    assert!(state.proof_failed_at.is_some());
+    assert_eq!(names(&directory), taken);
+}
+
+#[test]
+fn what_a_killed_server_left_among_the_backups_is_cleared_and_nothing_else() {
+    let directory = TestDirectory::new();
+    let name = file_name(Timestamp::from_seconds(1_794_648_600));
+    assert!(is_file_name(&name));
+    for kept in [name.clone(), String::from("mine.backup.unfinished")] {
+        fs::write(directory.join(&kept), "kept").unwrap();
+    }
+    fs::write(directory.join(&format!("{name}.unfinished")), "cut").unwrap();
+    fs::create_dir(directory.join("strongroom-proof.scratch")).unwrap();
+    clear_leftovers(directory.path()).unwrap();
+    assert_eq!(names(&directory), [String::from("mine.backup.unfinished"), name]);
+}

@@ -1,0 +1,56 @@
+//! SHA-256, for what anyone can check without a key.
+
+use std::fmt;
+
+use ring::digest::{Context, SHA256};
+
+/// A digest in the making.
+pub struct Sha256(Context);
+
+impl Sha256 {
+    pub fn new() -> Self {
+        Self(Context::new(&SHA256))
+    }
+
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub fn finish(self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        for (to, from) in bytes.iter_mut().zip(self.0.finish().as_ref()) {
+            *to = *from;
+        }
+        bytes
+    }
+}
+
+impl Default for Sha256 {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Sha256 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sha256")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::hex;
+
+    #[test]
+    fn the_digest_is_that_of_the_standard() {
+        //= FIPS 180-4, the one-block example.
+        let mut digest = Sha256::new();
+        digest.update(b"a");
+        digest.update(b"bc");
+        assert_eq!(
+            hex::encode(&digest.finish()),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! Scheduled backups: when one is due, what its file is called, which are kept, and what is known
+//! of the last ones.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use time::PrimitiveDateTime;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+
+use crate::bounds::BACKUP_RETRY;
+use crate::domain::time::Timestamp;
+
+/// What the settings ask for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackupPlan {
+    pub directory: PathBuf,
+    pub every: Duration,
+    /// How many stay, at least one.
+    pub keep: usize,
+    /// How often the newest one is restored and verified; `None` for never.
+    pub prove_every: Option<Duration>,
+}
+
+/// What is known of scheduled backups; it survives restarts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BackupState {
+    /// The newest one.
+    pub taken: Option<Taken>,
+    /// The last try to take one, if it failed.
+    pub failed_at: Option<Timestamp>,
+    /// The last one that was restored and found to be whole.
+    pub proven: Option<Proven>,
+    /// The last try to prove one, if it failed.
+    pub proof_failed_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    pub at: Timestamp,
+    /// Of the file.
+    pub bytes: u64,
+    pub rows: u64,
+    pub took: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proven {
+    /// When the proof ended.
+    pub at: Timestamp,
+    /// The moment that the proven backup shows.
+    pub backup_at: Timestamp,
+    pub rows: u64,
+    pub took: Duration,
+}
+
+/// To the second, so that names sort by time.
+const NAME: &[BorrowedFormatItem<'_>] =
+    format_description!("strongroom-[year][month][day]T[hour][minute][second]Z.backup");
+
+impl BackupPlan {
+    pub fn backup_is_due(&self, state: &BackupState, now: Timestamp) -> bool {
+        is_due(state.taken.map(|taken| taken.at), state.failed_at, self.every, now)
+    }
+
+    pub fn proof_is_due(&self, state: &BackupState, now: Timestamp) -> bool {
+        self.prove_every.is_some_and(|every| {
+            is_due(state.proven.map(|proven| proven.at), state.proof_failed_at, every, now)
+        })
+    }
+}
+
+impl BackupState {
+    /// How long ago a restore was last proven: the figure to alarm on.
+    pub fn age_of_proof(&self, now: Timestamp) -> Option<Duration> {
+        self.proven.map(|proven| now.since(proven.at))
+    }
+
+    /// How old the newest backup is: what a lost disk would cost.
+    pub fn age_of_backup(&self, now: Timestamp) -> Option<Duration> {
+        self.taken.map(|taken| now.since(taken.at))
+    }
+}
+
+/// A failure puts the next try off, so that a full disk is not written to again and again.
+fn is_due(
+    done: Option<Timestamp>,
+    failed: Option<Timestamp>,
+    every: Duration,
+    now: Timestamp,
+) -> bool {
+    let rests = failed.is_some_and(|at| now.since(at) < BACKUP_RETRY && at <= now);
+    // A last one that lies in the future was written by a clock that was wrong.
+    let fresh = done.is_some_and(|at| now.since(at) < every && at <= now);
+    !rests && !fresh
+}
+
+/// `strongroom-20261114T093000Z.backup`.
+pub fn file_name(at: Timestamp) -> String {
+    at.datetime().and_then(|at| at.format(NAME).ok()).unwrap_or_default()
+}
+
+/// Whether the schedule made this name. Files of other names are never touched.
+pub fn is_file_name(name: &str) -> bool {
+    let parsed = PrimitiveDateTime::parse(name, NAME);
+    // Parsing is a little more patient than writing.
+    parsed.ok().and_then(|at| at.format(NAME).ok()).is_some_and(|again| again == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_hours(1);
+
+    fn at(hour: i64) -> Timestamp {
+        Timestamp::from_seconds(hour * 3_600)
+    }
+
+    fn taken(hour: i64) -> Taken {
+        Taken { at: at(hour), bytes: 1, rows: 1, took: HOUR }
+    }
+
+    #[test]
+    fn a_backup_is_due_when_there_is_none_or_the_last_is_old_and_no_try_has_just_failed() {
+        let plan = BackupPlan {
+            directory: PathBuf::from("/b"),
+            every: 24 * HOUR,
+            keep: 1,
+            prove_every: None,
+        };
+        let state = |done: Option<i64>, failed: Option<i64>| BackupState {
+            taken: done.map(taken),
+            failed_at: failed.map(at),
+            ..BackupState::default()
+        };
+        let due = |state: &BackupState, hour| plan.backup_is_due(state, at(hour));
+        assert!(due(&state(None, None), 1_000));
+        assert!(!due(&state(Some(1_000), None), 1_023));
+        assert!(due(&state(Some(1_000), None), 1_024));
+        assert!(!due(&state(Some(1_000), Some(1_024)), 1_024));
+        assert!(due(&state(Some(1_000), Some(1_024)), 1_025));
+        assert!(due(&state(Some(2_000), Some(2_000)), 1_000), "a clock that was wrong");
+        assert!(!plan.proof_is_due(&state(None, None), at(1_000)), "never");
+    }
+
+    #[test]
+    fn names_sort_by_time_and_only_such_names_are_known() {
+        let name = file_name(Timestamp::from_seconds(1_794_648_600));
+        assert_eq!(name, "strongroom-20261114T093000Z.backup");
+        assert!(is_file_name(&name));
+        for other in [
+            "",
+            "strongroom-20261114T093000Z.backup.unfinished",
+            "strongroom-20261314T093000Z.backup",
+            "strongroom-before-upgrade.backup",
+            "strongroom.redb",
+            "xstrongroom-20261114T093000Z.backup",
+        ] {
+            assert!(!is_file_name(other), "{other}");
+        }
+        assert!(file_name(Timestamp::from_seconds(1)) < name);
+    }
+}

@@ -1,0 +1,258 @@
+//! Reading a backup: the manifest first, then chunk after chunk, each checked before it is used.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use crate::bounds::{BACKUP_CHUNK_BYTES_MAX, BACKUP_MANIFEST_BYTES_MAX};
+use crate::crypto::{MasterKey, Sha256};
+use crate::domain::hex;
+use crate::store::backup::{
+    CHUNK, CHUNK_HEAD_BYTES, DIGEST_BYTES, END, FORMAT, HEADER_BYTES, InvalidBackup, MAGIC,
+    MANIFEST, MANIFEST_HEAD_BYTES, Manifest, TRAILER_BYTES,
+};
+use crate::store::{self, Entry, Table};
+
+/// An open backup. What it gives has been checked, but for its origin, which takes the master key.
+#[derive(Debug)]
+pub struct Reader {
+    file: BufReader<File>,
+    manifest: Manifest,
+    signed: Signed,
+    /// Where the rows end.
+    end: u64,
+    at: u64,
+    digest: Sha256,
+    counts: BTreeMap<&'static str, u64>,
+    last: Option<(Table, Vec<u8>)>,
+}
+
+/// The manifest as it was signed.
+#[derive(Debug)]
+struct Signed {
+    json: Vec<u8>,
+    tag: Vec<u8>,
+}
+
+/// Rows of one table, in the order of their keys.
+#[derive(Debug)]
+pub struct Chunk {
+    pub table: Table,
+    pub rows: Vec<Entry>,
+    /// As they stand in the backup.
+    pub bytes: usize,
+}
+
+impl Reader {
+    /// Reads the manifest and nothing else.
+    pub fn open(path: &Path) -> Result<Self, InvalidBackup> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        let mut magic = [0; 18];
+        match file.read_exact(&mut magic) {
+            Ok(()) if magic.starts_with(MAGIC) => (),
+            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error.into()),
+            Ok(()) | Err(_) => return Err(InvalidBackup::NotABackup),
+        }
+        match magic.last() {
+            Some(&FORMAT) => (),
+            Some(newer) if *newer > FORMAT => return Err(InvalidBackup::Newer(None)),
+            Some(_) | None => return Err(InvalidBackup::NotABackup),
+        }
+        let end = find_manifest(&mut file, length)?;
+        let (manifest, signed) = read_manifest(&mut file, end, length)?;
+        if manifest.file_format > store::FORMAT {
+            return Err(InvalidBackup::Newer(Some(manifest.program)));
+        }
+        file.seek(SeekFrom::Start(HEADER_BYTES))?;
+        Ok(Self {
+            file: BufReader::new(file),
+            manifest,
+            signed,
+            end,
+            at: HEADER_BYTES,
+            digest: Sha256::new(),
+            counts: BTreeMap::new(),
+            last: None,
+        })
+    }
+
+    pub const fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Whether the holder of this master key wrote it.
+    pub fn check_origin(&self, master: &MasterKey) -> Result<(), InvalidBackup> {
+        if self.manifest.master_key != hex::encode(master.check()) {
+            return Err(InvalidBackup::WrongMasterKey);
+        }
+        let Signed { json, tag } = &self.signed;
+        master.backup_key().has_signed(json, tag).then_some(()).ok_or(InvalidBackup::Forged)
+    }
+
+    /// The next rows; `None` when all were read and are as many, and the same, as the manifest says.
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk>, InvalidBackup> {
+        if self.at == self.end {
+            return self.check_sums().map(|()| None);
+        }
+        let start = self.at;
+        let damaged = |what| InvalidBackup::Damaged(start, what);
+        let head: [u8; CHUNK_HEAD_BYTES] = self.take(CHUNK_HEAD_BYTES)?.try_into().map_err(cut)?;
+        let [kind, number, c0, c1, c2, c3, l0, l1, l2, l3] = head;
+        if kind != CHUNK {
+            return Err(damaged("no rows begin here"));
+        }
+        let count = u32::from_be_bytes([c0, c1, c2, c3]);
+        let length = usize::try_from(u32::from_be_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
+        if length > BACKUP_CHUNK_BYTES_MAX {
+            return Err(damaged("rows are longer than any"));
+        }
+        let bytes = self.take(length)?;
+        let stored = self.take(DIGEST_BYTES)?;
+        let mut digest = Sha256::new();
+        digest.update(&head);
+        digest.update(&bytes);
+        if digest.finish().as_slice() != stored {
+            return Err(damaged("the digest of these rows is another"));
+        }
+        self.digest.update(&stored);
+        let table = Table::ALL.iter().copied().find(|table| table.number() == number);
+        let table = table.ok_or_else(|| damaged("a table that no program has"))?;
+        let rows = parse(&bytes, count).ok_or_else(|| damaged("the rows make no sense"))?;
+        self.check_order(table, &rows).ok_or_else(|| damaged("the rows are out of order"))?;
+        Ok(Some(Chunk { table, rows, bytes: bytes.len() }))
+    }
+
+    /// Reads all that is left, for its checks alone.
+    pub fn check_rows(&mut self) -> Result<(), InvalidBackup> {
+        while self.next_chunk()?.is_some() {}
+        Ok(())
+    }
+
+    fn take(&mut self, length: usize) -> Result<Vec<u8>, InvalidBackup> {
+        let after = self.at.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
+        if after > self.end {
+            return Err(InvalidBackup::Damaged(self.at, "rows run into the manifest"));
+        }
+        let mut bytes = vec![0; length];
+        self.file.read_exact(&mut bytes)?;
+        self.at = after;
+        Ok(bytes)
+    }
+
+    /// Tables by their numbers, keys ascending.
+    fn check_order(&mut self, table: Table, rows: &[Entry]) -> Option<()> {
+        let mut last = match self.last.take() {
+            Some((before, key)) if before == table => Some(key),
+            Some((before, _)) if before.number() > table.number() => return None,
+            Some(_) | None => None,
+        };
+        for (key, _) in rows {
+            if last.as_ref().is_some_and(|last| last >= key) {
+                return None;
+            }
+            last = Some(key.clone());
+        }
+        let count = self.counts.entry(table.name()).or_default();
+        *count = count.saturating_add(u64::try_from(rows.len()).unwrap_or(u64::MAX));
+        self.last = last.map(|key| (table, key));
+        Some(())
+    }
+
+    fn check_sums(&mut self) -> Result<(), InvalidBackup> {
+        let damaged = |what| InvalidBackup::Damaged(self.end, what);
+        let digest = std::mem::take(&mut self.digest).finish();
+        if hex::encode(&digest) != self.manifest.digest {
+            return Err(damaged("the digest of all rows is another"));
+        }
+        let names: BTreeSet<&str> = self
+            .manifest
+            .counts
+            .keys()
+            .map(String::as_str)
+            .chain(self.counts.keys().copied())
+            .collect();
+        let same =
+            |name: &&str| self.counts.get(name).copied().unwrap_or(0) == self.manifest.count(name);
+        names.iter().all(same).then_some(()).ok_or_else(|| damaged("the counts are others"))
+    }
+}
+
+fn find_manifest(file: &mut File, length: u64) -> Result<u64, InvalidBackup> {
+    let trailer = length.checked_sub(TRAILER_BYTES).filter(|at| *at > HEADER_BYTES);
+    file.seek(SeekFrom::Start(trailer.ok_or(InvalidBackup::CutShort)?))?;
+    let mut at = [0; 8];
+    let mut end = [0; 8];
+    file.read_exact(&mut at)?;
+    file.read_exact(&mut end)?;
+    if &end != END {
+        return Err(InvalidBackup::CutShort);
+    }
+    Ok(u64::from_be_bytes(at))
+}
+
+fn read_manifest(
+    file: &mut File,
+    at: u64,
+    length: u64,
+) -> Result<(Manifest, Signed), InvalidBackup> {
+    let damaged = || InvalidBackup::Damaged(at, "the manifest makes no sense");
+    let frame = MANIFEST_HEAD_BYTES.saturating_add(2 * DIGEST_BYTES);
+    let size = length.saturating_sub(TRAILER_BYTES).checked_sub(at).filter(|_| at >= HEADER_BYTES);
+    let size = size.and_then(|size| usize::try_from(size).ok()).ok_or_else(damaged)?;
+    let json_length = size.checked_sub(frame).ok_or_else(damaged)?;
+    if json_length > BACKUP_MANIFEST_BYTES_MAX {
+        return Err(damaged());
+    }
+    let mut bytes = vec![0; size];
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(&mut bytes)?;
+    let (content, stored) =
+        bytes.split_at_checked(size.saturating_sub(DIGEST_BYTES)).ok_or_else(damaged)?;
+    let mut digest = Sha256::new();
+    digest.update(content);
+    if digest.finish().as_slice() != stored {
+        return Err(damaged());
+    }
+    let (head, rest) = content.split_at_checked(MANIFEST_HEAD_BYTES).ok_or_else(damaged)?;
+    let told = u32::try_from(json_length).unwrap_or(u32::MAX).to_be_bytes();
+    if head.first() != Some(&MANIFEST) || head.get(1..) != Some(told.as_slice()) {
+        return Err(damaged());
+    }
+    let (json, tag) = rest.split_at_checked(json_length).ok_or_else(damaged)?;
+    let manifest = serde_json::from_slice(json).ok().ok_or_else(damaged)?;
+    Ok((manifest, Signed { json: json.to_vec(), tag: tag.to_vec() }))
+}
+
+/// The rows of a chunk; `None` when they do not fill it exactly.
+fn parse(mut bytes: &[u8], count: u32) -> Option<Vec<Entry>> {
+    let mut rows: Vec<Entry> = Vec::new();
+    for _ in 0..count {
+        let (head, rest) = bytes.split_first_chunk::<8>()?;
+        let [s0, s1, k0, k1, v0, v1, v2, v3] = *head;
+        let shared = usize::from(u16::from_be_bytes([s0, s1]));
+        let suffix = usize::from(u16::from_be_bytes([k0, k1]));
+        let value = usize::try_from(u32::from_be_bytes([v0, v1, v2, v3])).ok()?;
+        let (suffix, rest) = rest.split_at_checked(suffix)?;
+        let (value, rest) = rest.split_at_checked(value)?;
+        let before = rows.last().map_or(&[][..], |(key, _)| key.as_slice());
+        let key = [before.get(..shared)?, suffix].concat();
+        rows.push((key, value.to_vec()));
+        bytes = rest;
+    }
+    bytes.is_empty().then_some(rows)
+}
+
+fn cut(_: Vec<u8>) -> InvalidBackup {
+    InvalidBackup::CutShort
+}
+
+impl From<io::Error> for InvalidBackup {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            return Self::CutShort;
+        }
+        Self::Io(error)
+    }
+}

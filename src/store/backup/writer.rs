@@ -1,0 +1,309 @@
+//! Writing a backup: one pass over a snapshot, a chunk in memory at a time.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::ops::Bound;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::bounds::BACKUP_CHUNK_BYTES;
+use crate::crypto::{BackupKey, Sha256};
+use crate::domain::hex;
+use crate::domain::time::Timestamp;
+use crate::store::backup::{
+    BackupFailure, CHUNK, CHUNK_HEAD_BYTES, END, FORMAT, MAGIC, MANIFEST, Manifest,
+};
+use crate::store::chain::{self, Head};
+use crate::store::meta;
+use crate::store::{Snapshot, StorageFailure, Table};
+
+/// A backup that is there, whole and durable.
+#[derive(Debug)]
+pub struct Written {
+    pub manifest: Manifest,
+    /// Of the file.
+    pub file_bytes: u64,
+}
+
+/// Writes every row of the snapshot. The file appears under its name only when it is durable, and
+/// nothing is ever overwritten.
+///
+/// Meanwhile the writer goes on; the engine keeps the pages of the snapshot until it is dropped,
+/// so the data file may grow by what is written in the meantime.
+pub fn write(
+    snapshot: &Snapshot,
+    path: &Path,
+    key: &BackupKey,
+    created_at: Timestamp,
+) -> Result<Written, BackupFailure> {
+    refuse_existing(path)?;
+    let unfinished = unfinished(path);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
+    let file = file.map_err(|error| {
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            return BackupFailure::Unfinished(unfinished.clone());
+        }
+        BackupFailure::Target(error)
+    })?;
+    let write = || -> Result<Written, BackupFailure> {
+        let mut out = Out::new(&file);
+        let manifest = fill(&mut out, snapshot, key, created_at)?;
+        file.sync_all()?;
+        refuse_existing(path)?;
+        fs::rename(&unfinished, path)?;
+        sync_directory_of(path).inspect_err(|_| {
+            // A name that may be gone after a power loss is not promised to anyone.
+            fs::remove_file(path).ok();
+        })?;
+        Ok(Written { manifest, file_bytes: out.at })
+    };
+    write().inspect_err(|_| {
+        // Whoever comes next must not mistake it for one that is being written.
+        fs::remove_file(&unfinished).ok();
+    })
+}
+
+fn unfinished(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(".unfinished");
+    PathBuf::from(name)
+}
+
+fn refuse_existing(path: &Path) -> Result<(), BackupFailure> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Err(BackupFailure::Exists),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(BackupFailure::Target(error)),
+    }
+}
+
+fn sync_directory_of(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or_else(|| Path::new(".")))?.sync_all()
+}
+
+/// What has been written so far.
+struct Out<W> {
+    to: W,
+    at: u64,
+    /// Over the digests of the chunks.
+    digest: Sha256,
+    rows: u64,
+    bytes: u64,
+}
+
+impl<W: Write> Out<W> {
+    fn new(to: W) -> Self {
+        Self { to, at: 0, digest: Sha256::new(), rows: 0, bytes: 0 }
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.to.write_all(bytes)?;
+        self.at = self.at.saturating_add(length(bytes));
+        Ok(())
+    }
+
+    /// Bytes and their digest, which is returned.
+    fn put_digested(&mut self, bytes: &[u8]) -> io::Result<[u8; 32]> {
+        let mut digest = Sha256::new();
+        digest.update(bytes);
+        let digest = digest.finish();
+        self.put(bytes)?;
+        self.put(&digest)?;
+        Ok(digest)
+    }
+}
+
+fn fill<W: Write>(
+    out: &mut Out<W>,
+    snapshot: &Snapshot,
+    key: &BackupKey,
+    created_at: Timestamp,
+) -> Result<Manifest, BackupFailure> {
+    out.put(MAGIC)?;
+    out.put(&[FORMAT])?;
+    let mut counts = BTreeMap::new();
+    for table in tables(snapshot)? {
+        let before = out.rows;
+        put_table(out, snapshot, table)?;
+        counts.insert(String::from(table.name()), out.rows.saturating_sub(before));
+    }
+    let digest = std::mem::take(&mut out.digest).finish();
+    let manifest = Manifest {
+        program: String::from(env!("CARGO_PKG_VERSION")),
+        file_format: meta::format(snapshot)?
+            .ok_or_else(|| StorageFailure::Damaged(String::from("it does not tell its format")))?,
+        file_id: meta::file_id(snapshot)?.map(|id| id.to_string()),
+        created_at_us: created_at.micros(),
+        master_key: hex::encode(&meta::master_check(snapshot)?.unwrap_or_default()),
+        rows: out.rows,
+        bytes: out.bytes,
+        counts,
+        audit_head: audit_head(snapshot)?,
+        digest: hex::encode(&digest),
+    };
+    put_manifest(out, &manifest, key)?;
+    Ok(manifest)
+}
+
+/// Those that the file has, by their numbers. One that is unknown would be missing in the backup.
+fn tables(snapshot: &Snapshot) -> Result<Vec<Table>, StorageFailure> {
+    let names = snapshot.table_names()?;
+    let known = Table::ALL.iter().copied().filter(|table| names.contains(table.name()));
+    let mut known: Vec<Table> = known.collect();
+    if known.len() < names.len() {
+        return Err(StorageFailure::Damaged(String::from("it has a table that no program has")));
+    }
+    known.sort_by_key(|table| table.number());
+    Ok(known)
+}
+
+/// How long the audit chain is, and its last link. A file from before there was one has none.
+fn audit_head(snapshot: &Snapshot) -> Result<Option<String>, StorageFailure> {
+    if chain::identity(snapshot)?.is_none() {
+        return Ok(None);
+    }
+    let head = Head::read(snapshot)?;
+    Ok(Some(format!("{} {}", head.next, hex::encode(head.link.bytes()))))
+}
+
+fn put_table<W: Write>(
+    out: &mut Out<W>,
+    snapshot: &Snapshot,
+    table: Table,
+) -> Result<(), BackupFailure> {
+    let mut chunk = Rows::new(table);
+    for entry in snapshot.range(table, Bound::Unbounded, Bound::Unbounded)? {
+        let (key, value) = entry?;
+        out.rows = out.rows.saturating_add(1);
+        out.bytes = out.bytes.saturating_add(length(&key)).saturating_add(length(&value));
+        chunk.push(key, &value)?;
+        if chunk.bytes.len() >= BACKUP_CHUNK_BYTES {
+            put_chunk(out, &mut chunk)?;
+        }
+    }
+    if chunk.count > 0 {
+        put_chunk(out, &mut chunk)?;
+    }
+    Ok(())
+}
+
+fn put_chunk<W: Write>(out: &mut Out<W>, chunk: &mut Rows) -> io::Result<()> {
+    let digest = out.put_digested(chunk.finish())?;
+    out.digest.update(&digest);
+    chunk.clear();
+    Ok(())
+}
+
+fn put_manifest<W: Write>(
+    out: &mut Out<W>,
+    manifest: &Manifest,
+    key: &BackupKey,
+) -> io::Result<()> {
+    let at = out.at;
+    let json = serde_json::to_vec(manifest)?;
+    let mut bytes = vec![MANIFEST];
+    bytes.extend(u32::try_from(json.len()).unwrap_or(u32::MAX).to_be_bytes());
+    bytes.extend(&json);
+    bytes.extend(key.sign(&json));
+    out.put_digested(&bytes)?;
+    out.put(&at.to_be_bytes())?;
+    out.put(END)?;
+    out.to.flush()
+}
+
+/// A chunk in the making: its head, whose numbers are set at the end, and its rows.
+struct Rows {
+    table: Table,
+    count: u32,
+    bytes: Vec<u8>,
+    last_key: Vec<u8>,
+}
+
+impl Rows {
+    fn new(table: Table) -> Self {
+        let mut rows = Self { table, count: 0, bytes: Vec::new(), last_key: Vec::new() };
+        rows.clear();
+        rows
+    }
+
+    fn clear(&mut self) {
+        self.count = 0;
+        self.bytes.clear();
+        self.bytes.resize(CHUNK_HEAD_BYTES, 0);
+        self.last_key.clear();
+    }
+
+    fn push(&mut self, key: Vec<u8>, value: &[u8]) -> Result<(), StorageFailure> {
+        let too_long = |_| StorageFailure::Damaged(String::from("a row is longer than any"));
+        let shared = key.iter().zip(&self.last_key).take_while(|(one, other)| one == other).count();
+        let rest = key.get(shared..).unwrap_or_default();
+        self.bytes.extend(u16::try_from(shared).map_err(too_long)?.to_be_bytes());
+        self.bytes.extend(u16::try_from(rest.len()).map_err(too_long)?.to_be_bytes());
+        self.bytes.extend(u32::try_from(value.len()).map_err(too_long)?.to_be_bytes());
+        self.bytes.extend(rest);
+        self.bytes.extend(value);
+        self.last_key = key;
+        self.count = self.count.saturating_add(1);
+        Ok(())
+    }
+
+    /// The whole chunk, but its digest.
+    fn finish(&mut self) -> &[u8] {
+        let length = self.bytes.len().saturating_sub(CHUNK_HEAD_BYTES);
+        let length = u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();
+        let head = [CHUNK, self.table.number()].into_iter();
+        let head = head.chain(self.count.to_be_bytes()).chain(length);
+        for (to, from) in self.bytes.iter_mut().zip(head) {
+            *to = from;
+        }
+        &self.bytes
+    }
+}
+
+fn length(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::MasterKey;
+    use crate::secret::Secret;
+    use crate::store::tests::disk::TestDisk;
+    use crate::store::{Change, Store};
+
+    /// A disk with this much room.
+    struct Room(usize);
+
+    impl Write for Room {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let fits = bytes.len().min(self.0);
+            self.0 -= fits;
+            if fits > 0 { Ok(fits) } else { Err(io::ErrorKind::StorageFull.into()) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_disk_without_room_for_it_is_a_failure_of_the_backup_alone() {
+        let first = Change::new().put(Table::Tokens, vec![1], vec![1; 40]);
+        let store = Store::on_backend(TestDisk::new(), first).unwrap();
+        let key = MasterKey::parse(&Secret::new(b"1".repeat(64))).unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let write = |room| {
+            let mut out = Out::new(Room(room));
+            fill(&mut out, &snapshot, key.backup_key(), Timestamp::from_seconds(1)).map(|_| out.at)
+        };
+        let whole = usize::try_from(write(usize::MAX).unwrap()).unwrap();
+        for room in 0..whole {
+            assert!(matches!(write(room), Err(BackupFailure::Target(_))), "{room} bytes");
+        }
+        assert!(write(whole).is_ok());
+        assert!(store.snapshot().is_ok());
+    }
+}

@@ -1,0 +1,64 @@
+//! What the file says about itself, in clear: its format, who wrote that, which vault it is.
+
+use uuid::Uuid;
+
+use crate::store::change::Change;
+use crate::store::snapshot::Snapshot;
+use crate::store::{StorageFailure, Table};
+
+const META_FORMAT: &[u8] = b"format";
+const META_ID: &[u8] = b"id";
+const META_MASTER: &[u8] = b"master";
+const META_PROGRAM: &[u8] = b"program";
+const META_BACKUPS: &[u8] = b"backups";
+
+/// `None` for a file that is none of ours.
+pub(super) fn format(snapshot: &Snapshot) -> Result<Option<u32>, StorageFailure> {
+    let value = snapshot.value(Table::Meta, META_FORMAT)?;
+    Ok(value.and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes))
+}
+
+/// Tells one vault from another. Since format 2.
+pub fn file_id(snapshot: &Snapshot) -> Result<Option<Uuid>, StorageFailure> {
+    let value = snapshot.value(Table::Meta, META_ID)?;
+    Ok(value.and_then(|bytes| Uuid::from_slice(&bytes).ok()))
+}
+
+/// The version of the program that gave the file its format. Since format 2.
+pub(super) fn program(snapshot: &Snapshot) -> Result<Option<String>, StorageFailure> {
+    let value = snapshot.value(Table::Meta, META_PROGRAM)?;
+    Ok(value.and_then(|bytes| String::from_utf8(bytes).ok()))
+}
+
+/// The check value of the master key that the file's keys are sealed under.
+pub fn master_check(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailure> {
+    snapshot.value(Table::Meta, META_MASTER)
+}
+
+#[must_use]
+pub fn put_master_check(change: Change, check: &[u8]) -> Change {
+    change.put(Table::Meta, META_MASTER.to_vec(), check.to_vec())
+}
+
+/// What is known of scheduled backups, as [`crate::store::record`] encodes it.
+pub fn backups(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailure> {
+    snapshot.value(Table::Meta, META_BACKUPS)
+}
+
+#[must_use]
+pub fn put_backups(change: Change, record: Vec<u8>) -> Change {
+    change.put(Table::Meta, META_BACKUPS.to_vec(), record)
+}
+
+/// A format, and that this program gave it to the file.
+pub(super) fn put_format(change: Change, format: u32) -> Change {
+    change.put(Table::Meta, META_FORMAT.to_vec(), format.to_be_bytes().to_vec()).put(
+        Table::Meta,
+        META_PROGRAM.to_vec(),
+        env!("CARGO_PKG_VERSION").as_bytes().to_vec(),
+    )
+}
+
+pub(super) fn put_file_id(change: Change, id: [u8; 16]) -> Change {
+    change.put(Table::Meta, META_ID.to_vec(), id.to_vec())
+}

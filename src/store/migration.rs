@@ -1,0 +1,123 @@
+//! Bringing an older file up to this program's format.
+//!
+//! A backup of the file as it is comes first, beside it. Then one step after the other, each from
+//! one format to the next in one transaction that also says the new format: a crash at any moment
+//! leaves the file in one format or in the next, never between.
+
+use std::path::{Path, PathBuf};
+
+use redb::{Database, WriteTransaction};
+
+use crate::bounds::MIGRATION_BACKUPS_MAX;
+use crate::crypto::{MasterKey, Random};
+use crate::domain::time::Timestamp;
+use crate::store::backup::{self, BackupFailure, Reader};
+use crate::store::change::Change;
+use crate::store::{
+    FORMAT, OpenFailure, Snapshot, StorageFailure, Store, commit_whole, first_look, meta,
+    open_database,
+};
+
+/// What was done to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Migrated {
+    pub from: u32,
+    /// The file as it was.
+    pub backup: PathBuf,
+}
+
+/// Why a file was not migrated. It is as it was, or at a format between.
+#[derive(Debug)]
+pub enum MigrationFailure {
+    /// There would have been no way back.
+    Backup(PathBuf, BackupFailure),
+    File(OpenFailure),
+    WrongMasterKey,
+}
+
+/// What a step writes, besides the tables that are missing.
+type Step = fn(&WriteTransaction, &Random) -> Result<Change, StorageFailure>;
+
+/// From the first format on, each to the next.
+const STEPS: &[(u32, Step)] = &[(1, tell_vaults_apart)];
+
+impl Store {
+    /// Brings a closed file of an older format up to [`FORMAT`].
+    pub fn migrate(
+        directory: &Path,
+        master: &MasterKey,
+        now: Timestamp,
+    ) -> Result<Migrated, MigrationFailure> {
+        let storage = |failure| MigrationFailure::File(OpenFailure::Storage(failure));
+        let database = open_database(directory).map_err(MigrationFailure::File)?;
+        let snapshot = first_look(&database).map_err(storage)?;
+        let not_ours = || MigrationFailure::File(OpenFailure::NotOurs);
+        let from = meta::format(&snapshot).map_err(storage)?.ok_or_else(not_ours)?;
+        let check = meta::master_check(&snapshot).map_err(storage)?.ok_or_else(not_ours)?;
+        if check != master.check() {
+            return Err(MigrationFailure::WrongMasterKey);
+        }
+        let backup = back_up(directory, from, &snapshot, master, now)?;
+        drop(snapshot);
+        run(&database, from, &Random::new()).map_err(storage)?;
+        Ok(Migrated { from, backup })
+    }
+}
+
+/// Two tries on the same rows leave one backup.
+fn back_up(
+    directory: &Path,
+    from: u32,
+    snapshot: &Snapshot,
+    master: &MasterKey,
+    now: Timestamp,
+) -> Result<PathBuf, MigrationFailure> {
+    let mut before: Option<PathBuf> = None;
+    for number in 1..=MIGRATION_BACKUPS_MAX {
+        let path = backup_path(directory, from, number);
+        if path.exists() {
+            before = Some(path);
+            continue;
+        }
+        let written = backup::write(snapshot, &path, master.backup_key(), now);
+        let written = written.map_err(|failure| MigrationFailure::Backup(path.clone(), failure))?;
+        let same = before.filter(|before| {
+            Reader::open(before)
+                .and_then(|mut known| {
+                    known.check_origin(master)?;
+                    known.check_rows().map(|()| known.manifest().digest.clone())
+                })
+                .is_ok_and(|digest| digest == written.manifest.digest)
+        });
+        return Ok(match same {
+            Some(same) if std::fs::remove_file(&path).is_ok() => same,
+            Some(_) | None => path,
+        });
+    }
+    let last = backup_path(directory, from, MIGRATION_BACKUPS_MAX);
+    Err(MigrationFailure::Backup(last, BackupFailure::Exists))
+}
+
+/// `strongroom.redb.format-1.backup`, then `strongroom.redb.format-1-2.backup`.
+fn backup_path(directory: &Path, from: u32, number: u32) -> PathBuf {
+    let number = if number > 1 { format!("-{number}") } else { String::new() };
+    directory.join(format!("{}.format-{from}{number}.backup", Store::FILE))
+}
+
+pub(super) fn run(database: &Database, from: u32, random: &Random) -> Result<(), StorageFailure> {
+    for (at, step) in STEPS.iter().skip_while(|(at, _)| *at < from) {
+        let next = at.saturating_add(1);
+        commit_whole(database, |transaction| {
+            Ok(meta::put_format(step(transaction, random)?, next))
+        })?;
+    }
+    Ok(())
+}
+
+/// Files got ids, so that a backup is not taken for another vault's.
+#[expect(clippy::unnecessary_wraps, reason = "other steps will read")]
+fn tell_vaults_apart(_: &WriteTransaction, random: &Random) -> Result<Change, StorageFailure> {
+    Ok(meta::put_file_id(Change::new(), random.bytes()))
+}
+
+const _: () = assert!(STEPS.len() == 1 && FORMAT == 2, "every older format has its step");

@@ -1,0 +1,71 @@
+//! A data file out of a backup.
+
+use std::path::Path;
+
+use redb::{Database, WriteTransaction};
+
+use crate::bounds::RESTORE_BATCH_BYTES;
+use crate::store::backup::{Chunk, InvalidBackup, Manifest, Reader};
+use crate::store::change::Change;
+use crate::store::{OpenFailure, StorageFailure, Store, commit_whole, grow};
+
+/// Why there is no data file. Nothing is left of the attempt.
+#[derive(Debug)]
+pub enum RestoreFailure {
+    Backup(InvalidBackup),
+    File(OpenFailure),
+}
+
+impl Store {
+    /// Makes the data file of an existing directory. It gets its name only when every row was read,
+    /// checked and made durable. It has the format that the backup's file had.
+    pub fn restore(directory: &Path, mut backup: Reader) -> Result<Manifest, RestoreFailure> {
+        drop(grow(directory, |database| load(database, &mut backup))?);
+        Ok(backup.manifest().clone())
+    }
+}
+
+/// Rows come in the order of their keys, which is the cheapest way to grow a tree.
+fn load(database: &Database, backup: &mut Reader) -> Result<(), RestoreFailure> {
+    let mut transaction = database.begin_write().map_err(StorageFailure::from)?;
+    let mut pending: usize = 0;
+    while let Some(chunk) = backup.next_chunk()? {
+        pending = pending.saturating_add(chunk.bytes);
+        insert(&transaction, chunk)?;
+        if pending >= RESTORE_BATCH_BYTES {
+            transaction.commit().map_err(StorageFailure::from)?;
+            transaction = database.begin_write().map_err(StorageFailure::from)?;
+            pending = 0;
+        }
+    }
+    transaction.commit().map_err(StorageFailure::from)?;
+    // Tables without a row are made, too, and the first start need not check the file.
+    commit_whole(database, |_| Ok(Change::new()))?;
+    Ok(())
+}
+
+fn insert(transaction: &WriteTransaction, chunk: Chunk) -> Result<(), StorageFailure> {
+    let mut table = transaction.open_table(chunk.table.definition())?;
+    for (key, value) in chunk.rows {
+        table.insert(key.as_slice(), value.as_slice())?;
+    }
+    Ok(())
+}
+
+impl From<InvalidBackup> for RestoreFailure {
+    fn from(invalid: InvalidBackup) -> Self {
+        Self::Backup(invalid)
+    }
+}
+
+impl From<OpenFailure> for RestoreFailure {
+    fn from(failure: OpenFailure) -> Self {
+        Self::File(failure)
+    }
+}
+
+impl From<StorageFailure> for RestoreFailure {
+    fn from(failure: StorageFailure) -> Self {
+        Self::File(OpenFailure::Storage(failure))
+    }
+}

@@ -1,0 +1,186 @@
+//! Older files become newer ones: whole or not at all, and never without a way back.
+
+use std::fs;
+use std::path::Path;
+
+use redb::Database;
+
+use crate::bounds::MIGRATION_BACKUPS_MAX;
+use crate::crypto::{MasterKey, Random};
+use crate::domain::time::Timestamp;
+use crate::secret::Secret;
+use crate::store::backup::{BackupFailure, Reader};
+use crate::store::migration::{MigrationFailure, run};
+use crate::store::tests::backups::master;
+use crate::store::tests::disk::{Fate, Fault, Operation, TestDisk};
+use crate::store::tests::{TestDirectory, has, open, put};
+use crate::store::{Change, FORMAT, OpenFailure, Store, Table, builder, first_look, meta};
+
+const NOW: Timestamp = Timestamp::from_seconds(1_794_648_600);
+/// Made by the last program whose format was 1.
+const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.backup");
+const FIXTURE_KEY: &[u8] = include_bytes!("../../../tests/fixtures/format-1.key");
+const BACKUP: &str = "strongroom.redb.format-1.backup";
+
+/// A disk with a file of the first format: without an id, and with a table less.
+fn first_format() -> TestDisk {
+    let disk = TestDisk::new();
+    Store::on_backend(disk.clone(), put(1)).unwrap().close();
+    let database = database(&disk);
+    let transaction = database.begin_write().unwrap();
+    {
+        let mut meta = transaction.open_table(Table::Meta.definition()).unwrap();
+        meta.insert(b"format".as_slice(), 1_u32.to_be_bytes().as_slice()).unwrap();
+        meta.remove(b"id".as_slice()).unwrap();
+        meta.remove(b"program".as_slice()).unwrap();
+    }
+    transaction.delete_table(Table::ThreedsSessions.definition()).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    disk
+}
+
+fn database(disk: &TestDisk) -> Database {
+    builder().create_with_backend(disk.clone()).unwrap()
+}
+
+#[test]
+fn a_failure_at_any_moment_leaves_the_old_format_or_the_new_one() {
+    let prepared = first_format().durable();
+    let opened = Store::on_backend(TestDisk::holding(prepared.clone()), Change::new());
+    assert!(matches!(opened, Err(OpenFailure::Older(1))));
+    let (mut old, mut new) = (0, 0);
+    for operation in [Operation::Write, Operation::Sync] {
+        for fate in [Fate::Lost, Fate::Reached, Fate::Torn(7)] {
+            for nth in 1.. {
+                let disk = TestDisk::holding(prepared.clone());
+                let database = database(&disk);
+                disk.plan(operation, nth, Fault::PowerLoss(fate));
+                let migrated = run(&database, 1, &Random::new()).is_ok();
+                drop(database);
+                let left = TestDisk::holding(disk.durable());
+                match Store::on_backend(left.clone(), Change::new()) {
+                    Ok(store) => {
+                        new += 1;
+                        assert!(has(&store, 1));
+                        store.close();
+                    }
+                    Err(OpenFailure::Older(1)) => {
+                        old += 1;
+                        assert!(!migrated, "{operation:?} {nth}: it was told to be done");
+                        run(&self::database(&left), 1, &Random::new()).unwrap();
+                    }
+                    Err(other) => panic!("{operation:?} {nth} {fate:?}: {other:?}"),
+                }
+                let store = open(&left);
+                let snapshot = store.snapshot().unwrap();
+                assert_eq!(meta::format(&snapshot).unwrap(), Some(FORMAT));
+                assert!(meta::file_id(&snapshot).unwrap().is_some() && has(&store, 1));
+                assert_eq!(snapshot.len(Table::ThreedsSessions).unwrap(), 0);
+                store.close();
+                if migrated {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(old > 3 && new > 3, "{old} stayed old, {new} became new");
+}
+
+#[test]
+fn a_table_that_came_without_a_format_is_made_when_the_file_is_opened() {
+    let disk = TestDisk::new();
+    Store::on_backend(disk.clone(), put(1)).unwrap().close();
+    let database = database(&disk);
+    let transaction = database.begin_write().unwrap();
+    transaction.delete_table(Table::ThreedsSessions.definition()).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    let store = open(&disk);
+    assert_eq!(store.snapshot().unwrap().len(Table::ThreedsSessions).unwrap(), 0);
+    assert!(has(&store, 1));
+}
+
+#[test]
+fn a_newer_file_is_refused_with_the_version_that_wrote_it() {
+    let disk = TestDisk::new();
+    open(&disk).close();
+    let database = database(&disk);
+    let transaction = database.begin_write().unwrap();
+    {
+        let mut meta = transaction.open_table(Table::Meta.definition()).unwrap();
+        meta.insert(b"format".as_slice(), 9_u32.to_be_bytes().as_slice()).unwrap();
+        meta.insert(b"program".as_slice(), b"9.1.0".as_slice()).unwrap();
+    }
+    transaction.commit().unwrap();
+    drop(database);
+    match Store::on_backend(disk, Change::new()) {
+        Err(OpenFailure::Newer(9, Some(program))) => assert_eq!(program, "9.1.0"),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn fixture_key() -> MasterKey {
+    MasterKey::parse(&Secret::new(FIXTURE_KEY.to_vec())).unwrap()
+}
+
+/// The fixture as a data file in a directory of its own.
+fn restored(directory: &TestDirectory, name: &str) -> std::path::PathBuf {
+    let path = directory.join(name);
+    fs::create_dir(&path).unwrap();
+    Store::restore(&path, Reader::open(Path::new(FIXTURE)).unwrap()).unwrap();
+    path
+}
+
+#[test]
+fn a_file_is_backed_up_before_it_is_migrated_and_two_tries_leave_one_backup() {
+    let directory = TestDirectory::new();
+    let path = restored(&directory, "a");
+    assert!(matches!(Store::open(&path), Err(OpenFailure::Older(1))));
+    let migrated = Store::migrate(&path, &fixture_key(), NOW).unwrap();
+    assert_eq!((migrated.from, &migrated.backup), (1, &path.join(BACKUP)));
+    let mut backup = Reader::open(&migrated.backup).unwrap();
+    backup.check_origin(&fixture_key()).unwrap();
+    backup.check_rows().unwrap();
+    let fixture = Reader::open(Path::new(FIXTURE)).unwrap();
+    assert_eq!(backup.manifest().digest, fixture.manifest().digest);
+    Store::open(&path).unwrap().close();
+    // As if the first try had ended after its backup.
+    let again = restored(&directory, "b");
+    fs::copy(&migrated.backup, again.join(BACKUP)).unwrap();
+    assert_eq!(Store::migrate(&again, &fixture_key(), NOW).unwrap().backup, again.join(BACKUP));
+    assert!(!again.join("strongroom.redb.format-1-2.backup").exists());
+    // Whatever else is there stays.
+    let other = restored(&directory, "c");
+    fs::write(other.join(BACKUP), "something else").unwrap();
+    let migrated = Store::migrate(&other, &fixture_key(), NOW).unwrap();
+    assert_eq!(migrated.backup, other.join("strongroom.redb.format-1-2.backup"));
+    assert_eq!(fs::read(other.join(BACKUP)).unwrap(), b"something else");
+}
+
+#[test]
+fn backups_before_migrations_do_not_pile_up_without_end() {
+    let directory = TestDirectory::new();
+    let path = restored(&directory, "a");
+    fs::write(path.join(BACKUP), "1").unwrap();
+    for number in 2..=MIGRATION_BACKUPS_MAX {
+        let name = format!("strongroom.redb.format-1-{number}.backup");
+        fs::write(path.join(name), "more").unwrap();
+    }
+    let refused = Store::migrate(&path, &fixture_key(), NOW);
+    assert!(matches!(refused, Err(MigrationFailure::Backup(_, BackupFailure::Exists))));
+}
+
+#[test]
+fn without_the_key_or_without_a_backup_nothing_is_migrated() {
+    let directory = TestDirectory::new();
+    let path = restored(&directory, "a");
+    let refused = Store::migrate(&path, &master(b'1'), NOW);
+    assert!(matches!(refused, Err(MigrationFailure::WrongMasterKey)));
+    assert!(!path.join(BACKUP).exists());
+    fs::write(path.join(format!("{BACKUP}.unfinished")), "another's").unwrap();
+    let refused = Store::migrate(&path, &fixture_key(), NOW);
+    assert!(matches!(refused, Err(MigrationFailure::Backup(_, BackupFailure::Unfinished(_)))));
+    let database = crate::store::open_database(&path).unwrap();
+    assert_eq!(meta::format(&first_look(&database).unwrap()).unwrap(), Some(1));
+}

@@ -1,0 +1,231 @@
+//! Backups from the command line and by the schedule: what they hold, what they never hold, and
+//! what is refused.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::backup_load::replace;
+use crate::harness::{Directory, Vault, run};
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn holds(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+#[test]
+fn a_restored_vault_has_every_value_and_every_key_but_no_card_verification_code() {
+    let mut vault = Vault::start();
+    let card = vault.token(json!({
+        "type": "card",
+        "data": {"number": "4242424242424242", "expiration_month": 12, "expiration_year": 2040,
+                 "cvc": "987"},
+    }));
+    let named = vault.token(json!({"type": "token", "id": "by-name", "data": {"deep": ["er"]}}));
+    let before = vault.get(&format!("/tokens/{named}"), &vault.keys.private).json;
+    let file = vault.directory().join("a.backup");
+    let said = vault.operator(&["backup", text(&file)]).with_code(0).stdout;
+    assert!(said.contains("tokens:        2\n"), "{said}");
+    let later = vault.token(json!({"type": "token", "data": "after the backup"}));
+    assert_eq!(vault.stop(), Some(0));
+    replace(&vault, text(&file));
+    vault.restart();
+    assert_eq!(vault.get(&format!("/tokens/{named}"), &vault.keys.private).json, before);
+    let shown = vault.get(&format!("/tokens/{card}"), &vault.keys.private).with_status(200);
+    assert_eq!(shown.json["data"]["number"], "4242424242424242");
+    assert_eq!(shown.json["data"].get("cvc"), None);
+    vault.get(&format!("/tokens/{later}"), &vault.keys.private).problem(404);
+    vault.get("/tokens/by-name", &vault.keys.public).problem(403);
+    assert_eq!(vault.stop(), Some(0));
+    vault.verify().with_code(0);
+}
+
+#[test]
+fn a_backup_holds_no_value_in_clear_and_no_key() {
+    let vault = Vault::start();
+    vault.token(json!({
+        "type": "card",
+        "data": {"number": "4242424242424242", "expiration_month": 12, "expiration_year": 2040,
+                 "cvc": "987"},
+        "metadata": {"owner": "mARKmeta9c1"},
+    }));
+    vault.token(json!({"type": "token", "id": "mARKname44d", "data": "mARKdata7f3"}));
+    let file = vault.directory().join("a.backup");
+    vault.operator(&["backup", text(&file)]).with_code(0);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let bytes = fs::read(&file).unwrap();
+    for marker in ["4242424242424242", "\"987\"", "mARKmeta9c1", "mARKname44d", "mARKdata7f3"] {
+        assert!(!holds(&bytes, marker.as_bytes()), "{marker}");
+    }
+    for key in [&vault.keys.private, &vault.keys.public, &vault.keys.management] {
+        assert!(!holds(&bytes, key.as_bytes()), "an API key");
+    }
+    let master = fs::read_to_string(vault.data().join("master.key")).unwrap();
+    let master = master.trim();
+    assert!(!holds(&bytes, master.as_bytes()), "the master key's text");
+    let digit = |at: usize| u8::try_from(char::from(master.as_bytes()[at]).to_digit(16).unwrap());
+    let pairs: Vec<u8> =
+        (0..32).map(|at| digit(2 * at).unwrap() << 4 | digit(2 * at + 1).unwrap()).collect();
+    assert!(!holds(&bytes, &pairs), "the master key");
+    // Not even sealed: tenant and minute stand in other places, the sealed key in none.
+    let slots = fs::read(vault.data().join("cvc.keys")).unwrap();
+    let mut used = slots.chunks(128).filter(|slot| slot.iter().any(|byte| *byte != 0)).peekable();
+    assert!(used.peek().is_some(), "there is a key to look for");
+    assert!(used.all(|slot| !holds(&bytes, &slot[24..93])), "a sealed key of codes");
+    assert!(holds(&bytes, b"\"digest\":"), "the manifest stands in clear");
+}
+
+/// Of a new backup with this name.
+fn digest(vault: &Vault, name: &str) -> String {
+    let file = vault.directory().join(name);
+    vault.operator(&["backup", text(&file)]).with_code(0);
+    let said = run(&["verify", text(&file)]).with_code(0).stdout;
+    String::from(said.lines().find(|line| line.contains("digest:")).unwrap())
+}
+
+#[test]
+fn a_backup_is_the_same_from_a_running_server_and_from_a_closed_file() {
+    let mut vault = Vault::start();
+    vault.token(json!({"type": "token", "data": "x"}));
+    let running = digest(&vault, "a.backup");
+    assert_eq!(vault.stop(), Some(0));
+    assert_eq!(digest(&vault, "b.backup"), running);
+    let (data, file) = (vault.data(), vault.directory().join("c.backup"));
+    let asked = run(&["backup", "--data", text(&data), text(&file)]).with_code(64);
+    assert!(asked.stderr.contains("--master-key"), "{}", asked.stderr);
+    assert!(!file.exists());
+}
+
+#[test]
+fn what_would_overwrite_or_cannot_be_trusted_is_refused() {
+    let vault = Vault::start();
+    vault.token(json!({"type": "token", "data": "x"}));
+    let place = vault.directory();
+    let (good, key) = (place.join("a.backup"), vault.data().join("master.key"));
+    vault.operator(&["backup", text(&good)]).with_code(0);
+    let bytes = fs::read(&good).unwrap();
+    let again = vault.operator(&["backup", text(&good)]).with_code(65);
+    assert!(again.stderr.contains("none is overwritten"), "{}", again.stderr);
+    assert_eq!(fs::read(&good).unwrap(), bytes);
+    let nowhere = place.join("missing").join("a.backup");
+    vault.operator(&["backup", text(&nowhere)]).with_code(65);
+    vault.token(json!({"type": "token", "data": "the server works on"}));
+    // A directory that holds anything is no place for a restore.
+    let occupied = run(&["restore", text(&good), "--data", text(&vault.data())]).with_code(65);
+    assert!(occupied.stderr.contains("not empty"), "{}", occupied.stderr);
+    let fresh = place.join("fresh");
+    let restore = |file: &Path, key: &Path| {
+        let ended = run(&["restore", text(file), "--data", text(&fresh), "--key", text(key)]);
+        assert!(!fresh.exists() || ended.code == Some(0), "something was left");
+        ended
+    };
+    let other_key = place.write("other.key", "ab".repeat(32), 0o400);
+    assert!(restore(&good, &other_key).with_code(77).stderr.contains("another master key"));
+    run(&["verify", text(&good), "--key", text(&other_key)]).with_code(77);
+    let cut = place.write("cut.backup", &bytes[..bytes.len() - 1], 0o600);
+    assert!(restore(&cut, &key).with_code(65).stderr.contains("cut short"));
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 2] ^= 1;
+    let flipped = place.write("flipped.backup", flipped, 0o600);
+    assert!(restore(&flipped, &key).with_code(65).stderr.contains("damaged from byte"));
+    run(&["verify", text(&flipped)]).with_code(65);
+    run(&["verify", text(&flipped), "--key", text(&key)]).with_code(65);
+    let config = vault.config();
+    assert!(restore(&config, &key).with_code(65).stderr.contains("not a strongroom backup"));
+    assert!(restore(&nowhere, &key).with_code(78).stderr.contains("cannot read the backup"));
+    restore(&good, &key).with_code(0);
+    let left = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| text(name.as_ref()).contains("scratch")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Looks at the log until it has the line; the server writes it when the work is done.
+fn wait_for(vault: &Vault, event: &str) -> String {
+    let start = Instant::now();
+    let event = format!("\"event\":\"{event}\"");
+    loop {
+        if let Some(line) = vault.log().lines().find(|line| line.contains(&event)) {
+            return String::from(line);
+        }
+        assert!(start.elapsed() < Duration::from_mins(2), "no {event} in {}", vault.log());
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_server_takes_and_proves_backups_by_its_settings() {
+    let mut vault = Vault::start();
+    vault.token(json!({"type": "token", "data": "x"}));
+    assert_eq!(vault.stop(), Some(0));
+    let backups = vault.directory().join("backups");
+    fs::create_dir(&backups).unwrap();
+    let settings = fs::read_to_string(vault.config()).unwrap();
+    let settings = format!("{settings}[backup]\ndirectory = \"{}\"\n", backups.display());
+    vault.directory().write("strongroom.toml", settings, 0o600);
+    vault.restart_as_service();
+    wait_for(&vault, "backup_taken");
+    wait_for(&vault, "backup_proven");
+    assert_eq!(vault.stop(), Some(0));
+    let files: Vec<_> =
+        fs::read_dir(&backups).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = files.as_slice() else { panic!("{files:?}") };
+    let key = vault.data().join("master.key");
+    run(&["verify", text(file), "--key", text(&key)]).with_code(0);
+    // A restart does not take the next one before its time.
+    vault.restart_as_service();
+    assert_eq!(vault.stop(), Some(0));
+    assert_eq!(vault.log().matches("\"event\":\"backup_taken\"").count(), 1);
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_to_costs_the_backup_and_nothing_else() {
+    let mut vault = Vault::start();
+    assert_eq!(vault.stop(), Some(0));
+    let settings = fs::read_to_string(vault.config()).unwrap();
+    let settings = format!("{settings}[backup]\ndirectory = \"/nowhere/at/all\"\n");
+    vault.directory().write("strongroom.toml", settings, 0o600);
+    vault.restart_as_service();
+    assert!(wait_for(&vault, "backup_failed").contains("\"why\":\"target\""));
+    vault.token(json!({"type": "token", "data": "the server works on"}));
+    assert_eq!(vault.stop(), Some(0));
+}
+
+/// What the fixture's vault was told when its format was the newest.
+const TOKEN: &str = "01a1ddab-9a06-4622-918e-4c2cb78884e3";
+const CARD: &str = "01a1ddab-9a27-43a1-8cea-a0d930ad747f";
+const KEY: &str = "key_test_self_pvt_RkgLjUu2xb7E8DnjCXe2z6.16a37bf1a137aa872824c84e1d93f9a5";
+
+#[test]
+fn a_backup_of_the_first_format_is_verified_restored_migrated_and_served() {
+    let fixture = format!("{FIXTURES}/format-1.backup");
+    let place = Directory::new();
+    let copy = place.join("a.backup");
+    fs::copy(&fixture, &copy).unwrap();
+    let key = fs::read(format!("{FIXTURES}/format-1.key")).unwrap();
+    let key = place.write("master.key", key, 0o400);
+    run(&["verify", text(&copy)]).with_code(0);
+    let walked = run(&["verify", text(&copy), "--key", text(&key)]).with_code(0).stdout;
+    assert!(walked.contains("tokens:         4\n"), "{walked}");
+    let mut vault = Vault::start();
+    assert_eq!(vault.stop(), Some(0));
+    let old = fs::read(&key).unwrap();
+    vault.directory().write("data/master.key", old, 0o400);
+    replace(&vault, text(&copy));
+    vault.restart_as_service();
+    let read = |id: &str| vault.get(&format!("/tokens/{id}"), KEY).with_status(200).json;
+    assert_eq!(read(TOKEN)["data"], "kept since format 1");
+    assert_eq!(read("named_in_format_1")["data"], "036-48-7219");
+    assert_eq!(read(CARD)["containers"], json!(["/pci/high/"]));
+    assert!(vault.data().join("strongroom.redb.format-1.backup").exists());
+    assert_eq!(vault.stop(), Some(0));
+    vault.verify().with_code(0);
+}
