@@ -4,7 +4,8 @@ use std::time::Duration;
 
 /// One command; the largest is an application with all its rules.
 pub const OPERATOR_COMMAND_BYTES_MAX: u64 = 256 * 1024;
-/// From connecting to the answer. Moving a clock may sweep a great many tokens.
+/// From connecting to the answer. Moving a clock may sweep a great many tokens, and a backup takes
+/// seconds for each million.
 pub const OPERATOR_COMMAND_MAX: Duration = Duration::from_mins(10);
 /// How far a development server's clock moves at once: a hundred years.
 pub const CLOCK_ADVANCE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
