@@ -156,7 +156,7 @@ impl App {
     ) -> Result<(), Error> {
         let tenant = caller.tenant.id;
         let _turn = self.turns.take(id.bytes()).await;
-        self.settle(|snapshot| {
+        self.settle_upkeep(|snapshot| {
             let (gone, version) =
                 application(snapshot, &caller.keys, tenant, id)?.ok_or(not_found())?;
             let key = tables::applications(tenant, id);

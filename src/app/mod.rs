@@ -11,6 +11,8 @@ mod cvc;
 mod delete_token;
 mod detokenize;
 mod error;
+mod floor;
+mod instrument;
 mod keys;
 mod legacy_tokens;
 mod list_tokens;
@@ -34,6 +36,7 @@ mod update_token;
 mod vault;
 mod verify;
 
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::clock::Clock;
@@ -47,6 +50,7 @@ pub use applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, Firs
 pub use authenticate::Caller;
 pub use create_token::{Origin, Written};
 pub use error::{Error, Fault, Upstream};
+pub use floor::{DiskNews, Look, Room};
 pub use keys::NewKey;
 pub use legacy_tokens::{LegacyTokenPage, Stretch};
 pub use list_tokens::{CursorStart, TokenPage};
@@ -75,6 +79,9 @@ pub struct App {
     flights: Arc<once::Flights>,
     cvc_keys: CvcKeys,
     bins: RwLock<Arc<BinTable>>,
+    floor: Option<floor::Floor>,
+    /// As microseconds: when everything that was due had been removed.
+    swept_at: AtomicI64,
 }
 
 impl App {
@@ -115,8 +122,19 @@ impl App {
     /// the meantime what the decision rested on.
     async fn settle<T>(
         &self,
+        decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+    ) -> Result<T, Error> {
+        self.require_room_for_changes()?;
+        self.settle_upkeep(decide).await
+    }
+
+    /// The same for what goes on when the disk is nearly full: what reads need, what removes things,
+    /// what takes access away.
+    async fn settle_upkeep<T>(
+        &self,
         mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
     ) -> Result<T, Error> {
+        self.require_room_for_traces()?;
         for _ in 0..crate::bounds::DECISIONS_MAX {
             let (change, outcome) = decide(&self.snapshot()?)?;
             match self.store.commit(change).await? {

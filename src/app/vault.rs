@@ -1,6 +1,7 @@
 //! Making and opening a vault: the file, the master key, the server's own keys.
 
 use std::path::Path;
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, RwLock};
 
 use crate::app::App;
@@ -71,6 +72,7 @@ impl App {
                 return Err(failure);
             }
         };
+        let swept_at = AtomicI64::new(clock.now().micros());
         Ok(Self {
             store,
             master,
@@ -82,6 +84,8 @@ impl App {
             flights: Arc::default(),
             cvc_keys,
             bins: RwLock::default(),
+            floor: None,
+            swept_at,
         })
     }
 

@@ -273,6 +273,7 @@ pub(super) fn refused(error: &Error) -> Failure {
         | Error::InFlight
         | Error::Internal(_)
         | Error::NotFound(_)
+        | Error::ReadOnly(_)
         | Error::Replayed(_)
         | Error::Stopped
         | Error::Unauthenticated

@@ -33,6 +33,7 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
         | Error::Internal(_)
         | Error::Invalid(_)
         | Error::NotFound(_)
+        | Error::ReadOnly(_)
         | Error::Replayed(_)
         | Error::Stopped
         | Error::Unauthenticated

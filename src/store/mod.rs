@@ -11,16 +11,18 @@ mod cvc_keys;
 mod failure;
 pub mod record;
 mod snapshot;
+mod space;
 pub mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
 mod writer;
+mod writing;
 
 use std::fmt;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -38,11 +40,13 @@ pub use change::Change;
 pub use cvc_keys::{CvcKeyName, CvcKeys};
 pub use failure::StorageFailure;
 pub use snapshot::{Entry, Snapshot};
+pub use space::Space;
 pub use tables::Table;
 pub use writer::Fatal;
 
 use alarm::Alarm;
 use writer::{Job, Writer};
+use writing::Writing;
 
 /// The version of the schema and of everything in it.
 pub const FORMAT: u32 = 1;
@@ -57,7 +61,16 @@ struct Inner {
     jobs: SyncSender<Job>,
     access_generation: Arc<AtomicU64>,
     alarm: Alarm,
+    writing: Arc<Writing>,
+    may_tidy: Arc<AtomicBool>,
     writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Whether the writer may write when nobody asked it to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tidying {
+    Allowed,
+    Held,
 }
 
 /// Why a file could not be opened. Nothing was changed in it.
@@ -145,15 +158,27 @@ impl Store {
         let (jobs, queue) = sync_channel(QUEUE_CHANGES_MAX);
         let alarm = Alarm::default();
         let access_generation = Arc::new(AtomicU64::new(0));
+        let writing = Arc::new(Writing::new());
+        let may_tidy = Arc::new(AtomicBool::new(false));
         let writer = Writer {
             database: Arc::clone(&database),
             jobs: queue,
             access_generation: Arc::clone(&access_generation),
             alarm: alarm.clone(),
+            writing: Arc::clone(&writing),
+            may_tidy: Arc::clone(&may_tidy),
         };
         let thread = std::thread::spawn(|| writer.run());
         let writer = Mutex::new(Some(thread));
-        Self(Arc::new(Inner { database, jobs, access_generation, alarm, writer }))
+        Self(Arc::new(Inner {
+            database,
+            jobs,
+            access_generation,
+            alarm,
+            writing,
+            may_tidy,
+            writer,
+        }))
     }
 
     pub fn snapshot(&self) -> Result<Snapshot, StorageFailure> {
@@ -170,11 +195,24 @@ impl Store {
             return Ok(Verdict::Applied);
         }
         let (reply, verdict) = oneshot::channel();
-        self.0.jobs.try_send(Job::Commit(change, reply)).map_err(|error| match error {
-            TrySendError::Full(_) => CommitFailure::QueueFull,
-            TrySendError::Disconnected(_) => CommitFailure::Stopped,
+        self.0.writing.queued.add(1);
+        self.0.jobs.try_send(Job::Commit(change, reply)).map_err(|error| {
+            self.0.writing.queued.add(-1);
+            match error {
+                TrySendError::Full(_) => {
+                    self.0.writing.refused.add(1);
+                    CommitFailure::QueueFull
+                }
+                TrySendError::Disconnected(_) => CommitFailure::Stopped,
+            }
         })?;
         verdict.await.map_err(|oneshot::error::RecvError { .. }| CommitFailure::Stopped)
+    }
+
+    /// Whether the writer may use a quiet moment to make the next start cheap. Not before it was told
+    /// so: on a full disk that would be the end of the store.
+    pub fn set_tidying(&self, tidying: Tidying) {
+        self.0.may_tidy.store(tidying == Tidying::Allowed, Ordering::Relaxed);
     }
 
     /// Changes with every commit that concerns tenants, applications or keys.

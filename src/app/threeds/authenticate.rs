@@ -129,7 +129,7 @@ impl App {
     }
 
     async fn mark_failed(&self, caller: &Caller, id: &str) -> Result<(), Error> {
-        self.settle(|snapshot| {
+        self.settle_upkeep(|snapshot| {
             let (mut session, version) = self.find_session(snapshot, caller, id)?;
             let before = session.clone();
             session.state = advance(&session, Event::RequestFailed, self.now())?;
