@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::app::{App, ApplicationDraft, Error, FirstKey, TenantChange, TenantDraft, Write};
+use crate::bounds::DISK_FLOOR_BYTES;
 use crate::cli::commands::Dev;
 use crate::cli::dev_certificate::{self, Files};
 use crate::cli::failure::{Exit, Failure};
@@ -71,6 +72,8 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
         request_lines: RequestLines::Off,
         clockwork: Clockwork::Settable,
         bin_file: None,
+        disk_floor_bytes: DISK_FLOOR_BYTES,
+        operator_listen: None,
     };
     run(app, plan, |address| {
         let ca = std::fs::canonicalize(&files.ca)

@@ -9,8 +9,10 @@ mod operate;
 mod preload;
 mod run;
 mod serve;
+mod status;
 mod vault;
 mod verify;
+mod watch;
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,6 +70,7 @@ fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
         Subcommand::DevPreload(command) => preload::preload(&command),
         Subcommand::Init(command) => serve::init(&command),
         Subcommand::Serve(command) => serve::serve(&command.config),
+        Subcommand::Status(command) => status::status(&command),
         Subcommand::Tenant(command) => operate::tenant(command),
         Subcommand::Verify(command) => verify::verify(&command),
         Subcommand::Version(_) => {

@@ -104,6 +104,8 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
         request_lines: config.request_lines,
         clockwork: Clockwork::Fixed,
         bin_file: config.bin_file,
+        disk_floor_bytes: config.disk_floor_bytes,
+        operator_listen: config.operator_listen,
     };
     run(app, plan, |_| Ok(()))
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use toml::Table;
 
-use crate::bounds::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX};
+use crate::bounds::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, DISK_FLOOR_BYTES};
 use crate::limits::Network;
 use crate::log::RequestLines;
 
@@ -34,6 +34,10 @@ pub struct Config {
     pub request_lines: RequestLines,
     pub connections_max: usize,
     pub connections_per_address_max: usize,
+    /// Free space below which no changes are taken.
+    pub disk_floor_bytes: u64,
+    /// Where metrics and probes are served without TLS.
+    pub operator_listen: Option<SocketAddr>,
 }
 
 /// Where the master key comes from.
@@ -78,6 +82,8 @@ impl Config {
             connections_max: reader.count("connections.max", CONNECTIONS_MAX),
             connections_per_address_max: reader
                 .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),
+            disk_floor_bytes: reader.bytes("disk.floor", DISK_FLOOR_BYTES),
+            operator_listen: reader.operator_listen(),
         };
         reader.refuse_the_rest();
         if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::harness::{Directory, Running, Vault, run};
 
 /// Every command and a part of the sentence that describes it.
-const COMMANDS: [(&[&str], &str); 20] = [
+const COMMANDS: [(&[&str], &str); 21] = [
     (&[], "A vault for card and personal data"),
     (&["dev"], "Start a vault for trying and testing"),
     (&["dev-clock"], "Move the clock of a running development server"),
@@ -18,6 +18,7 @@ const COMMANDS: [(&[&str], &str); 20] = [
     (&["dev-preload"], "Fill a stopped development vault"),
     (&["init"], "Make a new vault"),
     (&["serve"], "Run the vault"),
+    (&["status"], "Show how a running server is doing"),
     (&["check"], "Check a settings file"),
     (&["verify"], "Walk a stopped vault's data file"),
     (&["version"], "Print the version"),

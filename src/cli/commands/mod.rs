@@ -2,6 +2,7 @@
 
 mod application;
 mod dev;
+mod status;
 mod tenant;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use argh::FromArgs;
 
 pub(super) use application::*;
 pub(super) use dev::*;
+pub(super) use status::*;
 pub(super) use tenant::*;
 
 /// A vault for card and personal data: programs exchange sensitive values for tokens over HTTPS.
@@ -34,6 +36,7 @@ pub(super) enum Subcommand {
     DevPreload(DevPreload),
     Init(Init),
     Serve(Serve),
+    Status(Status),
     Tenant(TenantCommand),
     Verify(Verify),
     Version(Version),
