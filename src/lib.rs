@@ -15,25 +15,27 @@
 //! | [`secret`] | values that cannot be printed and are wiped when dropped | - |
 //! | [`domain`] | tokens, cards, containers, permissions, times: values and rules, without IO | bounds, secret |
 //! | [`clock`] | the one reader of the time of day, which tests can move | domain |
+//! | [`metrics`] | counters, gauges, histograms and checks, for Prometheus, probes and people; pure | domain |
 //! | [`expressions`] | the language of masks, fingerprints, search indexes and aliases | bounds, domain, secret |
 //! | [`formulas`] | the catalog of connections, checked at start | bounds, domain |
 //! | [`idempotency`] | what a key is, how long an answer is remembered, what a repetition gets | bounds, domain |
 //! | [`limits`] | the published rate limits as counters of bounded size | bounds, domain |
-//! | [`log`] | one JSON line an event, which cannot hold text from outside | bounds, domain |
+//! | [`log`] | one JSON line an event, which cannot hold text from outside | bounds, domain, metrics |
 //! | [`threeds`] | 3-D Secure: messages, rules, the session's states, the simulator; pure | bounds, domain, secret |
 //! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, domain, limits, log, secret |
 //! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` | bounds, domain, secret |
-//! | [`store`] | tables, records, snapshots, backups and the one writer; alone in knowing `redb` | bounds, crypto, domain, idempotency, secret, threeds |
-//! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, secret, store, threeds |
-//! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, secret, threeds |
-//! | [`server`] | accepting, TLS, deadlines, places, the drain; knows no route | bounds, domain, log, secret |
+//! | [`store`] | tables, records, snapshots, backups and the one writer; alone in knowing `redb` | bounds, crypto, domain, idempotency, metrics, secret, threeds |
+//! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, metrics, secret, store, threeds |
+//! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, metrics, secret, threeds |
+//! | [`server`] | accepting, TLS, deadlines, places, the drain; knows no route | bounds, crypto, domain, log, metrics, secret |
 //! | [`report`] | a dated account for auditors, as text and as a page; only holds and shows | domain |
 //! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http, report |
 //! | [`cli`] | the command line: puts the rest together | all |
 //!
-//! Three of these arrows are there for one thing each: [`clock`] gives [`domain::time`]'s type,
+//! Four of these arrows are there for one thing each: [`clock`] gives [`domain::time`]'s type,
 //! [`operator`] shows tenants and applications in the shapes of [`http`], and [`config`] parses
-//! into what [`domain::backup`], [`limits`] and [`log`] are given.
+//! into what [`domain::backup`], [`limits`] and [`log`] are given, and [`server`] takes randomness
+//! from [`crypto`] for the ids of what it answers itself.
 //!
 //! A thing that goes over the wire, is decided about and is kept has three shapes: one in
 //! `http::wire`, one in [`domain`], one in [`store::record`]. They never share a type, so that
@@ -67,8 +69,9 @@
 //!
 //! 1. A write that was answered with success survives the loss of power. One that was refused left
 //!    nothing. One that a failing disk cut off is there whole or not at all.
-//! 2. Sensitive values are never in the data file in clear, in a log line, in an error, in the
-//!    message of a panic. What [`log`] takes is a closed set of types; errors hold no input.
+//! 2. Sensitive values are never in the data file in clear, in a log line, in an error, in a
+//!    metric, in the message of a panic. What [`log`] and [`metrics`] take is a closed set of types;
+//!    errors hold no input.
 //! 3. Nothing grows without a name in [`bounds`].
 //! 4. Keys of the file start with the tenant's id, and a caller brings the tenant along: another
 //!    tenant's resource is not found, exactly like one that does not exist.
@@ -81,7 +84,8 @@
 //! 7. What cannot be audited does not happen: an entry is part of the change that it tells of, and a
 //!    read is answered when its entry has a place in the queue.
 //! 8. A failure of the disk is final: the process answers 503, ends with its own exit code and is
-//!    started again. It never works on with a file that it cannot trust.
+//!    started again. It never works on with a file that it cannot trust. Before it comes to that,
+//!    below a floor of free space, no change begins: [`app::Room`].
 
 pub mod app;
 pub mod bounds;
@@ -96,6 +100,7 @@ pub mod http;
 pub mod idempotency;
 pub mod limits;
 pub mod log;
+pub mod metrics;
 pub mod operator;
 pub mod report;
 pub mod secret;

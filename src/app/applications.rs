@@ -167,7 +167,7 @@ impl App {
     ) -> Result<(), Error> {
         let (now, tenant) = (self.now(), caller.tenant.id);
         let _turn = self.turns.take(id.bytes()).await;
-        self.settle(|snapshot| {
+        self.settle_upkeep(|snapshot| {
             let (gone, version) =
                 application(snapshot, &caller.keys, tenant, id)?.ok_or(not_found())?;
             let key = tables::applications(tenant, id);

@@ -13,6 +13,7 @@ use crate::app::vault::VaultFailure;
 use crate::app::verify::Report;
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
+use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::backup::{BackupPlan, BackupState, Proven, Taken, file_name, is_file_name};
 use crate::domain::time::Timestamp;
 use crate::store::backup::{self, BackupFailure, InvalidBackup, Manifest, Reader, Written};
@@ -49,16 +50,20 @@ pub enum ProofFailure {
 impl App {
     /// One consistent snapshot in a new file. The writer goes on meanwhile.
     pub async fn back_up(&self, path: PathBuf) -> Result<Written, BackupFailure> {
-        self.back_up_at(path, self.now()).await
+        self.back_up_at(path, Actor::Operator, self.now()).await
     }
 
     /// What was answered before `now` is in it.
-    async fn back_up_at(&self, path: PathBuf, now: Timestamp) -> Result<Written, BackupFailure> {
+    async fn back_up_at(
+        &self,
+        path: PathBuf,
+        actor: Actor,
+        now: Timestamp,
+    ) -> Result<Written, BackupFailure> {
+        let vault = Entity::of_server(EntityKind::Vault);
+        self.audit_server(actor, Act::Backup, vault).await.map_err(not_now)?;
         let snapshot = self.store.snapshot()?;
-        let master = self.masters.of(&snapshot).map_err(|error| {
-            let damaged = || StorageFailure::Damaged(String::from("no master key fits the file"));
-            BackupFailure::Vault(if let Error::Storage(it) = error { it } else { damaged() })
-        })?;
+        let master = self.masters.of(&snapshot).map_err(not_now)?;
         let key = master.backup_key().clone();
         let written = spawn_blocking(move || backup::write(&snapshot, &path, &key, now)).await;
         written.unwrap_or_else(|_panicked| {
@@ -84,7 +89,8 @@ impl App {
         if !plan.backup_is_due(&state, start) {
             return Ok(None);
         }
-        let written = self.back_up_at(plan.directory.join(file_name(start)), start).await;
+        let written =
+            self.back_up_at(plan.directory.join(file_name(start)), Actor::System, start).await;
         let taken = match written {
             Ok(written) => {
                 let id = written.manifest.file_id.clone();
@@ -143,6 +149,15 @@ impl App {
         let change = meta::put_backups(Change::new(), encode_backups(state));
         self.store.commit(change).await?;
         Ok(())
+    }
+}
+
+/// What cannot be audited does not happen.
+#[expect(clippy::wildcard_enum_match_arm, reason = "whatever else: it is not in the chain")]
+fn not_now(error: Error) -> BackupFailure {
+    match error {
+        Error::Storage(failure) => BackupFailure::Vault(failure),
+        _ => BackupFailure::NotAudited,
     }
 }
 

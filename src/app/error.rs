@@ -21,6 +21,8 @@ pub enum Error {
     Internal(Fault),
     Invalid(Mistakes),
     NotFound(&'static str),
+    /// The disk is nearly full; what is refused until there is space again, as a sentence.
+    ReadOnly(&'static str),
     /// Not a failure at all: an earlier request with the same idempotency key was answered so.
     Replayed(Box<Answer>),
     /// The file failed or was closed; the process is about to end.

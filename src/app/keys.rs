@@ -77,7 +77,7 @@ impl App {
     ) -> Result<(), Error> {
         let now = self.now();
         let _turn = self.turns.take(id.bytes()).await;
-        self.settle(|snapshot| {
+        self.settle_upkeep(|snapshot| {
             let (_, keys) = self.tenant_with_keys(snapshot, tenant)?;
             let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
             let records = key_records_of(snapshot, &keys, &owner)?;

@@ -13,7 +13,9 @@ mod cvc;
 mod delete_token;
 mod detokenize;
 mod error;
+mod floor;
 mod holdings;
+mod instrument;
 mod keys;
 mod legacy_tokens;
 mod list_tokens;
@@ -39,6 +41,7 @@ mod update_token;
 mod vault;
 mod verify;
 
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -59,6 +62,7 @@ pub use authenticate::Caller;
 pub use backups::{Proof, ProofFailure, clear_leftovers, prove};
 pub use create_token::{Origin, Written};
 pub use error::{Error, Fault, Upstream};
+pub use floor::{DiskNews, Look, Room};
 pub use holdings::Holding;
 pub use keys::NewKey;
 pub use legacy_tokens::{LegacyTokenPage, Stretch};
@@ -100,6 +104,9 @@ pub struct App {
     reads: audit::Reads,
     audit_retention: Duration,
     migrated: Option<Migrated>,
+    floor: Option<floor::Floor>,
+    /// As microseconds: when everything that was due had been removed.
+    swept_at: AtomicI64,
 }
 
 impl App {
@@ -140,8 +147,19 @@ impl App {
     /// the meantime what the decision rested on.
     async fn settle<T>(
         &self,
+        decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+    ) -> Result<T, Error> {
+        self.require_room_for_changes()?;
+        self.settle_upkeep(decide).await
+    }
+
+    /// The same for what goes on when the disk is nearly full: what reads need, what removes things,
+    /// what takes access away.
+    async fn settle_upkeep<T>(
+        &self,
         mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
     ) -> Result<T, Error> {
+        self.require_room_for_traces()?;
         for _ in 0..crate::bounds::DECISIONS_MAX {
             let snapshot = self.snapshot()?;
             let (change, outcome) = decide(&snapshot)?;

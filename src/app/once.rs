@@ -90,6 +90,7 @@ impl App {
         write: &Write<'_, T>,
         mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
     ) -> Result<T, Error> {
+        self.require_room_for_changes()?;
         for _ in 0..DECISIONS_MAX {
             let snapshot = self.snapshot()?;
             // One moment for both: the answer is kept where the probe has looked.

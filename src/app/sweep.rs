@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::app::audit::{AuditScope, expired};
 use crate::app::error::{Error, Fault};
+use crate::app::floor::Room;
 use crate::app::threeds::remove_session;
 use crate::app::{token_intents, token_rows};
 use crate::bounds::SWEEP_BATCH_MAX;
@@ -33,11 +34,15 @@ pub struct Swept {
 
 impl App {
     /// Everything that is due now, batch after batch. The keys of card verification codes go first:
-    /// once they are gone, nothing else is urgent.
+    /// once they are gone, nothing else is urgent. On a full disk the rest waits.
     pub async fn sweep_all(&self) -> Result<usize, Error> {
         let (mut total, mut from): (usize, _) = (0, Vec::new());
+        let begun = self.now();
         loop {
             self.destroy_cvc_keys()?;
+            if self.room() == Room::Nothing {
+                return Ok(total);
+            }
             let swept = self.sweep(&from).await?;
             total = total.saturating_add(swept.removed);
             match swept.next {
@@ -49,13 +54,14 @@ impl App {
         self.sign_audit_when_due().await?;
         self.sweep_audit().await?;
         self.write_uses().await?;
+        self.swept(begun);
         Ok(total)
     }
 
     pub(super) async fn sweep(&self, from: &[u8]) -> Result<Swept, Error> {
         let now = self.now();
         let end = tables::due_after(now);
-        self.settle(|snapshot| {
+        self.settle_upkeep(|snapshot| {
             let due = snapshot
                 .range(Table::Due, Bound::Included(from), Bound::Excluded(&end))?
                 .take(SWEEP_BATCH_MAX)
@@ -85,7 +91,7 @@ impl App {
     /// Remembered answers of half-days that are over for good; how many of them went.
     async fn sweep_answers(&self) -> Result<usize, Error> {
         let [.., oldest_live] = live_half_days(self.now());
-        self.settle(|snapshot| {
+        self.settle_upkeep(|snapshot| {
             let end = oldest_live.to_be_bytes();
             let forgotten = snapshot
                 .range(Table::Idempotency, Bound::Unbounded, Bound::Excluded(end.as_slice()))?

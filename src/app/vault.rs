@@ -1,6 +1,7 @@
 //! Making and opening a vault: the file, the master key, the server's own keys.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::app::App;
@@ -97,6 +98,7 @@ impl App {
             }
         };
         let policy = AuditPolicy::default();
+        let swept_at = AtomicI64::new(clock.now().micros());
         Ok(Self {
             store,
             masters: Masters::new(master),
@@ -113,6 +115,8 @@ impl App {
             reads: Reads::new(policy.reads),
             audit_retention: policy.retention,
             migrated: None,
+            floor: None,
+            swept_at,
         })
     }
 

@@ -22,3 +22,33 @@ pub const MASTER_KEY_FILE_BYTES_MAX: u64 = 4_096;
 pub const NOTIFY_SEND_MAX: Duration = Duration::from_secs(1);
 /// How long the end of the program waits for its last log lines.
 pub const LOG_FLUSH_MAX: Duration = Duration::from_secs(1);
+
+/// Connections at a time to the operator's listener, and as many to its socket: a scraper, a probe and
+/// a person, several times over.
+pub const WATCH_CONNECTIONS_MAX: usize = 32;
+/// How long `status` waits for a server that is there but says nothing.
+pub const STATUS_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// Space that is left to the disk. Below it the vault takes no changes. The disk is looked at every two
+/// seconds, so this lasts to the next look unless 128 MiB are written to it in each of them.
+pub const DISK_FLOOR_BYTES: u64 = 256 * 1024 * 1024;
+/// What the setting takes: enough for one batch of changes, and more than any disk.
+pub const DISK_FLOOR_BYTES_MIN: u64 = 1024 * 1024;
+pub const DISK_FLOOR_BYTES_MAX: u64 = 1 << 60;
+/// Below this part of the floor nothing at all is written: not what reads leave behind, not the sweeps.
+pub const DISK_HARD_FLOOR_PART: u64 = 8;
+/// So much more than a floor, as a part of it, must be free again before it counts as recovered: a
+/// disk that hovers around the floor must not open and close the vault at every look.
+pub const DISK_RECOVERY_PART: u64 = 8;
+pub const DISK_CHECK_EVERY: Duration = Duration::from_secs(2);
+/// What a client is told to wait for: space does not come back by itself in a second.
+pub const DISK_RETRY_AFTER_S: u64 = 30;
+
+/// A commit that takes longer than this means that the disk hangs.
+pub const COMMIT_STUCK_AFTER: Duration = Duration::from_secs(10);
+/// Without a whole sweep for this long, what has expired stays behind: many periods, so that a long
+/// sweep of a busy day is not taken for a stuck one.
+pub const SWEEP_LAG_MAX: Duration = Duration::from_mins(5);
+
+const _: () = assert!(DISK_FLOOR_BYTES_MIN <= DISK_FLOOR_BYTES);
+const _: () = assert!(super::SWEEP_PERIOD.as_secs() * 4 <= SWEEP_LAG_MAX.as_secs());

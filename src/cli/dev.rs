@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::app::{App, ApplicationDraft, Error, FirstKey, TenantChange, TenantDraft, Write};
-use crate::bounds::REENCRYPT_PER_SECOND;
+use crate::bounds::{DISK_FLOOR_BYTES, REENCRYPT_PER_SECOND};
 use crate::cli::commands::Dev;
 use crate::cli::dev_certificate::{self, Files};
 use crate::cli::failure::{Exit, Failure};
@@ -74,6 +74,8 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
         bin_file: None,
         reencrypt_per_second: REENCRYPT_PER_SECOND,
         backups: None,
+        disk_floor_bytes: DISK_FLOOR_BYTES,
+        operator_listen: None,
     };
     run(app, plan, |address| {
         let ca = std::fs::canonicalize(&files.ca)
@@ -276,6 +278,7 @@ pub(super) fn refused(error: &Error) -> Failure {
         | Error::InFlight
         | Error::Internal(_)
         | Error::NotFound(_)
+        | Error::ReadOnly(_)
         | Error::Replayed(_)
         | Error::Stopped
         | Error::Unauthenticated

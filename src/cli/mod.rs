@@ -19,8 +19,10 @@ mod schedule;
 mod serve;
 mod service_manager;
 mod shares;
+mod status;
 mod vault;
 mod verify;
+mod watch;
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -83,6 +85,7 @@ fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
         Subcommand::Key(command) => key::key(command),
         Subcommand::Restore(command) => restore::restore(&command),
         Subcommand::Serve(command) => serve::serve(&command.config),
+        Subcommand::Status(command) => status::status(&command),
         Subcommand::Tenant(command) => operate::tenant(command),
         Subcommand::Verify(command) => verify::verify(&command),
         Subcommand::Version(_) => {

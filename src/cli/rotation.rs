@@ -37,6 +37,8 @@ pub(super) async fn rotate(app: Arc<App>, per_second: usize, log: Log) {
             }
             // The store has failed or is closing: the process is about to end.
             Err(Error::Stopped | Error::Storage(_)) => return,
+            // It goes on when the disk has room again.
+            Err(Error::ReadOnly(_)) => tokio::time::sleep(ROTATION_PERIOD).await,
             Err(_) => {
                 log.event(Event::error("rotation_failed"));
                 tokio::time::sleep(ROTATION_PERIOD).await;

@@ -1,6 +1,7 @@
 //! Running a server: what `serve` and `dev` share.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,16 +13,17 @@ use crate::cli::failure::{Exit, Failure};
 use crate::cli::rotation::rotate;
 use crate::cli::service_manager::ServiceManager;
 use crate::cli::vault::storage;
+use crate::cli::watch::{self, Process};
 use crate::cli::{bins, schedule};
 use crate::domain::backup::BackupPlan;
 use crate::formulas::Catalog;
-use crate::http::{Deprecated, Http};
+use crate::http::{Deprecated, Http, Requests};
 use crate::limits::{Limiter, Network};
 use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket};
 use crate::server::tasks::Tasks;
 use crate::server::{BindError, CertificateProblem, Server, Settings};
-use crate::store::Fatal;
+use crate::store::{Fatal, Space};
 
 /// What a server needs besides its vault.
 pub(super) struct Plan {
@@ -36,16 +38,20 @@ pub(super) struct Plan {
     pub(super) bin_file: Option<PathBuf>,
     pub(super) reencrypt_per_second: usize,
     pub(super) backups: Option<BackupPlan>,
+    pub(super) disk_floor_bytes: u64,
+    pub(super) operator_listen: Option<SocketAddr>,
 }
 
 /// Serves until a signal or a failure ends it. `ready` is told the first address.
 pub(super) fn run(
-    app: App,
+    mut app: App,
     plan: Plan,
-    ready: impl FnOnce(std::net::SocketAddr) -> Result<(), Failure>,
+    ready: impl FnOnce(SocketAddr) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
+    let directory = plan.data_directory.clone();
+    app.keep_free(plan.disk_floor_bytes, Box::new(move || Space::of(&directory)));
     let app = Arc::new(app);
     let ended = runtime.block_on(serve(Arc::clone(&app), plan, ready));
     runtime.shutdown_background();
@@ -56,24 +62,26 @@ pub(super) fn run(
 async fn serve(
     app: Arc<App>,
     plan: Plan,
-    ready: impl FnOnce(std::net::SocketAddr) -> Result<(), Failure>,
+    ready: impl FnOnce(SocketAddr) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let clock = app.clock().clone();
     let log = Log::start(io::stderr(), plan.request_lines, Arc::new(move || clock.now()))
         .map_err(|error| os("start the log", &error))?;
     install_panic_hook(log.clone());
     tell_migration(&app, &log);
+    // Before anything is written: this may be the restart after a full disk.
+    if let Some(news) = app.look_at_disk() {
+        log.event(watch::event(&news));
+    }
     let catalog = Catalog::load().map_err(|error| {
         Failure::new(Exit::Software, "the catalog of payment connections is damaged").why(error)
     })?;
     let manager = Arc::new(ServiceManager::from_environment()?);
     let server = Server::bind(plan.settings, log.clone()).map_err(|error| explain(&error))?;
     let socket = Socket::bind(&plan.data_directory).map_err(|failure| {
-        Failure::new(Exit::Config, "cannot make the operator's socket")
-            .file(&failure.path)
-            .why(failure.source)
-            .try_this("use a data directory with a shorter path, on a file system with sockets")
+        watch::no_socket("cannot make the operator's socket", &failure.path, &failure.source)
     })?;
+    let listeners = watch::bind(&plan.data_directory, plan.operator_listen, &log)?;
     let wait_for = |kind| signal(kind).map_err(|error| os("wait for signals", &error));
     let mut terminate = wait_for(SignalKind::terminate())?;
     let mut interrupt = wait_for(SignalKind::interrupt())?;
@@ -82,6 +90,10 @@ async fn serve(
     let address = server.addresses().first().copied();
 
     let tasks = Tasks::new();
+    let requests = Arc::new(Requests::new());
+    let process = Arc::new(Process::new(app.clock().clone(), server.addresses()));
+    let panel = Arc::new(watch::panel(&app, &server, &requests, &process, &log));
+    tasks.spawn(watch::disk(Arc::clone(&app), log.clone()));
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
     tasks.spawn(sweep(Arc::clone(&app), log.clone()));
     let reader = Arc::clone(&app);
@@ -101,7 +113,10 @@ async fn serve(
         catalog,
         trusted_proxies: plan.trusted_proxies,
         deprecated: plan.deprecated,
+        requests,
+        panel,
     });
+    watch::serve(listeners, &http, &tasks, &log);
     let answer = move |request, peer| {
         let http = Arc::clone(&http);
         async move { http.answer(request, peer).await }
@@ -118,6 +133,7 @@ async fn serve(
             failed = app.store().failed() => fatal = Some(failed),
         }
         manager.stopping();
+        process.stop();
     };
     server.run(answer, stop).await;
     tasks.end();
@@ -128,18 +144,21 @@ async fn serve(
     }
     // A failed store has no use for it, and says so itself.
     app.write_uses().await.ok();
-    let ended = fatal.map_or(Ok(()), |fatal| {
+    if fatal.is_some() {
         log.event(Event::error("store_failed"));
-        Err(match fatal {
-            Fatal::Storage(failure) => storage(&failure),
-            Fatal::WriterPanicked => Failure::new(Exit::Software, "the writer panicked")
-                .why("its place is in the log")
-                .try_this("start again; nothing that was answered is lost"),
-        })
-    });
+    }
     log.event(Event::info("stopped"));
     log.flush(LOG_FLUSH_MAX);
-    ended
+    fatal.map_or(Ok(()), |fatal| Err(end(&fatal)))
+}
+
+fn end(fatal: &Fatal) -> Failure {
+    match fatal {
+        Fatal::Storage(failure) => storage(failure),
+        Fatal::WriterPanicked => Failure::new(Exit::Software, "the writer panicked")
+            .why("its place is in the log")
+            .try_this("start again; nothing that was answered is lost"),
+    }
 }
 
 fn tell_migration(app: &App, log: &Log) {

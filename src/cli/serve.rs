@@ -130,6 +130,8 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
         bin_file: config.bin_file,
         reencrypt_per_second: config.reencrypt_per_second,
         backups: config.backup,
+        disk_floor_bytes: config.disk_floor_bytes,
+        operator_listen: config.operator_listen,
     };
     run(app, plan, |_| Ok(()))
 }

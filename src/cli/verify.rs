@@ -93,6 +93,7 @@ fn unreadable(error: Error, place: &Path) -> Failure {
         | Error::Internal(_)
         | Error::Invalid(_)
         | Error::NotFound(_)
+        | Error::ReadOnly(_)
         | Error::Replayed(_)
         | Error::Stopped
         | Error::Unauthenticated

@@ -14,7 +14,8 @@ use std::path::PathBuf;
 use toml::Table;
 
 use crate::bounds::{
-    AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, REENCRYPT_PER_SECOND,
+    AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, DISK_FLOOR_BYTES,
+    REENCRYPT_PER_SECOND,
 };
 use crate::domain::backup::BackupPlan;
 use crate::limits::Network;
@@ -43,6 +44,10 @@ pub struct Config {
     pub reencrypt_per_second: usize,
     /// Backups by a schedule.
     pub backup: Option<BackupPlan>,
+    /// Free space below which no changes are taken.
+    pub disk_floor_bytes: u64,
+    /// Where metrics and probes are served without TLS.
+    pub operator_listen: Option<SocketAddr>,
 }
 
 /// Where the master key comes from.
@@ -100,6 +105,8 @@ impl Config {
                 .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),
             reencrypt_per_second: reader.count("keys.reencrypt_per_second", REENCRYPT_PER_SECOND),
             backup: reader.backup(),
+            disk_floor_bytes: reader.bytes("disk.floor", DISK_FLOOR_BYTES),
+            operator_listen: reader.operator_listen(),
         };
         reader.refuse_the_rest();
         if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }

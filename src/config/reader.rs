@@ -8,12 +8,13 @@ use std::time::Duration;
 use toml::{Table, Value};
 
 use super::{AuditReads, MasterKeySource, Switch};
-use crate::bounds::BACKUP_PERIOD_MAX;
+use crate::bounds::{BACKUP_PERIOD_MAX, DISK_FLOOR_BYTES_MAX, DISK_FLOOR_BYTES_MIN};
 use crate::domain::backup::BackupPlan;
 use crate::domain::duration;
 use crate::limits::Network;
 
-const SECTIONS: &[&str] = &["audit", "backup", "connections", "keys", "log", "master_key", "tls"];
+const SECTIONS: &[&str] =
+    &["audit", "backup", "connections", "disk", "keys", "log", "master_key", "operator", "tls"];
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -209,6 +210,39 @@ impl Reader {
         })
     }
 
+    /// A size such as "256MiB".
+    pub(super) fn bytes(&mut self, name: &str, default: u64) -> u64 {
+        let Some(value) = self.take(name) else {
+            return default;
+        };
+        let bytes = value.as_str().and_then(parse_bytes);
+        let legal = DISK_FLOOR_BYTES_MIN..=DISK_FLOOR_BYTES_MAX;
+        bytes.filter(|bytes| legal.contains(bytes)).unwrap_or_else(|| {
+            self.wrong(name, "must be a size such as \"256MiB\" or \"2GiB\", at least \"1MiB\"");
+            default
+        })
+    }
+
+    /// There is no TLS and no key on it, so it stays on this machine unless that is asked for.
+    pub(super) fn operator_listen(&mut self) -> Option<SocketAddr> {
+        const LISTEN: &str = "operator.listen";
+        let beyond = self.flag("operator.beyond_this_machine", false);
+        let text = self.text(LISTEN)?;
+        match text.parse::<SocketAddr>() {
+            Ok(address) if address.ip().to_canonical().is_loopback() || beyond => Some(address),
+            Ok(_) => {
+                let why = "must be an address of this machine alone, such as \"127.0.0.1:9464\": \
+                           what it serves has no TLS; operator.beyond_this_machine = true allows it";
+                self.wrong(LISTEN, why);
+                None
+            }
+            Err(_) => {
+                self.wrong(LISTEN, "must be an address and a port, such as \"127.0.0.1:9464\"");
+                None
+            }
+        }
+    }
+
     pub(super) fn refuse_the_rest(&mut self) {
         for (name, value) in std::mem::take(&mut self.table) {
             match value {
@@ -221,4 +255,16 @@ impl Reader {
             }
         }
     }
+}
+
+fn parse_bytes(text: &str) -> Option<u64> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let unit: u64 = match unit.trim_start() {
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "TiB" => 1 << 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
 }

@@ -42,6 +42,8 @@ fn every_setting_stands_in_the_shipped_file() {
         "every",
         "keep",
         "prove_every",
+        "floor",
+        "beyond_this_machine",
     ];
     for name in names {
         let stands = SHIPPED.lines().any(|line| {
@@ -74,6 +76,10 @@ fn all_mistakes_are_reported_at_once() {
         [connections]
         max = 0
         minimum = 1
+        [disk]
+        floor = 1
+        [operator]
+        listen = "192.0.2.1:9464"
         "#,
     );
     let InvalidConfig(mistakes) = found.unwrap_err();
@@ -94,6 +100,8 @@ fn all_mistakes_are_reported_at_once() {
             "audit.reads",
             "audit.retention_days",
             "connections.max",
+            "disk.floor",
+            "operator.listen",
             "colour",
             "connections.minimum",
         ]
@@ -129,4 +137,54 @@ fn backups_need_a_directory_and_have_defaults_for_the_rest() {
 fn what_is_no_toml_is_refused_with_its_line() {
     let InvalidConfig(mistakes) = Config::parse("a = \nb = 1").unwrap_err();
     assert!(mistakes.iter().any(|it| it.contains("line 1")), "{mistakes:?}");
+}
+
+#[track_caller]
+fn check_floor(text: &str, bytes: Option<u64>) {
+    let replaced = SHIPPED.replace("floor = \"256MiB\"", &format!("floor = {text}"));
+    assert_eq!(
+        Config::parse(&replaced).ok().map(|config| config.disk_floor_bytes),
+        bytes,
+        "{text}"
+    );
+}
+
+#[test]
+fn a_floor_is_a_size_with_a_unit() {
+    check_floor("\"1MiB\"", Some(1 << 20));
+    check_floor("\"1024 KiB\"", Some(1 << 20));
+    check_floor("\"3GiB\"", Some(3 << 30));
+    check_floor("\"1TiB\"", Some(1 << 40));
+    for wrong in [
+        "256",
+        "\"256\"",
+        "\"\"",
+        "\"MiB\"",
+        "\"1023KiB\"",
+        "\"-1MiB\"",
+        "\"1.5GiB\"",
+        "\"99999999999999TiB\"",
+        "\"256MB\"",
+        "true",
+    ] {
+        check_floor(wrong, None);
+    }
+}
+
+#[test]
+fn the_operators_listener_stays_on_this_machine_unless_that_is_asked_for() {
+    let listen = |address: &str, beyond: bool| {
+        let set = format!("listen = \"{address}\"\nbeyond_this_machine = {beyond}");
+        let text = SHIPPED.replace("beyond_this_machine = false", &set);
+        Config::parse(&text).ok().map(|config| config.operator_listen.unwrap().to_string())
+    };
+    assert_eq!(Config::parse(SHIPPED).unwrap().operator_listen, None);
+    for address in ["127.0.0.1:9464", "[::1]:9464", "127.9.9.9:1", "[::ffff:127.0.0.1]:1"] {
+        assert_eq!(listen(address, false).as_deref(), Some(address));
+    }
+    for address in ["0.0.0.0:9464", "[::]:9464", "192.0.2.1:9464"] {
+        assert_eq!(listen(address, false), None);
+        assert_eq!(listen(address, true).as_deref(), Some(address));
+    }
+    assert_eq!(listen("localhost:9464", true), None);
 }

@@ -102,6 +102,7 @@ words! {
         AuditChain 7 "audit_chain" "Audit chain";
         EncryptionKey 8 "encryption_key" "Encryption key";
         Vault 9 "vault" "Vault";
+        MasterKey 10 "master_key" "Master key";
     }
 }
 

@@ -13,11 +13,13 @@ mod logs;
 mod pages;
 mod problem;
 mod reply;
+mod requests;
 pub mod route;
 mod tenants;
 mod threeds;
 mod token_intents;
 mod tokens;
+mod watch;
 pub(crate) mod wire;
 
 use std::net::{IpAddr, SocketAddr};
@@ -39,11 +41,15 @@ use crate::domain::mistakes::Mistakes;
 use crate::formulas::Catalog;
 use crate::http::problem::Problem;
 use crate::http::reply::{Asked, Reply};
+use crate::http::requests::NO_ROUTE;
+pub use crate::http::requests::Requests;
 use crate::http::route::{Carries, Matched, Repeated, Route, Unmatched};
+use crate::http::watch::Probe;
 use crate::http::wire::query::Query;
 use crate::idempotency::{Answer, is_key};
 use crate::limits::{self, KeyHash, Limiter, Network, client_address};
 use crate::log::{self, Event, Log, RequestLine, Trace};
+use crate::metrics::Panel;
 use crate::secret::Secret;
 
 const API_KEY: &str = "bt-api-key";
@@ -60,6 +66,9 @@ pub struct Http {
     /// Peers whose word about the client's address is taken.
     pub trusted_proxies: Vec<Network>,
     pub deprecated: Deprecated,
+    pub requests: Arc<Requests>,
+    /// What the probes and the operator look at.
+    pub panel: Arc<Panel>,
 }
 
 /// What becomes of the operations that have a successor.
@@ -108,10 +117,16 @@ impl Http {
         let asked = self.asked(&parts);
         let mut seen = Seen::default();
         let page = pages::find(&parts.method, parts.uri.path());
+        let probe = Probe::find(parts.uri.path());
         let mut response = if parts.method == Method::OPTIONS {
             self.preflight(&asked, &parts, body, peer).await
         } else if let Some(page) = &page {
-            self.show(page, &parts, body, peer).await
+            let mut shown = self.show(page, &parts, body, peer).await;
+            asked.trace(&mut shown);
+            shown
+        } else if let Some(probe) = probe {
+            let told = self.probe(probe, &parts, body, peer).await;
+            told.map_or_else(|problem| asked.failure(&problem), |reply| asked.success(reply))
         } else {
             match self.reply(&parts, body, peer, &mut seen).await {
                 Ok(reply) => asked.success(reply),
@@ -125,14 +140,18 @@ impl Http {
         if let Some(successor) = seen.route.and_then(|route| route.operation.successor()) {
             reply::announce(&successor, response.headers_mut());
         }
+        let route = seen.route.map(|route| route.name);
+        let route = route.or(page.map(|page| page.name())).or(probe.map(Probe::name));
+        let route = route.unwrap_or(NO_ROUTE);
+        let (status, duration) = (response.status().as_u16(), started.elapsed());
+        self.requests.count(route, status, duration);
         self.log.request(RequestLine {
             trace: Trace::from_client(&asked.trace),
-            route: page
-                .map_or_else(|| seen.route.map_or("none", |route| route.name), |page| page.name()),
+            route,
             tenant: seen.caller.as_ref().map(|caller| caller.tenant.id.uuid()),
             application: seen.caller.as_ref().map(|caller| caller.application.id.uuid()),
-            status: response.status().as_u16(),
-            duration: started.elapsed(),
+            status,
+            duration,
         });
         response
     }
@@ -147,6 +166,7 @@ impl Http {
         if let Some(caller) = &seen.caller {
             self.app.note_replay(caller, &answer).await?;
         }
+        self.requests.count_replayed();
         Ok(Reply::replayed(answer))
     }
 
@@ -158,12 +178,25 @@ impl Http {
         body: Incoming,
         peer: SocketAddr,
     ) -> Response<Full<Bytes>> {
-        let admitted = self.limiter.admit_address(self.address(parts, peer), self.app.now());
+        let admitted = self.admit_address(parts, peer);
         body::drain(body).await;
         match admitted {
             Ok(_) => asked.preflight(),
-            Err(refusal) => asked.failure(&refusal.into()),
+            Err(problem) => asked.failure(&problem),
         }
+    }
+
+    /// The limit of the client's address, which everything that anyone may ask is counted by.
+    fn admit_address(&self, parts: &Parts, peer: SocketAddr) -> Result<IpAddr, Problem> {
+        let address = self.address(parts, peer);
+        let admitted = self.limiter.admit_address(address, self.app.now());
+        admitted.map_err(|refusal| self.limited(refusal))?;
+        Ok(address)
+    }
+
+    fn limited(&self, refusal: limits::Refusal) -> Problem {
+        self.requests.count_limited(refusal.row);
+        refusal.into()
     }
 
     async fn reply(
@@ -246,9 +279,7 @@ impl Http {
         peer: SocketAddr,
         seen: &mut Seen,
     ) -> Result<(Matched, Arc<Caller>), Problem> {
-        let now = self.app.now();
-        let address = self.address(parts, peer);
-        self.limiter.admit_address(address, now).map_err(Problem::from)?;
+        let address = self.admit_address(parts, peer)?;
         let matched = route::route(&parts.method, parts.uri.path())?;
         seen.route = Some(matched.route);
 
@@ -265,8 +296,11 @@ impl Http {
             operation: matched.route.operation.counted_as(),
             rate_limit: caller.tenant.quotas.rate_limit,
         };
-        self.limiter.admit(&request, now).map_err(Problem::from)?;
+        let admitted = self.limiter.admit(&request, self.app.now());
+        admitted.map_err(|refusal| self.limited(refusal))?;
         caller.require_one_somewhere(matched.route.permissions)?;
+        // Whatever a key does leaves a trace, and there must be room for it.
+        self.app.require_room_for_traces()?;
         if let Some(successor) = matched.route.operation.successor()
             && self.deprecated == Deprecated::Gone
         {

@@ -4,6 +4,7 @@
 //! `None` instead of raising when a body is empty. No secret and no offending value is in it.
 
 use crate::app::{Error, Fault, Upstream};
+use crate::bounds::DISK_RETRY_AFTER_S;
 use crate::domain::mistakes::Mistakes;
 use crate::http::wire::json::Object;
 use crate::limits::Refusal;
@@ -145,6 +146,7 @@ impl From<Error> for Problem {
                 problem
             }
             Error::Invalid(mistakes) => Self::invalid(mistakes),
+            Error::ReadOnly(why) => Self::retry(503, why, DISK_RETRY_AFTER_S),
             // `Instead` has taken it out before; whoever asks again gets the answer.
             Error::Replayed(_) => Self::retry(409, "The request was answered before.", 1),
             Error::NotFound(_) => Self::new(404, "There is no such resource."),

@@ -9,6 +9,7 @@ use crate::domain::time::Timestamp;
 use crate::http::problem::Problem;
 use crate::http::route::Successor;
 use crate::idempotency::Answer;
+use crate::log::Trace;
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
@@ -43,16 +44,16 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(crate) fn ok(body: impl Into<Bytes>) -> Self {
-        Self::new(StatusCode::OK, body.into())
+        Self::with_status(StatusCode::OK, body.into())
     }
 
     pub(crate) const fn nothing() -> Self {
-        Self::new(StatusCode::NO_CONTENT, Bytes::new())
+        Self::with_status(StatusCode::NO_CONTENT, Bytes::new())
     }
 
     /// What the client has already is still what it would get.
     pub(crate) const fn not_modified() -> Self {
-        Self::new(StatusCode::NOT_MODIFIED, Bytes::new())
+        Self::with_status(StatusCode::NOT_MODIFIED, Bytes::new())
     }
 
     /// An answer that was given before.
@@ -66,7 +67,7 @@ impl Reply {
         self
     }
 
-    const fn new(status: StatusCode, body: Bytes) -> Self {
+    pub(crate) const fn with_status(status: StatusCode, body: Bytes) -> Self {
         Self { status, body, location: None, headers: Vec::new() }
     }
 }
@@ -74,7 +75,7 @@ impl Reply {
 impl From<Answer> for Reply {
     fn from(answer: Answer) -> Self {
         let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
-        let mut reply = Self::new(status, Bytes::from(answer.body));
+        let mut reply = Self::with_status(status, Bytes::from(answer.body));
         reply.location = answer.location;
         reply
     }
@@ -140,13 +141,18 @@ impl Asked {
         response
     }
 
+    /// Every answer says which request it is to.
+    pub(crate) fn trace(&self, response: &mut Response<Full<Bytes>>) {
+        if let Ok(trace) = HeaderValue::try_from(self.trace.as_str()) {
+            response.headers_mut().insert(TRACE, trace);
+        }
+    }
+
     fn response(&self, status: StatusCode, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(body.into()));
         *response.status_mut() = status;
+        self.trace(&mut response);
         let headers = response.headers_mut();
-        if let Ok(trace) = HeaderValue::try_from(self.trace.as_str()) {
-            headers.insert(TRACE, trace);
-        }
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if self.cross_origin {
             // Any origin: the key in the header is what authorizes, never a cookie.
@@ -179,6 +185,5 @@ fn reset_s(at: Timestamp) -> i64 {
 /// The caller's own trace id, if it is one that can be repeated in a header and a log line.
 pub(crate) fn trace_of(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(TRACE)?.to_str().ok()?;
-    let legal = (1..=crate::bounds::TRACE_BYTES_MAX).contains(&text.len());
-    (legal && text.bytes().all(|byte| byte.is_ascii_graphic())).then(|| String::from(text))
+    Trace::is_repeatable(text).then(|| String::from(text))
 }

@@ -148,6 +148,26 @@ pub struct ProxyRequest {
 }
 
 impl Scope {
+    /// For people and counters; the operations of one row share its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Application(ApplicationKind::Management) => "management_application",
+            Self::Application(ApplicationKind::Private) => "private_application",
+            Self::Application(ApplicationKind::Public) => "public_application",
+            Self::Global => "address",
+            Self::LegacyKey => "legacy_key",
+            Self::Operations(&[SearchTokens, ..]) => "search_tokens",
+            Self::Operations(&[ListTokens, ..]) => "list_tokens",
+            Self::Operations(&[CreateToken, ..]) => "create_token",
+            Self::Operations(&[UpdateToken, ..]) => "update_token",
+            Self::Operations(&[DeleteToken, ..]) => "delete_token",
+            Self::Operations(&[AccountUpdater, ..]) => "account_updater",
+            Self::Operations(_) => "operation",
+            Self::Proxy(_) => "proxy",
+            Self::TestTenant => "test_tenant",
+        }
+    }
+
     /// Whether a request with an API key falls under this row.
     pub(super) fn covers(self, request: &Request) -> bool {
         match self {

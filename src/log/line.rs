@@ -40,6 +40,13 @@ impl Trace {
         }
     }
 
+    /// Whether text that a client sent can be repeated to it in a header. More may be repeated than
+    /// is logged.
+    pub fn is_repeatable(text: &str) -> bool {
+        let fits = (1..=bounds::TRACE_BYTES_MAX).contains(&text.len());
+        fits && text.bytes().all(|byte| byte.is_ascii_graphic())
+    }
+
     pub fn as_str(&self) -> &str {
         let text = self.bytes.get(..self.length).unwrap_or_default();
         std::str::from_utf8(text).unwrap_or_default()

@@ -21,6 +21,7 @@ use uuid::Uuid;
 
 use crate::bounds;
 use crate::domain::time::Timestamp;
+use crate::metrics::{Counter, Instrument, Page, Status, Told};
 
 pub use self::line::Trace;
 
@@ -39,6 +40,8 @@ pub enum RequestLines {
 pub struct Log {
     entries: SyncSender<Entry>,
     dropped: Arc<AtomicU64>,
+    /// Of them all, also those that a line has told of.
+    dropped_ever: Arc<Counter>,
     now: Now,
     request_lines: RequestLines,
 }
@@ -53,7 +56,7 @@ impl Log {
         let (entries, queue) = sync_channel(bounds::LOG_LINES_MAX);
         let dropped = Arc::new(AtomicU64::new(0));
         writer::start(output, queue, Arc::clone(&dropped), Arc::clone(&now))?;
-        Ok(Self { entries, dropped, now, request_lines })
+        Ok(Self { entries, dropped, dropped_ever: Arc::default(), now, request_lines })
     }
 
     /// The line of one answered request.
@@ -94,8 +97,23 @@ impl Log {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                 self.dropped.fetch_add(1, Ordering::Relaxed);
+                self.dropped_ever.add(1);
             }
         }
+    }
+}
+
+impl Instrument for Log {
+    fn measure(&self, page: &mut Page) {
+        page.counter(
+            "strongroom_log_lines_dropped_total",
+            "Log lines that were lost because nobody read them fast enough.",
+            self.dropped_ever.get(),
+        );
+    }
+
+    fn tell(&self, status: &mut Status) {
+        status.set("log", "dropped_lines", Told::Count(self.dropped_ever.get()));
     }
 }
 

@@ -282,9 +282,10 @@ fn application_id(text: &str) -> Result<ApplicationId, Error> {
 fn sentences(error: &Error) -> Vec<String> {
     match error {
         Error::Busy => vec![String::from("The vault is busy; try again shortly.")],
-        Error::Conflict(why) | Error::Forbidden(why) | Error::Unprocessable(why) => {
-            vec![String::from(*why)]
-        }
+        Error::Conflict(why)
+        | Error::Forbidden(why)
+        | Error::ReadOnly(why)
+        | Error::Unprocessable(why) => vec![String::from(*why)],
         // Commands carry no idempotency key.
         Error::InFlight | Error::Replayed(_) => Vec::new(),
         Error::Internal(fault) => vec![format!("The vault has a fault: {}.", fault.name())],

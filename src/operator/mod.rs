@@ -22,3 +22,9 @@ use std::path::{Path, PathBuf};
 pub fn socket_path(data_directory: &Path) -> PathBuf {
     data_directory.join("operator.sock")
 }
+
+/// The place of the socket that speaks HTTP, for metrics, probes and `status`. It is not the one for
+/// commands: those take turns, and a long one must not blind whoever watches.
+pub fn metrics_socket_path(data_directory: &Path) -> PathBuf {
+    data_directory.join("metrics.sock")
+}

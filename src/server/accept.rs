@@ -13,7 +13,8 @@ use tokio::time::sleep;
 use crate::bounds;
 use crate::log::{Event, Log, Value};
 use crate::server::connection::Connections;
-use crate::server::permits::{Full, Permits, Share};
+use crate::server::permits::{Full, Permit, Permits, Share};
+use crate::server::traffic::Traffic;
 use crate::server::{Answer, Trusted};
 
 /// What the loops of all listeners share.
@@ -22,6 +23,7 @@ pub(super) struct Door {
     pub(super) connections: Connections,
     pub(super) permits: Permits,
     pub(super) refused: Arc<Refused>,
+    pub(super) traffic: Arc<Traffic>,
     pub(super) tls: Tls,
     pub(super) trusted: Trusted,
     pub(super) log: Log,
@@ -112,19 +114,37 @@ impl Door {
     fn admit<A: Answer>(&self, socket: TcpStream, peer: std::net::SocketAddr, answer: A) {
         match self.permits.take(peer.ip(), self.share(peer.ip())) {
             Ok(permit) => {
+                let traffic = Arc::clone(&self.traffic);
+                traffic.accepted.add(1);
+                traffic.open.add(1);
                 let tls = self.tls.current();
                 let connections = self.connections.clone();
                 self.connections.tasks.spawn(async move {
+                    let _place = Place { traffic, _permit: permit };
                     connections.serve(socket, peer, tls, answer).await;
-                    drop(permit);
                 });
             }
-            Err(full) => self.refused.count(full),
+            Err(full) => {
+                self.refused.count(full);
+                self.traffic.full(full);
+            }
         }
     }
 
     fn share(&self, address: IpAddr) -> Share {
         if (self.trusted)(address.to_canonical()) { Share::Unbounded } else { Share::Bounded }
+    }
+}
+
+/// A connection's place, given back however it ends.
+struct Place {
+    traffic: Arc<Traffic>,
+    _permit: Permit,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.traffic.open.add(-1);
     }
 }
 

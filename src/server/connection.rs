@@ -13,11 +13,13 @@ use std::task::Poll;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
+use hyper::header::HeaderValue;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::server::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
@@ -26,7 +28,7 @@ use tokio_rustls::server::TlsStream;
 use crate::server::http2::{self, Idle, Idleness, Streams};
 use crate::server::newcomer::Newcomer;
 use crate::server::panics;
-use crate::server::refusal::Refusal;
+use crate::server::refusal::{Refusal, Refusals, TRACE};
 use crate::server::stream::{BareRefusals, Stream};
 use crate::server::tasks::{Phase, Tasks, Watch};
 use crate::server::{Answer, Bounds};
@@ -36,13 +38,14 @@ use crate::server::{Answer, Bounds};
 pub(super) struct Connections {
     pub(super) bounds: Arc<Bounds>,
     pub(super) tasks: Tasks,
+    pub(super) refusals: Refusals,
     http1: http1::Builder,
 }
 
 impl Connections {
-    pub(super) fn new(bounds: Arc<Bounds>, tasks: Tasks) -> Self {
+    pub(super) fn new(bounds: Arc<Bounds>, tasks: Tasks, refusals: Refusals) -> Self {
         let http1 = http1_builder(&bounds);
-        Self { bounds, tasks, http1 }
+        Self { bounds, tasks, refusals, http1 }
     }
 
     /// Serves one connection until it ends. How it ends is the peer's affair: whatever goes wrong
@@ -57,6 +60,7 @@ impl Connections {
         let mut watch = self.tasks.watch();
         let mut newcomer = Newcomer::new(self.bounds.newcomer_max);
         let Some(stream) = self.handshake(socket, tls, &mut watch, &mut newcomer).await else {
+            self.refusals.traffic.handshakes_failed.add(1);
             return;
         };
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
@@ -93,21 +97,26 @@ impl Connections {
         .await
     }
 
-    async fn serve_http1<A: Answer>(
+    /// Over TLS, or plain for the operator.
+    pub(super) async fn serve_http1<A: Answer>(
         &self,
-        stream: TlsStream<TcpStream>,
+        stream: impl AsyncRead + AsyncWrite + Unpin,
         peer: SocketAddr,
         answer: A,
         watch: Watch,
         newcomer: Newcomer,
     ) {
         let heads = Heads { count_max: self.bounds.headers_count_max, bytes_max: None };
+        // Of this connection alone, so that threads do not all count on the one that they share.
+        let refusals = Arc::new(self.refusals.clone());
+        let bare = BareRefusals::Explain(Arc::clone(&refusals));
         let asked = newcomer.asked();
-        let service = service_fn(move |request| {
+        let service = service_fn(move |request: Request<Incoming>| {
             asked.note();
-            respond(begin(&answer, heads, request, peer))
+            let sent = request.headers().get(TRACE).cloned();
+            respond(begin(&answer, heads, request, peer), sent, Arc::clone(&refusals))
         });
-        let stream = Stream::new(stream, BareRefusals::Explain, self.bounds.write_max);
+        let stream = Stream::new(stream, bare, self.bounds.write_max);
         let connection = self.http1.serve_connection(TokioIo::new(stream), service);
         drive(connection, http1::Connection::graceful_shutdown, watch, None, Some(newcomer)).await;
     }
@@ -121,7 +130,11 @@ impl Connections {
     ) {
         let bytes_max = Some(self.bounds.header_bytes_max);
         let heads = Heads { count_max: self.bounds.headers_count_max, bytes_max };
-        let service = service_fn(move |request| respond(begin(&answer, heads, request, peer)));
+        let refusals = Arc::new(self.refusals.clone());
+        let service = service_fn(move |request: Request<Incoming>| {
+            let sent = request.headers().get(TRACE).cloned();
+            respond(begin(&answer, heads, request, peer), sent, Arc::clone(&refusals))
+        });
         let streams = Streams::new(self.tasks.clone(), self.bounds.h2_stream_max);
         let idle = streams.idle(self.bounds.h2_idle_max);
         let stream = Stream::new(stream, BareRefusals::Pass, self.bounds.write_max);
@@ -194,7 +207,11 @@ fn begin<A: Answer>(
     panics::call(|| answer.answer(request, peer)).map_err(Refusal::from)
 }
 
-async fn respond<F>(begun: Result<F, Refusal>) -> Result<Response<Full<Bytes>>, Infallible>
+async fn respond<F>(
+    begun: Result<F, Refusal>,
+    sent: Option<HeaderValue>,
+    refusals: Arc<Refusals>,
+) -> Result<Response<Full<Bytes>>, Infallible>
 where
     F: Future<Output = Response<Full<Bytes>>>,
 {
@@ -205,7 +222,7 @@ where
         },
         Err(refusal) => refusal,
     };
-    Ok(refusal.response())
+    Ok(refusal.response(&refusals.note(refusal, sent.as_ref())))
 }
 
 /// Runs a connection to its end, and asks it to finish when a stop is asked for or it is idle.

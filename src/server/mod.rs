@@ -10,9 +10,11 @@ mod http2;
 mod newcomer;
 mod panics;
 mod permits;
+mod plain;
 mod refusal;
 mod stream;
 pub mod tasks;
+mod traffic;
 mod upkeep;
 mod validity;
 
@@ -29,6 +31,7 @@ use hyper::{Request, Response};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::timeout;
 
+use crate::crypto::Random;
 use crate::log::{Event, Log, Value};
 
 use self::accept::{Door, Refused, Tls};
@@ -36,7 +39,10 @@ pub use self::bounds::Bounds;
 pub use self::certificate::CertificateProblem;
 use self::connection::Connections;
 use self::permits::Permits;
+pub use self::plain::Plain;
+use self::refusal::Refusals;
 use self::tasks::Tasks;
+pub use self::traffic::Traffic;
 use self::upkeep::{Files, Upkeep};
 
 /// What answers requests. Any `Fn(Request<Incoming>, SocketAddr)` that gives such a future does.
@@ -139,12 +145,14 @@ impl Server {
             .collect::<Result<_, _>>()
             .map_err(BindError::Inherited)?;
         log.event(upkeep::loaded_event(certificate.expires));
+        let traffic = Arc::new(Traffic::new(certificate.expires, log.clone()));
         let upkeep = Upkeep {
             files,
             read,
             expires: certificate.expires,
             refused: Arc::new(Refused::default()),
             tls: Tls::new(certificate.config),
+            traffic,
             log: log.clone(),
         };
         let bounds = Arc::new(settings.bounds);
@@ -156,16 +164,27 @@ impl Server {
         &self.addresses
     }
 
+    /// What it tells of its connections.
+    pub fn traffic(&self) -> &Arc<Traffic> {
+        &self.upkeep.traffic
+    }
+
     /// Serves until `stop` resolves, then drains: listeners close, idle connections close, requests
     /// that have begun are finished, and what is left at the deadline is dropped.
     pub async fn run(self, answer: impl Answer, stop: impl Future<Output = ()>) -> Drained {
         let tasks = Tasks::new();
         let permits =
             Permits::new(self.bounds.connections_max, self.bounds.connections_per_address_max);
+        let refusals = Refusals {
+            random: Arc::new(Random::new()),
+            traffic: Arc::clone(&self.upkeep.traffic),
+            log: self.log.clone(),
+        };
         let door = Door {
-            connections: Connections::new(Arc::clone(&self.bounds), tasks.clone()),
+            connections: Connections::new(Arc::clone(&self.bounds), tasks.clone(), refusals),
             permits: permits.clone(),
             refused: Arc::clone(&self.upkeep.refused),
+            traffic: Arc::clone(&self.upkeep.traffic),
             tls: self.upkeep.tls.clone(),
             trusted: self.trusted,
             log: self.log.clone(),

@@ -1,12 +1,18 @@
 //! Answers that the server gives without asking anyone: to requests that could not be read, that
 //! have too many headers, or whose answer panicked. Constant text, nothing of the request.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
+use crate::crypto::Random;
+use crate::log::{Log, RequestLine, Trace};
 use crate::server::panics::Panicked;
+use crate::server::traffic::Traffic;
 
 /// What a refusal says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,13 +30,57 @@ impl From<Panicked> for Refusal {
 }
 
 const CONTENT: &str = "application/problem+json";
+pub(super) const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
+
+/// Where refusals are given an id, counted and logged like every other answer.
+#[derive(Debug, Clone)]
+pub(super) struct Refusals {
+    pub(super) random: Arc<Random>,
+    pub(super) traffic: Arc<Traffic>,
+    pub(super) log: Log,
+}
+
+impl Refusals {
+    /// The id that the client sent, if it can be repeated, or a new one.
+    pub(super) fn note(&self, refusal: Refusal, sent: Option<&HeaderValue>) -> String {
+        let sent = sent.and_then(|value| value.to_str().ok());
+        let trace = match sent.filter(|text| Trace::is_repeatable(text)) {
+            Some(text) => String::from(text),
+            None => uuid::Builder::from_random_bytes(self.random.bytes()).into_uuid().to_string(),
+        };
+        self.traffic.refused(refusal);
+        self.log.request(RequestLine {
+            trace: Trace::from_client(&trace),
+            route: "none",
+            tenant: None,
+            application: None,
+            status: refusal.status().as_u16(),
+            duration: Duration::ZERO,
+        });
+        trace
+    }
+}
 
 impl Refusal {
-    pub(super) fn response(self) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::new(Bytes::from_static(self.body().as_bytes())));
+    pub(super) fn response(self, trace: &str) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(Bytes::from(self.body(trace))));
         *response.status_mut() = self.status();
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(CONTENT));
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(CONTENT));
+        if let Ok(trace) = HeaderValue::try_from(trace) {
+            headers.insert(TRACE, trace);
+        }
         response
+    }
+
+    /// For the counters.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::HeadersTooLarge => "headers_too_large",
+            Self::Panicked => "panicked",
+            Self::UnreadableRequest => "unreadable_request",
+            Self::UriTooLong => "uri_too_long",
+        }
     }
 
     const fn status(self) -> StatusCode {
@@ -42,30 +92,32 @@ impl Refusal {
         }
     }
 
-    const fn body(self) -> &'static str {
-        match self {
-            Self::HeadersTooLarge => {
-                r#"{"type":"about:blank","title":"Request Header Fields Too Large","status":431,"detail":"the request has too many headers, or too large ones"}"#
-            }
-            Self::Panicked => {
-                r#"{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"internal error"}"#
-            }
-            Self::UnreadableRequest => {
-                r#"{"type":"about:blank","title":"Bad Request","status":400,"detail":"the request is not valid HTTP"}"#
-            }
-            Self::UriTooLong => {
-                r#"{"type":"about:blank","title":"URI Too Long","status":414,"detail":"the request's path is too long"}"#
-            }
-        }
+    fn body(self, trace: &str) -> String {
+        let detail = match self {
+            Self::HeadersTooLarge => "the request has too many headers, or too large ones",
+            Self::Panicked => "internal error",
+            Self::UnreadableRequest => "the request is not valid HTTP",
+            Self::UriTooLong => "the request's path is too long",
+        };
+        let status = self.status();
+        let body = serde_json::json!({
+            "type": "about:blank",
+            "title": status.canonical_reason(),
+            "status": status.as_u16(),
+            "detail": detail,
+            "trace_id": trace,
+        });
+        body.to_string()
     }
 }
 
 /// hyper answers a request that it cannot parse by itself, with a head and no body. This gives the
-/// same answer with a body that says what is wrong, or `None` if `written` is not such an answer.
+/// same answer with a body that says what is wrong and an id, which `note` gives; or `None` if
+/// `written` is not such an answer.
 ///
 /// It cannot touch an answer of ours: those that fail have a body, so they do not end in a head of
 /// content length 0; and it looks only at answers after which the connection closes.
-pub(super) fn with_body(written: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn with_body(written: &[u8], note: impl FnOnce(Refusal) -> String) -> Option<Vec<u8>> {
     const LENGTH: &str = "content-length: 0\r\n";
     // The first look, on the way of every answer, is at the status alone.
     let refusal = match written.get(..12)? {
@@ -81,10 +133,13 @@ pub(super) fn with_body(written: &[u8]) -> Option<Vec<u8>> {
     if !ends || !closes {
         return None;
     }
-    let body = refusal.body();
+    let trace = note(refusal);
+    let body = refusal.body(&trace);
     let length = body.len();
-    let whole =
-        format!("{before}content-type: {CONTENT}\r\ncontent-length: {length}\r\n{after}{body}");
+    let whole = format!(
+        "{before}content-type: {CONTENT}\r\n{TRACE}: {trace}\r\ncontent-length: {length}\r\n\
+         {after}{body}"
+    );
     Some(whole.into_bytes())
 }
 
@@ -102,27 +157,32 @@ mod tests {
             Refusal::UnreadableRequest,
             Refusal::UriTooLong,
         ] {
-            let response = refusal.response();
+            let response = refusal.response("an-id");
             let status = response.status();
             assert_eq!(response.headers()[CONTENT_TYPE], CONTENT);
+            assert_eq!(response.headers()[TRACE], "an-id");
             let body = response.into_body().collect().await.unwrap().to_bytes();
             let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
             assert_eq!(body["status"], status.as_u16());
             assert_eq!(body["title"].as_str(), status.canonical_reason());
             assert!(body["detail"].is_string());
+            assert_eq!(body["trace_id"], "an-id");
         }
     }
 
     #[track_caller]
     fn check_untouched(written: &str) {
-        assert_eq!(with_body(written.as_bytes()), None, "{written}");
+        let note = |_| panic!("it was noted");
+        assert_eq!(with_body(written.as_bytes(), note), None, "{written}");
     }
 
     #[test]
     fn only_a_closing_answer_without_a_body_gets_one() {
         let bare = "HTTP/1.1 431 X\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-        let given = String::from_utf8(with_body(bare.as_bytes()).unwrap()).unwrap();
-        assert!(given.ends_with(Refusal::HeadersTooLarge.body()));
+        let given = with_body(bare.as_bytes(), |_| String::from("an-id")).unwrap();
+        let given = String::from_utf8(given).unwrap();
+        assert!(given.contains("\r\nbt-trace-id: an-id\r\n"), "{given}");
+        assert!(given.ends_with(&Refusal::HeadersTooLarge.body("an-id")));
         check_untouched("");
         check_untouched("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
         check_untouched("HTTP/1.1 400 Bad\r\ncontent-length: 0\r\n\r\n");

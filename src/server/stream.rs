@@ -4,6 +4,7 @@
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -11,13 +12,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 use crate::bounds;
-use crate::server::refusal;
+use crate::server::refusal::{self, Refusals};
 
 /// What to do with hyper's own answers to requests that it cannot parse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum BareRefusals {
     /// HTTP/1: they are recognised and get a body.
-    Explain,
+    Explain(Arc<Refusals>),
     /// HTTP/2: bytes are frames, there is nothing to recognise.
     Pass,
 }
@@ -73,8 +74,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Stream<T> {
         bytes: &[u8],
     ) -> Poll<Option<io::Result<usize>>> {
         if self.refused.is_none() {
-            let answer = match self.bare_refusals {
-                BareRefusals::Explain => refusal::with_body(bytes),
+            let answer = match &self.bare_refusals {
+                BareRefusals::Explain(refusals) => {
+                    refusal::with_body(bytes, |refusal| refusals.note(refusal, None))
+                }
                 BareRefusals::Pass => None,
             };
             let Some(answer) = answer else {

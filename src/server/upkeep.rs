@@ -16,6 +16,7 @@ use crate::server::Bounds;
 use crate::server::accept::{Refused, Tls};
 use crate::server::certificate::{self, Certificate, CertificateProblem};
 use crate::server::tasks::Watch;
+use crate::server::traffic::Traffic;
 
 /// The certificate's files.
 #[derive(Debug, Clone)]
@@ -52,6 +53,7 @@ pub(super) struct Upkeep {
     pub(super) expires: Option<Timestamp>,
     pub(super) refused: Arc<Refused>,
     pub(super) tls: Tls,
+    pub(super) traffic: Arc<Traffic>,
     pub(super) log: Log,
 }
 
@@ -95,6 +97,7 @@ impl Upkeep {
             Ok(Ok(certificate)) => {
                 self.tls.replace(certificate.config);
                 self.expires = certificate.expires;
+                self.traffic.certificate(certificate.expires);
                 self.log.event(loaded_event(certificate.expires));
                 self.warn_if_short();
             }

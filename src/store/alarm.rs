@@ -36,6 +36,10 @@ impl Alarm {
         });
     }
 
+    pub(super) fn has_sounded(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
     pub(super) async fn sounded(&self) -> Fatal {
         let mut fatal = self.0.subscribe();
         match fatal.wait_for(Option::is_some).await.as_deref() {

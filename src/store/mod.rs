@@ -17,16 +17,18 @@ mod migration;
 pub mod record;
 mod restore;
 mod snapshot;
+mod space;
 pub mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
 mod writer;
+mod writing;
 
 use std::fmt;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -48,12 +50,14 @@ pub use failure::StorageFailure;
 pub use migration::{Migrated, MigrationFailure};
 pub use restore::RestoreFailure;
 pub use snapshot::{Entry, Snapshot};
+pub use space::Space;
 pub use tables::Table;
 pub use writer::Fatal;
 
 use alarm::Alarm;
 use eras::Eras;
 use writer::{Job, Writer};
+use writing::Writing;
 
 /// The version of the schema and of everything in it.
 pub const FORMAT: u32 = 2;
@@ -68,7 +72,16 @@ struct Inner {
     access_generation: Arc<AtomicU64>,
     alarm: Alarm,
     eras: Eras,
+    writing: Arc<Writing>,
+    may_tidy: Arc<AtomicBool>,
     writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Whether the writer may write when nobody asked it to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tidying {
+    Allowed,
+    Held,
 }
 
 /// Why a file could not be opened. Nothing was changed in it.
@@ -132,16 +145,29 @@ impl Store {
         let (jobs, queue) = sync_channel(QUEUE_CHANGES_MAX);
         let alarm = Alarm::default();
         let access_generation = Arc::new(AtomicU64::new(0));
+        let writing = Arc::new(Writing::new());
+        let may_tidy = Arc::new(AtomicBool::new(false));
         let writer = Writer {
             database: Arc::clone(&database),
             jobs: queue,
             access_generation: Arc::clone(&access_generation),
             alarm: alarm.clone(),
+            writing: Arc::clone(&writing),
+            may_tidy: Arc::clone(&may_tidy),
         };
         let thread = std::thread::spawn(|| writer.run());
         let writer = Mutex::new(Some(thread));
         let eras = Eras::new();
-        Self(Arc::new(Inner { database, jobs, access_generation, alarm, eras, writer }))
+        Self(Arc::new(Inner {
+            database,
+            jobs,
+            access_generation,
+            alarm,
+            eras,
+            writing,
+            may_tidy,
+            writer,
+        }))
     }
 
     pub fn snapshot(&self) -> Result<Snapshot, StorageFailure> {
@@ -168,7 +194,13 @@ impl Store {
         change: Change,
     ) -> Result<impl Future<Output = Result<Verdict, CommitFailure>> + use<>, CommitFailure> {
         let (reply, verdict) = oneshot::channel();
-        self.queue(Job::Commit(change, reply))?;
+        self.0.writing.queued.add(1);
+        self.queue(Job::Commit(change, reply)).inspect_err(|failure| {
+            self.0.writing.queued.add(-1);
+            if *failure == CommitFailure::QueueFull {
+                self.0.writing.refused.add(1);
+            }
+        })?;
         Ok(async { verdict.await.map_err(stopped) })
     }
 
@@ -199,6 +231,12 @@ impl Store {
     /// Whether nobody acts any more on what was read before the last turn.
     pub fn is_settled(&self) -> bool {
         self.0.eras.is_settled()
+    }
+
+    /// Whether the writer may use a quiet moment to make the next start cheap. Not before it was told
+    /// so: on a full disk that would be the end of the store.
+    pub fn set_tidying(&self, tidying: Tidying) {
+        self.0.may_tidy.store(tidying == Tidying::Allowed, Ordering::Relaxed);
     }
 
     /// Changes with every commit that concerns tenants, applications or keys.

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use redb::Database;
@@ -13,6 +13,7 @@ use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
 use crate::store::failure::StorageFailure;
+use crate::store::writing::Writing;
 
 pub(super) enum Job {
     Commit(Change, oneshot::Sender<Verdict>),
@@ -34,6 +35,9 @@ pub(super) struct Writer {
     pub(super) jobs: Receiver<Job>,
     pub(super) access_generation: Arc<AtomicU64>,
     pub(super) alarm: Alarm,
+    pub(super) writing: Arc<Writing>,
+    /// Whether it may write when nobody asked it to.
+    pub(super) may_tidy: Arc<AtomicBool>,
 }
 
 /// Whether the file opens at once after an unclean stop, or must be checked page by page first.
@@ -73,8 +77,10 @@ impl Writer {
                 }
                 Ok(Job::Reach(reached)) => drop(reached.send(())),
                 Err(RecvTimeoutError::Timeout) => {
-                    self.commit_nothing()?;
-                    recovery = Recovery::Quick;
+                    if self.may_tidy.load(Ordering::Relaxed) {
+                        self.commit_nothing()?;
+                        recovery = Recovery::Quick;
+                    }
                 }
                 Ok(Job::Close) | Err(RecvTimeoutError::Disconnected) => {
                     return self.commit_nothing();
@@ -104,6 +110,7 @@ impl Writer {
     }
 
     fn commit(&self, jobs: Vec<(Change, oneshot::Sender<Verdict>)>) -> Result<(), StorageFailure> {
+        let begun = self.writing.begin(jobs.len());
         let transaction = begin(&self.database, Recovery::Checked)?;
         let mut batch = Batch::new(&transaction);
         let mut replies = Vec::with_capacity(jobs.len());
@@ -116,6 +123,7 @@ impl Writer {
         }
         batch.insert()?;
         transaction.commit()?;
+        self.writing.end(begun);
         if concerns_access {
             // Before the replies: whoever was told that a key is gone must see it refused.
             self.access_generation.fetch_add(1, Ordering::Release);

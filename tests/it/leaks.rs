@@ -1,10 +1,11 @@
-//! Nothing that was entrusted to the vault stands in its data file, its log or its refusals.
+//! Nothing that was entrusted to the vault stands in its data file, its log, its refusals or its metrics.
 
 use std::fs;
 
 use serde_json::json;
 
 use crate::harness::{Answer, Request, Vault, delete, get, post, put};
+use crate::watch::on_socket;
 
 const MARKERS: [&str; 8] = [
     "mARKdata7f3",
@@ -114,6 +115,16 @@ fn what_was_stored_is_in_no_file_no_log_and_no_refusal() {
             for (name, value) in &refusal.headers {
                 check_free(&format!("the header {name}"), value.as_bytes(), marker);
             }
+        }
+    }
+    let mut watched = vec![vault.send(&get("/readyz")).text(), vault.send(&get("/healthz")).text()];
+    watched.extend(["/metrics", "/status", "/readyz"].map(|path| on_socket(&vault, path).1));
+    watched.push(vault.operator(&["status"]).with_code(0).stdout);
+    assert!(watched.iter().any(|text| text.contains("ReadToken")), "requests were counted");
+    let everything = MARKERS.into_iter().chain(keys.iter().map(String::as_str)).chain(["mARK"]);
+    for marker in everything.chain([vault.tenant_id.as_str()]) {
+        for text in &watched {
+            check_free("what is watched", text.as_bytes(), marker);
         }
     }
     assert_eq!(vault.stop(), Some(0));

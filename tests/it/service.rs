@@ -3,9 +3,10 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crate::harness::{Directory, Running, Vault, run};
+use crate::harness::{Directory, Running, Vault, get, run};
 
 /// A settings file for a vault in this directory, with the certificate of another.
 fn settings(directory: &Directory, tls: &Path, master_key: &str) -> PathBuf {
@@ -139,6 +140,59 @@ fn a_new_certificate_is_taken_on_a_hangup_and_a_bad_one_is_not() {
         thread::yield_now();
     }
     vault.get("/permissions", &vault.keys.private).with_status(200);
+    assert_eq!(vault.stop(), Some(0));
+}
+
+#[test]
+fn a_certificate_that_is_replaced_under_traffic_drops_no_connection() {
+    let mut vault = Vault::start();
+    let mut next = Vault::start();
+    next.stop();
+    assert_eq!(vault.stop(), Some(0));
+    let read = |vault: &Vault, name: &str| fs::read(vault.data().join(name)).unwrap();
+    let pair = |vault: &Vault| ["certificate.pem", "certificate.key"].map(|name| read(vault, name));
+    let pairs = [pair(&next), pair(&vault)];
+    let both = [read(&vault, "ca.pem"), read(&next, "ca.pem")].concat();
+    vault.trust(&vault.directory().write("both.pem", both, 0o600));
+    vault.set("rate_limits = false");
+    vault.restart_as_service();
+    let request = get("/permissions").key(&vault.keys.private);
+    let bytes = request.bytes(&vault.address.to_string());
+    let loaded = || vault.log().matches("\"certificate_loaded\"").count();
+    let done = AtomicBool::new(false);
+    let client = |kept: bool| {
+        let mut connection = vault.connect();
+        let mut answered = 0;
+        while !done.load(Ordering::Relaxed) {
+            connection.send(&bytes).unwrap();
+            assert_eq!(connection.receive().unwrap().status, 200);
+            answered += 1;
+            if !kept {
+                connection = vault.connect();
+            }
+        }
+        answered
+    };
+    let client = &client;
+    let answered: usize = thread::scope(|scope| {
+        let kept = [(); 3].map(|()| scope.spawn(move || client(true)));
+        let renewed = scope.spawn(move || client(false));
+        for reload in 0..6 {
+            let before = loaded();
+            for (name, bytes) in
+                ["certificate.pem", "certificate.key"].iter().zip(&pairs[reload % 2])
+            {
+                fs::write(vault.data().join(name), bytes).unwrap();
+            }
+            vault.signal("HUP");
+            while loaded() == before {
+                thread::yield_now();
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+        kept.into_iter().chain([renewed]).map(|client| client.join().unwrap()).sum()
+    });
+    assert!(answered >= 4, "{answered}");
     assert_eq!(vault.stop(), Some(0));
 }
 

@@ -61,14 +61,16 @@ impl App {
     pub async fn sign_audit(&self) -> Result<(), Error> {
         self.flush_reads().await?;
         let _turn = self.turns.take(CHECKPOINTS).await;
-        self.settle(|snapshot| Ok((self.plan_checkpoint(snapshot, Timestamp::from_micros(0))?, ())))
-            .await
+        self.settle_upkeep(|snapshot| {
+            Ok((self.plan_checkpoint(snapshot, Timestamp::from_micros(0))?, ()))
+        })
+        .await
     }
 
     /// A part of the sweep: signs what has grown for long enough.
     pub(in crate::app) async fn sign_audit_when_due(&self) -> Result<(), Error> {
         let _turn = self.turns.take(CHECKPOINTS).await;
-        self.settle(|snapshot| {
+        self.settle_upkeep(|snapshot| {
             let newest = Checkpoint::newest(snapshot)?;
             let due = newest.map_or(Timestamp::from_micros(0), |newest| {
                 newest.at.plus(AUDIT_CHECKPOINT_PERIOD)
@@ -93,8 +95,8 @@ impl App {
     /// A part of the sweep: removes whole stretches up to a checkpoint that is older than the
     /// retention. The start is moved and signed first; the rows before it follow in batches.
     pub(in crate::app) async fn sweep_audit(&self) -> Result<(), Error> {
-        while self.settle(|snapshot| self.plan_start(snapshot)).await? == SWEEP_BATCH_MAX {}
-        while self.settle(plan_removal).await? == SWEEP_BATCH_MAX {}
+        while self.settle_upkeep(|snapshot| self.plan_start(snapshot)).await? == SWEEP_BATCH_MAX {}
+        while self.settle_upkeep(plan_removal).await? == SWEEP_BATCH_MAX {}
         Ok(())
     }
 

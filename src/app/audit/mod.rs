@@ -72,11 +72,26 @@ impl App {
         self
     }
 
-    /// An administrative act that has no effect in the data file, such as a backup.
+    /// An administrative act that has no effect in the data file, such as an export.
     pub async fn audit_operator(&self, act: Act, entity: Entity) -> Result<(), Error> {
-        let entry = AuditEntry { at: self.now(), actor: Actor::Operator, act, entity };
-        self.store.commit(self.audit(AuditScope::Server, &[entry])).await?;
+        self.audit_server(Actor::Operator, act, entity).await
+    }
+
+    /// The same of the server's own doing.
+    pub(super) async fn audit_server(
+        &self,
+        actor: Actor,
+        act: Act,
+        entity: Entity,
+    ) -> Result<(), Error> {
+        self.store.commit(self.audit_of_server(actor, act, entity)).await?;
         Ok(())
+    }
+
+    /// One entry that belongs to no tenant.
+    pub(super) fn audit_of_server(&self, actor: Actor, act: Act, entity: Entity) -> Change {
+        let entry = AuditEntry { at: self.now(), actor, act, entity };
+        self.audit(AuditScope::Server, &[entry])
     }
 
     /// The rows of these entries, as a part of the change that has their effect.

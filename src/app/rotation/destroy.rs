@@ -3,9 +3,10 @@
 use crate::app::App;
 use crate::app::error::Error;
 use crate::app::rotation::facts::{KeyFacts, Rotation};
-use crate::app::rotation::newest_number;
+use crate::app::rotation::{keys_of, newest_number};
 use crate::app::vault::SYSTEM;
 use crate::crypto::KeyPurpose;
+use crate::domain::audit::{Act, Actor};
 use crate::domain::id::TenantId;
 use crate::store::{Change, Table, tables};
 
@@ -54,7 +55,8 @@ impl App {
                     .and(facts.put(&place))
                     .delete(Table::Keys, place);
             }
-            Ok((change, ()))
+            let entry = self.audit_of_server(Actor::Operator, Act::Delete, keys_of(&scope));
+            Ok((change.and(entry), ()))
         })
         .await
     }

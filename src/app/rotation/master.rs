@@ -8,6 +8,7 @@ use crate::app::error::{Error, Fault};
 use crate::app::rotation::facts;
 use crate::app::vault::identity;
 use crate::crypto::{Handed, Handover, MasterKey, Used, version};
+use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::hex;
 use crate::store::{Change, Snapshot, Table, tables};
 
@@ -63,7 +64,12 @@ impl App {
                     .expect_value(Table::Meta, master.clone(), old.check().to_vec())
                     .put(Table::Meta, master, new.check().to_vec())
                     .and(facts::put_master_made(now))
-                    .and(facts::put_master_before(*old.check(), now));
+                    .and(facts::put_master_before(*old.check(), now))
+                    .and(self.audit_of_server(
+                        Actor::Operator,
+                        Act::Rotate,
+                        Entity::of_server(EntityKind::MasterKey),
+                    ));
                 Ok((change, keys))
             })
             .await?;

@@ -14,11 +14,13 @@ mod tests;
 mod walk;
 
 use tokio::sync::Notify;
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::error::{Error, Fault};
 use crate::app::vault::SYSTEM;
 use crate::crypto::{Handover, KeyPurpose, Phase};
+use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::id::TenantId;
 use crate::store::{Change, Snapshot, Table, Verdict, tables};
 
@@ -95,7 +97,8 @@ impl App {
                 let change = self
                     .make_keys(snapshot, scope, purposes, number)?
                     .expect_absent(Table::Meta, Rotation::place(scope))
-                    .put(Table::Meta, Rotation::place(scope), rotation.value());
+                    .put(Table::Meta, Rotation::place(scope), rotation.value())
+                    .and(self.audit_of_server(Actor::Operator, Act::Rotate, keys_of(scope)));
                 Ok((change, number))
             })
             .await?;
@@ -106,6 +109,7 @@ impl App {
     /// One small step of the first rotation that is under way. Only one task may call this, and
     /// with the same `walk` each time.
     pub async fn rotate_step(&self, walk: &mut Walk) -> Result<Step, Error> {
+        self.require_room_for_changes()?;
         let Some(rotation) = Rotation::first(&self.snapshot()?)? else {
             self.forget_old_masters().await?;
             return Ok(Step::Idle);
@@ -195,4 +199,9 @@ fn newest_number(
     let of_purposes =
         numbers.filter(|(code, _)| purposes.iter().any(|purpose| purpose.code() == *code));
     of_purposes.map(|(_, number)| number).max().ok_or(Error::Internal(Fault::Dangling))
+}
+
+/// The keys of a tenant, or of the server, as the audit chain tells of them.
+fn keys_of(scope: &[u8; 16]) -> Entity {
+    Entity::new(EntityKind::EncryptionKey, Uuid::from_bytes(*scope))
 }

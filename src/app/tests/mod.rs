@@ -6,6 +6,7 @@ mod callers;
 mod concurrency;
 mod damage;
 mod failures;
+mod floor;
 mod power;
 mod sweep;
 mod workload;

@@ -139,7 +139,7 @@ impl App {
     }
 
     async fn mark_failed(&self, caller: &Caller, id: &str) -> Result<(), Error> {
-        self.settle(|snapshot| {
+        self.settle_upkeep(|snapshot| {
             let now = self.now();
             let (mut session, version) = self.find_session(snapshot, caller, id)?;
             let before = session.clone();

@@ -85,7 +85,7 @@ impl App {
             return Ok(session);
         }
         let (keys, tenant) = (&caller.keys, caller.tenant.id);
-        self.settle(|snapshot| Ok((self.end_wait(snapshot, keys, tenant, session.id)?, ())))
+        self.settle_upkeep(|snapshot| Ok((self.end_wait(snapshot, keys, tenant, session.id)?, ())))
             .await?;
         Ok(self.find_session(&self.snapshot()?, caller, id)?.0)
     }

@@ -5,6 +5,7 @@ mod audit;
 mod backup;
 mod dev;
 mod key;
+mod status;
 mod tenant;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ pub(super) use audit::*;
 pub(super) use backup::*;
 pub(super) use dev::*;
 pub(super) use key::*;
+pub(super) use status::*;
 pub(super) use tenant::*;
 
 /// A vault for card and personal data: programs exchange sensitive values for tokens over HTTPS.
@@ -45,6 +47,7 @@ pub(super) enum Subcommand {
     Report(Report),
     Restore(Restore),
     Serve(Serve),
+    Status(Status),
     Tenant(TenantCommand),
     Verify(Verify),
     Version(Version),

@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::app::{ChallengeReply, Error};
 use crate::http::problem::Problem;
+use crate::http::requests::NO_ROUTE;
 use crate::http::wire::query::Query;
 use crate::http::{Http, base, body};
 use crate::threeds::base64;
@@ -68,8 +69,18 @@ pub(super) fn find(method: &Method, path: &str) -> Option<Page> {
     })
 }
 
+/// Every name that [`Page::name`] gives.
+pub(super) const PAGE_NAMES: [&str; 6] = [
+    "ChallengeNotification",
+    "ChallengePage",
+    "MethodNotification",
+    "MethodPage",
+    "SimulatedChallenge",
+    "SimulatedMethod",
+];
+
 impl Page {
-    /// For the log.
+    /// For the log and the counters.
     pub(super) const fn name(&self) -> &'static str {
         match self {
             Self::Method => "MethodPage",
@@ -78,7 +89,7 @@ impl Page {
             Self::ChallengeNotification(_) => "ChallengeNotification",
             Self::AcsMethod => "SimulatedMethod",
             Self::AcsChallenge => "SimulatedChallenge",
-            Self::WrongMethod(_) => "none",
+            Self::WrongMethod(_) => NO_ROUTE,
         }
     }
 }
@@ -112,12 +123,12 @@ impl Http {
         peer: SocketAddr,
     ) -> Response<Full<Bytes>> {
         let nonce = base64::encode(&self.app.random().bytes::<18>());
-        let admitted = self.limiter.admit_address(self.address(parts, peer), self.app.now());
+        let admitted = self.admit_address(parts, peer);
         let shown = match admitted {
             Ok(_) => self.compose(page, parts, body, &nonce).await,
-            Err(refusal) => {
+            Err(refused) => {
                 body::drain(body).await;
-                Err(Problem::from(refusal))
+                Err(refused)
             }
         };
         let retry_after_s = shown.as_ref().err().and_then(|problem| problem.retry_after_s);
@@ -320,7 +331,11 @@ mod tests {
             (Method::GET, "/3ds/sessions/abc", None),
             (Method::GET, "/pages/other.html", None),
         ] {
-            assert_eq!(find(&method, path), expected, "{method} {path}");
+            let found = find(&method, path);
+            if let Some(name) = found.as_ref().map(Page::name) {
+                assert!(name == NO_ROUTE || PAGE_NAMES.contains(&name), "{name}");
+            }
+            assert_eq!(found, expected, "{method} {path}");
         }
     }
 }

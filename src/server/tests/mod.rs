@@ -254,6 +254,8 @@ fn check_problem((head, body): &(String, String), status: u16) {
     assert!(head.contains("content-type: application/problem+json\r\n"), "{head}");
     let body: serde_json::Value = serde_json::from_str(body).unwrap();
     assert_eq!(body["status"], status);
+    let trace = body["trace_id"].as_str().unwrap();
+    assert!(head.contains(&format!("bt-trace-id: {trace}\r\n")), "{head}");
 }
 
 /// Answers when it is let, and tells when it was asked.

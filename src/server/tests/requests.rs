@@ -154,7 +154,7 @@ async fn a_client_that_expects_100_is_told_to_continue_when_the_body_is_read() {
 
 #[tokio::test]
 async fn a_panic_answers_500_and_the_next_request_works() {
-    let server = start(Bounds::default(), |request: Request<Incoming>, peer| async move {
+    let mut server = start(Bounds::default(), |request: Request<Incoming>, peer| async move {
         match request.uri().path() {
             "/at-once" => std::panic::resume_unwind(Box::new("secret")),
             "/later" => {
@@ -171,6 +171,14 @@ async fn a_panic_answers_500_and_the_next_request_works() {
         assert!(!answer.1.contains("secret"));
         assert_eq!(ask(&mut stream, &get("/next")).await.1, "GET /next");
     }
+    let traced = "GET /later HTTP/1.1\r\nhost: localhost\r\nBT-TRACE-ID: mine-1\r\n\r\n";
+    let (head, body) = ask(&mut stream, traced).await;
+    assert!(head.contains("bt-trace-id: mine-1\r\n") && body.contains("mine-1"), "{head}{body}");
+    for _ in 0..2 {
+        server.event("request").await;
+    }
+    let line = server.event("request").await;
+    assert_eq!((&line["trace"], &line["status"]), (&"mine-1".into(), &500.into()));
 }
 
 #[tokio::test]

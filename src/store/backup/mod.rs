@@ -57,6 +57,8 @@ const DIGEST_BYTES: usize = 32;
 pub enum BackupFailure {
     /// There is a file of that name.
     Exists,
+    /// The vault is busy or stopping: it could not write down that a backup is taken.
+    NotAudited,
     /// The backup's own file could not be written.
     Target(io::Error),
     /// A file of this name is there: another backup is being written, or one was cut off.
@@ -87,6 +89,7 @@ impl BackupFailure {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Exists => "exists",
+            Self::NotAudited => "not_audited",
             Self::Target(_) => "target",
             Self::Unfinished(_) => "unfinished",
             Self::Vault(_) => "vault",
@@ -110,6 +113,9 @@ impl fmt::Display for BackupFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exists => f.write_str("There is a file of that name, and none is overwritten."),
+            Self::NotAudited => f.write_str(
+                "The vault is busy and cannot write down that it is backed up; try again.",
+            ),
             Self::Target(error) => write!(f, "The backup cannot be written: {error}."),
             Self::Unfinished(path) => write!(
                 f,

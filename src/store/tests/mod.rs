@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::store::tests::disk::TestDisk;
-use crate::store::{Change, Store, Table};
+use crate::store::{Change, Store, Table, Tidying};
 
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
@@ -29,7 +29,9 @@ pub(crate) async fn end_of(store: &Store) -> crate::store::Fatal {
 }
 
 fn open(disk: &TestDisk) -> Store {
-    Store::on_backend(disk.clone(), Change::new()).unwrap()
+    let store = Store::on_backend(disk.clone(), Change::new()).unwrap();
+    store.set_tidying(Tidying::Allowed);
+    store
 }
 
 /// Reads everything from the disk again and again. The usual cache would never: in a debug build

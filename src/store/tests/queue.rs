@@ -4,9 +4,10 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use crate::bounds::{BATCH_CHANGES_MAX, QUEUE_CHANGES_MAX};
-use crate::store::tests::disk::{Fate, Fault, Operation, TestDisk};
+use crate::metrics::{Checks, Instrument as _};
+use crate::store::tests::disk::{EIO, Fate, Fault, Operation, TestDisk};
 use crate::store::tests::{block_on, end_of, has, open, put};
-use crate::store::{Change, CommitFailure, Store, Table, Verdict};
+use crate::store::{Change, CommitFailure, Store, Table, Tidying, Verdict};
 
 /// Hands a change over without waiting for its answer, as a client does that then leaves.
 fn hand_over(store: &Store, change: Change) -> Poll<Result<Verdict, CommitFailure>> {
@@ -143,4 +144,39 @@ fn a_power_loss_in_the_idle_writers_own_commit_loses_nothing() {
             }
         }
     });
+}
+
+#[test]
+fn an_idle_writer_writes_nothing_until_it_is_told_that_it_may() {
+    let (first, idle) = syncs();
+    let disk = TestDisk::new();
+    let held = Store::on_backend(disk.clone(), Change::new()).unwrap();
+    block_on(held.commit(put(1))).unwrap();
+    assert_eq!(disk.count(Operation::Sync), first);
+    // Another that may, and that begins later, has its quiet moment: so did the first.
+    let other_disk = TestDisk::new();
+    let other = open(&other_disk);
+    block_on(other.commit(put(1))).unwrap();
+    other_disk.wait_for(Operation::Sync, first + idle);
+    assert_eq!(disk.count(Operation::Sync), first);
+    held.set_tidying(Tidying::Allowed);
+    disk.wait_for(Operation::Sync, first + idle);
+    assert_eq!(block_on(held.commit(put(2))), Ok(Verdict::Applied));
+}
+
+#[test]
+fn a_file_that_failed_is_told_by_the_checks() {
+    let is_right = |store: &Store| {
+        let mut checks = Checks::default();
+        store.check(&mut checks);
+        checks.are_right()
+    };
+    let disk = TestDisk::new();
+    let store = open(&disk);
+    block_on(store.commit(put(1))).unwrap();
+    assert!(is_right(&store));
+    disk.plan(Operation::Write, 1, Fault::Always(EIO));
+    assert_eq!(block_on(store.commit(put(2))), Err(CommitFailure::Stopped));
+    block_on(end_of(&store));
+    assert!(!is_right(&store));
 }

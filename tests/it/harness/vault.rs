@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use rustls::ClientConfig;
@@ -49,7 +49,11 @@ impl Vault {
 
     /// With further flags for `strongroom dev`.
     pub(crate) fn start_with(flags: &[&str]) -> Self {
-        let directory = Directory::new();
+        Self::start_in(Directory::new(), flags)
+    }
+
+    /// In a directory that the test has prepared.
+    pub(crate) fn start_in(directory: Directory, flags: &[&str]) -> Self {
         let mut all = vec!["--listen", "127.0.0.1:0", "--json"];
         if !flags.contains(&"--rate-limits") {
             all.extend(["--rate-limits", "off"]);
@@ -89,6 +93,24 @@ impl Vault {
         let (server, address) = Running::serve(&self.config(), &self.directory.join("log"));
         self.address = address.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
         self.server = Some(server);
+    }
+
+    /// Adds lines to the settings of the service; the names of sections stand before a dot.
+    pub(crate) fn set(&self, lines: &str) {
+        self.write_config();
+        let text = std::fs::read_to_string(self.config()).unwrap();
+        self.directory.write("strongroom.toml", format!("{lines}\n{text}"), 0o600);
+    }
+
+    /// As `kill -9` does, also when it has ended by itself.
+    pub(crate) fn kill(&mut self) {
+        self.idle.lock().unwrap().clear();
+        self.server.take().expect("it runs").kill();
+    }
+
+    /// Trusts the certificates of this file from now on.
+    pub(crate) fn trust(&mut self, ca: &Path) {
+        self.client = trusting(ca);
     }
 
     pub(crate) fn signal(&self, name: &str) {

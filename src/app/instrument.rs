@@ -1,0 +1,75 @@
+//! What the vault tells of itself: how much it holds, and whether what is due is removed.
+
+use std::time::Duration;
+
+use crate::app::App;
+use crate::app::error::Error;
+use crate::bounds::SWEEP_LAG_MAX;
+use crate::metrics::{Checks, Instrument, Page, Status, Told};
+use crate::store::Table;
+
+/// What is in the file. Expired tokens count until they are removed.
+struct Held {
+    tenants: u64,
+    tokens: u64,
+    token_intents: u64,
+    threeds_sessions: u64,
+}
+
+impl App {
+    fn held(&self) -> Result<Held, Error> {
+        let snapshot = self.snapshot()?;
+        Ok(Held {
+            tenants: snapshot.len(Table::Tenants)?,
+            tokens: snapshot.len(Table::Tokens)?,
+            token_intents: snapshot.len(Table::TokenIntents)?,
+            threeds_sessions: snapshot.len(Table::ThreedsSessions)?,
+        })
+    }
+
+    fn sweep_lag(&self) -> Duration {
+        self.now().since(self.swept_at())
+    }
+}
+
+impl Instrument for App {
+    fn measure(&self, page: &mut Page) {
+        // A file that cannot be read says so in the checks.
+        if let Ok(held) = self.held() {
+            page.gauge("strongroom_tenants", "Tenants.", held.tenants);
+            page.gauge("strongroom_tokens", "Tokens of all tenants.", held.tokens);
+            page.gauge("strongroom_token_intents", "Token intents.", held.token_intents);
+            page.gauge("strongroom_threeds_sessions", "3DS sessions.", held.threeds_sessions);
+        }
+        page.gauge(
+            "strongroom_sweep_lag_seconds",
+            "Since everything that was due had been removed.",
+            self.sweep_lag(),
+        );
+        if let Some(floor) = &self.floor {
+            floor.measure(page);
+        }
+    }
+
+    fn check(&self, checks: &mut Checks) {
+        if let Some(floor) = &self.floor {
+            floor.check(checks);
+        }
+        let late = self.sweep_lag() > SWEEP_LAG_MAX;
+        let wrong = late.then_some("What has expired has not been removed for too long.");
+        checks.set("sweeps", wrong);
+    }
+
+    fn tell(&self, status: &mut Status) {
+        if let Ok(held) = self.held() {
+            status.set("vault", "tenants", Told::Count(held.tenants));
+            status.set("vault", "tokens", Told::Count(held.tokens));
+            status.set("vault", "token_intents", Told::Count(held.token_intents));
+            status.set("vault", "threeds_sessions", Told::Count(held.threeds_sessions));
+        }
+        status.set("vault", "sweep_lag_s", Told::Count(self.sweep_lag().as_secs()));
+        if let Some(floor) = &self.floor {
+            floor.tell(status);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! A disk that is nearly full: no changes, then nothing at all, and back by itself.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::app::tests::{Vault, draft, everything, expiring, prepared};
+use crate::app::{App, DiskNews, Error, Room, TenantDraft, Write};
+use crate::clock::Clock;
+use crate::domain::quota::Quotas;
+use crate::domain::tenant::{TenantKind, Threeds};
+use crate::metrics::{Checks, Instrument};
+use crate::store::tests::disk::{ENOSPC, Fault, Operation, TestDisk};
+use crate::store::tests::{block_on, end_of};
+use crate::store::{Fatal, Space, StorageFailure};
+
+const FLOOR: u64 = 800;
+/// In place of a number of free bytes: the disk cannot be asked.
+const UNREADABLE: u64 = u64::MAX;
+
+/// What the vault believes to be free, which a test can set.
+#[derive(Clone, Default)]
+struct Free(Arc<AtomicU64>);
+
+impl Free {
+    fn set(&self, app: &App, bytes: u64) -> Option<DiskNews> {
+        self.0.store(bytes, Ordering::Relaxed);
+        app.look_at_disk()
+    }
+
+    fn watched_by(&self, app: &mut App) {
+        let free = Arc::clone(&self.0);
+        app.keep_free(
+            FLOOR,
+            Box::new(move || match free.load(Ordering::Relaxed) {
+                UNREADABLE => Err(io::ErrorKind::PermissionDenied.into()),
+                free_bytes => Ok(Space { free_bytes, data_bytes: 7 }),
+            }),
+        );
+    }
+}
+
+fn vault(clock: &Clock) -> (Vault, Free) {
+    let disk = TestDisk::holding(prepared().0.clone());
+    let mut vault = Vault::on(disk, clock.clone()).unwrap();
+    let free = Free::default();
+    free.watched_by(&mut vault.app);
+    free.set(&vault.app, FLOOR);
+    (vault, free)
+}
+
+fn is_ready(app: &App) -> bool {
+    let mut checks = Checks::default();
+    app.check(&mut checks);
+    checks.are_right()
+}
+
+fn news(free_bytes: u64, room: Room) -> DiskNews {
+    DiskNews::Room(room, Space { free_bytes, data_bytes: 7 })
+}
+
+/// Every operation that changes something is refused, and writes nothing while it is.
+#[track_caller]
+fn check_refuses_changes(vault: &Vault, id: &str) {
+    let before = vault.disk.count(Operation::Write);
+    let refused = |outcome: Result<(), Error>| matches!(outcome, Err(Error::ReadOnly(_)));
+    assert!(refused(block_on(vault.create(draft("new"))).map(drop)));
+    assert!(refused(block_on(vault.delete(id))));
+    let tenant = TenantDraft {
+        name: String::from("new"),
+        kind: TenantKind::Test,
+        threeds: Threeds::Disabled,
+        quotas: Quotas::default(),
+    };
+    assert!(refused(block_on(vault.app.create_tenant(tenant)).map(drop)));
+    let (owner, draft, plain) = (vault.caller.tenant.id, everything(), Write::plain());
+    let made = vault.app.create_application(owner, &draft, None, &plain);
+    assert!(refused(block_on(made).map(drop)));
+    assert_eq!(vault.disk.count(Operation::Write), before);
+}
+
+#[test]
+fn below_the_floor_changes_are_refused_and_reads_and_sweeps_go_on() {
+    let clock = Clock::new();
+    let (vault, free) = vault(&clock);
+    let id = block_on(vault.create_id(draft("kept")));
+    let due = block_on(vault.create_id(expiring("due", &vault.in_an_hour())));
+    assert!(is_ready(&vault.app));
+    assert_eq!(free.set(&vault.app, FLOOR - 1), Some(news(FLOOR - 1, Room::Traces)));
+    assert_eq!(vault.app.look_at_disk(), None, "a change is news once");
+    assert!(!is_ready(&vault.app));
+    check_refuses_changes(&vault, &id);
+    assert!(vault.app.require_room_for_traces().is_ok());
+    assert!(vault.data(&id).is_some());
+    clock.advance(Duration::from_hours(2));
+    assert_eq!(block_on(vault.app.sweep_all()).unwrap(), 1);
+    assert!(vault.data(&due).is_none());
+    assert_eq!(free.set(&vault.app, FLOOR), None, "hardly above it is not above it");
+    check_refuses_changes(&vault, &id);
+    assert_eq!(free.set(&vault.app, 2 * FLOOR), Some(news(2 * FLOOR, Room::Changes)));
+    assert!(is_ready(&vault.app));
+    block_on(vault.create_id(draft("new")));
+    block_on(vault.delete(&id)).unwrap();
+    assert_eq!(vault.assert_clean().tokens, 1);
+}
+
+#[test]
+fn below_the_floor_access_can_still_be_taken_away() {
+    let (vault, free) = vault(&Clock::new());
+    free.set(&vault.app, FLOOR - 1);
+    let (tenant, application) = (vault.caller.tenant.id, vault.caller.application.id);
+    let keys = vault.app.list_keys(tenant, application).unwrap();
+    block_on(vault.app.delete_key(tenant, application, keys[0].id, None)).unwrap();
+    assert!(vault.app.list_keys(tenant, application).unwrap().is_empty());
+}
+
+#[test]
+fn below_the_hard_floor_nothing_is_written_at_all() {
+    let clock = Clock::new();
+    let (vault, free) = vault(&clock);
+    let id = block_on(vault.create_id(expiring("due", &vault.in_an_hour())));
+    clock.advance(Duration::from_hours(2));
+    assert_eq!(free.set(&vault.app, FLOOR / 8 - 1), Some(news(FLOOR / 8 - 1, Room::Nothing)));
+    check_refuses_changes(&vault, &id);
+    assert!(matches!(vault.app.require_room_for_traces(), Err(Error::ReadOnly(_))));
+    let before = vault.disk.count(Operation::Write);
+    assert_eq!(block_on(vault.app.sweep_all()).unwrap(), 0);
+    let (tenant, application) = (vault.caller.tenant.id, vault.caller.application.id);
+    let key = vault.app.list_keys(tenant, application).unwrap()[0].id;
+    let revoked = block_on(vault.app.delete_key(tenant, application, key, None));
+    assert!(matches!(revoked, Err(Error::ReadOnly(_))));
+    assert_eq!(vault.disk.count(Operation::Write), before);
+    assert_eq!(free.set(&vault.app, FLOOR / 2), Some(news(FLOOR / 2, Room::Traces)));
+    assert_eq!(block_on(vault.app.sweep_all()).unwrap(), 1);
+    vault.assert_clean();
+}
+
+#[test]
+fn a_disk_that_cannot_be_asked_is_told_and_changes_nothing_else() {
+    let (vault, free) = vault(&Clock::new());
+    assert_eq!(free.set(&vault.app, UNREADABLE), Some(DiskNews::Unreadable));
+    assert_eq!(vault.app.look_at_disk(), None, "once");
+    assert!(!is_ready(&vault.app));
+    block_on(vault.create_id(draft("kept")));
+    assert_eq!(free.set(&vault.app, FLOOR - 1), Some(news(FLOOR - 1, Room::Traces)));
+    assert_eq!(free.set(&vault.app, UNREADABLE), Some(DiskNews::Unreadable));
+    assert!(matches!(block_on(vault.create(draft("new"))), Err(Error::ReadOnly(_))));
+}
+
+#[test]
+fn a_disk_that_was_full_in_the_middle_of_a_commit_is_read_only_after_the_restart() {
+    let (vault, _) = vault(&Clock::new());
+    let id = block_on(vault.create_id(draft("kept")));
+    vault.disk.plan(Operation::Write, 3, Fault::Always(ENOSPC));
+    assert!(matches!(block_on(vault.create(draft("cut off"))), Err(Error::Stopped)));
+    let fatal = block_on(end_of(vault.app.store()));
+    assert!(matches!(fatal, Fatal::Storage(StorageFailure::Full)), "{fatal:?}");
+    // The next process finds the disk as full as it was.
+    let disk = TestDisk::holding(vault.disk.volatile());
+    let mut again = Vault::on(disk, Clock::new()).unwrap();
+    again.disk.plan(Operation::Write, 1, Fault::Always(ENOSPC));
+    let free = Free::default();
+    free.watched_by(&mut again.app);
+    assert_eq!(free.set(&again.app, 0), Some(news(0, Room::Nothing)));
+    check_refuses_changes(&again, &id);
+    block_on(again.app.sweep_all()).unwrap();
+    assert!(again.data(&id).is_some(), "what was answered is there");
+    again.disk.release();
+    assert_eq!(free.set(&again.app, 2 * FLOOR), Some(news(2 * FLOOR, Room::Changes)));
+    block_on(again.create_id(draft("after")));
+    assert!((2..=3).contains(&again.assert_clean().tokens), "the one cut off may be there, whole");
+}
+
+#[test]
+fn sweeps_that_do_not_come_to_an_end_are_told() {
+    let clock = Clock::new();
+    let (vault, _) = vault(&clock);
+    clock.advance(Duration::from_mins(10));
+    assert!(!is_ready(&vault.app));
+    block_on(vault.app.sweep_all()).unwrap();
+    assert!(is_ready(&vault.app));
+}

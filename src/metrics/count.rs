@@ -1,0 +1,35 @@
+//! Numbers that anyone may add to at any time. Relaxed: they are read for people, not to decide by.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+/// Only grows.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    pub fn add(&self, by: u64) {
+        self.0.fetch_add(by, Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Goes up and down. It may be read between two steps of one thing, so it is never shown below 0.
+#[derive(Debug, Default)]
+pub struct Gauge(AtomicI64);
+
+impl Gauge {
+    pub fn add(&self, by: i64) {
+        self.0.fetch_add(by, Ordering::Relaxed);
+    }
+
+    pub fn set(&self, to: u64) {
+        self.0.store(i64::try_from(to).unwrap_or(i64::MAX), Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        u64::try_from(self.0.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+}

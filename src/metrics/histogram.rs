@@ -1,0 +1,100 @@
+//! How values are distributed: a fixed row of buckets, each a counter.
+
+use std::time::Duration;
+
+use super::count::Counter;
+
+/// What the numbers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Microseconds, shown as seconds.
+    Micros,
+    /// Things.
+    Plain,
+}
+
+/// Counts values by the first bound that they do not exceed.
+#[derive(Debug)]
+pub struct Histogram {
+    unit: Unit,
+    bounds: &'static [u64],
+    /// One more than there are bounds: the last is for what exceeds them all.
+    counts: Box<[Counter]>,
+    sum: Counter,
+}
+
+/// What a histogram held at a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Distribution {
+    pub(super) unit: Unit,
+    pub(super) bounds: &'static [u64],
+    pub(super) counts: Vec<u64>,
+    pub(super) sum: u64,
+}
+
+impl Histogram {
+    /// Bounds in ascending order.
+    pub fn new(unit: Unit, bounds: &'static [u64]) -> Self {
+        let counts = (0..=bounds.len()).map(|_| Counter::default()).collect();
+        Self { unit, bounds, counts, sum: Counter::default() }
+    }
+
+    pub fn observe(&self, value: u64) {
+        let at = self.bounds.partition_point(|bound| *bound < value);
+        if let Some(count) = self.counts.get(at) {
+            count.add(1);
+            self.sum.add(value);
+        }
+    }
+
+    pub fn observe_duration(&self, duration: Duration) {
+        self.observe(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
+    }
+
+    pub fn read(&self) -> Distribution {
+        Distribution {
+            unit: self.unit,
+            bounds: self.bounds,
+            counts: self.counts.iter().map(Counter::get).collect(),
+            sum: self.sum.get(),
+        }
+    }
+}
+
+impl Distribution {
+    pub fn count(&self) -> u64 {
+        self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    pub const fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    /// Two of the same bounds as one.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count = count.saturating_add(*more);
+        }
+        self.sum = self.sum.saturating_add(other.sum);
+        self
+    }
+
+    /// The value that so many in a thousand do not exceed, as far as the buckets tell: within its
+    /// bucket it is estimated, beyond the last bound it is that bound. `None` when there is none.
+    pub fn quantile(&self, permille: u64) -> Option<u64> {
+        let count = self.count();
+        let rank = count.saturating_mul(permille).div_ceil(1_000).max(1);
+        let (mut below, mut from): (u64, u64) = (0, 0);
+        for (bound, in_bucket) in self.bounds.iter().zip(&self.counts) {
+            if below.saturating_add(*in_bucket) >= rank {
+                let width = bound.saturating_sub(from);
+                let share = width.saturating_mul(rank.saturating_sub(below));
+                return Some(from.saturating_add(share.checked_div(*in_bucket).unwrap_or(0)));
+            }
+            below = below.saturating_add(*in_bucket);
+            from = *bound;
+        }
+        (count > 0).then_some(from)
+    }
+}

@@ -1,0 +1,81 @@
+//! Watching the program: counters, gauges, histograms and checks, and their forms for Prometheus, for
+//! probes and for people. It reads no clock and does no IO.
+//!
+//! Invariant: no text from outside gets in. Names, labels and reasons stand in our own source, the
+//! rest are numbers, ids and times; so the number of series is bounded by the program itself.
+//!
+//! Whoever has something to tell is an [`Instrument`]; the [`Panel`] holds them all. Counting costs a
+//! few relaxed atomic additions; everything else is done when somebody looks.
+
+mod checks;
+mod count;
+mod histogram;
+mod page;
+mod status;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use checks::Checks;
+pub use count::{Counter, Gauge};
+pub use histogram::{Distribution, Histogram, Unit};
+pub use page::{Amount, Kind, Label, Page};
+pub use status::{Status, Told};
+
+/// A part of the program that can be looked at. Each method adds what the part knows, if anything.
+pub trait Instrument: Send + Sync {
+    /// Its series, for Prometheus.
+    fn measure(&self, _page: &mut Page) {}
+
+    /// What must be right for the server to be ready.
+    fn check(&self, _checks: &mut Checks) {}
+
+    /// What a person sees.
+    fn tell(&self, _status: &mut Status) {}
+}
+
+/// All instruments of the process.
+#[derive(Default)]
+pub struct Panel(Vec<Arc<dyn Instrument>>);
+
+impl Panel {
+    pub fn new(instruments: Vec<Arc<dyn Instrument>>) -> Self {
+        Self(instruments)
+    }
+
+    pub fn checks(&self) -> Checks {
+        let mut checks = Checks::default();
+        for instrument in &self.0 {
+            instrument.check(&mut checks);
+        }
+        checks
+    }
+
+    /// Everything in the text format of Prometheus.
+    pub fn page(&self) -> String {
+        let mut page = Page::default();
+        for instrument in &self.0 {
+            instrument.measure(&mut page);
+        }
+        self.checks().measure(&mut page);
+        page.into_text()
+    }
+
+    /// Everything for a person, as one JSON object.
+    pub fn status(&self) -> serde_json::Value {
+        let mut status = Status::default();
+        for instrument in &self.0 {
+            instrument.tell(&mut status);
+        }
+        status.into_json(&self.checks())
+    }
+}
+
+impl fmt::Debug for Panel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Panel").field(&self.0.len()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::*;
+
+const BOUNDS: &[u64] = &[500, 1_000, 2_500_000];
+
+#[test]
+fn a_page_is_text_that_prometheus_reads() {
+    let mut page = Page::default();
+    page.counter("strongroom_things_total", "Things.", 7);
+    page.gauge("strongroom_age_seconds", "Age.", Duration::from_micros(1_500));
+    let mut family = page.family("strongroom_uses_total", "Uses.", Kind::Counter);
+    family.sample(&[("route", Label::Name("ReadToken")), ("status", Label::Number(200))], 3);
+    family.sample(&[("key", Label::Id(Uuid::from_u128(1)))], u64::MAX);
+    let histogram = Histogram::new(Unit::Micros, BOUNDS);
+    for value in [500, 501, 3_000_000] {
+        histogram.observe(value);
+    }
+    page.histogram("strongroom_wait_seconds", "Wait.", &histogram.read());
+    assert_eq!(
+        page.into_text(),
+        "# HELP strongroom_things_total Things.\n# TYPE strongroom_things_total counter\n\
+         strongroom_things_total 7\n# HELP strongroom_age_seconds Age.\n\
+         # TYPE strongroom_age_seconds gauge\nstrongroom_age_seconds 0.0015\n\
+         # HELP strongroom_uses_total Uses.\n# TYPE strongroom_uses_total counter\n\
+         strongroom_uses_total{route=\"ReadToken\",status=\"200\"} 3\n\
+         strongroom_uses_total{key=\"00000000-0000-0000-0000-000000000001\"} 18446744073709551615\n\
+         # HELP strongroom_wait_seconds Wait.\n# TYPE strongroom_wait_seconds histogram\n\
+         strongroom_wait_seconds_bucket{le=\"0.0005\"} 1\n\
+         strongroom_wait_seconds_bucket{le=\"0.001\"} 2\n\
+         strongroom_wait_seconds_bucket{le=\"2.5\"} 2\n\
+         strongroom_wait_seconds_bucket{le=\"+Inf\"} 3\nstrongroom_wait_seconds_sum 3.001001\n\
+         strongroom_wait_seconds_count 3\n"
+    );
+}
+
+#[test]
+fn quantiles_are_estimated_within_their_bucket() {
+    let histogram = Histogram::new(Unit::Plain, &[10, 20, 40]);
+    assert_eq!(histogram.read().quantile(500), None);
+    for value in [5, 15, 15, 15, 30, 30, 30, 30, 30, 99] {
+        histogram.observe(value);
+    }
+    let read = histogram.read();
+    assert_eq!(read.quantile(100), Some(10));
+    assert_eq!(read.quantile(400), Some(20));
+    assert_eq!(read.quantile(500), Some(24));
+    assert_eq!(read.quantile(900), Some(40));
+    assert_eq!(read.quantile(1_000), Some(40), "beyond the last bound nothing is known");
+    assert_eq!((read.count(), read.sum()), (10, 299));
+    let twice = read.clone().and(&read);
+    assert_eq!((twice.count(), twice.sum(), twice.quantile(500)), (20, 598, Some(24)));
+}
+
+proptest! {
+    #[test]
+    fn buckets_hold_every_value_once_and_quantiles_never_fall(
+        values in proptest::collection::vec(0_u64..5_000_000, 1..60),
+    ) {
+        let histogram = Histogram::new(Unit::Micros, BOUNDS);
+        for value in &values {
+            histogram.observe(*value);
+        }
+        let read = histogram.read();
+        prop_assert_eq!(read.count(), u64::try_from(values.len()).unwrap());
+        prop_assert_eq!(read.sum(), values.iter().sum::<u64>());
+        for (at, bound) in BOUNDS.iter().enumerate() {
+            let below: u64 = read.counts.iter().take(at + 1).sum();
+            let expected = values.iter().filter(|value| *value <= bound).count();
+            prop_assert_eq!(below, u64::try_from(expected).unwrap());
+        }
+        let quantiles: Vec<_> = (0..=10).filter_map(|tenth| read.quantile(tenth * 100)).collect();
+        prop_assert_eq!(quantiles.len(), 11);
+        prop_assert!(quantiles.is_sorted());
+    }
+}
+
+/// A part that is right or not.
+struct Part(Option<&'static str>);
+
+impl Instrument for Part {
+    fn measure(&self, page: &mut Page) {
+        page.counter("strongroom_parts_total", "Parts.", 1);
+    }
+
+    fn check(&self, checks: &mut Checks) {
+        checks.set("part", self.0);
+    }
+
+    fn tell(&self, status: &mut Status) {
+        status.set("part", "count", Told::Count(1));
+        status.set_known("part", "unknown", None);
+    }
+}
+
+#[test]
+fn a_panel_is_ready_when_all_of_its_checks_are_right() {
+    let panel = Panel::new(vec![Arc::new(Part(None))]);
+    assert!(panel.checks().are_right());
+    assert_eq!(panel.checks().to_json(), json!({"status": "ready", "checks": {"part": "ok"}}));
+    assert!(panel.page().ends_with("strongroom_ready 1\n"));
+    let panel = Panel::new(vec![Arc::new(Part(Some("It is broken.")))]);
+    assert!(panel.page().contains("strongroom_check{check=\"part\"} 0\n"));
+    assert_eq!(
+        panel.status(),
+        json!({
+            "status": "not_ready", "checks": {"part": "It is broken."}, "part": {"count": 1},
+        })
+    );
+}
+
+#[test]
+fn a_gauge_is_never_shown_below_nothing() {
+    let gauge = Gauge::default();
+    gauge.add(-2);
+    assert_eq!(gauge.get(), 0);
+    gauge.set(7);
+    gauge.add(1);
+    assert_eq!(gauge.get(), 8);
+}

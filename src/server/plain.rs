@@ -1,0 +1,136 @@
+//! The operator's listeners: HTTP/1.1 without TLS, on an address of this machine or on a Unix socket.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::bounds::WATCH_CONNECTIONS_MAX;
+use crate::crypto::Random;
+use crate::log::Log;
+use crate::server::Answer;
+use crate::server::connection::Connections;
+use crate::server::newcomer::Newcomer;
+use crate::server::refusal::Refusals;
+use crate::server::tasks::Tasks;
+use crate::server::traffic::Traffic;
+
+/// A listener that serves nobody yet.
+#[derive(Debug)]
+pub struct Plain {
+    listener: Listener,
+    connections: Connections,
+}
+
+#[derive(Debug)]
+enum Listener {
+    Address(TcpListener),
+    Socket(UnixListener, PathBuf),
+}
+
+impl Plain {
+    /// Must be called inside a Tokio runtime.
+    pub fn bind_address(address: SocketAddr, log: Log) -> io::Result<Self> {
+        Ok(Self::new(Listener::Address(super::listen(address)?), log))
+    }
+
+    /// For the user of this process alone. Whatever socket is there was left behind by a process that
+    /// is gone: the caller holds the data file.
+    pub fn bind_socket(path: &Path, log: Log) -> io::Result<Self> {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => (),
+        }
+        let listener = UnixListener::bind(path)?;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        Ok(Self::new(Listener::Socket(listener, path.to_path_buf()), log))
+    }
+
+    fn new(listener: Listener, log: Log) -> Self {
+        // Not the server's own: what an operator sends is not the traffic that is watched.
+        let traffic = Arc::new(Traffic::new(None, log.clone()));
+        let refusals = Refusals { random: Arc::new(Random::new()), traffic, log };
+        let connections = Connections::new(Arc::default(), Tasks::new(), refusals);
+        Self { listener, connections }
+    }
+
+    /// With port 0, the port that was given; `None` for a socket.
+    pub fn address(&self) -> Option<SocketAddr> {
+        match &self.listener {
+            Listener::Address(listener) => listener.local_addr().ok(),
+            Listener::Socket(..) => None,
+        }
+    }
+
+    /// Serves until it is dropped. Connections that find no place wait for one.
+    pub async fn serve(self, answer: impl Answer) {
+        let places = Arc::new(Semaphore::new(WATCH_CONNECTIONS_MAX));
+        loop {
+            // The semaphore is never closed.
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let accepted = self.listener.accept().await;
+            match accepted {
+                Ok(Accepted::Address(stream, peer)) => {
+                    self.take(stream, peer, answer.clone(), place);
+                }
+                // Whoever comes through the file system is on this machine.
+                Ok(Accepted::Socket(stream)) => {
+                    let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+                    self.take(stream, peer, answer.clone(), place);
+                }
+                // Out of file descriptors: others will be closed.
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    }
+
+    fn take(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        peer: SocketAddr,
+        answer: impl Answer,
+        place: OwnedSemaphorePermit,
+    ) {
+        let connections = self.connections.clone();
+        self.connections.tasks.spawn(async move {
+            let watch = connections.tasks.watch();
+            let newcomer = Newcomer::new(connections.bounds.newcomer_max);
+            connections.serve_http1(stream, peer, answer, watch, newcomer).await;
+            drop(place);
+        });
+    }
+}
+
+enum Accepted {
+    Address(tokio::net::TcpStream, SocketAddr),
+    Socket(tokio::net::UnixStream),
+}
+
+impl Listener {
+    async fn accept(&self) -> io::Result<Accepted> {
+        match self {
+            Self::Address(listener) => {
+                listener.accept().await.map(|(stream, peer)| Accepted::Address(stream, peer))
+            }
+            Self::Socket(listener, _) => {
+                listener.accept().await.map(|(stream, _)| Accepted::Socket(stream))
+            }
+        }
+    }
+}
+
+impl Drop for Plain {
+    fn drop(&mut self) {
+        // Its connections are not waited for: they only show what nobody needs any more.
+        self.connections.tasks.end();
+        if let Listener::Socket(_, path) = &self.listener {
+            std::fs::remove_file(path).ok();
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What the connections tell of themselves: how many there are, who was turned away, and how long the
+//! certificate lasts.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use crate::domain::time::Timestamp;
+use crate::log::Log;
+use crate::metrics::{Checks, Counter, Gauge, Instrument, Kind, Label, Page, Status, Told};
+use crate::server::permits::Full;
+use crate::server::refusal::Refusal;
+
+#[derive(Debug)]
+pub struct Traffic {
+    pub(super) open: Gauge,
+    pub(super) accepted: Counter,
+    pub(super) handshakes_failed: Counter,
+    full_in_all: Counter,
+    full_per_address: Counter,
+    refused: [(Refusal, Counter); 4],
+    /// Microseconds since 1970; the end of time when the certificate does not say.
+    expires: AtomicI64,
+    log: Log,
+}
+
+impl Traffic {
+    pub(super) fn new(expires: Option<Timestamp>, log: Log) -> Self {
+        let refused = [
+            Refusal::HeadersTooLarge,
+            Refusal::Panicked,
+            Refusal::UnreadableRequest,
+            Refusal::UriTooLong,
+        ];
+        let traffic = Self {
+            open: Gauge::default(),
+            accepted: Counter::default(),
+            handshakes_failed: Counter::default(),
+            full_in_all: Counter::default(),
+            full_per_address: Counter::default(),
+            refused: refused.map(|refusal| (refusal, Counter::default())),
+            expires: AtomicI64::new(i64::MAX),
+            log,
+        };
+        traffic.certificate(expires);
+        traffic
+    }
+
+    pub(super) fn certificate(&self, expires: Option<Timestamp>) {
+        let expires = expires.map_or(i64::MAX, Timestamp::micros);
+        self.expires.store(expires, Ordering::Relaxed);
+    }
+
+    pub(super) fn full(&self, full: Full) {
+        match full {
+            Full::InAll => &self.full_in_all,
+            Full::PerAddress => &self.full_per_address,
+        }
+        .add(1);
+    }
+
+    pub(super) fn refused(&self, refusal: Refusal) {
+        if let Some((_, count)) = self.refused.iter().find(|(known, _)| *known == refusal) {
+            count.add(1);
+        }
+    }
+
+    fn expires(&self) -> Option<Timestamp> {
+        let expires = self.expires.load(Ordering::Relaxed);
+        (expires < i64::MAX).then(|| Timestamp::from_micros(expires))
+    }
+}
+
+impl Instrument for Traffic {
+    fn measure(&self, page: &mut Page) {
+        page.gauge("strongroom_connections_open", "Connections now.", self.open.get());
+        page.counter(
+            "strongroom_connections_accepted_total",
+            "Connections that got a place.",
+            self.accepted.get(),
+        );
+        let mut family = page.family(
+            "strongroom_connections_refused_total",
+            "Connections that were closed for want of a place: in all, or for their address.",
+            Kind::Counter,
+        );
+        family.sample(&[("place", Label::Name("in_all"))], self.full_in_all.get());
+        family.sample(&[("place", Label::Name("per_address"))], self.full_per_address.get());
+        page.counter(
+            "strongroom_tls_handshakes_failed_total",
+            "Connections that ended before their TLS handshake did.",
+            self.handshakes_failed.get(),
+        );
+        let mut family = page.family(
+            "strongroom_refusals_total",
+            "Requests that were answered before they reached a route, by what was wrong.",
+            Kind::Counter,
+        );
+        for (refusal, count) in &self.refused {
+            family.sample(&[("reason", Label::Name(refusal.name()))], count.get());
+        }
+        if let Some(expires) = self.expires() {
+            page.gauge(
+                "strongroom_certificate_expires_timestamp_seconds",
+                "When the certificate expires, in seconds since 1970.",
+                expires,
+            );
+        }
+    }
+
+    fn check(&self, checks: &mut Checks) {
+        let expired = self.expires().is_some_and(|at| at <= self.log.now());
+        checks.set("certificate", expired.then_some("The certificate has expired."));
+    }
+
+    fn tell(&self, status: &mut Status) {
+        status.set("connections", "open", Told::Count(self.open.get()));
+        status.set("connections", "accepted", Told::Count(self.accepted.get()));
+        let refused = self.full_in_all.get().saturating_add(self.full_per_address.get());
+        status.set("connections", "refused", Told::Count(refused));
+        let failed = self.handshakes_failed.get();
+        status.set("connections", "failed_handshakes", Told::Count(failed));
+        status.set_known("certificate", "expires_at", self.expires().map(Told::Time));
+        let left = self.expires().map(|at| at.since(self.log.now()).as_secs());
+        status.set_known("certificate", "left_s", left.map(Told::Count));
+    }
+}

@@ -1,0 +1,146 @@
+//! What the writer is doing: its queue, its batches, how long a commit takes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::bounds::COMMIT_STUCK_AFTER;
+use crate::metrics::{Checks, Counter, Gauge, Histogram, Instrument, Page, Status, Told, Unit};
+use crate::store::Store;
+
+const BATCH_BOUNDS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256];
+/// Half a millisecond is a commit without a sync, ten seconds is a disk that hangs.
+const COMMIT_BOUNDS: &[u64] = &[
+    500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 125_000, 250_000, 500_000, 1_000_000,
+    2_500_000, 10_000_000,
+];
+
+#[derive(Debug)]
+pub(super) struct Writing {
+    pub(super) queued: Gauge,
+    /// Changes that found the queue full.
+    pub(super) refused: Counter,
+    batches: Histogram,
+    commits: Histogram,
+    origin: Instant,
+    /// Microseconds from `origin`, and one, to the beginning of the commit that is under way; 0 when
+    /// there is none.
+    begun: AtomicU64,
+    /// The same for the end of the last one.
+    ended: AtomicU64,
+}
+
+/// When a commit began.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun(Instant);
+
+impl Writing {
+    pub(super) fn new() -> Self {
+        Self {
+            queued: Gauge::default(),
+            refused: Counter::default(),
+            batches: Histogram::new(Unit::Plain, BATCH_BOUNDS),
+            commits: Histogram::new(Unit::Micros, COMMIT_BOUNDS),
+            origin: Instant::now(),
+            begun: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn begin(&self, changes: usize) -> Begun {
+        self.queued.add(i64::try_from(changes).unwrap_or(i64::MAX).saturating_neg());
+        self.batches.observe(u64::try_from(changes).unwrap_or(u64::MAX));
+        self.begun.store(self.elapsed(), Ordering::Relaxed);
+        Begun(Instant::now())
+    }
+
+    /// Not called for a commit that failed: the file has failed with it, and says so.
+    pub(super) fn end(&self, begun: Begun) {
+        self.commits.observe_duration(begun.0.elapsed());
+        self.begun.store(0, Ordering::Relaxed);
+        self.ended.store(self.elapsed(), Ordering::Relaxed);
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.since(&self.begun).is_some_and(|since| since > COMMIT_STUCK_AFTER)
+    }
+
+    fn elapsed(&self) -> u64 {
+        let micros = u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(u64::MAX);
+        micros.saturating_add(1)
+    }
+
+    /// How long ago that was; `None` for never.
+    fn since(&self, moment: &AtomicU64) -> Option<Duration> {
+        let moment = moment.load(Ordering::Relaxed);
+        (moment > 0).then(|| Duration::from_micros(self.elapsed().saturating_sub(moment)))
+    }
+}
+
+impl Instrument for Store {
+    fn measure(&self, page: &mut Page) {
+        let writing = &self.0.writing;
+        page.gauge(
+            "strongroom_commit_queue_changes",
+            "Changes that wait for the writer.",
+            writing.queued.get(),
+        );
+        page.counter(
+            "strongroom_commit_queue_refused_total",
+            "Changes that found the queue full and were answered 503.",
+            writing.refused.get(),
+        );
+        page.histogram(
+            "strongroom_commit_batch_changes",
+            "Changes that one commit took.",
+            &writing.batches.read(),
+        );
+        page.histogram(
+            "strongroom_commit_duration_seconds",
+            "From the beginning of a commit until it was durable.",
+            &writing.commits.read(),
+        );
+    }
+
+    fn check(&self, checks: &mut Checks) {
+        let wrong = if self.0.alarm.has_sounded() {
+            Some("The data file has failed; the process is ending.")
+        } else if self.0.writing.is_stuck() {
+            Some("A commit has been under way for too long; the disk may hang.")
+        } else {
+            None
+        };
+        checks.set("store", wrong);
+    }
+
+    fn tell(&self, status: &mut Status) {
+        let writing = &self.0.writing;
+        let commits = writing.commits.read();
+        status.set("store", "queued_changes", Told::Count(writing.queued.get()));
+        status.set("store", "refused_changes", Told::Count(writing.refused.get()));
+        status.set("store", "commits", Told::Count(commits.count()));
+        status.set("store", "changes", Told::Count(writing.batches.read().sum()));
+        for (name, permille) in [("commit_p50_us", 500), ("commit_p99_us", 990)] {
+            status.set_known("store", name, commits.quantile(permille).map(Told::Count));
+        }
+        let last = writing.since(&writing.ended).map(|since| Told::Count(since.as_secs()));
+        status.set_known("store", "last_commit_ago_s", last);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_that_takes_too_long_is_stuck_until_it_ends() {
+        let mut writing = Writing::new();
+        assert!(!writing.is_stuck(), "an idle writer is not");
+        let begun = writing.begin(3);
+        assert!(!writing.is_stuck());
+        writing.origin = writing.origin.checked_sub(2 * COMMIT_STUCK_AFTER).unwrap();
+        assert!(writing.is_stuck());
+        writing.end(begun);
+        assert!(!writing.is_stuck());
+        assert_eq!((writing.commits.read().count(), writing.batches.read().sum()), (1, 3));
+    }
+}

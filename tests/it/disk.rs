@@ -1,0 +1,231 @@
+//! A disk that fills up: the vault turns read-only, says so, and recovers by itself.
+//!
+//! The disk is a small one in memory where the test may mount it. Where it may not, what a floor
+//! does is seen by setting one that no disk can keep.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use serde_json::json;
+
+use crate::harness::{Directory, Vault, delete, get, post};
+use crate::watch::metric;
+
+const MIB: u64 = 1 << 20;
+
+/// A file system of 24 MiB, unmounted when dropped.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    /// `None` when this machine does not allow it.
+    fn at(path: &Path) -> Option<Self> {
+        fs::create_dir(path).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=24m,mode=0700", "tmpfs"])
+            .arg(path)
+            .output();
+        mounted.is_ok_and(|it| it.status.success()).then(|| Self(path.to_path_buf()))
+    }
+
+    /// Leaves so much of it free and no more. Never less in between, which would be seen.
+    fn leave(&self, bytes: u64) {
+        let mut file =
+            File::options().create(true).append(true).open(self.0.join("filler")).unwrap();
+        let mut rest = free_bytes(&self.0).saturating_sub(bytes);
+        while rest > 0 {
+            let piece = rest.min(64 * 1024);
+            // What is full is full, also when the last bytes were promised to others.
+            if file.write_all(&vec![0; usize::try_from(piece).unwrap()]).is_err() {
+                break;
+            }
+            rest -= piece;
+        }
+    }
+
+    fn empty(&self) {
+        fs::remove_file(self.0.join("filler")).unwrap();
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        Command::new("umount").arg("-l").arg(&self.0).status().ok();
+    }
+}
+
+/// A vault of the service on a disk of its own, if that may be.
+fn start(floor: &str) -> (Vault, Option<Mounted>) {
+    let directory = Directory::new();
+    let mounted = Mounted::at(&directory.join("data"));
+    let mut vault = Vault::start_in(directory, &[]);
+    assert_eq!(vault.stop(), Some(0));
+    vault.set(&format!("rate_limits = false\ndisk.floor = \"{floor}\""));
+    vault.restart_as_service();
+    (vault, mounted)
+}
+
+fn wait_for_status(vault: &Vault, status: u16) {
+    while vault.send(&get("/readyz")).status != status {
+        thread::yield_now();
+    }
+}
+
+fn value() -> serde_json::Value {
+    json!({"type": "token", "data": "x"})
+}
+
+#[track_caller]
+fn check_refuses_changes(vault: &Vault, id: &str) {
+    let key = &vault.keys.private;
+    let token = format!("/tokens/{id}");
+    for request in [
+        post("/tokens").key(key).json(value()),
+        post("/tokenize").key(key).json(json!({"a": value()})),
+        delete(&token).key(key),
+    ] {
+        let refused = vault.send(&request).problem(503);
+        assert!(refused.member("detail").contains("disk"), "{}", refused.text());
+        assert_eq!(refused.header("retry-after"), Some("30"));
+    }
+}
+
+#[test]
+fn a_vault_whose_disk_fills_up_turns_read_only_and_recovers_by_itself() {
+    let (vault, Some(disk)) = start("8MiB") else { return a_floor_no_disk_can_keep() };
+    let key = vault.keys.private.clone();
+    let id = vault.token(value());
+    let once = post("/tokens").key(&key).header("BT-IDEMPOTENCY-KEY", "k").json(value());
+    let first = vault.send(&once).with_status(201);
+    let free = || metric(&vault, "strongroom_disk_free_bytes");
+    wait_for_status(&vault, 200);
+
+    disk.leave(4 * MIB);
+    wait_for_status(&vault, 503);
+    check_refuses_changes(&vault, &id);
+    vault.get(&format!("/tokens/{id}"), &key).with_status(200);
+    assert_eq!(vault.send(&once).with_status(201).id(), first.id(), "it was answered before");
+    let checks = vault.send(&get("/readyz")).json;
+    assert_eq!(checks["checks"]["disk"], "The disk is nearly full: changes are refused.");
+    assert_eq!(metric(&vault, "strongroom_read_only"), 1);
+    assert!(free() < 8 << 20);
+    let status = vault.operator(&["status"]).with_code(69);
+    assert!(status.stderr.contains("nearly full"), "{}", status.stderr);
+    let refused = vault.operator(&["tenant", "create", "--name", "x", "--type", "test"]);
+    assert!(refused.with_code(65).stderr.contains("disk is nearly full"));
+
+    disk.leave(0);
+    while metric(&vault, "strongroom_read_only") != 2 {
+        thread::yield_now();
+    }
+    check_refuses_changes(&vault, &id);
+    vault.get(&format!("/tokens/{id}"), &key).problem(503);
+    vault.send(&get("/healthz")).with_status(200);
+
+    disk.empty();
+    wait_for_status(&vault, 200);
+    vault.token(value());
+    vault.get(&format!("/tokens/{id}"), &key).with_status(200);
+    let log = vault.log();
+    for event in ["disk_nearly_full", "disk_recovered"] {
+        assert_eq!(log.matches(&format!("\"{event}\"")).count(), 1, "{log}");
+    }
+    finish(vault, disk);
+}
+
+/// Stops it, and finds everything in order.
+fn finish(mut vault: Vault, disk: Mounted) {
+    assert_eq!(vault.stop(), Some(0));
+    vault.verify().with_code(0);
+    drop(disk);
+}
+
+#[test]
+fn a_disk_that_is_full_in_the_middle_loses_nothing_and_is_read_only_after_the_restart() {
+    // The lowest floor, and changes that use it up between two looks at the disk: either the floor
+    // stops them or the disk does, which ends the process.
+    let (mut vault, Some(disk)) = start("1MiB") else { return };
+    let key = vault.keys.private.clone();
+    wait_for_status(&vault, 200);
+    disk.leave(2 * MIB);
+    let large = json!({"type": "token", "data": "x".repeat(120_000)});
+    let create = post("/tokens").key(&key).json(large);
+    let mut made = Vec::new();
+    loop {
+        match vault.try_send(&create) {
+            Ok(answer) if answer.status == 201 => made.push(answer.id()),
+            Ok(answer) => break drop(answer.problem(503)),
+            Err(_) => break,
+        }
+    }
+    disk.leave(0);
+    // Whether it has ended or not, a service manager would start it again.
+    vault.kill();
+    vault.restart_as_service();
+    assert_eq!(metric(&vault, "strongroom_read_only"), 2);
+    vault.send(&create).problem(503);
+    disk.empty();
+    wait_for_status(&vault, 200);
+    for id in &made {
+        vault.get(&format!("/tokens/{id}"), &key).with_status(200);
+    }
+    vault.token(value());
+    finish(vault, disk);
+}
+
+#[test]
+fn a_vault_that_is_started_on_a_full_disk_stays_up_until_there_is_space() {
+    let (mut vault, Some(disk)) = start("1MiB") else { return };
+    let key = vault.keys.private.clone();
+    let id = vault.token(value());
+    disk.leave(0);
+    // What is left in the file is used up, until the floor or the disk ends it.
+    while vault.try_send(&post("/tokens").key(&key).json(value())).is_ok_and(|it| it.status == 201)
+    {
+    }
+    vault.kill();
+    vault.restart_as_service();
+    // Long enough for what the writer does when it is idle, which would be its end.
+    while vault.operator(&["status", "--json"]).with_code(69).stdout.contains("\"up_s\": 0") {
+        thread::yield_now();
+    }
+    vault.send(&get("/healthz")).with_status(200);
+    disk.empty();
+    wait_for_status(&vault, 200);
+    vault.get(&format!("/tokens/{id}"), &key).with_status(200);
+    finish(vault, disk);
+}
+
+#[test]
+fn a_floor_no_disk_can_keep_makes_a_vault_read_only_from_the_start() {
+    a_floor_no_disk_can_keep();
+}
+
+fn a_floor_no_disk_can_keep() {
+    let mut vault = Vault::start();
+    let id = vault.token(value());
+    assert_eq!(vault.stop(), Some(0));
+    // More than any disk has, but not eight times as much.
+    let free = free_bytes(&vault.data()) / 1024;
+    vault.set(&format!("disk.floor = \"{}KiB\"", 2 * free));
+    vault.restart_as_service();
+    check_refuses_changes(&vault, &id);
+    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.send(&get("/readyz")).with_status(503);
+    assert!(vault.log().contains("\"disk_nearly_full\""));
+    assert_eq!(vault.stop(), Some(0));
+    vault.restart();
+    vault.token(value());
+    assert_eq!(vault.stop(), Some(0));
+    vault.verify().with_code(0);
+}
+
+/// As `df` tells it.
+fn free_bytes(path: &Path) -> u64 {
+    let told = Command::new("df").args(["-P", "-k"]).arg(path).output().unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    let free = told.lines().nth(1).and_then(|line| line.split_whitespace().nth(3));
+    free.unwrap().parse::<u64>().unwrap() * 1024
+}
