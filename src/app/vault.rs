@@ -14,8 +14,9 @@ use crate::crypto::{
 };
 use crate::domain::id::TenantId;
 use crate::secret::Secret;
+use crate::store::chain::{self, ChainIdentity};
 use crate::store::{
-    Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, Verdict, chain, tables,
+    Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, Verdict, tables,
 };
 
 /// The keys of the server itself stand under this scope in place of a tenant.
@@ -157,7 +158,7 @@ fn open_system_keys(
     }
     let keys = open_keys(&snapshot, master, &SYSTEM).map_err(failed)?;
     let mut keys = keys.ok_or(VaultFailure::KeysDamaged)?;
-    if chain::identity(&snapshot).map_err(failed)?.is_none() {
+    if ChainIdentity::read(&snapshot).map_err(failed)?.is_none() {
         // A file from before there was an audit chain, or a new one.
         let (change, made) = begin_chain(master, random);
         if store.amend(change).map_err(failed)? == Verdict::Refused {
