@@ -123,7 +123,8 @@ impl App {
 
 fn first_change(master: &MasterKey, random: &Random) -> Change {
     let (keys, _) = make_keys(master, random, &SYSTEM, &[KeyPurpose::Seal, KeyPurpose::Index]);
-    keys.put(Table::Meta, META_MASTER.to_vec(), master.check().to_vec())
+    let (chain, _) = begin_chain(master, random);
+    keys.and(chain).put(Table::Meta, META_MASTER.to_vec(), master.check().to_vec())
 }
 
 fn make_keys(
@@ -159,7 +160,7 @@ fn open_system_keys(
     let keys = open_keys(&snapshot, master, &SYSTEM).map_err(failed)?;
     let mut keys = keys.ok_or(VaultFailure::KeysDamaged)?;
     if ChainIdentity::read(&snapshot).map_err(failed)?.is_none() {
-        // A file from before there was an audit chain, or a new one.
+        // A file from before there was an audit chain.
         let (change, made) = begin_chain(master, random);
         if store.amend(change).map_err(failed)? == Verdict::Refused {
             return Err(VaultFailure::KeysDamaged);
