@@ -20,9 +20,10 @@ use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::backup::BackupFailure;
+use crate::store::chain::{self, ChainIdentity};
 use crate::store::{
     Change, CvcKeys, Migrated, MigrationFailure, OpenFailure, Snapshot, StorageFailure, Store,
-    Table, Verdict, chain, meta, tables,
+    Table, Verdict, meta, tables,
 };
 
 pub(super) const SYSTEM: [u8; 16] = SystemKeys::SCOPE;
@@ -195,7 +196,9 @@ impl From<MigrationFailure> for VaultFailure {
 fn first_change(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
     let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
     let (keys, _) = new_keys(master, random, &SYSTEM, &purposes, 1, now);
-    meta::put_master_check(keys, master.check()).and(facts::put_master_made(now))
+    meta::put_master_check(keys, master.check())
+        .and(facts::put_master_made(now))
+        .and(begin_chain(master, random, now))
 }
 
 fn new_keys(
@@ -242,7 +245,7 @@ fn unlock(
         }
         None => return Err(VaultFailure::File(OpenFailure::NotOurs)),
     }
-    if chain::identity(&snapshot).map_err(failed)?.is_some() {
+    if ChainIdentity::read(&snapshot).map_err(failed)?.is_some() {
         return Ok(snapshot);
     }
     match store.amend(begin_chain(master, random, now)).map_err(failed)? {

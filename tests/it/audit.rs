@@ -103,11 +103,11 @@ fn every_change_leaves_an_entry_and_a_refused_one_none() {
     check(&vault, &["create token", "update token", "delete token"], || {
         let id = vault.token(json!({"type": "token", "data": 1}));
         let path = format!("/tokens/{id}");
-        let patch = Request::new("PATCH", &path)
+        let change = Request::new("PATCH", &path)
             .key(key)
             .header("Content-Type", "application/merge-patch+json")
             .body(r#"{"data":2}"#);
-        vault.send(&patch).with_status(200);
+        vault.send(&change).with_status(200);
         vault.delete(&path, key).with_status(204);
         vault.delete(&path, key).problem(404);
         vault.post("/tokens", key, json!({"type": "token"})).problem(400);
@@ -306,7 +306,7 @@ fn what_the_operator_does_is_in_the_chain_running_or_not() {
     let last = entries.last().unwrap();
     assert_eq!((&last["tenant_id"], &last["actor_id"]), (&Value::Null, &Value::Null));
     let numbers: Vec<_> = export(&vault).iter().map(|it| it["number"].as_u64().unwrap()).collect();
-    assert!(numbers.iter().copied().eq(0..numbers.len() as u64));
+    assert!(numbers.iter().copied().eq((0..).take(numbers.len())));
     assert!(assert_whole(&vault).contains("unanchored:   0 "), "the end was signed");
 }
 

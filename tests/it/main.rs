@@ -1,7 +1,7 @@
 //! The real binary, from outside: over TLS, over its command line, and by killing it.
 //!
-//! No test here reaches into the program's memory; what the library lends are its public constants
-//! and its table of routes.
+//! No test here reaches into the program's memory; what the library lends are its public constants,
+//! its table of routes, and its store to plant damage in a stopped vault.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -8,7 +8,7 @@ use crate::app::verify::Report;
 use crate::bounds::{AUDIT_CHECKPOINT_PERIOD, AUDIT_ROWS_AT_ONCE, SWEEP_BATCH_MAX};
 use crate::domain::time::Timestamp;
 use crate::store::chain::{
-    ChainReport, Checkpoint, Head, Inspection, Receipt, Signed, identity, scopes,
+    ChainIdentity, ChainReport, Checkpoint, Head, Inspection, Receipt, Rows, Signed, scopes,
 };
 use crate::store::{Change, Snapshot, Table, tables};
 
@@ -35,6 +35,29 @@ impl App {
         })
     }
 
+    /// A quick look: the newest checkpoint is ours, and the entries behind it lead to the chain's
+    /// end. That is about a minute's worth of them.
+    pub fn audit_tail_is_whole(&self) -> Result<bool, Error> {
+        let snapshot = self.snapshot()?;
+        let head = Head::read(&snapshot)?;
+        let Some(newest) = Checkpoint::newest(&snapshot)? else {
+            let start = Checkpoint::start(&snapshot)?.map_or(0, |start| start.sequence);
+            return Ok(start <= head.next);
+        };
+        let public = self.system().signing().public();
+        let is_signed = ChainIdentity::read(&snapshot)?
+            .is_some_and(|own| newest.is_signed_by(&public, Signed::Checkpoint, &own.file));
+        let mut reached = Head { next: newest.sequence, link: newest.link };
+        let mut rows = Rows::from(&snapshot, newest.sequence)?;
+        while let Some(row) = rows.next_row()? {
+            if row.sequence != reached.next {
+                return Ok(false);
+            }
+            reached = reached.after(&row);
+        }
+        Ok(is_signed && reached == head)
+    }
+
     /// Walks the chain as someone without keys would; others get their turn in between.
     pub async fn inspect_audit(&self, receipt: Option<Receipt>) -> Result<ChainReport, Error> {
         self.flush_reads().await?;
@@ -50,7 +73,8 @@ impl App {
         self.sign_audit().await?;
         let snapshot = self.snapshot()?;
         let missing = Error::Internal(Fault::Dangling);
-        let Some((file, public_key)) = identity(&snapshot)? else { return Err(missing) };
+        let own = ChainIdentity::read(&snapshot)?;
+        let ChainIdentity { file, public_key } = own.ok_or(missing)?;
         let checkpoint = Checkpoint::newest(&snapshot)?;
         let checkpoint = checkpoint.ok_or(Error::Conflict("There is nothing in the chain yet."))?;
         Ok(Receipt { file, public_key, checkpoint })
@@ -87,8 +111,7 @@ impl App {
         if head.next <= signed || now < due {
             return Ok(Change::new());
         }
-        let file = identity(snapshot)?.ok_or(Error::Internal(Fault::Dangling))?.0;
-        let system = self.system();
+        let (file, system) = (file_id(snapshot)?, self.system());
         Ok(Checkpoint::sign(system.signing(), Signed::Checkpoint, &file, head, signed, now).keep())
     }
 
@@ -106,7 +129,7 @@ impl App {
         let is_old = |it: &Checkpoint| it.at.plus(self.audit_retention) <= now;
         let old: Vec<_> = oldest.into_iter().take_while(is_old).collect();
         let Some(last) = old.last() else { return Ok((Change::new(), 0)) };
-        let file = identity(snapshot)?.ok_or(Error::Internal(Fault::Dangling))?.0;
+        let file = file_id(snapshot)?;
         let head = Head { next: last.sequence, link: last.link };
         let system = self.system();
         let start = Checkpoint::sign(system.signing(), Signed::Start, &file, head, 0, now);
@@ -124,7 +147,7 @@ impl App {
         report: &mut Report,
     ) -> Result<(), Error> {
         let own = self.system().signing().public();
-        if identity(snapshot)?.is_none_or(|(_, public)| public != own) {
+        if ChainIdentity::read(snapshot)?.is_none_or(|known| known.public_key != own) {
             report.find(String::from("audit chain: its public key is not the vault's own"));
         }
         let mut closed = Vec::new();
@@ -144,6 +167,11 @@ impl App {
         }
         Ok(())
     }
+}
+
+fn file_id(snapshot: &Snapshot) -> Result<[u8; 16], Error> {
+    let own = ChainIdentity::read(snapshot)?;
+    Ok(own.ok_or(Error::Internal(Fault::Dangling))?.file)
 }
 
 /// Some rows before the chain's start, scope after scope; how many they are.

@@ -47,7 +47,7 @@ impl App {
                 && query.to.is_none_or(|to| entry.at < to)
         };
         for examined in 1..=LOG_ROWS_EXAMINED_MAX {
-            let Some(row) = rows.next()? else { return Ok(ExportPage { entries, next: None }) };
+            let Some(row) = rows.next_row()? else { return Ok(ExportPage { entries, next: None }) };
             let scope = scope_of(row.scope);
             // A row's time is that of its newest entry.
             if query.from.is_none_or(|from| row.at >= from) {

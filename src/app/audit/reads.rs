@@ -63,6 +63,17 @@ impl Reads {
         }
     }
 
+    /// Who is told that an entry is durable, where someone waits for it.
+    fn waiter(&self) -> (Option<oneshot::Sender<()>>, Option<oneshot::Receiver<()>>) {
+        match self.mode {
+            AuditReads::Batched => (None, None),
+            AuditReads::Strict => {
+                let (written, wait) = oneshot::channel();
+                (Some(written), Some(wait))
+            }
+        }
+    }
+
     /// Queued before, known after: the flusher forgets before it takes, and so misses nothing.
     fn announce(&self) {
         if !self.is_known.swap(true, Ordering::SeqCst) {
@@ -183,18 +194,6 @@ impl App {
         by_tenant.iter().fold(Change::new(), |change, (tenant, entries)| {
             change.and(self.audit(AuditScope::Tenant(*tenant), entries))
         })
-    }
-}
-
-impl Reads {
-    fn waiter(&self) -> (Option<oneshot::Sender<()>>, Option<oneshot::Receiver<()>>) {
-        match self.mode {
-            AuditReads::Batched => (None, None),
-            AuditReads::Strict => {
-                let (written, wait) = oneshot::channel();
-                (Some(written), Some(wait))
-            }
-        }
     }
 }
 

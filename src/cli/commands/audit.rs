@@ -1,5 +1,4 @@
 //! The audit chain: `strongroom audit`.
-#![expect(clippy::doc_markdown, reason = "these are help texts, shown as they are")]
 
 use std::path::PathBuf;
 

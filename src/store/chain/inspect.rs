@@ -11,7 +11,7 @@ use std::ops::Bound;
 use crate::bounds::VERIFY_FINDINGS_MAX;
 use crate::domain::time::Timestamp;
 use crate::store::chain::{
-    AuditRow, Checkpoint, Head, META_NEWEST, Receipt, Rows, Signed, identity,
+    AuditRow, ChainIdentity, Checkpoint, Head, META_NEWEST, Receipt, Rows, Signed,
 };
 use crate::store::snapshot::Entry;
 use crate::store::{Snapshot, StorageFailure, Table};
@@ -40,7 +40,7 @@ pub struct Inspection {
     rows_seen: u64,
     checkpoints: Peekable<Box<dyn Iterator<Item = Result<Entry, StorageFailure>> + Send>>,
     newest_known: Option<u64>,
-    identity: Option<([u8; 16], [u8; 32])>,
+    identity: Option<ChainIdentity>,
     head: Head,
     /// Where the walk has come to.
     reached: Head,
@@ -81,7 +81,7 @@ impl Inspection {
             rows_seen: 0,
             checkpoints: checkpoints.peekable(),
             newest_known,
-            identity: identity(snapshot)?,
+            identity: ChainIdentity::read(snapshot)?,
             head: Head::read(snapshot)?,
             reached: Head::default(),
             linked: true,
@@ -106,7 +106,7 @@ impl Inspection {
         visit: &mut dyn FnMut(&AuditRow),
     ) -> Result<bool, StorageFailure> {
         for _ in 0..rows_max {
-            let Some(row) = self.rows.next()? else { return Ok(false) };
+            let Some(row) = self.rows.next_row()? else { return Ok(false) };
             self.rows_seen = self.rows_seen.saturating_add(1);
             // What waits for its removal, since the chain starts later by now.
             if row.end() > self.report.first || row.count == 0 {
@@ -171,7 +171,7 @@ impl Inspection {
     fn begin_at(&mut self, start: &Checkpoint) {
         let is_signed = self
             .identity
-            .is_some_and(|(file, public)| start.is_signed_by(&public, Signed::Start, &file));
+            .is_some_and(|own| start.is_signed_by(&own.public_key, Signed::Start, &own.file));
         if !is_signed {
             let at = start.sequence;
             self.report.find(format!("the chain's start at {at} is not signed by the vault"));
@@ -188,10 +188,10 @@ impl Inspection {
             self.report.find(String::from("the receipt's own signature is wrong"));
         }
         match self.identity {
-            Some((own, _)) if own != *file => {
+            Some(own) if own.file != *file => {
                 self.report.find(String::from("the receipt is of another vault"));
             }
-            Some((_, own)) if own != *public_key => {
+            Some(own) if own.public_key != *public_key => {
                 self.report
                     .find(String::from("the chain has another signing key than the receipt"));
             }
@@ -260,8 +260,8 @@ impl Inspection {
             self.report.find(format!("a checkpoint between {before} and {at} entries is missing"));
         }
         self.previous_checkpoint = at;
-        let is_signed = self.identity.is_some_and(|(file, public)| {
-            checkpoint.is_signed_by(&public, Signed::Checkpoint, &file)
+        let is_signed = self.identity.is_some_and(|own| {
+            checkpoint.is_signed_by(&own.public_key, Signed::Checkpoint, &own.file)
         });
         if !is_signed {
             let text = "is not signed by the vault";

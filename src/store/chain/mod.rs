@@ -64,6 +64,13 @@ pub enum Signed {
     Start,
 }
 
+/// What the signatures of a chain are checked with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChainIdentity {
+    pub file: [u8; 16],
+    pub public_key: [u8; 32],
+}
+
 /// A checkpoint that is kept elsewhere, with all that is needed to check it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
@@ -76,7 +83,7 @@ impl Head {
     pub(super) const META: &[u8] = b"audit_head";
 
     #[must_use]
-    pub(super) fn after(self, row: &AuditRow) -> Self {
+    pub fn after(self, row: &AuditRow) -> Self {
         Self { next: row.end(), link: row.link_after(&self.link) }
     }
 
@@ -230,9 +237,12 @@ impl Checkpoint {
     }
 }
 
-/// The file's id and its public key; `None` before they were made.
-pub fn identity(snapshot: &Snapshot) -> Result<Option<([u8; 16], [u8; 32])>, StorageFailure> {
-    let file = meta::file_id(snapshot)?.map(uuid::Uuid::into_bytes);
-    let public = snapshot.value(Table::Meta, META_PUBLIC_KEY)?.and_then(|it| it.try_into().ok());
-    Ok(file.zip(public))
+impl ChainIdentity {
+    /// `None` before it was made.
+    pub fn read(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
+        let file = meta::file_id(snapshot)?.map(uuid::Uuid::into_bytes);
+        let public_key = snapshot.value(Table::Meta, META_PUBLIC_KEY)?;
+        let public_key = public_key.and_then(|it| it.try_into().ok());
+        Ok(file.zip(public_key).map(|(file, public_key)| Self { file, public_key }))
+    }
 }

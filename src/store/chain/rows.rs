@@ -52,7 +52,7 @@ impl Rows {
     }
 
     /// The next row in the order of the chain.
-    pub fn next(&mut self) -> Result<Option<AuditRow>, StorageFailure> {
+    pub fn next_row(&mut self) -> Result<Option<AuditRow>, StorageFailure> {
         let Some(Reverse((_, at))) = self.waiting.pop() else { return Ok(None) };
         let row = self.scopes.get_mut(at).and_then(|scope| scope.next.take());
         self.refill(at)?;

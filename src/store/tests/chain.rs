@@ -99,7 +99,7 @@ fn rows_come_in_the_order_of_the_chain_from_any_place_on() {
     let store = chain();
     let mut all = Rows::from(&store.snapshot().unwrap(), 24).unwrap();
     let mut next = 24;
-    while let Some(row) = all.next().unwrap() {
+    while let Some(row) = all.next_row().unwrap() {
         assert_eq!(row.sequence, next);
         next = row.end();
     }
