@@ -111,7 +111,6 @@ impl Change {
                     | Table::ApplicationKeys
                     | Table::Applications
                     | Table::Keys
-                    | Table::Meta
                     | Table::Tenants
             ),
         })

@@ -129,13 +129,15 @@ impl App {
             let id = tables::token_of_key(key).map(|(_, id)| id);
             let found = id.and_then(|id| token_rows::open(&keys, tenant, id, sealed).ok());
             let Some(found) = found else { continue };
+            let mut is_clear = true;
             for (table, key) in token_rows::besides(&found.token, &keys) {
                 // Nobody writes them any more, so this needs no expectation.
                 if snapshot.value(table, &key)?.is_some() {
                     change = change.delete(table, key);
-                    written = written.saturating_add(1);
+                    is_clear = false;
                 }
             }
+            written = written.saturating_add(usize::from(!is_clear));
         }
         drop(snapshot);
         self.store.commit(change).await?;
