@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::harness::{Directory, Running, Vault, run};
 
 /// Every command and a part of the sentence that describes it.
-const COMMANDS: [(&[&str], &str); 20] = [
+const COMMANDS: [(&[&str], &str); 26] = [
     (&[], "A vault for card and personal data"),
     (&["dev"], "Start a vault for trying and testing"),
     (&["dev-clock"], "Move the clock of a running development server"),
@@ -21,6 +21,12 @@ const COMMANDS: [(&[&str], &str); 20] = [
     (&["check"], "Check a settings file"),
     (&["verify"], "Walk a stopped vault's data file"),
     (&["version"], "Print the version"),
+    (&["key"], "List, rotate, destroy and recover"),
+    (&["key", "destroy"], "Destroy a key that nothing is under"),
+    (&["key", "list"], "Every key with its age"),
+    (&["key", "recover"], "Make the master key's file"),
+    (&["key", "rotate"], "Make new keys"),
+    (&["key", "shares"], "Make a set of recovery shares"),
     (&["tenant"], "Make, list and adjust tenants"),
     (&["tenant", "create"], "Make a tenant"),
     (&["tenant", "list"], "List all tenants"),
