@@ -195,9 +195,11 @@ fn a_data_directory_that_is_open_to_others_is_refused_with_77() {
 
 #[test]
 fn a_data_file_that_is_cut_short_is_refused_with_65_and_left_alone() {
-    for length in [0, 1, 320, 4_096, 300_000] {
+    for length in [0, 1, 320, 4_096, 40_000, usize::MAX] {
         check_broken(65, |data| {
             let bytes = fs::read(data.join("strongroom.redb")).unwrap();
+            // The last one cuts off less than a page, however large the file is.
+            let length = length.min(bytes.len() - 1_000);
             replace(&data.join("strongroom.redb"), &bytes[..length], 0o600);
         });
     }
