@@ -21,7 +21,7 @@ fn under(vault: &Vault, number: u64) -> (u64, u64, Vec<String>) {
             && key["purpose"] != "fingerprint"
     });
     keys.fold((0, 0, Vec::new()), |(records, entries, mut states), key| {
-        let count = |name: &str| key[name].as_u64().unwrap();
+        let count = |name: &str| key[name].as_u64().unwrap_or(0);
         states.push(String::from(key["state"].as_str().unwrap()));
         (records + count("records"), entries + count("index_entries"), states)
     })
