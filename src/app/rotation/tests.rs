@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::app::list_tokens::tests::{Vault, texts};
-use crate::app::{CursorStart, Deduplicate, Origin, TokenDraft, Write};
+use crate::app::{CursorStart, Deduplicate, Origin, TokenDraft, TokenPatch, Write};
 use crate::crypto::MasterKey;
 use crate::domain::permission::Permission;
 use crate::domain::token_query::{TokenFilter, TokenQuery};
@@ -103,7 +103,12 @@ async fn everything_is_found_in_every_phase_and_nothing_is_left_under_the_old_ke
         let taken = TokenDraft { id: Some(String::from("my-own-id")), ..deduplicating("x") };
         let taken = vault.app.create_token(&owner, taken, &Write::plain()).await;
         assert!(matches!(taken, Err(Error::Conflict(_))));
+        let metadata = Some(json!({"patched": phases.len().to_string()}));
+        let change = TokenPatch { metadata, ..TokenPatch::default() };
+        let changed = vault.app.update_token(&owner, "my-own-id", &change, &Write::plain()).await;
+        changed.unwrap();
         drop(owner);
+        assert_clean(&vault);
         // One that comes and goes, and one that stays.
         let gone = vault.create("b", &["/a/"]).await;
         vault.delete(&gone).await;
