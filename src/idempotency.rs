@@ -4,6 +4,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use crate::bounds::IDEMPOTENCY_KEY_BYTES_MAX;
 use crate::domain::access::Transform;
 use crate::domain::container::Container;
@@ -26,6 +28,8 @@ pub struct Answer {
     pub cvcs: Vec<(Range<usize>, Timestamp)>,
     /// What whoever repeats the request must still be allowed.
     pub needs: Option<Needs>,
+    /// The tokens that the body shows, with the ids that callers chose for them.
+    pub tokens: Vec<(Uuid, Option<String>)>,
 }
 
 /// A permission in all of these containers, with a transform that shows at least as much.
@@ -38,7 +42,7 @@ pub struct Needs {
 
 impl Answer {
     pub const fn new(status: u16, body: Vec<u8>) -> Self {
-        Self { status, location: None, body, cvcs: Vec::new(), needs: None }
+        Self { status, location: None, body, cvcs: Vec::new(), needs: None, tokens: Vec::new() }
     }
 
     #[must_use]

@@ -27,7 +27,8 @@
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, secret, store, threeds |
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, secret, threeds |
 //! | [`server`] | accepting, TLS, deadlines, places, the drain; knows no route | bounds, domain, log, secret |
-//! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http |
+//! | [`report`] | a dated account for auditors, as text and as a page; only holds and shows | domain |
+//! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http, report |
 //! | [`cli`] | the command line: puts the rest together | all |
 //!
 //! Three of these arrows are there for one thing each: [`clock`] gives [`domain::time`]'s type,
@@ -53,7 +54,7 @@
 //! 6. The body is read: bounded in bytes and in time, wiped when done with.
 //! 7. `http::wire` parses it into a [`app::TokenDraft`] and gathers all mistakes.
 //! 8. [`app::App::create_token`] reads a [`store::Snapshot`], checks access and data, evaluates the
-//!    expressions, seals the token, and makes of it all one [`store::Change`].
+//!    expressions, seals the token and its audit entry, and makes of it all one [`store::Change`].
 //! 9. [`store::Store::commit`] queues the change. The writer thread takes what has queued, checks
 //!    each change's expectations, applies those that hold, syncs once, and answers all of them. A
 //!    change whose expectations failed is decided again on a fresh snapshot.
@@ -74,8 +75,12 @@
 //! 5. A mask that cannot be evaluated shows nothing; a record that does not authenticate is not
 //!    opened.
 //! 6. The time of day comes from [`clock`], randomness from [`crypto::Random`], and nothing comes
-//!    from the environment but systemd's directory of credentials.
-//! 7. A failure of the disk is final: the process answers 503, ends with its own exit code and is
+//!    from the environment but what systemd sets there: the directory of credentials
+//!    (`CREDENTIALS_DIRECTORY`), the sockets it has bound (`LISTEN_FDS`, `LISTEN_PID`), and where
+//!    and how often it wants to hear from us (`NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`).
+//! 7. What cannot be audited does not happen: an entry is part of the change that it tells of, and a
+//!    read is answered when its entry has a place in the queue.
+//! 8. A failure of the disk is final: the process answers 503, ends with its own exit code and is
 //!    started again. It never works on with a file that it cannot trust.
 
 pub mod app;
@@ -92,6 +97,7 @@ pub mod idempotency;
 pub mod limits;
 pub mod log;
 pub mod operator;
+pub mod report;
 pub mod secret;
 pub mod server;
 pub mod store;

@@ -1,6 +1,7 @@
 //! Applications: the programs of a tenant and what they may do.
 
 use crate::app::App;
+use crate::app::audit::actor_of;
 use crate::app::authenticate::{Caller, application};
 use crate::app::error::{Error, Fault};
 use crate::app::keys::{NewKey, key_records_of, keys_of};
@@ -9,6 +10,7 @@ use crate::bounds::{APPLICATIONS_MAX, KEYS_PER_APPLICATION_MAX};
 use crate::crypto::TenantKeys;
 use crate::domain::access::Access;
 use crate::domain::application::{ApiKey, Application, ApplicationKind};
+use crate::domain::audit::Act;
 use crate::domain::id::{ApplicationId, TenantId};
 use crate::store::record::{decode_application, encode_application};
 use crate::store::{Change, Snapshot, Table, tables};
@@ -73,12 +75,20 @@ impl App {
             }
             let change = Change::new()
                 .expect_present(Table::Tenants, tables::tenants(tenant))
-                .and(self.keep_application(&keys, &new));
+                .and(self.keep_application(&keys, &new))
+                .and(self.audit_one(tenant, actor_of(caller), Act::Create, new.id, now));
             if draft.key == FirstKey::None {
                 return Ok((change, (new.clone(), None)));
             }
             let key = self.make_key(tenant_record.kind, &new, made_by, now);
-            Ok((change.and(self.keep_key(&keys, &key)), (new.clone(), Some(key))))
+            let change = change.and(self.keep_key(&keys, &key)).and(self.audit_one(
+                tenant,
+                actor_of(caller),
+                Act::Create,
+                key.key.id,
+                now,
+            ));
+            Ok((change, (new.clone(), Some(key))))
         })
         .await
     }
@@ -142,7 +152,8 @@ impl App {
             let api_keys = keys_of(snapshot, keys, &changed)?;
             let change = Change::new()
                 .expect_version(Table::Applications, tables::applications(tenant, id), version)
-                .and(self.keep_application(keys, &changed));
+                .and(self.keep_application(keys, &changed))
+                .and(self.audit_caller(caller, Act::Update, id, now));
             Ok((change, (changed, api_keys)))
         })
         .await
@@ -154,7 +165,7 @@ impl App {
         caller: &Caller,
         id: ApplicationId,
     ) -> Result<(), Error> {
-        let tenant = caller.tenant.id;
+        let (now, tenant) = (self.now(), caller.tenant.id);
         let _turn = self.turns.take(id.bytes()).await;
         self.settle(|snapshot| {
             let (gone, version) =
@@ -162,9 +173,15 @@ impl App {
             let key = tables::applications(tenant, id);
             let mut change = Change::new()
                 .expect_version(Table::Applications, key.clone(), version)
-                .delete(Table::Applications, key);
+                .delete(Table::Applications, key)
+                .and(self.audit_caller(caller, Act::Delete, id, now));
             for record in key_records_of(snapshot, &caller.keys, &gone)? {
-                change = change.and(Self::forget_key(&record));
+                change = change.and(Self::forget_key(&record)).and(self.audit_caller(
+                    caller,
+                    Act::Delete,
+                    record.key.id,
+                    now,
+                ));
             }
             // A key that is made in this very moment would outlive its application.
             let prefix = tables::applications(tenant, id);

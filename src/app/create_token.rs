@@ -1,6 +1,7 @@
 //! `POST /tokens`: a new token, the conversion of an intent, or the token that was there already.
 
 use crate::app::App;
+use crate::app::audit::{AuditScope, expired};
 use crate::app::authenticate::Caller;
 use crate::app::error::Error;
 use crate::app::once::Write;
@@ -10,6 +11,7 @@ use crate::app::token_rows::{self, Filter, Versioned};
 use crate::app::update_token::TokenPatch;
 use crate::bounds::{ALIAS_TRIES_MAX, DUPLICATES_READ_MAX};
 use crate::domain::access::Transform;
+use crate::domain::audit::{Act, AuditEntry};
 use crate::domain::container::Container;
 use crate::domain::id::{TokenId, TokenIntentId};
 use crate::domain::permission::Permission;
@@ -61,11 +63,19 @@ impl App {
     ) -> Result<Written, Error> {
         let now = self.now();
         let admitted = self.admit_draft(caller, draft, now)?;
-        self.settle_once(write, |snapshot| {
+        let settled = self.settle_once(write, |snapshot| {
             let (change, written) = self.plan_token(snapshot, caller, &admitted, &[], now)?;
-            Ok((change.and(self.plan_consumption(snapshot, caller, &admitted, now)?), written))
-        })
-        .await
+            let change = change.and(self.plan_consumption(snapshot, caller, &admitted, now)?);
+            let entries: Vec<_> = admitted
+                .conversion(caller, now)
+                .into_iter()
+                .chain(written.entry(caller, now))
+                .collect();
+            Ok((change.and(self.audit(AuditScope::Tenant(caller.tenant.id), &entries)), written))
+        });
+        let written = settled.await?;
+        self.note_found(caller, std::iter::once(&written)).await?;
+        Ok(written)
     }
 
     /// The permission for the draft's containers, before anything is said about its content.
@@ -168,7 +178,7 @@ impl App {
         match &checked.wanted {
             WantedId::Assigned => Ok(own),
             WantedId::Name(name) => {
-                let free = free_name(snapshot, caller, name, now)?;
+                let free = self.free_name(snapshot, caller, name, now)?;
                 token.name = Some(name.clone());
                 let conflict = Error::Conflict("A token with this id exists already.");
                 free.map(|free| own.and(free)).ok_or(conflict)
@@ -181,7 +191,7 @@ impl App {
                         .map_err(|failed| Error::invalid("id", failed.to_string()))?;
                     let name = TokenName::parse(name.expose())
                         .map_err(|invalid| Error::invalid("id", invalid.to_string()))?;
-                    if let Some(free) = free_name(snapshot, caller, &name, now)? {
+                    if let Some(free) = self.free_name(snapshot, caller, &name, now)? {
                         token.name = Some(name);
                         return Ok(own.and(free));
                     }
@@ -190,6 +200,37 @@ impl App {
                 Ok(own)
             }
         }
+    }
+
+    /// What must hold for the name to be free, `None` when it is taken. A token that has expired no
+    /// longer holds its name, and goes with the change that takes it.
+    fn free_name(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        name: &TokenName,
+        now: Timestamp,
+    ) -> Result<Option<Change>, Error> {
+        let (tenant, keys) = (caller.tenant.id, &caller.keys);
+        let place = token_rows::name_key(keys.index(), tenant, name);
+        let change = match token_rows::find(snapshot, keys, tenant, name.as_str())? {
+            Some(found) if found.token.is_live(now) => return Ok(None),
+            Some(gone) => {
+                let record = tables::tokens(tenant, gone.token.id);
+                Change::new()
+                    .expect_version(Table::Tokens, record, gone.version)
+                    .and(token_rows::delete(&gone.token, keys))
+                    .and(self.audit(AuditScope::Tenant(tenant), &[expired(&gone.token, now)]))
+            }
+            None => Change::new().expect_absent(Table::TokenNames, place),
+        };
+        // A name in the shape of an assigned id must not be one.
+        Ok(Some(match TokenId::parse(name.as_str()) {
+            Some(id) if snapshot.value(Table::Tokens, &tables::tokens(tenant, id))?.is_none() => {
+                change.expect_absent(Table::Tokens, tables::tokens(tenant, id))
+            }
+            Some(_) | None => change,
+        }))
     }
 
     /// The answer to a write: what its own permission's transform shows. Of a token that was there
@@ -227,6 +268,11 @@ impl Admitted {
 
     pub(super) fn intent(&self) -> Option<TokenIntentId> {
         self.intent.as_ref().map(|intent| intent.id)
+    }
+
+    /// What becomes of the intent.
+    pub(super) fn conversion(&self, caller: &Caller, at: Timestamp) -> Option<AuditEntry> {
+        self.intent().map(|id| caller.did(Act::Convert, id.into(), at))
     }
 
     pub(super) fn existing(&self, caller: &Caller) -> Existing {
@@ -291,33 +337,4 @@ pub(super) fn duplicate(
     let keys = entries.into_iter().map(|(key, _)| key).collect();
     let expectation = Change::new().expect_under(Table::TokenLists, prefix, keys);
     Ok(Duplicate::None(if all_read { expectation } else { Change::new() }))
-}
-
-/// What must hold for the name to be free, `None` when it is taken. A token that has expired no
-/// longer holds its name, and goes with the change that takes it.
-fn free_name(
-    snapshot: &Snapshot,
-    caller: &Caller,
-    name: &TokenName,
-    now: Timestamp,
-) -> Result<Option<Change>, Error> {
-    let (tenant, keys) = (caller.tenant.id, &caller.keys);
-    let place = token_rows::name_key(keys.index(), tenant, name);
-    let change = match token_rows::find(snapshot, keys, tenant, name.as_str())? {
-        Some(found) if found.token.is_live(now) => return Ok(None),
-        Some(gone) => {
-            let record = tables::tokens(tenant, gone.token.id);
-            Change::new()
-                .expect_version(Table::Tokens, record, gone.version)
-                .and(token_rows::delete(&gone.token, keys))
-        }
-        None => Change::new().expect_absent(Table::TokenNames, place),
-    };
-    // A name in the shape of an assigned id must not be one.
-    Ok(Some(match TokenId::parse(name.as_str()) {
-        Some(id) if snapshot.value(Table::Tokens, &tables::tokens(tenant, id))?.is_none() => {
-            change.expect_absent(Table::Tokens, tables::tokens(tenant, id))
-        }
-        Some(_) | None => change,
-    }))
 }

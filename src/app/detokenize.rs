@@ -1,8 +1,9 @@
 //! `POST /detokenize`: any JSON in, the same shape out with values in place of expressions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::authenticate::Caller;
@@ -10,6 +11,7 @@ use crate::app::error::Error;
 use crate::app::read_token::{Shown, ShownData};
 use crate::app::token_rows;
 use crate::domain::access::Transform;
+use crate::domain::audit::Entity;
 use crate::domain::card::CardDetails;
 use crate::domain::container::Container;
 use crate::domain::mistakes::{Mistakes, deeper};
@@ -17,12 +19,20 @@ use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::BankDetails;
-use crate::expressions::{Reference, Scope, Template};
+use crate::expressions::{Budget, Reference, Scope, Template};
 use crate::secret::{Secret, Wipe};
 use crate::store::Snapshot;
 
 /// What the expressions of one call name, opened once.
 struct Named(HashMap<Reference, Value>);
+
+/// One call's expressions: what they name, and the work that they may do together, since a body
+/// may hold a great many of them.
+struct Filling {
+    named: Named,
+    budget: Budget,
+    mistakes: Mistakes,
+}
 
 impl Scope for Named {
     fn variable(&self, _: &str) -> Option<&Value> {
@@ -41,7 +51,20 @@ impl Drop for Named {
 }
 
 impl App {
-    pub fn detokenize(&self, caller: &Caller, body: &Value) -> Result<Secret<Value>, Error> {
+    pub async fn detokenize(&self, caller: &Caller, body: &Value) -> Result<Secret<Value>, Error> {
+        let now = self.now();
+        let (filled, opened) = self.fill_body(caller, body, now)?;
+        self.note_reads(caller, opened.into_values(), now).await?;
+        Ok(filled)
+    }
+
+    /// The body with its values, and what was opened for it, each once.
+    fn fill_body(
+        &self,
+        caller: &Caller,
+        body: &Value,
+        now: Timestamp,
+    ) -> Result<(Secret<Value>, BTreeMap<Uuid, Entity>), Error> {
         let mut mistakes = Mistakes::new();
         let mut references = Vec::new();
         let limit = caller.tenant.quotas.detokenize_limit;
@@ -53,7 +76,8 @@ impl App {
         }
         mistakes.into_result()?;
 
-        let (snapshot, now) = (self.snapshot()?, self.now());
+        let snapshot = self.snapshot()?;
+        let mut opened = BTreeMap::new();
         let mut named = Named(HashMap::new());
         let mut mistakes = Mistakes::new();
         for (path, reference) in references {
@@ -61,15 +85,18 @@ impl App {
                 continue;
             }
             match self.open_reference(&snapshot, caller, &reference, now)? {
-                Some(value) => drop(named.0.insert(reference, value)),
+                Some((value, entity)) => {
+                    opened.insert(entity.id, entity);
+                    named.0.insert(reference, value);
+                }
                 None => mistakes.add(path, "There is no such token."),
             }
         }
         mistakes.into_result()?;
-        let mut mistakes = Mistakes::new();
-        let filled = self.fill(body, "$", &named, &mut mistakes);
-        mistakes.into_result()?;
-        Ok(Secret::new(filled))
+        let mut filling = Filling { named, budget: Budget::whole(), mistakes: Mistakes::new() };
+        let filled = Secret::new(self.fill(body, "$", &mut filling));
+        filling.mistakes.into_result()?;
+        Ok((filled, opened))
     }
 
     /// `None` when there is no such thing.
@@ -79,14 +106,15 @@ impl App {
         caller: &Caller,
         reference: &Reference,
         now: Timestamp,
-    ) -> Result<Option<Value>, Error> {
+    ) -> Result<Option<(Value, Entity)>, Error> {
         if let Reference::TokenIntent(id) = reference {
             let Some((intent, _)) = self.find_intent(snapshot, caller, id, now)? else {
                 return Ok(None);
             };
             let home = Container::parse(intent.kind.default_container()).into_iter();
             let transform = use_or_read(caller, &home.collect::<Vec<_>>())?;
-            return Ok(Some(self.whole_intent(intent, transform)));
+            let entity = intent.id.into();
+            return Ok(Some((self.whole_intent(intent, transform), entity)));
         }
         let (tenant, keys) = (caller.tenant.id, &caller.keys);
         let found = token_rows::find(snapshot, keys, tenant, reference.id())?;
@@ -95,10 +123,11 @@ impl App {
         let transform = use_or_read(caller, &token.containers)?;
         self.attach_cvc(snapshot, &mut token, now)?;
         let shown = self.show(token, transform);
-        Ok(Some(match reference {
+        let value = match reference {
             Reference::TokenData(_) => data_of(&shown),
             Reference::Token(_) | Reference::TokenIntent(_) => whole_token(&shown),
-        }))
+        };
+        Ok(Some((value, Entity::token(&shown.token))))
     }
 
     fn whole_intent(&self, intent: TokenIntent, transform: Transform) -> Value {
@@ -126,27 +155,27 @@ impl App {
         whole
     }
 
-    fn fill(&self, value: &Value, path: &str, named: &Named, mistakes: &mut Mistakes) -> Value {
+    fn fill(&self, value: &Value, path: &str, filling: &mut Filling) -> Value {
         match value {
             Value::String(text) => match Template::parse_with_references(text) {
                 // What does not parse was reported before anything was opened.
                 Err(_) => Value::Null,
                 Ok(template) if template.is_constant() => value.clone(),
-                Ok(template) => template.evaluate(named, self).unwrap_or_else(|failed| {
-                    mistakes.add(path, failed.to_string());
-                    Value::Null
-                }),
+                Ok(template) => template
+                    .evaluate_out_of(&filling.budget, &filling.named, self)
+                    .unwrap_or_else(|failed| {
+                        filling.mistakes.add(path, failed.to_string());
+                        Value::Null
+                    }),
             },
             Value::Array(items) => {
-                let fill = |(at, item)| {
-                    self.fill(item, &deeper(path, &format!("[{at}]")), named, mistakes)
-                };
+                let fill = |(at, item)| self.fill(item, &deeper(path, &format!("[{at}]")), filling);
                 Value::Array(items.iter().enumerate().map(fill).collect())
             }
             Value::Object(members) => {
                 let fill = |(name, member): (&String, &Value)| {
                     let path = deeper(path, &format!(".{name}"));
-                    (name.clone(), self.fill(member, &path, named, mistakes))
+                    (name.clone(), self.fill(member, &path, filling))
                 };
                 Value::Object(members.iter().map(fill).collect())
             }

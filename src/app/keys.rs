@@ -2,12 +2,14 @@
 
 use crate::app::App;
 use crate::app::applications::not_found;
+use crate::app::audit::actor_of;
 use crate::app::authenticate::{Caller, api_key_identity, application};
 use crate::app::error::Error;
 use crate::app::once::Write;
 use crate::bounds::KEYS_PER_APPLICATION_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::application::{ApiKey, Application, KeyForm};
+use crate::domain::audit::Act;
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::key_text::KeyText;
 use crate::domain::tenant::TenantKind;
@@ -34,6 +36,7 @@ impl App {
     ) -> Result<NewKey, Error> {
         let now = self.now();
         let made_by = caller.map(|caller| caller.application.id);
+        let act = if text.is_some() { Act::Import } else { Act::Create };
         let _turn = self.turns.take(id.bytes()).await;
         self.settle_once(write, |snapshot| {
             let (record, keys) = self.tenant_with_keys(snapshot, tenant)?;
@@ -53,7 +56,8 @@ impl App {
             }
             let change = Change::new()
                 .expect_present(Table::Applications, tables::applications(tenant, id))
-                .and(self.keep_key(&keys, &new));
+                .and(self.keep_key(&keys, &new))
+                .and(self.audit_one(tenant, actor_of(caller), act, new.key.id, now));
             Ok((change, new))
         })
         .await
@@ -63,12 +67,15 @@ impl App {
         Ok(self.read_application(tenant, id)?.1)
     }
 
+    /// `caller` is absent when the operator deletes it.
     pub async fn delete_key(
         &self,
         tenant: TenantId,
         id: ApplicationId,
         key: KeyId,
+        caller: Option<&Caller>,
     ) -> Result<(), Error> {
+        let now = self.now();
         let _turn = self.turns.take(id.bytes()).await;
         self.settle(|snapshot| {
             let (_, keys) = self.tenant_with_keys(snapshot, tenant)?;
@@ -78,7 +85,8 @@ impl App {
             let record = record.ok_or(Error::NotFound("key"))?;
             let place = tables::application_keys(tenant, id, key);
             let change = Change::new().expect_present(Table::ApplicationKeys, place);
-            Ok((change.and(Self::forget_key(&record)), ()))
+            let audit = self.audit_one(tenant, actor_of(caller), Act::Delete, key, now);
+            Ok((change.and(Self::forget_key(&record)).and(audit), ()))
         })
         .await
     }

@@ -4,6 +4,7 @@
 //! commit; a client that leaves before it leaves nothing, after it the writer finishes alone.
 
 mod applications;
+mod audit;
 mod authenticate;
 mod callers;
 mod create_token;
@@ -11,6 +12,7 @@ mod cvc;
 mod delete_token;
 mod detokenize;
 mod error;
+mod holdings;
 mod keys;
 mod legacy_tokens;
 mod list_tokens;
@@ -37,6 +39,7 @@ mod vault;
 mod verify;
 
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::crypto::{Random, SystemKeys, Uses};
@@ -46,9 +49,14 @@ use crate::domain::time::Timestamp;
 use crate::store::{Change, CvcKeys, Snapshot, Store, Verdict};
 
 pub use applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
+pub use audit::{
+    AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportPage, ExportQuery,
+    Exported, LogPage, LogQuery, LogStart, Receipt, decode_receipt, encode_receipt,
+};
 pub use authenticate::Caller;
 pub use create_token::{Origin, Written};
 pub use error::{Error, Fault, Upstream};
+pub use holdings::Holding;
 pub use keys::NewKey;
 pub use legacy_tokens::{LegacyTokenPage, Stretch};
 pub use list_tokens::{CursorStart, TokenPage};
@@ -65,6 +73,9 @@ pub use token_intents::{ShownIntent, TokenIntentDraft};
 pub use tokenize::{Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
 pub use update_token::TokenPatch;
 pub use vault::VaultFailure;
+
+/// The version of the data file and of everything in it.
+pub use crate::store::FORMAT;
 pub use verify::Report;
 
 /// Everything an operation needs.
@@ -82,6 +93,9 @@ pub struct App {
     flights: Arc<once::Flights>,
     cvc_keys: CvcKeys,
     bins: RwLock<Arc<BinTable>>,
+    /// Reads on their way into the audit chain.
+    reads: audit::Reads,
+    audit_retention: Duration,
 }
 
 impl App {

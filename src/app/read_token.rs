@@ -7,6 +7,7 @@ use crate::app::authenticate::Caller;
 use crate::app::error::Error;
 use crate::app::token_rows::{self, Versioned};
 use crate::domain::access::Transform;
+use crate::domain::audit::Entity;
 use crate::domain::card::CardDetails;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
@@ -59,8 +60,20 @@ impl Shown {
 }
 
 impl App {
-    pub fn read_token(&self, caller: &Caller, id: &str) -> Result<Shown, Error> {
-        let (snapshot, now) = (self.snapshot()?, self.now());
+    pub async fn read_token(&self, caller: &Caller, id: &str) -> Result<Shown, Error> {
+        let now = self.now();
+        let shown = self.show_token(caller, id, now)?;
+        self.note_read(caller, Entity::token(&shown.token), now).await?;
+        Ok(shown)
+    }
+
+    pub(super) fn show_token(
+        &self,
+        caller: &Caller,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Shown, Error> {
+        let snapshot = self.snapshot()?;
         let mut token = live_token(&snapshot, caller, id, now)?.token;
         let transform = caller.require_in_any(Permission::TokenRead, &token.containers)?;
         self.attach_cvc(&snapshot, &mut token, now)?;

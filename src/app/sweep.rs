@@ -7,16 +7,21 @@ use std::ops::Bound;
 use uuid::Uuid;
 
 use crate::app::App;
+use crate::app::audit::{AuditScope, expired};
 use crate::app::error::{Error, Fault};
 use crate::app::threeds::remove_session;
 use crate::app::{token_intents, token_rows};
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::crypto::TenantKeys;
+use crate::domain::audit::{Act, Actor, Entity};
 use crate::domain::id::{SessionId, TenantId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::idempotency::live_half_days;
 use crate::store::tables::{Due, Falls};
 use crate::store::{Change, Snapshot, Table, tables};
+
+/// Nobody else does what falls due.
+const SYSTEM: Actor = Actor::System;
 
 /// What one batch did.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,6 +46,8 @@ impl App {
             }
         }
         while self.sweep_answers().await? == SWEEP_BATCH_MAX {}
+        self.sign_audit_when_due().await?;
+        self.sweep_audit().await?;
         self.write_uses().await?;
         Ok(total)
     }
@@ -108,7 +115,11 @@ impl App {
         let removal = match due.falls {
             Falls::CvcOfToken | Falls::CvcOfTokenIntent if gone.contains(&due.id) => None,
             Falls::Token | Falls::CvcOfToken => self.remove_of_token(snapshot, due, now, keys)?,
-            Falls::ThreedsSession => Some(remove_session(snapshot, keys, due.tenant, due.id)?),
+            Falls::ThreedsSession => {
+                let removal = remove_session(snapshot, keys, due.tenant, due.id)?;
+                let id = SessionId::new(due.id);
+                Some(removal.and(self.audit_one(due.tenant, SYSTEM, Act::Expire, id, now)))
+            }
             Falls::ThreedsWait => {
                 Some(self.end_wait(snapshot, keys, due.tenant, SessionId::new(due.id))?)
             }
@@ -135,10 +146,14 @@ impl App {
         let code_is_over = found.token.cvc_expires_at.is_some_and(|at| at <= now);
         Ok(match due.falls {
             Falls::Token if !found.token.is_live(now) => {
-                Some(change.and(token_rows::delete(&found.token, keys)))
+                let audit =
+                    self.audit(AuditScope::Tenant(due.tenant), &[expired(&found.token, now)]);
+                Some(change.and(token_rows::delete(&found.token, keys)).and(audit))
             }
             Falls::CvcOfToken if code_is_over => {
-                Some(change.and(self.forget_token_cvc(found.token, keys)?))
+                let entity = Entity::token(&found.token);
+                let audit = self.audit_one(due.tenant, SYSTEM, Act::ExpireCvc, entity, now);
+                Some(change.and(self.forget_token_cvc(found.token, keys)?).and(audit))
             }
             Falls::Token
             | Falls::CvcOfToken
@@ -161,12 +176,12 @@ impl App {
         let Some((intent, version)) = found else { return Ok(None) };
         let code_is_over = intent.cvc_expires_at.is_some_and(|at| at <= now);
         Ok(Some(match due.falls {
-            Falls::TokenIntent if !intent.is_live(now) => {
-                token_intents::expected(&intent, version).and(token_intents::delete(&intent))
-            }
-            Falls::CvcOfTokenIntent if code_is_over => {
-                self.forget_intent_cvc(intent, version, keys)?
-            }
+            Falls::TokenIntent if !intent.is_live(now) => token_intents::expected(&intent, version)
+                .and(token_intents::delete(&intent))
+                .and(self.audit_one(due.tenant, SYSTEM, Act::Expire, id, now)),
+            Falls::CvcOfTokenIntent if code_is_over => self
+                .forget_intent_cvc(intent, version, keys)?
+                .and(self.audit_one(due.tenant, SYSTEM, Act::ExpireCvc, id, now)),
             Falls::Token
             | Falls::CvcOfToken
             | Falls::TokenIntent

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::app::App;
+use crate::app::audit::actor_of;
 use crate::app::authenticate::{Caller, tenant_identity};
 use crate::app::error::{Error, Fault};
 use crate::app::once::Write;
 use crate::bounds::TENANTS_MAX;
 use crate::crypto::{Version, version};
+use crate::domain::audit::{Act, Actor};
 use crate::domain::id::TenantId;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{Tenant, TenantKind, Threeds};
@@ -55,7 +57,8 @@ impl App {
             let change = self
                 .make_tenant_keys(snapshot, tenant.id)?
                 .expect_absent(Table::Tenants, tables::tenants(tenant.id))
-                .and(self.keep_tenant(&tenant));
+                .and(self.keep_tenant(&tenant))
+                .and(self.audit_one(tenant.id, Actor::Operator, Act::Create, tenant.id, now));
             Ok((change, ()))
         })
         .await?;
@@ -86,7 +89,8 @@ impl App {
             tenant.modified_at = Some(now);
             let write = Change::new()
                 .expect_version(Table::Tenants, tables::tenants(id), version)
-                .and(self.keep_tenant(&tenant));
+                .and(self.keep_tenant(&tenant))
+                .and(self.audit_one(id, actor_of(caller), Act::Update, id, now));
             Ok((write, tenant))
         })
         .await

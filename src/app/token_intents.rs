@@ -10,6 +10,7 @@ use crate::app::error::{Error, Fault};
 use crate::app::once::Write;
 use crate::app::token_draft::check_data;
 use crate::crypto::{TenantKeys, Version, version};
+use crate::domain::audit::Act;
 use crate::domain::card::CardDetails;
 use crate::domain::data::Data;
 use crate::domain::id::{TenantId, TokenIntentId};
@@ -49,23 +50,28 @@ impl App {
         self.settle_once(write, |_| {
             let intent = self.check_intent(caller, draft, now)?;
             let change = self.create_intent_rows(&intent, &caller.keys)?;
+            let change = change.and(self.audit_caller(caller, Act::Create, intent.id, now));
             Ok((change, self.show_intent(intent)))
         })
         .await
     }
 
-    pub fn read_token_intent(&self, caller: &Caller, id: &str) -> Result<ShownIntent, Error> {
-        let found = self.find_intent(&self.snapshot()?, caller, id, self.now())?;
+    pub async fn read_token_intent(&self, caller: &Caller, id: &str) -> Result<ShownIntent, Error> {
+        let now = self.now();
+        let found = self.find_intent(&self.snapshot()?, caller, id, now)?;
         let (intent, _) = found.ok_or(Error::NotFound("token intent"))?;
+        self.note_read(caller, intent.id.into(), now).await?;
         Ok(self.show_intent(intent))
     }
 
     pub async fn delete_token_intent(&self, caller: &Caller, id: &str) -> Result<(), Error> {
         let _turn = self.turns.take(id.as_bytes()).await;
         self.settle(|snapshot| {
-            let found = self.find_intent(snapshot, caller, id, self.now())?;
+            let now = self.now();
+            let found = self.find_intent(snapshot, caller, id, now)?;
             let (intent, version) = found.ok_or(Error::NotFound("token intent"))?;
-            Ok((expected(&intent, version).and(delete(&intent)), ()))
+            let audit = self.audit_caller(caller, Act::Delete, intent.id, now);
+            Ok((expected(&intent, version).and(delete(&intent)).and(audit), ()))
         })
         .await
     }

@@ -6,12 +6,14 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::app::App;
+use crate::app::audit::AuditScope;
 use crate::app::authenticate::Caller;
 use crate::app::create_token::{Admitted, Existing, Origin, Written, no_intent};
 use crate::app::error::Error;
 use crate::app::once::Write;
 use crate::app::token_draft::TokenDraft;
 use crate::app::update_token::TokenPatch;
+use crate::domain::audit::AuditEntry;
 use crate::domain::container::Container;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
@@ -84,7 +86,7 @@ impl App {
         if !admitted.iter().filter_map(|(draft, ..)| draft.intent()).all(|id| intents.insert(id)) {
             return Err(no_intent());
         }
-        self.settle_once(write, |snapshot| {
+        let settled = self.settle_once(write, |snapshot| {
             let mut change = Change::new();
             let mut written: Vec<(Piece, Place)> = Vec::with_capacity(admitted.len());
             let mut mistakes = mistakes.clone();
@@ -100,9 +102,18 @@ impl App {
             }
             mistakes.into_result()?;
             let containers = all_containers(&admitted);
-            Ok((change, Tokenized { written, containers }))
-        })
-        .await
+            let converted = admitted.iter().filter_map(|(draft, ..)| draft.conversion(caller, now));
+            let entries: Vec<_> = converted.chain(entries(&written, caller, now)).collect();
+            let audit = self.audit(AuditScope::Tenant(caller.tenant.id), &entries);
+            Ok((change.and(audit), Tokenized { written, containers }))
+        });
+        let tokenized = settled.await?;
+        let found = tokenized.written.iter().filter_map(|(piece, _)| match piece {
+            Piece::SameAs(_) => None,
+            Piece::Written(written) => Some(written.as_ref()),
+        });
+        self.note_found(caller, found).await?;
+        Ok(tokenized)
     }
 
     /// One token of a call. Tokens of the same call do not find each other in the file.
@@ -135,6 +146,18 @@ impl App {
         }
         Ok((change, Piece::Written(Box::new(new))))
     }
+}
+
+/// What the call did to its tokens. A token that stands in several places was made once.
+fn entries(
+    written: &[(Piece, Place)],
+    caller: &Caller,
+    at: Timestamp,
+) -> impl Iterator<Item = AuditEntry> {
+    written.iter().filter_map(move |(piece, _)| match piece {
+        Piece::SameAs(_) => None,
+        Piece::Written(written) => written.entry(caller, at),
+    })
 }
 
 /// What is wrong with one part is gathered with what is wrong with the others.

@@ -12,6 +12,7 @@ use crate::app::once::Write;
 use crate::app::read_token::live_token;
 use crate::app::token_draft::{Deduplicate, check_data, check_expiry, check_mask};
 use crate::app::token_rows::Versioned;
+use crate::domain::audit::{Act, Entity};
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::merge_patch::merge_patch;
@@ -61,7 +62,7 @@ impl App {
     ) -> Result<Written, Error> {
         let now = self.now();
         let _turn = self.turns.take(id.as_bytes()).await;
-        self.settle_once(write, |snapshot| {
+        let settled = self.settle_once(write, |snapshot| {
             let found = live_token(snapshot, caller, id, now)?;
             let before = found.token.containers.clone();
             caller.require_in_all(Permission::TokenUpdate, &before)?;
@@ -78,11 +79,10 @@ impl App {
             if moved && caller.deduplicates(patch.deduplicate) {
                 match duplicate(snapshot, caller, &token, now)? {
                     Duplicate::None(expectation) => {
-                        let shown = self.show(token, transform);
-                        return Ok((
-                            change.and(expectation),
-                            Written { shown, origin: Origin::New },
-                        ));
+                        let audit = self.audit_update(caller, &token, now);
+                        let written =
+                            Written { shown: self.show(token, transform), origin: Origin::New };
+                        return Ok((change.and(expectation).and(audit), written));
                     }
                     Duplicate::Found(other) => {
                         let (mut other, origin) = (other.token, Origin::Read);
@@ -92,9 +92,16 @@ impl App {
                     }
                 }
             }
+            let change = change.and(self.audit_update(caller, &token, now));
             Ok((change, Written { shown: self.show(token, transform), origin: Origin::New }))
-        })
-        .await
+        });
+        let written = settled.await?;
+        self.note_found(caller, std::iter::once(&written)).await?;
+        Ok(written)
+    }
+
+    fn audit_update(&self, caller: &Caller, token: &Token, now: Timestamp) -> Change {
+        self.audit_caller(caller, Act::Update, Entity::token(token), now)
     }
 
     /// The token as the patch makes it, and the change that keeps it so.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::app::App;
+use crate::app::audit::{AuditPolicy, Reads};
 use crate::app::callers::Callers;
 use crate::app::error::{Error, Fault};
 use crate::app::masters::Masters;
@@ -11,12 +12,15 @@ use crate::app::rotation::facts::{self, KeyFacts, Rotation};
 use crate::app::turns::Turns;
 use crate::clock::Clock;
 use crate::crypto::{
-    Identity, KeyMaterial, KeyPurpose, MasterKey, Phase, Random, SystemKeys, TenantKeys, Uses,
+    Identity, KeyMaterial, KeyPurpose, MasterKey, Phase, Random, SigningKey, SystemKeys,
+    TenantKeys, Uses,
 };
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::{Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, tables};
+use crate::store::{
+    Change, CvcKeys, OpenFailure, Snapshot, StorageFailure, Store, Table, Verdict, chain, tables,
+};
 
 pub(super) const SYSTEM: [u8; 16] = SystemKeys::SCOPE;
 
@@ -69,8 +73,10 @@ impl App {
         let cvc_keys =
             cvc_keys.map_err(|failure| VaultFailure::File(OpenFailure::Storage(failure)));
         let uses = Uses::default();
-        let opened =
-            cvc_keys.and_then(|keys| Ok((keys, open_system_keys(&store, &master, &uses)?)));
+        let opened = cvc_keys.and_then(|keys| {
+            let snapshot = unlock(&store, &master, &random, clock.now())?;
+            Ok((keys, open_system_keys(&snapshot, &master, &uses)?))
+        });
         let (cvc_keys, system) = match opened {
             Ok(opened) => opened,
             Err(failure) => {
@@ -78,6 +84,7 @@ impl App {
                 return Err(failure);
             }
         };
+        let policy = AuditPolicy::default();
         Ok(Self {
             store,
             masters: Masters::new(master),
@@ -91,6 +98,8 @@ impl App {
             flights: Arc::default(),
             cvc_keys,
             bins: RwLock::default(),
+            reads: Reads::new(policy.reads),
+            audit_retention: policy.retention,
         })
     }
 
@@ -146,15 +155,15 @@ impl App {
         number: u32,
     ) -> Result<Change, Error> {
         let master = self.masters.of(snapshot)?;
-        let keys = new_keys(&master, &self.random, scope, purposes, number, self.now());
+        let (keys, _) = new_keys(&master, &self.random, scope, purposes, number, self.now());
         Ok(keys.expect_value(Table::Meta, facts::MASTER.to_vec(), master.check().to_vec()))
     }
 }
 
 fn first_change(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
     let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
-    new_keys(master, random, &SYSTEM, &purposes, 1, now)
-        .put(Table::Meta, facts::MASTER.to_vec(), master.check().to_vec())
+    let (keys, _) = new_keys(master, random, &SYSTEM, &purposes, 1, now);
+    keys.put(Table::Meta, facts::MASTER.to_vec(), master.check().to_vec())
         .and(facts::put_master_made(now))
 }
 
@@ -165,8 +174,9 @@ fn new_keys(
     purposes: &[KeyPurpose],
     number: u32,
     now: Timestamp,
-) -> Change {
+) -> (Change, Vec<KeyMaterial>) {
     let mut change = Change::new();
+    let mut made = Vec::with_capacity(purposes.len());
     for purpose in purposes {
         let material = KeyMaterial::generate(*purpose, number, random);
         let key = tables::keys(scope, purpose.code(), material.number);
@@ -177,16 +187,19 @@ fn new_keys(
             key,
             sealed,
         );
+        made.push(material);
     }
-    change
+    (change, made)
 }
 
-fn open_system_keys(
+/// Holds the master key against the file, and gives a file from before there was an audit chain
+/// what it needs for one. Nothing is written under a wrong key.
+fn unlock(
     store: &Store,
     master: &MasterKey,
-    uses: &Uses,
-) -> Result<SystemKeys, VaultFailure> {
-    let failed = |failure| VaultFailure::File(OpenFailure::Storage(failure));
+    random: &Random,
+    now: Timestamp,
+) -> Result<Snapshot, VaultFailure> {
     let snapshot = store.snapshot().map_err(failed)?;
     match snapshot.value(Table::Meta, facts::MASTER).map_err(failed)? {
         Some(check) if check == master.check() => (),
@@ -198,11 +211,42 @@ fn open_system_keys(
         }
         None => return Err(VaultFailure::File(OpenFailure::NotOurs)),
     }
-    let phase = phase_of(&snapshot, &SYSTEM).map_err(failed)?;
-    open_keys(&snapshot, master, &SYSTEM)
+    if chain::identity(&snapshot).map_err(failed)?.is_some() {
+        return Ok(snapshot);
+    }
+    match store.amend(begin_chain(master, random, now)).map_err(failed)? {
+        Verdict::Applied => store.snapshot().map_err(failed),
+        Verdict::Refused => Err(VaultFailure::KeysDamaged),
+    }
+}
+
+/// The keys of the audit chain, and what stands in the file in clear about it.
+fn begin_chain(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
+    let purposes = [KeyPurpose::Audit, KeyPurpose::Sign];
+    let (mut change, made) = new_keys(master, random, &SYSTEM, &purposes, 1, now);
+    let signing = made.iter().find(|key| key.purpose == KeyPurpose::Sign);
+    if let Some(signing) = signing.and_then(|key| SigningKey::from_seed(&key.bytes)) {
+        let public = signing.public().to_vec();
+        change = change.put(Table::Meta, chain::META_PUBLIC_KEY.to_vec(), public);
+    }
+    let file: [u8; 16] = random.bytes();
+    change.put(Table::Meta, chain::META_FILE.to_vec(), file.to_vec())
+}
+
+fn open_system_keys(
+    snapshot: &Snapshot,
+    master: &MasterKey,
+    uses: &Uses,
+) -> Result<SystemKeys, VaultFailure> {
+    let phase = phase_of(snapshot, &SYSTEM).map_err(failed)?;
+    open_keys(snapshot, master, &SYSTEM)
         .map_err(failed)?
         .and_then(|keys| SystemKeys::new(&keys, phase, uses))
         .ok_or(VaultFailure::KeysDamaged)
+}
+
+const fn failed(failure: StorageFailure) -> VaultFailure {
+    VaultFailure::File(OpenFailure::Storage(failure))
 }
 
 fn phase_of(snapshot: &Snapshot, scope: &[u8; 16]) -> Result<Phase, StorageFailure> {

@@ -29,6 +29,7 @@ pub struct Report {
     pub token_intents: u64,
     pub threeds_sessions: u64,
     pub index_entries: u64,
+    pub audit_entries: u64,
     /// Card verification codes whose keys are there.
     pub cvcs: u64,
     /// Card verification codes whose keys were destroyed; they wait to be swept.
@@ -81,6 +82,7 @@ impl App {
             }
         }
         self.verify_sessions(&snapshot, &mut report)?;
+        self.verify_audit(&snapshot, &mut report)?;
         verify_sums(&snapshot, &owned, &mut report)?;
         Ok(report)
     }

@@ -26,6 +26,9 @@ pub const DRAIN_BODY_MAX: Duration = Duration::from_secs(2);
 /// How long a peer may leave what we wrote unread before the connection is given up. One buffer
 /// holds 64 KiB, so this asks for 2 KiB a second.
 pub const WRITE_MAX: Duration = Duration::from_secs(30);
+/// After SIGTERM, how long a connection that was just accepted may take to begin its first request:
+/// a handshake and a head from the other side of the world.
+pub const NEWCOMER_MAX: Duration = Duration::from_secs(1);
 /// Between SIGTERM and the end of whatever is still running.
 pub const DRAIN_MAX: Duration = Duration::from_secs(20);
 /// After that, how long tasks that were told to end are waited for.
@@ -72,6 +75,7 @@ pub const CERTIFICATE_BYTES_MAX: u64 = 1024 * 1024;
 pub const REFUSALS_LOGGED_EVERY: Duration = Duration::from_secs(10);
 
 const _: () = assert!(CONNECTIONS_PER_ADDRESS_MAX <= CONNECTIONS_MAX);
+const _: () = assert!(NEWCOMER_MAX.as_secs() < DRAIN_MAX.as_secs());
 // The protocol's parser must see a whole head before it runs out of buffer, or the answer to a
 // large one would be a reset instead of a 431.
 const _: () = assert!(HEADER_BYTES_MAX < H1_BUFFER_BYTES_MAX);

@@ -3,6 +3,7 @@
 //! Nothing grows without a name here. A new bound comes with the test that hits it.
 
 mod access;
+mod audit;
 mod cards;
 mod connections;
 mod expressions;
@@ -13,6 +14,7 @@ mod threeds;
 mod tokens;
 
 pub use access::*;
+pub use audit::*;
 pub use cards::*;
 pub use connections::*;
 pub use expressions::*;

@@ -1,5 +1,6 @@
 //! The command line. Every command either does its work or says what, where, why and what to do.
 
+mod audit;
 mod bins;
 mod commands;
 mod dev;
@@ -9,9 +10,11 @@ mod key;
 mod master_key;
 mod operate;
 mod preload;
+mod report;
 mod rotation;
 mod run;
 mod serve;
+mod service_manager;
 mod shares;
 mod vault;
 mod verify;
@@ -66,11 +69,13 @@ fn guarded(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure>
 fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
     match parsed.command {
         Subcommand::Application(command) => operate::application(command),
+        Subcommand::Audit(command) => audit::audit(command),
         Subcommand::Check(command) => serve::check(&command.config),
         Subcommand::Dev(command) => dev::dev(&command),
         Subcommand::DevClock(command) => operate::dev_clock(&command),
         Subcommand::DevPreload(command) => preload::preload(&command),
         Subcommand::Init(command) => serve::init(&command),
+        Subcommand::Report(command) => report::report(&command),
         Subcommand::Key(command) => key::key(command),
         Subcommand::Serve(command) => serve::serve(&command.config),
         Subcommand::Tenant(command) => operate::tenant(command),

@@ -96,6 +96,8 @@ pub(super) fn carry_out(config: &Config, command: Command) -> Result<Answer, Fai
                     rotate_to_the_end(&app).await.map_err(|error| refused(&error))?;
                 }
                 app.write_uses().await.map_err(|error| refused(&error))?;
+                // What was done alone is signed alone; a failing disk is told by the next command.
+                app.sign_audit().await.ok();
                 Ok(answer)
             });
             app.close();
@@ -104,16 +106,19 @@ pub(super) fn carry_out(config: &Config, command: Command) -> Result<Answer, Fai
     }
 }
 
-pub(super) fn show(answer: Answer) -> Result<(), Failure> {
+/// What was done, or why the command was refused.
+pub(super) fn done(answer: Answer) -> Result<Value, Failure> {
     match answer {
-        Answer::Done(value) => {
-            say(&serde_json::to_string_pretty(&value).unwrap_or_default());
-            Ok(())
-        }
+        Answer::Done(value) => Ok(value),
         Answer::Refused(why) => {
             Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
         }
     }
+}
+
+pub(super) fn show(answer: Answer) -> Result<(), Failure> {
+    say(&serde_json::to_string_pretty(&done(answer)?).unwrap_or_default());
+    Ok(())
 }
 
 pub(super) fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {

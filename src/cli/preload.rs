@@ -31,10 +31,12 @@ pub(super) fn preload(command: &DevPreload) -> Result<(), Failure> {
     let kept = read_kept(&command.data)?;
     let master = MasterKeySource::File(master_key_path(&command.data));
     let app = Arc::new(vault::open(&command.data, &master, Clock::new())?);
-    let runtime = tokio::runtime::Builder::new_multi_thread().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build();
     let runtime =
         runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;
     let filled = runtime.block_on(fill(&app, &kept.keys.private, command.tokens, value));
+    let filled =
+        filled.and_then(|()| runtime.block_on(app.sign_audit()).map_err(|error| refused(&error)));
     app.close();
     filled
 }

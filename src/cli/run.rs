@@ -11,6 +11,7 @@ use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
 use crate::cli::bins;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::rotation::rotate;
+use crate::cli::service_manager::ServiceManager;
 use crate::cli::vault::storage;
 use crate::formulas::Catalog;
 use crate::http::{Deprecated, Http};
@@ -18,7 +19,7 @@ use crate::limits::{Limiter, Network};
 use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket};
 use crate::server::tasks::Tasks;
-use crate::server::{BindError, Server, Settings};
+use crate::server::{BindError, CertificateProblem, Server, Settings};
 use crate::store::Fatal;
 
 /// What a server needs besides its vault.
@@ -62,6 +63,7 @@ async fn serve(
     let catalog = Catalog::load().map_err(|error| {
         Failure::new(Exit::Software, "the catalog of payment connections is damaged").why(error)
     })?;
+    let manager = Arc::new(ServiceManager::from_environment()?);
     let server = Server::bind(plan.settings, log.clone()).map_err(|error| explain(&error))?;
     let socket = Socket::bind(&plan.data_directory).map_err(|failure| {
         Failure::new(Exit::Config, "cannot make the operator's socket")
@@ -79,7 +81,10 @@ async fn serve(
     let tasks = Tasks::new();
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
     tasks.spawn(sweep(Arc::clone(&app), log.clone()));
+    let reader = Arc::clone(&app);
+    tasks.spawn(async move { reader.write_reads().await });
     tasks.spawn(rotate(Arc::clone(&app), plan.reencrypt_per_second, log.clone()));
+    tasks.spawn(Arc::clone(&manager).show_life(Arc::clone(&app)));
     if let Some(path) = plan.bin_file {
         tasks.spawn(reload_bins(Arc::clone(&app), path, hangup, log.clone()));
     }
@@ -98,6 +103,7 @@ async fn serve(
     if let Some(address) = address {
         ready(address)?;
     }
+    manager.ready();
     let mut fatal = None;
     let stop = async {
         tokio::select! {
@@ -105,10 +111,15 @@ async fn serve(
             _ = interrupt.recv() => (),
             failed = app.store().failed() => fatal = Some(failed),
         }
+        manager.stopping();
     };
     server.run(answer, stop).await;
     tasks.end();
     tasks.finished().await;
+    // The reads that were answered last, and a signature under all of it.
+    if fatal.is_none() && app.sign_audit().await.is_err() {
+        log.event(Event::error("audit_not_signed"));
+    }
     // A failed store has no use for it, and says so itself.
     app.write_uses().await.ok();
     let ended = fatal.map_or(Ok(()), |fatal| {
@@ -164,6 +175,7 @@ fn explain(error: &BindError) -> Failure {
         BindError::Address { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
             Exit::Permission
         }
+        BindError::Certificate(CertificateProblem::KeyExposed { .. }) => Exit::Permission,
         BindError::Address { .. }
         | BindError::Certificate(_)
         | BindError::Inherited(_)

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::app::{self, AuditPolicy};
 use crate::cli::commands::Init;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::run::{Plan, run};
-use crate::cli::{bins, say, shares, vault};
+use crate::cli::{bins, say, service_manager, shares, vault};
 use crate::clock::Clock;
-use crate::config::{Config, InvalidConfig, MasterKeySource, Switch};
+use crate::config::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch};
 use crate::http::Deprecated;
 use crate::limits::Limiter;
 use crate::operator::Clockwork;
@@ -24,6 +26,17 @@ pub(super) fn read_config(path: &Path) -> Result<Config, Failure> {
             .why(mistakes.join("\n"))
             .try_this("compare with the commented file that is shipped with strongroom")
     })
+}
+
+fn audit_policy(config: &Config) -> AuditPolicy {
+    let days = u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX);
+    AuditPolicy {
+        reads: match config.audit_reads {
+            AuditReads::Batched => app::AuditReads::Batched,
+            AuditReads::Strict => app::AuditReads::Strict,
+        },
+        retention: Duration::from_hours(days.saturating_mul(24)),
+    }
 }
 
 pub(super) fn check(path: &Path) -> Result<(), Failure> {
@@ -81,6 +94,7 @@ pub(super) fn init(command: &Init) -> Result<(), Failure> {
 pub(super) fn serve(path: &Path) -> Result<(), Failure> {
     let config = read_config(path)?;
     let app = vault::open(&config.data_directory, &config.master_key, Clock::new())?;
+    let app = app.with_audit(audit_policy(&config));
     if let Some(path) = &config.bin_file {
         match bins::read(path) {
             Ok(table) => app.replace_bins(table),
@@ -90,7 +104,13 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
             }
         }
     }
-    let mut settings = Settings::new(config.listen, config.certificate, config.private_key);
+    let (listen, inherited) = match service_manager::sockets()? {
+        none if none.is_empty() => (config.listen, none),
+        // Whoever handed them over has decided where to listen.
+        handed => (Vec::new(), handed),
+    };
+    let mut settings = Settings::new(listen, config.certificate, config.private_key);
+    settings.inherited = inherited;
     let proxies = config.trusted_proxies.clone();
     settings.trusted = Arc::new(move |address| {
         address.is_loopback() || proxies.iter().any(|network| network.contains(address))

@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, lchown,
 };
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::crypto::{MasterKey, Random};
 use crate::secret::Secret;
-use crate::store::{OpenFailure, StorageFailure, Store};
+use crate::store::{CvcKeys, OpenFailure, StorageFailure, Store};
 
 /// Where systemd puts the credentials of a service.
 const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
@@ -39,7 +39,37 @@ pub(super) fn open(
 
 pub(super) fn open_with(directory: &Path, master: MasterKey, clock: Clock) -> Result<App, Failure> {
     let opened = catch_damage(directory, || App::open(directory, master, clock))?;
-    opened.map_err(|failure| explain(failure, directory))
+    let app = opened.map_err(|failure| explain(failure, directory))?;
+    with_owner(app, directory)
+}
+
+/// What root has made in the directory belongs to whom the directory belongs to: the server's user,
+/// who could not open it otherwise.
+fn with_owner(app: App, directory: &Path) -> Result<App, Failure> {
+    let given = [Store::FILE, CvcKeys::FILE]
+        .into_iter()
+        .try_for_each(|name| give_to_owner(directory, &directory.join(name)));
+    match given {
+        Ok(()) => Ok(app),
+        Err(failure) => {
+            app.close();
+            Err(failure)
+        }
+    }
+}
+
+fn give_to_owner(directory: &Path, path: &Path) -> Result<(), Failure> {
+    let give = || -> io::Result<()> {
+        let owner = fs::metadata(directory)?;
+        let file = fs::symlink_metadata(path)?;
+        // The owner may be anyone: only a file that is in this directory alone is given away, and
+        // no link is followed.
+        if file.uid() == owner.uid() || !file.is_file() || file.nlink() != 1 {
+            return Ok(());
+        }
+        lchown(path, Some(owner.uid()), Some(owner.gid()))
+    };
+    give().map_err(|error| cannot("give a file to the data directory's owner", path, &error))
 }
 
 /// The engine may panic on pages that are damaged in ways it does not expect.
@@ -59,7 +89,8 @@ pub(super) fn create(
 ) -> Result<App, Failure> {
     check_directory(directory)?;
     let master = read_master_key(master)?;
-    App::create(directory, master, clock).map_err(|failure| explain(failure, directory))
+    let app = App::create(directory, master, clock);
+    with_owner(app.map_err(|failure| explain(failure, directory))?, directory)
 }
 
 /// Makes the directory if it is not there; its parent must be.
@@ -96,7 +127,7 @@ pub(super) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::new(exit, format!("cannot {what}")).file(path).why(error)
 }
 
-fn check_directory(directory: &Path) -> Result<(), Failure> {
+pub(super) fn check_directory(directory: &Path) -> Result<(), Failure> {
     let metadata = fs::metadata(directory).map_err(|error| {
         cannot("enter the data directory", directory, &error).try_this("strongroom init")
     })?;
@@ -154,7 +185,7 @@ fn credential(name: &str) -> Result<PathBuf, Failure> {
         })
 }
 
-fn explain(failure: VaultFailure, directory: &Path) -> Failure {
+pub(super) fn explain(failure: VaultFailure, directory: &Path) -> Failure {
     let path = directory.join(Store::FILE);
     match failure {
         VaultFailure::WrongMasterKey => {

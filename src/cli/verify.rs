@@ -1,5 +1,7 @@
 //! `strongroom verify`.
 
+use std::path::{Path, PathBuf};
+
 use crate::app::Error;
 use crate::cli::commands::Verify;
 use crate::cli::failure::{Exit, Failure};
@@ -8,18 +10,25 @@ use crate::cli::{say, vault};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 
+/// The data directory and the master key, as far as they are known: flags win over settings.
+pub(super) fn locate(
+    config: Option<&Path>,
+    data: Option<&Path>,
+    master_key: Option<&Path>,
+) -> Result<(Option<PathBuf>, Option<MasterKeySource>), Failure> {
+    let data = data.map(Path::to_path_buf);
+    let key = master_key.map(|path| MasterKeySource::File(path.to_path_buf()));
+    let Some(config) = config else { return Ok((data, key)) };
+    let config = read_config(config)?;
+    Ok((Some(data.unwrap_or(config.data_directory)), Some(key.unwrap_or(config.master_key))))
+}
+
 pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
-    let (directory, master) = match (&command.config, &command.data, &command.master_key) {
-        (None, Some(data), Some(key)) => (data.clone(), MasterKeySource::File(key.clone())),
-        (Some(config), data, key) => {
-            let config = read_config(config)?;
-            let key = key.clone().map_or(config.master_key, MasterKeySource::File);
-            (data.clone().unwrap_or(config.data_directory), key)
-        }
-        (None, _, _) => {
-            return Err(Failure::new(Exit::Usage, "which vault, and which master key?")
-                .try_this("strongroom verify --config FILE, or --data DIR --master-key FILE"));
-        }
+    let (config, data) = (command.config.as_deref(), command.data.as_deref());
+    let (Some(directory), Some(master)) = locate(config, data, command.master_key.as_deref())?
+    else {
+        return Err(Failure::new(Exit::Usage, "which vault, and which master key?")
+            .try_this("strongroom verify --config FILE, or --data DIR --master-key FILE"));
     };
     let app = vault::open(&directory, &master, Clock::new())?;
     let report = vault::catch_damage(&directory, || app.verify())?;
@@ -45,7 +54,7 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
     })?;
     say(&format!(
         "tenants:        {}\napplications:   {}\nAPI keys:       {}\ntokens:         {}\ntoken \
-         intents:  {}\ncvcs:           {} ({} more without a key: gone)\nindex entries:  {}",
+         intents:  {}\ncvcs:           {} ({} more without a key: gone)\nindex entries:  {}\naudit entries:  {}",
         report.tenants,
         report.applications,
         report.keys,
@@ -53,7 +62,8 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
         report.token_intents,
         report.cvcs,
         report.cvcs_gone,
-        report.index_entries
+        report.index_entries,
+        report.audit_entries
     ));
     if report.is_clean() {
         say("Everything fits together.");

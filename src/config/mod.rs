@@ -13,7 +13,9 @@ use std::path::PathBuf;
 
 use toml::Table;
 
-use crate::bounds::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, REENCRYPT_PER_SECOND};
+use crate::bounds::{
+    AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, REENCRYPT_PER_SECOND,
+};
 use crate::limits::Network;
 use crate::log::RequestLines;
 
@@ -32,6 +34,8 @@ pub struct Config {
     pub rate_limits: Switch,
     pub deprecated_operations: Switch,
     pub request_lines: RequestLines,
+    pub audit_reads: AuditReads,
+    pub audit_retention_days: usize,
     pub connections_max: usize,
     pub connections_per_address_max: usize,
     /// How many records a second a rotation of keys seals anew.
@@ -44,6 +48,15 @@ pub enum MasterKeySource {
     /// The name of a systemd credential.
     Credential(String),
     File(PathBuf),
+}
+
+/// When a read is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditReads {
+    /// When its audit entry is queued.
+    Batched,
+    /// When its audit entry is durable.
+    Strict,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +90,8 @@ impl Config {
             } else {
                 RequestLines::Off
             },
+            audit_reads: reader.audit_reads("audit.reads"),
+            audit_retention_days: reader.count("audit.retention_days", AUDIT_RETENTION_DAYS),
             connections_max: reader.count("connections.max", CONNECTIONS_MAX),
             connections_per_address_max: reader
                 .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),

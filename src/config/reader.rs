@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use super::{MasterKeySource, Switch};
+use super::{AuditReads, MasterKeySource, Switch};
 use crate::limits::Network;
 
-const SECTIONS: [&str; 5] = ["connections", "keys", "log", "master_key", "tls"];
+const SECTIONS: &[&str] = &["audit", "connections", "keys", "log", "master_key", "tls"];
 
 /// Takes keys out of the table one by one; what is left over at the end is unknown.
 pub(super) struct Reader {
@@ -146,6 +146,17 @@ impl Reader {
     /// On unless it is turned off.
     pub(super) fn switch(&mut self, name: &str) -> Switch {
         if self.flag(name, true) { Switch::On } else { Switch::Off }
+    }
+
+    pub(super) fn audit_reads(&mut self, name: &str) -> AuditReads {
+        match self.take(name).as_ref().map(Value::as_str) {
+            None | Some(Some("batched")) => AuditReads::Batched,
+            Some(Some("strict")) => AuditReads::Strict,
+            Some(_) => {
+                self.wrong(name, "must be \"batched\" or \"strict\"");
+                AuditReads::Batched
+            }
+        }
     }
 
     /// From 1 to what the program can bear.

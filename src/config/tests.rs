@@ -33,6 +33,8 @@ fn every_setting_stands_in_the_shipped_file() {
         "rate_limits",
         "deprecated_operations",
         "requests",
+        "reads",
+        "retention_days",
         "max",
         "per_address_max",
         "reencrypt_per_second",
@@ -62,6 +64,9 @@ fn all_mistakes_are_reported_at_once() {
         [master_key]
         file = "/k"
         credential = "c"
+        [audit]
+        reads = "never"
+        retention_days = 0
         [connections]
         max = 0
         minimum = 1
@@ -82,6 +87,8 @@ fn all_mistakes_are_reported_at_once() {
             "trusted_proxies[0]",
             "rate_limits",
             "deprecated_operations",
+            "audit.reads",
+            "audit.retention_days",
             "connections.max",
             "colour",
             "connections.minimum",

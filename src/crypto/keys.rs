@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ring::hmac;
 
+use crate::crypto::chain::SigningKey;
 use crate::crypto::index::{IndexKey, IndexKeys, first, keyed};
 use crate::crypto::phase::Phase;
 use crate::crypto::random::Random;
@@ -20,9 +21,13 @@ use crate::secret::Secret;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPurpose {
+    /// Seals the rows of the audit chain, and nothing else: they are never sealed again.
+    Audit,
     Fingerprint,
     Index,
     Seal,
+    /// Signs the audit chain's checkpoints.
+    Sign,
 }
 
 /// One key as the data file keeps it, opened.
@@ -33,11 +38,13 @@ pub struct KeyMaterial {
     pub bytes: Secret<[u8; 32]>,
 }
 
-/// Keys of the server itself: they seal tenants and find API keys.
+/// Keys of the server itself: they seal tenants, find API keys and keep the audit chain.
 #[derive(Debug)]
 pub struct SystemKeys {
     sealing: SealingKeys,
     index: IndexKey,
+    audit: AuditKeys,
+    signing: SigningKey,
     cvcs: SealingKey,
 }
 
@@ -67,6 +74,8 @@ impl KeyPurpose {
             Self::Seal => 1,
             Self::Index => 2,
             Self::Fingerprint => 3,
+            Self::Audit => 4,
+            Self::Sign => 5,
         }
     }
 
@@ -75,6 +84,8 @@ impl KeyPurpose {
             Self::Seal => "seal",
             Self::Index => "index",
             Self::Fingerprint => "fingerprint",
+            Self::Audit => "audit",
+            Self::Sign => "sign",
         }
     }
 
@@ -83,6 +94,8 @@ impl KeyPurpose {
             1 => Some(Self::Seal),
             2 => Some(Self::Index),
             3 => Some(Self::Fingerprint),
+            4 => Some(Self::Audit),
+            5 => Some(Self::Sign),
             _ => None,
         }
     }
@@ -103,7 +116,31 @@ impl SystemKeys {
         let sealing = SealingKeys::new(&Self::SCOPE, keys, phase, uses)?;
         let index = newest(keys, KeyPurpose::Index)?;
         let cvcs = Secret::new(first(&hmac::sign(&index, b"strongroom cvc keys 1")));
-        Some(Self { sealing, index: IndexKey::new(index), cvcs: SealingKey::new(1, &cvcs) })
+        let signing = of_purpose(keys, KeyPurpose::Sign).into_iter().next_back()?;
+        Some(Self {
+            sealing,
+            index: IndexKey::new(index),
+            audit: AuditKeys::new(keys)?,
+            signing: SigningKey::from_seed(&signing.bytes)?,
+            cvcs: SealingKey::new(1, &cvcs),
+        })
+    }
+
+    /// Seals a row of the audit chain.
+    pub fn seal_audit(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
+        self.audit.newest.seal(identity, plain, random)
+    }
+
+    pub fn open_audit(
+        &self,
+        identity: &Identity<'_>,
+        sealed: &[u8],
+    ) -> Result<Secret<Vec<u8>>, OpenFailed> {
+        self.audit.open(identity, sealed)
+    }
+
+    pub const fn signing(&self) -> &SigningKey {
+        &self.signing
     }
 
     pub fn seal(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
@@ -202,6 +239,29 @@ impl TenantKeys {
 
     const fn identity<'a>(&'a self, table: u8, key: &'a [u8]) -> Identity<'a> {
         Identity { tenant: &self.tenant, table, key }
+    }
+}
+
+/// Keys that seal rows of the audit chain. Rows are never sealed anew, since the chain is made of
+/// their bytes: an older key goes when the last row under it has gone with the retention.
+#[derive(Debug)]
+struct AuditKeys {
+    newest: SealingKey,
+    older: Vec<SealingKey>,
+}
+
+impl AuditKeys {
+    fn new(keys: &[KeyMaterial]) -> Option<Self> {
+        let keys = of_purpose(keys, KeyPurpose::Audit).into_iter();
+        let mut keys: Vec<_> = keys.map(|key| SealingKey::new(key.number, &key.bytes)).collect();
+        let newest = keys.pop()?;
+        Some(Self { newest, older: keys })
+    }
+
+    fn open(&self, identity: &Identity<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenFailed> {
+        let number = SealingKey::number_of(sealed).ok_or(OpenFailed)?;
+        let mut keys = std::iter::once(&self.newest).chain(&self.older);
+        keys.find(|key| key.number() == number).ok_or(OpenFailed)?.open(identity, sealed)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Invariant: no key leaves this module but sealed under another one, except the text of a master
 //! key, which is made for its file, and shares of it, fewer of which than are needed tell nothing.
 
+mod chain;
 mod handover;
 mod index;
 mod keys;
@@ -14,6 +15,7 @@ mod seal;
 mod shares;
 mod uses;
 
+pub use chain::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
 pub use handover::{Handed, Handover};
 pub use index::IndexKey;
 pub use keys::{FingerprintKey, KeyMaterial, KeyPurpose, SystemKeys, TenantKeys};

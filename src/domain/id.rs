@@ -60,6 +60,12 @@ pub fn assigned(now: Timestamp, random: [u8; 10]) -> Uuid {
     uuid::Builder::from_random_bytes(bytes).into_uuid()
 }
 
+/// When an id was assigned, to the millisecond.
+pub fn assigned_at(id: Uuid) -> Timestamp {
+    let millis = i64::try_from(id.as_u128().wrapping_shr(80)).unwrap_or(0);
+    Timestamp::from_micros(millis.saturating_mul(1_000))
+}
+
 fn parse_canonical(text: &str) -> Option<Uuid> {
     // `Uuid::parse_str` also takes braces, URNs and upper case: two spellings of one id would be
     // two idempotency paths and two predefined ids.
@@ -80,6 +86,7 @@ mod tests {
         assert_eq!(early.get_version_num(), 4);
         assert!(matches!(early.get_variant(), uuid::Variant::RFC4122));
         assert!(early < late);
+        assert_eq!(assigned_at(late), Timestamp::from_micros(1_700_000_000_001_000));
     }
 
     #[test]

@@ -4,12 +4,14 @@
 pub mod aba;
 pub mod access;
 pub mod application;
+pub mod audit;
 pub mod base58;
 pub mod card;
 pub mod container;
 pub mod data;
 pub mod expires_at;
 pub mod hex;
+pub mod html;
 pub mod id;
 pub mod key_text;
 pub mod luhn;

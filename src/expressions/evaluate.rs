@@ -13,11 +13,12 @@ use crate::secret::Secret;
 
 static NULL: Value = Value::Null;
 
-/// What is left of the work that one evaluation may do.
-pub(super) struct Budget(Cell<usize>);
+/// What is left of the work that one evaluation, or several together, may do.
+#[derive(Debug)]
+pub struct Budget(Cell<usize>);
 
 impl Budget {
-    pub(super) const fn whole() -> Self {
+    pub const fn whole() -> Self {
         Self(Cell::new(bounds::EXPRESSION_WORK_MAX))
     }
 

@@ -24,7 +24,8 @@ pub use failures::{Failed, Malformed, Why};
 pub use mask::Mask;
 
 use crate::secret::Secret;
-use evaluate::{Bench, Budget, Revealing};
+pub use evaluate::Budget;
+use evaluate::{Bench, Revealing};
 use filters::Call;
 
 /// What the language cannot make itself.
@@ -178,8 +179,17 @@ impl Template {
     /// A text that is exactly one expression keeps that expression's JSON type; any other text
     /// becomes a string, in which null is nothing.
     pub fn evaluate(&self, scope: &dyn Scope, outside: &dyn Outside) -> Result<Value, Failed> {
-        let budget = Budget::whole();
-        self.evaluate_within(scope, &Bench::new(outside, &budget, Revealing::AsAsked))
+        self.evaluate_out_of(&Budget::whole(), scope, outside)
+    }
+
+    /// As [`Template::evaluate`], where several templates of one request share the work.
+    pub fn evaluate_out_of(
+        &self,
+        budget: &Budget,
+        scope: &dyn Scope,
+        outside: &dyn Outside,
+    ) -> Result<Value, Failed> {
+        self.evaluate_within(scope, &Bench::new(outside, budget, Revealing::AsAsked))
     }
 
     /// For ids, fingerprints and indexes, which are text: numbers and booleans are written as JSON

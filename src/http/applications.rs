@@ -85,7 +85,7 @@ impl Exchange<'_> {
 
     pub(super) async fn delete_application_key(&self) -> Result<Reply, Problem> {
         let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
-        self.app.delete_key(tenant, id, self.key_id()?).await?;
+        self.app.delete_key(tenant, id, self.key_id()?, Some(self.caller)).await?;
         Ok(Reply::nothing())
     }
 

@@ -11,14 +11,14 @@ use crate::http::wire::page::OffsetPage;
 use crate::http::wire::{cursor, token, token_query};
 
 impl Exchange<'_> {
-    pub(super) fn list_tokens(&self) -> Result<Reply, Problem> {
+    pub(super) async fn list_tokens(&self) -> Result<Reply, Problem> {
         let (query, start) = token_query::parse_list(&self.query)?;
-        self.page_after(Permission::TokenRead, &query, &start)
+        self.page_after(Permission::TokenRead, &query, &start).await
     }
 
-    pub(super) fn search_tokens(&self) -> Result<Reply, Problem> {
+    pub(super) async fn search_tokens(&self) -> Result<Reply, Problem> {
         let (query, start) = token_query::parse_search(self.body.expose())?;
-        self.page_after(Permission::TokenSearch, &query, &start)
+        self.page_after(Permission::TokenSearch, &query, &start).await
     }
 
     pub(super) async fn list_tokens_v1(&self) -> Result<Reply, Problem> {
@@ -31,13 +31,13 @@ impl Exchange<'_> {
         self.page_by_number(Permission::TokenSearch, &query, page).await
     }
 
-    fn page_after(
+    async fn page_after(
         &self,
         permission: Permission,
         query: &TokenQuery,
         start: &CursorStart,
     ) -> Result<Reply, Problem> {
-        let page = self.app.list_tokens(self.caller, permission, query, start)?;
+        let page = self.app.list_tokens(self.caller, permission, query, start).await?;
         let items: Vec<_> = page.tokens.iter().map(token::render).collect();
         Ok(Reply::ok(cursor::render_page(start.size, page.next.as_deref(), &items)))
     }

@@ -9,6 +9,7 @@ mod body;
 mod dispatch;
 mod formulas;
 mod lists;
+mod logs;
 mod pages;
 mod problem;
 mod reply;
@@ -114,11 +115,11 @@ impl Http {
         } else {
             match self.reply(&parts, body, peer, &mut seen).await {
                 Ok(reply) => asked.success(reply),
-                Err(Instead::Replay(answer)) => asked.success(Reply::replayed(*answer)),
-                Err(Instead::Problem(problem)) => {
-                    self.note(&problem);
-                    asked.failure(&problem)
-                }
+                Err(Instead::Replay(answer)) => match self.replayed(*answer, &seen).await {
+                    Ok(reply) => asked.success(reply),
+                    Err(problem) => self.failure(&asked, &problem),
+                },
+                Err(Instead::Problem(problem)) => self.failure(&asked, &problem),
             }
         };
         if let Some(successor) = seen.route.and_then(|route| route.operation.successor()) {
@@ -134,6 +135,19 @@ impl Http {
             duration: started.elapsed(),
         });
         response
+    }
+
+    fn failure(&self, asked: &Asked, problem: &Problem) -> Response<Full<Bytes>> {
+        self.note(problem);
+        asked.failure(problem)
+    }
+
+    /// Shows again what was shown before, which is an access as much.
+    async fn replayed(&self, answer: Answer, seen: &Seen) -> Result<Reply, Problem> {
+        if let Some(caller) = &seen.caller {
+            self.app.note_replay(caller, &answer).await?;
+        }
+        Ok(Reply::replayed(answer))
     }
 
     /// The address counts here too: a preflight costs as much as a refusal.

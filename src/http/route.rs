@@ -24,6 +24,8 @@ pub enum Operation {
     ListApplicationTemplates,
     ListApplications,
     ListFormulas,
+    ListLogEntityTypes,
+    ListLogs,
     ListPermissions,
     ListTokens,
     ListTokensV1,
@@ -124,6 +126,8 @@ pub const ROUTES: &[Route] = routes! {
     ListPermissions GET "/permissions" [], Nothing, Again;
     ListApplicationTemplates GET "/application-templates" [], Nothing, Again;
     ReadApplicationTemplate GET "/application-templates/{id}" [], Nothing, Again;
+    ListLogs GET "/logs" [LogRead], Nothing, Again;
+    ListLogEntityTypes GET "/logs/entity-types" [LogRead], Nothing, Again;
     ReadTenant GET "/tenants/self" [TenantRead], Nothing, Again;
     UpdateTenant PUT "/tenants/self" [TenantUpdate], Json, Once;
     CreateThreedsSession POST "/3ds/sessions" [ThreedsSessionCreate], Json, Once;
@@ -153,7 +157,6 @@ const ELSEWHERE: &[&str] = &[
     "events",
     "google-pay",
     "keys",
-    "logs",
     "network-tokens",
     "proxies",
     "proxy",
@@ -186,6 +189,8 @@ impl Operation {
             | Self::ListApplicationTemplates
             | Self::ListApplications
             | Self::ListFormulas
+            | Self::ListLogEntityTypes
+            | Self::ListLogs
             | Self::ListPermissions
             | Self::ReadApplication
             | Self::ReadApplicationByKey

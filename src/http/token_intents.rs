@@ -19,8 +19,8 @@ impl Exchange<'_> {
         Ok(Reply::from(answer(&shown)))
     }
 
-    pub(super) fn read_token_intent(&self) -> Result<Reply, Problem> {
-        let shown = self.app.read_token_intent(self.caller, self.parameter(0))?;
+    pub(super) async fn read_token_intent(&self) -> Result<Reply, Problem> {
+        let shown = self.app.read_token_intent(self.caller, self.parameter(0)).await?;
         Ok(Reply::ok(token_intent::render(&shown)))
     }
 

@@ -18,8 +18,8 @@ impl Exchange<'_> {
         Ok(Reply::from(answer(&written)))
     }
 
-    pub(super) fn read_token(&self) -> Result<Reply, Problem> {
-        let shown = self.app.read_token(self.caller, self.parameter(0))?;
+    pub(super) async fn read_token(&self) -> Result<Reply, Problem> {
+        let shown = self.app.read_token(self.caller, self.parameter(0)).await?;
         Ok(Reply::ok(token::render(&shown)))
     }
 
@@ -44,8 +44,8 @@ impl Exchange<'_> {
         Ok(Reply::from(answer(&tokenized)))
     }
 
-    pub(super) fn detokenize(&self) -> Result<Reply, Problem> {
-        let filled = self.app.detokenize(self.caller, self.body.expose())?;
+    pub(super) async fn detokenize(&self) -> Result<Reply, Problem> {
+        let filled = self.app.detokenize(self.caller, self.body.expose()).await?;
         Ok(Reply::ok(filled.expose().to_string()))
     }
 }

@@ -5,12 +5,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::app::{App, Error, TenantChange, TenantDraft, Write};
+use crate::app::{App, Error, TenantChange, TenantDraft, Write, encode_receipt};
 use crate::bounds::{CLOCK_ADVANCE_MAX, NAME_CHARS_MAX};
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::http::wire::{application, key, tenant};
+use crate::operator::account::account;
+use crate::operator::audit;
 use crate::operator::vault_keys::{self, Scope};
 
 /// What an operator can ask for; on the socket it is one line of JSON.
@@ -28,6 +30,17 @@ pub enum Command {
     },
     ApplicationList {
         tenant: String,
+    },
+    /// A page of the chain in clear. The first one has no `next`.
+    AuditExport {
+        next: Option<u64>,
+        from: Option<String>,
+        to: Option<String>,
+    },
+    AuditReceipt,
+    /// `since` is the text of a receipt.
+    AuditVerify {
+        since: Option<String>,
     },
     KeyCreate {
         tenant: String,
@@ -50,6 +63,8 @@ pub enum Command {
         public: String,
         sealed: String,
     },
+    /// An account of the vault for auditors, as text and as a page.
+    Report,
     TenantCreate {
         name: String,
         r#type: String,
@@ -123,6 +138,9 @@ impl Command {
                 let items: Vec<_> = page.applications.iter().map(render).collect();
                 Ok(crate::http::wire::json::list(&items))
             }
+            Self::AuditExport { next, from, to } => audit::export(app, next, from, to).await,
+            Self::AuditReceipt => Ok(encode_receipt(&app.audit_receipt().await?).into_bytes()),
+            Self::AuditVerify { since } => audit::verify(app, since.as_deref()).await,
             Self::KeyCreate { tenant, application } => {
                 let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
                 let new = app.create_key(tenant, application, None, None, &Write::plain()).await?;
@@ -131,7 +149,7 @@ impl Command {
             Self::KeyDelete { tenant, application, key } => {
                 let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
                 let key = KeyId::parse(&key).ok_or(Error::NotFound("key"))?;
-                app.delete_key(tenant, application, key).await?;
+                app.delete_key(tenant, application, key, None).await?;
                 Ok(br#"{"deleted":true}"#.to_vec())
             }
             Self::KeyImport { tenant, application, text } => {
@@ -143,6 +161,16 @@ impl Command {
             Self::MasterHandover => vault_keys::begin_handover(app),
             Self::MasterRotate { public, sealed } => {
                 vault_keys::take_handed(app, &public, &sealed).await
+            }
+            Self::Report => {
+                let account = account(app)?;
+                let attention = account.attention().count();
+                let (text, html) = (account.text(), account.html());
+                let answer = serde_json::json!({
+                    "made_at": app.now().to_wire(), "attention": attention, "text": text,
+                    "html": html,
+                });
+                Ok(answer.to_string().into_bytes())
             }
             Self::TenantCreate { name, r#type, threeds, quotas } => {
                 let draft = tenant_draft(name, &r#type, threeds, &quotas)?;

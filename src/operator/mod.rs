@@ -1,14 +1,17 @@
-//! The operator's hand: tenants, applications and keys from the command line.
+//! The operator's hand: tenants, applications, keys and the audit chain from the command line.
 //!
 //! While a server runs, commands reach it through a Unix socket in the data directory; when none
 //! runs, they open the file themselves. Both ways lead to [`Command::run`], so both give the same
 //! answers.
 
+mod account;
+mod audit;
 mod client;
 mod command;
 mod socket;
 mod vault_keys;
 
+pub use audit::render_report;
 pub use client::{Asked, ask};
 pub use command::{Answer, Clockwork, Command};
 pub use socket::{Socket, SocketFailure};

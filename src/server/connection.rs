@@ -24,6 +24,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::server::http2::{self, Idle, Idleness, Streams};
+use crate::server::newcomer::Newcomer;
 use crate::server::panics;
 use crate::server::refusal::Refusal;
 use crate::server::stream::{BareRefusals, Stream};
@@ -54,30 +55,40 @@ impl Connections {
         answer: A,
     ) {
         let mut watch = self.tasks.watch();
-        let Some(stream) = self.handshake(socket, tls, &mut watch).await else {
+        let mut newcomer = Newcomer::new(self.bounds.newcomer_max);
+        let Some(stream) = self.handshake(socket, tls, &mut watch, &mut newcomer).await else {
             return;
         };
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
             self.serve_http2(stream, peer, answer, watch).await;
         } else {
-            self.serve_http1(stream, peer, answer, watch).await;
+            self.serve_http1(stream, peer, answer, watch, newcomer).await;
         }
     }
 
-    /// `None` if the peer was too slow, did not speak TLS, or a stop was asked for.
+    /// `None` if the peer was too slow, did not speak TLS, or a stop does not wait for it.
     async fn handshake(
         &self,
         socket: TcpStream,
         tls: Arc<ServerConfig>,
         watch: &mut Watch,
+        newcomer: &mut Newcomer,
     ) -> Option<TlsStream<TcpStream>> {
         // Answers are written whole, so there is nothing that waiting could gather.
         socket.set_nodelay(true).ok()?;
         let handshake = timeout(self.bounds.handshake_max, TlsAcceptor::from(tls).accept(socket));
         let mut handshake = pin!(handshake);
-        poll_fn(|cx| match watch.poll_phase(cx) {
-            Phase::Running => handshake.as_mut().poll(cx).map(|done| done.ok()?.ok()),
-            Phase::Stopping | Phase::Ended => Poll::Ready(None),
+        poll_fn(|cx| {
+            let goes_on = match watch.poll_phase(cx) {
+                Phase::Running => true,
+                Phase::Stopping => newcomer.poll_is_waited_for(cx),
+                Phase::Ended => false,
+            };
+            if goes_on {
+                handshake.as_mut().poll(cx).map(|done| done.ok()?.ok())
+            } else {
+                Poll::Ready(None)
+            }
         })
         .await
     }
@@ -88,12 +99,17 @@ impl Connections {
         peer: SocketAddr,
         answer: A,
         watch: Watch,
+        newcomer: Newcomer,
     ) {
         let heads = Heads { count_max: self.bounds.headers_count_max, bytes_max: None };
-        let service = service_fn(move |request| respond(begin(&answer, heads, request, peer)));
+        let asked = newcomer.asked();
+        let service = service_fn(move |request| {
+            asked.note();
+            respond(begin(&answer, heads, request, peer))
+        });
         let stream = Stream::new(stream, BareRefusals::Explain, self.bounds.write_max);
         let connection = self.http1.serve_connection(TokioIo::new(stream), service);
-        drive(connection, http1::Connection::graceful_shutdown, watch, None).await;
+        drive(connection, http1::Connection::graceful_shutdown, watch, None, Some(newcomer)).await;
     }
 
     async fn serve_http2<A: Answer>(
@@ -116,6 +132,8 @@ impl Connections {
             hyper::server::conn::http2::Connection::graceful_shutdown,
             watch,
             Some(idle),
+            // Asked to finish, HTTP/2 still takes what was sent before the peer heard of it.
+            None,
         )
         .await;
     }
@@ -196,25 +214,36 @@ async fn drive<C: Future>(
     finish: impl Fn(Pin<&mut C>),
     mut watch: Watch,
     mut idle: Option<Idle>,
+    mut newcomer: Option<Newcomer>,
 ) {
     let mut connection = pin!(connection);
     let mut finishing = Finishing::No;
     poll_fn(|cx| {
-        let asked = watch.poll_phase(cx) != Phase::Running;
-        let idleness = idle.as_mut().map_or(Idleness::Busy, |idle| idle.poll(cx));
-        match (finishing, idleness) {
-            (_, Idleness::Gone) => return Poll::Ready(()),
-            (Finishing::No, Idleness::Idle) => {
-                finishing = Finishing::Yes;
-                finish(connection.as_mut());
+        loop {
+            let stopping = watch.poll_phase(cx) != Phase::Running;
+            let waiting = stopping && newcomer.as_mut().is_some_and(|it| it.poll_is_waited_for(cx));
+            let asked = stopping && !waiting;
+            let idleness = idle.as_mut().map_or(Idleness::Busy, |idle| idle.poll(cx));
+            match (finishing, idleness) {
+                (_, Idleness::Gone) => return Poll::Ready(()),
+                (Finishing::No, Idleness::Idle) => {
+                    finishing = Finishing::Yes;
+                    finish(connection.as_mut());
+                }
+                (Finishing::No, Idleness::Busy) if asked => {
+                    finishing = Finishing::Yes;
+                    finish(connection.as_mut());
+                }
+                (Finishing::No | Finishing::Yes, Idleness::Busy | Idleness::Idle) => {}
             }
-            (Finishing::No, Idleness::Busy) if asked => {
-                finishing = Finishing::Yes;
-                finish(connection.as_mut());
+            if connection.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
             }
-            (Finishing::No | Finishing::Yes, Idleness::Busy | Idleness::Idle) => {}
+            // The request that it was waited for is here: once more, to make it the last one.
+            if !(waiting && newcomer.as_ref().is_some_and(Newcomer::has_asked)) {
+                return Poll::Pending;
+            }
         }
-        connection.as_mut().poll(cx).map(drop)
     })
     .await;
 }

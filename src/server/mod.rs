@@ -7,6 +7,7 @@ mod bounds;
 mod certificate;
 mod connection;
 mod http2;
+mod newcomer;
 mod panics;
 mod permits;
 mod refusal;
@@ -121,6 +122,10 @@ impl Server {
         for address in settings.listen {
             let bound = listen(address);
             listeners.push(bound.map_err(|source| BindError::Address { address, source })?);
+        }
+        if !settings.inherited.is_empty() {
+            let count = u64::try_from(settings.inherited.len()).unwrap_or(u64::MAX);
+            log.event(Event::info("sockets_inherited").with("count", Value::Count(count)));
         }
         for inherited in settings.inherited {
             listeners.push(adopt(inherited).map_err(BindError::Inherited)?);

@@ -8,7 +8,8 @@ use redb::{ReadableTable, WriteTransaction};
 
 use crate::crypto;
 use crate::store::StorageFailure;
-use crate::store::change::{Change, Expect, Write};
+use crate::store::chain::{AuditRow, Head};
+use crate::store::change::{Change, Expect, SealedEntries, Write};
 use crate::store::tables::Table;
 
 /// What the gathered changes make of a key: a value, or nothing.
@@ -17,6 +18,8 @@ type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 pub(super) struct Batch<'t> {
     transaction: &'t WriteTransaction,
     pending: BTreeMap<Table, Pending>,
+    /// The audit chain's end, once a change has moved it.
+    head: Option<Head>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub enum Verdict {
 
 impl<'t> Batch<'t> {
     pub(super) fn new(transaction: &'t WriteTransaction) -> Self {
-        Self { transaction, pending: BTreeMap::new() }
+        Self { transaction, pending: BTreeMap::new(), head: None }
     }
 
     pub(super) fn take(&mut self, change: Change) -> Result<Verdict, StorageFailure> {
@@ -46,6 +49,7 @@ impl<'t> Batch<'t> {
                     let new = old.saturating_add(by).to_be_bytes().to_vec();
                     self.pend(Table::Counts, key, Some(new));
                 }
+                Write::Audit(entries) => self.lengthen(entries)?,
                 Write::Delete(table, key) => self.pend(table, key, None),
                 Write::Put(table, key, value) => self.pend(table, key, Some(value)),
             }
@@ -54,7 +58,10 @@ impl<'t> Batch<'t> {
     }
 
     /// Inserts in key order: neighbours share pages, and each page is then written once.
-    pub(super) fn insert(self) -> Result<(), StorageFailure> {
+    pub(super) fn insert(mut self) -> Result<(), StorageFailure> {
+        if let Some(head) = self.head.take() {
+            self.pend(Table::Meta, Head::META.to_vec(), Some(head.encode()));
+        }
         for (table, pending) in self.pending {
             let mut table = self.transaction.open_table(table.definition())?;
             for (key, value) in pending {
@@ -64,6 +71,18 @@ impl<'t> Batch<'t> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Gives the next row of the audit chain its number and its link.
+    fn lengthen(&mut self, entries: SealedEntries) -> Result<(), StorageFailure> {
+        let head = match self.head {
+            Some(head) => head,
+            None => Head::decode(self.value(Table::Meta, Head::META)?.as_deref())?,
+        };
+        let row = AuditRow::new(head.next, entries);
+        self.head = Some(head.after(&row));
+        self.pend(Table::Audit, row.key(), Some(row.value()));
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 //! still holds. Deduplication, predefined ids, merge patches and conversions are all this.
 
 use crate::crypto::Version;
+use crate::domain::time::Timestamp;
 use crate::store::tables::Table;
 
 #[derive(Debug, Clone, Default)]
@@ -30,8 +31,20 @@ pub(super) enum Expect {
 #[derive(Debug, Clone)]
 pub(super) enum Write {
     Add(Vec<u8>, i64),
+    Audit(SealedEntries),
     Delete(Table, Vec<u8>),
     Put(Table, Vec<u8>, Vec<u8>),
+}
+
+/// Entries of the audit chain. Their numbers and their link are the writer's to give, since it
+/// alone knows the order of things.
+#[derive(Debug, Clone)]
+pub struct SealedEntries {
+    /// A tenant, or zeros for the server.
+    pub scope: [u8; 16],
+    pub at: Timestamp,
+    pub count: u16,
+    pub sealed: Vec<u8>,
 }
 
 impl Change {
@@ -88,6 +101,13 @@ impl Change {
         self
     }
 
+    /// Adds a row to the audit chain: it is there if and only if the rest of the change is.
+    #[must_use]
+    pub fn audit(mut self, entries: SealedEntries) -> Self {
+        self.writes.push(Write::Audit(entries));
+        self
+    }
+
     /// Another change's expectations and writes as part of this one.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
@@ -104,7 +124,7 @@ impl Change {
     /// Whether it touches what callers are made of, so that remembered callers must be forgotten.
     pub(super) fn concerns_access(&self) -> bool {
         self.writes.iter().any(|write| match write {
-            Write::Add(..) => false,
+            Write::Add(..) | Write::Audit(_) => false,
             Write::Delete(table, _) | Write::Put(table, ..) => matches!(
                 table,
                 Table::ApiKeys

@@ -6,6 +6,7 @@
 
 mod alarm;
 mod batch;
+pub mod chain;
 mod change;
 mod cvc_keys;
 mod eras;
@@ -35,7 +36,7 @@ use crate::bounds::{CACHE_BYTES, QUEUE_CHANGES_MAX};
 pub use redb::StorageBackend as Disk;
 
 pub use batch::Verdict;
-pub use change::Change;
+pub use change::{Change, SealedEntries};
 pub use cvc_keys::{CvcKeyName, CvcKeys};
 pub use eras::Era;
 pub use failure::StorageFailure;
@@ -128,6 +129,7 @@ impl Store {
         }
         let database = builder().open(&path)?;
         check_format(&database)?;
+        add_missing_tables(&database)?;
         Ok(Self::start(database))
     }
 
@@ -140,6 +142,7 @@ impl Store {
             prepare(&database, first)?;
         } else {
             check_format(&database)?;
+            add_missing_tables(&database)?;
         }
         Ok(Self::start(database))
     }
@@ -176,12 +179,36 @@ impl Store {
         if change.is_empty() {
             return Ok(Verdict::Applied);
         }
+        self.submit(change)?.await
+    }
+
+    /// Queues the change; it is written whether or not anyone waits for the verdict.
+    pub fn submit(
+        &self,
+        change: Change,
+    ) -> Result<impl Future<Output = Result<Verdict, CommitFailure>> + use<>, CommitFailure> {
         let (reply, verdict) = oneshot::channel();
-        self.0.jobs.try_send(Job::Commit(change, reply)).map_err(|error| match error {
+        self.queue(Job::Commit(change, reply))?;
+        Ok(async { verdict.await.map_err(stopped) })
+    }
+
+    /// Returns when the writer has come to this. It writes nothing.
+    pub async fn reach_writer(&self) -> Result<(), CommitFailure> {
+        let (reply, reached) = oneshot::channel();
+        self.queue(Job::Reach(reply))?;
+        reached.await.map_err(stopped)
+    }
+
+    fn queue(&self, job: Job) -> Result<(), CommitFailure> {
+        self.0.jobs.try_send(job).map_err(|error| match error {
             TrySendError::Full(_) => CommitFailure::QueueFull,
             TrySendError::Disconnected(_) => CommitFailure::Stopped,
-        })?;
-        verdict.await.map_err(|oneshot::error::RecvError { .. }| CommitFailure::Stopped)
+        })
+    }
+
+    /// Writes a change at once, before anyone else works with the store.
+    pub fn amend(&self, change: Change) -> Result<Verdict, StorageFailure> {
+        write_first(&self.0.database, change)
     }
 
     /// From now on, [`Store::is_settled`] waits for all that goes back to earlier snapshots.
@@ -220,6 +247,11 @@ impl Store {
     }
 }
 
+/// The writer has gone with our reply.
+const fn stopped(_: oneshot::error::RecvError) -> CommitFailure {
+    CommitFailure::Stopped
+}
+
 /// Under this name a new file grows until it is whole.
 fn unfinished(directory: &Path) -> PathBuf {
     directory.join("strongroom.redb.unfinished")
@@ -233,20 +265,36 @@ fn builder() -> Builder {
 
 /// Makes every table, so that reading never meets a missing one, and writes the first values.
 fn prepare(database: &Database, first: Change) -> Result<(), OpenFailure> {
-    let write = || -> Result<(), StorageFailure> {
-        let mut transaction = database.begin_write()?;
-        transaction.set_two_phase_commit(true);
-        transaction.set_quick_repair(true);
-        for table in Table::ALL {
-            drop(transaction.open_table(table.definition())?);
-        }
-        let mut batch = batch::Batch::new(&transaction);
-        let format = FORMAT.to_be_bytes().to_vec();
-        batch.take(first.put(Table::Meta, META_FORMAT.to_vec(), format))?;
-        batch.insert()?;
-        Ok(transaction.commit()?)
-    };
-    write().map_err(OpenFailure::Storage)
+    let format = FORMAT.to_be_bytes().to_vec();
+    let first = first.put(Table::Meta, META_FORMAT.to_vec(), format);
+    write_first(database, first).map_err(OpenFailure::Storage)?;
+    Ok(())
+}
+
+/// A file of an earlier version has fewer tables.
+fn add_missing_tables(database: &Database) -> Result<(), OpenFailure> {
+    use redb::ReadableDatabase as _;
+    let count =
+        || -> Result<usize, StorageFailure> { Ok(database.begin_read()?.list_tables()?.count()) };
+    if count().map_err(OpenFailure::Storage)? < Table::ALL.len() {
+        write_first(database, Change::new()).map_err(OpenFailure::Storage)?;
+    }
+    Ok(())
+}
+
+/// Makes whatever tables are missing, and writes the change.
+fn write_first(database: &Database, change: Change) -> Result<Verdict, StorageFailure> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_two_phase_commit(true);
+    transaction.set_quick_repair(true);
+    for table in Table::ALL {
+        drop(transaction.open_table(table.definition())?);
+    }
+    let mut batch = batch::Batch::new(&transaction);
+    let verdict = batch.take(change)?;
+    batch.insert()?;
+    transaction.commit()?;
+    Ok(verdict)
 }
 
 fn check_format(database: &Database) -> Result<(), OpenFailure> {

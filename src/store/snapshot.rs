@@ -55,8 +55,10 @@ impl Snapshot {
         table: Table,
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
-    ) -> Result<impl DoubleEndedIterator<Item = Result<Entry, StorageFailure>>, StorageFailure>
-    {
+    ) -> Result<
+        impl DoubleEndedIterator<Item = Result<Entry, StorageFailure>> + use<>,
+        StorageFailure,
+    > {
         let range = self.table(table)?.range::<&[u8]>((from, to));
         let alarm = self.alarm.clone();
         Ok(range.map_err(|error| self.alarm.sound(error.into()))?.map(move |entry| {

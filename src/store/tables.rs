@@ -17,6 +17,11 @@ pub enum Table {
     ApplicationKeys,
     /// tenant, application -> the application, sealed by the tenant.
     Applications,
+    /// scope (a tenant, or zeros for the server), number of the first entry (8) -> time (8) and
+    /// number of entries (2) in clear, and the entries, sealed by the server.
+    Audit,
+    /// number of entries before it (8) -> a signed link of the audit chain, in clear.
+    AuditCheckpoints,
     /// tenant, what is counted (1) -> how many there are, in clear.
     /// The server's own stand under zeros.
     Counts,
@@ -30,8 +35,8 @@ pub enum Table {
     /// scope (a tenant, or zeros for the server), purpose (1), number (4) -> the key, sealed by
     /// the master key.
     Keys,
-    /// name -> a value in clear: the file's format, the master key's check value, and what is known
-    /// of each key besides its bytes.
+    /// name -> a value in clear: the file's format and id, the master key's check value, what is known
+    /// of each key besides its bytes, the audit chain's ends and public key.
     Meta,
     /// tenant -> the tenant, sealed by the server.
     Tenants,
@@ -57,6 +62,8 @@ impl Table {
         Self::ApiKeys,
         Self::ApplicationKeys,
         Self::Applications,
+        Self::Audit,
+        Self::AuditCheckpoints,
         Self::Counts,
         Self::Cvcs,
         Self::Due,
@@ -76,6 +83,8 @@ impl Table {
             Self::ApiKeys => "api_keys",
             Self::ApplicationKeys => "application_keys",
             Self::Applications => "applications",
+            Self::Audit => "audit",
+            Self::AuditCheckpoints => "audit_checkpoints",
             Self::Counts => "counts",
             Self::Cvcs => "cvcs",
             Self::Due => "due",
@@ -108,6 +117,8 @@ impl Table {
             Self::Cvcs => 12,
             Self::TokenIntents => 13,
             Self::Idempotency => 14,
+            Self::Audit => 15,
+            Self::AuditCheckpoints => 16,
             Self::ThreedsSessions => 20,
         }
     }
@@ -123,9 +134,14 @@ impl Table {
             | Self::Tokens => SealedBy::Tenant { at: 0 },
             Self::Idempotency => SealedBy::Tenant { at: 8 },
             Self::ThreedsSessions => SealedBy::Tenant { at: 16 },
-            Self::Counts | Self::Cvcs | Self::Due | Self::Keys | Self::Meta | Self::TokenLists => {
-                SealedBy::Others
-            }
+            Self::Audit
+            | Self::AuditCheckpoints
+            | Self::Counts
+            | Self::Cvcs
+            | Self::Due
+            | Self::Keys
+            | Self::Meta
+            | Self::TokenLists => SealedBy::Others,
         }
     }
 
@@ -137,7 +153,7 @@ impl Table {
 /// Whose key seals the values of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SealedBy {
-    /// The master key, a key that is destroyed in time, or none.
+    /// The master key, a key that is destroyed in time, the audit chain's own, or none.
     Others,
     Server,
     /// The tenant whose id stands at this place in the row's key.
@@ -199,6 +215,20 @@ pub struct Due {
     pub falls: Falls,
     pub tenant: TenantId,
     pub id: Uuid,
+}
+
+pub fn audit(scope: &[u8; 16], sequence: u64) -> Vec<u8> {
+    join(&[scope, &sequence.to_be_bytes()])
+}
+
+/// The scope and the number of the first entry of a key of [`Table::Audit`].
+pub fn audit_of_key(key: &[u8]) -> Option<([u8; 16], u64)> {
+    let (scope, sequence) = key.split_first_chunk::<16>()?;
+    Some((*scope, u64::from_be_bytes(sequence.try_into().ok()?)))
+}
+
+pub fn audit_checkpoints(sequence: u64) -> Vec<u8> {
+    sequence.to_be_bytes().to_vec()
 }
 
 pub fn counts(tenant: TenantId, counted: Counted) -> Vec<u8> {
@@ -321,6 +351,12 @@ pub fn due_of_key(key: &[u8]) -> Option<Due> {
     let falls = Falls::from_code(*key.get(8)?)?;
     let (tenant, id) = token_of_key(key.get(9..)?)?;
     Some(Due { falls, tenant, id: id.uuid() })
+}
+
+/// When an entry of [`Table::Due`] falls due.
+pub fn due_at(key: &[u8]) -> Option<Timestamp> {
+    let micros = key.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes))?;
+    i64::try_from(micros).ok().map(Timestamp::from_micros)
 }
 
 fn last_uuid(key: &[u8]) -> Option<Uuid> {

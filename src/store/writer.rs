@@ -16,6 +16,8 @@ use crate::store::failure::StorageFailure;
 
 pub(super) enum Job {
     Commit(Change, oneshot::Sender<Verdict>),
+    /// Shows that the writer still takes jobs.
+    Reach(oneshot::Sender<()>),
     /// The last job: whatever queued before it is written, then the file is closed.
     Close,
 }
@@ -69,6 +71,7 @@ impl Writer {
                         return self.commit_nothing();
                     }
                 }
+                Ok(Job::Reach(reached)) => drop(reached.send(())),
                 Err(RecvTimeoutError::Timeout) => {
                     self.commit_nothing()?;
                     recovery = Recovery::Quick;
@@ -91,6 +94,7 @@ impl Writer {
         while jobs.len() < BATCH_CHANGES_MAX && !closing {
             match self.jobs.try_recv() {
                 Ok(Job::Commit(change, reply)) => jobs.push((change, reply)),
+                Ok(Job::Reach(reached)) => drop(reached.send(())),
                 Ok(Job::Close) => closing = true,
                 Err(_) => break,
             }

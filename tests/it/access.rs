@@ -80,6 +80,8 @@ fn examples() -> Vec<Example> {
         ("GET", "/application-templates", None, 200, Nothing),
         // The same for every tenant.
         ("GET", "/application-templates/{id}", None, 200, Nothing),
+        ("GET", "/logs", None, 200, Nothing),
+        ("GET", "/logs/entity-types", None, 200, Nothing),
         ("GET", "/tenants/self", None, 200, Nothing),
         ("PUT", "/tenants/self", Some(tenant), 200, Nothing),
     ];

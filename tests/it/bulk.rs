@@ -349,3 +349,14 @@ fn a_long_name_over_many_values_is_refused_at_little_cost() {
     assert!(told.bytes.len() < 64 * 1024);
     tokenize(&vault, json!({"a": "x"})).with_status(200);
 }
+
+/// A body may hold a great many expressions; each for itself would be cheap enough.
+#[test]
+fn the_expressions_of_one_call_share_the_work_they_may_do() {
+    let vault = Vault::start_with(&["--quota", "detokenize_limit=1000"]);
+    let id = vault.token(json!({"type": "token", "data": "x".repeat(100_000)}));
+    let one = format!("{{{{ {id} | upcase }}}}");
+    detokenize(&vault, json!(vec![one.clone(); 10])).with_status(200);
+    let told = detokenize(&vault, json!(vec![one; 1_000])).problem(400);
+    assert!(told.bytes.len() < 64 * 1024);
+}

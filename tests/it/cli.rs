@@ -238,6 +238,20 @@ fn a_certificate_that_is_none_is_refused_with_78() {
 }
 
 #[test]
+fn a_certificates_key_that_everybody_can_read_is_refused_with_77() {
+    let mut vault = Vault::start();
+    vault.stop();
+    let config = vault.config();
+    let key = vault.data().join("certificate.key");
+    let bytes = fs::read(&key).unwrap();
+    replace(&key, &bytes, 0o644);
+    let ended = run(&["serve", "--config", config.to_str().unwrap()]).with_code(77);
+    for word in ["certificate.key", "0644", "chmod 0400"] {
+        assert!(ended.stderr.contains(word), "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn a_port_that_is_taken_ends_the_start_with_69() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

@@ -12,6 +12,7 @@
 
 mod access;
 mod applications;
+mod audit;
 mod bad_containers;
 mod bodies;
 mod bulk;
@@ -38,15 +39,18 @@ mod locations;
 mod not_an_object;
 mod numbers;
 mod operator;
+mod packaging;
 mod patch;
 mod quotas;
 mod quotas_as_settings;
 mod race;
 mod rate_limits;
+mod report;
 mod rules;
 mod service;
 mod slow;
 mod start;
+mod systemd;
 mod threeds;
 mod tidy;
 mod tokens;

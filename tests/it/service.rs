@@ -1,7 +1,7 @@
 //! `init` and `serve`: a vault as an operator sets it up.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -45,6 +45,40 @@ fn a_vault_is_made_filled_and_served_by_its_commands() {
     assert_eq!(server.terminate(), Some(0));
     assert!(server.log().contains("\"event\":\"stopped\""));
     run(&["verify", "--config", config]).with_code(0);
+}
+
+#[test]
+fn what_root_makes_belongs_to_the_owner_of_the_data_directory() {
+    let mut certificates = Vault::start();
+    certificates.stop();
+    let directory = Directory::new();
+    let data = directory.join("data");
+    fs::create_dir(&data).unwrap();
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o700)).unwrap();
+    if chown(&data, Some(65_532), Some(65_533)).is_err() {
+        // Only root can make and enter what is another's.
+        return;
+    }
+    let file = format!("file = \"{}/master.key\"", directory.path().display());
+    let config = settings(&directory, &certificates.data(), &file);
+    let config = config.to_str().unwrap();
+    let owner = |name: &str| {
+        let file = fs::metadata(data.join(name)).unwrap();
+        (file.uid(), file.gid())
+    };
+    run(&["init", "--config", config]).with_code(0);
+    assert_eq!(owner("strongroom.redb"), (65_532, 65_533));
+    assert_eq!(owner("cvc.keys"), (65_532, 65_533));
+    // As after a backup was brought back, which has no such file.
+    fs::remove_file(data.join("cvc.keys")).unwrap();
+    run(&["tenant", "list", "--config", config]).with_code(0);
+    assert_eq!(owner("cvc.keys"), (65_532, 65_533));
+    // Root does not give away what a link in a directory of others points to.
+    let bait = directory.write("bait", "", 0o600);
+    fs::remove_file(data.join("cvc.keys")).unwrap();
+    symlink(&bait, data.join("cvc.keys")).unwrap();
+    run(&["tenant", "list", "--config", config]);
+    assert_ne!(fs::metadata(&bait).unwrap().uid(), 65_532);
 }
 
 #[test]

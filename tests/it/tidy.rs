@@ -19,6 +19,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("http_body_util", &["http", "server"]),
     ("hyper", &["http", "server"]),
     ("hyper_util", &["server"]),
+    // Takes over sockets without a line of unsafe code here.
+    ("listenfd", &["cli"]),
     ("mimalloc", &["main"]),
     // The development certificate, and those of the server's tests.
     ("rcgen", &["cli", "server"]),

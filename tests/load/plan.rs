@@ -137,6 +137,9 @@ fn filled(plan: &Plan, place: &Place, results: &mut Results) -> Outcome<(Vault, 
     results.preload_s = Some(start.elapsed().as_secs_f64());
     let filled_bytes = proc::disk_bytes(&place.data)? - empty_bytes;
     results.disk_per_preloaded_bytes = Some(filled_bytes as f64 / plan.tokens as f64);
+    let start = Instant::now();
+    let entries = place.verify_audit()?;
+    results.audit_verified_per_s = Some(entries / start.elapsed().as_secs_f64());
     let mut times = Vec::new();
     let (mut vault, first) = timed_start(plan, place, &ids)?;
     times.push(first);

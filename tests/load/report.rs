@@ -93,6 +93,8 @@ pub(crate) struct Results {
     pub(crate) killed_answered: u64,
     pub(crate) killed_lost: u64,
     pub(crate) preload_s: Option<f64>,
+    /// Entries of the filled vault's audit chain that were verified in a second.
+    pub(crate) audit_verified_per_s: Option<f64>,
     pub(crate) disk_per_preloaded_bytes: Option<f64>,
     pub(crate) disk_per_created_bytes: Option<f64>,
     pub(crate) redb_commit_p50_us: Option<f64>,
@@ -121,6 +123,7 @@ impl Results {
             killed_answered: 0,
             killed_lost: 0,
             preload_s: None,
+            audit_verified_per_s: None,
             disk_per_preloaded_bytes: None,
             disk_per_created_bytes: None,
             redb_commit_p50_us: None,
@@ -234,6 +237,7 @@ pub(crate) fn print_facts(results: &Results) {
     optional("start to first answer, after kill -9 under load", results.start_killed_loaded_s, "s");
     optional("rotation of tenant keys, records", results.rotated_per_s, "/s");
     optional("preload", results.preload_s, "s");
+    optional("audit entries verified", results.audit_verified_per_s, "/s");
     optional("disk for a preloaded token", results.disk_per_preloaded_bytes, "B");
     optional("disk for a created token", results.disk_per_created_bytes, "B");
     optional("binary", Some(results.binary_bytes as f64 / MIB), "MiB");

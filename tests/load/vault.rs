@@ -91,6 +91,18 @@ impl Place {
         Ok(String::from_utf8(ended.stdout)?)
     }
 
+    /// Checks a stopped vault's audit chain and returns how many entries it has.
+    pub(crate) fn verify_audit(&self) -> Outcome<f64> {
+        let mut command = Command::new(&self.binary);
+        let output = command.args(["audit", "verify", "--data"]).arg(&self.data).output()?;
+        let said = String::from_utf8(output.stdout)?;
+        let entries = said.strip_prefix("entries:").and_then(|rest| rest.split_whitespace().next());
+        match entries {
+            Some(entries) if output.status.success() => Ok(entries.parse()?),
+            _ => Err(format!("the audit chain was not verified: {said}").into()),
+        }
+    }
+
     pub(crate) fn remove(&self) -> Outcome<()> {
         Ok(std::fs::remove_dir_all(&self.data)?)
     }

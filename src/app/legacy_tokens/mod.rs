@@ -50,6 +50,18 @@ impl App {
         query: &LegacyTokenQuery,
         stretch: Stretch,
     ) -> Result<LegacyTokenPage, Error> {
+        let page = self.page_by_number(caller, permission, query, stretch).await?;
+        self.note_shown(caller, &page.tokens).await?;
+        Ok(page)
+    }
+
+    async fn page_by_number(
+        &self,
+        caller: &Caller,
+        permission: Permission,
+        query: &LegacyTokenQuery,
+        stretch: Stretch,
+    ) -> Result<LegacyTokenPage, Error> {
         let reach = caller.reach(permission)?;
         let (snapshot, now) = (self.snapshot()?, self.now());
         let folded: Vec<_> =

@@ -10,6 +10,7 @@ use crate::app::read_token::Shown;
 use crate::app::scan::Scan;
 use crate::app::token_rows;
 use crate::bounds::LIST_SKIPPED_MAX;
+use crate::domain::audit::Entity;
 use crate::domain::id::TokenId;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
@@ -35,7 +36,25 @@ pub struct TokenPage {
 impl App {
     /// Lists ask for the permission to read, searches for the permission to search; its rule's
     /// transform decides how much of each token is shown.
-    pub fn list_tokens(
+    pub async fn list_tokens(
+        &self,
+        caller: &Caller,
+        permission: Permission,
+        query: &TokenQuery,
+        start: &CursorStart,
+    ) -> Result<TokenPage, Error> {
+        let page = self.token_page(caller, permission, query, start)?;
+        self.note_shown(caller, &page.tokens).await?;
+        Ok(page)
+    }
+
+    /// A page is an access to each of its tokens.
+    pub(super) async fn note_shown(&self, caller: &Caller, shown: &[Shown]) -> Result<(), Error> {
+        let entities = shown.iter().map(|shown| Entity::token(&shown.token));
+        self.note_reads(caller, entities, self.now()).await
+    }
+
+    fn token_page(
         &self,
         caller: &Caller,
         permission: Permission,

@@ -65,9 +65,9 @@ fn searching(term: &str) -> TokenQuery {
 
 async fn found(vault: &Vault, term: &str) -> usize {
     let owner = vault.owner().await;
-    let start = CursorStart { after: None, size: 100 };
-    let page = vault.app.list_tokens(&owner, Permission::TokenSearch, &searching(term), &start);
-    page.unwrap().tokens.len()
+    let (start, search) = (CursorStart { after: None, size: 100 }, searching(term));
+    let page = vault.app.list_tokens(&owner, Permission::TokenSearch, &search, &start);
+    page.await.unwrap().tokens.len()
 }
 
 fn deduplicating(text: &str) -> TokenDraft {
@@ -96,7 +96,7 @@ async fn everything_is_found_in_every_phase_and_nothing_is_left_under_the_old_ke
     loop {
         let owner = vault.owner().await;
         assert_eq!(found(&vault, "a").await, count.min(100));
-        assert!(vault.app.read_token(&owner, "my-own-id").is_ok());
+        assert!(vault.app.read_token(&owner, "my-own-id").await.is_ok());
         let again = vault.app.create_token(&owner, deduplicating("d"), &Write::plain()).await;
         let again = again.unwrap();
         assert_eq!((again.origin, again.shown.token.id), (Origin::Read, first.shown.token.id));
@@ -205,18 +205,18 @@ async fn a_cursor_from_before_a_rotation_goes_on_after_it() {
     for _ in 0..5 {
         vault.create("a", &["/a/"]).await;
     }
-    let page = |after: Option<Vec<u8>>, owner: &crate::app::Caller| {
-        let start = CursorStart { after, size: 2 };
-        vault.app.list_tokens(owner, Permission::TokenSearch, &searching("a"), &start).unwrap()
+    let page = async |after: Option<Vec<u8>>, owner: &crate::app::Caller| {
+        let (start, search) = (CursorStart { after, size: 2 }, searching("a"));
+        vault.app.list_tokens(owner, Permission::TokenSearch, &search, &start).await.unwrap()
     };
-    let first = page(None, &*vault.owner().await);
+    let first = page(None, &*vault.owner().await).await;
     vault.app.rotate_tenant(vault.tenant.id).await.unwrap();
     finish(&vault, &mut Walk::default()).await;
     vault.app.destroy_key(Some(vault.tenant.id), 1).await.unwrap();
     let owner = vault.owner().await;
-    let second = page(first.next, &owner);
+    let second = page(first.next, &owner).await;
     assert_eq!(texts(&second.tokens).len(), 2);
-    let third = page(second.next, &owner);
+    let third = page(second.next, &owner).await;
     assert_eq!((third.tokens.len(), third.next), (1, None));
 }
 

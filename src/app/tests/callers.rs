@@ -60,7 +60,7 @@ async fn check_deleted(deleted: Deleted) {
                 vault.app.delete_application(&vault.caller, application.id).await.unwrap();
             }
             Deleted::Key => {
-                vault.app.delete_key(tenant, application.id, key.key.id).await.unwrap();
+                vault.app.delete_key(tenant, application.id, key.key.id, None).await.unwrap();
             }
         }
         answered.store(true, Ordering::SeqCst);

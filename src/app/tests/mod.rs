@@ -1,5 +1,6 @@
 //! The operations on disks that fail, under concurrency and over time.
 
+mod audit;
 mod callers;
 mod concurrency;
 mod damage;
@@ -87,7 +88,7 @@ impl Vault {
 
     /// The whole value, `None` when there is no such token.
     fn data(&self, id: &str) -> Option<Value> {
-        match self.app.read_token(&self.caller, id) {
+        match self.app.show_token(&self.caller, id, self.app.now()) {
             Ok(shown) => Some(shown.token.data.value().expose().clone()),
             Err(Error::NotFound("token")) => None,
             Err(other) => panic!("{other:?}"),

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use crate::app::App;
+use crate::app::audit::AuditScope;
 use crate::app::authenticate::Caller;
 use crate::app::error::{Error, Upstream};
 use crate::app::once::Write;
@@ -13,6 +14,7 @@ use crate::app::threeds::{advance, create::Client};
 use crate::bounds::{
     THREEDS_ANSWER_MAX, THREEDS_CHALLENGE_MAX, THREEDS_DECOUPLED_GRACE, THREEDS_SIMULATED_DECOUPLED,
 };
+use crate::domain::audit::Act;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
@@ -84,7 +86,13 @@ impl App {
             session.waits_until = Some(now.plus(THREEDS_ANSWER_MAX));
             session.modified_at = Some(now);
             session.modified_by = Some(caller.application.id);
-            let change = self.replace_session(&caller.keys, &before, &session, version)?;
+            let entries = [
+                caller.did(Act::Use, held.entity, now),
+                caller.did(Act::Authenticate, session.id.into(), now),
+            ];
+            let change = self
+                .replace_session(&caller.keys, &before, &session, version)?
+                .and(self.audit(AuditScope::Tenant(session.tenant), &entries));
             Ok((change, (message::render(&areq), sent)))
         })
         .await
@@ -122,7 +130,9 @@ impl App {
             session.waits_until = waits_until;
             session.authentication = Some(authentication.clone());
             session.simulated = simulated;
-            let change = self.replace_session(&caller.keys, &before, &session, version)?;
+            let change = self
+                .replace_session(&caller.keys, &before, &session, version)?
+                .and(self.audit_caller(caller, Act::Update, session.id, now));
             Ok((change, session))
         })
         .await
@@ -130,11 +140,14 @@ impl App {
 
     async fn mark_failed(&self, caller: &Caller, id: &str) -> Result<(), Error> {
         self.settle(|snapshot| {
+            let now = self.now();
             let (mut session, version) = self.find_session(snapshot, caller, id)?;
             let before = session.clone();
-            session.state = advance(&session, Event::RequestFailed, self.now())?;
+            session.state = advance(&session, Event::RequestFailed, now)?;
             session.waits_until = None;
-            let change = self.replace_session(&caller.keys, &before, &session, version)?;
+            let change = self
+                .replace_session(&caller.keys, &before, &session, version)?
+                .and(self.audit_caller(caller, Act::Update, session.id, now));
             Ok((change, ()))
         })
         .await

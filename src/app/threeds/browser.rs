@@ -5,6 +5,7 @@ use crate::app::App;
 use crate::app::error::Error;
 use crate::app::threeds::result::{damaged, take_result};
 use crate::crypto::TenantKeys;
+use crate::domain::audit::{Act, Actor};
 use crate::domain::id::{SessionId, TenantId};
 use crate::store::Change;
 use crate::threeds::codes::Status;
@@ -144,7 +145,11 @@ impl App {
             if is_same {
                 return Ok((Change::new(), outcome));
             }
-            Ok((self.replace_session(&keys, &before, &session, version)?, outcome))
+            let (actor, now) = (Actor::Cardholder, self.now());
+            let change = self
+                .replace_session(&keys, &before, &session, version)?
+                .and(self.audit_one(tenant, actor, Act::Update, session.id, now));
+            Ok((change, outcome))
         })
         .await
     }

@@ -7,6 +7,7 @@ use crate::app::authenticate::Caller;
 use crate::app::create_token::no_intent;
 use crate::app::error::Error;
 use crate::app::token_rows;
+use crate::domain::audit::Entity;
 use crate::domain::data::Data;
 use crate::domain::time::Timestamp;
 use crate::domain::token_type::TokenType;
@@ -23,6 +24,8 @@ const NO_CARD: &str = "The token does not hold a card.";
 pub(super) struct HeldCard {
     pub(super) card: Card,
     pub(super) expires_at: Option<Timestamp>,
+    /// Where it comes from.
+    pub(super) entity: Entity,
 }
 
 impl App {
@@ -44,14 +47,15 @@ impl App {
                 let card = card.ok_or_else(|| {
                     Error::invalid("token_intent_id", "The intent does not hold a card.")
                 })?;
-                return Ok(HeldCard { card, expires_at: Some(intent.expires_at) });
+                let (expires_at, entity) = (Some(intent.expires_at), intent.id.into());
+                return Ok(HeldCard { card, expires_at, entity });
             }
         };
         let found = token_rows::find(snapshot, &caller.keys, caller.tenant.id, id)?;
         let found = found.filter(|found| found.token.is_live(now));
         let token = found.ok_or_else(|| Error::invalid(path, NO_TOKEN))?.token;
         let card = card(token.kind, &token.data).ok_or_else(|| Error::invalid(path, NO_CARD))?;
-        Ok(HeldCard { card, expires_at: token.expires_at })
+        Ok(HeldCard { card, expires_at: token.expires_at, entity: Entity::token(&token) })
     }
 }
 

@@ -5,10 +5,12 @@ use std::net::IpAddr;
 use serde_json::{Map, Value};
 
 use crate::app::App;
+use crate::app::audit::AuditScope;
 use crate::app::authenticate::Caller;
 use crate::app::error::{Error, Upstream};
 use crate::app::once::Write;
 use crate::bounds::THREEDS_SESSION_MAX;
+use crate::domain::audit::Act;
 use crate::domain::card::iin::TestCard;
 use crate::domain::id::SessionId;
 use crate::domain::mistakes::Mistakes;
@@ -97,7 +99,14 @@ impl App {
                 authentication: None,
                 simulated: None,
             };
-            Ok((self.create_session_rows(&caller.keys, &session)?, session))
+            let entries = [
+                caller.did(Act::Use, held.entity, now),
+                caller.did(Act::Create, session.id.into(), now),
+            ];
+            let change = self
+                .create_session_rows(&caller.keys, &session)?
+                .and(self.audit(AuditScope::Tenant(session.tenant), &entries));
+            Ok((change, session))
         })
         .await
     }

@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::app::authenticate::Caller;
 use crate::app::error::{Error, Upstream};
 use crate::app::once::Write;
+use crate::domain::audit::Act;
 use crate::domain::id::SessionId;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::time::Timestamp;
@@ -48,7 +49,9 @@ impl App {
             session.device_info.take(device);
             session.modified_at = Some(now);
             session.modified_by = Some(caller.application.id);
-            let change = self.replace_session(&caller.keys, &before, &session, version)?;
+            let change = self
+                .replace_session(&caller.keys, &before, &session, version)?
+                .and(self.audit_caller(caller, Act::Update, session.id, now));
             Ok((change, session))
         })
         .await

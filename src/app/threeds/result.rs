@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::app::error::{Error, Fault};
 use crate::crypto::TenantKeys;
+use crate::domain::audit::{Act, Actor};
 use crate::domain::id::{SessionId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
@@ -56,7 +57,8 @@ impl App {
         session.waits_until = None;
         session.simulated = None;
         session.modified_at = Some(now);
-        self.replace_session(keys, &before, &session, version)
+        let audit = self.audit_one(tenant, Actor::System, Act::Update, session.id, now);
+        Ok(self.replace_session(keys, &before, &session, version)?.and(audit))
     }
 
     /// What the built-in ACS tells; `None` where it has nothing to tell.

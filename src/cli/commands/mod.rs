@@ -1,6 +1,7 @@
 //! Every command and its flags, as `--help` shows them.
 
 mod application;
+mod audit;
 mod dev;
 mod key;
 mod tenant;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use argh::FromArgs;
 
 pub(super) use application::*;
+pub(super) use audit::*;
 pub(super) use dev::*;
 pub(super) use key::*;
 pub(super) use tenant::*;
@@ -30,11 +32,13 @@ pub(super) struct Strongroom {
 #[argh(subcommand)]
 pub(super) enum Subcommand {
     Application(ApplicationCommand),
+    Audit(AuditCommand),
     Check(Check),
     Dev(Dev),
     DevClock(DevClock),
     DevPreload(DevPreload),
     Init(Init),
+    Report(Report),
     Key(KeyCommand),
     Serve(Serve),
     Tenant(TenantCommand),
@@ -58,6 +62,19 @@ pub(super) struct Init {
     /// directory for the shares, a file each; without it they are printed
     #[argh(option)]
     pub(super) shares_directory: Option<PathBuf>,
+}
+
+/// Write a dated account of the vault for auditors: retention, keys, access, backups, audit, TLS.
+/// Works while the server runs and while it does not.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "report")]
+pub(super) struct Report {
+    /// settings file
+    #[argh(option)]
+    pub(super) config: PathBuf,
+    /// directory for its two files, a text and a page (default: where you are)
+    #[argh(option, default = "PathBuf::from(\".\")")]
+    pub(super) out: PathBuf,
 }
 
 /// Run the vault. SIGTERM finishes what is in flight and stops; SIGHUP reads the

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::text::rewrite;
 use super::{Arguments, hash_of, text_of};
+use crate::domain::html::entity;
 use crate::expressions::evaluate::{Bench, Text};
 use crate::expressions::{Failed, Hash};
 
@@ -166,17 +167,6 @@ pub(super) fn url_decode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Out
         }
         utf8(decoded)
     })
-}
-
-const fn entity(c: char) -> Option<&'static str> {
-    match c {
-        '&' => Some("&amp;"),
-        '<' => Some("&lt;"),
-        '>' => Some("&gt;"),
-        '"' => Some("&quot;"),
-        '\'' => Some("&#39;"),
-        _ => None,
-    }
 }
 
 pub(super) fn escape(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {

@@ -1,5 +1,6 @@
 //! The texts of the pages.
 
+use crate::domain::html::escape;
 use crate::domain::id::SessionId;
 use crate::http::pages::word;
 use crate::threeds::codes::Status;
@@ -159,21 +160,6 @@ fn page(nonce: &str, body: &str) -> String {
          </style></head><body>{body}</body></html>\n",
         include_str!("pages.css")
     )
-}
-
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub(crate) mod cursor;
 pub(crate) mod fields;
 pub(crate) mod json;
 pub(crate) mod key;
+pub(crate) mod log;
 pub(crate) mod page;
 pub(crate) mod permission;
 pub(crate) mod query;

@@ -20,8 +20,13 @@ pub(crate) struct OffsetPage {
 
 impl OffsetPage {
     pub(crate) fn parse(query: &Query, mistakes: &mut Mistakes) -> Self {
+        Self::parse_up_to(query, PAGE_SIZE_MAX, mistakes)
+    }
+
+    /// For lists whose pages may be larger than others'.
+    pub(crate) fn parse_up_to(query: &Query, size_max: usize, mistakes: &mut Mistakes) -> Self {
         let number = in_query(query, "page", PAGE_DEFAULT, PAGE_MAX, mistakes);
-        Self { number, size: size_in_query(query, mistakes) }
+        Self { number, size: in_query(query, "size", PAGE_SIZE_DEFAULT, size_max, mistakes) }
     }
 
     /// The same out of a body.

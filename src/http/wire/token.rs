@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::app::{
     Deduplicate, Extent, Origin, Shown, ShownData, TokenDraft, TokenIntentDraft, TokenPatch,
@@ -14,6 +15,7 @@ use crate::domain::container::Container;
 use crate::domain::data::with_cvc;
 use crate::domain::metadata::check_metadata;
 use crate::domain::permission::Permission;
+use crate::domain::token::Token;
 use crate::domain::token_type::TokenType;
 use crate::http::wire::fields::Fields;
 use crate::http::wire::json::Object;
@@ -188,7 +190,13 @@ pub(crate) fn answer_as(
             containers: token.containers.clone(),
             transform: written.shown.transform(),
         }),
+        tokens: vec![named(token)],
     }
+}
+
+/// How an answer remembers a token that it shows.
+pub(crate) fn named(token: &Token) -> (Uuid, Option<String>) {
+    (token.id.uuid(), token.name.as_ref().map(|name| String::from(name.as_str())))
 }
 
 pub(crate) fn render(shown: &Shown) -> Vec<u8> {

@@ -63,6 +63,11 @@ pub(crate) fn answer(body: &Value, tokenized: &Tokenized) -> Answer {
         Piece::Written(written) => Some(written.shown.transform()),
         Piece::SameAs(_) => None,
     });
+    let tokens = tokenized.written.iter().filter_map(|(piece, _)| match piece {
+        Piece::Written(written) => Some(token::named(&written.shown.token)),
+        Piece::SameAs(_) => None,
+    });
+    answer.tokens = tokens.collect();
     answer.needs = Some(Needs {
         permission: Permission::TokenCreate,
         containers: tokenized.containers.clone(),

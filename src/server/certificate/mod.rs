@@ -5,6 +5,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -61,7 +62,7 @@ pub(super) fn load(
 }
 
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateProblem> {
-    let text = read(path)?;
+    let text = read(open(path)?, path)?;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(text.expose())
         .collect::<Result<_, _>>()
         .map_err(|source| CertificateProblem::not_pem(path, &source))?;
@@ -72,7 +73,13 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificatePr
 }
 
 fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, CertificateProblem> {
-    let text = read(path)?;
+    let file = open(path)?;
+    let mode = file.metadata().map_err(|error| unreadable(path, error))?.mode() & 0o7777;
+    // A group is how Debian shares keys among services; the whole machine is too many.
+    if mode & 0o007 != 0 {
+        return Err(CertificateProblem::KeyExposed { path: path.to_owned(), mode });
+    }
+    let text = read(file, path)?;
     match PrivateKeyDer::from_pem_slice(text.expose()) {
         Ok(key) => Ok(key),
         Err(pem::Error::NoItemsFound) if mentions(text.expose(), b"ENCRYPTED PRIVATE KEY") => {
@@ -85,10 +92,16 @@ fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, CertificateProblem> {
     }
 }
 
-fn read(path: &Path) -> Result<Secret<Vec<u8>>, CertificateProblem> {
-    let unreadable = |source| CertificateProblem::Unreadable { path: path.to_owned(), source };
-    let file = File::open(path).map_err(unreadable)?;
-    let length = file.metadata().map_err(unreadable)?.len();
+fn open(path: &Path) -> Result<File, CertificateProblem> {
+    File::open(path).map_err(|error| unreadable(path, error))
+}
+
+fn unreadable(path: &Path, source: io::Error) -> CertificateProblem {
+    CertificateProblem::Unreadable { path: path.to_owned(), source }
+}
+
+fn read(file: File, path: &Path) -> Result<Secret<Vec<u8>>, CertificateProblem> {
+    let length = file.metadata().map_err(|error| unreadable(path, error))?.len();
     let too_large = || CertificateProblem::TooLarge { path: path.to_owned() };
     if length > bounds::CERTIFICATE_BYTES_MAX {
         return Err(too_large());
@@ -101,7 +114,7 @@ fn read(path: &Path) -> Result<Secret<Vec<u8>>, CertificateProblem> {
         Ok(_) => Ok(Secret::new(bytes)),
         Err(source) => {
             bytes.zeroize();
-            Err(unreadable(source))
+            Err(unreadable(path, source))
         }
     }
 }
@@ -115,6 +128,7 @@ fn mentions(text: &[u8], wanted: &[u8]) -> bool {
 pub enum CertificateProblem {
     Expired { path: PathBuf, at: Timestamp },
     KeyEncrypted { path: PathBuf },
+    KeyExposed { path: PathBuf, mode: u32 },
     KeyMismatch { certificate: PathBuf, private_key: PathBuf },
     KeyUnusable { path: PathBuf },
     Malformed { path: PathBuf },
@@ -132,6 +146,7 @@ impl CertificateProblem {
         match self {
             Self::Expired { .. } => "expired",
             Self::KeyEncrypted { .. } => "key_encrypted",
+            Self::KeyExposed { .. } => "key_exposed",
             Self::KeyMismatch { .. } => "key_mismatch",
             Self::KeyUnusable { .. } => "key_unusable",
             Self::Malformed { .. } => "malformed",
@@ -150,6 +165,10 @@ impl CertificateProblem {
             Self::Expired { .. } => "renew the certificate, or check this machine's clock",
             Self::KeyEncrypted { .. } => {
                 "store the key without a passphrase, readable by this service alone"
+            }
+            Self::KeyExposed { .. } => {
+                "give it to the user that this service runs as (chown) and to nobody else (chmod \
+                 0400); whoever had it may have read it"
             }
             Self::KeyMismatch { .. } => {
                 "put the server's own certificate first in its file, and the key that it was \
@@ -211,6 +230,11 @@ impl fmt::Display for CertificateProblem {
             Self::KeyEncrypted { path } => {
                 write!(f, "the private key in {} is protected by a passphrase", path.display())
             }
+            Self::KeyExposed { path, mode } => write!(
+                f,
+                "everybody on this machine can use the private key in {} (mode {mode:04o})",
+                path.display()
+            ),
             Self::KeyMismatch { certificate, private_key } => write!(
                 f,
                 "the private key in {} is not the one of the first certificate in {}",
@@ -253,6 +277,7 @@ impl std::error::Error for CertificateProblem {
             Self::Unreadable { source, .. } => Some(source),
             Self::Expired { .. }
             | Self::KeyEncrypted { .. }
+            | Self::KeyExposed { .. }
             | Self::KeyMismatch { .. }
             | Self::KeyUnusable { .. }
             | Self::Malformed { .. }

@@ -1,4 +1,5 @@
 use std::error::Error as _;
+use std::os::unix::fs::PermissionsExt as _;
 
 use rcgen::{CertificateParams, KeyPair};
 
@@ -24,6 +25,14 @@ fn load_from(
     certificate: Option<&str>,
     key: Option<&str>,
 ) -> Result<Certificate, CertificateProblem> {
+    load_with_mode(certificate, key, 0o600)
+}
+
+fn load_with_mode(
+    certificate: Option<&str>,
+    key: Option<&str>,
+    mode: u32,
+) -> Result<Certificate, CertificateProblem> {
     static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let name = format!("strongroom-certificate-{}-{number}", std::process::id());
@@ -33,6 +42,7 @@ fn load_from(
         let path = folder.join(name);
         if let Some(text) = text {
             std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         }
         path
     };
@@ -86,6 +96,20 @@ fn each_mistake_has_its_own_name() {
     check_problem(Some(damaged), key, "malformed", "certificate.pem");
     let huge = "x".repeat(usize::try_from(bounds::CERTIFICATE_BYTES_MAX).unwrap() + 1);
     check_problem(Some(&huge), key, "too_large", "certificate.pem");
+}
+
+#[test]
+fn a_key_that_everybody_can_use_is_refused_and_one_of_a_group_is_not() {
+    let pair = pair(2027);
+    let (certificate, key) = (Some(pair.certificate.as_str()), Some(pair.key.as_str()));
+    for mode in [0o400, 0o440, 0o600, 0o640, 0o660] {
+        assert!(load_with_mode(certificate, key, mode).is_ok(), "{mode:o}");
+    }
+    for mode in [0o604, 0o644, 0o602, 0o601, 0o777] {
+        let problem = load_with_mode(certificate, key, mode).unwrap_err();
+        assert_eq!(problem.name(), "key_exposed");
+        assert!(problem.to_string().contains(&format!("(mode {mode:04o})")), "{problem}");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ async fn a_drain_finishes_what_has_begun_and_takes_nothing_new() {
     within(asks.recv()).await.unwrap();
     let mut idle = server.connect().await;
     server.ask_to_stop();
-    // An idle connection closes at once, so the listener is closed as well by then.
+    // One that asks for nothing is not waited for long; the listener is closed as well by then.
     assert_eq!(read_to_close(&mut idle).await, "");
     loop {
         // The listener closes in a task of its own; until then the kernel still takes connections.
@@ -57,6 +57,37 @@ async fn a_handshake_that_is_under_way_does_not_hold_the_drain_up() {
     assert_eq!(server.drained().await, Drained::Whole);
     assert!(begun.elapsed() < crate::bounds::HANDSHAKE_MAX);
     within(socket.read_to_end(&mut Vec::new())).await.ok();
+}
+
+#[tokio::test]
+async fn who_was_accepted_before_the_stop_may_still_shake_hands_and_ask_once() {
+    let bounds = || Bounds { newcomer_max: crate::bounds::DRAIN_MAX, ..Bounds::default() };
+    for with_handshake in [false, true] {
+        let (answer, mut asks, go) = gated();
+        let mut server = start(bounds(), answer);
+        let mut socket = Some(within(TcpStream::connect(server.address)).await.unwrap());
+        let mut early = None;
+        if with_handshake {
+            early = Some(server.shake_hands(socket.take().unwrap()).await.unwrap());
+        }
+        // By its request the first one has been accepted too.
+        let mut second = server.connect().await;
+        within(second.write_all(get("/second").as_bytes())).await.unwrap();
+        within(asks.recv()).await.unwrap();
+        server.ask_to_stop();
+        server.event("draining").await;
+        let mut stream = match (early, socket) {
+            (Some(stream), _) => stream,
+            (None, socket) => server.shake_hands(socket.unwrap()).await.unwrap(),
+        };
+        within(stream.write_all(get("/first").as_bytes())).await.unwrap();
+        within(asks.recv()).await.unwrap();
+        go.send(true).unwrap();
+        let (head, body) = read_answer(&mut stream).await;
+        assert!(head.contains("connection: close\r\n"), "{head}");
+        assert_eq!(body, "GET /first");
+        assert_eq!(server.drained().await, Drained::Whole);
+    }
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod requests;
 mod tls;
 
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -70,6 +71,8 @@ impl Folder {
         let certificate = params.self_signed(key).unwrap();
         std::fs::write(self.certificate(), certificate.pem()).unwrap();
         std::fs::write(self.private_key(), key.serialize_pem()).unwrap();
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(self.private_key(), mode).unwrap();
         certificate.der().clone()
     }
 }
@@ -149,8 +152,12 @@ impl Running {
 
     async fn connect_with(&self, config: Arc<ClientConfig>) -> io::Result<TlsStream<TcpStream>> {
         let socket = within(TcpStream::connect(self.address)).await?;
-        let name = ServerName::try_from("localhost").unwrap();
-        within(TlsConnector::from(config).connect(name, socket)).await
+        handshake(config, socket).await
+    }
+
+    /// The rest of a connection that has only been opened.
+    async fn shake_hands(&self, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        handshake(Arc::new(self.client(&[b"http/1.1"])), socket).await
     }
 
     async fn try_connect(&self) -> io::Result<TlsStream<TcpStream>> {
@@ -179,6 +186,14 @@ impl Running {
     async fn drained(self) -> Drained {
         within(self.drained).await.unwrap()
     }
+}
+
+async fn handshake(
+    config: Arc<ClientConfig>,
+    socket: TcpStream,
+) -> io::Result<TlsStream<TcpStream>> {
+    let name = ServerName::try_from("localhost").unwrap();
+    within(TlsConnector::from(config).connect(name, socket)).await
 }
 
 fn client(

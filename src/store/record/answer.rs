@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use uuid::Uuid;
 
 use crate::domain::access::Transform;
 use crate::domain::container::Container;
@@ -37,6 +38,8 @@ struct AnswerV1<'a> {
     containers: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     cvcs: Vec<(usize, String)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tokens: Vec<(Uuid, Option<String>)>,
     #[serde(borrow)]
     body: &'a RawValue,
 }
@@ -56,6 +59,7 @@ pub fn encode_answer(record: &AnswerRecord) -> Option<Secret<Vec<u8>>> {
         transform: needs.map(|needs| String::from(needs.transform.as_str())),
         containers: paths,
         cvcs: cvcs.iter().map(|(at, sealed)| (*at, hex::encode(sealed))).collect(),
+        tokens: answer.tokens.clone(),
         body: serde_json::from_slice(&answer.body).ok()?,
     };
     Some(encode(VERSION, &record))
@@ -82,6 +86,7 @@ pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
         body: record.body.get().as_bytes().to_vec(),
         cvcs: Vec::new(),
         needs,
+        tokens: record.tokens,
     };
     Ok(AnswerRecord { answered_at: Timestamp::from_micros(record.answered_at), answer, cvcs })
 }

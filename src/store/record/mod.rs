@@ -5,6 +5,8 @@
 
 mod access;
 mod answer;
+mod audit;
+mod receipt;
 mod tenant;
 mod threeds;
 mod threeds_parts;
@@ -15,6 +17,8 @@ pub use access::{
     KeyRecord, decode_api_key, decode_application, encode_api_key, encode_application,
 };
 pub use answer::{AnswerRecord, decode_answer, encode_answer};
+pub use audit::{decode_audit, encode_audit};
+pub use receipt::{decode_receipt, encode_receipt};
 pub use tenant::{decode_tenant, encode_tenant};
 pub use threeds::{decode_session, encode_session};
 pub use token::{decode_token, encode_token};

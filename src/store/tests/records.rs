@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
+use crate::domain::audit::AuditEntry;
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::hex;
@@ -21,8 +22,8 @@ use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
 use crate::store::record::{
-    BadRecord, KeyRecord, decode_api_key, decode_application, decode_tenant, decode_token,
-    encode_api_key, encode_application, encode_tenant, encode_token,
+    BadRecord, KeyRecord, decode_api_key, decode_application, decode_audit, decode_tenant,
+    decode_token, encode_api_key, encode_application, encode_audit, encode_tenant, encode_token,
 };
 
 const ID: Uuid = Uuid::from_u128(0x018b_cfe5_6800_4fff_bfff_ffff_ffff_ffff);
@@ -100,6 +101,31 @@ fn api_keys_of_version_1_are_read_and_written_as_ever() {
         tell_api_key,
         |record| encode_api_key(record).expose().clone(),
     );
+}
+
+#[test]
+fn audit_rows_of_version_1_are_read_and_written_as_ever() {
+    for Vector { encoded, decoded } in vectors(include_str!("../../../tests/vectors/audit-v1.json"))
+    {
+        let bytes = hex::decode_all(&encoded).unwrap();
+        let entries = decode_audit(&bytes).unwrap();
+        assert_eq!(Value::from(entries.iter().map(tell_entry).collect::<Vec<_>>()), decoded);
+        assert_eq!(encode_audit(&entries), bytes);
+        assert_eq!(decode_audit(&[&[2], &bytes[1..]].concat()), Err(BadRecord));
+        assert_eq!(decode_audit(&bytes[..bytes.len() - 1]), Err(BadRecord));
+    }
+}
+
+fn tell_entry(entry: &AuditEntry) -> Value {
+    json!({
+        "at": entry.at.micros(),
+        "actor": entry.actor.kind(),
+        "application": entry.actor.id().map(|id| id.to_string()),
+        "act": entry.act.as_str(),
+        "kind": entry.entity.kind.as_str(),
+        "id": entry.entity.id.to_string(),
+        "name": entry.entity.name,
+    })
 }
 
 fn tell_token(token: &Token) -> Value {

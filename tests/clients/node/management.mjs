@@ -15,8 +15,8 @@ import {
   server,
 } from "./harness.mjs";
 
-const { BadRequestError, NotFoundError, UnauthorizedError } = BasisTheory;
-const { applications, applicationKeys, applicationTemplates, permissions, tenants } =
+const { BadRequestError, ForbiddenError, NotFoundError, UnauthorizedError } = BasisTheory;
+const { applications, applicationKeys, applicationTemplates, logs, permissions, tenants } =
   managementClient;
 
 check("an application is made, read, changed, listed and deleted", async () => {
@@ -119,4 +119,26 @@ check("the tenant is read and renamed", async () => {
   const read = await tenants.self.get();
   assert.deepEqual([read.name, read.settings.deduplicate_tokens], [name, "false"]);
   await tenants.self.update({ name: before.name, settings: before.settings });
+});
+
+check("the log is paged to its end and filtered", async () => {
+  const made = await privateClient.tokens.create({ type: "token", data: "logged" });
+  for (let n = 0; n < 4; n += 1) {
+    await privateClient.tokens.get(made.id);
+  }
+  // Reads are written down in batches, before the log is read at the latest.
+  assert.equal((await collect(await logs.list({ entityId: made.id }))).length, 5);
+  await privateClient.tokens.delete(made.id);
+  // The client asks for page after page until one is empty.
+  const wanted = { entityType: "token", entityId: made.id, size: 2 };
+  const entries = await collect(await logs.list(wanted));
+  const operations = entries.map((it) => it.operation);
+  assert.deepEqual(operations, ["delete", "read", "read", "read", "read", "create"]);
+  assert.deepEqual(
+    [entries[0].message, entries[0].actorType, entries[0].tenantId],
+    ["Token deleted", "application", server.tenant_id],
+  );
+  const kinds = await logs.getEntityTypes();
+  assert.ok(kinds.some((it) => it.value === "token" && it.displayName === "Token"));
+  await refuses(ForbiddenError, 403, () => privateClient.logs.getEntityTypes());
 });

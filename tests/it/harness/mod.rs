@@ -10,7 +10,7 @@ mod request;
 mod vault;
 
 pub(crate) use answer::Answer;
-pub(crate) use connection::Connection;
+pub(crate) use connection::{Connection, trusting};
 pub(crate) use directory::Directory;
 pub(crate) use program::{Ended, Running, run};
 pub(crate) use request::{Request, delete, get, options, post, put};

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -64,8 +65,16 @@ pub(crate) fn run_with_input(arguments: &[&str], input: &str) -> Ended {
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_strongroom"));
-    command.args(arguments).env_remove("CREDENTIALS_DIRECTORY");
+    command.args(arguments);
+    free_of_systemd(&mut command);
     command
+}
+
+/// Tests may themselves be run by a service.
+fn free_of_systemd(command: &mut Command) {
+    for name in ["CREDENTIALS_DIRECTORY", "LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET"] {
+        command.env_remove(name);
+    }
 }
 
 /// A server, killed when dropped.
@@ -95,12 +104,29 @@ impl Running {
     /// `strongroom serve`, and the address that its log says it listens on; `None` when it ended
     /// before it did.
     pub(crate) fn serve(config: &Path, log: &Path) -> (Self, Option<SocketAddr>) {
-        let mut child = command(&["serve", "--config", config.to_str().unwrap()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = command(&["serve", "--config", config.to_str().unwrap()]);
+        Self::serve_by(command.stdin(Stdio::null()), log)
+    }
+
+    /// The same, started by a shell that does first what a service manager would: `script` finds
+    /// the socket as its standard input and ends with `exec "$@"`.
+    pub(crate) fn serve_under(
+        script: &str,
+        socket: OwnedFd,
+        variables: &[(&str, &str)],
+        config: &Path,
+        log: &Path,
+    ) -> (Self, Option<SocketAddr>) {
+        let mut command = Command::new("sh");
+        let program = env!("CARGO_BIN_EXE_strongroom");
+        command.args(["-c", script, "sh", program, "serve", "--config", config.to_str().unwrap()]);
+        free_of_systemd(&mut command);
+        command.envs(variables.iter().copied());
+        Self::serve_by(command.stdin(socket), log)
+    }
+
+    fn serve_by(command: &mut Command, log: &Path) -> (Self, Option<SocketAddr>) {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut file = File::options().create(true).append(true).open(log).unwrap();
         let (sender, receiver) = mpsc::channel();

@@ -28,10 +28,10 @@ async fn a_cursor_that_this_list_did_not_give_is_refused() {
     let owner = vault.owner().await;
     let list = |caller: &Caller, permission, query: &TokenQuery, after: &[u8]| {
         let start = CursorStart { after: Some(after.to_vec()), size: 1 };
-        vault.app.list_tokens(caller, permission, query, &start).map(|page| texts(&page.tokens))
+        vault.app.token_page(caller, permission, query, &start).map(|page| texts(&page.tokens))
     };
     let page =
-        vault.app.list_tokens(&owner, Permission::TokenRead, &everything(), &first(1)).unwrap();
+        vault.app.token_page(&owner, Permission::TokenRead, &everything(), &first(1)).unwrap();
     let cursor = page.next.unwrap();
     assert_eq!(list(&owner, Permission::TokenRead, &everything(), &cursor).unwrap(), ["1"]);
 
@@ -131,7 +131,7 @@ async fn walk_while_changing(
     let mut events = between.iter();
     loop {
         let page =
-            vault.app.list_tokens(&owner, Permission::TokenRead, &everything(), &start).unwrap();
+            vault.app.token_page(&owner, Permission::TokenRead, &everything(), &start).unwrap();
         seen.extend(page.tokens.iter().map(|shown| shown.token.public_id()));
         let Some(next) = page.next else { break };
         start.after = Some(next);

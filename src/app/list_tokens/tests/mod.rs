@@ -153,7 +153,7 @@ fn pages(vault: &Vault, caller: &Caller, query: &TokenQuery, size: usize) -> Vec
     let mut pages = Vec::new();
     let mut start = first(size);
     loop {
-        let page = vault.app.list_tokens(caller, Permission::TokenRead, query, &start).unwrap();
+        let page = vault.app.token_page(caller, Permission::TokenRead, query, &start).unwrap();
         pages.push(texts(&page.tokens));
         match page.next {
             None => return pages,

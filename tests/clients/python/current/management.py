@@ -4,13 +4,14 @@ import re
 
 from basis_theory.errors import (
     BadRequestError,
+    ForbiddenError,
     NotFoundError,
     UnauthorizedError,
     UnprocessableEntityError,
 )
 
 from clients import client_of, management, private, public
-from harness import UUID, check, equal, matches, raises, server
+from harness import UUID, check, equal, fresh, matches, raises, server
 
 RULE = {"description": "Cards", "priority": 1, "container": "/pci/", "transform": "mask",
         "permissions": ["token:create", "token:read"]}
@@ -166,3 +167,29 @@ def a_tenant_needs_a_name_and_known_settings():
     name = management.tenants.self_.get().name
     with raises(BadRequestError, 400):
         management.tenants.self_.update(name=name, settings={"deduplicate_tokens": "perhaps"})
+
+
+@check
+def the_log_is_paged_to_its_end_and_filtered():
+    made = private.tokens.create(type="token", data=fresh())
+    for _ in range(4):
+        private.tokens.get(made.id)
+    # Reads are written down in batches, before the log is read at the latest.
+    equal(len(list(management.logs.list(entity_id=made.id))), 5)
+    private.tokens.delete(made.id)
+    # The client asks for page after page until one is empty.
+    entries = list(management.logs.list(entity_type="token", entity_id=made.id, size=2))
+    equal([entry.operation for entry in entries], ["delete"] + ["read"] * 4 + ["create"])
+    newest = entries[0]
+    equal((newest.entity_type, newest.message, newest.actor_type),
+          ("token", "Token deleted", "application"))
+    equal(newest.tenant_id, server.tenant_id)
+    equal(len({entry.id for entry in entries}), 6)
+    later = management.logs.list(entity_id=made.id, start_date=entries[1].created_at)
+    equal([entry.operation for entry in later], ["delete", "read"])
+    earlier = management.logs.list(entity_id=made.id, end_date=entries[-2].created_at)
+    equal([entry.operation for entry in earlier], ["create"])
+    kinds = {kind.value: kind.display_name for kind in management.logs.get_entity_types()}
+    equal(kinds["token"], "Token")
+    with raises(ForbiddenError, 403):
+        private.logs.get_entity_types()

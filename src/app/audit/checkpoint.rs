@@ -1,0 +1,161 @@
+//! Signing the chain as it grows, and removing what is older than its retention.
+
+use std::ops::Bound;
+
+use crate::app::App;
+use crate::app::error::{Error, Fault};
+use crate::app::verify::Report;
+use crate::bounds::{AUDIT_CHECKPOINT_PERIOD, AUDIT_ROWS_AT_ONCE, SWEEP_BATCH_MAX};
+use crate::domain::time::Timestamp;
+use crate::store::chain::{
+    ChainReport, Checkpoint, Head, Inspection, Receipt, Signed, identity, scopes,
+};
+use crate::store::{Change, Snapshot, Table, tables};
+
+/// Each checkpoint names the one before it, so they are made one after the other.
+const CHECKPOINTS: &[u8] = b"audit checkpoints";
+
+/// The chain as it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AuditStatus {
+    pub head: Head,
+    /// Where it starts: what was before has been removed.
+    pub first: u64,
+    pub last_checkpoint: Option<(u64, Timestamp)>,
+}
+
+impl App {
+    pub fn audit_status(&self) -> Result<AuditStatus, Error> {
+        let snapshot = self.snapshot()?;
+        let newest = Checkpoint::newest(&snapshot)?;
+        Ok(AuditStatus {
+            head: Head::read(&snapshot)?,
+            first: Checkpoint::start(&snapshot)?.map_or(0, |start| start.sequence),
+            last_checkpoint: newest.map(|it| (it.sequence, it.at)),
+        })
+    }
+
+    /// Walks the chain as someone without keys would; others get their turn in between.
+    pub async fn inspect_audit(&self, receipt: Option<Receipt>) -> Result<ChainReport, Error> {
+        self.flush_reads().await?;
+        let mut inspection = Inspection::new(&self.snapshot()?, receipt)?;
+        while inspection.advance(AUDIT_ROWS_AT_ONCE, &mut |_| ())? {
+            tokio::task::yield_now().await;
+        }
+        Ok(inspection.finish()?)
+    }
+
+    /// The newest checkpoint, of everything up to now, for keeping elsewhere.
+    pub async fn audit_receipt(&self) -> Result<Receipt, Error> {
+        self.sign_audit().await?;
+        let snapshot = self.snapshot()?;
+        let missing = Error::Internal(Fault::Dangling);
+        let Some((file, public_key)) = identity(&snapshot)? else { return Err(missing) };
+        let checkpoint = Checkpoint::newest(&snapshot)?;
+        let checkpoint = checkpoint.ok_or(Error::Conflict("There is nothing in the chain yet."))?;
+        Ok(Receipt { file, public_key, checkpoint })
+    }
+
+    /// Writes down what waits and signs the chain's end, if it is not signed yet: also the last
+    /// thing that a server does.
+    pub async fn sign_audit(&self) -> Result<(), Error> {
+        self.flush_reads().await?;
+        let _turn = self.turns.take(CHECKPOINTS).await;
+        self.settle(|snapshot| Ok((self.plan_checkpoint(snapshot, Timestamp::from_micros(0))?, ())))
+            .await
+    }
+
+    /// A part of the sweep: signs what has grown for long enough.
+    pub(in crate::app) async fn sign_audit_when_due(&self) -> Result<(), Error> {
+        let _turn = self.turns.take(CHECKPOINTS).await;
+        self.settle(|snapshot| {
+            let newest = Checkpoint::newest(snapshot)?;
+            let due = newest.map_or(Timestamp::from_micros(0), |newest| {
+                newest.at.plus(AUDIT_CHECKPOINT_PERIOD)
+            });
+            Ok((self.plan_checkpoint(snapshot, due)?, ()))
+        })
+        .await
+    }
+
+    fn plan_checkpoint(&self, snapshot: &Snapshot, due: Timestamp) -> Result<Change, Error> {
+        let (head, now) = (Head::read(snapshot)?, self.now());
+        let start = Checkpoint::start(snapshot)?.map_or(0, |start| start.sequence);
+        let signed = Checkpoint::newest(snapshot)?.map_or(start, |newest| newest.sequence);
+        if head.next <= signed || now < due {
+            return Ok(Change::new());
+        }
+        let file = identity(snapshot)?.ok_or(Error::Internal(Fault::Dangling))?.0;
+        let system = self.system();
+        Ok(Checkpoint::sign(system.signing(), Signed::Checkpoint, &file, head, signed, now).keep())
+    }
+
+    /// A part of the sweep: removes whole stretches up to a checkpoint that is older than the
+    /// retention. The start is moved and signed first; the rows before it follow in batches.
+    pub(in crate::app) async fn sweep_audit(&self) -> Result<(), Error> {
+        while self.settle(|snapshot| self.plan_start(snapshot)).await? == SWEEP_BATCH_MAX {}
+        while self.settle(plan_removal).await? == SWEEP_BATCH_MAX {}
+        Ok(())
+    }
+
+    fn plan_start(&self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
+        let now = self.now();
+        let oldest = Checkpoint::oldest(snapshot, SWEEP_BATCH_MAX)?;
+        let is_old = |it: &Checkpoint| it.at.plus(self.audit_retention) <= now;
+        let old: Vec<_> = oldest.into_iter().take_while(is_old).collect();
+        let Some(last) = old.last() else { return Ok((Change::new(), 0)) };
+        let file = identity(snapshot)?.ok_or(Error::Internal(Fault::Dangling))?.0;
+        let head = Head { next: last.sequence, link: last.link };
+        let system = self.system();
+        let start = Checkpoint::sign(system.signing(), Signed::Start, &file, head, 0, now);
+        let gone = old.iter().fold(start.keep_as_start(), |change, it| {
+            let place = tables::audit_checkpoints(it.sequence);
+            change.delete(Table::AuditCheckpoints, place)
+        });
+        Ok((gone, old.len()))
+    }
+
+    /// The chain is whole, every row opens, and it is signed by the vault's own key.
+    pub(in crate::app) fn verify_audit(
+        &self,
+        snapshot: &Snapshot,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let own = self.system().signing().public();
+        if identity(snapshot)?.is_none_or(|(_, public)| public != own) {
+            report.find(String::from("audit chain: its public key is not the vault's own"));
+        }
+        let mut closed = Vec::new();
+        let chain = Inspection::new(snapshot, None)?.run(&mut |row| {
+            if self.open_audit_row(row).is_err() {
+                closed.push(row.sequence);
+                closed.truncate(crate::bounds::VERIFY_FINDINGS_MAX);
+            }
+        })?;
+        report.audit_entries = chain.entries;
+        for finding in chain.findings {
+            report.find(format!("audit chain: {finding}"));
+        }
+        report.more = report.more.saturating_add(chain.more);
+        for sequence in closed {
+            report.find(format!("audit chain: the row at {sequence} does not open"));
+        }
+        Ok(())
+    }
+}
+
+/// Some rows before the chain's start, scope after scope; how many they are.
+fn plan_removal(snapshot: &Snapshot) -> Result<(Change, usize), Error> {
+    let Some(start) = Checkpoint::start(snapshot)? else { return Ok((Change::new(), 0)) };
+    let (mut change, mut count): (_, usize) = (Change::new(), 0);
+    for scope in scopes(snapshot)? {
+        let (from, to) = (tables::audit(&scope, 0), tables::audit(&scope, start.sequence));
+        let range = (Bound::Included(from.as_slice()), Bound::Excluded(to.as_slice()));
+        let left = SWEEP_BATCH_MAX.saturating_sub(count);
+        for entry in snapshot.range(Table::Audit, range.0, range.1)?.take(left) {
+            change = change.delete(Table::Audit, entry?.0);
+            count = count.saturating_add(1);
+        }
+    }
+    Ok((change, count))
+}

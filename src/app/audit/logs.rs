@@ -1,0 +1,192 @@
+//! `GET /logs`: a tenant's own entries, newest first, as far back as its quota shows them.
+//!
+//! A request looks at a bounded number of rows. A page by cursor may therefore be short and still
+//! have a next one; a page by number that lies too deep is refused.
+
+use std::ops::Bound;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::authenticate::Caller;
+use crate::app::error::{Error, Fault};
+use crate::bounds::{AUDIT_DISORDER, AUDIT_ROWS_AT_ONCE, LOG_ROWS_EXAMINED_MAX};
+use crate::domain::audit::{AuditEntry, EntityKind};
+use crate::domain::time::Timestamp;
+use crate::store::chain::AuditRow;
+use crate::store::{Table, tables};
+
+#[derive(Debug, Default)]
+pub struct LogQuery {
+    pub kind: Option<EntityKind>,
+    /// As callers know it.
+    pub entity_id: Option<String>,
+    /// From here on, this moment included.
+    pub from: Option<Timestamp>,
+    /// Up to here, this moment not included.
+    pub to: Option<Timestamp>,
+}
+
+/// Where a page starts.
+#[derive(Debug)]
+pub enum LogStart {
+    /// Behind the page whose `next` this is; at the newest entry when absent.
+    After(Option<Vec<u8>>),
+    /// So many entries are left out.
+    Skip(usize),
+}
+
+#[derive(Debug)]
+pub struct LogPage {
+    /// Newest first, each with an id of its own.
+    pub entries: Vec<(Uuid, AuditEntry)>,
+    /// The cursor of the next page; absent on the last one.
+    pub next: Option<Vec<u8>>,
+}
+
+/// What of the cursor's seal says that it is one.
+const CURSOR: &[u8] = b"log cursor";
+
+impl App {
+    pub async fn list_logs(
+        &self,
+        caller: &Caller,
+        query: &LogQuery,
+        start: &LogStart,
+        size: usize,
+    ) -> Result<LogPage, Error> {
+        // What the tenant has seen answered is in its log.
+        self.flush_reads().await?;
+        let oldest = back(self.now(), caller.tenant.quotas.log_retention);
+        let wanted = Wanted { query, from: query.from.map_or(oldest, |from| from.max(oldest)) };
+        let (before, mut skip) = match start {
+            LogStart::After(Some(cursor)) => (opened(caller, cursor)?, 0),
+            LogStart::After(None) => (u64::MAX, 0),
+            LogStart::Skip(count) => (u64::MAX, *count),
+        };
+        let snapshot = self.snapshot()?;
+        let scope = caller.tenant.id.bytes();
+        let (from, to) = (tables::audit(scope, 0), tables::audit(scope, before));
+        let range = snapshot.range(Table::Audit, Bound::Included(&from), Bound::Excluded(&to))?;
+        let mut found: Vec<(Uuid, AuditEntry)> = Vec::with_capacity(size.min(AUDIT_ROWS_AT_ONCE));
+        for (examined, entry) in range.rev().enumerate() {
+            let (key, value) = entry?;
+            let row = AuditRow::decode(&key, &value).ok_or(Error::Internal(Fault::BadRecord))?;
+            if examined == LOG_ROWS_EXAMINED_MAX {
+                if matches!(start, LogStart::Skip(_)) && found.is_empty() {
+                    return Err(Error::Unprocessable(TOO_DEEP));
+                }
+                return Ok(self.log_page(caller, found, Some(row.end())));
+            }
+            if examined % AUDIT_ROWS_AT_ONCE == AUDIT_ROWS_AT_ONCE.saturating_sub(1) {
+                tokio::task::yield_now().await;
+            }
+            match wanted.of(&row) {
+                Part::All if usize::from(row.count) <= skip => {
+                    skip = skip.saturating_sub(usize::from(row.count));
+                    continue;
+                }
+                Part::All | Part::Some => (),
+                Part::None => continue,
+                Part::NoneFromHereOn => break,
+            }
+            let entries = self.open_audit_row(&row)?;
+            let numbers = (row.sequence..row.end()).rev();
+            for (entry, number) in entries.into_iter().rev().zip(numbers) {
+                if number >= before || !wanted.has(&entry) {
+                    continue;
+                }
+                if skip > 0 {
+                    skip = skip.saturating_sub(1);
+                    continue;
+                }
+                if found.len() == size {
+                    return Ok(self.log_page(caller, found, Some(number.saturating_add(1))));
+                }
+                found.push((log_id(caller, number), entry));
+            }
+        }
+        Ok(self.log_page(caller, found, None))
+    }
+
+    /// The cursor is sealed: entries are numbered through all tenants, and how many others have is
+    /// nobody's business.
+    fn log_page(
+        &self,
+        caller: &Caller,
+        entries: Vec<(Uuid, AuditEntry)>,
+        next: Option<u64>,
+    ) -> LogPage {
+        let seal = |before: u64| {
+            let table = Table::Audit.number();
+            caller.keys.seal(table, CURSOR, &before.to_be_bytes(), self.random())
+        };
+        LogPage { entries, next: next.map(seal) }
+    }
+}
+
+const TOO_DEEP: &str = "This page lies too deep: go on from an earlier page with its next as \
+                        start, or narrow the dates.";
+
+struct Wanted<'a> {
+    query: &'a LogQuery,
+    from: Timestamp,
+}
+
+/// How much of a row is wanted, as far as its own time tells.
+enum Part {
+    All,
+    Some,
+    None,
+    /// Nor of any older row.
+    NoneFromHereOn,
+}
+
+impl Wanted<'_> {
+    /// A row's time is that of its newest entry.
+    fn of(&self, row: &AuditRow) -> Part {
+        let oldest = back(row.at, AUDIT_DISORDER);
+        let ends_before = self.query.to.is_none_or(|to| row.at < to);
+        if row.at.plus(AUDIT_DISORDER) < self.from {
+            Part::NoneFromHereOn
+        } else if row.at < self.from || self.query.to.is_some_and(|to| oldest >= to) {
+            Part::None
+        } else if self.is_unfiltered() && oldest >= self.from && ends_before {
+            Part::All
+        } else {
+            Part::Some
+        }
+    }
+
+    const fn is_unfiltered(&self) -> bool {
+        self.query.kind.is_none() && self.query.entity_id.is_none()
+    }
+
+    fn has(&self, entry: &AuditEntry) -> bool {
+        let LogQuery { kind, entity_id, to, .. } = self.query;
+        entry.at >= self.from
+            && to.is_none_or(|to| entry.at < to)
+            && kind.is_none_or(|kind| entry.entity.kind == kind)
+            && entity_id.as_ref().is_none_or(|id| entry.entity.public_id() == *id)
+    }
+}
+
+fn opened(caller: &Caller, cursor: &[u8]) -> Result<u64, Error> {
+    let plain = caller.keys.open(Table::Audit.number(), CURSOR, cursor).ok();
+    let before = plain.and_then(|plain| plain.expose().as_slice().try_into().ok());
+    let foreign =
+        || Error::invalid("start", "The start is the next of an earlier page, unchanged.");
+    before.map(u64::from_be_bytes).ok_or_else(foreign)
+}
+
+/// The same each time, and no number to count by.
+fn log_id(caller: &Caller, number: u64) -> Uuid {
+    let blinded = caller.keys.index().blind(&[b"log entry", &number.to_be_bytes()]);
+    uuid::Builder::from_random_bytes(blinded).into_uuid()
+}
+
+fn back(at: Timestamp, by: Duration) -> Timestamp {
+    let micros = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(at.micros().saturating_sub(micros))
+}

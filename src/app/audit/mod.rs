@@ -1,0 +1,193 @@
+//! The audit chain: what was done becomes a sealed row in the same change as its effect.
+//!
+//! Reads have no effect, so their entries wait a moment for each other ([`reads`]). What cannot be
+//! written down does not happen: a read that finds no place among those that wait is not answered.
+
+mod checkpoint;
+mod export;
+mod logs;
+mod reads;
+
+use crate::app::App;
+use crate::app::authenticate::Caller;
+use crate::app::create_token::{Origin, Written};
+use crate::app::error::{Error, Fault};
+use crate::app::vault::SYSTEM;
+use crate::bounds::{AUDIT_RETENTION_DAYS, AUDIT_ROW_ENTRIES_MAX};
+use crate::crypto::Identity;
+use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
+use crate::domain::id::TenantId;
+use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
+use crate::idempotency::Answer;
+use crate::store::chain::AuditRow;
+use crate::store::record::{decode_audit, encode_audit};
+use crate::store::{Change, SealedEntries, Table};
+
+pub use crate::store::chain::{ChainReport, Receipt};
+pub use crate::store::record::{decode_receipt, encode_receipt};
+pub use checkpoint::AuditStatus;
+pub use export::{ExportPage, ExportQuery, Exported};
+pub use logs::{LogPage, LogQuery, LogStart};
+pub use reads::AuditReads;
+pub(super) use reads::Reads;
+
+/// What the operator decides about the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AuditPolicy {
+    pub reads: AuditReads,
+    pub retention: std::time::Duration,
+}
+
+impl Default for AuditPolicy {
+    fn default() -> Self {
+        let days = u64::try_from(AUDIT_RETENTION_DAYS).unwrap_or(u64::MAX);
+        let retention = std::time::Duration::from_hours(days.saturating_mul(24));
+        Self { reads: AuditReads::Batched, retention }
+    }
+}
+
+/// Whose part of the chain an entry belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditScope {
+    Server,
+    Tenant(TenantId),
+}
+
+impl AuditScope {
+    const fn bytes(&self) -> [u8; 16] {
+        match self {
+            Self::Server => SYSTEM,
+            Self::Tenant(id) => id.uuid().into_bytes(),
+        }
+    }
+}
+
+impl App {
+    /// For a server that is about to start.
+    #[must_use]
+    pub fn with_audit(mut self, policy: AuditPolicy) -> Self {
+        self.reads = Reads::new(policy.reads);
+        self.audit_retention = policy.retention;
+        self
+    }
+
+    /// An administrative act that has no effect in the data file, such as a backup.
+    pub async fn audit_operator(&self, act: Act, entity: Entity) -> Result<(), Error> {
+        let entry = AuditEntry { at: self.now(), actor: Actor::Operator, act, entity };
+        self.store.commit(self.audit(AuditScope::Server, &[entry])).await?;
+        Ok(())
+    }
+
+    /// The rows of these entries, as a part of the change that has their effect.
+    pub(super) fn audit(&self, scope: AuditScope, entries: &[AuditEntry]) -> Change {
+        let scope = scope.bytes();
+        let mut change = Change::new();
+        for entries in entries.chunks(AUDIT_ROW_ENTRIES_MAX) {
+            let latest = entries.iter().map(|entry| entry.at).max();
+            let sealed =
+                self.system().seal_audit(&place(&scope), &encode_audit(entries), self.random());
+            change = change.audit(SealedEntries {
+                scope,
+                at: latest.unwrap_or(Timestamp::from_micros(0)),
+                count: u16::try_from(entries.len()).unwrap_or(u16::MAX),
+                sealed,
+            });
+        }
+        change
+    }
+
+    /// One entry of a tenant.
+    pub(super) fn audit_one(
+        &self,
+        tenant: TenantId,
+        actor: Actor,
+        act: Act,
+        entity: impl Into<Entity>,
+        at: Timestamp,
+    ) -> Change {
+        let entry = AuditEntry { at, actor, act, entity: entity.into() };
+        self.audit(AuditScope::Tenant(tenant), &[entry])
+    }
+
+    /// What a caller did to one thing of its tenant.
+    pub(super) fn audit_caller(
+        &self,
+        caller: &Caller,
+        act: Act,
+        entity: impl Into<Entity>,
+        at: Timestamp,
+    ) -> Change {
+        self.audit_one(caller.tenant.id, caller.actor(), act, entity, at)
+    }
+
+    /// A row's entries. The seal vouches for all of them or none.
+    pub(super) fn open_audit_row(&self, row: &AuditRow) -> Result<Vec<AuditEntry>, Error> {
+        let plain = self.system().open_audit(&place(&row.scope), &row.sealed)?;
+        let entries = decode_audit(plain.expose())?;
+        if entries.len() == usize::from(row.count) {
+            Ok(entries)
+        } else {
+            Err(Error::Internal(Fault::BadRecord))
+        }
+    }
+
+    /// Tokens that a write found and left as they are were read.
+    pub(super) async fn note_found<'w>(
+        &self,
+        caller: &Caller,
+        written: impl Iterator<Item = &'w Written>,
+    ) -> Result<(), Error> {
+        let found = written.filter(|written| written.origin == Origin::Read);
+        let found: Vec<_> = found.map(|it| Entity::token(&it.shown.token)).collect();
+        self.note_reads(caller, found.into_iter(), self.now()).await
+    }
+
+    /// An answer that is given again shows the tokens in it once more.
+    pub async fn note_replay(&self, caller: &Caller, answer: &Answer) -> Result<(), Error> {
+        let entity = |(id, name): &(uuid::Uuid, Option<String>)| Entity {
+            kind: EntityKind::Token,
+            id: *id,
+            name: name.as_deref().map(Box::from),
+        };
+        self.note_reads(caller, answer.tokens.iter().map(entity), self.now()).await
+    }
+}
+
+impl Caller {
+    pub(super) const fn actor(&self) -> Actor {
+        Actor::Application(self.application.id)
+    }
+
+    pub(super) const fn did(&self, act: Act, entity: Entity, at: Timestamp) -> AuditEntry {
+        AuditEntry { at, actor: self.actor(), act, entity }
+    }
+}
+
+/// Whoever calls, or the operator when nobody does.
+pub(super) fn actor_of(caller: Option<&Caller>) -> Actor {
+    caller.map_or(Actor::Operator, Caller::actor)
+}
+
+impl Written {
+    /// What a write did to the token that it answers with; `None` when it only found it.
+    pub(super) fn entry(&self, caller: &Caller, at: Timestamp) -> Option<AuditEntry> {
+        let act = match self.origin {
+            Origin::New => Act::Create,
+            Origin::Read => return None,
+            Origin::Updated => Act::Update,
+        };
+        Some(caller.did(act, Entity::token(&self.shown.token), at))
+    }
+}
+
+/// A token that time has ended.
+pub(super) fn expired(token: &Token, at: Timestamp) -> AuditEntry {
+    AuditEntry { at, actor: Actor::System, act: Act::Expire, entity: Entity::token(token) }
+}
+
+/// The position is not part of it: it is known only when the row is written, and the chain fixes
+/// it then.
+const fn place(scope: &[u8; 16]) -> Identity<'_> {
+    Identity { tenant: scope, table: Table::Audit.number(), key: &[] }
+}

@@ -1,0 +1,211 @@
+//! Reads on their way into the chain: a bounded queue, emptied at least every 100 milliseconds.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::{Mutex, Notify, oneshot};
+
+use crate::app::App;
+use crate::app::audit::AuditScope;
+use crate::app::authenticate::Caller;
+use crate::app::error::Error;
+use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY};
+use crate::domain::audit::{Act, AuditEntry, Entity};
+use crate::domain::id::TenantId;
+use crate::domain::time::Timestamp;
+use crate::store::{Change, CommitFailure};
+
+/// When a read is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditReads {
+    /// When its entry has a place in the queue.
+    Batched,
+    /// When its entry is durable.
+    Strict,
+}
+
+#[derive(Debug)]
+pub(in crate::app) struct Reads {
+    mode: AuditReads,
+    sender: Sender<Noted>,
+    outbox: Mutex<Outbox>,
+    /// Whether the flusher knows that there is something.
+    is_known: AtomicBool,
+    wake: Notify,
+}
+
+#[derive(Debug)]
+struct Noted {
+    tenant: TenantId,
+    entry: AuditEntry,
+    /// Told when the entry is durable.
+    written: Option<oneshot::Sender<()>>,
+}
+
+/// The queue's other end. What was taken out of it and not handed to the writer yet stays here, so
+/// that a flush that is cut off loses nothing.
+#[derive(Debug)]
+struct Outbox {
+    queue: Receiver<Noted>,
+    taken: Vec<Noted>,
+}
+
+impl Reads {
+    pub(in crate::app) fn new(mode: AuditReads) -> Self {
+        let (sender, queue) = channel(AUDIT_QUEUE_MAX);
+        Self {
+            mode,
+            sender,
+            outbox: Mutex::new(Outbox { queue, taken: Vec::new() }),
+            is_known: AtomicBool::new(false),
+            wake: Notify::new(),
+        }
+    }
+
+    /// Queued before, known after: the flusher forgets before it takes, and so misses nothing.
+    fn announce(&self) {
+        if !self.is_known.swap(true, Ordering::SeqCst) {
+            self.wake.notify_one();
+        }
+    }
+}
+
+impl App {
+    /// Writes down that the caller gets to see a thing. It must not be answered before this
+    /// returns.
+    pub(in crate::app) async fn note_read(
+        &self,
+        caller: &Caller,
+        entity: Entity,
+        at: Timestamp,
+    ) -> Result<(), Error> {
+        let (written, wait) = self.reads.waiter();
+        let entry = caller.did(Act::Read, entity, at);
+        let noted = Noted { tenant: caller.tenant.id, entry, written };
+        self.reads.sender.send(noted).await.map_err(|closed| stopped(&closed))?;
+        self.reads.announce();
+        until(wait).await
+    }
+
+    /// The same of several things at once: all of them, or the answer is not given.
+    pub(in crate::app) async fn note_reads(
+        &self,
+        caller: &Caller,
+        entities: impl ExactSizeIterator<Item = Entity>,
+        at: Timestamp,
+    ) -> Result<(), Error> {
+        let count = entities.len();
+        if count == 0 {
+            return Ok(());
+        }
+        let places = self.reads.sender.reserve_many(count).await;
+        let places = places.map_err(|closed| stopped(&closed))?;
+        let (mut written, wait) = self.reads.waiter();
+        for (number, (place, entity)) in places.zip(entities).enumerate() {
+            // They are written in order: the last of them speaks for all.
+            let is_last = number.saturating_add(1) == count;
+            place.send(Noted {
+                tenant: caller.tenant.id,
+                entry: caller.did(Act::Read, entity, at),
+                written: written.take_if(|_| is_last),
+            });
+        }
+        self.reads.announce();
+        until(wait).await
+    }
+
+    /// Writes reads down for as long as the server runs; returns when the store no longer takes
+    /// them, and from then on no read is answered.
+    pub async fn write_reads(&self) {
+        loop {
+            self.reads.wake.notified().await;
+            if self.reads.mode == AuditReads::Batched {
+                tokio::time::sleep(AUDIT_READS_WAIT).await;
+            }
+            if self.flush_reads().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Returns when every read that was noted before is durable. Those that come meanwhile are not
+    /// waited for, or there might be no end of it.
+    pub async fn flush_reads(&self) -> Result<(), Error> {
+        let mut outbox = self.reads.outbox.lock().await;
+        self.reads.is_known.store(false, Ordering::SeqCst);
+        let mut left = outbox.taken.len().saturating_add(outbox.queue.len());
+        while left > 0 {
+            while outbox.taken.len() < left.min(AUDIT_CHANGE_ENTRIES_MAX) {
+                let Ok(noted) = outbox.queue.try_recv() else { break };
+                outbox.taken.push(noted);
+            }
+            if outbox.taken.is_empty() {
+                return Ok(());
+            }
+            let count = outbox.taken.len();
+            let change = self.rows_of(&outbox.taken);
+            let committed = match self.store.submit(change) {
+                Ok(verdict) => {
+                    // From here on they are the writer's, whatever becomes of this flush.
+                    let written: Vec<_> =
+                        outbox.taken.drain(..).filter_map(|noted| noted.written).collect();
+                    verdict.await.map(|_| written)
+                }
+                Err(CommitFailure::QueueFull) => {
+                    tokio::time::sleep(AUDIT_RETRY).await;
+                    continue;
+                }
+                Err(CommitFailure::Stopped) => Err(CommitFailure::Stopped),
+            };
+            match committed {
+                // Whoever has gone does not need to know.
+                Ok(written) => {
+                    for waiter in written {
+                        waiter.send(()).ok();
+                    }
+                }
+                Err(failure) => {
+                    outbox.queue.close();
+                    return Err(failure.into());
+                }
+            }
+            left = left.saturating_sub(count);
+        }
+        Ok(())
+    }
+
+    fn rows_of(&self, noted: &[Noted]) -> Change {
+        let mut by_tenant: BTreeMap<TenantId, Vec<AuditEntry>> = BTreeMap::new();
+        for Noted { tenant, entry, .. } in noted {
+            by_tenant.entry(*tenant).or_default().push(entry.clone());
+        }
+        by_tenant.iter().fold(Change::new(), |change, (tenant, entries)| {
+            change.and(self.audit(AuditScope::Tenant(*tenant), entries))
+        })
+    }
+}
+
+impl Reads {
+    fn waiter(&self) -> (Option<oneshot::Sender<()>>, Option<oneshot::Receiver<()>>) {
+        match self.mode {
+            AuditReads::Batched => (None, None),
+            AuditReads::Strict => {
+                let (written, wait) = oneshot::channel();
+                (Some(written), Some(wait))
+            }
+        }
+    }
+}
+
+async fn until(written: Option<oneshot::Receiver<()>>) -> Result<(), Error> {
+    match written {
+        Some(written) => written.await.map_err(|dropped| stopped(&dropped)),
+        None => Ok(()),
+    }
+}
+
+/// The queue closes when the store has failed or is closed.
+const fn stopped<T>(_: &T) -> Error {
+    Error::Stopped
+}

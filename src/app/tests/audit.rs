@@ -1,0 +1,336 @@
+//! The audit chain as the operations keep it: what is answered is in it, in order, for as long as
+//! its retention says.
+
+use std::time::Duration;
+
+use crate::app::tests::{Vault, draft, expiring, named, new_tenant, prepared};
+use crate::app::{App, AuditPolicy, AuditReads, Caller, Error, ExportQuery, LogQuery, LogStart};
+use crate::bounds::{AUDIT_QUEUE_MAX, LOG_ROWS_EXAMINED_MAX};
+use crate::clock::Clock;
+use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
+use crate::store::tests::block_on;
+use crate::store::tests::disk::{Fault, Operation, TestDisk};
+use crate::store::{Change, Table};
+
+/// The whole chain in clear, in its order.
+async fn chain(app: &App) -> Vec<(u64, AuditEntry)> {
+    let mut entries = Vec::new();
+    let mut next = Some(0);
+    app.flush_reads().await.unwrap();
+    while next.is_some() {
+        let query = ExportQuery { next, ..ExportQuery::default() };
+        let page = app.export_audit(query).await.unwrap();
+        entries.extend(page.entries.into_iter().map(|it| (it.number, it.entry)));
+        next = page.next;
+    }
+    entries
+}
+
+/// What was done to tokens, and by what name they are known.
+async fn of_tokens(app: &App) -> Vec<(Act, String)> {
+    let entries = chain(app).await.into_iter().map(|(_, entry)| entry);
+    let tokens = entries.filter(|entry| entry.entity.kind == EntityKind::Token);
+    tokens.map(|entry| (entry.act, entry.entity.public_id())).collect()
+}
+
+async fn whole(app: &App) -> (u64, u64) {
+    let report = app.inspect_audit(None).await.unwrap();
+    assert_eq!(report.findings, Vec::<String>::new());
+    (report.first, report.entries)
+}
+
+#[test]
+fn every_change_of_a_token_and_every_read_of_it_has_an_entry_in_order() {
+    let vault = Vault::new();
+    block_on(async {
+        let id = vault.create_id(draft("one")).await;
+        vault.create_id(named("name", "two")).await;
+        assert!(vault.app.read_token(&vault.caller, "nobody").await.is_err());
+        vault.app.read_token(&vault.caller, &id).await.unwrap();
+        vault.app.read_token(&vault.caller, "name").await.unwrap();
+        vault.app.flush_reads().await.unwrap();
+        vault.delete(&id).await.unwrap();
+        assert!(vault.delete(&id).await.is_err(), "a refused write leaves none");
+        let name = String::from("name");
+        let expected = [
+            (Act::Create, id.clone()),
+            (Act::Create, name.clone()),
+            (Act::Read, id.clone()),
+            (Act::Read, name),
+            (Act::Delete, id),
+        ];
+        assert_eq!(of_tokens(&vault.app).await, expected);
+        let numbers: Vec<_> = chain(&vault.app).await.iter().map(|(number, _)| *number).collect();
+        assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "{numbers:?}");
+        whole(&vault.app).await;
+    });
+    vault.assert_clean();
+}
+
+#[test]
+fn what_expires_is_told_by_the_system() {
+    let vault = Vault::new();
+    block_on(async {
+        let in_an_hour = vault.in_an_hour();
+        let id = vault.create_id(expiring("one", &in_an_hour)).await;
+        vault.app.clock().advance(Duration::from_hours(2));
+        vault.app.sweep_all().await.unwrap();
+        let (_, last) = chain(&vault.app).await.pop().unwrap();
+        assert_eq!((last.act, last.actor.kind()), (Act::Expire, "system"));
+        assert_eq!(last.entity.public_id(), id);
+    });
+}
+
+#[test]
+fn a_strict_read_is_answered_when_its_entry_is_durable() {
+    let disk = TestDisk::holding(prepared().0.clone());
+    let mut vault = Vault::on(disk.clone(), Clock::new()).unwrap();
+    let policy = AuditPolicy { reads: AuditReads::Strict, ..AuditPolicy::default() };
+    vault.app = vault.app.with_audit(policy);
+    block_on(async {
+        let id = vault.create_id(draft("one")).await;
+        let reading = async {
+            for _ in 0..20 {
+                vault.app.read_token(&vault.caller, &id).await.unwrap();
+                // As after the loss of power in this very moment.
+                let later = Vault::on(TestDisk::holding(disk.durable()), Clock::new()).unwrap();
+                assert_eq!(of_tokens(&later.app).await, of_tokens(&vault.app).await);
+            }
+        };
+        tokio::select! {
+            () = vault.app.write_reads() => panic!("the store has failed"),
+            () = reading => (),
+        }
+        assert_eq!(of_tokens(&vault.app).await.len(), 21);
+    });
+}
+
+#[test]
+fn a_read_that_cannot_be_written_down_is_not_answered() {
+    let disk = TestDisk::holding(prepared().0.clone());
+    let mut vault = Vault::on(disk.clone(), Clock::new()).unwrap();
+    let policy = AuditPolicy { reads: AuditReads::Strict, ..AuditPolicy::default() };
+    vault.app = vault.app.with_audit(policy);
+    block_on(async {
+        let id = vault.create_id(draft("one")).await;
+        disk.plan(Operation::Sync, 1, Fault::Always(5));
+        let (read, flushed) =
+            tokio::join!(vault.app.read_token(&vault.caller, &id), vault.app.flush_reads());
+        assert!(read.is_err() && flushed.is_err(), "{read:?}, {flushed:?}");
+        assert!(vault.app.read_token(&vault.caller, &id).await.is_err());
+    });
+}
+
+#[test]
+fn a_read_waits_for_a_place_in_the_queue() {
+    let vault = Vault::new();
+    block_on(async {
+        let id = vault.create_id(draft("one")).await;
+        let before = vault.app.audit_status().unwrap().head.next;
+        let entity = || Entity::of_server(EntityKind::Token);
+        let others = (0..AUDIT_QUEUE_MAX).map(|_| entity());
+        vault.app.note_reads(&vault.caller, others, vault.app.now()).await.unwrap();
+        let mut read = std::pin::pin!(vault.app.read_token(&vault.caller, &id));
+        tokio::select! {
+            biased;
+            _ = &mut read => panic!("there was no place for it"),
+            () = std::future::ready(()) => (),
+        }
+        vault.app.flush_reads().await.unwrap();
+        read.await.unwrap();
+        vault.app.flush_reads().await.unwrap();
+        let noted = u64::try_from(AUDIT_QUEUE_MAX).unwrap() + 1;
+        assert_eq!(vault.app.audit_status().unwrap().head.next, before + noted);
+    });
+}
+
+#[test]
+fn a_page_that_would_look_at_too_many_rows_is_short_or_refused() {
+    let vault = Vault::new();
+    block_on(async {
+        let (app, caller) = (&vault.app, &vault.caller);
+        vault.create_id(named("deep", "1")).await;
+        let mut change = Change::new();
+        for _ in 0..LOG_ROWS_EXAMINED_MAX {
+            change = change.and(app.audit_caller(caller, Act::Update, caller.tenant.id, app.now()));
+        }
+        app.store().commit(change).await.unwrap();
+        let deep = LogQuery { entity_id: Some(String::from("deep")), ..LogQuery::default() };
+        let (none, next) = logs(app, caller, &deep, LogStart::After(None)).await;
+        assert_eq!(none, Vec::<String>::new());
+        assert_eq!(logs(app, caller, &deep, LogStart::After(next)).await.0, ["create deep"]);
+        let refused = app.list_logs(caller, &deep, &LogStart::Skip(1), 2).await;
+        assert!(matches!(refused, Err(Error::Unprocessable(_))));
+    });
+}
+
+#[test]
+fn the_chain_is_signed_each_minute_that_it_grows_and_at_the_end() {
+    let vault = Vault::new();
+    let signed = || vault.app.audit_status().unwrap().last_checkpoint.map(|(sequence, _)| sequence);
+    block_on(async {
+        vault.create_id(draft("one")).await;
+        vault.app.sweep_all().await.unwrap();
+        let first = signed().unwrap();
+        vault.create_id(draft("two")).await;
+        vault.app.sweep_all().await.unwrap();
+        assert_eq!(signed(), Some(first), "a minute has not passed");
+        vault.app.clock().advance(Duration::from_mins(1));
+        vault.app.sweep_all().await.unwrap();
+        assert_eq!(signed(), Some(first + 1));
+        vault.app.read_token(&vault.caller, "nobody").await.unwrap_err();
+        vault.create_id(draft("three")).await;
+        vault.app.sign_audit().await.unwrap();
+        vault.app.sign_audit().await.unwrap();
+        let report = vault.app.inspect_audit(None).await.unwrap();
+        assert_eq!((report.unanchored, report.checkpoints), (0, 3));
+    });
+    vault.assert_clean();
+}
+
+#[test]
+fn entries_go_when_their_retention_is_over_and_the_rest_stays_whole() {
+    let mut vault = Vault::new();
+    let policy = AuditPolicy { retention: Duration::from_hours(48), ..AuditPolicy::default() };
+    vault.app = vault.app.with_audit(policy);
+    block_on(async {
+        // More rows than one batch of the sweep removes.
+        for number in 0..300 {
+            vault.create_id(draft(&format!("old {number}"))).await;
+        }
+        vault.app.sweep_all().await.unwrap();
+        let old = vault.app.audit_status().unwrap().head.next;
+        vault.app.clock().advance(Duration::from_hours(47));
+        let id = vault.create_id(draft("new")).await;
+        vault.app.sweep_all().await.unwrap();
+        assert_eq!(whole(&vault.app).await, (0, old + 1));
+        vault.app.clock().advance(Duration::from_hours(2));
+        vault.app.sweep_all().await.unwrap();
+        assert_eq!(whole(&vault.app).await, (old, 1));
+        assert_eq!(vault.app.audit_status().unwrap().first, old);
+        assert_eq!(of_tokens(&vault.app).await, [(Act::Create, id)]);
+        let rows = vault.app.store().snapshot().unwrap().len(Table::Audit).unwrap();
+        assert_eq!(rows, 1);
+        // All of it goes in the end, and what comes then carries on.
+        vault.app.clock().advance(Duration::from_hours(100));
+        vault.app.sweep_all().await.unwrap();
+        assert_eq!(whole(&vault.app).await, (old + 1, 0));
+        vault.create_id(draft("newer")).await;
+        vault.app.sign_audit().await.unwrap();
+        assert_eq!(whole(&vault.app).await, (old + 1, 1));
+    });
+    vault.assert_clean();
+}
+
+async fn logs(
+    app: &App,
+    caller: &Caller,
+    query: &LogQuery,
+    start: LogStart,
+) -> (Vec<String>, Option<Vec<u8>>) {
+    let page = app.list_logs(caller, query, &start, 2).await.unwrap();
+    let told = |(_, entry): &(_, AuditEntry)| {
+        format!("{} {}", entry.act.as_str(), entry.entity.public_id())
+    };
+    (page.entries.iter().map(told).collect(), page.next)
+}
+
+#[test]
+fn a_tenant_sees_its_own_log_newest_first_page_by_page() {
+    let vault = Vault::new();
+    block_on(async {
+        let (_, other) = new_tenant(&vault.app, "other").await;
+        let other = vault.app.authenticate(&other).unwrap();
+        for name in ["one", "two", "three"] {
+            vault.create_id(named(name, name)).await;
+            vault.app.create_token(&other, draft(name), &crate::app::Write::plain()).await.unwrap();
+        }
+        for name in ["one", "two"] {
+            vault.app.read_token(&vault.caller, name).await.unwrap();
+        }
+        let (app, caller) = (&vault.app, &vault.caller);
+        let tokens = LogQuery { kind: Some(EntityKind::Token), ..LogQuery::default() };
+        let expected =
+            [["read two", "read one"], ["create three", "create two"], ["create one", ""]];
+        let mut after = None;
+        for (number, expected) in expected.iter().enumerate() {
+            let expected: Vec<_> = expected.iter().filter(|it| !it.is_empty()).collect();
+            let (by_cursor, next) = logs(app, caller, &tokens, LogStart::After(after)).await;
+            let (by_number, _) = logs(app, caller, &tokens, LogStart::Skip(number * 2)).await;
+            assert!(by_cursor.iter().eq(expected.iter().copied()), "{by_cursor:?}");
+            assert_eq!(by_number, by_cursor);
+            after = next;
+        }
+        assert_eq!(after, None);
+        let all = LogQuery::default();
+        assert_eq!(logs(app, caller, &all, LogStart::Skip(4)).await.0[0], "create one");
+        let one = LogQuery { entity_id: Some(String::from("one")), ..LogQuery::default() };
+        let (of_one, _) = logs(app, caller, &one, LogStart::After(None)).await;
+        assert_eq!(of_one, ["read one", "create one"]);
+
+        // Neither a cursor of another tenant nor one made up leads anywhere.
+        let (_, next) = logs(app, &other, &all, LogStart::After(None)).await;
+        for cursor in [next.unwrap(), vec![0; 45]] {
+            let start = LogStart::After(Some(cursor));
+            let refused = app.list_logs(caller, &all, &start, 2).await;
+            assert!(matches!(refused, Err(Error::Invalid(_))));
+        }
+    });
+}
+
+#[test]
+fn dates_and_the_quota_bound_what_is_seen() {
+    let vault = Vault::new();
+    block_on(async {
+        let (app, caller) = (&vault.app, &vault.caller);
+        let first = app.now();
+        vault.create_id(named("one", "1")).await;
+        app.clock().advance(Duration::from_hours(10));
+        let second = app.now();
+        vault.create_id(named("two", "2")).await;
+        let seen = |from, to| async move {
+            let query = LogQuery { kind: Some(EntityKind::Token), from, to, ..LogQuery::default() };
+            logs(app, caller, &query, LogStart::After(None)).await.0
+        };
+        assert_eq!(seen(None, None).await, ["create two", "create one"]);
+        assert_eq!(seen(Some(second), None).await, ["create two"]);
+        assert_eq!(seen(None, Some(second)).await, ["create one"]);
+        assert_eq!(seen(Some(first), Some(first)).await, Vec::<String>::new());
+        app.clock().advance(Duration::from_hours(15));
+        assert_eq!(seen(None, None).await, ["create two"]);
+        assert_eq!(seen(Some(first), None).await, ["create two"]);
+        app.clock().advance(Duration::from_hours(10));
+        assert_eq!(seen(None, None).await, Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_file_from_before_the_chain_gets_its_keys() {
+    let vault = Vault::new();
+    let snapshot = vault.app.store().snapshot().unwrap();
+    let mut change = Change::new();
+    for table in [Table::Audit, Table::AuditCheckpoints] {
+        for (key, _) in snapshot.under(table, &[], usize::MAX).unwrap() {
+            change = change.delete(table, key);
+        }
+    }
+    for (key, _) in snapshot.under(Table::Keys, &[0; 16], usize::MAX).unwrap() {
+        if key[16] > 3 {
+            change = change.delete(Table::Keys, key);
+        }
+    }
+    for (key, _) in snapshot.under(Table::Meta, &[], usize::MAX).unwrap() {
+        if key.starts_with(b"audit_") || key.starts_with(b"file_id") {
+            change = change.delete(Table::Meta, key);
+        }
+    }
+    drop(snapshot);
+    block_on(vault.app.store().commit(change)).unwrap();
+    vault.app.close();
+    let later = Vault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
+    block_on(async {
+        later.create_id(draft("one")).await;
+        assert_eq!(whole(&later.app).await, (0, 1));
+    });
+    later.assert_clean();
+}

@@ -1,0 +1,209 @@
+//! `strongroom audit`: the chain checked, exported and signed.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use crate::app::{App, Receipt, VaultFailure, decode_receipt};
+use crate::bounds::RECEIPT_BYTES_MAX;
+use crate::cli::commands::{AuditAction, AuditCommand, AuditExport, AuditVerify};
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::operate::unreachable_server;
+use crate::cli::verify::locate;
+use crate::cli::{say, vault};
+use crate::clock::Clock;
+use crate::config::MasterKeySource;
+use crate::operator::{Answer, Asked, Clockwork, Command, ask, render_report};
+use crate::store::Store;
+use crate::store::chain::{ChainReport, Inspection};
+
+pub(super) fn audit(command: AuditCommand) -> Result<(), Failure> {
+    match command.action {
+        AuditAction::Export(it) => export(&it),
+        AuditAction::Receipt(it) => {
+            let (config, data) = (it.config.as_deref(), it.data.as_deref());
+            let mut hand = Hand::of(locate(config, data, it.master_key.as_deref())?)?;
+            say(&hand.carry_out(Command::AuditReceipt)?.to_string());
+            hand.close();
+            Ok(())
+        }
+        AuditAction::Verify(it) => verify(&it),
+    }
+}
+
+/// Through the running server if there is one, else on the file itself, for several commands.
+struct Hand {
+    directory: PathBuf,
+    master: Option<MasterKeySource>,
+    alone: Option<(App, Runtime)>,
+}
+
+impl Hand {
+    fn of((data, master): (Option<PathBuf>, Option<MasterKeySource>)) -> Result<Self, Failure> {
+        Ok(Self { directory: data.ok_or_else(which)?, master, alone: None })
+    }
+
+    fn carry_out(&mut self, command: Command) -> Result<Value, Failure> {
+        let asked = match &self.alone {
+            Some(_) => Asked::NobodyThere,
+            None => ask(&self.directory, &command),
+        };
+        let answer = match asked {
+            Asked::Answered(answer) => answer,
+            Asked::Failed(error) => return Err(unreachable_server(&self.directory, &error)),
+            Asked::NobodyThere => {
+                let opened = self.alone.take().map_or_else(|| self.open(), Ok)?;
+                let (app, runtime) = self.alone.insert(opened);
+                runtime.block_on(command.run(app, Clockwork::Fixed))
+            }
+        };
+        match answer {
+            Answer::Done(value) => Ok(value),
+            Answer::Refused(why) => {
+                Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
+            }
+        }
+    }
+
+    fn open(&self) -> Result<(App, Runtime), Failure> {
+        let master = self.master.as_ref().ok_or_else(|| {
+            Failure::new(Exit::Usage, "which master key?")
+                .why("no server is running, so the data file has to be opened")
+                .try_this("--config FILE, or --data DIR --master-key FILE")
+        })?;
+        let app = vault::open(&self.directory, master, Clock::new())?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime.map_err(|error| vault::cannot("start", &self.directory, &error))?;
+        Ok((app, runtime))
+    }
+
+    fn close(self) {
+        if let Some((app, runtime)) = self.alone {
+            // A failing disk was told by the command itself.
+            runtime.block_on(app.sign_audit()).ok();
+            app.close();
+        }
+    }
+}
+
+fn export(it: &AuditExport) -> Result<(), Failure> {
+    let (config, data) = (it.config.as_deref(), it.data.as_deref());
+    let mut hand = Hand::of(locate(config, data, it.master_key.as_deref())?)?;
+    let mut out: Box<dyn Write> = match &it.out {
+        None => Box::new(io::stdout().lock()),
+        Some(path) => {
+            let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+            Box::new(file.map_err(|error| vault::cannot("write the export", path, &error))?)
+        }
+    };
+    let place = it.out.clone().unwrap_or_else(|| PathBuf::from("standard output"));
+    let mut next = None;
+    loop {
+        let (from, to) = (it.from.clone(), it.to.clone());
+        let page = hand.carry_out(Command::AuditExport { next, from, to })?;
+        let entries = page.get("entries").and_then(Value::as_array);
+        let mut lines = String::new();
+        for entry in entries.into_iter().flatten() {
+            lines.push_str(&entry.to_string());
+            lines.push('\n');
+        }
+        let written = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
+        written.map_err(|error| vault::cannot("write the export", &place, &error))?;
+        next = page.get("next").and_then(Value::as_u64);
+        if next.is_none() {
+            break;
+        }
+    }
+    hand.close();
+    Ok(())
+}
+
+fn verify(it: &AuditVerify) -> Result<(), Failure> {
+    let (directory, _) = locate(it.config.as_deref(), it.data.as_deref(), None)?;
+    let directory = directory.ok_or_else(which)?;
+    let since = it.since.as_deref().map(read_receipt).transpose()?;
+    let (text, receipt) = since.unzip();
+    let report = match ask(&directory, &Command::AuditVerify { since: text }) {
+        Asked::Answered(Answer::Done(report)) => report,
+        Asked::Answered(Answer::Refused(why)) => {
+            return Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")));
+        }
+        Asked::Failed(error) => return Err(unreachable_server(&directory, &error)),
+        Asked::NobodyThere => {
+            let report = vault::catch_damage(&directory, || inspect(&directory, receipt))??;
+            render_report(&report)
+        }
+    };
+    show(&directory, &report)
+}
+
+/// Without any key: whoever has the file can check it.
+fn inspect(directory: &Path, receipt: Option<Receipt>) -> Result<ChainReport, Failure> {
+    vault::check_directory(directory)?;
+    let store = Store::open(directory)
+        .map_err(|failure| vault::explain(VaultFailure::File(failure), directory))?;
+    let report = store
+        .snapshot()
+        .and_then(|snapshot| Inspection::new(&snapshot, receipt))
+        .and_then(|inspection| inspection.run(&mut |_| ()));
+    store.close();
+    report.map_err(|failure| vault::storage(&failure))
+}
+
+fn show(directory: &Path, report: &Value) -> Result<(), Failure> {
+    let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let signed = report.get("last_signed").filter(|it| !it.is_null()).map(|it| {
+        let entries = it.get("entries").and_then(Value::as_u64).unwrap_or_default();
+        let at = it.get("at").and_then(Value::as_str).unwrap_or_default();
+        format!("{entries} entries, at {at}")
+    });
+    say(&format!(
+        "entries:      {} (from number {})\ncheckpoints:  {}\nlast signed:  {}\nunanchored:   {} \
+         (behind the last checkpoint)",
+        number("entries"),
+        number("first"),
+        number("checkpoints"),
+        signed.as_deref().unwrap_or("never"),
+        number("unanchored"),
+    ));
+    if let Some(after) = report.get("after_receipt").and_then(Value::as_u64) {
+        say(&format!("unanchored:   {after} (behind the receipt)"));
+    }
+    let findings = report.get("findings").and_then(Value::as_array);
+    let mut findings: Vec<_> =
+        findings.into_iter().flatten().filter_map(Value::as_str).map(String::from).collect();
+    if findings.is_empty() {
+        say("The chain is whole.");
+        return Ok(());
+    }
+    match number("more_findings") {
+        0 => (),
+        more => findings.push(format!("... and {more} more")),
+    }
+    Err(Failure::new(Exit::Data, "the audit chain was tampered with or is damaged")
+        .file(&directory.join(Store::FILE))
+        .why(findings.join("\n"))
+        .try_this("keep this file for examination, and compare with a backup from before"))
+}
+
+/// The text, and what it says.
+fn read_receipt(path: &Path) -> Result<(String, Receipt), Failure> {
+    let mut text = String::new();
+    let read = std::fs::File::open(path)
+        .and_then(|file| file.take(RECEIPT_BYTES_MAX).read_to_string(&mut text));
+    read.map_err(|error| vault::cannot("read the receipt", path, &error))?;
+    match decode_receipt(&text) {
+        Ok(receipt) => Ok((text, receipt)),
+        Err(_bad) => Err(Failure::new(Exit::Data, "this is not a receipt")
+            .file(path)
+            .try_this("a file that strongroom audit receipt wrote, unchanged")),
+    }
+}
+
+fn which() -> Failure {
+    Failure::new(Exit::Usage, "which vault?").try_this("--config FILE or --data DIR")
+}

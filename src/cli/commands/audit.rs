@@ -1,0 +1,76 @@
+//! The audit chain: `strongroom audit`.
+#![expect(clippy::doc_markdown, reason = "these are help texts, shown as they are")]
+
+use std::path::PathBuf;
+
+use argh::FromArgs;
+
+/// Check and export the audit chain. Works while the server runs and while it does not.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "audit")]
+pub(in crate::cli) struct AuditCommand {
+    #[argh(subcommand)]
+    pub(in crate::cli) action: AuditAction,
+}
+
+#[derive(FromArgs, Debug)]
+#[argh(subcommand)]
+pub(in crate::cli) enum AuditAction {
+    Export(AuditExport),
+    Receipt(AuditReceipt),
+    Verify(AuditVerify),
+}
+
+/// Find edits, gaps and a cut tail of the chain. Needs none of the vault's keys.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "verify")]
+pub(in crate::cli) struct AuditVerify {
+    /// settings file of the vault
+    #[argh(option)]
+    pub(in crate::cli) config: Option<PathBuf>,
+    /// data directory, in place of the settings' own
+    #[argh(option)]
+    pub(in crate::cli) data: Option<PathBuf>,
+    /// a receipt that was kept elsewhere: the chain must still contain it
+    #[argh(option)]
+    pub(in crate::cli) since: Option<PathBuf>,
+}
+
+/// Write the chain's entries in clear, one JSON object a line.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "export")]
+pub(in crate::cli) struct AuditExport {
+    /// settings file of the vault
+    #[argh(option)]
+    pub(in crate::cli) config: Option<PathBuf>,
+    /// data directory, in place of the settings' own
+    #[argh(option)]
+    pub(in crate::cli) data: Option<PathBuf>,
+    /// master key file, in place of the settings' own; not needed while the server runs
+    #[argh(option)]
+    pub(in crate::cli) master_key: Option<PathBuf>,
+    /// only entries from this time on, such as 2026-11-14 or 2026-11-14T09:30:00Z
+    #[argh(option)]
+    pub(in crate::cli) from: Option<String>,
+    /// only entries before this time
+    #[argh(option)]
+    pub(in crate::cli) to: Option<String>,
+    /// new file to write to, in place of standard output
+    #[argh(option)]
+    pub(in crate::cli) out: Option<PathBuf>,
+}
+
+/// Sign the chain as it is now and print the signature, for keeping elsewhere.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "receipt")]
+pub(in crate::cli) struct AuditReceipt {
+    /// settings file of the vault
+    #[argh(option)]
+    pub(in crate::cli) config: Option<PathBuf>,
+    /// data directory, in place of the settings' own
+    #[argh(option)]
+    pub(in crate::cli) data: Option<PathBuf>,
+    /// master key file, in place of the settings' own; not needed while the server runs
+    #[argh(option)]
+    pub(in crate::cli) master_key: Option<PathBuf>,
+}

@@ -1,0 +1,140 @@
+//! The links of the audit chain and the signatures of its checkpoints. Both can be checked by
+//! someone who has none of the vault's secret keys.
+
+use std::fmt;
+
+use ring::digest::{Context, SHA256};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+
+use crate::secret::Secret;
+
+/// One link: a hash over the row and the link before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Link([u8; 32]);
+
+/// A row of the chain as its link sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct LinkedRow<'a> {
+    pub scope: &'a [u8; 16],
+    /// The number of the row's first entry.
+    pub sequence: u64,
+    pub time_micros: i64,
+    /// How many entries the row has.
+    pub count: u16,
+    pub sealed: &'a [u8],
+}
+
+pub const SIGNATURE_BYTES: usize = 64;
+
+/// What makes signatures.
+pub struct SigningKey(Ed25519KeyPair);
+
+impl Link {
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The link of the row that follows this one. All but the last part have a fixed length.
+    #[must_use]
+    pub fn follow(&self, row: &LinkedRow<'_>) -> Self {
+        let mut context = Context::new(&SHA256);
+        context.update(&self.0);
+        context.update(row.scope);
+        context.update(&row.sequence.to_be_bytes());
+        context.update(&row.time_micros.to_be_bytes());
+        context.update(&row.count.to_be_bytes());
+        context.update(row.sealed);
+        let mut link = [0; 32];
+        for (to, from) in link.iter_mut().zip(context.finish().as_ref()) {
+            *to = *from;
+        }
+        Self(link)
+    }
+}
+
+impl SigningKey {
+    /// `None` for a seed that makes no key, which no 32 bytes are.
+    pub fn from_seed(seed: &Secret<[u8; 32]>) -> Option<Self> {
+        Ed25519KeyPair::from_seed_unchecked(seed.expose()).ok().map(Self)
+    }
+
+    pub fn public(&self) -> [u8; 32] {
+        let mut public = [0; 32];
+        for (to, from) in public.iter_mut().zip(self.0.public_key().as_ref()) {
+            *to = *from;
+        }
+        public
+    }
+
+    pub fn sign(&self, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
+        let mut signature = [0; SIGNATURE_BYTES];
+        for (to, from) in signature.iter_mut().zip(self.0.sign(message).as_ref()) {
+            *to = *from;
+        }
+        signature
+    }
+}
+
+/// Whether the owner of this key signed this message.
+pub fn is_signed_by(public: &[u8; 32], message: &[u8], signature: &[u8; SIGNATURE_BYTES]) -> bool {
+    UnparsedPublicKey::new(&ED25519, public).verify(message, signature).is_ok()
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SigningKey(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::hex;
+
+    const ROW: LinkedRow<'static> = LinkedRow {
+        scope: &[1; 16],
+        sequence: 7,
+        time_micros: 1_794_648_600_123_456,
+        count: 2,
+        sealed: b"sealed",
+    };
+
+    #[test]
+    fn the_link_of_a_row_is_what_it_always_was() {
+        let link = Link::default().follow(&ROW);
+        assert_eq!(
+            hex::encode(link.bytes()),
+            "078b9df622ab96de57cb91048a84a13620d84749d24b1db120d50606dbf0d549"
+        );
+    }
+
+    #[test]
+    fn whatever_differs_gives_another_link() {
+        let link = Link::default().follow(&ROW);
+        for other in [
+            LinkedRow { scope: &[2; 16], ..ROW },
+            LinkedRow { sequence: 8, ..ROW },
+            LinkedRow { time_micros: 0, ..ROW },
+            LinkedRow { count: 3, ..ROW },
+            LinkedRow { sealed: b"seale", ..ROW },
+        ] {
+            assert_ne!(Link::default().follow(&other), link);
+        }
+        assert_ne!(link.follow(&ROW), link);
+    }
+
+    #[test]
+    fn a_signature_holds_for_its_own_message_and_key_alone() {
+        let key = |byte| SigningKey::from_seed(&Secret::new([byte; 32])).unwrap();
+        let mut signature = key(1).sign(b"message");
+        assert!(is_signed_by(&key(1).public(), b"message", &signature));
+        assert!(!is_signed_by(&key(1).public(), b"messagf", &signature));
+        assert!(!is_signed_by(&key(2).public(), b"message", &signature));
+        signature[0] ^= 1;
+        assert!(!is_signed_by(&key(1).public(), b"message", &signature));
+    }
+}

@@ -1,0 +1,205 @@
+//! What the audit chain tells: who did what to which thing, and when. Never a sensitive value.
+
+use uuid::Uuid;
+
+use crate::domain::id::{ApplicationId, KeyId, SessionId, TenantId, TokenId, TokenIntentId};
+use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    pub at: Timestamp,
+    pub actor: Actor,
+    pub act: Act,
+    pub entity: Entity,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Actor {
+    Application(ApplicationId),
+    /// A cardholder's browser or an ACS: it brings the id of a 3DS session and no key.
+    Cardholder,
+    /// Whoever commands the server on its own machine.
+    Operator,
+    /// The server itself, such as when a token has expired.
+    System,
+}
+
+/// A thing that something was done to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entity {
+    pub kind: EntityKind,
+    pub id: Uuid,
+    /// The id that callers know it by, where they chose one.
+    pub name: Option<Box<str>>,
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident $code:literal $text:literal $shown:literal;)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name { $($(#[$of])* $variant),+ }
+
+        impl $name {
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// As it stands in the file: never change one, never use one again.
+            pub const fn code(self) -> u8 {
+                match self { $(Self::$variant => $code),+ }
+            }
+
+            pub const fn from_code(code: u8) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)+ _ => None }
+            }
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+
+            /// For people.
+            pub const fn shown(self) -> &'static str {
+                match self { $(Self::$variant => $shown),+ }
+            }
+
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($text => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+words! {
+    /// What was done.
+    Act {
+        Create 1 "create" "created";
+        Read 2 "read" "retrieved";
+        Update 3 "update" "updated";
+        Delete 4 "delete" "deleted";
+        Expire 5 "expire" "expired";
+        ExpireCvc 6 "expire_cvc" "lost its card verification code";
+        Convert 7 "convert" "converted";
+        /// Its value went into something else, such as a 3DS request.
+        Use 8 "use" "used";
+        Authenticate 9 "authenticate" "authenticated";
+        Import 10 "import" "imported";
+        Export 11 "export" "exported";
+        Backup 12 "backup" "backed up";
+        Restore 13 "restore" "restored";
+        Rotate 14 "rotate" "rotated";
+    }
+}
+
+words! {
+    /// What kind of thing it was done to.
+    EntityKind {
+        Application 1 "application" "Application";
+        ApplicationKey 2 "application_key" "Application key";
+        Tenant 3 "tenant" "Tenant";
+        ThreedsSession 4 "3ds_session" "3DS session";
+        Token 5 "token" "Token";
+        TokenIntent 6 "token_intent" "Token intent";
+        /// The whole of the server's own, which no tenant sees.
+        AuditChain 7 "audit_chain" "Audit chain";
+        EncryptionKey 8 "encryption_key" "Encryption key";
+        Vault 9 "vault" "Vault";
+    }
+}
+
+impl EntityKind {
+    /// The kinds that a tenant has.
+    pub const OF_TENANTS: [Self; 6] = [
+        Self::Application,
+        Self::ApplicationKey,
+        Self::ThreedsSession,
+        Self::Tenant,
+        Self::Token,
+        Self::TokenIntent,
+    ];
+}
+
+impl Entity {
+    pub const fn new(kind: EntityKind, id: Uuid) -> Self {
+        Self { kind, id, name: None }
+    }
+
+    /// Of the server itself, which has no id.
+    pub const fn of_server(kind: EntityKind) -> Self {
+        Self::new(kind, Uuid::nil())
+    }
+
+    pub fn token(token: &Token) -> Self {
+        let name = token.name.as_ref().map(|name| Box::from(name.as_str()));
+        Self { kind: EntityKind::Token, id: token.id.uuid(), name }
+    }
+
+    /// What callers call it.
+    pub fn public_id(&self) -> String {
+        self.name.as_deref().map_or_else(|| self.id.to_string(), String::from)
+    }
+}
+
+macro_rules! from_ids {
+    ($($id:ident $kind:ident;)+) => {$(
+        impl From<$id> for Entity {
+            fn from(id: $id) -> Self {
+                Self::new(EntityKind::$kind, id.uuid())
+            }
+        }
+    )+};
+}
+
+from_ids! {
+    ApplicationId Application;
+    KeyId ApplicationKey;
+    SessionId ThreedsSession;
+    TenantId Tenant;
+    TokenId Token;
+    TokenIntentId TokenIntent;
+}
+
+impl Actor {
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Application(_) => "application",
+            Self::Cardholder => "cardholder",
+            Self::Operator => "operator",
+            Self::System => "system",
+        }
+    }
+
+    pub const fn id(self) -> Option<ApplicationId> {
+        match self {
+            Self::Application(id) => Some(id),
+            Self::Cardholder | Self::Operator | Self::System => None,
+        }
+    }
+}
+
+impl AuditEntry {
+    /// A sentence, such as `Token retrieved`.
+    pub fn message(&self) -> String {
+        format!("{} {}", self.entity.kind.shown(), self.act.shown())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn codes_and_texts_lead_back_and_are_all_different() {
+        for act in Act::ALL {
+            assert_eq!(Act::from_code(act.code()), Some(*act));
+            assert_eq!(Act::parse(act.as_str()), Some(*act));
+        }
+        for kind in EntityKind::ALL {
+            assert_eq!(EntityKind::from_code(kind.code()), Some(*kind));
+            assert_eq!(EntityKind::parse(kind.as_str()), Some(*kind));
+        }
+        let codes: BTreeSet<_> = Act::ALL.iter().map(|act| act.code()).collect();
+        assert_eq!(codes.len(), Act::ALL.len());
+        assert_eq!((Act::from_code(0), EntityKind::parse("card")), (None, None));
+    }
+}

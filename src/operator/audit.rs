@@ -1,0 +1,66 @@
+//! The audit chain in the operator's hand: exports and the outcome of a check as JSON.
+
+use serde_json::{Value, json};
+
+use crate::app::{App, AuditScope, ChainReport, Error, ExportQuery, Exported, decode_receipt};
+use crate::domain::expires_at::parse_time;
+use crate::domain::time::Timestamp;
+
+pub(super) async fn export(
+    app: &App,
+    next: Option<u64>,
+    from: Option<String>,
+    to: Option<String>,
+) -> Result<Vec<u8>, Error> {
+    let query = ExportQuery { next, from: time("from", from)?, to: time("to", to)? };
+    let page = app.export_audit(query).await?;
+    let entries: Vec<_> = page.entries.iter().map(render_entry).collect();
+    Ok(json!({"entries": entries, "next": page.next}).to_string().into_bytes())
+}
+
+pub(super) async fn verify(app: &App, since: Option<&str>) -> Result<Vec<u8>, Error> {
+    let receipt = since.map(decode_receipt).transpose();
+    let receipt = receipt.map_err(|_bad| Error::invalid("since", "This is not a receipt."))?;
+    Ok(render_report(&app.inspect_audit(receipt).await?).to_string().into_bytes())
+}
+
+/// What a check of the chain found.
+pub fn render_report(report: &ChainReport) -> Value {
+    let signed =
+        report.last_signed.map(|(entries, at)| json!({"entries": entries, "at": at.to_wire()}));
+    json!({
+        "first": report.first,
+        "entries": report.entries,
+        "checkpoints": report.checkpoints,
+        "last_signed": signed,
+        "unanchored": report.unanchored,
+        "after_receipt": report.after_receipt,
+        "findings": report.findings,
+        "more_findings": report.more,
+    })
+}
+
+fn render_entry(exported: &Exported) -> Value {
+    let Exported { number, scope, entry } = exported;
+    let tenant = match scope {
+        AuditScope::Server => None,
+        AuditScope::Tenant(id) => Some(id.to_string()),
+    };
+    json!({
+        "number": number,
+        "time": entry.at.to_wire(),
+        "tenant_id": tenant,
+        "actor_type": entry.actor.kind(),
+        "actor_id": entry.actor.id().map(|id| id.to_string()),
+        "operation": entry.act.as_str(),
+        "entity_type": entry.entity.kind.as_str(),
+        "entity_id": entry.entity.public_id(),
+        "record_id": entry.entity.id.to_string(),
+    })
+}
+
+fn time(name: &str, text: Option<String>) -> Result<Option<Timestamp>, Error> {
+    let Some(text) = text else { return Ok(None) };
+    let wrong = || Error::invalid(name, "This is not an ISO 8601 date or date-time.");
+    parse_time(&text).ok_or_else(wrong).map(Some)
+}

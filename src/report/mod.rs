@@ -1,0 +1,114 @@
+//! A dated account of the vault for people who must judge it: chapters of facts, as plain text and
+//! as a page.
+//!
+//! This room only holds and shows. Whoever gathers the facts decides which of them need attention.
+
+mod html;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use crate::domain::time::Timestamp;
+
+/// The whole account.
+#[derive(Debug)]
+pub struct Document {
+    pub title: String,
+    pub made_at: Timestamp,
+    pub chapters: Vec<Chapter>,
+}
+
+#[derive(Debug)]
+pub struct Chapter {
+    pub title: &'static str,
+    /// What an auditor holds it against.
+    pub about: &'static str,
+    pub findings: Vec<Finding>,
+    pub table: Option<Table>,
+}
+
+/// One sentence, and whether somebody must act on it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub standing: Standing,
+    pub sentence: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Attention,
+    Good,
+}
+
+#[derive(Debug)]
+pub struct Table {
+    pub head: Vec<&'static str>,
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Document {
+    pub fn text(&self) -> String {
+        text::render(self)
+    }
+
+    pub fn html(&self) -> String {
+        html::render(self)
+    }
+
+    /// The sentences that somebody must act on, with the titles of their chapters.
+    pub fn attention(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.chapters.iter().flat_map(|chapter| {
+            let urgent = chapter.findings.iter().filter(|it| it.standing == Standing::Attention);
+            urgent.map(|finding| (chapter.title, finding.sentence.as_str()))
+        })
+    }
+}
+
+impl Chapter {
+    pub const fn new(title: &'static str, about: &'static str) -> Self {
+        Self { title, about, findings: Vec::new(), table: None }
+    }
+
+    /// A fact that is as it should be.
+    #[must_use]
+    pub fn good(self, sentence: impl Into<String>) -> Self {
+        self.finding(Standing::Good, sentence)
+    }
+
+    /// A fact that somebody must act on.
+    #[must_use]
+    pub fn attention(self, sentence: impl Into<String>) -> Self {
+        self.finding(Standing::Attention, sentence)
+    }
+
+    #[must_use]
+    pub fn finding(mut self, standing: Standing, sentence: impl Into<String>) -> Self {
+        self.findings.push(Finding { standing, sentence: sentence.into() });
+        self
+    }
+
+    #[must_use]
+    pub fn table(mut self, head: &[&'static str], rows: Vec<Vec<String>>) -> Self {
+        self.table = Some(Table { head: head.to_vec(), rows });
+        self
+    }
+}
+
+/// How a moment reads: to the second.
+pub fn moment(at: Timestamp) -> String {
+    let wire = at.to_wire();
+    let (date, rest) = wire.split_once('T').unwrap_or((&wire, ""));
+    let time = rest.split('.').next().unwrap_or_default();
+    format!("{date} {time} UTC")
+}
+
+/// How a length of time reads: in the largest unit that leaves at least two of it.
+pub fn span(duration: std::time::Duration) -> String {
+    let seconds = duration.as_secs();
+    for (unit, length) in [("days", 86_400), ("hours", 3_600), ("minutes", 60)] {
+        if seconds >= 2 * length {
+            return format!("{} {unit}", seconds / length);
+        }
+    }
+    format!("{seconds} seconds")
+}

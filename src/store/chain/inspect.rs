@@ -1,0 +1,295 @@
+//! Checking the chain without any of the vault's secret keys: edits, gaps, and a cut tail.
+//!
+//! The walk carries the link on from row to row and holds it against each checkpoint. After a
+//! finding it goes on from the next checkpoint whose signature is right, so that one edit gives one
+//! finding, and the place of it lies between two checkpoints.
+
+use std::fmt;
+use std::iter::Peekable;
+use std::ops::Bound;
+
+use crate::bounds::VERIFY_FINDINGS_MAX;
+use crate::domain::time::Timestamp;
+use crate::store::chain::{
+    AuditRow, Checkpoint, Head, META_NEWEST, Receipt, Rows, Signed, identity,
+};
+use crate::store::snapshot::Entry;
+use crate::store::{Snapshot, StorageFailure, Table};
+
+/// What an inspection found. Findings name places of the chain, never values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChainReport {
+    /// The number of the first entry that is there.
+    pub first: u64,
+    pub entries: u64,
+    pub checkpoints: u64,
+    /// The newest checkpoint that holds, and when it was made.
+    pub last_signed: Option<(u64, Timestamp)>,
+    /// Entries behind it: to cut them off or to make them up takes no key.
+    pub unanchored: u64,
+    /// Entries behind the receipt, when one was given.
+    pub after_receipt: Option<u64>,
+    pub findings: Vec<String>,
+    /// Findings beyond those that are listed.
+    pub more: u64,
+}
+
+pub struct Inspection {
+    rows: Rows,
+    rows_in_table: u64,
+    rows_seen: u64,
+    checkpoints: Peekable<Box<dyn Iterator<Item = Result<Entry, StorageFailure>> + Send>>,
+    newest_known: Option<u64>,
+    identity: Option<([u8; 16], [u8; 32])>,
+    head: Head,
+    /// Where the walk has come to.
+    reached: Head,
+    /// Whether the link there is worth comparing: not after a gap.
+    linked: bool,
+    /// The last place where everything was right, as the findings name it.
+    anchor: u64,
+    previous_checkpoint: u64,
+    receipt: Option<Receipt>,
+    report: ChainReport,
+}
+
+impl ChainReport {
+    pub fn is_whole(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    fn find(&mut self, finding: String) {
+        if self.findings.len() < VERIFY_FINDINGS_MAX {
+            self.findings.push(finding);
+        } else {
+            self.more = self.more.saturating_add(1);
+        }
+    }
+}
+
+impl Inspection {
+    pub fn new(snapshot: &Snapshot, receipt: Option<Receipt>) -> Result<Self, StorageFailure> {
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let checkpoints = snapshot.range(Table::AuditCheckpoints, all.0, all.1)?;
+        let checkpoints: Box<dyn Iterator<Item = _> + Send> = Box::new(checkpoints);
+        let newest_known = snapshot.value(Table::Meta, META_NEWEST)?;
+        let newest_known = newest_known.and_then(|it| it.try_into().ok()).map(u64::from_be_bytes);
+        let start = Checkpoint::start(snapshot)?;
+        let mut inspection = Self {
+            rows: Rows::from(snapshot, 0)?,
+            rows_in_table: snapshot.len(Table::Audit)?,
+            rows_seen: 0,
+            checkpoints: checkpoints.peekable(),
+            newest_known,
+            identity: identity(snapshot)?,
+            head: Head::read(snapshot)?,
+            reached: Head::default(),
+            linked: true,
+            anchor: 0,
+            previous_checkpoint: 0,
+            receipt,
+            report: ChainReport::default(),
+        };
+        if let Some(start) = start {
+            inspection.begin_at(&start);
+        }
+        inspection.check_receipt();
+        inspection.meet_receipt();
+        inspection.meet_checkpoints()?;
+        Ok(inspection)
+    }
+
+    /// Takes some rows, each of which `visit` sees too; false at the end.
+    pub fn advance(
+        &mut self,
+        rows_max: usize,
+        visit: &mut dyn FnMut(&AuditRow),
+    ) -> Result<bool, StorageFailure> {
+        for _ in 0..rows_max {
+            let Some(row) = self.rows.next()? else { return Ok(false) };
+            self.rows_seen = self.rows_seen.saturating_add(1);
+            // What waits for its removal, since the chain starts later by now.
+            if row.end() > self.report.first || row.count == 0 {
+                self.take(&row)?;
+                visit(&row);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The whole chain in one go.
+    pub fn run(mut self, visit: &mut dyn FnMut(&AuditRow)) -> Result<ChainReport, StorageFailure> {
+        while self.advance(usize::MAX, visit)? {}
+        self.finish()
+    }
+
+    /// What is to be said at the end of the rows.
+    pub fn finish(mut self) -> Result<ChainReport, StorageFailure> {
+        let (end, head) = (self.reached, self.head);
+        if end.next != head.next {
+            let (there, noted) = (end.next, head.next);
+            self.report.find(format!(
+                "the chain ends with {there} entries, but {noted} were written: its tail was cut"
+            ));
+        } else if self.linked && end.link != head.link {
+            let anchor = self.anchor;
+            self.report.find(format!("an entry from {anchor} on was changed: the links differ"));
+        }
+        let mut beyond: u64 = 0;
+        while let Some(entry) = self.checkpoints.next().transpose()? {
+            beyond = beyond.saturating_add(1);
+            self.previous_checkpoint = sequence_of(&entry.0).unwrap_or(u64::MAX);
+        }
+        if beyond > 0 {
+            let end = end.next;
+            self.report.find(format!("{beyond} checkpoints lie beyond the chain's end at {end}"));
+        }
+        if self.newest_known.is_some_and(|known| known != self.previous_checkpoint) {
+            let known = self.newest_known.unwrap_or_default();
+            self.report.find(format!("the newest checkpoint, of {known} entries, is missing"));
+        }
+        if self.rows_seen != self.rows_in_table {
+            let (seen, stored) = (self.rows_seen, self.rows_in_table);
+            self.report.find(format!("{stored} rows are stored, but {seen} belong to the chain"));
+        }
+        if let Some(receipt) = self.receipt {
+            let at = receipt.checkpoint.sequence;
+            if at > end.next {
+                let end = end.next;
+                self.report.find(format!(
+                    "the receipt is of {at} entries, but the chain has {end}: its tail was cut"
+                ));
+            }
+            self.report.after_receipt = Some(end.next.saturating_sub(at));
+        }
+        let signed = self.report.last_signed.map_or(self.report.first, |(sequence, _)| sequence);
+        self.report.unanchored = end.next.saturating_sub(signed);
+        Ok(self.report)
+    }
+
+    /// Old entries were removed: that must have been the vault's own doing.
+    fn begin_at(&mut self, start: &Checkpoint) {
+        let is_signed = self
+            .identity
+            .is_some_and(|(file, public)| start.is_signed_by(&public, Signed::Start, &file));
+        if !is_signed {
+            let at = start.sequence;
+            self.report.find(format!("the chain's start at {at} is not signed by the vault"));
+        }
+        self.reached = Head { next: start.sequence, link: start.link };
+        self.anchor = start.sequence;
+        self.previous_checkpoint = start.sequence;
+        self.report.first = start.sequence;
+    }
+
+    fn check_receipt(&mut self) {
+        let Some(Receipt { file, public_key, checkpoint }) = &self.receipt else { return };
+        if !checkpoint.is_signed_by(public_key, Signed::Checkpoint, file) {
+            self.report.find(String::from("the receipt's own signature is wrong"));
+        }
+        match self.identity {
+            Some((own, _)) if own != *file => {
+                self.report.find(String::from("the receipt is of another vault"));
+            }
+            Some((_, own)) if own != *public_key => {
+                self.report
+                    .find(String::from("the chain has another signing key than the receipt"));
+            }
+            Some(_) => (),
+            None => self.report.find(String::from("the chain's public key is missing")),
+        }
+        if checkpoint.sequence < self.report.first {
+            let (at, first) = (checkpoint.sequence, self.report.first);
+            self.report.find(format!(
+                "the receipt is of {at} entries, but entries before {first} were removed by \
+                 retention: a newer receipt is needed"
+            ));
+        }
+    }
+
+    fn take(&mut self, row: &AuditRow) -> Result<(), StorageFailure> {
+        let expected = self.reached.next;
+        if row.sequence != expected || row.count == 0 {
+            let found = row.sequence;
+            self.report.find(if row.count == 0 {
+                format!("the row at {found} has no entries")
+            } else if found > expected {
+                let last = found.saturating_sub(1);
+                format!("entries {expected} to {last} are missing")
+            } else {
+                format!("entry {found} is there twice")
+            });
+            self.linked = false;
+        }
+        self.reached = Head { next: row.end(), link: row.link_after(&self.reached.link) };
+        self.report.entries = self.report.entries.saturating_add(u64::from(row.count));
+        self.meet_receipt();
+        self.meet_checkpoints()
+    }
+
+    fn meet_receipt(&mut self) {
+        let Some(Receipt { checkpoint, .. }) = self.receipt else { return };
+        let differs = self.linked && self.reached.link != checkpoint.link;
+        if self.reached.next == checkpoint.sequence && differs {
+            let at = checkpoint.sequence;
+            self.report.find(format!("the chain of {at} entries is not the one of the receipt"));
+        }
+    }
+
+    /// Holds the walk against the checkpoints that it has come to.
+    fn meet_checkpoints(&mut self) -> Result<(), StorageFailure> {
+        let reached = self.reached.next;
+        let is_met = |entry: &Result<Entry, StorageFailure>| {
+            entry.as_ref().map_or(true, |(key, _)| sequence_of(key).is_none_or(|at| at <= reached))
+        };
+        while let Some(entry) = self.checkpoints.next_if(is_met) {
+            let (key, value) = entry?;
+            self.report.checkpoints = self.report.checkpoints.saturating_add(1);
+            let Some(checkpoint) = Checkpoint::decode(&key, &value) else {
+                self.report.find(String::from("a checkpoint is damaged"));
+                continue;
+            };
+            self.meet(&checkpoint);
+        }
+        Ok(())
+    }
+
+    fn meet(&mut self, checkpoint: &Checkpoint) {
+        let (at, before) = (checkpoint.sequence, self.previous_checkpoint);
+        if checkpoint.previous != before {
+            self.report.find(format!("a checkpoint between {before} and {at} entries is missing"));
+        }
+        self.previous_checkpoint = at;
+        let is_signed = self.identity.is_some_and(|(file, public)| {
+            checkpoint.is_signed_by(&public, Signed::Checkpoint, &file)
+        });
+        if !is_signed {
+            let text = "is not signed by the vault";
+            self.report.find(format!("the checkpoint of {at} entries {text}"));
+            return;
+        }
+        if at != self.reached.next {
+            // The rows that it ended are gone, and that was found already.
+            return;
+        }
+        if self.linked && checkpoint.link != self.reached.link {
+            let (first, last) = (self.anchor, at.saturating_sub(1));
+            self.report
+                .find(format!("an entry from {first} to {last} was changed: the links differ"));
+        }
+        self.reached.link = checkpoint.link;
+        self.linked = true;
+        self.anchor = at;
+        self.report.last_signed = Some((at, checkpoint.at));
+    }
+}
+
+fn sequence_of(key: &[u8]) -> Option<u64> {
+    key.try_into().ok().map(u64::from_be_bytes)
+}
+
+impl fmt::Debug for Inspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inspection").field("reached", &self.reached).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,88 @@
+//! The rows of all scopes in the order of the chain, read as they are asked for.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+use std::ops::Bound;
+
+use crate::bounds::AUDIT_SCOPES_MAX;
+use crate::store::chain::AuditRow;
+use crate::store::snapshot::Entry;
+use crate::store::{Snapshot, StorageFailure, Table, tables};
+
+/// A merge of the scopes' own ranges: in memory is one row of each.
+pub struct Rows {
+    /// The next row of each scope, the one with the least number on top.
+    waiting: BinaryHeap<Reverse<(u64, usize)>>,
+    scopes: Vec<Scope>,
+}
+
+struct Scope {
+    next: Option<AuditRow>,
+    rest: Box<dyn Iterator<Item = Result<Entry, StorageFailure>> + Send>,
+}
+
+impl Rows {
+    /// From the first row whose number is at least this.
+    pub fn from(snapshot: &Snapshot, sequence: u64) -> Result<Self, StorageFailure> {
+        let mut rows = Self { waiting: BinaryHeap::new(), scopes: Vec::new() };
+        for scope in scopes(snapshot)? {
+            let from = tables::audit(&scope, sequence);
+            let to = tables::audit(&scope, u64::MAX);
+            let range = Bound::Included(from.as_slice());
+            let rest = snapshot.range(Table::Audit, range, Bound::Included(&to))?;
+            rows.scopes.push(Scope { next: None, rest: Box::new(rest) });
+            rows.refill(rows.scopes.len().saturating_sub(1))?;
+        }
+        Ok(rows)
+    }
+
+    fn refill(&mut self, at: usize) -> Result<(), StorageFailure> {
+        let Some(scope) = self.scopes.get_mut(at) else { return Ok(()) };
+        // What is no row at all is left out here, and missed where rows are counted.
+        for entry in scope.rest.by_ref() {
+            let (key, value) = entry?;
+            if let Some(row) = AuditRow::decode(&key, &value) {
+                self.waiting.push(Reverse((row.sequence, at)));
+                scope.next = Some(row);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The next row in the order of the chain.
+    pub fn next(&mut self) -> Result<Option<AuditRow>, StorageFailure> {
+        let Some(Reverse((_, at))) = self.waiting.pop() else { return Ok(None) };
+        let row = self.scopes.get_mut(at).and_then(|scope| scope.next.take());
+        self.refill(at)?;
+        Ok(row)
+    }
+}
+
+/// The scopes that have rows: one seek for each.
+pub fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, StorageFailure> {
+    let mut found: Vec<[u8; 16]> = Vec::new();
+    let mut from = Bound::Unbounded;
+    while found.len() < AUDIT_SCOPES_MAX {
+        let from_key = from.as_ref().map(|key: &Vec<u8>| key.as_slice());
+        let mut range = snapshot.range(Table::Audit, from_key, Bound::Unbounded)?;
+        let Some((key, _)) = range.next().transpose()? else { break };
+        let scope = key.first_chunk::<16>().copied();
+        // A key that is too short is no row; the next one may be.
+        found.extend(scope);
+        let behind = scope.map_or(key, |scope| {
+            let mut last = scope.to_vec();
+            last.extend([u8::MAX; 9]);
+            last
+        });
+        from = Bound::Excluded(behind);
+    }
+    Ok(found)
+}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows").field("scopes", &self.scopes.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,85 @@
+//! The entries of one row of the audit chain, version 1. Unlike other records these are not JSON:
+//! there is at least one for every read, and most of an entry is two ids.
+//!
+//! A version byte, then entry after entry:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | time, microseconds since 1970, big-endian |
+//! | 1 | actor: 0 system, 1 operator, 2 application, 3 cardholder |
+//! | 16 | the application's id; only of an application |
+//! | 1 | what was done |
+//! | 1 | the kind of thing |
+//! | 16 | its id |
+//! | 2 | length of the id that callers know it by; 0 when they know the one above |
+//! | n | that id |
+//!
+//! The numbers are those of [`crate::domain::audit`]; vectors: `tests/vectors/audit-v1.json`.
+
+use uuid::Uuid;
+
+use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
+use crate::domain::id::ApplicationId;
+use crate::domain::time::Timestamp;
+use crate::store::record::{BadRecord, body};
+
+const VERSION: u8 = 1;
+const ENTRY_BYTES: usize = 64;
+
+pub fn encode_audit(entries: &[AuditEntry]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(1 + entries.len() * ENTRY_BYTES);
+    bytes.push(VERSION);
+    for AuditEntry { at, actor, act, entity } in entries {
+        bytes.extend(at.micros().to_be_bytes());
+        bytes.push(match actor {
+            Actor::System => 0,
+            Actor::Operator => 1,
+            Actor::Application(_) => 2,
+            Actor::Cardholder => 3,
+        });
+        bytes.extend(actor.id().iter().flat_map(|id| *id.bytes()));
+        bytes.push(act.code());
+        bytes.push(entity.kind.code());
+        bytes.extend(entity.id.as_bytes());
+        let name = entity.name.as_deref().unwrap_or_default();
+        // Names have at most some hundred characters.
+        bytes.extend(u16::try_from(name.len()).unwrap_or(u16::MAX).to_be_bytes());
+        bytes.extend(name.bytes().take(usize::from(u16::MAX)));
+    }
+    bytes
+}
+
+pub fn decode_audit(bytes: &[u8]) -> Result<Vec<AuditEntry>, BadRecord> {
+    let mut rest = body(VERSION, bytes)?;
+    let mut entries = Vec::with_capacity(rest.len() / ENTRY_BYTES + 1);
+    while !rest.is_empty() {
+        entries.push(entry(&mut rest).ok_or(BadRecord)?);
+    }
+    Ok(entries)
+}
+
+fn entry(rest: &mut &[u8]) -> Option<AuditEntry> {
+    let at = Timestamp::from_micros(i64::from_be_bytes(take(rest)?));
+    let [actor] = take(rest)?;
+    let actor = match actor {
+        0 => Actor::System,
+        1 => Actor::Operator,
+        2 => Actor::Application(ApplicationId::new(Uuid::from_bytes(take(rest)?))),
+        3 => Actor::Cardholder,
+        _ => return None,
+    };
+    let [act, kind] = take(rest)?;
+    let id = Uuid::from_bytes(take(rest)?);
+    let length = usize::from(u16::from_be_bytes(take(rest)?));
+    let (name, behind) = rest.split_at_checked(length)?;
+    *rest = behind;
+    let name = Some(str::from_utf8(name).ok()?).filter(|name| !name.is_empty()).map(Box::from);
+    let entity = Entity { kind: EntityKind::from_code(kind)?, id, name };
+    Some(AuditEntry { at, actor, act: Act::from_code(act)?, entity })
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, behind) = rest.split_first_chunk()?;
+    *rest = behind;
+    Some(*taken)
+}

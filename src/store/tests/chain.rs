@@ -1,0 +1,368 @@
+//! The audit chain: numbered without gaps, and every damage to it is found without keys.
+
+use std::sync::Arc;
+
+use crate::crypto::SigningKey;
+use crate::domain::hex;
+use crate::domain::time::Timestamp;
+use crate::secret::Secret;
+use crate::store::chain::{
+    ChainReport, Checkpoint, Head, Inspection, META_FILE, META_PUBLIC_KEY, Receipt, Rows, Signed,
+};
+use crate::store::record::{decode_receipt, encode_receipt};
+use crate::store::tests::disk::TestDisk;
+use crate::store::tests::{block_on, open};
+use crate::store::{Change, SealedEntries, Store, Table, Verdict, tables};
+
+const FILE: [u8; 16] = [7; 16];
+const SCOPES: [[u8; 16]; 3] = [[0; 16], [1; 16], [0xff; 16]];
+
+fn key() -> SigningKey {
+    SigningKey::from_seed(&Secret::new([3; 32])).unwrap()
+}
+
+fn entries(scope: [u8; 16], count: u16) -> Change {
+    let at = Timestamp::from_seconds(1_800_000_000);
+    Change::new().audit(SealedEntries { scope, at, count, sealed: vec![b's'; 40] })
+}
+
+fn commit(store: &Store, change: Change) {
+    assert_eq!(block_on(store.commit(change)), Ok(Verdict::Applied));
+}
+
+fn sign(store: &Store) {
+    let snapshot = store.snapshot().unwrap();
+    let previous = Checkpoint::newest(&snapshot).unwrap().map_or(0, |newest| newest.sequence);
+    let (head, at) = (Head::read(&snapshot).unwrap(), Timestamp::from_seconds(1_800_000_001));
+    commit(store, Checkpoint::sign(&key(), Signed::Checkpoint, &FILE, head, previous, at).keep());
+}
+
+fn receipt(store: &Store) -> Receipt {
+    let checkpoint = Checkpoint::newest(&store.snapshot().unwrap()).unwrap().unwrap();
+    Receipt { file: FILE, public_key: key().public(), checkpoint }
+}
+
+/// Three scopes in turn, signed after 12, 24 and 36 entries, and four more behind that.
+fn chain() -> Store {
+    let store = open(&TestDisk::new());
+    let public = key().public().to_vec();
+    commit(
+        &store,
+        Change::new().put(Table::Meta, META_FILE.to_vec(), FILE.to_vec()).put(
+            Table::Meta,
+            META_PUBLIC_KEY.to_vec(),
+            public,
+        ),
+    );
+    for _ in 0..3 {
+        for (count, scope) in [(1, 0), (2, 1), (3, 2), (3, 2), (2, 1), (1, 0)] {
+            commit(&store, entries(SCOPES[scope], count));
+        }
+        sign(&store);
+    }
+    commit(&store, entries(SCOPES[1], 2).and(entries(SCOPES[0], 2)));
+    store
+}
+
+fn inspect(store: &Store, receipt: Option<Receipt>) -> ChainReport {
+    Inspection::new(&store.snapshot().unwrap(), receipt).unwrap().run(&mut |_| ()).unwrap()
+}
+
+fn rows(store: &Store) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut rows = store.snapshot().unwrap().under(Table::Audit, &[], usize::MAX).unwrap();
+    rows.sort_by_key(|(key, _)| tables::audit_of_key(key).unwrap().1);
+    rows
+}
+
+/// What is found after this damage.
+fn findings(damage: impl Fn(&Store) -> Change) -> Vec<String> {
+    let store = chain();
+    let change = damage(&store);
+    commit(&store, change);
+    inspect(&store, None).findings
+}
+
+#[track_caller]
+fn check(damage: impl Fn(&Store) -> Change, expected: &[&str]) {
+    assert_eq!(findings(damage), expected);
+}
+
+#[test]
+fn a_chain_that_nobody_touched_is_whole() {
+    let report = inspect(&chain(), None);
+    assert_eq!(report.findings, Vec::<String>::new());
+    let at = Timestamp::from_seconds(1_800_000_001);
+    assert_eq!((report.entries, report.checkpoints), (40, 3));
+    assert_eq!((report.last_signed, report.unanchored), (Some((36, at)), 4));
+    let empty = inspect(&open(&TestDisk::new()), None);
+    assert_eq!((empty.is_whole(), empty.entries), (true, 0));
+}
+
+#[test]
+fn rows_come_in_the_order_of_the_chain_from_any_place_on() {
+    let store = chain();
+    let mut all = Rows::from(&store.snapshot().unwrap(), 24).unwrap();
+    let mut next = 24;
+    while let Some(row) = all.next().unwrap() {
+        assert_eq!(row.sequence, next);
+        next = row.end();
+    }
+    assert_eq!(next, 40);
+}
+
+#[test]
+fn any_changed_byte_of_any_row_is_found() {
+    let count = rows(&chain()).len();
+    let signed: [&str; 3] = [
+        "an entry from 0 to 11 was changed: the links differ",
+        "an entry from 12 to 23 was changed: the links differ",
+        "an entry from 24 to 35 was changed: the links differ",
+    ];
+    for row in 0..count {
+        // A byte of the time, the last of the count, one of the sealed entries.
+        for byte in [7, 9, 20] {
+            let found = findings(|store| {
+                let (key, mut value) = rows(store).swap_remove(row);
+                value[byte] ^= 1;
+                Change::new().put(Table::Audit, key, value)
+            });
+            let expected = signed.get(row / 6).copied();
+            let expected = expected.unwrap_or("an entry from 36 on was changed: the links differ");
+            // Another count of entries also leaves a gap or an overlap.
+            let is_found = if byte == 9 { !found.is_empty() } else { found == [expected] };
+            assert!(is_found, "row {row}, byte {byte}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_removed_row_leaves_a_gap() {
+    check(
+        |store| Change::new().delete(Table::Audit, rows(store).swap_remove(7).0),
+        &["entries 13 to 14 are missing"],
+    );
+    check(
+        |store| Change::new().delete(Table::Audit, rows(store).swap_remove(0).0),
+        &["entries 0 to 0 are missing"],
+    );
+}
+
+#[test]
+fn rows_that_changed_places_are_found() {
+    check(
+        |store| {
+            let rows = rows(store);
+            let (one, other) = (&rows[1], &rows[4]);
+            Change::new().put(Table::Audit, one.0.clone(), [&other.1[..], &[0]].concat()).put(
+                Table::Audit,
+                other.0.clone(),
+                one.1.clone(),
+            )
+        },
+        &["an entry from 0 to 11 was changed: the links differ"],
+    );
+}
+
+#[test]
+fn a_row_that_was_moved_to_another_tenant_is_found() {
+    check(
+        |store| {
+            let (key, value) = rows(store).swap_remove(7);
+            let moved = tables::audit(&SCOPES[2], 13);
+            Change::new().delete(Table::Audit, key).put(Table::Audit, moved, value)
+        },
+        &["an entry from 12 to 23 was changed: the links differ"],
+    );
+}
+
+#[test]
+fn a_row_that_was_made_up_is_found() {
+    let insert = |key: Vec<u8>| {
+        move |store: &Store| {
+            let value = rows(store).swap_remove(0).1;
+            Change::new().put(Table::Audit, key.clone(), value)
+        }
+    };
+    check(insert(tables::audit(&SCOPES[2], 0)), &["entry 0 is there twice"]);
+    assert!(!findings(insert(tables::audit(&SCOPES[1], 40))).is_empty());
+    check(insert(vec![1; 17]), &["21 rows are stored, but 20 belong to the chain"]);
+}
+
+/// Removes everything behind the first 24 entries and says that there was never more.
+fn cut(store: &Store) -> Change {
+    let mut change = Change::new()
+        .delete(Table::AuditCheckpoints, tables::audit_checkpoints(36))
+        .put(Table::Meta, b"audit_newest_checkpoint".to_vec(), tables::audit_checkpoints(24));
+    for (key, _) in rows(store).split_off(12) {
+        change = change.delete(Table::Audit, key);
+    }
+    let at_24 = Checkpoint::oldest(&store.snapshot().unwrap(), 2).unwrap()[1];
+    let head = [24_u64.to_be_bytes().as_slice(), at_24.link.bytes()].concat();
+    change.put(Table::Meta, b"audit_head".to_vec(), head)
+}
+
+#[test]
+fn a_cut_tail_is_found_by_its_head_and_behind_a_receipt_by_that() {
+    check(
+        |store| Change::new().delete(Table::Audit, rows(store).pop().unwrap().0),
+        &["the chain ends with 38 entries, but 40 were written: its tail was cut"],
+    );
+    let store = chain();
+    let receipt = receipt(&store);
+    let change = cut(&store);
+    commit(&store, change);
+    assert_eq!(inspect(&store, None).findings, Vec::<String>::new(), "it was cut with care");
+    let expected = "the receipt is of 36 entries, but the chain has 24: its tail was cut";
+    assert_eq!(inspect(&store, Some(receipt)).findings, [expected]);
+    // Whoever goes on writing behind the cut makes another chain.
+    commit(&store, entries(SCOPES[0], 12));
+    let expected = "the chain of 36 entries is not the one of the receipt";
+    assert_eq!(inspect(&store, Some(receipt)).findings, [expected]);
+}
+
+#[test]
+fn a_receipt_of_the_chain_is_met_and_others_are_not() {
+    let store = chain();
+    let good = receipt(&store);
+    let report = inspect(&store, Some(good));
+    assert_eq!((report.findings, report.after_receipt), (Vec::new(), Some(4)));
+    let text = encode_receipt(&good);
+    assert_eq!(decode_receipt(&text).unwrap(), good);
+    assert!(decode_receipt(&text.replace("receipt 1", "receipt 2")).is_err());
+    assert!(decode_receipt("{}").is_err());
+
+    let mut forged = good;
+    forged.checkpoint.at = Timestamp::from_seconds(0);
+    assert_eq!(inspect(&store, Some(forged)).findings, ["the receipt's own signature is wrong"]);
+    let other = SigningKey::from_seed(&Secret::new([4; 32])).unwrap();
+    let Checkpoint { sequence, link, previous, at, .. } = good.checkpoint;
+    let signed = |file| {
+        let head = Head { next: sequence, link };
+        let checkpoint = Checkpoint::sign(&other, Signed::Checkpoint, &file, head, previous, at);
+        Receipt { file, public_key: other.public(), checkpoint }
+    };
+    let expected = "the chain has another signing key than the receipt";
+    assert_eq!(inspect(&store, Some(signed(FILE))).findings, [expected]);
+    assert_eq!(
+        inspect(&store, Some(signed([8; 16]))).findings,
+        ["the receipt is of another vault"]
+    );
+}
+
+#[test]
+fn a_removed_checkpoint_is_missed() {
+    let remove = |at: u64| {
+        move |_: &Store| {
+            Change::new().delete(Table::AuditCheckpoints, tables::audit_checkpoints(at))
+        }
+    };
+    check(remove(12), &["a checkpoint between 0 and 24 entries is missing"]);
+    check(remove(24), &["a checkpoint between 12 and 36 entries is missing"]);
+    check(remove(36), &["the newest checkpoint, of 36 entries, is missing"]);
+}
+
+#[test]
+fn any_changed_byte_of_a_checkpoint_is_found() {
+    let length = chain().snapshot().unwrap().under(Table::AuditCheckpoints, &[], 1).unwrap();
+    for byte in 0..length[0].1.len() {
+        let found = findings(|store| {
+            let stored = store.snapshot().unwrap().under(Table::AuditCheckpoints, &[], 2).unwrap();
+            let (key, mut value) = stored[1].clone();
+            value[byte] ^= 0x40;
+            Change::new().put(Table::AuditCheckpoints, key, value)
+        });
+        let expected = String::from("the checkpoint of 24 entries is not signed by the vault");
+        assert!(found.contains(&expected), "byte {byte}: {found:?}");
+    }
+}
+
+/// The chain without its first 24 entries, as the sweep leaves it.
+fn pruned(signed: Signed) -> Store {
+    let store = chain();
+    let oldest = Checkpoint::oldest(&store.snapshot().unwrap(), 2).unwrap();
+    let head = Head { next: 24, link: oldest[1].link };
+    let at = Timestamp::from_seconds(1_900_000_000);
+    let start = Checkpoint::sign(&key(), signed, &FILE, head, 0, at);
+    let mut change = start.keep_as_start();
+    for checkpoint in oldest {
+        let place = tables::audit_checkpoints(checkpoint.sequence);
+        change = change.delete(Table::AuditCheckpoints, place);
+    }
+    // One row still waits for its removal.
+    for (key, _) in rows(&store).into_iter().take(11) {
+        change = change.delete(Table::Audit, key);
+    }
+    commit(&store, change);
+    store
+}
+
+#[test]
+fn a_chain_starts_later_only_where_the_vault_says_so() {
+    let store = pruned(Signed::Start);
+    let report = inspect(&store, None);
+    assert_eq!((report.findings, report.first, report.entries), (Vec::new(), 24, 16));
+    let mut old = receipt(&chain());
+    old.checkpoint = Checkpoint::oldest(&chain().snapshot().unwrap(), 1).unwrap()[0];
+    let found = inspect(&store, Some(old)).findings;
+    assert!(found.iter().any(|it| it.contains("a newer receipt is needed")), "{found:?}");
+
+    // A checkpoint's own signature does not make a start, and no start at all leaves a gap.
+    let found = inspect(&pruned(Signed::Checkpoint), None).findings;
+    assert_eq!(found, ["the chain's start at 24 is not signed by the vault"]);
+    let store = pruned(Signed::Start);
+    commit(&store, Change::new().delete(Table::Meta, b"audit_start".to_vec()));
+    let found = inspect(&store, None).findings;
+    assert!(found.contains(&String::from("entries 0 to 22 are missing")), "{found:?}");
+}
+
+#[test]
+fn sixty_four_writers_leave_no_gap_and_a_refused_change_leaves_nothing() {
+    let store = chain();
+    let before = Head::read(&store.snapshot().unwrap()).unwrap().next;
+    let store = Arc::new(store);
+    std::thread::scope(|scope| {
+        for writer in 0..64_u8 {
+            let store = Arc::clone(&store);
+            scope.spawn(move || {
+                for _ in 0..8 {
+                    let tenant = SCOPES[usize::from(writer % 3)];
+                    let taken = Change::new().expect_absent(Table::Meta, META_FILE.to_vec());
+                    let refused = block_on(store.commit(taken.and(entries(tenant, 5))));
+                    assert_eq!(refused, Ok(Verdict::Refused));
+                    commit(&store, entries(tenant, 1).and(entries(SCOPES[0], 2)));
+                }
+            });
+        }
+    });
+    let report = inspect(&store, None);
+    assert_eq!((report.findings, report.entries), (Vec::new(), before + 64 * 8 * 3));
+}
+
+#[test]
+fn a_file_without_the_tables_gets_them() {
+    let disk = TestDisk::new();
+    {
+        let database = redb::Builder::new().create_with_backend(disk.clone()).unwrap();
+        let transaction = database.begin_write().unwrap();
+        {
+            let mut meta = transaction.open_table(Table::Meta.definition()).unwrap();
+            meta.insert(b"format".as_slice(), 1_u32.to_be_bytes().as_slice()).unwrap();
+        }
+        transaction.commit().unwrap();
+    }
+    let store = open(&disk);
+    commit(&store, entries(SCOPES[1], 1));
+    assert_eq!(inspect(&store, None).entries, 1);
+    store.close();
+    assert_eq!(inspect(&open(&TestDisk::holding(disk.durable())), None).entries, 1);
+}
+
+#[test]
+fn the_head_is_what_it_always_was() {
+    let store = chain();
+    let head = store.snapshot().unwrap().value(Table::Meta, b"audit_head").unwrap().unwrap();
+    assert_eq!(
+        hex::encode(&head),
+        "0000000000000028e32920ef95f5c3e5d70815a9fefad413190e6f1ee43f79c8ac7f906006c6574e"
+    );
+}

@@ -1,0 +1,82 @@
+//! What is shipped beside the binary agrees with it: the units with its bounds, the shells'
+//! completions with its commands.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use strongroom::bounds::{
+    BACKLOG_MAX, CONNECTIONS_MAX, DRAIN_MAX, END_MAX, LOG_FLUSH_MAX, NOTIFY_SEND_MAX,
+};
+
+const SERVICE: &str = include_str!("../../systemd/strongroom.service");
+const SOCKET: &str = include_str!("../../systemd/strongroom.socket");
+const SETTINGS: &str = include_str!("../../packaging/strongroom.toml");
+
+/// The only value of a setting of a unit.
+#[track_caller]
+fn value<'a>(unit: &'a str, name: &str) -> &'a str {
+    let lines = unit.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    let [value] = lines.collect::<Vec<_>>()[..] else { panic!("{name} is not there once") };
+    value
+}
+
+#[test]
+fn the_manager_waits_for_the_whole_drain() {
+    let stop_max: u64 = value(SERVICE, "TimeoutStopSec").parse().unwrap();
+    let needed = DRAIN_MAX + END_MAX + LOG_FLUSH_MAX + 2 * NOTIFY_SEND_MAX;
+    assert!(stop_max > needed.as_secs(), "{stop_max} s against {needed:?}");
+}
+
+#[test]
+fn every_connection_can_have_its_file_and_every_newcomer_waits_in_the_same_queue() {
+    let files: usize = value(SERVICE, "LimitNOFILE").parse().unwrap();
+    assert!(files >= 2 * CONNECTIONS_MAX);
+    assert_eq!(value(SOCKET, "Backlog"), BACKLOG_MAX.to_string());
+    assert_eq!(value(SOCKET, "KeepAlive"), "yes");
+}
+
+#[test]
+fn the_socket_listens_where_the_settings_would() {
+    assert!(SETTINGS.contains("\nlisten = [\"[::]:8443\"]\n"));
+    assert_eq!(value(SOCKET, "ListenStream"), "8443");
+}
+
+/// What bash offers after these words, the last of which is being typed.
+fn offered(words: &[&str]) -> BTreeSet<String> {
+    let script = r#"
+        source "$1"; shift
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+        _strongroom
+        printf '%s\n' "${COMPREPLY[@]}""#;
+    let completions = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/completions/bash");
+    let output = Command::new("bash")
+        .args(["-c", script, "bash"])
+        .arg(completions)
+        .arg(env!("CARGO_BIN_EXE_strongroom"))
+        .args(words)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().filter(|line| !line.is_empty()).map(String::from).collect()
+}
+
+#[track_caller]
+fn check_offers(words: &[&str], wanted: &[&str]) {
+    let wanted: BTreeSet<_> = wanted.iter().copied().map(String::from).collect();
+    assert_eq!(offered(words), wanted, "{words:?}");
+}
+
+#[test]
+fn the_shell_offers_the_commands_and_flags_that_the_binary_has() {
+    check_offers(&["ver"], &["verify", "version"]);
+    check_offers(&["tenant", ""], &["create", "list", "set"]);
+    check_offers(&["init", "--"], &["--config", "--help", "--master-key"]);
+    check_offers(&["init", "--config", "x", "--m"], &["--master-key"]);
+    check_offers(&["dev", "--json", "--t"], &["--tenant-type"]);
+    check_offers(&["application", "create", "--n"], &["--name", "--no-key"]);
+    // Values of flags are files as far as the shell knows, and it offers those by itself.
+    check_offers(&["init", "--config", "c"], &[]);
+    check_offers(&["nonsense", ""], &[]);
+}
