@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::cli::commands::KeyRotate;
 use crate::cli::dev::{block_on, refused};
 use crate::cli::failure::{Exit, Failure};
-use crate::cli::operate::unreachable_server;
+use crate::cli::operate::{done, unreachable_server};
 use crate::cli::{complain, say, vault};
 use crate::clock::Clock;
 use crate::config::{Config, MasterKeySource};
@@ -168,15 +168,6 @@ fn offline(config: &Config, new: &Path) -> Result<(), Cut> {
     });
     app.close();
     rotated
-}
-
-fn done(answer: Answer) -> Result<Value, Failure> {
-    match answer {
-        Answer::Done(value) => Ok(value),
-        Answer::Refused(why) => {
-            Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
-        }
-    }
 }
 
 fn not_understood() -> Failure {

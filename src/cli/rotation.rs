@@ -24,8 +24,9 @@ pub(super) async fn rotate(app: Arc<App>, per_second: usize, log: Log) {
             Ok(Step::Walked { looked_at, written }) => {
                 tokio::time::sleep(pause(looked_at, written, per_second)).await;
             }
+            Ok(Step::MasterReplaced) => log.event(Event::info("master_key_replaced")),
             Ok(Step::Entered(scope, phase)) => {
-                let event = scoped(Event::info("rotation_goes_on"), scope);
+                let event = scoped(Event::info("rotation"), scope);
                 log.event(event.with("phase", Value::Name(phase.name())));
             }
             Ok(Step::Finished(scope, 0)) => {

@@ -48,6 +48,10 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
 pub(super) fn init(command: &Init) -> Result<(), Failure> {
     let config = read_config(&command.config)?;
     let scheme = command.recovery_shares.as_deref().map(shares::parse_scheme).transpose()?;
+    if scheme.is_none() && command.shares_directory.is_some() {
+        return Err(Failure::new(Exit::Usage, "--shares-directory without shares")
+            .try_this("add --recovery-shares 3-of-5"));
+    }
     let master = match (&command.master_key, &config.master_key) {
         (Some(asked), MasterKeySource::File(path)) if asked != path => {
             return Err(Failure::new(Exit::Usage, "two places for one master key")

@@ -131,7 +131,6 @@ impl Change {
                     | Table::ApplicationKeys
                     | Table::Applications
                     | Table::Keys
-                    | Table::Meta
                     | Table::Tenants
             ),
         })

@@ -53,7 +53,7 @@ struct Arguments {
     /// what to create: token (default) or card
     #[argh(option, default = "request::Kind::Token")]
     kind: request::Kind,
-    /// parts to run, with commas: get, list, create, mix, redb, backup, start
+    /// parts to run, with commas: get, list, create, mix, redb, backup, start, rotate
     #[argh(option, from_str_fn(parse_parts))]
     only: Option<List<plan::Part>>,
     /// length of one measured slice

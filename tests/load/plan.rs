@@ -36,10 +36,11 @@ pub(crate) enum Part {
     List,
     Mix,
     Redb,
+    Rotate,
     Start,
 }
 
-pub(crate) const PARTS: [(&str, Part); 7] = [
+pub(crate) const PARTS: [(&str, Part); 8] = [
     ("get", Part::Get),
     ("list", Part::List),
     ("create", Part::Create),
@@ -47,6 +48,7 @@ pub(crate) const PARTS: [(&str, Part); 7] = [
     ("redb", Part::Redb),
     ("backup", Part::Backup),
     ("start", Part::Start),
+    ("rotate", Part::Rotate),
 ];
 
 pub(crate) struct Plan {
@@ -112,6 +114,9 @@ pub(crate) fn run(plan: &Plan, scratch: &Scratch) -> Outcome<Results> {
     if plan.has(Part::Start) {
         stage = stage.killed_idle(&mut results)?;
         stage = stage.killed_under_load(&mut results)?;
+    }
+    if plan.has(Part::Rotate) {
+        stage = stage.rotated(&mut results)?;
     }
     stage.finish()?;
     Ok(results)
@@ -198,7 +203,7 @@ impl Stage<'_> {
                     results.list_pages.push((self.tokens, pages));
                     self.cell("list-last", &Load::Page(cursor), 1, results)?;
                 }
-                Part::Backup | Part::Redb | Part::Start => (),
+                Part::Backup | Part::Redb | Part::Rotate | Part::Start => (),
             }
         }
         Ok(())
@@ -335,6 +340,18 @@ impl Stage<'_> {
             results.killed_lost += lost;
         }
         results.start_killed_loaded_s = median(times);
+        Ok(self)
+    }
+
+    /// The stopped vault, so that nothing is held back for requests: all tenant keys, from the new one to the last entry
+    /// under the old one.
+    fn rotated(mut self, results: &mut Results) -> Outcome<Self> {
+        self.vault.stop()?;
+        let start = Instant::now();
+        self.place.rotate()?;
+        let time = start.elapsed().as_secs_f64();
+        results.rotated_per_s = Some(self.place.records_under(2)? as f64 / time);
+        self.vault = self.place.start()?;
         Ok(self)
     }
 

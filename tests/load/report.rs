@@ -87,6 +87,8 @@ pub(crate) struct Results {
     pub(crate) start_clean_s: Option<f64>,
     pub(crate) start_killed_idle_s: Option<f64>,
     pub(crate) start_killed_loaded_s: Option<f64>,
+    /// Records that a rotation of keys brought under the new one.
+    pub(crate) rotated_per_s: Option<f64>,
     /// Tokens that a killed vault had answered for, and those of them that were gone after the restart.
     pub(crate) killed_answered: u64,
     pub(crate) killed_lost: u64,
@@ -121,6 +123,7 @@ impl Results {
             start_clean_s: None,
             start_killed_idle_s: None,
             start_killed_loaded_s: None,
+            rotated_per_s: None,
             killed_answered: 0,
             killed_lost: 0,
             preload_s: None,
@@ -239,6 +242,7 @@ pub(crate) fn print_facts(results: &Results) {
     optional("start to first answer, clean", results.start_clean_s, "s");
     optional("start to first answer, after kill -9 when idle", results.start_killed_idle_s, "s");
     optional("start to first answer, after kill -9 under load", results.start_killed_loaded_s, "s");
+    optional("rotation of tenant keys, records", results.rotated_per_s, "/s");
     optional("preload", results.preload_s, "s");
     optional("audit entries verified", results.audit_verified_per_s, "/s");
     optional("backup", results.backup_tokens_per_s, "tokens/s");

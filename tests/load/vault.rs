@@ -59,6 +59,38 @@ impl Place {
         Ok(ids)
     }
 
+    /// Rotates the keys of a stopped vault to the end.
+    pub(crate) fn rotate(&self) -> Outcome<()> {
+        self.operate(&["rotate", "--all-tenants"]).map(drop)
+    }
+
+    /// Records under all keys of this number.
+    pub(crate) fn records_under(&self, number: u64) -> Outcome<u64> {
+        let list: serde_json::Value = serde_json::from_str(&self.operate(&["list", "--json"])?)?;
+        let keys = list["keys"].as_array().into_iter().flatten();
+        Ok(keys
+            .filter(|key| key["number"] == number)
+            .filter_map(|key| key["records"].as_u64())
+            .sum())
+    }
+
+    /// `strongroom key`, and what it printed.
+    fn operate(&self, arguments: &[&str]) -> Outcome<String> {
+        let data = self.data.display();
+        let config = Path::with_extension(&self.data, "toml");
+        let text = format!(
+            "data_directory = \"{data}\"\n[tls]\ncertificate = \"{data}/certificate.pem\"\nprivate_key = \
+             \"{data}/certificate.key\"\n[master_key]\nfile = \"{data}/master.key\"\n"
+        );
+        std::fs::write(&config, text)?;
+        let mut command = Command::new(&self.binary);
+        let ended = command.arg("key").args(arguments).arg("--config").arg(&config).output()?;
+        if !ended.status.success() {
+            return Err(String::from_utf8_lossy(&ended.stderr).into_owned().into());
+        }
+        Ok(String::from_utf8(ended.stdout)?)
+    }
+
     /// Checks a stopped vault's audit chain and returns how many entries it has.
     pub(crate) fn verify_audit(&self) -> Outcome<f64> {
         let mut command = Command::new(&self.binary);

@@ -33,7 +33,7 @@ impl App {
             return Err(Error::Conflict("This is the current key, or none at all."));
         }
         let counted = self.count_scope(&snapshot, &scope).await?;
-        if counted.under(number, newest) != (0, 0) {
+        if (counted.records(number), counted.index_entries(number, newest)) != (0, 0) {
             return Err(Error::Conflict(
                 "There are still records or index entries under this key; see key list.",
             ));

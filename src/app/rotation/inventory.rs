@@ -1,5 +1,7 @@
 //! `strongroom key list`: every key with its age, its uses, and how much is under it. Counted one by
 //! one in a single snapshot, by what the file says in clear; memory grows with the number of keys.
+//!
+//! That reads the whole file. Whoever only wants to know ages and states asks for no counts.
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -10,7 +12,7 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::app::error::Error;
 use crate::app::rotation::facts::{self, KeyFacts, Rotation};
-use crate::app::rotation::walk::{first_key, is_past, owns};
+use crate::app::rotation::walk::{first_key, is_past, owner};
 use crate::app::token_rows;
 use crate::app::vault::SYSTEM;
 use crate::bounds::REENCRYPT_LOOKS_MAX;
@@ -60,10 +62,10 @@ pub struct ListedKey {
     pub destroyed_at: Option<Timestamp>,
     /// How often it has sealed; approximate when the process was ever killed.
     pub uses: Option<u64>,
-    /// Values that are sealed under it.
-    pub records: u64,
-    /// Index entries that were made with it.
-    pub index_entries: u64,
+    /// Values that are sealed under it, if it is for that and they were counted.
+    pub records: Option<u64>,
+    /// Index entries that were made with it, likewise.
+    pub index_entries: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,84 +102,36 @@ pub(super) struct Counted {
     older_entries: u64,
 }
 
+/// By scope.
+type Records = HashMap<[u8; 16], HashMap<u32, u64>>;
+
 impl Counted {
-    pub(super) fn under(&self, number: u32, newest: u32) -> (u64, u64) {
-        let records = self.records.get(&number).copied().unwrap_or(0);
-        (records, if number == newest { self.newest_entries } else { self.older_entries })
+    pub(super) fn records(&self, number: u32) -> u64 {
+        self.records.get(&number).copied().unwrap_or(0)
+    }
+
+    pub(super) const fn index_entries(&self, number: u32, newest: u32) -> u64 {
+        if number == newest { self.newest_entries } else { self.older_entries }
     }
 }
 
 impl App {
+    /// With everything counted, which reads the whole file.
     pub async fn key_inventory(&self) -> Result<KeyInventory, Error> {
         self.write_uses().await?;
         let (snapshot, now) = (self.snapshot()?, self.now());
-        let check = snapshot.value(Table::Meta, facts::MASTER)?.unwrap_or_default();
-        let made_at = facts::master_made(&snapshot)?;
-        let mut keys = self.list_scope(&snapshot, &SYSTEM).await?;
-        let tenants = snapshot.under(Table::Tenants, &[], usize::MAX)?;
-        for (tenant, _) in &tenants {
-            let Ok(scope) = tenant.as_slice().try_into() else { continue };
-            keys.extend(self.list_scope(&snapshot, scope).await?);
+        let mut counted = HashMap::new();
+        let mut records = count_records(&snapshot, None).await?;
+        for scope in scopes(&snapshot)? {
+            let records = records.remove(&scope).unwrap_or_default();
+            counted.insert(scope, self.count_entries(&snapshot, &scope, records).await?);
         }
-        let master = MasterEntry { check: hex::encode(&check), made_at };
-        let listed = |rotation: Rotation| ListedRotation {
-            tenant: tenant_of(&rotation.scope),
-            phase: rotation.phase.name(),
-            started_at: rotation.started_at,
-        };
-        let rotations = Rotation::all(&snapshot)?.into_iter().map(listed).collect();
-        Ok(KeyInventory { master, keys, rotations, counted_at: now })
+        inventory(&snapshot, &counted, now)
     }
 
-    async fn list_scope(
-        &self,
-        snapshot: &Snapshot,
-        scope: &[u8; 16],
-    ) -> Result<Vec<ListedKey>, Error> {
-        let counted = self.count_scope(snapshot, scope).await?;
-        let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
-        let mut places: Vec<_> = stored.into_iter().map(|(place, _)| place).collect();
-        let alive = places.clone();
-        for (place, facts) in KeyFacts::under(snapshot, scope)? {
-            if facts.destroyed_at.is_some() && !places.contains(&place) {
-                places.push(place);
-            }
-        }
-        places.sort_unstable();
-        let newest_of = |code: u8| {
-            let parts = alive.iter().filter_map(|place| tables::key_parts(place));
-            parts.filter(|(own, _)| *own == code).map(|(_, number)| number).max().unwrap_or(0)
-        };
-        let tenant = tenant_of(scope);
-        let mut keys = Vec::with_capacity(places.len());
-        for place in &places {
-            let Some((code, number)) = tables::key_parts(place) else { continue };
-            let purpose = KeyPurpose::from_code(code);
-            let facts = KeyFacts::of(snapshot, place)?;
-            let state = match alive.contains(place) {
-                false => KeyState::Destroyed,
-                true if number == newest_of(code) => KeyState::Current,
-                true => KeyState::Retiring,
-            };
-            let (records, index_entries) = match state {
-                KeyState::Destroyed => (0, 0),
-                KeyState::Current | KeyState::Retiring => counted.under(number, newest_of(code)),
-            };
-            let is = |wanted| purpose == Some(wanted);
-            let uses = snapshot.count(&tables::seal_counts(scope, number))?;
-            keys.push(ListedKey {
-                tenant,
-                purpose,
-                number,
-                state,
-                made_at: facts.made_at,
-                destroyed_at: facts.destroyed_at,
-                uses: is(KeyPurpose::Seal).then(|| u64::try_from(uses).unwrap_or(0)),
-                records: if is(KeyPurpose::Seal) { records } else { 0 },
-                index_entries: if is(KeyPurpose::Index) { index_entries } else { 0 },
-            });
-        }
-        Ok(keys)
+    /// Without counts, and so at once.
+    pub fn key_ages(&self) -> Result<KeyInventory, Error> {
+        inventory(&self.snapshot()?, &HashMap::new(), self.now())
     }
 
     pub(super) async fn count_scope(
@@ -185,24 +139,8 @@ impl App {
         snapshot: &Snapshot,
         scope: &[u8; 16],
     ) -> Result<Counted, Error> {
-        let mut counted = Counted::default();
-        for table in Table::ALL {
-            let sealed_here = match table.sealed_by() {
-                SealedBy::Others => false,
-                SealedBy::Server => *scope == SYSTEM,
-                SealedBy::Tenant { .. } => *scope != SYSTEM,
-            };
-            if sealed_here {
-                count_records(snapshot, *table, scope, &mut counted.records).await?;
-            }
-        }
-        if *scope == SYSTEM {
-            // API keys are found by a key that stays.
-            counted.newest_entries = snapshot.len(Table::ApiKeys)?;
-        } else {
-            self.count_entries(snapshot, scope, &mut counted).await?;
-        }
-        Ok(counted)
+        let records = count_records(snapshot, Some(scope)).await?.remove(scope);
+        self.count_entries(snapshot, scope, records.unwrap_or_default()).await
     }
 
     /// An entry does not tell its key. Where there was more than one, every token is opened and
@@ -211,8 +149,14 @@ impl App {
         &self,
         snapshot: &Snapshot,
         scope: &[u8; 16],
-        counted: &mut Counted,
-    ) -> Result<(), Error> {
+        records: HashMap<u32, u64>,
+    ) -> Result<Counted, Error> {
+        let mut counted = Counted { records, ..Counted::default() };
+        if *scope == SYSTEM {
+            // API keys are found by a key that stays.
+            counted.newest_entries = snapshot.len(Table::ApiKeys)?;
+            return Ok(counted);
+        }
         let mut all: u64 = 0;
         // Entries of all tokens together stand under zeros, whatever the key.
         let lists = [scope.as_slice(), &[0; 15], &[1]].concat();
@@ -229,7 +173,7 @@ impl App {
             snapshot.under(Table::Keys, &tables::keys_of(scope, KeyPurpose::Index.code()), 2)?;
         if index.len() < 2 {
             counted.newest_entries = all;
-            return Ok(());
+            return Ok(counted);
         }
         let tenant = TenantId::new(Uuid::from_bytes(*scope));
         let keys = self.tenant_keys(snapshot, tenant)?;
@@ -251,36 +195,113 @@ impl App {
             breathe(seen).await;
         }
         counted.older_entries = all.saturating_sub(counted.newest_entries);
-        Ok(())
+        Ok(counted)
     }
+}
+
+fn inventory(
+    snapshot: &Snapshot,
+    counted: &HashMap<[u8; 16], Counted>,
+    counted_at: Timestamp,
+) -> Result<KeyInventory, Error> {
+    let check = snapshot.value(Table::Meta, facts::MASTER)?.unwrap_or_default();
+    let made_at = facts::master_made(snapshot)?;
+    let mut keys = Vec::new();
+    for scope in scopes(snapshot)? {
+        keys.extend(list_scope(snapshot, &scope, counted.get(&scope))?);
+    }
+    let master = MasterEntry { check: hex::encode(&check), made_at };
+    let listed = |rotation: Rotation| ListedRotation {
+        tenant: tenant_of(&rotation.scope),
+        phase: rotation.phase.name(),
+        started_at: rotation.started_at,
+    };
+    let rotations = Rotation::all(snapshot)?.into_iter().map(listed).collect();
+    Ok(KeyInventory { master, keys, rotations, counted_at })
+}
+
+/// The server's own comes first.
+fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, Error> {
+    let tenants = snapshot.under(Table::Tenants, &[], usize::MAX)?;
+    let tenants = tenants.iter().filter_map(|(tenant, _)| tenant.as_slice().try_into().ok());
+    Ok(std::iter::once(SYSTEM).chain(tenants).collect())
+}
+
+fn list_scope(
+    snapshot: &Snapshot,
+    scope: &[u8; 16],
+    counted: Option<&Counted>,
+) -> Result<Vec<ListedKey>, Error> {
+    let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
+    let alive: Vec<_> = stored.into_iter().map(|(place, _)| place).collect();
+    let mut places = alive.clone();
+    for (place, facts) in KeyFacts::under(snapshot, scope)? {
+        if facts.destroyed_at.is_some() {
+            places.push(place);
+        }
+    }
+    places.sort_unstable();
+    let newest_of = |code: u8| {
+        let parts = alive.iter().filter_map(|place| tables::key_parts(place));
+        parts.filter(|(own, _)| *own == code).map(|(_, number)| number).max().unwrap_or(0)
+    };
+    let mut keys = Vec::with_capacity(places.len());
+    for place in &places {
+        let Some((code, number)) = tables::key_parts(place) else { continue };
+        let facts = KeyFacts::of(snapshot, place)?;
+        let purpose = KeyPurpose::from_code(code);
+        let state = match alive.contains(place) {
+            false => KeyState::Destroyed,
+            true if number == newest_of(code) => KeyState::Current,
+            true => KeyState::Retiring,
+        };
+        let counted = counted.filter(|_| state != KeyState::Destroyed);
+        let is = |wanted| purpose == Some(wanted);
+        let uses = snapshot.count(&tables::seal_counts(scope, number))?;
+        keys.push(ListedKey {
+            tenant: tenant_of(scope),
+            purpose,
+            number,
+            state,
+            made_at: facts.made_at,
+            destroyed_at: facts.destroyed_at,
+            uses: is(KeyPurpose::Seal).then(|| u64::try_from(uses).unwrap_or(0)),
+            records: counted.filter(|_| is(KeyPurpose::Seal)).map(|it| it.records(number)),
+            index_entries: counted
+                .filter(|_| is(KeyPurpose::Index))
+                .map(|it| it.index_entries(number, newest_of(code))),
+        });
+    }
+    Ok(keys)
 }
 
 fn tenant_of(scope: &[u8; 16]) -> Option<TenantId> {
     (*scope != SYSTEM).then(|| TenantId::new(Uuid::from_bytes(*scope)))
 }
 
-async fn count_records(
-    snapshot: &Snapshot,
-    table: Table,
-    scope: &[u8; 16],
-    records: &mut HashMap<u32, u64>,
-) -> Result<(), Error> {
-    let from = Bound::Included(first_key(table, scope));
+/// Of one scope, or of all of them in one go.
+async fn count_records(snapshot: &Snapshot, only: Option<&[u8; 16]>) -> Result<Records, Error> {
+    let mut records = Records::new();
     let mut looked_at: u64 = 0;
-    for entry in snapshot.range(table, from, Bound::Unbounded)? {
-        let (key, sealed) = entry?;
-        if is_past(table, scope, &key) {
-            break;
+    for table in Table::ALL.iter().filter(|table| table.sealed_by() != SealedBy::Others) {
+        let from = only.map_or(&[][..], |scope| first_key(*table, scope));
+        for entry in snapshot.range(*table, Bound::Included(from), Bound::Unbounded)? {
+            let (key, sealed) = entry?;
+            if only.is_some_and(|scope| is_past(*table, scope, &key)) {
+                break;
+            }
+            if let Some(scope) = owner(*table, &key)
+                && only.is_none_or(|only| *only == scope)
+            {
+                let number = SealingKey::number_of(&sealed).unwrap_or(0);
+                let count = records.entry(scope).or_default().entry(number).or_default();
+                *count = count.saturating_add(1);
+            }
+            looked_at = looked_at.saturating_add(1);
+            breathe(looked_at).await;
         }
-        if owns(table, scope, &key) {
-            let number = SealingKey::number_of(&sealed).unwrap_or(0);
-            let count = records.entry(number).or_default();
-            *count = count.saturating_add(1);
-        }
-        looked_at = looked_at.saturating_add(1);
-        breathe(looked_at).await;
     }
-    Ok(())
+    Ok(records)
 }
 
 /// Lets others have their turn now and then.

@@ -74,6 +74,7 @@ impl App {
             })
             .await?;
         self.store.turn_era();
+        self.rotations.begun.notify_one();
         Ok(Rotated { check: hex::encode(new.check()), keys })
     }
 
@@ -101,26 +102,28 @@ impl App {
         Ok((change.expect_under(Table::Keys, Vec::new(), keys), count))
     }
 
-    /// The one before is wiped when nobody needs it to read any more.
-    pub(super) async fn forget_old_masters(&self) -> Result<(), Error> {
+    /// The one before is wiped when nobody needs it to read any more. True when that was now.
+    pub(super) async fn forget_old_masters(&self) -> Result<bool, Error> {
         if !self.masters.are_several() {
-            return Ok(());
+            return Ok(false);
         }
-        let Ok(_alone) = self.rotations.master.try_lock() else { return Ok(()) };
+        let Ok(_alone) = self.rotations.master.try_lock() else { return Ok(false) };
         self.callers.forget();
-        if self.store.is_settled() {
-            // Behind a replacement that is queued though nobody waits for it any more.
-            let last = Change::new().expect_present(Table::Meta, facts::MASTER.to_vec());
-            self.store.commit(last).await?;
-            let current = self.masters.of(&self.snapshot()?)?;
-            self.masters.keep_only(*current.check());
+        if !self.store.is_settled() {
+            return Ok(false);
         }
-        Ok(())
+        // Behind a replacement that is queued though nobody waits for it any more.
+        let last = Change::new().expect_present(Table::Meta, facts::MASTER.to_vec());
+        self.store.commit(last).await?;
+        let current = self.masters.of(&self.snapshot()?)?;
+        self.masters.keep_only(*current.check());
+        Ok(true)
     }
 
     /// Adds what was counted in memory to the file. What a killed process had not written yet is
     /// not counted.
     pub async fn write_uses(&self) -> Result<(), Error> {
+        let _alone = self.rotations.uses.lock().await;
         let used = self.uses.take();
         let add = |change: Change, used: &Used| {
             let times = i64::try_from(used.times).unwrap_or(i64::MAX);

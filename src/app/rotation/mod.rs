@@ -37,6 +37,8 @@ pub(super) struct Rotations {
     /// One replacement of the master key at a time.
     master: tokio::sync::Mutex<()>,
     handover: std::sync::Mutex<Option<Handover>>,
+    /// One writing of counted uses at a time: whoever comes next finds all that were counted.
+    uses: tokio::sync::Mutex<()>,
 }
 
 /// What one step did.
@@ -48,8 +50,10 @@ pub enum Step {
     Waiting,
     /// So many rows were looked at and so many of them written.
     Walked { looked_at: usize, written: usize },
-    /// The rotation of this scope went on to the next phase.
+    /// The rotation of this scope is in this phase, and was in another one before.
     Entered([u8; 16], Phase),
+    /// The master key was replaced, and the one before is forgotten.
+    MasterReplaced,
     /// The rotation is over; so many records could not be opened and stay as they are.
     Finished([u8; 16], u64),
 }
@@ -111,8 +115,8 @@ impl App {
     pub async fn rotate_step(&self, walk: &mut Walk) -> Result<Step, Error> {
         self.require_room_for_changes()?;
         let Some(rotation) = Rotation::first(&self.snapshot()?)? else {
-            self.forget_old_masters().await?;
-            return Ok(Step::Idle);
+            let is_forgotten = self.forget_old_masters().await?;
+            return Ok(if is_forgotten { Step::MasterReplaced } else { Step::Idle });
         };
         if walk.enters(&rotation) {
             // In this order: whoever reads after the turn has the new keys.
@@ -120,6 +124,7 @@ impl App {
                 self.reload_system()?;
             }
             self.store.turn_era();
+            return Ok(Step::Entered(rotation.scope, rotation.phase));
         }
         if !self.everyone_knows(&rotation).await? {
             return Ok(Step::Waiting);
@@ -164,7 +169,7 @@ impl App {
             next.value(),
         );
         match self.store.commit(change).await? {
-            Verdict::Applied => Ok(Step::Entered(rotation.scope, phase)),
+            Verdict::Applied => Ok(Step::Walked { looked_at: 0, written: 0 }),
             Verdict::Refused => Err(Error::Busy),
         }
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::app::list_tokens::tests::{Vault, texts};
-use crate::app::{CursorStart, Deduplicate, Origin, TokenDraft, Write};
+use crate::app::{CursorStart, Deduplicate, Origin, TokenDraft, TokenPatch, Write};
 use crate::crypto::MasterKey;
 use crate::domain::permission::Permission;
 use crate::domain::token_query::{TokenFilter, TokenQuery};
@@ -16,9 +16,11 @@ async fn next(vault: &Vault, walk: &mut Walk) -> Step {
     loop {
         match vault.app.rotate_step(walk).await.unwrap() {
             Step::Walked { .. } => (),
-            other @ (Step::Idle | Step::Waiting | Step::Entered(..) | Step::Finished(..)) => {
-                return other;
-            }
+            other @ (Step::Idle
+            | Step::Waiting
+            | Step::MasterReplaced
+            | Step::Entered(..)
+            | Step::Finished(..)) => return other,
         }
     }
 }
@@ -28,9 +30,16 @@ async fn finish(vault: &Vault, walk: &mut Walk) {
         match next(vault, walk).await {
             Step::Finished(_, unopened) => return assert_eq!(unopened, 0),
             Step::Entered(..) => assert_clean(vault),
-            other @ (Step::Idle | Step::Waiting | Step::Walked { .. }) => panic!("{other:?}"),
+            other @ (Step::Idle | Step::Waiting | Step::MasterReplaced | Step::Walked { .. }) => {
+                unexpected(&other)
+            }
         }
     }
+}
+
+#[track_caller]
+fn unexpected(step: &Step) -> ! {
+    panic!("{step:?}")
 }
 
 #[track_caller]
@@ -45,7 +54,7 @@ async fn under(vault: &Vault, number: u32) -> (u64, u64) {
     let of_tenant = inventory.keys.iter().filter(|key| key.tenant == Some(vault.tenant.id));
     let counts = of_tenant
         .filter(|key| key.number == number && key.purpose != Some(KeyPurpose::Fingerprint))
-        .map(|key| (key.records, key.index_entries));
+        .map(|key| (key.records.unwrap_or(0), key.index_entries.unwrap_or(0)));
     counts.fold((0, 0), |all, own| (all.0 + own.0, all.1 + own.1))
 }
 
@@ -94,7 +103,12 @@ async fn everything_is_found_in_every_phase_and_nothing_is_left_under_the_old_ke
         let taken = TokenDraft { id: Some(String::from("my-own-id")), ..deduplicating("x") };
         let taken = vault.app.create_token(&owner, taken, &Write::plain()).await;
         assert!(matches!(taken, Err(Error::Conflict(_))));
+        let metadata = Some(json!({"patched": phases.len().to_string()}));
+        let change = TokenPatch { metadata, ..TokenPatch::default() };
+        let changed = vault.app.update_token(&owner, "my-own-id", &change, &Write::plain()).await;
+        changed.unwrap();
         drop(owner);
+        assert_clean(&vault);
         // One that comes and goes, and one that stays.
         let gone = vault.create("b", &["/a/"]).await;
         vault.delete(&gone).await;
@@ -104,10 +118,12 @@ async fn everything_is_found_in_every_phase_and_nothing_is_left_under_the_old_ke
         match next(&vault, &mut walk).await {
             Step::Entered(_, phase) => phases.push(phase),
             Step::Finished(..) => break,
-            other @ (Step::Idle | Step::Waiting | Step::Walked { .. }) => panic!("{other:?}"),
+            other @ (Step::Idle | Step::Waiting | Step::MasterReplaced | Step::Walked { .. }) => {
+                unexpected(&other)
+            }
         }
     }
-    assert_eq!(phases, [Phase::Both, Phase::Flipped, Phase::Clearing]);
+    assert_eq!(phases, [Phase::Announced, Phase::Both, Phase::Flipped, Phase::Clearing]);
     assert_clean(&vault);
     assert_eq!(under(&vault, 1).await, (0, 0));
     assert!(under(&vault, 2).await.0 > 71);
@@ -124,6 +140,7 @@ async fn a_phase_waits_for_those_who_hold_the_keys_of_the_phase_before() {
     let early = vault.owner().await;
     vault.app.rotate_tenant(vault.tenant.id).await.unwrap();
     let mut walk = Walk::default();
+    assert!(matches!(next(&vault, &mut walk).await, Step::Entered(_, Phase::Announced)));
     assert_eq!(next(&vault, &mut walk).await, Step::Waiting);
     // It writes as it knows to, and nothing of it is overlooked.
     let created = vault.app.create_token(&early, deduplicating("late"), &Write::plain()).await;
@@ -139,8 +156,14 @@ async fn a_phase_waits_for_those_who_hold_the_keys_of_the_phase_before() {
 async fn a_queued_change_that_nobody_waits_for_is_not_overtaken() {
     use std::task::{Context, Waker};
     let vault = Vault::new().await;
-    let early = vault.owner().await;
     vault.app.rotate_tenant(vault.tenant.id).await.unwrap();
+    let mut walk = Walk::default();
+    assert!(matches!(next(&vault, &mut walk).await, Step::Entered(_, Phase::Announced)));
+    vault.app.callers.forget();
+    // It seals under the old key, and the next phase is about to begin.
+    let early = vault.owner().await;
+    assert!(matches!(next(&vault, &mut walk).await, Step::Entered(_, Phase::Both)));
+    assert_eq!(next(&vault, &mut walk).await, Step::Waiting);
     let write = Write::plain();
     {
         let mut create = std::pin::pin!(vault.app.create_token(&early, deduplicating("x"), &write));
@@ -148,7 +171,8 @@ async fn a_queued_change_that_nobody_waits_for_is_not_overtaken() {
         assert!(create.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }
     drop(early);
-    finish(&vault, &mut Walk::default()).await;
+    finish(&vault, &mut walk).await;
+    assert_eq!(vault.app.count_tokens(vault.tenant.id).unwrap(), 1);
     assert_eq!(under(&vault, 1).await, (0, 0));
     assert_clean(&vault);
 }
@@ -160,21 +184,16 @@ async fn a_new_walk_goes_on_in_any_phase_as_after_a_restart() {
         vault.create("a", &["/a/"]).await;
     }
     vault.app.rotate_tenant(vault.tenant.id).await.unwrap();
-    loop {
-        match vault.app.rotate_step(&mut Walk::default()).await.unwrap() {
-            Step::Finished(..) => break,
-            // The first batch alone, again and again: the rest needs a walk that goes on.
-            Step::Walked { .. } => {
-                let mut walk = Walk::default();
-                assert_clean(&vault);
-                let entered = next(&vault, &mut walk).await;
-                assert!(matches!(entered, Step::Entered(..) | Step::Finished(..)), "{entered:?}");
-                if matches!(entered, Step::Finished(..)) {
-                    break;
-                }
-            }
-            Step::Entered(..) => (),
-            other @ (Step::Idle | Step::Waiting) => panic!("{other:?}"),
+    for steps in 0.. {
+        // So many steps of a process, then another one.
+        let mut walk = Walk::default();
+        for _ in 0..=steps {
+            vault.app.rotate_step(&mut walk).await.unwrap();
+        }
+        assert_clean(&vault);
+        assert_eq!(found(&vault, "a").await, 40);
+        if Rotation::first(&vault.app.snapshot().unwrap()).unwrap().is_none() {
+            break;
         }
     }
     assert_eq!(under(&vault, 1).await, (0, 0));
@@ -211,7 +230,7 @@ async fn the_servers_own_key_rotates_and_the_keys_of_callers_still_work() {
     let own = |number| {
         let mut keys = inventory.keys.iter().filter(|key| key.tenant.is_none());
         keys.find(|key| key.purpose == Some(KeyPurpose::Seal) && key.number == number)
-            .map(|key| (key.state, key.records))
+            .map(|key| (key.state, key.records.unwrap_or(0)))
     };
     assert_eq!(own(1), Some((KeyState::Retiring, 0)));
     assert!(own(2).is_some_and(|(state, records)| state == KeyState::Current && records > 1));
@@ -228,14 +247,16 @@ async fn another_master_key_opens_everything_also_for_those_who_began_before() {
     let (text, again) = (b"43".repeat(32), b"43".repeat(32));
     let new = MasterKey::parse(&Secret::new(text)).unwrap();
     let rotated = vault.app.rotate_master(new).await.unwrap();
-    assert_eq!(rotated.keys, 5);
+    let all = usize::try_from(before.len(Table::Keys).unwrap()).unwrap();
+    assert_eq!(rotated.keys, all);
     let new = MasterKey::parse(&Secret::new(again)).unwrap();
     assert_eq!(vault.app.rotate_master(new).await.unwrap(), Rotated { keys: 0, ..rotated });
     assert!(vault.app.tenant_keys(&before, vault.tenant.id).is_ok());
     assert_eq!(vault.app.rotate_step(&mut Walk::default()).await.unwrap(), Step::Idle);
     assert!(vault.app.masters.are_several());
     drop(before);
-    assert_eq!(vault.app.rotate_step(&mut Walk::default()).await.unwrap(), Step::Idle);
+    let step = vault.app.rotate_step(&mut Walk::default()).await.unwrap();
+    assert_eq!(step, Step::MasterReplaced);
     assert!(!vault.app.masters.are_several());
     assert_eq!(found(&vault, "a").await, 1);
     assert_clean(&vault);

@@ -129,13 +129,15 @@ impl App {
             let id = tables::token_of_key(key).map(|(_, id)| id);
             let found = id.and_then(|id| token_rows::open(&keys, tenant, id, sealed).ok());
             let Some(found) = found else { continue };
+            let mut is_clear = true;
             for (table, key) in token_rows::besides(&found.token, &keys) {
                 // Nobody writes them any more, so this needs no expectation.
                 if snapshot.value(table, &key)?.is_some() {
                     change = change.delete(table, key);
-                    written = written.saturating_add(1);
+                    is_clear = false;
                 }
             }
+            written = written.saturating_add(usize::from(!is_clear));
         }
         drop(snapshot);
         self.store.commit(change).await?;
@@ -215,7 +217,7 @@ fn stretch(
             return Ok(Stretch { rows, looked_at, next: Some(row.0) });
         }
         looked_at = looked_at.saturating_add(1);
-        if owns(table, scope, &row.0) && wanted(&row) {
+        if owner(table, &row.0) == Some(*scope) && wanted(&row) {
             rows.push(row);
         }
     }
@@ -234,11 +236,12 @@ pub(super) fn is_past(table: Table, scope: &[u8; 16], key: &[u8]) -> bool {
     table.sealed_by() == SealedBy::Tenant { at: 0 } && !key.starts_with(scope)
 }
 
-pub(super) fn owns(table: Table, scope: &[u8; 16], key: &[u8]) -> bool {
+/// Whose key has sealed the value of this key.
+pub(super) fn owner(table: Table, key: &[u8]) -> Option<[u8; 16]> {
     match table.sealed_by() {
-        SealedBy::Server => *scope == SYSTEM,
-        SealedBy::Tenant { at } => key.get(at..).is_some_and(|rest| rest.starts_with(scope)),
-        SealedBy::Others => false,
+        SealedBy::Server => Some(SYSTEM),
+        SealedBy::Tenant { at } => key.get(at..)?.first_chunk().copied(),
+        SealedBy::Others => None,
     }
 }
 
