@@ -21,18 +21,20 @@
 //! | [`limits`] | the published rate limits as counters of bounded size | bounds, domain |
 //! | [`log`] | one JSON line an event, which cannot hold text from outside | bounds, domain |
 //! | [`threeds`] | 3-D Secure: messages, rules, the session's states, the simulator; pure | bounds, domain, secret |
-//! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, limits, log, secret |
+//! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, limits, log, secret, threeds |
 //! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` | bounds, domain, secret |
 //! | [`store`] | tables, records, snapshots and the one writer; alone in knowing `redb` | bounds, crypto, domain, idempotency, secret, threeds |
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, secret, store, threeds |
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, secret, threeds |
 //! | [`server`] | accepting, TLS, deadlines, places, the drain; knows no route | bounds, domain, log, secret |
+//! | [`directory`] | asking the schemes' directory servers over mutual TLS, and finding them by name | app, bounds, config, crypto, http, log, secret, server, threeds |
 //! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http |
 //! | [`cli`] | the command line: puts the rest together | all |
 //!
-//! Three of these arrows are there for one thing each: [`clock`] gives [`domain::time`]'s type,
-//! [`operator`] shows tenants and applications in the shapes of [`http`], and [`config`] parses
-//! into what [`limits`] and [`log`] are given.
+//! Four of these arrows are there for one thing each: [`clock`] gives [`domain::time`]'s type,
+//! [`operator`] shows tenants and applications in the shapes of [`http`], [`config`] parses into
+//! what [`limits`], [`log`] and [`directory`] are given (schemes by their names), and [`directory`]
+//! reads certificates as [`server`] does and names the path that [`http`] answers.
 //!
 //! A thing that goes over the wire, is decided about and is kept has three shapes: one in
 //! `http::wire`, one in [`domain`], one in [`store::record`]. They never share a type, so that
@@ -84,6 +86,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod crypto;
+pub mod directory;
 pub mod domain;
 pub mod expressions;
 pub mod formulas;

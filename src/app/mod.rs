@@ -54,7 +54,10 @@ pub use once::{Once, Write};
 pub use read_token::{Extent, Shown, ShownData};
 pub use sweep::Swept;
 pub use tenants::{TenantChange, TenantDraft};
-pub use threeds::{ChallengeReply, Challenged, Client, SessionDraft, Visitor};
+pub use threeds::{
+    Asking, Awaited, ChallengeReply, Challenged, Client, DirectoryServers, Introduction,
+    RangesRefreshed, Reply, SessionDraft, Unanswered, Visitor,
+};
 pub use token_draft::{Deduplicate, TokenDraft};
 pub use token_intents::{ShownIntent, TokenIntentDraft};
 pub use tokenize::{Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
@@ -75,6 +78,7 @@ pub struct App {
     flights: Arc<once::Flights>,
     cvc_keys: CvcKeys,
     bins: RwLock<Arc<BinTable>>,
+    threeds: threeds::ThreedsState,
 }
 
 impl App {

@@ -6,6 +6,7 @@ use std::sync::{Arc, RwLock};
 use crate::app::App;
 use crate::app::callers::Callers;
 use crate::app::error::{Error, Fault};
+use crate::app::threeds::ThreedsState;
 use crate::app::turns::Turns;
 use crate::clock::Clock;
 use crate::crypto::{Identity, KeyMaterial, KeyPurpose, MasterKey, Random, SystemKeys, TenantKeys};
@@ -82,6 +83,7 @@ impl App {
             flights: Arc::default(),
             cvc_keys,
             bins: RwLock::default(),
+            threeds: ThreedsState::default(),
         })
     }
 

@@ -10,14 +10,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::app::{App, ApplicationDraft, Error, FirstKey, TenantChange, TenantDraft, Write};
+use crate::bounds::THREEDS_RETENTION;
 use crate::cli::commands::Dev;
 use crate::cli::dev_certificate::{self, Files};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::operate::{quotas, switch};
 use crate::cli::run::{Plan, run};
+use crate::cli::serve::read_threeds;
 use crate::cli::{complain, say, vault};
 use crate::clock::Clock;
-use crate::config::MasterKeySource;
+use crate::config::{self, MasterKeySource};
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
@@ -56,6 +58,10 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
     let limits = switch("--rate-limits", &command.rate_limits)?;
     let wanted = command.tenant_type.as_deref().map(tenant_kind).transpose()?;
     let quotas = quotas(&command.quota)?;
+    let threeds = match &command.threeds {
+        Some(path) => read_threeds(path)?,
+        None => config::Threeds { retention: THREEDS_RETENTION, directory: None },
+    };
     let files = Files::of(&command.data);
     let (app, kept) = open_or_make(&command.data, &files, wanted)?;
     if let Err(failure) = set_quotas(&app, &kept, quotas) {
@@ -71,6 +77,7 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
         request_lines: RequestLines::Off,
         clockwork: Clockwork::Settable,
         bin_file: None,
+        threeds,
     };
     run(app, plan, |address| {
         let ca = std::fs::canonicalize(&files.ca)

@@ -4,6 +4,7 @@ mod bins;
 mod commands;
 mod dev;
 mod dev_certificate;
+mod directory;
 mod failure;
 mod operate;
 mod preload;

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::app::{App, Error};
 use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
-use crate::cli::bins;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::vault::storage;
+use crate::cli::{bins, directory};
+use crate::config::Threeds;
 use crate::formulas::Catalog;
 use crate::http::{Deprecated, Http};
 use crate::limits::{Limiter, Network};
@@ -31,6 +33,7 @@ pub(super) struct Plan {
     pub(super) clockwork: Clockwork,
     /// Read again on SIGHUP.
     pub(super) bin_file: Option<PathBuf>,
+    pub(super) threeds: Threeds,
 }
 
 /// Serves until a signal or a failure ends it. `ready` is told the first address.
@@ -61,6 +64,7 @@ async fn serve(
         Failure::new(Exit::Software, "the catalog of payment connections is damaged").why(error)
     })?;
     let server = Server::bind(plan.settings, log.clone()).map_err(|error| explain(&error))?;
+    let results = directory::set_up(&app, &plan.threeds, &log)?;
     let socket = Socket::bind(&plan.data_directory).map_err(|failure| {
         Failure::new(Exit::Config, "cannot make the operator's socket")
             .file(&failure.path)
@@ -77,6 +81,9 @@ async fn serve(
     let tasks = Tasks::new();
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
     tasks.spawn(sweep(Arc::clone(&app), log.clone()));
+    if results.is_some() {
+        tasks.spawn(directory::refresh_ranges(Arc::clone(&app), log.clone()));
+    }
     if let Some(path) = plan.bin_file {
         tasks.spawn(reload_bins(Arc::clone(&app), path, hangup, log.clone()));
     }
@@ -88,6 +95,8 @@ async fn serve(
         trusted_proxies: plan.trusted_proxies,
         deprecated: plan.deprecated,
     });
+    let (stop_results, stopped) = oneshot::channel();
+    let results = directory::serve_results(results, Arc::clone(&http), stopped);
     let answer = move |request, peer| {
         let http = Arc::clone(&http);
         async move { http.answer(request, peer).await }
@@ -102,8 +111,9 @@ async fn serve(
             _ = interrupt.recv() => (),
             failed = app.store().failed() => fatal = Some(failed),
         }
+        drop(stop_results);
     };
-    server.run(answer, stop).await;
+    tokio::join!(server.run(answer, stop), results);
     tasks.end();
     tasks.finished().await;
     let ended = fatal.map_or(Ok(()), |fatal| {
@@ -151,7 +161,7 @@ async fn reload_bins(app: Arc<App>, path: PathBuf, mut hangup: Signal, log: Log)
     }
 }
 
-fn explain(error: &BindError) -> Failure {
+pub(super) fn explain(error: &BindError) -> Failure {
     let exit = match error {
         BindError::Address { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
             Exit::Unavailable

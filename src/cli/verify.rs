@@ -45,12 +45,13 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
     })?;
     say(&format!(
         "tenants:        {}\napplications:   {}\nAPI keys:       {}\ntokens:         {}\ntoken \
-         intents:  {}\ncvcs:           {} ({} more without a key: gone)\nindex entries:  {}",
+         intents:  {}\n3DS sessions:   {}\ncvcs:           {} ({} more without a key: gone)\nindex entries:  {}",
         report.tenants,
         report.applications,
         report.keys,
         report.tokens,
         report.token_intents,
+        report.threeds_sessions,
         report.cvcs,
         report.cvcs_gone,
         report.index_entries

@@ -6,18 +6,18 @@
 mod reader;
 #[cfg(test)]
 mod tests;
+mod threeds;
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-
-use toml::Table;
 
 use crate::bounds::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX};
 use crate::limits::Network;
 use crate::log::RequestLines;
 
 use reader::Reader;
+pub use threeds::{Directory, DirectoryServer, HttpsUrl, Threeds};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Config {
@@ -34,6 +34,7 @@ pub struct Config {
     pub request_lines: RequestLines,
     pub connections_max: usize,
     pub connections_per_address_max: usize,
+    pub threeds: Threeds,
 }
 
 /// Where the master key comes from.
@@ -56,10 +57,7 @@ pub struct InvalidConfig(pub Vec<String>);
 
 impl Config {
     pub fn parse(text: &str) -> Result<Self, InvalidConfig> {
-        let table: Table = text.parse().map_err(|error: toml::de::Error| {
-            InvalidConfig(vec![String::from(error.to_string().trim_end())])
-        })?;
-        let mut reader = Reader { table, mistakes: Vec::new() };
+        let mut reader = Reader::new(text)?;
         let config = Self {
             data_directory: reader.path("data_directory"),
             listen: reader.addresses("listen"),
@@ -78,9 +76,18 @@ impl Config {
             connections_max: reader.count("connections.max", CONNECTIONS_MAX),
             connections_per_address_max: reader
                 .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),
+            threeds: reader.threeds(),
         };
         reader.refuse_the_rest();
         if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }
+    }
+
+    /// Of a file that need hold nothing but `[threeds]`, for trying it.
+    pub fn parse_threeds(text: &str) -> Result<Threeds, InvalidConfig> {
+        let mut reader = Reader::new(text)?;
+        let threeds = reader.threeds();
+        reader.refuse_the_rest();
+        if reader.mistakes.is_empty() { Ok(threeds) } else { Err(InvalidConfig(reader.mistakes)) }
     }
 }
 

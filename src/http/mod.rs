@@ -12,6 +12,7 @@ mod lists;
 mod pages;
 mod problem;
 mod reply;
+mod results;
 pub mod route;
 mod tenants;
 mod threeds;
@@ -44,6 +45,8 @@ use crate::idempotency::{Answer, is_key};
 use crate::limits::{self, KeyHash, Limiter, Network, client_address};
 use crate::log::{self, Event, Log, RequestLine, Trace};
 use crate::secret::Secret;
+
+pub use results::RESULTS_PATH;
 
 const API_KEY: &str = "bt-api-key";
 const FORWARDED_FOR: &str = "x-forwarded-for";

@@ -23,6 +23,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::server::clients::{Authorities, Vouched};
 use crate::server::http2::{self, Idle, Idleness, Streams};
 use crate::server::panics;
 use crate::server::refusal::Refusal;
@@ -35,13 +36,14 @@ use crate::server::{Answer, Bounds};
 pub(super) struct Connections {
     pub(super) bounds: Arc<Bounds>,
     pub(super) tasks: Tasks,
+    clients: Option<Authorities>,
     http1: http1::Builder,
 }
 
 impl Connections {
-    pub(super) fn new(bounds: Arc<Bounds>, tasks: Tasks) -> Self {
+    pub(super) fn new(bounds: Arc<Bounds>, tasks: Tasks, clients: Option<Authorities>) -> Self {
         let http1 = http1_builder(&bounds);
-        Self { bounds, tasks, http1 }
+        Self { bounds, tasks, clients, http1 }
     }
 
     /// Serves one connection until it ends. How it ends is the peer's affair: whatever goes wrong
@@ -57,10 +59,13 @@ impl Connections {
         let Some(stream) = self.handshake(socket, tls, &mut watch).await else {
             return;
         };
-        if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
-            self.serve_http2(stream, peer, answer, watch).await;
+        let tls = stream.get_ref().1;
+        let vouched = self.clients.as_ref().map(|clients| clients.vouch(tls.peer_certificates()));
+        let from = Peer { address: peer, vouched };
+        if tls.alpn_protocol() == Some(b"h2") {
+            self.serve_http2(stream, from, answer, watch).await;
         } else {
-            self.serve_http1(stream, peer, answer, watch).await;
+            self.serve_http1(stream, from, answer, watch).await;
         }
     }
 
@@ -85,12 +90,12 @@ impl Connections {
     async fn serve_http1<A: Answer>(
         &self,
         stream: TlsStream<TcpStream>,
-        peer: SocketAddr,
+        peer: Peer,
         answer: A,
         watch: Watch,
     ) {
         let heads = Heads { count_max: self.bounds.headers_count_max, bytes_max: None };
-        let service = service_fn(move |request| respond(begin(&answer, heads, request, peer)));
+        let service = service_fn(move |request| respond(begin(&answer, heads, request, &peer)));
         let stream = Stream::new(stream, BareRefusals::Explain, self.bounds.write_max);
         let connection = self.http1.serve_connection(TokioIo::new(stream), service);
         drive(connection, http1::Connection::graceful_shutdown, watch, None).await;
@@ -99,13 +104,13 @@ impl Connections {
     async fn serve_http2<A: Answer>(
         &self,
         stream: TlsStream<TcpStream>,
-        peer: SocketAddr,
+        peer: Peer,
         answer: A,
         watch: Watch,
     ) {
         let bytes_max = Some(self.bounds.header_bytes_max);
         let heads = Heads { count_max: self.bounds.headers_count_max, bytes_max };
-        let service = service_fn(move |request| respond(begin(&answer, heads, request, peer)));
+        let service = service_fn(move |request| respond(begin(&answer, heads, request, &peer)));
         let streams = Streams::new(self.tasks.clone(), self.bounds.h2_stream_max);
         let idle = streams.idle(self.bounds.h2_idle_max);
         let stream = Stream::new(stream, BareRefusals::Pass, self.bounds.write_max);
@@ -119,6 +124,13 @@ impl Connections {
         )
         .await;
     }
+}
+
+/// Who is at the other end.
+struct Peer {
+    address: SocketAddr,
+    /// Who vouches for it, where that is asked for.
+    vouched: Option<Vouched>,
 }
 
 fn http1_builder(bounds: &Bounds) -> http1::Builder {
@@ -169,11 +181,14 @@ impl Heads {
 fn begin<A: Answer>(
     answer: &A,
     heads: Heads,
-    request: Request<Incoming>,
-    peer: SocketAddr,
+    mut request: Request<Incoming>,
+    peer: &Peer,
 ) -> Result<A::Future, Refusal> {
     heads.admit(&request)?;
-    panics::call(|| answer.answer(request, peer)).map_err(Refusal::from)
+    if let Some(vouched) = &peer.vouched {
+        request.extensions_mut().insert(vouched.clone());
+    }
+    panics::call(|| answer.answer(request, peer.address)).map_err(Refusal::from)
 }
 
 async fn respond<F>(begun: Result<F, Refusal>) -> Result<Response<Full<Bytes>>, Infallible>

@@ -16,18 +16,18 @@ const CRATES: &[(&str, &[&str])] = &[
     ("argh", &["cli"]),
     // HTTP/2 by hand, for the server's tests.
     ("h2", &["server"]),
-    ("http_body_util", &["http", "server"]),
-    ("hyper", &["http", "server"]),
-    ("hyper_util", &["server"]),
+    ("http_body_util", &["directory", "http", "server"]),
+    ("hyper", &["directory", "http", "server"]),
+    ("hyper_util", &["directory", "server"]),
     ("mimalloc", &["main"]),
     // The development certificate, and those of the server's tests.
     ("rcgen", &["cli", "server"]),
     ("redb", &["store"]),
     ("ring", &["crypto"]),
-    ("rustls", &["server"]),
+    ("rustls", &["directory", "server"]),
     // The pure rooms are missing here: they neither wait nor start anything.
-    ("tokio", &["app", "cli", "http", "operator", "server", "store"]),
-    ("tokio_rustls", &["server"]),
+    ("tokio", &["app", "cli", "directory", "http", "operator", "server", "store"]),
+    ("tokio_rustls", &["directory", "server"]),
     ("toml", &["config", "formulas"]),
 ];
 

@@ -8,6 +8,7 @@ mod answer;
 mod tenant;
 mod threeds;
 mod threeds_parts;
+mod threeds_ranges;
 mod token;
 mod token_intent;
 
@@ -17,6 +18,9 @@ pub use access::{
 pub use answer::{AnswerRecord, decode_answer, encode_answer};
 pub use tenant::{decode_tenant, encode_tenant};
 pub use threeds::{decode_session, encode_session};
+pub use threeds_ranges::{
+    KnownRanges, decode_known_ranges, decode_ranges, encode_known_ranges, encode_ranges,
+};
 pub use token::{decode_token, encode_token};
 pub use token_intent::{decode_token_intent, encode_token_intent};
 

@@ -223,6 +223,15 @@ impl Authentication {
         }
     }
 
+    /// The result could not be told, and will not be.
+    pub fn give_up(&mut self) {
+        self.status = Status::Unavailable;
+        self.value = None;
+        self.eci = None;
+        // The reason of a technical failure is younger than 2.1.
+        self.reason = Reason::from_code("22", self.version);
+    }
+
     /// Nobody told the outcome: all that is known is that there is none.
     pub fn run_out(&mut self) {
         self.status = Status::Unavailable;
