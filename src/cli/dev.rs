@@ -15,7 +15,7 @@ use crate::cli::commands::Dev;
 use crate::cli::dev_certificate::{self, Files};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::operate::{quotas, switch};
-use crate::cli::run::{Plan, run};
+use crate::cli::run::{Plan, Ready, run};
 use crate::cli::serve::read_threeds;
 use crate::cli::{complain, say, vault};
 use crate::clock::Clock;
@@ -79,7 +79,7 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
         bin_file: None,
         threeds,
     };
-    run(app, plan, |address| {
+    run(app, plan, |ready| {
         let ca = std::fs::canonicalize(&files.ca)
             .map_err(|error| vault::cannot("find the CA file", &files.ca, &error))?;
         complain(
@@ -87,9 +87,9 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
              data. Never put real card data into it.",
         );
         if command.json {
-            say(&json_line(address, &ca, &kept));
+            say(&json_line(&ready, &ca, &kept));
         } else {
-            say(&text(address, &ca, &kept));
+            say(&text(ready.address, &ca, &kept));
         }
         Ok(())
     })
@@ -293,12 +293,14 @@ fn tenant_kind(text: &str) -> Result<TenantKind, Failure> {
         .ok_or_else(|| Failure::new(Exit::Usage, "--tenant-type takes test or production"))
 }
 
-fn json_line(address: SocketAddr, ca: &Path, kept: &Kept) -> String {
+fn json_line(ready: &Ready, ca: &Path, kept: &Kept) -> String {
     // Written by hand for the order of its members, which people will see.
     let quoted = |text: &str| json!(text).to_string();
+    let results = ready.results.map(|address| quoted(&format!("https://{address}")));
+    let results = results.map(|url| format!(r#","results":{url}"#)).unwrap_or_default();
     format!(
-        r#"{{"ready":true,"url":{},"ca":{},"tenant_id":{},"keys":{{"private":{},"public":{},"management":{}}}}}"#,
-        quoted(&format!("https://{address}")),
+        r#"{{"ready":true,"url":{}{results},"ca":{},"tenant_id":{},"keys":{{"private":{},"public":{},"management":{}}}}}"#,
+        quoted(&format!("https://{}", ready.address)),
         quoted(&ca.display().to_string()),
         quoted(&kept.tenant_id),
         quoted(&kept.keys.private),

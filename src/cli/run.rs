@@ -36,11 +36,18 @@ pub(super) struct Plan {
     pub(super) threeds: Threeds,
 }
 
-/// Serves until a signal or a failure ends it. `ready` is told the first address.
+/// Where a server can be reached.
+pub(super) struct Ready {
+    pub(super) address: std::net::SocketAddr,
+    /// Of the listener that directory servers call.
+    pub(super) results: Option<std::net::SocketAddr>,
+}
+
+/// Serves until a signal or a failure ends it. `ready` is told the first addresses.
 pub(super) fn run(
     app: App,
     plan: Plan,
-    ready: impl FnOnce(std::net::SocketAddr) -> Result<(), Failure>,
+    ready: impl FnOnce(Ready) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
@@ -54,7 +61,7 @@ pub(super) fn run(
 async fn serve(
     app: Arc<App>,
     plan: Plan,
-    ready: impl FnOnce(std::net::SocketAddr) -> Result<(), Failure>,
+    ready: impl FnOnce(Ready) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let clock = app.clock().clone();
     let log = Log::start(io::stderr(), plan.request_lines, Arc::new(move || clock.now()))
@@ -76,7 +83,9 @@ async fn serve(
     let mut interrupt = wait_for(SignalKind::interrupt())?;
     // Before anyone is told that this is ready: a hangup without a listener ends the process.
     let hangup = wait_for(SignalKind::hangup())?;
-    let address = server.addresses().first().copied();
+    let first = |server: &Server| server.addresses().first().copied();
+    let results_address = results.as_ref().and_then(first);
+    let address = first(&server);
 
     let tasks = Tasks::new();
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
@@ -102,7 +111,7 @@ async fn serve(
         async move { http.answer(request, peer).await }
     };
     if let Some(address) = address {
-        ready(address)?;
+        ready(Ready { address, results: results_address })?;
     }
     let mut fatal = None;
     let stop = async {
@@ -118,16 +127,20 @@ async fn serve(
     tasks.finished().await;
     let ended = fatal.map_or(Ok(()), |fatal| {
         log.event(Event::error("store_failed"));
-        Err(match fatal {
-            Fatal::Storage(failure) => storage(&failure),
-            Fatal::WriterPanicked => Failure::new(Exit::Software, "the writer panicked")
-                .why("its place is in the log")
-                .try_this("start again; nothing that was answered is lost"),
-        })
+        Err(ended_by(&fatal))
     });
     log.event(Event::info("stopped"));
     log.flush(LOG_FLUSH_MAX);
     ended
+}
+
+fn ended_by(fatal: &Fatal) -> Failure {
+    match fatal {
+        Fatal::Storage(failure) => storage(failure),
+        Fatal::WriterPanicked => Failure::new(Exit::Software, "the writer panicked")
+            .why("its place is in the log")
+            .try_this("start again; nothing that was answered is lost"),
+    }
 }
 
 /// Removes what has fallen due, for as long as the server runs.

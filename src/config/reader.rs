@@ -117,15 +117,13 @@ impl Reader {
 
     pub(super) fn required_addresses(&mut self, name: &str) -> Vec<SocketAddr> {
         let before = self.mistakes.len();
-        match self.texts(name) {
-            Some(texts) => self.parse_addresses(name, &texts),
-            None => {
-                if self.mistakes.len() == before {
-                    self.wrong(name, "is required");
-                }
-                Vec::new()
-            }
+        if let Some(texts) = self.texts(name) {
+            return self.parse_addresses(name, &texts);
         }
+        if self.mistakes.len() == before {
+            self.wrong(name, "is required");
+        }
+        Vec::new()
     }
 
     fn parse_addresses(&mut self, name: &str, texts: &[String]) -> Vec<SocketAddr> {

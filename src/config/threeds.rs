@@ -29,7 +29,7 @@ pub struct Directory {
     pub results_listen: Vec<SocketAddr>,
     pub results_certificate: PathBuf,
     pub results_private_key: PathBuf,
-    /// As EMVCo has assigned it to this server.
+    /// As the schemes' common body has assigned it to this server.
     pub reference: String,
 }
 
@@ -157,18 +157,15 @@ impl HttpsUrl {
             Some(at) => rest.split_at_checked(at)?,
             None => (rest, "/"),
         };
-        let (host, port) = match authority.strip_prefix('[') {
-            Some(literal) => {
-                let (address, port) = literal.split_once(']')?;
-                address.parse::<std::net::Ipv6Addr>().ok()?;
-                (address, port)
-            }
-            None => {
-                let (host, _) = authority.split_once(':').unwrap_or((authority, ""));
-                let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-                let is_host = (1..=253).contains(&host.len()) && host.bytes().all(letters);
-                (host, authority.strip_prefix(host).filter(|_| is_host)?)
-            }
+        let (host, port) = if let Some(literal) = authority.strip_prefix('[') {
+            let (address, port) = literal.split_once(']')?;
+            address.parse::<std::net::Ipv6Addr>().ok()?;
+            (address, port)
+        } else {
+            let (host, _) = authority.split_once(':').unwrap_or((authority, ""));
+            let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+            let is_host = (1..=253).contains(&host.len()) && host.bytes().all(letters);
+            (host, authority.strip_prefix(host).filter(|_| is_host)?)
         };
         let port = match port.strip_prefix(':') {
             Some(number) => number.parse().ok().filter(|port| *port > 0)?,

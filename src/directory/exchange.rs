@@ -55,10 +55,10 @@ impl Peer {
 fn explain(error: &std::io::Error) -> &'static str {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match inner {
-        Some(error) if matches!(error, rustls::Error::InvalidCertificate(_)) => {
+        Some(rustls::Error::InvalidCertificate(_)) => {
             "its certificate is not one that the settings trust"
         }
-        Some(error) if matches!(error, rustls::Error::AlertReceived(_)) => REFUSED,
+        Some(rustls::Error::AlertReceived(_)) => REFUSED,
         Some(_) | None => "the TLS handshake failed",
     }
 }

@@ -22,6 +22,7 @@ mod crash;
 mod cut_header;
 mod cvc;
 mod deprecations;
+mod directory_servers;
 mod early_hangup;
 mod empty_data;
 mod flipped_bits;

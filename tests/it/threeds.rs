@@ -27,13 +27,13 @@ pub(crate) fn body() -> Value {
     })
 }
 
-fn card(vault: &Vault, number: &str) -> String {
+pub(crate) fn card(vault: &Vault, number: &str) -> String {
     vault.token(json!({
         "type": "card_number", "data": number, "deduplicate_token": false,
     }))
 }
 
-fn create(vault: &Vault, token: &str) -> Answer {
+pub(crate) fn create(vault: &Vault, token: &str) -> Answer {
     let body = json!({
         "token_id": token, "device": "browser",
         "device_info": {"browser_language": "en", "browser_tz": "-60"},
@@ -41,12 +41,12 @@ fn create(vault: &Vault, token: &str) -> Answer {
     vault.post("/3ds/sessions", &vault.keys.public, body)
 }
 
-fn authenticate(vault: &Vault, session: &str, body: Value) -> Answer {
+pub(crate) fn authenticate(vault: &Vault, session: &str, body: Value) -> Answer {
     let path = format!("/3ds/sessions/{session}/authenticate");
     vault.post(&path, &vault.keys.private, body)
 }
 
-fn result(vault: &Vault, session: &str) -> Answer {
+pub(crate) fn result(vault: &Vault, session: &str) -> Answer {
     vault.get(&format!("/3ds/sessions/{session}/challenge-result"), &vault.keys.private)
 }
 
@@ -146,7 +146,7 @@ fn check_status(answer: &Answer, status: Status) {
 }
 
 #[track_caller]
-fn check_upstream(answer: Answer, source: &str) {
+pub(crate) fn check_upstream(answer: Answer, source: &str) {
     let answer = answer.problem(424);
     assert_eq!(answer.json["title"], "3DS Service Error");
     assert_eq!(answer.json["error"]["error_source"], source);

@@ -146,7 +146,8 @@ pub(super) fn take_result(
     let status = check_rreq(&sent, authentication, &rreq).map_err(rejected)?;
     let state = next(session.state, Event::ResultReceived, now).map_err(|refused| {
         rejected(match refused {
-            Refused::TooLate => Rejection::new(ErrorCode::TimedOut, "threeDSServerTransID"),
+            Refused::TooLate => late(),
+            Refused::AlreadyDecided if authentication.has_run_out() => late(),
             Refused::AlreadyDecided
             | Refused::AlreadyRequested
             | Refused::Expired
@@ -164,6 +165,10 @@ pub(super) fn take_result(
     session.simulated = None;
     session.modified_at = Some(now);
     Ok(receipt)
+}
+
+fn late() -> Rejection {
+    Rejection::new(ErrorCode::TimedOut, "threeDSServerTransID")
 }
 
 fn unknown() -> Rejection {

@@ -237,7 +237,20 @@ impl Authentication {
         self.status = Status::Unavailable;
         self.value = None;
         self.eci = None;
-        self.reason = match self.directory_status {
+        self.reason = self.silence();
+    }
+
+    /// Whether a result would come too late.
+    pub fn has_run_out(&self) -> bool {
+        self.status == Status::Unavailable
+            && self.directory_status != Status::Unavailable
+            && self.attempts.is_none()
+            && self.reason == self.silence()
+    }
+
+    /// The reason for there being no result.
+    fn silence(&self) -> Option<Reason> {
+        match self.directory_status {
             Status::DecoupledChallenge => Reason::from_code("24", ProtocolVersion::V220),
             Status::Attempted
             | Status::Challenge
@@ -246,7 +259,7 @@ impl Authentication {
             | Status::Rejected
             | Status::Successful
             | Status::Unavailable => Some(Reason::TIMEOUT_AT_ACS),
-        };
+        }
     }
 }
 
