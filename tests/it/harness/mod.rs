@@ -11,7 +11,7 @@ mod request;
 mod vault;
 
 pub(crate) use answer::Answer;
-pub(crate) use connection::Connection;
+pub(crate) use connection::{Connection, trusting};
 pub(crate) use directory::Directory;
 pub(crate) use directory_server::{Authority, Certificate, DirectoryServer, Told};
 pub(crate) use program::{Ended, Running, run};
