@@ -477,10 +477,10 @@ fn ranges_are_kept_asked_for_daily_and_changed_by_what_changed() {
     assert_eq!(scene.server.asked_once("PReq")["serialNum"], "2");
     check_erro(&scene.server.asked_once("Erro"), "203", "cardRangeData");
     assert_eq!((made(&scene, CARD), made(&scene, "4111111111111111")), (400, 201));
-    scene.vault.advance(HOUR - 60);
+    scene.vault.advance(HOUR / 2);
     assert!(scene.server.asked("PReq").is_empty());
     scene.server.answer(|preq| pres(preq, "4", &all_of_visa()));
-    scene.vault.advance(60);
+    scene.vault.advance(HOUR / 2);
     assert_eq!(scene.server.asked_once("PReq").get("serialNum"), None);
     assert_eq!(made(&scene, CARD), 201);
 }

@@ -213,6 +213,42 @@ fn a_browser_session_runs_its_method_its_challenge_and_a_restart_between() {
 }
 
 #[test]
+fn a_session_in_redirect_mode_closes_its_windows_and_tells_their_opener() {
+    let vault = Vault::start();
+    let token = card(&vault, "4200000000000004");
+    let made = json!({
+        "token_id": token, "device": "browser", "web_challenge_mode": "redirect",
+        "device_info": {"browser_language": "en"},
+    });
+    let made = vault.post("/3ds/sessions", &vault.keys.public, made).with_status(201);
+    let id = made.id();
+    // The SDK adds the mode to the URL itself.
+    let url = format!("{}?mode=redirect", made.member("method_notification_url"));
+    let data = json!({"threeDSServerTransID": id, "threeDSMethodNotificationURL": url});
+    let data = base64::encode_url(data.to_string().as_bytes());
+    let page = form(&vault, "/3ds/sim/acs/method", &[("threeDSMethodData", &data)]);
+    let path = format!("/3ds/sessions/{id}/method-notification?mode=redirect");
+    assert!(page.text().contains(&format!("action=\"{path}\"")), "{}", page.text());
+    let done = hidden(&page.with_status(200), "threeDSMethodData");
+    let page = form(&vault, &path, &[("threeDSMethodData", &done)]).with_status(200);
+    assert!(page.text().contains("window.close()"), "{}", page.text());
+    let read = vault.get(&format!("/3ds/sessions/{id}"), &vault.keys.private).with_status(200);
+    assert_eq!(read.json["method"]["method_completion_indicator"], "Y");
+    assert_eq!(read.json["web_challenge_mode"], "redirect");
+
+    let asked = authenticate(&vault, &id, body()).with_status(200);
+    let creq = creq(&id, &asked);
+    let page = form(&vault, ACS, &[("creq", &creq), ("code", "1234")]).with_status(200);
+    let carried = hidden(&page, "cres");
+    let path = format!("/3ds/sessions/{id}/challenge-notification");
+    let page = form(&vault, &path, &[("cres", &carried)]).with_status(200);
+    for part in ["window.opener", "window.close()", r#""authenticationStatus":"successful""#] {
+        assert!(page.text().contains(part), "{part} in {}", page.text());
+    }
+    check_status(&result(&vault, &id).with_status(200), Status::Successful);
+}
+
+#[test]
 fn cancelling_and_three_wrong_codes_end_a_challenge() {
     let vault = Vault::start();
     let token = card(&vault, "4200000000000004");
