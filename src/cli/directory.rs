@@ -8,7 +8,7 @@ use crate::app::{App, Error};
 use crate::bounds::THREEDS_RANGES_PERIOD;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::run::explain;
-use crate::config::{Directory, Threeds};
+use crate::config::{Directory, DirectoryServer, Threeds};
 use crate::directory::{Network, Unusable};
 use crate::http::Http;
 use crate::log::{Event, Log, Value};
@@ -43,7 +43,7 @@ fn results_settings(directory: &Directory) -> Settings {
         directory.results_private_key.clone(),
     );
     settings.name = "results";
-    let authority = |server: &crate::config::DirectoryServer| Authority {
+    let authority = |server: &DirectoryServer| Authority {
         name: server.scheme.as_str(),
         ca: server.ca.clone(),
     };

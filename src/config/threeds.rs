@@ -147,6 +147,13 @@ impl Reader {
     }
 }
 
+/// One part of a host's name.
+fn is_label(label: &str) -> bool {
+    let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let has_ends = !label.starts_with('-') && !label.ends_with('-');
+    (1..=63).contains(&label.len()) && has_ends && label.bytes().all(letters)
+}
+
 impl HttpsUrl {
     pub fn parse(text: &str) -> Option<Self> {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -163,8 +170,7 @@ impl HttpsUrl {
             (address, port)
         } else {
             let (host, _) = authority.split_once(':').unwrap_or((authority, ""));
-            let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-            let is_host = (1..=253).contains(&host.len()) && host.bytes().all(letters);
+            let is_host = host.len() <= 253 && host.split('.').all(is_label);
             (host, authority.strip_prefix(host).filter(|_| is_host)?)
         };
         let port = match port.strip_prefix(':') {
@@ -218,6 +224,9 @@ mod tests {
             "https://ds.example?x",
             "https://ds.example/#x",
             "https://ds example",
+            "https://ds..example",
+            "https://-ds.example",
+            "https://.",
             "https://[::1",
             "https://[ds.example]",
             "https://[::1]x",

@@ -82,8 +82,7 @@ impl Scene {
     fn tell_as(&self, shown: &Certificate, message: &str) -> std::io::Result<Answer> {
         let address = self.vault.results.unwrap();
         let mut connection = Connection::open(address, &self.visa.client(shown))?;
-        let request = post("/3ds/results").header("Content-Type", "application/JSON").body(message);
-        connection.send(&request.bytes(&address.to_string()))?;
+        connection.send(&telling(message))?;
         connection.receive()
     }
 
@@ -91,6 +90,11 @@ impl Scene {
     fn tell(&self, message: &Value) -> Value {
         self.tell_as(&self.visa.issue(), &message.to_string()).unwrap().with_status(200).json
     }
+}
+
+fn telling(message: &str) -> Vec<u8> {
+    let request = post("/3ds/results").header("Content-Type", "application/JSON").body(message);
+    request.bytes("results.example")
 }
 
 fn range(start: &str, end: &str) -> Value {
@@ -316,6 +320,55 @@ fn a_late_result_is_refused_and_an_erro_ends_the_wait() {
     let found = result(&scene.vault, &id);
     assert_eq!(found.json["authentication_status"], "unavailable");
     assert_eq!(found.json["authentication_status_reason"], "acs-technical-issue");
+}
+
+#[test]
+fn a_result_that_overtakes_the_answer_is_kept() {
+    let scene = Scene::start(with_ranges(challenge));
+    let address = scene.vault.results.unwrap();
+    let client = scene.visa.client(&scene.visa.issue());
+    let (sender, told) = std::sync::mpsc::channel();
+    scene.server.answer(with_ranges(move |areq| {
+        let session = areq["threeDSServerTransID"].as_str().unwrap();
+        let more = json!({"authenticationType": "04", "interactionCounter": null});
+        let message = rreq(session, more).to_string();
+        let mut connection = Connection::open(address, &client).unwrap();
+        connection.send(&telling(&message)).unwrap();
+        // The answer to it comes only after ours.
+        let sender = sender.clone();
+        std::thread::spawn(move || sender.send(connection.receive().unwrap().json).unwrap());
+        Told::Json(ares(
+            areq,
+            json!({
+                "transStatus": "D", "acsChallengeMandated": "N", "authenticationType": "04",
+                "acsDecConInd": "Y", "cardholderInfo": "Your bank will call you.",
+                "authenticationValue": null, "eci": null,
+            }),
+        ))
+    }));
+    let id = scene.session().id();
+    let mut decoupled = body();
+    decoupled["request_decoupled_challenge"] = json!(true);
+    decoupled["decoupled_challenge_max_time"] = json!(10);
+    let asked = authenticate(&scene.vault, &id, decoupled).with_status(200);
+    assert_eq!(asked.json["authentication_status"], "decoupled_challenge");
+    assert_eq!(told.recv().unwrap()["messageType"], "RRes");
+    assert_eq!(result(&scene.vault, &id).json["authentication_status"], "successful");
+}
+
+#[test]
+fn sessions_are_kept_as_long_as_the_settings_say() {
+    let directory = Directory::new();
+    let settings = directory.write("threeds.toml", "[threeds]\nretention_days = 2\n", 0o600);
+    let mut vault = Vault::start_in(directory, &["--threeds", settings.to_str().unwrap()]);
+    let id = create(&vault, &card(&vault, CARD)).with_status(201).id();
+    let path = format!("/3ds/sessions/{id}");
+    vault.advance(47 * HOUR);
+    vault.get(&path, &vault.keys.private).with_status(200);
+    vault.advance(HOUR + 1);
+    vault.get(&path, &vault.keys.private).problem(404);
+    assert_eq!(vault.stop(), Some(0));
+    vault.verify().with_code(0);
 }
 
 #[test]

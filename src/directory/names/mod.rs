@@ -61,6 +61,10 @@ impl Resolver {
         let read = move || (read(&hosts), read(&servers));
         let read = tokio::task::spawn_blocking(read).await.unwrap_or_default();
         let mut addresses = in_hosts(&read.0, host);
+        if addresses.is_empty() && host.eq_ignore_ascii_case("localhost") {
+            // This machine, whatever its files and its name servers say.
+            addresses = vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        }
         if addresses.is_empty() {
             for server in name_servers(&read.1) {
                 let server = SocketAddr::new(server, self.port);

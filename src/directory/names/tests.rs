@@ -103,6 +103,7 @@ async fn a_name_is_looked_up_in_the_file_then_by_udp_and_a_long_answer_by_tcp() 
     let resolver = resolver(&directory, port);
     assert_eq!(resolver.resolve("127.0.0.2").await, [IpAddr::from([127, 0, 0, 2])]);
     assert_eq!(resolver.resolve("known.example").await, [IpAddr::from([10, 9, 9, 9])]);
+    assert!(resolver.resolve("localhost").await.iter().all(IpAddr::is_loopback));
 
     // The questions for the two kinds come at the same time; the short one is answered at once.
     let server = async {
