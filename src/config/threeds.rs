@@ -89,10 +89,7 @@ impl Reader {
             results_listen: self.required_addresses("threeds.results_listen"),
             results_certificate: self.path("threeds.results_certificate"),
             results_private_key: self.path("threeds.results_private_key"),
-            reference: self.identifier("threeds.server_reference").unwrap_or_else(|| {
-                self.wrong("threeds.server_reference", "is required");
-                String::new()
-            }),
+            reference: self.required_identifier("threeds.server_reference"),
             servers: schemes.iter().map(|scheme| self.directory_server(*scheme)).collect(),
         }
     }
@@ -139,11 +136,21 @@ impl Reader {
     }
 
     fn identifier(&mut self, name: &str) -> Option<String> {
-        let text = self.text(name)?;
+        let text = self.text(name);
+        self.check_identifier(name, text.as_deref().unwrap_or_default());
+        text
+    }
+
+    fn required_identifier(&mut self, name: &str) -> String {
+        let text = self.required_text(name);
+        self.check_identifier(name, &text);
+        text
+    }
+
+    fn check_identifier(&mut self, name: &str, text: &str) {
         if text.chars().count() > IDENTIFIER_CHARS_MAX {
             self.wrong(name, &format!("has at most {IDENTIFIER_CHARS_MAX} characters"));
         }
-        Some(text)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Production tenants and the directory servers of their schemes, over mutual TLS in both
 //! directions. The directory server is the test's own.
+#![expect(clippy::similar_names, reason = "the messages have these names in the protocol")]
 
 use std::fmt::Write as _;
 

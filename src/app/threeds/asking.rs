@@ -56,14 +56,14 @@ mod tests {
         let (one, other) = (SessionId::new(Uuid::nil()), SessionId::new(Uuid::max()));
         let out = asking.begin(one);
         asking.finished(other).await;
-        let waiting = tokio::spawn({
-            let asking = asking.clone();
-            async move { asking.finished(one).await }
-        });
-        tokio::task::yield_now().await;
-        assert!(!waiting.is_finished());
+        let mut waiting = std::pin::pin!(asking.finished(one));
+        tokio::select! {
+            biased;
+            () = &mut waiting => panic!("it did not wait"),
+            () = tokio::task::yield_now() => (),
+        }
         drop(out);
-        waiting.await.unwrap();
+        waiting.await;
         asking.finished(one).await;
         assert!(asking.0.lock().unwrap().is_empty());
     }

@@ -60,13 +60,16 @@ impl App {
         let introduction =
             servers.introduction(scheme).ok_or_else(|| not_configured(scheme, None))?;
         let serial = known.table.as_ref().and_then(|table| table.serial.as_deref());
+        let transaction = uuid::Builder::from_random_bytes(self.random().bytes()).into_uuid();
         let preq = Preq {
             version: known.version,
-            server_transaction: uuid::Builder::from_random_bytes(self.random().bytes()).into_uuid(),
+            server_transaction: transaction,
             server_reference: Text::cut(&introduction.reference),
             server_operator: introduction.operator.as_deref().map(Text::cut),
             serial: serial.and_then(Text::parse),
         };
+        // What an `Erro` is about: the answer itself is not kept for it.
+        let about = serde_json::json!({"messageType": "PRes"});
         let asked = servers.ask(scheme, &message::render(&preq), Awaited::Ranges).await;
         let (asked, table) = match asked {
             Err(_) => (Asked::Unanswered, None),
@@ -82,10 +85,9 @@ impl App {
                     Err(Refusal::Theirs(code)) => (Asked::Refused(code), None),
                     Err(Refusal::Ours(rejection)) => {
                         let code = rejection.code;
-                        let about = serde_json::json!({
-                            "messageType": "PRes", "messageVersion": known.version.as_str(),
-                        });
-                        let erro = rejection.into_erro(&about, Component::ThreedsServer);
+                        let mut erro = rejection.into_erro(&about, Component::ThreedsServer);
+                        erro.version = known.version;
+                        erro.server_transaction = Some(transaction);
                         let told = message::render(&erro);
                         servers.ask(scheme, &told, Awaited::Message).await.ok();
                         (Asked::Refused(code), None)

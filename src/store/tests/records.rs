@@ -26,6 +26,7 @@ use crate::store::record::{
     decode_session, decode_tenant, decode_token, encode_api_key, encode_application,
     encode_known_ranges, encode_ranges, encode_session, encode_tenant, encode_token,
 };
+use crate::threeds::codes::{MethodOutcome, Reason};
 use crate::threeds::ranges::Range;
 use crate::threeds::session::{Device, Session};
 use crate::threeds::state::{Method, State};
@@ -151,11 +152,11 @@ fn tell_session(session: &Session) -> Value {
         "created_at": session.created_at.micros(),
         "waits_until": session.waits_until.map(Timestamp::micros),
         "state": tell_state(session.state),
-        "method_outcome": session.method_outcome.map(|it| it.code()),
+        "method_outcome": session.method_outcome.map(MethodOutcome::code),
         "sent_version": session.sent.map(|it| it.version.as_str()),
         "status": authentication.map(|it| it.status.code()),
         "directory_status": authentication.map(|it| it.directory_status.code()),
-        "reason": authentication.and_then(|it| it.reason).map(|it| it.code()),
+        "reason": authentication.and_then(|it| it.reason).map(Reason::code),
         "value": authentication.and_then(|it| it.value.clone()),
         "wrong_codes": session.simulated.map(|it| it.wrong_codes),
     })

@@ -124,7 +124,7 @@ fn changes_add_remove_and_replace() {
 }
 
 #[track_caller]
-fn check_unfit(change: Value) {
+fn check_unfit(change: &Value) {
     let refused = updated(&two(), Some(json!([change]))).unwrap_err();
     assert_eq!(refused, Rejection::new(ErrorCode::FormatInvalid, "cardRangeData"));
 }
@@ -133,17 +133,17 @@ fn check_unfit(change: Value) {
 fn an_update_that_does_not_fit_is_refused_whole() {
     let (delete, modify) = (json!({"actionInd": "D"}), json!({"actionInd": "M"}));
     // Over one that is there, by its start, its end, its middle or all of it.
-    check_unfit(range(TWO[0].0, TWO[0].1));
-    check_unfit(range("4050000000000000", "4100000000000000"));
-    check_unfit(range("4199999999999999", "4200000000000000"));
-    check_unfit(range("4120000000000000", "4130000000000000"));
-    check_unfit(range("4000000000000000", "4400000000000000"));
+    check_unfit(&range(TWO[0].0, TWO[0].1));
+    check_unfit(&range("4050000000000000", "4100000000000000"));
+    check_unfit(&range("4199999999999999", "4200000000000000"));
+    check_unfit(&range("4120000000000000", "4130000000000000"));
+    check_unfit(&range("4000000000000000", "4400000000000000"));
     // Not there, or with another end.
-    check_unfit(with(range("4500000000000000", "4500000000000001"), &delete));
-    check_unfit(with(range(TWO[0].0, "4199999999999998"), &delete));
-    check_unfit(with(range(TWO[0].0, "4199999999999998"), &modify));
+    check_unfit(&with(range("4500000000000000", "4500000000000001"), &delete));
+    check_unfit(&with(range(TWO[0].0, "4199999999999998"), &delete));
+    check_unfit(&with(range(TWO[0].0, "4199999999999998"), &modify));
     // Backwards.
-    check_unfit(range("4600000000000001", "4600000000000000"));
+    check_unfit(&range("4600000000000001", "4600000000000000"));
     assert!(whole(json!([range("4600000000000001", "4600000000000000")])).is_err());
     let twice = json!([range(TWO[0].0, TWO[0].1), range(TWO[0].0, TWO[0].1)]);
     assert!(whole(twice).is_err());
