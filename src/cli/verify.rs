@@ -45,15 +45,16 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
     })?;
     say(&format!(
         "tenants:        {}\napplications:   {}\nAPI keys:       {}\ntokens:         {}\ntoken \
-         intents:  {}\n3DS sessions:   {}\ncvcs:           {} ({} more without a key: gone)\nindex entries:  {}",
+         intents:  {}\ncvcs:           {} ({} more without a key: gone)\n3DS sessions:   {}\nindex \
+         entries:  {}",
         report.tenants,
         report.applications,
         report.keys,
         report.tokens,
         report.token_intents,
-        report.threeds_sessions,
         report.cvcs,
         report.cvcs_gone,
+        report.threeds_sessions,
         report.index_entries
     ));
     if report.is_clean() {
