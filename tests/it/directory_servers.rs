@@ -583,7 +583,7 @@ fn production_cards_never_meet_the_simulator_nor_test_cards_a_directory_server()
     let request = post("/3ds/sim/acs/challenge")
         .header("Content-Type", "application/x-www-form-urlencoded")
         .body(format!("creq={creq}&code=1234"));
-    scene.vault.send(&request);
+    scene.vault.send(&request).with_status(404);
     assert_eq!(result(&scene.vault, &id).json["authentication_status"], "challenge");
     scene.server.asked_once("AReq");
 

@@ -24,7 +24,7 @@ pub(in crate::cli) struct Dev {
     /// a quota of the tenant as NAME=VALUE, such as tokenize_limit=100; may be repeated
     #[argh(option)]
     pub(in crate::cli) quota: Vec<String>,
-    /// a file with a [threeds] section as in the settings: directory servers for production tenants
+    /// a file with the threeds section of the settings: directory servers for production tenants
     #[argh(option)]
     pub(in crate::cli) threeds: Option<PathBuf>,
     /// print one line of JSON when ready instead of text for people
