@@ -23,7 +23,11 @@ pub(super) fn verify(command: &Verify) -> Result<(), Failure> {
     };
     let app = vault::open(&directory, &master, Clock::new())?;
     let report = vault::catch_damage(&directory, || app.verify())?;
-    app.close();
+    // The engine looks at its own pages once more when it goes.
+    vault::catch_damage(&directory, move || {
+        app.close();
+        drop(app);
+    })?;
     let report = report.map_err(|error| match error {
         Error::Storage(failure) => vault::storage(&failure),
         Error::Busy
