@@ -22,20 +22,22 @@
 //! | [`limits`] | the published rate limits as counters of bounded size | bounds, domain |
 //! | [`log`] | one JSON line an event, which cannot hold text from outside | bounds, domain, metrics |
 //! | [`threeds`] | 3-D Secure: messages, rules, the session's states, the simulator; pure | bounds, domain, secret |
-//! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, domain, limits, log, secret |
+//! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, domain, limits, log, secret, threeds |
 //! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` | bounds, domain, secret |
 //! | [`store`] | tables, records, snapshots, backups, the audit chain and the one writer; alone in knowing `redb` | bounds, crypto, domain, idempotency, metrics, secret, threeds |
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, metrics, secret, store, threeds |
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, metrics, secret, threeds |
 //! | [`server`] | accepting, TLS, deadlines, places, the drain; knows no route | bounds, crypto, domain, log, metrics, secret |
+//! | [`directory`] | asking the schemes' directory servers over mutual TLS, and finding them by name | app, bounds, config, crypto, http, log, secret, server, threeds |
 //! | [`report`] | a dated account for auditors, as text and as a page; only holds and shows | domain |
 //! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http, report |
 //! | [`cli`] | the command line: puts the rest together | all |
 //!
-//! Four of these arrows are there for one thing each: [`clock`] gives [`domain::time`]'s type,
-//! [`operator`] shows tenants and applications in the shapes of [`http`], and [`config`] parses
-//! into what [`domain::backup`], [`limits`] and [`log`] are given, and [`server`] takes randomness
-//! from [`crypto`] for the ids of what it answers itself.
+//! Five of these arrows are there for one thing each: [`clock`] gives [`domain::time`]'s type,
+//! [`operator`] shows tenants and applications in the shapes of [`http`], [`config`] parses into
+//! what [`domain::backup`], [`limits`], [`log`] and [`directory`] are given (schemes by their names),
+//! [`directory`] reads certificates as [`server`] does and names the path that [`http`] answers, and
+//! [`server`] takes randomness from [`crypto`] for the ids of what it answers itself.
 //!
 //! A thing that goes over the wire, is decided about and is kept has three shapes: one in
 //! `http::wire`, one in [`domain`], one in [`store::record`]. They never share a type, so that
@@ -93,6 +95,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod crypto;
+pub mod directory;
 pub mod domain;
 pub mod expressions;
 pub mod formulas;

@@ -74,7 +74,10 @@ pub use rotation::{
 };
 pub use sweep::Swept;
 pub use tenants::{TenantChange, TenantDraft};
-pub use threeds::{ChallengeReply, Challenged, Client, SessionDraft, Visitor};
+pub use threeds::{
+    Asking, Awaited, ChallengeReply, Challenged, Client, DirectoryServers, Introduction,
+    RangesRefreshed, Reply, SessionDraft, Unanswered, Visitor,
+};
 pub use token_draft::{Deduplicate, TokenDraft};
 pub use token_intents::{ShownIntent, TokenIntentDraft};
 pub use tokenize::{Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
@@ -107,6 +110,7 @@ pub struct App {
     floor: Option<floor::Floor>,
     /// As microseconds: when everything that was due had been removed.
     swept_at: AtomicI64,
+    threeds: threeds::ThreedsState,
 }
 
 impl App {

@@ -10,6 +10,7 @@ use crate::app::callers::Callers;
 use crate::app::error::{Error, Fault};
 use crate::app::masters::Masters;
 use crate::app::rotation::facts::{self, KeyFacts, Rotation};
+use crate::app::threeds::ThreedsState;
 use crate::app::turns::Turns;
 use crate::clock::Clock;
 use crate::crypto::{
@@ -118,6 +119,7 @@ impl App {
             migrated: None,
             floor: None,
             swept_at,
+            threeds: ThreedsState::default(),
         })
     }
 

@@ -83,6 +83,7 @@ impl App {
         }
         self.verify_sessions(&snapshot, &mut report)?;
         self.verify_audit(&snapshot, &mut report)?;
+        self.verify_ranges(&snapshot, &mut report)?;
         verify_sums(&snapshot, &owned, &mut report)?;
         Ok(report)
     }

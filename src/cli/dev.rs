@@ -10,15 +10,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::app::{App, ApplicationDraft, Error, FirstKey, TenantChange, TenantDraft, Write};
-use crate::bounds::{DISK_FLOOR_BYTES, REENCRYPT_PER_SECOND};
+use crate::bounds::{DISK_FLOOR_BYTES, REENCRYPT_PER_SECOND, THREEDS_RETENTION};
 use crate::cli::commands::Dev;
 use crate::cli::dev_certificate::{self, Files};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::operate::{quotas, switch};
-use crate::cli::run::{Plan, run};
+use crate::cli::run::{Plan, Ready, run};
+use crate::cli::serve::read_threeds;
 use crate::cli::{complain, say, vault};
 use crate::clock::Clock;
-use crate::config::MasterKeySource;
+use crate::config::{self, MasterKeySource};
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
@@ -57,6 +58,10 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
     let limits = switch("--rate-limits", &command.rate_limits)?;
     let wanted = command.tenant_type.as_deref().map(tenant_kind).transpose()?;
     let quotas = quotas(&command.quota)?;
+    let threeds = match &command.threeds {
+        Some(path) => read_threeds(path)?,
+        None => config::Threeds { retention: THREEDS_RETENTION, directory: None },
+    };
     let files = Files::of(&command.data);
     let (app, kept) = open_or_make(&command.data, &files, wanted)?;
     if let Err(failure) = set_quotas(&app, &kept, quotas) {
@@ -76,8 +81,9 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
         backups: None,
         disk_floor_bytes: DISK_FLOOR_BYTES,
         operator_listen: None,
+        threeds,
     };
-    run(app, plan, |address| {
+    run(app, plan, |ready| {
         let ca = std::fs::canonicalize(&files.ca)
             .map_err(|error| vault::cannot("find the CA file", &files.ca, &error))?;
         complain(
@@ -85,9 +91,9 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
              data. Never put real card data into it.",
         );
         if command.json {
-            say(&json_line(address, &ca, &kept));
+            say(&json_line(&ready, &ca, &kept));
         } else {
-            say(&text(address, &ca, &kept));
+            say(&text(ready.address, &ca, &kept));
         }
         Ok(())
     })
@@ -292,12 +298,14 @@ fn tenant_kind(text: &str) -> Result<TenantKind, Failure> {
         .ok_or_else(|| Failure::new(Exit::Usage, "--tenant-type takes test or production"))
 }
 
-fn json_line(address: SocketAddr, ca: &Path, kept: &Kept) -> String {
+fn json_line(ready: &Ready, ca: &Path, kept: &Kept) -> String {
     // Written by hand for the order of its members, which people will see.
     let quoted = |text: &str| json!(text).to_string();
+    let results = ready.results.map(|address| quoted(&format!("https://{address}")));
+    let results = results.map(|url| format!(r#","results":{url}"#)).unwrap_or_default();
     format!(
-        r#"{{"ready":true,"url":{},"ca":{},"tenant_id":{},"keys":{{"private":{},"public":{},"management":{}}}}}"#,
-        quoted(&format!("https://{address}")),
+        r#"{{"ready":true,"url":{}{results},"ca":{},"tenant_id":{},"keys":{{"private":{},"public":{},"management":{}}}}}"#,
+        quoted(&format!("https://{}", ready.address)),
         quoted(&ca.display().to_string()),
         quoted(&kept.tenant_id),
         quoted(&kept.keys.private),

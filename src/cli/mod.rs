@@ -6,6 +6,7 @@ mod bins;
 mod commands;
 mod dev;
 mod dev_certificate;
+mod directory;
 mod failure;
 mod key;
 mod master_key;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::app::{App, Error};
 use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
@@ -14,7 +15,8 @@ use crate::cli::rotation::rotate;
 use crate::cli::service_manager::ServiceManager;
 use crate::cli::vault::storage;
 use crate::cli::watch::{self, Process};
-use crate::cli::{bins, schedule};
+use crate::cli::{bins, directory, schedule};
+use crate::config::Threeds;
 use crate::domain::backup::BackupPlan;
 use crate::formulas::Catalog;
 use crate::http::{Deprecated, Http, Requests};
@@ -40,13 +42,21 @@ pub(super) struct Plan {
     pub(super) backups: Option<BackupPlan>,
     pub(super) disk_floor_bytes: u64,
     pub(super) operator_listen: Option<SocketAddr>,
+    pub(super) threeds: Threeds,
 }
 
-/// Serves until a signal or a failure ends it. `ready` is told the first address.
+/// Where a server can be reached.
+pub(super) struct Ready {
+    pub(super) address: SocketAddr,
+    /// Of the listener that directory servers call.
+    pub(super) results: Option<SocketAddr>,
+}
+
+/// Serves until a signal or a failure ends it. `ready` is told the first addresses.
 pub(super) fn run(
     mut app: App,
     plan: Plan,
-    ready: impl FnOnce(SocketAddr) -> Result<(), Failure>,
+    ready: impl FnOnce(Ready) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
@@ -62,7 +72,7 @@ pub(super) fn run(
 async fn serve(
     app: Arc<App>,
     plan: Plan,
-    ready: impl FnOnce(SocketAddr) -> Result<(), Failure>,
+    ready: impl FnOnce(Ready) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let clock = app.clock().clone();
     let log = Log::start(io::stderr(), plan.request_lines, Arc::new(move || clock.now()))
@@ -78,6 +88,7 @@ async fn serve(
     })?;
     let manager = Arc::new(ServiceManager::from_environment()?);
     let server = Server::bind(plan.settings, log.clone()).map_err(|error| explain(&error))?;
+    let results = directory::set_up(&app, &plan.threeds, &log)?;
     let socket = Socket::bind(&plan.data_directory).map_err(|failure| {
         watch::no_socket("cannot make the operator's socket", &failure.path, &failure.source)
     })?;
@@ -87,7 +98,9 @@ async fn serve(
     let mut interrupt = wait_for(SignalKind::interrupt())?;
     // Before anyone is told that this is ready: a hangup without a listener ends the process.
     let hangup = wait_for(SignalKind::hangup())?;
-    let address = server.addresses().first().copied();
+    let first = |server: &Server| server.addresses().first().copied();
+    let results_address = results.as_ref().and_then(first);
+    let address = first(&server);
 
     let tasks = Tasks::new();
     let requests = Arc::new(Requests::new());
@@ -103,6 +116,9 @@ async fn serve(
     if let Some(plan) = plan.backups {
         tasks.spawn(schedule::keep_backups(Arc::clone(&app), plan, log.clone()));
     }
+    if results.is_some() {
+        tasks.spawn(directory::refresh_ranges(Arc::clone(&app), log.clone()));
+    }
     if let Some(path) = plan.bin_file {
         tasks.spawn(reload_bins(Arc::clone(&app), path, hangup, log.clone()));
     }
@@ -117,12 +133,14 @@ async fn serve(
         panel,
     });
     watch::serve(listeners, &http, &tasks, &log);
+    let (stop_results, stopped) = oneshot::channel();
+    let results = directory::serve_results(results, Arc::clone(&http), stopped);
     let answer = move |request, peer| {
         let http = Arc::clone(&http);
         async move { http.answer(request, peer).await }
     };
     if let Some(address) = address {
-        ready(address)?;
+        ready(Ready { address, results: results_address })?;
     }
     manager.ready();
     let mut fatal = None;
@@ -134,8 +152,9 @@ async fn serve(
         }
         manager.stopping();
         process.stop();
+        drop(stop_results);
     };
-    server.run(answer, stop).await;
+    tokio::join!(server.run(answer, stop), results);
     tasks.end();
     tasks.finished().await;
     // The reads that were answered last, and a signature under all of it.
@@ -199,7 +218,7 @@ async fn reload_bins(app: Arc<App>, path: PathBuf, mut hangup: Signal, log: Log)
     }
 }
 
-fn explain(error: &BindError) -> Failure {
+pub(super) fn explain(error: &BindError) -> Failure {
     let exit = match error {
         BindError::Address { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
             Exit::Unavailable

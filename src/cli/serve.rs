@@ -10,7 +10,7 @@ use crate::cli::failure::{Exit, Failure};
 use crate::cli::run::{Plan, run};
 use crate::cli::{bins, say, service_manager, shares, vault};
 use crate::clock::Clock;
-use crate::config::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch};
+use crate::config::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch, Threeds};
 use crate::http::Deprecated;
 use crate::limits::Limiter;
 use crate::operator::Clockwork;
@@ -18,9 +18,18 @@ use crate::server::Settings;
 use crate::store::Store;
 
 pub(super) fn read_config(path: &Path) -> Result<Config, Failure> {
+    parse(path, Config::parse)
+}
+
+/// The `[threeds]` of a file that need hold nothing else.
+pub(super) fn read_threeds(path: &Path) -> Result<Threeds, Failure> {
+    parse(path, Config::parse_threeds)
+}
+
+fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Result<T, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| vault::cannot("read the settings", path, &error))?;
-    Config::parse(&text).map_err(|InvalidConfig(mistakes)| {
+    parse(&text).map_err(|InvalidConfig(mistakes)| {
         Failure::new(Exit::Config, "the settings are wrong")
             .file(path)
             .why(mistakes.join("\n"))
@@ -136,6 +145,7 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
         backups: config.backup,
         disk_floor_bytes: config.disk_floor_bytes,
         operator_listen: config.operator_listen,
+        threeds: config.threeds,
     };
     run(app, plan, |_| Ok(()))
 }

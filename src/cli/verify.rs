@@ -37,7 +37,11 @@ fn verify_vault(command: &Verify) -> Result<(), Failure> {
     let master = vault::needed(master)?;
     let app = vault::open(&directory, &master, Clock::new())?;
     let report = vault::catch_damage(&directory, || app.verify())?;
-    app.close();
+    // The engine looks at its own pages once more when it goes.
+    vault::catch_damage(&directory, move || {
+        app.close();
+        drop(app);
+    })?;
     let report = report.map_err(|error| unreadable(error, &directory))?;
     tell(report, "the data file does not fit together", &directory)
 }
@@ -109,7 +113,8 @@ fn unreadable(error: Error, place: &Path) -> Failure {
 fn tell(report: Report, unclean: &str, place: &Path) -> Result<(), Failure> {
     say(&format!(
         "tenants:        {}\napplications:   {}\nAPI keys:       {}\ntokens:         {}\ntoken \
-         intents:  {}\ncvcs:           {} ({} more without a key: gone)\nindex entries:  {}\naudit entries:  {}",
+         intents:  {}\ncvcs:           {} ({} more without a key: gone)\n3DS sessions:   {}\nindex \
+         entries:  {}\naudit entries:  {}",
         report.tenants,
         report.applications,
         report.keys,
@@ -117,6 +122,7 @@ fn tell(report: Report, unclean: &str, place: &Path) -> Result<(), Failure> {
         report.token_intents,
         report.cvcs,
         report.cvcs_gone,
+        report.threeds_sessions,
         report.index_entries,
         report.audit_entries
     ));

@@ -6,12 +6,11 @@
 mod reader;
 #[cfg(test)]
 mod tests;
+mod threeds;
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-
-use toml::Table;
 
 use crate::bounds::{
     AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, DISK_FLOOR_BYTES,
@@ -22,6 +21,7 @@ use crate::limits::Network;
 use crate::log::RequestLines;
 
 use reader::Reader;
+pub use threeds::{Directory, DirectoryServer, HttpsUrl, Threeds};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Config {
@@ -48,6 +48,7 @@ pub struct Config {
     pub disk_floor_bytes: u64,
     /// Where metrics and probes are served without TLS.
     pub operator_listen: Option<SocketAddr>,
+    pub threeds: Threeds,
 }
 
 /// Where the master key comes from.
@@ -79,10 +80,7 @@ pub struct InvalidConfig(pub Vec<String>);
 
 impl Config {
     pub fn parse(text: &str) -> Result<Self, InvalidConfig> {
-        let table: Table = text.parse().map_err(|error: toml::de::Error| {
-            InvalidConfig(vec![String::from(error.to_string().trim_end())])
-        })?;
-        let mut reader = Reader { table, mistakes: Vec::new() };
+        let mut reader = Reader::new(text)?;
         let config = Self {
             data_directory: reader.path("data_directory"),
             listen: reader.addresses("listen"),
@@ -107,9 +105,18 @@ impl Config {
             backup: reader.backup(),
             disk_floor_bytes: reader.bytes("disk.floor", DISK_FLOOR_BYTES),
             operator_listen: reader.operator_listen(),
+            threeds: reader.threeds(),
         };
         reader.refuse_the_rest();
         if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }
+    }
+
+    /// Of a file that need hold nothing but `[threeds]`, for trying it.
+    pub fn parse_threeds(text: &str) -> Result<Threeds, InvalidConfig> {
+        let mut reader = Reader::new(text)?;
+        let threeds = reader.threeds();
+        reader.refuse_the_rest();
+        if reader.mistakes.is_empty() { Ok(threeds) } else { Err(InvalidConfig(reader.mistakes)) }
     }
 }
 

@@ -2,19 +2,41 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a value of any other type is a mistake")]
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toml::{Table, Value};
 
-use super::{AuditReads, MasterKeySource, Switch};
+use super::{AuditReads, InvalidConfig, MasterKeySource, Switch};
 use crate::bounds::{BACKUP_PERIOD_MAX, DISK_FLOOR_BYTES_MAX, DISK_FLOOR_BYTES_MIN};
 use crate::domain::backup::BackupPlan;
 use crate::domain::duration;
 use crate::limits::Network;
+use crate::threeds::scheme::Scheme;
 
-const SECTIONS: &[&str] =
-    &["audit", "backup", "connections", "disk", "keys", "log", "master_key", "operator", "tls"];
+const SECTIONS: &[&str] = &[
+    "audit",
+    "backup",
+    "connections",
+    "disk",
+    "keys",
+    "log",
+    "master_key",
+    "operator",
+    "threeds",
+    "tls",
+];
+
+/// Settings that only directory servers need.
+const DIRECTORY: [&str; 6] = [
+    "public_url",
+    "results_certificate",
+    "results_listen",
+    "results_private_key",
+    "results_url",
+    "server_reference",
+];
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -25,14 +47,30 @@ pub(super) struct Reader {
 }
 
 impl Reader {
+    pub(super) fn new(text: &str) -> Result<Self, InvalidConfig> {
+        let table: Table = text.parse().map_err(|error: toml::de::Error| {
+            InvalidConfig(vec![String::from(error.to_string().trim_end())])
+        })?;
+        Ok(Self { table, mistakes: Vec::new() })
+    }
+
+    /// Of a key such as `listen`, `tls.certificate` or `threeds.visa.url`.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
-        match name.split_once('.') {
-            None => self.table.remove(name),
-            Some((section, key)) => match self.table.get_mut(section) {
-                Some(Value::Table(section)) => section.remove(key),
-                Some(_) | None => None,
-            },
-        }
+        let mut names = name.split('.');
+        let key = names.next_back()?;
+        let section = names.try_fold(&mut self.table, |table, name| match table.get_mut(name) {
+            Some(Value::Table(section)) => Some(section),
+            Some(_) | None => None,
+        });
+        section?.remove(key)
+    }
+
+    pub(super) fn has_section(&self, name: &str) -> bool {
+        let found = name.split('.').try_fold(&self.table, |table, name| match table.get(name) {
+            Some(Value::Table(section)) => Some(section),
+            Some(_) | None => None,
+        });
+        found.is_some()
     }
 
     pub(super) fn wrong(&mut self, name: &str, wanted: &str) {
@@ -49,22 +87,24 @@ impl Reader {
         }
     }
 
+    /// Empty when it is missing or wrong, which was told then.
+    pub(super) fn required_text(&mut self, name: &str) -> String {
+        let before = self.mistakes.len();
+        self.text(name).unwrap_or_else(|| {
+            if self.mistakes.len() == before {
+                self.wrong(name, "is required");
+            }
+            String::new()
+        })
+    }
+
     /// An absolute path: a service has no directory of its own to start from.
     pub(super) fn path(&mut self, name: &str) -> PathBuf {
-        let before = self.mistakes.len();
-        match self.text(name) {
-            Some(text) if Path::new(&text).is_absolute() => PathBuf::from(text),
-            Some(_) => {
-                self.wrong(name, "must be an absolute path, one that begins with a slash");
-                PathBuf::new()
-            }
-            None => {
-                if self.mistakes.len() == before {
-                    self.wrong(name, "is required");
-                }
-                PathBuf::new()
-            }
+        let text = self.required_text(name);
+        if !text.is_empty() && !Path::new(&text).is_absolute() {
+            self.wrong(name, "must be an absolute path, one that begins with a slash");
         }
+        PathBuf::from(text)
     }
 
     pub(super) fn optional_path(&mut self, name: &str) -> Option<PathBuf> {
@@ -89,6 +129,21 @@ impl Reader {
 
     pub(super) fn addresses(&mut self, name: &str) -> Vec<SocketAddr> {
         let texts = self.texts(name).unwrap_or_else(|| vec![String::from("[::]:8443")]);
+        self.parse_addresses(name, &texts)
+    }
+
+    pub(super) fn required_addresses(&mut self, name: &str) -> Vec<SocketAddr> {
+        let before = self.mistakes.len();
+        if let Some(texts) = self.texts(name) {
+            return self.parse_addresses(name, &texts);
+        }
+        if self.mistakes.len() == before {
+            self.wrong(name, "is required");
+        }
+        Vec::new()
+    }
+
+    fn parse_addresses(&mut self, name: &str, texts: &[String]) -> Vec<SocketAddr> {
         if texts.is_empty() {
             self.wrong(name, "must name at least one address, such as \"127.0.0.1:8443\"");
         }
@@ -199,13 +254,19 @@ impl Reader {
 
     /// From 1 to what the program can bear.
     pub(super) fn count(&mut self, name: &str, default: usize) -> usize {
-        const MOST: usize = 1_000_000;
+        const MOST: u64 = 1_000_000;
+        let default = u64::try_from(default).unwrap_or(MOST);
+        usize::try_from(self.integer(name, default, 1..=MOST)).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn integer(&mut self, name: &str, default: u64, legal: RangeInclusive<u64>) -> u64 {
         let Some(value) = self.take(name) else {
             return default;
         };
-        let count = value.as_integer().and_then(|number| usize::try_from(number).ok());
-        count.filter(|count| (1..=MOST).contains(count)).unwrap_or_else(|| {
-            self.wrong(name, &format!("must be a whole number from 1 to {MOST}"));
+        let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
+        number.filter(|number| legal.contains(number)).unwrap_or_else(|| {
+            let (least, most) = legal.into_inner();
+            self.wrong(name, &format!("must be a whole number from {least} to {most}"));
             default
         })
     }
@@ -247,12 +308,27 @@ impl Reader {
         for (name, value) in std::mem::take(&mut self.table) {
             match value {
                 Value::Table(section) if SECTIONS.contains(&name.as_str()) => {
-                    for key in section.keys() {
-                        self.wrong(&format!("{name}.{key}"), "is not a setting");
+                    for (key, value) in section {
+                        self.refuse_in(&name, &key, &value);
                     }
                 }
                 _ => self.wrong(&name, "is not a setting"),
             }
+        }
+    }
+
+    fn refuse_in(&mut self, section: &str, key: &str, value: &Value) {
+        let name = format!("{section}.{key}");
+        match value {
+            Value::Table(server) if section == "threeds" && Scheme::parse(key).is_some() => {
+                for key in server.keys() {
+                    self.wrong(&format!("{name}.{key}"), "is not a setting");
+                }
+            }
+            _ if section == "threeds" && DIRECTORY.contains(&key) => {
+                self.wrong(&name, "is of use only with a directory server, such as [threeds.visa]");
+            }
+            _ => self.wrong(&name, "is not a setting"),
         }
     }
 }

@@ -44,6 +44,16 @@ fn every_setting_stands_in_the_shipped_file() {
         "prove_every",
         "floor",
         "beyond_this_machine",
+        "server_reference",
+        "public_url",
+        "results_url",
+        "results_listen",
+        "results_certificate",
+        "results_private_key",
+        "url",
+        "ca",
+        "operator",
+        "timeout_ms",
     ];
     for name in names {
         let stands = SHIPPED.lines().any(|line| {
@@ -187,4 +197,87 @@ fn the_operators_listener_stays_on_this_machine_unless_that_is_asked_for() {
         assert_eq!(listen(address, true).as_deref(), Some(address));
     }
     assert_eq!(listen("localhost:9464", true), None);
+}
+
+const REQUIRED: &str = r#"
+    data_directory = "/var/lib/strongroom"
+    [tls]
+    certificate = "/c"
+    private_key = "/k"
+    [master_key]
+    credential = "master.key"
+"#;
+
+/// The shipped file's own example of a directory server.
+fn with_shipped_example() -> String {
+    let lines = SHIPPED.lines().skip_while(|line| *line != "[threeds]");
+    let uncommented = lines.map(|line| {
+        let bare = line.trim_start_matches(['#', ' ']);
+        let is_setting = bare.starts_with('[') || bare.contains(" = ");
+        if is_setting { bare } else { "" }
+    });
+    format!("{REQUIRED}\n{}", uncommented.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn the_shipped_example_of_a_directory_server_is_right() {
+    let found = Config::parse(&with_shipped_example()).unwrap().threeds;
+    assert_eq!(found.retention, crate::bounds::THREEDS_RETENTION);
+    let directory = found.directory.unwrap();
+    assert_eq!(directory.public_url, "https://vault.example.com");
+    assert_eq!(directory.results_url, "https://results.example.com:8444");
+    let [server] = directory.servers.as_slice() else { panic!("{directory:?}") };
+    assert_eq!(server.scheme, crate::threeds::scheme::Scheme::Visa);
+    assert_eq!(server.url.authority(), "ds.example.com");
+    assert_eq!(server.timeout, crate::bounds::THREEDS_REPLY_DEFAULT);
+    let alone = with_shipped_example().replace(REQUIRED, "");
+    assert!(Config::parse_threeds(&alone).unwrap().directory.is_some());
+}
+
+#[test]
+fn all_mistakes_of_directory_servers_are_reported_at_once() {
+    let text = format!(
+        r#"{REQUIRED}
+        [threeds]
+        retention_days = 0
+        public_url = "https://vault.example.com/path"
+        results_listen = ["x"]
+        results_certificate = "relative"
+        colour = "blue"
+        [threeds.visa]
+        url = "http://ds.example.com"
+        timeout_ms = 50
+        operator = "123456789012345678901234567890123"
+        shape = "round"
+        [threeds.maestro]
+        url = "https://ds.example.com"
+        "#
+    );
+    let InvalidConfig(mistakes) = Config::parse(&text).unwrap_err();
+    let places: Vec<_> =
+        mistakes.iter().filter_map(|it| it.split_once(": ")).map(|it| it.0).collect();
+    assert_eq!(
+        places,
+        [
+            "threeds.retention_days",
+            "threeds.public_url",
+            "threeds.results_url",
+            "threeds.results_listen[0]",
+            "threeds.results_certificate",
+            "threeds.results_private_key",
+            "threeds.server_reference",
+            "threeds.visa.timeout_ms",
+            "threeds.visa.url",
+            "threeds.visa.certificate",
+            "threeds.visa.private_key",
+            "threeds.visa.ca",
+            "threeds.visa.operator",
+            "threeds.colour",
+            "threeds.maestro",
+            "threeds.visa.shape",
+        ]
+    );
+    let alone = format!("{REQUIRED}\n[threeds]\npublic_url = \"https://v.example\"");
+    let InvalidConfig(mistakes) = Config::parse(&alone).unwrap_err();
+    assert!(mistakes[0].contains("only with a directory server"), "{mistakes:?}");
 }

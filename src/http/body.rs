@@ -74,7 +74,7 @@ pub(crate) async fn drain(mut body: Incoming) {
     timeout(DRAIN_BODY_MAX, all).await.ok();
 }
 
-async fn read(mut body: Incoming) -> Result<Secret<Vec<u8>>, Problem> {
+pub(crate) async fn read(mut body: Incoming) -> Result<Secret<Vec<u8>>, Problem> {
     let announced = body.size_hint().lower();
     if announced > u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX) {
         drain(body).await;

@@ -14,6 +14,7 @@ mod pages;
 mod problem;
 mod reply;
 mod requests;
+mod results;
 pub mod route;
 mod tenants;
 mod threeds;
@@ -51,6 +52,8 @@ use crate::limits::{self, KeyHash, Limiter, Network, client_address};
 use crate::log::{self, Event, Log, RequestLine, Trace};
 use crate::metrics::Panel;
 use crate::secret::Secret;
+
+pub use results::RESULTS_PATH;
 
 const API_KEY: &str = "bt-api-key";
 const FORWARDED_FOR: &str = "x-forwarded-for";

@@ -25,6 +25,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::server::clients::{Authorities, Vouched};
 use crate::server::http2::{self, Idle, Idleness, Streams};
 use crate::server::newcomer::Newcomer;
 use crate::server::panics;
@@ -39,13 +40,19 @@ pub(super) struct Connections {
     pub(super) bounds: Arc<Bounds>,
     pub(super) tasks: Tasks,
     pub(super) refusals: Refusals,
+    clients: Option<Authorities>,
     http1: http1::Builder,
 }
 
 impl Connections {
-    pub(super) fn new(bounds: Arc<Bounds>, tasks: Tasks, refusals: Refusals) -> Self {
+    pub(super) fn new(
+        bounds: Arc<Bounds>,
+        tasks: Tasks,
+        refusals: Refusals,
+        clients: Option<Authorities>,
+    ) -> Self {
         let http1 = http1_builder(&bounds);
-        Self { bounds, tasks, refusals, http1 }
+        Self { bounds, tasks, refusals, clients, http1 }
     }
 
     /// Serves one connection until it ends. How it ends is the peer's affair: whatever goes wrong
@@ -63,10 +70,13 @@ impl Connections {
             self.refusals.traffic.handshakes_failed.add(1);
             return;
         };
-        if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
-            self.serve_http2(stream, peer, answer, watch).await;
+        let tls = stream.get_ref().1;
+        let vouched = self.clients.as_ref().map(|clients| clients.vouch(tls.peer_certificates()));
+        let from = Peer { address: peer, vouched };
+        if tls.alpn_protocol() == Some(b"h2") {
+            self.serve_http2(stream, from, answer, watch).await;
         } else {
-            self.serve_http1(stream, peer, answer, watch, newcomer).await;
+            self.serve_http1(stream, from, answer, watch, newcomer).await;
         }
     }
 
@@ -101,7 +111,7 @@ impl Connections {
     pub(super) async fn serve_http1<A: Answer>(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin,
-        peer: SocketAddr,
+        peer: Peer,
         answer: A,
         watch: Watch,
         newcomer: Newcomer,
@@ -114,7 +124,7 @@ impl Connections {
         let service = service_fn(move |request: Request<Incoming>| {
             asked.note();
             let sent = request.headers().get(TRACE).cloned();
-            respond(begin(&answer, heads, request, peer), sent, Arc::clone(&refusals))
+            respond(begin(&answer, heads, request, &peer), sent, Arc::clone(&refusals))
         });
         let stream = Stream::new(stream, bare, self.bounds.write_max);
         let connection = self.http1.serve_connection(TokioIo::new(stream), service);
@@ -124,7 +134,7 @@ impl Connections {
     async fn serve_http2<A: Answer>(
         &self,
         stream: TlsStream<TcpStream>,
-        peer: SocketAddr,
+        peer: Peer,
         answer: A,
         watch: Watch,
     ) {
@@ -133,7 +143,7 @@ impl Connections {
         let refusals = Arc::new(self.refusals.clone());
         let service = service_fn(move |request: Request<Incoming>| {
             let sent = request.headers().get(TRACE).cloned();
-            respond(begin(&answer, heads, request, peer), sent, Arc::clone(&refusals))
+            respond(begin(&answer, heads, request, &peer), sent, Arc::clone(&refusals))
         });
         let streams = Streams::new(self.tasks.clone(), self.bounds.h2_stream_max);
         let idle = streams.idle(self.bounds.h2_idle_max);
@@ -150,6 +160,13 @@ impl Connections {
         )
         .await;
     }
+}
+
+/// Who is at the other end.
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
+    /// Who vouches for it, where that is asked for.
+    pub(super) vouched: Option<Vouched>,
 }
 
 fn http1_builder(bounds: &Bounds) -> http1::Builder {
@@ -200,11 +217,14 @@ impl Heads {
 fn begin<A: Answer>(
     answer: &A,
     heads: Heads,
-    request: Request<Incoming>,
-    peer: SocketAddr,
+    mut request: Request<Incoming>,
+    peer: &Peer,
 ) -> Result<A::Future, Refusal> {
     heads.admit(&request)?;
-    panics::call(|| answer.answer(request, peer)).map_err(Refusal::from)
+    if let Some(vouched) = &peer.vouched {
+        request.extensions_mut().insert(vouched.clone());
+    }
+    panics::call(|| answer.answer(request, peer.address)).map_err(Refusal::from)
 }
 
 async fn respond<F>(

@@ -5,6 +5,7 @@
 mod accept;
 mod bounds;
 mod certificate;
+mod clients;
 mod connection;
 mod http2;
 mod newcomer;
@@ -36,7 +37,9 @@ use crate::log::{Event, Log, Value};
 
 use self::accept::{Door, Refused, Tls};
 pub use self::bounds::Bounds;
-pub use self::certificate::CertificateProblem;
+pub use self::certificate::{CertificateProblem, read_pair, read_roots};
+use self::clients::Authorities;
+pub use self::clients::{Authority, Vouched};
 use self::connection::Connections;
 use self::permits::Permits;
 pub use self::plain::Plain;
@@ -72,11 +75,16 @@ pub type Trusted = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
 /// How to serve.
 pub struct Settings {
+    /// What for, in the log.
+    pub name: &'static str,
     pub listen: Vec<SocketAddr>,
     /// Listeners that someone else has bound for us, such as the service manager.
     pub inherited: Vec<std::net::TcpListener>,
     pub certificate: PathBuf,
     pub private_key: PathBuf,
+    /// If there are any, only clients with a certificate of one of them are served, and requests
+    /// carry [`Vouched`] among their extensions.
+    pub authorities: Vec<Authority>,
     /// Trusted proxies carry everyone's connections, so they have no share of their own.
     pub trusted: Trusted,
     pub bounds: Bounds,
@@ -86,10 +94,12 @@ impl Settings {
     /// Everything but addresses and files as it should be: only this machine is trusted.
     pub fn new(listen: Vec<SocketAddr>, certificate: PathBuf, private_key: PathBuf) -> Self {
         Self {
+            name: "api",
             listen,
             inherited: Vec::new(),
             certificate,
             private_key,
+            authorities: Vec::new(),
             trusted: Arc::new(|address| address.is_loopback()),
             bounds: Bounds::default(),
         }
@@ -110,10 +120,12 @@ impl fmt::Debug for Settings {
 
 /// A server that has its certificate and its ports, and serves nobody yet.
 pub struct Server {
+    name: &'static str,
     listeners: Vec<TcpListener>,
     addresses: Vec<SocketAddr>,
     bounds: Arc<Bounds>,
     trusted: Trusted,
+    clients: Option<Authorities>,
     upkeep: Upkeep,
     log: Log,
 }
@@ -121,7 +133,12 @@ pub struct Server {
 impl Server {
     /// Checks the certificate, then binds. Must be called inside a Tokio runtime.
     pub fn bind(settings: Settings, log: Log) -> Result<Self, BindError> {
-        let files = Files { certificate: settings.certificate, private_key: settings.private_key };
+        let clients = Authorities::load(&settings.authorities).map_err(BindError::Certificate)?;
+        let files = Files {
+            certificate: settings.certificate,
+            private_key: settings.private_key,
+            clients: clients.clone(),
+        };
         let read = files.stamp();
         let certificate = files.load(log.now()).map_err(BindError::Certificate)?;
         let mut listeners = Vec::new();
@@ -156,7 +173,8 @@ impl Server {
             log: log.clone(),
         };
         let bounds = Arc::new(settings.bounds);
-        Ok(Self { listeners, addresses, bounds, trusted: settings.trusted, upkeep, log })
+        let (name, trusted) = (settings.name, settings.trusted);
+        Ok(Self { name, listeners, addresses, bounds, trusted, clients, upkeep, log })
     }
 
     /// What it is bound to: with port 0, the port that was given.
@@ -181,7 +199,12 @@ impl Server {
             log: self.log.clone(),
         };
         let door = Door {
-            connections: Connections::new(Arc::clone(&self.bounds), tasks.clone(), refusals),
+            connections: Connections::new(
+                Arc::clone(&self.bounds),
+                tasks.clone(),
+                refusals,
+                self.clients,
+            ),
             permits: permits.clone(),
             refused: Arc::clone(&self.upkeep.refused),
             traffic: Arc::clone(&self.upkeep.traffic),
@@ -192,7 +215,8 @@ impl Server {
         tasks.spawn(self.upkeep.run(Arc::clone(&self.bounds), tasks.watch()));
         for (listener, address) in self.listeners.into_iter().zip(self.addresses) {
             tasks.spawn(door.clone().accept(listener, answer.clone()));
-            self.log.event(Event::info("listening").with("address", Value::Address(address)));
+            let event = Event::info("listening").with("address", Value::Address(address));
+            self.log.event(event.with("serves", Value::Name(self.name)));
         }
         stop.await;
         let open = u64::try_from(permits.taken()).unwrap_or(u64::MAX);

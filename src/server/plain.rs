@@ -15,7 +15,7 @@ use crate::bounds::WATCH_CONNECTIONS_MAX;
 use crate::crypto::Random;
 use crate::log::Log;
 use crate::server::Answer;
-use crate::server::connection::Connections;
+use crate::server::connection::{Connections, Peer};
 use crate::server::newcomer::Newcomer;
 use crate::server::refusal::Refusals;
 use crate::server::tasks::Tasks;
@@ -56,7 +56,7 @@ impl Plain {
         // Not the server's own: what an operator sends is not the traffic that is watched.
         let traffic = Arc::new(Traffic::new(None, log.clone()));
         let refusals = Refusals { random: Arc::new(Random::new()), traffic, log };
-        let connections = Connections::new(Arc::default(), Tasks::new(), refusals);
+        let connections = Connections::new(Arc::default(), Tasks::new(), refusals, None);
         Self { listener, connections }
     }
 
@@ -101,6 +101,7 @@ impl Plain {
         self.connections.tasks.spawn(async move {
             let watch = connections.tasks.watch();
             let newcomer = Newcomer::new(connections.bounds.newcomer_max);
+            let peer = Peer { address: peer, vouched: None };
             connections.serve_http1(stream, peer, answer, watch, newcomer).await;
             drop(place);
         });

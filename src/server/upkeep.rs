@@ -15,6 +15,7 @@ use crate::log::{Event, Log, Value};
 use crate::server::Bounds;
 use crate::server::accept::{Refused, Tls};
 use crate::server::certificate::{self, Certificate, CertificateProblem};
+use crate::server::clients::Authorities;
 use crate::server::tasks::Watch;
 use crate::server::traffic::Traffic;
 
@@ -23,11 +24,13 @@ use crate::server::traffic::Traffic;
 pub(super) struct Files {
     pub(super) certificate: PathBuf,
     pub(super) private_key: PathBuf,
+    /// Whose certificates clients must show, if any.
+    pub(super) clients: Option<Authorities>,
 }
 
 impl Files {
     pub(super) fn load(&self, now: Timestamp) -> Result<Certificate, CertificateProblem> {
-        certificate::load(&self.certificate, &self.private_key, now)
+        certificate::load(&self.certificate, &self.private_key, self.clients.as_ref(), now)
     }
 
     /// What tells one state of the files from another without reading them.

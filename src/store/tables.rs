@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::domain::container::Container;
 use crate::domain::id::{ApplicationId, KeyId, SessionId, TenantId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
+use crate::threeds::scheme::Scheme;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
@@ -40,6 +41,9 @@ pub enum Table {
     Meta,
     /// tenant -> the tenant, sealed by the server.
     Tenants,
+    /// scheme's name, 0, part (4) -> what its directory server says of card ranges, sealed by the
+    /// server. Part 0 tells how many follow.
+    ThreedsRanges,
     /// session, tenant -> the 3DS session, sealed by the tenant. The session comes first, since
     /// messages of the protocol and returning browsers name nothing else.
     ThreedsSessions,
@@ -71,6 +75,7 @@ impl Table {
         Self::Keys,
         Self::Meta,
         Self::Tenants,
+        Self::ThreedsRanges,
         Self::ThreedsSessions,
         Self::TokenIntents,
         Self::TokenLists,
@@ -92,6 +97,7 @@ impl Table {
             Self::Keys => "keys",
             Self::Meta => "meta",
             Self::Tenants => "tenants",
+            Self::ThreedsRanges => "threeds_ranges",
             Self::ThreedsSessions => "threeds_sessions",
             Self::TokenIntents => "token_intents",
             Self::TokenLists => "token_lists",
@@ -120,13 +126,14 @@ impl Table {
             Self::Audit => 15,
             Self::AuditCheckpoints => 16,
             Self::ThreedsSessions => 20,
+            Self::ThreedsRanges => 21,
         }
     }
 
     /// Whose key seals the values. A rotation goes by this.
     pub const fn sealed_by(self) -> SealedBy {
         match self {
-            Self::ApiKeys | Self::Tenants => SealedBy::Server,
+            Self::ApiKeys | Self::Tenants | Self::ThreedsRanges => SealedBy::Server,
             Self::ApplicationKeys
             | Self::Applications
             | Self::TokenIntents
@@ -310,6 +317,17 @@ pub fn token_timeline(
 
 pub fn due(at: Timestamp, falls: Falls, tenant: TenantId, id: Uuid) -> Vec<u8> {
     join(&[&ordered(at).to_be_bytes(), &[falls.code()], tenant.bytes(), id.as_bytes()])
+}
+
+pub fn threeds_ranges(scheme: Scheme, part: u32) -> Vec<u8> {
+    join(&[scheme.as_str().as_bytes(), &[0], &part.to_be_bytes()])
+}
+
+/// Of an entry of [`Table::ThreedsRanges`].
+pub fn part_of_ranges_key(key: &[u8]) -> Option<(Scheme, u32)> {
+    let (name, part) = key.split_last_chunk::<4>()?;
+    let name = name.strip_suffix(&[0])?;
+    Some((Scheme::parse(std::str::from_utf8(name).ok()?)?, u32::from_be_bytes(*part)))
 }
 
 pub fn threeds_sessions(session: SessionId, tenant: TenantId) -> Vec<u8> {

@@ -10,6 +10,7 @@ pub mod codes;
 pub mod format;
 pub mod mapping;
 pub mod message;
+pub mod ranges;
 pub mod receive;
 pub mod request;
 pub mod scheme;

@@ -74,6 +74,19 @@ impl Scheme {
         }
     }
 
+    /// The scheme's registered id, by which SDKs know its directory server.
+    pub const fn directory_server(self) -> &'static str {
+        match self {
+            Self::AmericanExpress => "A000000025",
+            Self::DinersClub => "A000000152",
+            Self::Discover => "A000000324",
+            Self::Jcb => "A000000065",
+            Self::Mastercard => "A000000004",
+            Self::UnionPay => "A000000333",
+            Self::Visa => "A000000003",
+        }
+    }
+
     /// What a directory server of this scheme says of an outcome. Mastercard counts on its own.
     pub fn eci(self, status: Status, category: Category, channel: Channel) -> Option<&'static str> {
         match (self, category) {

@@ -29,6 +29,8 @@ pub struct Session {
     /// The caller's own, returned as it came.
     pub metadata: Option<Map<String, Value>>,
     pub expires_at: Timestamp,
+    /// When its record goes.
+    pub kept_until: Timestamp,
     pub created_by: ApplicationId,
     pub created_at: Timestamp,
     pub modified_by: Option<ApplicationId>,

@@ -25,6 +25,7 @@ mod crash;
 mod cut_header;
 mod cvc;
 mod deprecations;
+mod directory_servers;
 mod disk;
 mod early_hangup;
 mod empty_data;

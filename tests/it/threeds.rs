@@ -27,13 +27,13 @@ pub(crate) fn body() -> Value {
     })
 }
 
-fn card(vault: &Vault, number: &str) -> String {
+pub(crate) fn card(vault: &Vault, number: &str) -> String {
     vault.token(json!({
         "type": "card_number", "data": number, "deduplicate_token": false,
     }))
 }
 
-fn create(vault: &Vault, token: &str) -> Answer {
+pub(crate) fn create(vault: &Vault, token: &str) -> Answer {
     let body = json!({
         "token_id": token, "device": "browser",
         "device_info": {"browser_language": "en", "browser_tz": "-60"},
@@ -41,12 +41,12 @@ fn create(vault: &Vault, token: &str) -> Answer {
     vault.post("/3ds/sessions", &vault.keys.public, body)
 }
 
-fn authenticate(vault: &Vault, session: &str, body: Value) -> Answer {
+pub(crate) fn authenticate(vault: &Vault, session: &str, body: Value) -> Answer {
     let path = format!("/3ds/sessions/{session}/authenticate");
     vault.post(&path, &vault.keys.private, body)
 }
 
-fn result(vault: &Vault, session: &str) -> Answer {
+pub(crate) fn result(vault: &Vault, session: &str) -> Answer {
     vault.get(&format!("/3ds/sessions/{session}/challenge-result"), &vault.keys.private)
 }
 
@@ -146,7 +146,7 @@ fn check_status(answer: &Answer, status: Status) {
 }
 
 #[track_caller]
-fn check_upstream(answer: Answer, source: &str) {
+pub(crate) fn check_upstream(answer: Answer, source: &str) {
     let answer = answer.problem(424);
     assert_eq!(answer.json["title"], "3DS Service Error");
     assert_eq!(answer.json["error"]["error_source"], source);
@@ -210,6 +210,42 @@ fn a_browser_session_runs_its_method_its_challenge_and_a_restart_between() {
     let number = b"4200000000000004";
     assert!(!file.windows(number.len()).any(|bytes| bytes == number));
     assert!(!vault.log().contains("4200000000000004"));
+}
+
+#[test]
+fn a_session_in_redirect_mode_closes_its_windows_and_tells_their_opener() {
+    let vault = Vault::start();
+    let token = card(&vault, "4200000000000004");
+    let made = json!({
+        "token_id": token, "device": "browser", "web_challenge_mode": "redirect",
+        "device_info": {"browser_language": "en"},
+    });
+    let made = vault.post("/3ds/sessions", &vault.keys.public, made).with_status(201);
+    let id = made.id();
+    // The SDK adds the mode to the URL itself.
+    let url = format!("{}?mode=redirect", made.member("method_notification_url"));
+    let data = json!({"threeDSServerTransID": id, "threeDSMethodNotificationURL": url});
+    let data = base64::encode_url(data.to_string().as_bytes());
+    let page = form(&vault, "/3ds/sim/acs/method", &[("threeDSMethodData", &data)]);
+    let path = format!("/3ds/sessions/{id}/method-notification?mode=redirect");
+    assert!(page.text().contains(&format!("action=\"{path}\"")), "{}", page.text());
+    let done = hidden(&page.with_status(200), "threeDSMethodData");
+    let page = form(&vault, &path, &[("threeDSMethodData", &done)]).with_status(200);
+    assert!(page.text().contains("window.close()"), "{}", page.text());
+    let read = vault.get(&format!("/3ds/sessions/{id}"), &vault.keys.private).with_status(200);
+    assert_eq!(read.json["method"]["method_completion_indicator"], "Y");
+    assert_eq!(read.json["web_challenge_mode"], "redirect");
+
+    let asked = authenticate(&vault, &id, body()).with_status(200);
+    let creq = creq(&id, &asked);
+    let page = form(&vault, ACS, &[("creq", &creq), ("code", "1234")]).with_status(200);
+    let carried = hidden(&page, "cres");
+    let path = format!("/3ds/sessions/{id}/challenge-notification");
+    let page = form(&vault, &path, &[("cres", &carried)]).with_status(200);
+    for part in ["window.opener", "window.close()", r#""authenticationStatus":"successful""#] {
+        assert!(page.text().contains(part), "{part} in {}", page.text());
+    }
+    check_status(&result(&vault, &id).with_status(200), Status::Successful);
 }
 
 #[test]

@@ -16,9 +16,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("argh", &["cli"]),
     // HTTP/2 by hand, for the server's tests.
     ("h2", &["server"]),
-    ("http_body_util", &["http", "server"]),
-    ("hyper", &["http", "server"]),
-    ("hyper_util", &["server"]),
+    ("http_body_util", &["directory", "http", "server"]),
+    ("hyper", &["directory", "http", "server"]),
+    ("hyper_util", &["directory", "server"]),
     // Takes over sockets without a line of unsafe code here.
     ("listenfd", &["cli"]),
     ("mimalloc", &["main"]),
@@ -28,10 +28,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("ring", &["crypto"]),
     // The free space of the disk.
     ("rustix", &["store"]),
-    ("rustls", &["server"]),
+    ("rustls", &["directory", "server"]),
     // The pure rooms are missing here: they neither wait nor start anything.
-    ("tokio", &["app", "cli", "http", "operator", "server", "store"]),
-    ("tokio_rustls", &["server"]),
+    ("tokio", &["app", "cli", "directory", "http", "operator", "server", "store"]),
+    ("tokio_rustls", &["directory", "server"]),
     ("toml", &["config", "formulas"]),
 ];
 

@@ -4,14 +4,13 @@
 use std::ops::Bound;
 
 use crate::app::App;
-use crate::app::authenticate::{api_key_identity, tenant_identity};
 use crate::app::error::{Error, Fault};
 use crate::app::rotation::Step;
 use crate::app::rotation::facts::Rotation;
 use crate::app::token_rows;
 use crate::app::vault::SYSTEM;
 use crate::bounds::{REENCRYPT_BATCH_MAX, REENCRYPT_LOOKS_MAX};
-use crate::crypto::{Phase, SealingKey, TenantKeys, version};
+use crate::crypto::{Identity, Phase, SealingKey, TenantKeys, version};
 use crate::domain::id::TenantId;
 use crate::store::tables::SealedBy;
 use crate::store::{Change, Entry, Snapshot, Table, Verdict, tables};
@@ -177,14 +176,7 @@ impl App {
     }
 
     fn reseal_of_server(&self, table: Table, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
-        let bad = Error::Internal(Fault::BadRecord);
-        let tag: [u8; 32];
-        let identity = if table == Table::ApiKeys {
-            tag = key.try_into().ok().ok_or(bad)?;
-            api_key_identity(&tag)
-        } else {
-            tenant_identity(key)
-        };
+        let identity = Identity { tenant: &SYSTEM, table: table.number(), key };
         let system = self.system();
         let plain = system.open(&identity, sealed)?;
         let again = system.seal(&identity, plain.expose(), self.random());

@@ -5,12 +5,16 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::app::App;
 use crate::app::audit::AuditScope;
 use crate::app::authenticate::Caller;
 use crate::app::error::{Error, Upstream};
 use crate::app::once::Write;
-use crate::app::threeds::{advance, create::Client};
+use crate::app::threeds::advance;
+use crate::app::threeds::create::Client;
+use crate::app::threeds::directory::{Awaited, not_configured};
 use crate::bounds::{
     THREEDS_ANSWER_MAX, THREEDS_CHALLENGE_MAX, THREEDS_DECOUPLED_GRACE, THREEDS_SIMULATED_DECOUPLED,
 };
@@ -24,11 +28,9 @@ use crate::threeds::message::{self, Ares, Component, Erro, Rejection};
 use crate::threeds::receive::check_ares;
 use crate::threeds::request::{AuthenticationRequest, DECOUPLED_MINUTES_MAX};
 use crate::threeds::session::{Authentication, Sent, Session};
-use crate::threeds::simulator::{self, Drawn, Places, Simulated};
+use crate::threeds::simulator::Simulated;
 use crate::threeds::state::Event;
 use crate::threeds::version::ProtocolVersion;
-
-const SERVER_REFERENCE: &str = "STRONGROOM-3DSS";
 
 impl App {
     pub async fn authenticate_session(
@@ -41,23 +43,42 @@ impl App {
         write: &Write<'_, Session>,
     ) -> Result<Session, Error> {
         caller.require_threeds()?;
-        let _turn = self.turns.take(id.as_bytes()).await;
+        let turn = self.turns.take(id.as_bytes()).await;
         let (found, _) = self.find_session(&self.snapshot()?, caller, id)?;
         // A session that can no longer be authenticated needs no better body.
         advance(&found, Event::AuthenticationRequested, self.now())?;
         request.check(found.kind, &mut mistakes);
         mistakes.into_result()?;
-        caller.require_simulator(Some(found.id))?;
-        let (bytes, sent) = self.mark_requested(caller, id, request, client).await?;
-        let (answer, simulated) = self.ask_simulator(&bytes, client);
+        let servers = self.directory_servers(caller, client);
+        let introduction = servers.introduction(found.scheme);
+        let introduction =
+            introduction.ok_or_else(|| not_configured(found.scheme, Some(found.id)))?;
+        let server = introduction.identity(found.id);
+        // A result that is faster than we are waits for this.
+        let _out = self.threeds.asking.begin(found.id);
+        let (bytes, sent) = self.mark_requested(caller, id, request, &server).await?;
+        // Others of this lane need not wait for a server of others: there is no second request.
+        drop(turn);
+        let reply = match servers.ask(found.scheme, &bytes, Awaited::Message).await {
+            Ok(reply) => reply,
+            Err(unanswered) => {
+                self.mark_failed(caller, id).await?;
+                return Err(unanswered.upstream(found.scheme, found.id));
+            }
+        };
         let minutes = request.decoupled_minutes.unwrap_or(DECOUPLED_MINUTES_MAX);
-        match receive(&found, &sent, answer.expose()) {
+        match receive(&found, &sent, reply.bytes.expose()) {
             Ok((ares, status)) => {
+                let simulated = reply.simulated;
                 let answered = Answered { ares, status, sent, simulated, minutes };
                 self.take_answer(caller, id, answered, write).await
             }
-            Err(upstream) => {
+            Err(Refusal { upstream, erro }) => {
                 self.mark_failed(caller, id).await?;
+                if let Some(erro) = erro {
+                    // Whether it listens changes nothing.
+                    servers.ask(found.scheme, &erro, Awaited::Message).await.ok();
+                }
                 Err(Error::Upstream(Box::new(upstream)))
             }
         }
@@ -69,7 +90,7 @@ impl App {
         caller: &Caller,
         id: &str,
         request: &AuthenticationRequest,
-        client: &Client,
+        server: &ServerIdentity,
     ) -> Result<(Secret<Vec<u8>>, Sent), Error> {
         self.settle(|snapshot| {
             let now = self.now();
@@ -77,8 +98,7 @@ impl App {
             let before = session.clone();
             let held = self.card_of_session(snapshot, caller, &session.card, now)?;
             let spoken = session.enrolment.recommended().unwrap_or(ProtocolVersion::V210);
-            let server = identity(client, &session);
-            let (areq, sent) = areq(&session, request, held.card, &server, spoken);
+            let (areq, sent) = areq(&session, request, held.card, server, spoken);
             session.method_outcome = Some(session.method_indicator());
             session.state = advance(&session, Event::AuthenticationRequested, now)?;
             session.sent = Some(sent);
@@ -96,20 +116,6 @@ impl App {
             Ok((change, (message::render(&areq), sent)))
         })
         .await
-    }
-
-    fn ask_simulator(
-        &self,
-        request: &Secret<Vec<u8>>,
-        client: &Client,
-    ) -> (Secret<Vec<u8>>, Option<Simulated>) {
-        let random = || uuid::Builder::from_random_bytes(self.random().bytes()).into_uuid();
-        let drawn = Drawn {
-            acs_transaction: random(),
-            ds_transaction: random(),
-            proof: self.random().bytes(),
-        };
-        simulator::answer(request.expose(), &drawn, &Places { base: &client.base })
     }
 
     async fn take_answer(
@@ -164,16 +170,6 @@ struct Answered {
     minutes: u64,
 }
 
-fn identity(client: &Client, session: &Session) -> ServerIdentity {
-    let base = &client.base;
-    ServerIdentity {
-        reference: String::from(SERVER_REFERENCE),
-        operator: None,
-        results_url: format!("{base}/3ds/results"),
-        notification_url: format!("{base}/3ds/sessions/{}/challenge-notification", session.id),
-    }
-}
-
 /// What an answer makes of a session, and when the session moves on by itself.
 fn follow(
     status: Status,
@@ -202,8 +198,14 @@ fn follow(
     }
 }
 
+/// An answer that was not taken: what the caller is told, and what its sender is.
+struct Refusal {
+    upstream: Upstream,
+    erro: Option<Secret<Vec<u8>>>,
+}
+
 /// Reads the directory server's answer: an `ARes` that fits the request, or what went wrong.
-fn receive(session: &Session, sent: &Sent, answer: &[u8]) -> Result<(Ares, Status), Upstream> {
+fn receive(session: &Session, sent: &Sent, answer: &[u8]) -> Result<(Ares, Status), Refusal> {
     let upstream = |status, source: Component, message, detail: String| Upstream {
         service_status: status,
         session: Some(session.id),
@@ -211,14 +213,23 @@ fn receive(session: &Session, sent: &Sent, answer: &[u8]) -> Result<(Ares, Statu
         message,
         detail,
     };
-    let rejected = |rejection: Rejection| {
+    // An `Erro` is not answered with another.
+    let is_erro = |about: &Value| message::type_of(about) == Some("Erro");
+    let rejected = |rejection: Rejection, about: &Value| {
         let detail = format!("{}: {}", rejection.code.description(), rejection.detail);
         let message = "The directory server's answer was not one that the protocol allows.";
-        upstream("502", Component::DirectoryServer, message, detail)
+        let erro = (!is_erro(about)).then(|| {
+            let mut erro = rejection.into_erro(about, Component::ThreedsServer);
+            erro.version = sent.version;
+            erro.server_transaction = Some(session.id.uuid());
+            message::render(&erro)
+        });
+        Refusal { upstream: upstream("502", Component::DirectoryServer, message, detail), erro }
     };
-    let value = message::members(answer).map_err(rejected)?;
-    if message::type_of(value.expose()) == Some("Erro") {
-        let erro: Erro = message::read(value.expose()).map_err(rejected)?;
+    let value = message::members(answer).map_err(|it| rejected(it, &Value::Null))?;
+    let value = value.expose();
+    if is_erro(value) {
+        let erro: Erro = message::read(value).map_err(|it| rejected(it, value))?;
         let status = match erro.code.number() {
             402 => "504",
             303 => "403",
@@ -227,9 +238,10 @@ fn receive(session: &Session, sent: &Sent, answer: &[u8]) -> Result<(Ares, Statu
         };
         let detail = format!("{} ({})", erro.code.description(), erro.code.number());
         let message = "The request for an authentication was answered with an error.";
-        return Err(upstream(status, erro.component, message, detail));
+        let upstream = upstream(status, erro.component, message, detail);
+        return Err(Refusal { upstream, erro: None });
     }
-    let ares: Ares = message::read(value.expose()).map_err(rejected)?;
-    let status = check_ares(session.id.uuid(), sent, &ares).map_err(rejected)?;
+    let ares: Ares = message::read(value).map_err(|it| rejected(it, value))?;
+    let status = check_ares(session.id.uuid(), sent, &ares).map_err(|it| rejected(it, value))?;
     Ok((ares, status))
 }

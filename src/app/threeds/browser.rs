@@ -11,6 +11,7 @@ use crate::store::Change;
 use crate::threeds::codes::Status;
 use crate::threeds::message::{self, Creq, Cres};
 use crate::threeds::session::{Session, WebChallengeMode};
+use crate::threeds::simulator::DIRECTORY_SERVER;
 use crate::threeds::simulator::acs::{Answer, Ending, Step, cres};
 use crate::threeds::simulator::cards::Means;
 use crate::threeds::state::{Event, State, next};
@@ -87,7 +88,9 @@ impl App {
     ) -> Result<ChallengeReply, Error> {
         let now = self.now();
         let authentication = session.authentication.as_ref().ok_or(Error::NotFound("session"))?;
-        let is_known = authentication.acs_transaction == creq.acs_transaction
+        // Another ACS's challenge is none of ours.
+        let is_known = session.enrolment.directory_server == DIRECTORY_SERVER
+            && authentication.acs_transaction == creq.acs_transaction
             && authentication.version == creq.version
             && authentication.directory_status == Status::Challenge;
         if !is_known {

@@ -14,8 +14,10 @@ use crate::domain::audit::Act;
 use crate::domain::card::iin::TestCard;
 use crate::domain::id::SessionId;
 use crate::domain::mistakes::Mistakes;
+use crate::domain::tenant::TenantKind;
+use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{
-    CardSource, Device, DeviceInfo, Session, SessionKind, WebChallengeMode,
+    CardSource, Device, DeviceInfo, Enrolment, Session, SessionKind, WebChallengeMode,
 };
 use crate::threeds::simulator::{self, NotEnrolled, Places};
 use crate::threeds::state::{Method, State};
@@ -42,7 +44,7 @@ pub struct Client {
 }
 
 /// The published SDK knows the failure by this name.
-const NO_SCHEME: &str = "The card was not supported by any card schemes";
+pub(super) const NO_SCHEME: &str = "The card was not supported by any card schemes";
 
 impl App {
     pub async fn create_session(
@@ -61,11 +63,8 @@ impl App {
                 return Err(Error::Invalid(draft.mistakes.clone()));
             };
             let held = self.card_of_session(snapshot, caller, source, now)?;
-            caller.require_simulator(None)?;
-            let number = held.card.number.expose();
-            let places = Places { base: &client.base };
-            let (scheme, mut enrolment) =
-                simulator::enrol(number, &places).map_err(|why| not_enrolled(why, id))?;
+            let (scheme, mut enrolment, additional_brands) =
+                self.enrol(caller, held.card.number.expose(), client, id)?;
             let device = draft.device.filter(|_| kind == SessionKind::Customer);
             // Fingerprinting is for browsers; apps are told where it would be.
             if kind == SessionKind::Merchant {
@@ -74,7 +73,6 @@ impl App {
             let has_method = enrolment.method_url.is_some() && device != Some(Device::Mobile);
             let method = if has_method { Method::Pending } else { Method::Absent };
             let expires_at = held.expires_at.unwrap_or(now.plus(THREEDS_SESSION_MAX));
-            let additional = TestCard::of(number).and_then(|card| card.additional_brand);
             let session = Session {
                 id,
                 tenant: caller.tenant.id,
@@ -83,11 +81,12 @@ impl App {
                 device_info: device_info(draft, device, client),
                 card: source.clone(),
                 scheme,
-                additional_brands: additional.map(display_name).into_iter().collect(),
+                additional_brands,
                 enrolment,
                 web_challenge_mode: draft.web_challenge_mode.unwrap_or(WebChallengeMode::Iframe),
                 metadata: draft.metadata.clone(),
                 expires_at,
+                kept_until: now.plus(self.session_retention()),
                 created_by: caller.application.id,
                 created_at: now,
                 modified_by: None,
@@ -109,6 +108,30 @@ impl App {
             Ok((change, session))
         })
         .await
+    }
+
+    /// The scheme of a card, how it can be authenticated, and what else it belongs to.
+    fn enrol(
+        &self,
+        caller: &Caller,
+        number: &str,
+        client: &Client,
+        id: SessionId,
+    ) -> Result<(Scheme, Enrolment, Vec<String>), Error> {
+        match caller.tenant.kind {
+            TenantKind::Test => {
+                let places = Places { base: &client.base };
+                let (scheme, enrolment) =
+                    simulator::enrol(number, &places).map_err(|why| not_enrolled(why, id))?;
+                let additional = TestCard::of(number).and_then(|card| card.additional_brand);
+                Ok((scheme, enrolment, additional.map(display_name).into_iter().collect()))
+            }
+            TenantKind::Production => {
+                let (scheme, enrolment, others) = self.enrol_by_ranges(number, id)?;
+                let names = others.iter().map(|it| String::from(it.display_name()));
+                Ok((scheme, enrolment, names.collect()))
+            }
+        }
     }
 }
 

@@ -2,30 +2,65 @@
 //!
 //! A test tenant's sessions are answered by the simulator, a production tenant's never.
 
+mod asking;
 mod authenticate;
 mod browser;
 mod card;
 mod create;
+mod directory;
+mod ranges;
 mod result;
 mod rows;
 
 pub use browser::{ChallengeReply, Challenged, Visitor};
 pub use create::{Client, SessionDraft};
+pub use directory::{Asking, Awaited, DirectoryServers, Introduction, Reply, Unanswered};
+pub use ranges::RangesRefreshed;
 pub(super) use rows::remove_session;
+
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use crate::app::App;
 use crate::app::authenticate::Caller;
-use crate::app::error::{Error, Upstream};
+use crate::app::error::Error;
 use crate::app::once::Write;
+use crate::bounds::THREEDS_RETENTION;
 use crate::domain::audit::Act;
 use crate::domain::id::SessionId;
-use crate::domain::tenant::{TenantKind, Threeds};
+use crate::domain::tenant::Threeds;
 use crate::domain::time::Timestamp;
 use crate::store::Snapshot;
 use crate::threeds::session::{DeviceInfo, Session};
 use crate::threeds::state::{Event, Refused, next};
 
+/// What 3-D Secure has besides the file.
+#[derive(Debug, Default)]
+pub(super) struct ThreedsState {
+    servers: OnceLock<Arc<dyn DirectoryServers>>,
+    retention: OnceLock<Duration>,
+    asking: asking::Asking,
+    refreshing: tokio::sync::Mutex<()>,
+    ranges: Mutex<ranges::AllRanges>,
+}
+
 impl App {
+    /// Once, before anything is served. Without it there are no directory servers.
+    pub fn configure_threeds(
+        &self,
+        retention: Duration,
+        servers: Option<Arc<dyn DirectoryServers>>,
+    ) {
+        self.threeds.retention.get_or_init(|| retention);
+        if let Some(servers) = servers {
+            self.threeds.servers.get_or_init(|| servers);
+        }
+    }
+
+    fn session_retention(&self) -> Duration {
+        self.threeds.retention.get().copied().unwrap_or(THREEDS_RETENTION)
+    }
+
     pub async fn read_session(&self, caller: &Caller, id: &str) -> Result<Session, Error> {
         caller.require_threeds()?;
         self.current_session(caller, id).await
@@ -96,23 +131,6 @@ impl Caller {
         match self.tenant.threeds {
             Threeds::Enabled => Ok(()),
             Threeds::Disabled => Err(Error::Forbidden("3DS is not enabled for this tenant.")),
-        }
-    }
-
-    /// Production tenants never reach the simulator.
-    fn require_simulator(&self, session: Option<SessionId>) -> Result<(), Error> {
-        match self.tenant.kind {
-            TenantKind::Test => Ok(()),
-            TenantKind::Production => Err(Error::Upstream(Box::new(Upstream {
-                service_status: "503",
-                session,
-                source: "3DS Server",
-                message: "No directory server is configured.",
-                detail: String::from(
-                    "A production tenant's cards are authenticated by the directory servers of \
-                     their schemes, and this server knows none.",
-                ),
-            }))),
         }
     }
 }

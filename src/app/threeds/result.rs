@@ -1,5 +1,7 @@
 //! Results of challenges: told by an ACS, or none in time.
 
+use serde_json::Value;
+
 use crate::app::App;
 use crate::app::error::{Error, Fault};
 use crate::crypto::TenantKeys;
@@ -10,12 +12,66 @@ use crate::secret::Secret;
 use crate::store::{Change, Snapshot};
 use crate::threeds::message::{self, Component, ErrorCode, Rejection, Rreq};
 use crate::threeds::receive::{check_rreq, rres};
+use crate::threeds::scheme::Scheme;
 use crate::threeds::session::Session;
 use crate::threeds::simulator::acs::Ending;
 use crate::threeds::state::{Event, Refused, State, next};
-use crate::threeds::version::ProtocolVersion;
 
 impl App {
+    /// A message from a directory server, which the listener vouches to be one of these schemes'.
+    /// The answer is what its sender is to get; nothing in answer to an `Erro`.
+    pub async fn take_message(
+        &self,
+        bytes: &[u8],
+        schemes: &[Scheme],
+    ) -> Result<Option<Secret<Vec<u8>>>, Error> {
+        let value = match message::members(bytes) {
+            Ok(value) => value,
+            Err(rejection) => return Ok(Some(refuse(rejection, &Value::Null))),
+        };
+        let value = value.expose();
+        let is_erro = message::type_of(value) == Some("Erro");
+        let id = value.get("threeDSServerTransID").and_then(Value::as_str);
+        let Some(id) = id.and_then(SessionId::parse) else {
+            // Without an id it fails as any other `RReq` would; an `Erro` concerns nobody.
+            let rejection = message::read::<Rreq>(value).err().unwrap_or_else(unknown);
+            return Ok((!is_erro).then(|| refuse(rejection, value)));
+        };
+        self.threeds.asking.finished(id).await;
+        self.settle(|snapshot| {
+            let found = match self.find_session_tenant(snapshot, id)? {
+                Some((tenant, keys)) => {
+                    let found = self.find_session_by_id(snapshot, &keys, tenant, id)?;
+                    found.map(|(session, version)| (session, version, keys))
+                }
+                None => None,
+            };
+            // The simulator's sessions are nobody else's, and a scheme's are no other's.
+            let found = found.filter(|(session, ..)| {
+                schemes.contains(&session.scheme)
+                    && session.enrolment.directory_server == session.scheme.directory_server()
+            });
+            let Some((before, version, keys)) = found else {
+                let rejection = message::read::<Rreq>(value).err().unwrap_or_else(unknown);
+                return Ok((Change::new(), (!is_erro).then(|| refuse(rejection, value))));
+            };
+            let mut session = before.clone();
+            if is_erro {
+                give_up(&mut session, self.now());
+                let change = self.replace_session(&keys, &before, &session, version)?;
+                return Ok((change, None));
+            }
+            match take_result(&mut session, bytes, self.now()) {
+                Ok(receipt) => {
+                    let change = self.replace_session(&keys, &before, &session, version)?;
+                    Ok((change, Some(receipt)))
+                }
+                Err(refusal) => Ok((Change::new(), Some(refusal))),
+            }
+        })
+        .await
+    }
+
     /// What happens to a session when its wait is over: the built-in ACS ends a decoupled
     /// challenge, or there is no result.
     pub(in crate::app) fn end_wait(
@@ -79,11 +135,10 @@ pub(super) fn take_result(
 ) -> Result<Secret<Vec<u8>>, Secret<Vec<u8>>> {
     let value = match message::members(bytes) {
         Ok(value) => value,
-        Err(rejection) => return Err(refuse(rejection, &serde_json::Value::Null)),
+        Err(rejection) => return Err(refuse(rejection, &Value::Null)),
     };
     let rejected = |rejection| refuse(rejection, value.expose());
     let rreq: Rreq = message::read(value.expose()).map_err(rejected)?;
-    let unknown = || Rejection::new(ErrorCode::TransactionUnknown, "threeDSServerTransID");
     let (Some(sent), Some(authentication)) = (session.sent, session.authentication.as_mut()) else {
         return Err(rejected(unknown()));
     };
@@ -93,7 +148,8 @@ pub(super) fn take_result(
     let status = check_rreq(&sent, authentication, &rreq).map_err(rejected)?;
     let state = next(session.state, Event::ResultReceived, now).map_err(|refused| {
         rejected(match refused {
-            Refused::TooLate => Rejection::new(ErrorCode::TimedOut, "threeDSServerTransID"),
+            Refused::TooLate => late(),
+            Refused::AlreadyDecided if authentication.has_run_out() => late(),
             Refused::AlreadyDecided
             | Refused::AlreadyRequested
             | Refused::Expired
@@ -113,9 +169,27 @@ pub(super) fn take_result(
     Ok(receipt)
 }
 
-fn refuse(rejection: Rejection, about: &serde_json::Value) -> Secret<Vec<u8>> {
-    let erro = rejection.into_erro(about, Component::ThreedsServer, ProtocolVersion::V220);
-    message::render(&erro)
+fn late() -> Rejection {
+    Rejection::new(ErrorCode::TimedOut, "threeDSServerTransID")
+}
+
+fn unknown() -> Rejection {
+    Rejection::new(ErrorCode::TransactionUnknown, "threeDSServerTransID")
+}
+
+fn refuse(rejection: Rejection, about: &Value) -> Secret<Vec<u8>> {
+    message::render(&rejection.into_erro(about, Component::ThreedsServer))
+}
+
+/// The directory server says that the ACS's result was wrong: there is none to come.
+fn give_up(session: &mut Session, now: Timestamp) {
+    let awaits = matches!(session.state, State::Challenged { .. } | State::Decoupled { .. });
+    if let Some(authentication) = session.authentication.as_mut().filter(|_| awaits) {
+        authentication.give_up();
+        session.state = State::Decided;
+        session.waits_until = None;
+        session.modified_at = Some(now);
+    }
 }
 
 /// Only a record that does not fit its own state has neither.

@@ -8,7 +8,6 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::app::error::{Error, Fault};
 use crate::app::verify::Report;
-use crate::bounds::THREEDS_RETENTION;
 use crate::crypto::{TenantKeys, Version, version};
 use crate::domain::id::{SessionId, TenantId};
 use crate::store::record::{decode_session, encode_session};
@@ -154,7 +153,7 @@ fn open(
 
 fn dues(session: &Session) -> Vec<Vec<u8>> {
     let due = |at, falls| tables::due(at, falls, session.tenant, session.id.uuid());
-    let removal = due(session.created_at.plus(THREEDS_RETENTION), Falls::ThreedsSession);
+    let removal = due(session.kept_until, Falls::ThreedsSession);
     let wait = session.waits_until.map(|at| due(at, Falls::ThreedsWait));
     wait.into_iter().chain([removal]).collect()
 }

@@ -24,6 +24,9 @@ pub(in crate::cli) struct Dev {
     /// a quota of the tenant as NAME=VALUE, such as tokenize_limit=100; may be repeated
     #[argh(option)]
     pub(in crate::cli) quota: Vec<String>,
+    /// a file with the threeds section of the settings: directory servers for production tenants
+    #[argh(option)]
+    pub(in crate::cli) threeds: Option<PathBuf>,
     /// print one line of JSON when ready instead of text for people
     #[argh(switch)]
     pub(in crate::cli) json: bool,

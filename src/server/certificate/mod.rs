@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustls::RootCertStore;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -20,6 +21,7 @@ use zeroize::Zeroize;
 use crate::bounds;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
+use crate::server::clients::Authorities;
 use crate::server::validity;
 
 /// A certificate that can be served.
@@ -34,31 +36,59 @@ pub(super) struct Certificate {
 pub(super) fn load(
     certificate: &Path,
     private_key: &Path,
+    clients: Option<&Authorities>,
     now: Timestamp,
 ) -> Result<Certificate, CertificateProblem> {
+    let (pair, expires) = read_pair(certificate, private_key, now)?;
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(&[&TLS13, &TLS12])
+        .map_err(CertificateProblem::Tls)?;
+    let builder = match clients {
+        Some(authorities) => builder.with_client_cert_verifier(authorities.verifier()),
+        None => builder.with_no_client_auth(),
+    };
+    let mut config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(pair)));
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    if clients.is_some() {
+        // Whoever must show a certificate shows it every time.
+        config.send_tls13_tickets = 0;
+    } else {
+        // Tickets keep resumption without memory for it. Each configuration has its own ticket keys,
+        // so a replaced certificate is seen by every client at its next handshake.
+        config.ticketer = ring::Ticketer::new().map_err(CertificateProblem::Tls)?;
+        config.send_tls13_tickets = 1;
+    }
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    // Requests in early data could be replayed by anyone who saw them.
+    config.max_early_data_size = 0;
+    Ok(Certificate { config: Arc::new(config), expires })
+}
+
+/// A certificate that has not expired and its own key, and when it will.
+pub fn read_pair(
+    certificate: &Path,
+    private_key: &Path,
+    now: Timestamp,
+) -> Result<(CertifiedKey, Option<Timestamp>), CertificateProblem> {
     let chain = read_chain(certificate)?;
     let expires = chain.first().and_then(|first| validity::expires(first));
     if let Some(at) = expires.filter(|&at| at <= now) {
         return Err(CertificateProblem::Expired { path: certificate.to_owned(), at });
     }
     let key = read_key(private_key)?;
-    let provider = Arc::new(ring::default_provider());
-    let pair = CertifiedKey::from_der(chain, key, &provider)
+    let pair = CertifiedKey::from_der(chain, key, &ring::default_provider())
         .map_err(|error| CertificateProblem::of_pair(&error, certificate, private_key))?;
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&TLS13, &TLS12])
-        .map_err(CertificateProblem::Tls)?
-        .with_no_client_auth()
-        .with_cert_resolver(Arc::new(SingleCertAndKey::from(pair)));
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Tickets keep resumption without memory for it. Each configuration has its own ticket keys, so
-    // a replaced certificate is seen by every client at its next handshake.
-    config.ticketer = ring::Ticketer::new().map_err(CertificateProblem::Tls)?;
-    config.send_tls13_tickets = 1;
-    config.session_storage = Arc::new(NoServerSessionStorage {});
-    // Requests in early data could be replayed by anyone who saw them.
-    config.max_early_data_size = 0;
-    Ok(Certificate { config: Arc::new(config), expires })
+    Ok((pair, expires))
+}
+
+/// The authorities of a file, to trust nobody else.
+pub fn read_roots(path: &Path) -> Result<RootCertStore, CertificateProblem> {
+    let mut roots = RootCertStore::empty();
+    for authority in read_chain(path)? {
+        let malformed = |_| CertificateProblem::Malformed { path: path.to_owned() };
+        roots.add(authority).map_err(malformed)?;
+    }
+    Ok(roots)
 }
 
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateProblem> {

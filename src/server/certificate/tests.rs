@@ -46,7 +46,7 @@ fn load_with_mode(
         }
         path
     };
-    let loaded = load(&write("certificate.pem", certificate), &write("key.pem", key), NOW);
+    let loaded = load(&write("certificate.pem", certificate), &write("key.pem", key), None, NOW);
     std::fs::remove_dir_all(&folder).unwrap();
     loaded
 }

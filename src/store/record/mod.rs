@@ -11,6 +11,7 @@ mod receipt;
 mod tenant;
 mod threeds;
 mod threeds_parts;
+mod threeds_ranges;
 mod token;
 mod token_intent;
 
@@ -23,6 +24,9 @@ pub use backups::{decode_backups, encode_backups};
 pub use receipt::{decode_receipt, encode_receipt};
 pub use tenant::{decode_tenant, encode_tenant};
 pub use threeds::{decode_session, encode_session};
+pub use threeds_ranges::{
+    KnownRanges, decode_known_ranges, decode_ranges, encode_known_ranges, encode_ranges,
+};
 pub use token::{decode_token, encode_token};
 pub use token_intent::{decode_token_intent, encode_token_intent};
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::bounds::THREEDS_RETENTION;
 use crate::domain::id::{ApplicationId, SessionId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
@@ -35,6 +36,9 @@ struct SessionV1 {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     metadata: Option<Map<String, Value>>,
     expires_at: i64,
+    /// Absent in records of servers that kept every session for 90 days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kept_until: Option<i64>,
     created_by: Uuid,
     created_at: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,6 +101,7 @@ pub fn encode_session(session: &Session) -> Secret<Vec<u8>> {
         web_challenge_mode: String::from(session.web_challenge_mode.as_str()),
         metadata: session.metadata.clone(),
         expires_at: micros(session.expires_at),
+        kept_until: Some(micros(session.kept_until)),
         created_by: session.created_by.uuid(),
         created_at: micros(session.created_at),
         modified_by: session.modified_by.map(ApplicationId::uuid),
@@ -118,6 +123,8 @@ pub fn decode_session(tenant: TenantId, id: SessionId, bytes: &[u8]) -> Result<S
 }
 
 fn session(tenant: TenantId, id: SessionId, record: SessionV1) -> Option<Session> {
+    let created_at = Timestamp::from_micros(record.created_at);
+    let kept_until = record.kept_until.map(Timestamp::from_micros);
     Some(Session {
         id,
         tenant,
@@ -135,8 +142,9 @@ fn session(tenant: TenantId, id: SessionId, record: SessionV1) -> Option<Session
         web_challenge_mode: WebChallengeMode::parse(&record.web_challenge_mode)?,
         metadata: record.metadata,
         expires_at: Timestamp::from_micros(record.expires_at),
+        kept_until: kept_until.unwrap_or(created_at.plus(THREEDS_RETENTION)),
         created_by: ApplicationId::new(record.created_by),
-        created_at: Timestamp::from_micros(record.created_at),
+        created_at,
         modified_by: record.modified_by.map(ApplicationId::new),
         modified_at: record.modified_at.map(Timestamp::from_micros),
         state: read_state(&record.state),
@@ -245,6 +253,7 @@ mod tests {
             web_challenge_mode: WebChallengeMode::Redirect,
             metadata: Some(Map::new()),
             expires_at,
+            kept_until: Timestamp::from_seconds(10),
             created_by: ApplicationId::new(id),
             created_at: Timestamp::from_seconds(8),
             modified_by: Some(ApplicationId::new(id)),

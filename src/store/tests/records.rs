@@ -8,13 +8,14 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::bounds::THREEDS_RETENTION;
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
 use crate::domain::audit::AuditEntry;
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::hex;
-use crate::domain::id::{ApplicationId, KeyId, TenantId, TokenId};
+use crate::domain::id::{ApplicationId, KeyId, SessionId, TenantId, TokenId};
 use crate::domain::permission::Permission;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{Tenant, TenantKind, Threeds};
@@ -22,9 +23,15 @@ use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
 use crate::store::record::{
-    BadRecord, KeyRecord, decode_api_key, decode_application, decode_audit, decode_tenant,
-    decode_token, encode_api_key, encode_application, encode_audit, encode_tenant, encode_token,
+    BadRecord, KeyRecord, decode_api_key, decode_application, decode_audit, decode_known_ranges,
+    decode_ranges, decode_session, decode_tenant, decode_token, encode_api_key, encode_application,
+    encode_audit, encode_known_ranges, encode_ranges, encode_session, encode_tenant, encode_token,
 };
+use crate::threeds::codes::{MethodOutcome, Reason};
+use crate::threeds::ranges::Range;
+use crate::threeds::session::{Device, Session};
+use crate::threeds::state::{Method, State};
+use crate::threeds::version::NamedVersion;
 
 const ID: Uuid = Uuid::from_u128(0x018b_cfe5_6800_4fff_bfff_ffff_ffff_ffff);
 const TENANT: Uuid = Uuid::from_u128(0x018b_cfe5_6800_4000_8000_0000_0000_0001);
@@ -126,6 +133,109 @@ fn tell_entry(entry: &AuditEntry) -> Value {
         "id": entry.entity.id.to_string(),
         "name": entry.entity.name,
     })
+}
+
+#[test]
+fn threeds_sessions_of_version_1_are_read_and_written_as_ever() {
+    check_vectors(
+        include_str!("../../../tests/vectors/threeds-session-v1.json"),
+        |bytes| decode_session(TenantId::new(TENANT), SessionId::new(ID), bytes),
+        tell_session,
+        |session| encode_session(session).expose().clone(),
+    );
+}
+
+#[test]
+fn a_session_that_does_not_say_how_long_it_is_kept_is_kept_for_90_days() {
+    let file = include_str!("../../../tests/vectors/threeds-session-v1.json");
+    for Vector { encoded, .. } in vectors(file) {
+        let decode = |text: &str| {
+            decode_session(TenantId::new(TENANT), SessionId::new(ID), text.as_bytes()).unwrap()
+        };
+        let kept = decode(&encoded).kept_until.micros();
+        let older = encoded.replace(&format!("\"kept_until\":{kept},"), "");
+        assert_ne!(older, encoded);
+        let session = decode(&older);
+        assert_eq!(session.kept_until, session.created_at.plus(THREEDS_RETENTION));
+    }
+}
+
+fn tell_session(session: &Session) -> Value {
+    let authentication = session.authentication.as_ref();
+    json!({
+        "id": session.id.to_string(),
+        "tenant": session.tenant.to_string(),
+        "kind": session.kind.as_str(),
+        "device": session.device.map(Device::as_str),
+        "browser_ip": session.device_info.browser_ip,
+        "scheme": session.scheme.as_str(),
+        "directory_server": session.enrolment.directory_server,
+        "method_url": session.enrolment.method_url,
+        "available": session.enrolment.available().iter().map(|it| it.as_str()).collect::<Vec<_>>(),
+        "metadata": session.metadata,
+        "expires_at": session.expires_at.micros(),
+        "kept_until": session.kept_until.micros(),
+        "created_at": session.created_at.micros(),
+        "waits_until": session.waits_until.map(Timestamp::micros),
+        "state": tell_state(session.state),
+        "method_outcome": session.method_outcome.map(MethodOutcome::code),
+        "sent_version": session.sent.map(|it| it.version.as_str()),
+        "status": authentication.map(|it| it.status.code()),
+        "directory_status": authentication.map(|it| it.directory_status.code()),
+        "reason": authentication.and_then(|it| it.reason).map(Reason::code),
+        "value": authentication.and_then(|it| it.value.clone()),
+        "wrong_codes": session.simulated.map(|it| it.wrong_codes),
+    })
+}
+
+fn tell_state(state: State) -> Value {
+    match state {
+        State::Created { method: Method::Absent, expires_at } => {
+            json!(["created, no method", expires_at.micros()])
+        }
+        State::Challenged { until } => json!(["challenged", until.micros()]),
+        State::Decided => json!(["decided", null]),
+        State::Created { .. } | State::Requested | State::Decoupled { .. } | State::Failed => {
+            panic!("{state:?} is in no file")
+        }
+    }
+}
+
+#[test]
+fn card_ranges_of_version_1_are_read_and_written_as_ever() {
+    let versions = |it: Option<NamedVersion>| it.map(|it| it.to_string());
+    check_vectors(
+        include_str!("../../../tests/vectors/threeds-ranges-v1.json"),
+        decode_ranges,
+        |ranges| {
+            let tell = |it: &Range| {
+                let information: Vec<_> = it.acs_information.iter().map(|it| it.code()).collect();
+                json!([
+                    it.start,
+                    it.end,
+                    it.acs_start.to_string(),
+                    it.acs_end.to_string(),
+                    versions(it.ds_start),
+                    versions(it.ds_end),
+                    it.method_url.as_deref(),
+                    information,
+                ])
+            };
+            ranges.iter().map(tell).collect()
+        },
+        |ranges| encode_ranges(ranges).expose().clone(),
+    );
+    check_vectors(
+        include_str!("../../../tests/vectors/threeds-known-ranges-v1.json"),
+        |bytes| decode_known_ranges(bytes)?.with(Vec::new()),
+        |known| {
+            let table = known.table.as_ref().map(|table| {
+                json!([table.serial, table.ds_start.to_string(), table.ds_end.to_string()])
+            });
+            json!([known.version.as_str(), known.due_at.micros(), table])
+        },
+        |known| encode_known_ranges(known, 0).expose().clone(),
+    );
 }
 
 fn tell_token(token: &Token) -> Value {

@@ -42,6 +42,7 @@ fn session(kind: SessionKind, device: Option<Device>) -> Session {
         web_challenge_mode: WebChallengeMode::Iframe,
         metadata: None,
         expires_at,
+        kept_until: expires_at,
         created_by: ApplicationId::new(id),
         created_at: expires_at,
         modified_by: None,

@@ -1,18 +1,20 @@
 //! The EMV 3-D Secure messages of versions 2.1.0 and 2.2.0: typed, checked when they are received,
 //! and rendered so that no message holds what its version does not know.
 //!
-//! Receiving follows one order: it parses, it is of the wanted type, its version is known, nothing
-//! required is missing, every value is legal. The first of these that fails is the error; members
+//! Receiving follows one order: it parses, nothing stands twice, it is of the wanted type, its version
+//! is known, nothing required is missing, every value is legal. The first of these that fails is the error; members
 //! that no version here defines are ignored.
 
 mod app;
 mod areq;
 mod ares;
 mod challenge;
+mod distinct;
 mod element;
 mod erro;
 mod extension;
 mod preq;
+mod pres;
 mod rreq;
 #[cfg(test)]
 mod tests;
@@ -35,6 +37,7 @@ pub use element::{Element, Flaws};
 pub use erro::{Component, Erro, ErrorCode};
 pub use extension::{Extension, Extensions};
 pub use preq::{AcsInformations, ActionIndicator, CardRange, CardRanges, Preq, Pres};
+pub use pres::{RangesAnswer, parse_pres};
 pub use rreq::{Rreq, Rres};
 pub use values::{AuthenticationValue, CardNumber, Digits, EcmaObject, Flag, Numeric, Text};
 
@@ -78,10 +81,12 @@ pub fn members(bytes: &[u8]) -> Result<Secret<Value>, Rejection> {
     // The parser's own words may quote the message.
     let value = serde_json::from_slice::<Value>(bytes).ok().ok_or(not_json.clone())?;
     let value = Secret::new(value);
-    if value.expose().is_object() && is_within(value.expose(), JSON_DEPTH_MAX) {
-        Ok(value)
-    } else {
-        Err(not_json)
+    if !value.expose().is_object() || !is_within(value.expose(), JSON_DEPTH_MAX) {
+        return Err(not_json);
+    }
+    match distinct::repeated(bytes) {
+        Some(path) => Err(Rejection { code: ErrorCode::DuplicateElement, detail: path }),
+        None => Ok(value),
     }
 }
 
@@ -134,13 +139,13 @@ impl Rejection {
         Self { code, detail: String::from(detail) }
     }
 
-    /// The message that tells the sender.
-    pub fn into_erro(self, about: &Value, component: Component, version: ProtocolVersion) -> Erro {
+    /// The message that tells the sender, in the version that it spoke, if we do.
+    pub fn into_erro(self, about: &Value, component: Component) -> Erro {
         let of =
             |name: &str| about.get(name).and_then(Value::as_str).and_then(|text| text.parse().ok());
         let kind = type_of(about).filter(|kind| kind.len() == 4);
         Erro {
-            version,
+            version: version_of(about).unwrap_or(ProtocolVersion::V220),
             code: self.code,
             component,
             description: Text::cut(self.code.description()),

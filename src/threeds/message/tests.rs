@@ -237,7 +237,7 @@ fn lengths_are_held() {
 fn an_error_names_the_transaction_and_the_element() {
     let about = with(ares("2.2.0"), "transStatus", json!("?"));
     let rejection = parse::<Ares>(about.to_string().as_bytes()).unwrap_err();
-    let erro = rejection.into_erro(&about, Component::ThreedsServer, V220);
+    let erro = rejection.into_erro(&about, Component::ThreedsServer);
     let rendered: Value = serde_json::from_slice(render(&erro).expose()).unwrap();
     assert_eq!(rendered["errorCode"], "203");
     assert_eq!(rendered["errorComponent"], "S");

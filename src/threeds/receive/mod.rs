@@ -223,12 +223,34 @@ impl Authentication {
         }
     }
 
+    /// The result could not be told, and will not be.
+    pub fn give_up(&mut self) {
+        self.status = Status::Unavailable;
+        self.value = None;
+        self.eci = None;
+        // The reason of a technical failure is younger than 2.1.
+        self.reason = Reason::from_code("22", self.version);
+    }
+
     /// Nobody told the outcome: all that is known is that there is none.
     pub fn run_out(&mut self) {
         self.status = Status::Unavailable;
         self.value = None;
         self.eci = None;
-        self.reason = match self.directory_status {
+        self.reason = self.silence();
+    }
+
+    /// Whether a result would come too late.
+    pub fn has_run_out(&self) -> bool {
+        self.status == Status::Unavailable
+            && self.directory_status != Status::Unavailable
+            && self.attempts.is_none()
+            && self.reason == self.silence()
+    }
+
+    /// The reason for there being no result.
+    fn silence(&self) -> Option<Reason> {
+        match self.directory_status {
             Status::DecoupledChallenge => Reason::from_code("24", ProtocolVersion::V220),
             Status::Attempted
             | Status::Challenge
@@ -237,7 +259,7 @@ impl Authentication {
             | Status::Rejected
             | Status::Successful
             | Status::Unavailable => Some(Reason::TIMEOUT_AT_ACS),
-        };
+        }
     }
 }
 

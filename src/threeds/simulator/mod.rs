@@ -109,8 +109,7 @@ pub fn answer(
     places: &Places<'_>,
 ) -> (Secret<Vec<u8>>, Option<Simulated>) {
     let refuse = |rejection: Rejection, about: &Value, component| {
-        let version = ProtocolVersion::V220;
-        message::render(&rejection.into_erro(about, component, version))
+        message::render(&rejection.into_erro(about, component))
     };
     let value = match message::members(request) {
         Ok(value) => value,

@@ -1,27 +1,30 @@
 #!/bin/sh
-# Runs the published browser SDK against a development vault, in a headless Chromium.
+# Runs the published browser SDK against a development vault, in a headless Chromium. Both come from
+# tests/clients/threeds/install.sh. Not part of `cargo test`.
 #
 #   tests/clients/threeds/run.sh [path of the strongroom program] [directory for screenshots]
-#
-# Packages are installed from npm beside this file the first time. Not part of `cargo test`.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-program=${1:-$(ls -t "$here"/../../../target/*/debug/strongroom "$here"/../../../target/debug/strongroom 2>/dev/null | head -n 1)}
-pictures=${2:-$here/pictures}
+root=$here/../../..
+clients=$root/target/clients/threeds
+if ! cmp -s "$here/package.json" "$clients/installed.json"; then
+    "$here/install.sh"
+fi
+program=${1:-$(ls -t "$root"/target/*/debug/strongroom "$root"/target/debug/strongroom 2>/dev/null | head -n 1)}
 work=$(mktemp -d)
+pictures=${2:-$work/pictures}
 server=
 cleanup() {
     if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; fi
     rm -rf "$work"
 }
 trap cleanup EXIT INT TERM
-if [ ! -d "$here/node_modules" ]; then
-    (cd "$here" && npm install --no-audit --no-fund --no-package-lock)
-fi
 mkfifo "$work/ready"
 "$program" dev --data "$work/vault" --listen 127.0.0.1:0 --json --rate-limits off \
     >"$work/ready" 2>"$work/log" &
 server=$!
 read -r ready <"$work/ready"
 mkdir -p "$pictures"
-READY=$ready PICTURES=$pictures node "$here/browser.js"
+# It finds its packages beside itself.
+cp "$here/browser.js" "$clients/browser.js"
+READY=$ready PICTURES=$pictures node "$clients/browser.js"

@@ -19,6 +19,8 @@ pub(crate) struct Vault {
     server: Option<Running>,
     flags: Vec<String>,
     pub(crate) address: SocketAddr,
+    /// Of the listener for results, where there is one.
+    pub(crate) results: Option<SocketAddr>,
     pub(crate) tenant_id: String,
     pub(crate) keys: Keys,
     client: Arc<ClientConfig>,
@@ -65,7 +67,8 @@ impl Vault {
         let vault = Self {
             server: Some(server),
             flags,
-            address: address(&ready),
+            address: address(&ready["url"]),
+            results: results(&ready),
             tenant_id: text(&ready["tenant_id"]),
             keys: Keys::of(&ready),
             client: trusting(&PathBuf::from(text(&ready["ca"]))),
@@ -81,7 +84,8 @@ impl Vault {
         assert!(self.server.is_none(), "it still runs");
         let (server, ready) = start(&self.directory, &self.flags);
         let ready = ready.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
-        self.address = address(&ready);
+        self.address = address(&ready["url"]);
+        self.results = results(&ready);
         assert_eq!(self.keys, Keys::of(&ready), "a restart prints the same keys");
         self.server = Some(server);
         self.write_config();
@@ -317,8 +321,12 @@ fn start(directory: &Directory, flags: &[String]) -> (Running, Option<Value>) {
     (server, ready)
 }
 
-fn address(ready: &Value) -> SocketAddr {
-    let url = text(&ready["url"]);
+fn results(ready: &Value) -> Option<SocketAddr> {
+    ready.get("results").map(address)
+}
+
+fn address(url: &Value) -> SocketAddr {
+    let url = text(url);
     url.strip_prefix("https://").expect("an https URL").parse().unwrap()
 }
 

@@ -1,0 +1,258 @@
+//! Card ranges: asked for daily, kept in the file and in memory, looked up for production tenants.
+#![expect(clippy::similar_names, reason = "the messages have these names in the protocol")]
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use crate::app::App;
+use crate::app::error::{Error, Fault, Upstream};
+use crate::app::threeds::create::NO_SCHEME;
+use crate::app::threeds::directory::{Awaited, DirectoryServers, not_configured};
+use crate::app::vault::SYSTEM;
+use crate::app::verify::Report;
+use crate::bounds::THREEDS_RANGES_RECORD_MAX;
+use crate::crypto::Identity;
+use crate::domain::card::iin::brand_of;
+use crate::domain::id::SessionId;
+use crate::store::record::{
+    decode_known_ranges, decode_ranges, encode_known_ranges, encode_ranges,
+};
+use crate::store::{Change, Snapshot, Table, tables};
+use crate::threeds::message::{
+    self, Component, ErrorCode, Preq, RangesAnswer, Rejection, Text, parse_pres,
+};
+use crate::threeds::ranges::{Asked, Known, RangeTable};
+use crate::threeds::scheme::Scheme;
+use crate::threeds::session::Enrolment;
+
+/// What is known of every scheme's ranges.
+pub(super) type AllRanges = HashMap<Scheme, Arc<Known>>;
+
+/// What one request for ranges brought, for the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RangesRefreshed {
+    pub scheme: Scheme,
+    pub asked: Asked,
+    pub ranges: usize,
+}
+
+impl App {
+    /// Asks every directory server whose ranges are due. Only one caller at a time does.
+    pub async fn refresh_ranges(&self) -> Result<Vec<RangesRefreshed>, Error> {
+        let _alone = self.threeds.refreshing.lock().await;
+        let servers = self.network();
+        let mut refreshed = Vec::new();
+        for scheme in servers.schemes() {
+            let known = self.known_ranges(scheme)?;
+            if self.now() >= known.due_at {
+                refreshed.push(self.refresh(&*servers, scheme, &known).await?);
+            }
+        }
+        Ok(refreshed)
+    }
+
+    async fn refresh(
+        &self,
+        servers: &dyn DirectoryServers,
+        scheme: Scheme,
+        known: &Arc<Known>,
+    ) -> Result<RangesRefreshed, Error> {
+        let introduction =
+            servers.introduction(scheme).ok_or_else(|| not_configured(scheme, None))?;
+        let serial = known.table.as_ref().and_then(|table| table.serial.as_deref());
+        let transaction = uuid::Builder::from_random_bytes(self.random().bytes()).into_uuid();
+        let preq = Preq {
+            version: known.version,
+            server_transaction: transaction,
+            server_reference: Text::cut(&introduction.reference),
+            server_operator: introduction.operator.as_deref().map(Text::cut),
+            serial: serial.and_then(Text::parse),
+        };
+        // What an `Erro` is about: the answer itself is not kept for it.
+        let about = serde_json::json!({"messageType": "PRes"});
+        let asked = servers.ask(scheme, &message::render(&preq), Awaited::Ranges).await;
+        let (asked, table) = match asked {
+            Err(_) => (Asked::Unanswered, None),
+            Ok(reply) => {
+                let before = Arc::clone(known);
+                // Tens of megabytes are not parsed between other requests.
+                let read = move || read(&before, &preq, reply.bytes.expose());
+                let read = tokio::task::spawn_blocking(read).await.unwrap_or_else(|_| {
+                    Err(Refusal::Ours(Rejection::new(ErrorCode::MessageInvalid, "")))
+                });
+                match read {
+                    Ok(table) => (Asked::Answered, Some(table)),
+                    Err(Refusal::Theirs(code)) => (Asked::Refused(code), None),
+                    Err(Refusal::Ours(rejection)) => {
+                        let code = rejection.code;
+                        let mut erro = rejection.into_erro(&about, Component::ThreedsServer);
+                        erro.version = known.version;
+                        erro.server_transaction = Some(transaction);
+                        let told = message::render(&erro);
+                        servers.ask(scheme, &told, Awaited::Message).await.ok();
+                        (Asked::Refused(code), None)
+                    }
+                }
+            }
+        };
+        let mut after = Known::clone(known);
+        after.table = table.or(after.table);
+        let after = Arc::new(after.after(asked, self.now()));
+        // Silence is not worth a write: the next try comes soon, or at the next start.
+        if asked != Asked::Unanswered {
+            self.keep_ranges(scheme, &after).await?;
+        }
+        let ranges = after.table.as_ref().map_or(0, |table| table.ranges().len());
+        self.threeds.ranges().insert(scheme, after);
+        Ok(RangesRefreshed { scheme, asked, ranges })
+    }
+
+    async fn keep_ranges(&self, scheme: Scheme, known: &Known) -> Result<(), Error> {
+        let ranges = known.table.as_ref().map(RangeTable::ranges).unwrap_or_default();
+        let parts = ranges.chunks(THREEDS_RANGES_RECORD_MAX);
+        let count = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        self.settle(|snapshot| {
+            let mut change = Change::new();
+            let prefix = [scheme.as_str().as_bytes(), &[0]].concat();
+            for (key, _) in snapshot.under(Table::ThreedsRanges, &prefix, usize::MAX)? {
+                if tables::part_of_ranges_key(&key).is_none_or(|(_, part)| part > count) {
+                    change = change.delete(Table::ThreedsRanges, key);
+                }
+            }
+            change = self.put_ranges(change, scheme, 0, encode_known_ranges(known, count).expose());
+            for (part, ranges) in (1..=count).zip(parts.clone()) {
+                change = self.put_ranges(change, scheme, part, encode_ranges(ranges).expose());
+            }
+            Ok((change, ()))
+        })
+        .await
+    }
+
+    fn put_ranges(&self, change: Change, scheme: Scheme, part: u32, plain: &[u8]) -> Change {
+        let key = tables::threeds_ranges(scheme, part);
+        let sealed = self.system().seal(&identity(&key), plain, self.random());
+        change.put(Table::ThreedsRanges, key, sealed)
+    }
+
+    /// From memory, or from the file the first time.
+    fn known_ranges(&self, scheme: Scheme) -> Result<Arc<Known>, Error> {
+        if let Some(known) = self.threeds.ranges().get(&scheme) {
+            return Ok(Arc::clone(known));
+        }
+        let read = self.read_ranges(&self.snapshot()?, scheme)?;
+        let known = Arc::new(read.unwrap_or(Known::NOTHING));
+        self.threeds.ranges().insert(scheme, Arc::clone(&known));
+        Ok(known)
+    }
+
+    fn read_ranges(&self, snapshot: &Snapshot, scheme: Scheme) -> Result<Option<Known>, Error> {
+        let open = |part| -> Result<Option<_>, Error> {
+            let key = tables::threeds_ranges(scheme, part);
+            let Some(sealed) = snapshot.value(Table::ThreedsRanges, &key)? else { return Ok(None) };
+            Ok(Some(self.system().open(&identity(&key), &sealed)?))
+        };
+        let Some(head) = open(0)? else { return Ok(None) };
+        let head = decode_known_ranges(head.expose())?;
+        let mut ranges = Vec::new();
+        for part in 1..=head.parts {
+            let plain = open(part)?.ok_or(Error::Internal(Fault::Dangling))?;
+            ranges.extend(decode_ranges(plain.expose())?);
+        }
+        Ok(Some(head.with(ranges)?))
+    }
+
+    /// The scheme that a card belongs to, how it is authenticated, and further schemes that know
+    /// it. The brand's own scheme comes first.
+    pub(super) fn enrol_by_ranges(
+        &self,
+        number: &str,
+        session: SessionId,
+    ) -> Result<(Scheme, Enrolment, Vec<Scheme>), Error> {
+        let own = brand_of(number).and_then(Scheme::of_brand);
+        let configured = self.network().schemes();
+        let mut found = Vec::new();
+        for scheme in own.into_iter().chain(Scheme::ALL.into_iter().filter(|it| own != Some(*it))) {
+            if !configured.contains(&scheme) {
+                continue;
+            }
+            let known = self.known_ranges(scheme)?;
+            match &known.table {
+                Some(table) => found.extend(table.find(scheme, number).map(|it| (scheme, it))),
+                None if own == Some(scheme) => return Err(no_ranges(scheme, session)),
+                None => (),
+            }
+        }
+        let mut found = found.into_iter();
+        match (found.next(), own) {
+            (Some((scheme, enrolment)), _) => {
+                Ok((scheme, enrolment, found.map(|(scheme, _)| scheme).collect()))
+            }
+            (None, Some(scheme)) if !configured.contains(&scheme) => {
+                Err(not_configured(scheme, Some(session)))
+            }
+            (None, _) => Err(Error::invalid(NO_SCHEME, "No directory server knows the card.")),
+        }
+    }
+
+    /// Every record of ranges opens, and every scheme's are complete.
+    pub(in crate::app) fn verify_ranges(
+        &self,
+        snapshot: &Snapshot,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let mut parts: u64 = 0;
+        for scheme in Scheme::ALL {
+            match self.read_ranges(snapshot, scheme) {
+                Ok(_) => (),
+                Err(Error::Internal(_)) => {
+                    report.find(format!("{}: its card ranges do not open", scheme.as_str()));
+                }
+                Err(error) => return Err(error),
+            }
+            let prefix = [scheme.as_str().as_bytes(), &[0]].concat();
+            let found = snapshot.under(Table::ThreedsRanges, &prefix, usize::MAX)?.len();
+            parts = parts.saturating_add(u64::try_from(found).unwrap_or(u64::MAX));
+        }
+        if snapshot.len(Table::ThreedsRanges)? != parts {
+            report.find(String::from("card ranges of a scheme that there is not"));
+        }
+        Ok(())
+    }
+}
+
+/// Why an answer was not taken.
+enum Refusal {
+    Ours(Rejection),
+    Theirs(ErrorCode),
+}
+
+fn read(known: &Known, preq: &Preq, bytes: &[u8]) -> Result<RangeTable, Refusal> {
+    match parse_pres(bytes).map_err(Refusal::Ours)? {
+        RangesAnswer::Erro(erro) => Err(Refusal::Theirs(erro.code)),
+        RangesAnswer::Pres(pres) => known.take(preq, pres).map_err(Refusal::Ours),
+    }
+}
+
+fn no_ranges(scheme: Scheme, session: SessionId) -> Error {
+    Error::Upstream(Box::new(Upstream {
+        service_status: "503",
+        session: Some(session),
+        source: "Directory Server",
+        message: "The directory server has not told its card ranges yet.",
+        detail: format!(
+            "{}'s directory server has not answered since this server was set up; it is asked \
+             again every minute.",
+            scheme.display_name()
+        ),
+    }))
+}
+
+const fn identity(key: &[u8]) -> Identity<'_> {
+    Identity { tenant: &SYSTEM, table: Table::ThreedsRanges.number(), key }
+}
+
+impl super::ThreedsState {
+    pub(super) fn ranges(&self) -> std::sync::MutexGuard<'_, AllRanges> {
+        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

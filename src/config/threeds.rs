@@ -1,0 +1,245 @@
+//! `[threeds]`: the directory servers of the schemes, who we are to them, and how long sessions are
+//! kept.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::reader::Reader;
+use crate::bounds::{
+    THREEDS_REPLY_DEFAULT, THREEDS_REPLY_MAX, THREEDS_RETENTION, THREEDS_RETENTION_DAYS_MAX,
+};
+use crate::threeds::scheme::Scheme;
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Threeds {
+    pub retention: Duration,
+    /// `None` without directory servers: production tenants cannot authenticate cards.
+    pub directory: Option<Directory>,
+}
+
+/// The directory servers, and where they find us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Directory {
+    pub servers: Vec<DirectoryServer>,
+    /// How browsers call us: `https://host`, without a slash at the end.
+    pub public_url: String,
+    /// How directory servers call us; the path is ours.
+    pub results_url: String,
+    pub results_listen: Vec<SocketAddr>,
+    pub results_certificate: PathBuf,
+    pub results_private_key: PathBuf,
+    /// As the schemes' common body has assigned it to this server.
+    pub reference: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectoryServer {
+    pub scheme: Scheme,
+    pub url: HttpsUrl,
+    /// What we show it, and its key.
+    pub certificate: PathBuf,
+    pub private_key: PathBuf,
+    /// Who vouches for it, when we call it and when it calls us.
+    pub ca: PathBuf,
+    /// As the scheme has assigned it.
+    pub operator: Option<String>,
+    pub timeout: Duration,
+}
+
+/// `https://host[:port][/path]`, in its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpsUrl {
+    /// A name or an address, the latter without brackets.
+    pub host: String,
+    pub port: u16,
+    pub path: String,
+}
+
+/// What the protocol lets us tell of ourselves.
+const IDENTIFIER_CHARS_MAX: usize = 32;
+const URL_CHARS_MAX: usize = 2_048;
+/// Notification URLs have at most 256 characters, of which a session's path takes 76.
+const PUBLIC_URL_CHARS_MAX: usize = 180;
+const TIMEOUT_MIN: Duration = Duration::from_millis(100);
+const URL_WANTED: &str = "must be an https:// URL with a host, without a user, a query or a \
+                          fragment, such as \"https://ds.example.com:8443/3ds\"";
+
+impl Reader {
+    pub(super) fn threeds(&mut self) -> Threeds {
+        let days = self.integer(
+            "threeds.retention_days",
+            THREEDS_RETENTION.as_secs() / (24 * 3_600),
+            1..=THREEDS_RETENTION_DAYS_MAX,
+        );
+        let retention = Duration::from_secs(days.saturating_mul(24 * 3_600));
+        let servers: Vec<_> = Scheme::ALL
+            .into_iter()
+            .filter(|scheme| self.has_section(&format!("threeds.{}", scheme.as_str())))
+            .collect();
+        // What is only of use with a directory server is refused without one, as unknown.
+        let directory = (!servers.is_empty()).then(|| self.directory(&servers));
+        Threeds { retention, directory }
+    }
+
+    fn directory(&mut self, schemes: &[Scheme]) -> Directory {
+        Directory {
+            public_url: self.base_url("threeds.public_url", PUBLIC_URL_CHARS_MAX),
+            results_url: self.base_url("threeds.results_url", URL_CHARS_MAX),
+            results_listen: self.required_addresses("threeds.results_listen"),
+            results_certificate: self.path("threeds.results_certificate"),
+            results_private_key: self.path("threeds.results_private_key"),
+            reference: self.required_identifier("threeds.server_reference"),
+            servers: schemes.iter().map(|scheme| self.directory_server(*scheme)).collect(),
+        }
+    }
+
+    fn directory_server(&mut self, scheme: Scheme) -> DirectoryServer {
+        let name = |key: &str| format!("threeds.{}.{key}", scheme.as_str());
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let timeout = self.integer(
+            &name("timeout_ms"),
+            millis(THREEDS_REPLY_DEFAULT),
+            millis(TIMEOUT_MIN)..=millis(THREEDS_REPLY_MAX),
+        );
+        DirectoryServer {
+            scheme,
+            url: self.url(&name("url")),
+            certificate: self.path(&name("certificate")),
+            private_key: self.path(&name("private_key")),
+            ca: self.path(&name("ca")),
+            operator: self.identifier(&name("operator")),
+            timeout: Duration::from_millis(timeout),
+        }
+    }
+
+    fn url(&mut self, name: &str) -> HttpsUrl {
+        let text = self.required_text(name);
+        HttpsUrl::parse(&text).unwrap_or_else(|| {
+            if !text.is_empty() {
+                self.wrong(name, URL_WANTED);
+            }
+            HttpsUrl { host: String::new(), port: 0, path: String::new() }
+        })
+    }
+
+    /// A URL without a path, to which ours are added.
+    fn base_url(&mut self, name: &str, chars_max: usize) -> String {
+        let text = self.required_text(name);
+        let base = text.strip_suffix('/').unwrap_or(&text);
+        let is_base = HttpsUrl::parse(base).is_some_and(|url| url.path == "/");
+        if !text.is_empty() && (!is_base || base.len() > chars_max) {
+            let wanted = "must be an https:// URL with a host and without a path";
+            self.wrong(name, &format!("{wanted}, of at most {chars_max} characters"));
+        }
+        String::from(base)
+    }
+
+    fn identifier(&mut self, name: &str) -> Option<String> {
+        let text = self.text(name);
+        self.check_identifier(name, text.as_deref().unwrap_or_default());
+        text
+    }
+
+    fn required_identifier(&mut self, name: &str) -> String {
+        let text = self.required_text(name);
+        self.check_identifier(name, &text);
+        text
+    }
+
+    fn check_identifier(&mut self, name: &str, text: &str) {
+        if text.chars().count() > IDENTIFIER_CHARS_MAX {
+            self.wrong(name, &format!("has at most {IDENTIFIER_CHARS_MAX} characters"));
+        }
+    }
+}
+
+/// One part of a host's name.
+fn is_label(label: &str) -> bool {
+    let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let has_ends = !label.starts_with('-') && !label.ends_with('-');
+    (1..=63).contains(&label.len()) && has_ends && label.bytes().all(letters)
+}
+
+impl HttpsUrl {
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_url =
+            is_plain && text.len() <= URL_CHARS_MAX && !text.contains(['?', '#', '@', '\\']);
+        let rest = text.strip_prefix("https://").filter(|_| is_url)?;
+        let (authority, path) = match rest.find('/') {
+            Some(at) => rest.split_at_checked(at)?,
+            None => (rest, "/"),
+        };
+        let (host, port) = if let Some(literal) = authority.strip_prefix('[') {
+            let (address, port) = literal.split_once(']')?;
+            address.parse::<std::net::Ipv6Addr>().ok()?;
+            (address, port)
+        } else {
+            let (host, _) = authority.split_once(':').unwrap_or((authority, ""));
+            let is_host = host.len() <= 253 && host.split('.').all(is_label);
+            (host, authority.strip_prefix(host).filter(|_| is_host)?)
+        };
+        let port = match port.strip_prefix(':') {
+            Some(number) => number.parse().ok().filter(|port| *port > 0)?,
+            None if port.is_empty() => 443,
+            None => return None,
+        };
+        Some(Self { host: String::from(host), port, path: String::from(path) })
+    }
+
+    /// As the `Host` header names it.
+    pub fn authority(&self) -> String {
+        let Self { host, port, .. } = self;
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        if *port == 443 { host } else { format!("{host}:{port}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, host: &str, port: u16, path: &str, authority: &str) {
+        let url = HttpsUrl::parse(text).unwrap();
+        assert_eq!((url.host.as_str(), url.port, url.path.as_str()), (host, port, path));
+        assert_eq!(url.authority(), authority);
+    }
+
+    #[test]
+    fn urls_are_taken_apart() {
+        check("https://ds.example", "ds.example", 443, "/", "ds.example");
+        check("https://ds.example:443/", "ds.example", 443, "/", "ds.example");
+        check("https://127.0.0.1:8443/a/b", "127.0.0.1", 8_443, "/a/b", "127.0.0.1:8443");
+        check("https://[::1]:8443/a", "::1", 8_443, "/a", "[::1]:8443");
+        check("https://[::1]", "::1", 443, "/", "[::1]");
+    }
+
+    #[test]
+    fn what_is_no_plain_https_url_is_refused() {
+        for text in [
+            "",
+            "ds.example",
+            "http://ds.example",
+            "https://",
+            "https:///a",
+            "https://user@ds.example",
+            "https://ds.example:0",
+            "https://ds.example:port",
+            "https://ds.example:65536",
+            "https://ds.example?x",
+            "https://ds.example/#x",
+            "https://ds example",
+            "https://ds..example",
+            "https://-ds.example",
+            "https://.",
+            "https://[::1",
+            "https://[ds.example]",
+            "https://[::1]x",
+            "https://d\u{e4}.example",
+        ] {
+            assert_eq!(HttpsUrl::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The schemes' directory servers, asked over mutual TLS: one message out, one body back, each step
+//! by a deadline and no answer larger than its bound. What a message says is not looked at.
+//!
+//! A connection serves one message: a request for an authentication waits for a cardholder's bank,
+//! next to which a handshake is nothing, and a kept connection fails when it is needed.
+
+mod exchange;
+mod names;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ClientConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::ServerName;
+use rustls::sign::SingleCertAndKey;
+use rustls::version::{TLS12, TLS13};
+use tokio_rustls::TlsConnector;
+
+use crate::app::{Asking, Awaited, DirectoryServers, Introduction, Reply, Unanswered};
+use crate::bounds::{THREEDS_RANGES_BYTES_MAX, THREEDS_RANGES_REPLY_MAX, THREEDS_REPLY_BYTES_MAX};
+use crate::config::{Directory, HttpsUrl};
+use crate::crypto::Random;
+use crate::http::RESULTS_PATH;
+use crate::log::{Event, Log, Value};
+use crate::secret::Secret;
+use crate::server::{CertificateProblem, read_pair, read_roots};
+use crate::threeds::scheme::Scheme;
+
+use self::names::Resolver;
+
+/// The directory servers of the settings.
+#[derive(Debug)]
+pub struct Network {
+    peers: Vec<Peer>,
+    resolver: Resolver,
+    log: Log,
+}
+
+/// One directory server, and who we are to it.
+struct Peer {
+    scheme: Scheme,
+    introduction: Introduction,
+    url: HttpsUrl,
+    name: ServerName<'static>,
+    tls: TlsConnector,
+    timeout: Duration,
+}
+
+/// Why a directory server cannot be asked.
+#[derive(Debug)]
+pub struct Unusable {
+    pub scheme: Scheme,
+    pub problem: CertificateProblem,
+}
+
+impl Network {
+    /// Reads every certificate and key that the settings name.
+    pub fn new(directory: &Directory, log: Log) -> Result<Self, Unusable> {
+        let peers = directory.servers.iter().map(|server| {
+            let scheme = server.scheme;
+            let unusable = |problem| Unusable { scheme, problem };
+            let roots = read_roots(&server.ca).map_err(unusable)?;
+            let (pair, _) =
+                read_pair(&server.certificate, &server.private_key, log.now()).map_err(unusable)?;
+            let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+                .with_protocol_versions(&[&TLS13, &TLS12])
+                .map_err(|error| unusable(CertificateProblem::Tls(error)))?
+                .with_root_certificates(roots)
+                .with_client_cert_resolver(Arc::new(SingleCertAndKey::from(pair)));
+            let name = ServerName::try_from(server.url.host.clone()).map_err(|_invalid| {
+                let general = String::from("the host of the directory server is no name");
+                unusable(CertificateProblem::Tls(rustls::Error::General(general)))
+            })?;
+            Ok(Peer {
+                scheme,
+                introduction: Introduction {
+                    reference: directory.reference.clone(),
+                    operator: server.operator.clone(),
+                    results_url: format!("{}{RESULTS_PATH}", directory.results_url),
+                    base: directory.public_url.clone(),
+                },
+                url: server.url.clone(),
+                name,
+                tls: TlsConnector::from(Arc::new(config)),
+                timeout: server.timeout,
+            })
+        });
+        let peers = peers.collect::<Result<_, _>>()?;
+        Ok(Self { peers, resolver: Resolver::of_this_machine(Random::new()), log })
+    }
+
+    fn peer(&self, scheme: Scheme) -> Option<&Peer> {
+        self.peers.iter().find(|peer| peer.scheme == scheme)
+    }
+
+    async fn post(
+        &self,
+        scheme: Scheme,
+        message: &Secret<Vec<u8>>,
+        awaited: Awaited,
+    ) -> Result<Reply, Unanswered> {
+        let peer = self.peer(scheme).ok_or(Unanswered::NotConfigured)?;
+        let (bytes_max, time_max) = match awaited {
+            Awaited::Message => (THREEDS_REPLY_BYTES_MAX, peer.timeout),
+            Awaited::Ranges => (THREEDS_RANGES_BYTES_MAX, THREEDS_RANGES_REPLY_MAX),
+        };
+        // One more try where nothing was sent yet.
+        let stream = match peer.connect(&self.resolver).await {
+            Ok(stream) => Ok(stream),
+            Err(_) => peer.connect(&self.resolver).await.map_err(Unanswered::Unreachable),
+        };
+        let answered = match stream {
+            Ok(stream) => {
+                let answer = exchange::post(stream, &peer.url, message, bytes_max);
+                match tokio::time::timeout(time_max, answer).await {
+                    Ok(answer) => answer.map_err(Unanswered::Broken),
+                    Err(_) => Err(Unanswered::TimedOut),
+                }
+            }
+            Err(unreachable) => Err(unreachable),
+        };
+        answered
+            .map(|bytes| Reply { bytes, simulated: None })
+            .inspect_err(|unanswered| self.tell(scheme, *unanswered))
+    }
+
+    fn tell(&self, scheme: Scheme, unanswered: Unanswered) {
+        let why = match unanswered {
+            Unanswered::Broken(why) | Unanswered::Unreachable(why) => why,
+            Unanswered::NotConfigured => "it is not configured",
+            Unanswered::TimedOut => "it did not answer in time",
+        };
+        let event = Event::warn("directory_server_failed");
+        let event = event.with("scheme", Value::Name(scheme.as_str()));
+        self.log.event(event.with("why", Value::Name(why)));
+    }
+}
+
+impl DirectoryServers for Network {
+    fn schemes(&self) -> Vec<Scheme> {
+        self.peers.iter().map(|peer| peer.scheme).collect()
+    }
+
+    fn introduction(&self, scheme: Scheme) -> Option<Introduction> {
+        self.peer(scheme).map(|peer| peer.introduction.clone())
+    }
+
+    fn ask<'a>(
+        &'a self,
+        scheme: Scheme,
+        message: &'a Secret<Vec<u8>>,
+        awaited: Awaited,
+    ) -> Asking<'a> {
+        Box::pin(self.post(scheme, message, awaited))
+    }
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Peer").field("scheme", &self.scheme).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,262 @@
+//! From a host's name to its addresses, without the C library: a static program would have to load
+//! the library of the machine that it runs on. What is needed of a resolver is little: `/etc/hosts`,
+//! then the name servers of `/etc/resolv.conf`, by UDP and for a long answer by TCP. Names are full
+//! ones, so there is no search list. That an address is the right one, the certificate proves.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::timeout;
+
+use crate::bounds::{
+    NAME_ADDRESSES_MAX, NAME_ANSWER_BYTES_MAX, NAME_ANSWER_MAX, NAME_FILE_BYTES_MAX,
+    NAME_SERVERS_MAX,
+};
+use crate::crypto::Random;
+
+#[derive(Debug)]
+pub(super) struct Resolver {
+    hosts: PathBuf,
+    servers: PathBuf,
+    /// The port of name servers; another one only in tests.
+    port: u16,
+    random: Random,
+}
+
+/// The types of records that hold addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    V4,
+    V6,
+}
+
+/// What a name server said.
+#[derive(Debug, PartialEq, Eq)]
+enum Told {
+    Addresses(Vec<IpAddr>),
+    /// It did not fit: to be asked for by TCP.
+    Cut,
+}
+
+impl Resolver {
+    pub(super) fn of_this_machine(random: Random) -> Self {
+        Self {
+            hosts: PathBuf::from("/etc/hosts"),
+            servers: PathBuf::from("/etc/resolv.conf"),
+            port: 53,
+            random,
+        }
+    }
+
+    /// In the order in which they are to be tried; none when the name is not known.
+    pub(super) async fn resolve(&self, host: &str) -> Vec<IpAddr> {
+        if let Ok(address) = host.parse() {
+            return vec![address];
+        }
+        let (hosts, servers) = (self.hosts.clone(), self.servers.clone());
+        let read = move || (read(&hosts), read(&servers));
+        let read = tokio::task::spawn_blocking(read).await.unwrap_or_default();
+        let mut addresses = in_hosts(&read.0, host);
+        if addresses.is_empty() && host.eq_ignore_ascii_case("localhost") {
+            // This machine, whatever its files and its name servers say.
+            addresses = vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        }
+        if addresses.is_empty() {
+            for server in name_servers(&read.1) {
+                let server = SocketAddr::new(server, self.port);
+                if let Some(told) = self.ask_both(server, host).await {
+                    addresses = told;
+                    break;
+                }
+            }
+        }
+        addresses.truncate(NAME_ADDRESSES_MAX);
+        addresses
+    }
+
+    /// `None` when the server does not answer, and another one may.
+    async fn ask_both(&self, server: SocketAddr, host: &str) -> Option<Vec<IpAddr>> {
+        let (four, six) =
+            tokio::join!(self.ask(server, host, Kind::V4), self.ask(server, host, Kind::V6));
+        match (four, six) {
+            (None, None) => None,
+            (four, six) => Some([four.unwrap_or_default(), six.unwrap_or_default()].concat()),
+        }
+    }
+
+    async fn ask(&self, server: SocketAddr, host: &str, kind: Kind) -> Option<Vec<IpAddr>> {
+        let id = self.random.bytes();
+        let query = query(id, host, kind)?;
+        let told = timeout(NAME_ANSWER_MAX, by_udp(server, &query)).await.ok()??;
+        match parse(&told, id, kind)? {
+            Told::Addresses(addresses) => Some(addresses),
+            Told::Cut => {
+                let told = timeout(NAME_ANSWER_MAX, by_tcp(server, &query)).await.ok()??;
+                match parse(&told, id, kind)? {
+                    Told::Addresses(addresses) => Some(addresses),
+                    Told::Cut => None,
+                }
+            }
+        }
+    }
+}
+
+/// What cannot be read says nothing.
+fn read(path: &PathBuf) -> String {
+    let mut text = String::new();
+    let file = File::open(path).ok();
+    file.and_then(|file| file.take(NAME_FILE_BYTES_MAX).read_to_string(&mut text).ok());
+    text
+}
+
+/// Lines such as `127.0.0.1 localhost other`.
+fn in_hosts(text: &str, host: &str) -> Vec<IpAddr> {
+    let line = |line: &str| {
+        let mut words = line.split('#').next()?.split_whitespace();
+        let address = words.next()?.parse().ok()?;
+        words.any(|name| name.eq_ignore_ascii_case(host)).then_some(address)
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// Lines such as `nameserver 10.0.0.2`; this machine's own server where there is none.
+fn name_servers(text: &str) -> Vec<IpAddr> {
+    let line = |line: &str| {
+        let mut words = line.split_whitespace();
+        (words.next()? == "nameserver").then(|| words.next()?.parse().ok()).flatten()
+    };
+    let mut servers: Vec<IpAddr> = text.lines().filter_map(line).collect();
+    servers.truncate(NAME_SERVERS_MAX);
+    if servers.is_empty() {
+        servers.push(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    servers
+}
+
+/// One question, to be answered by asking others.
+fn query(id: [u8; 2], host: &str, kind: Kind) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(64);
+    bytes.extend(id);
+    bytes.extend([1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+    for label in host.strip_suffix('.').unwrap_or(host).split('.') {
+        let length = u8::try_from(label.len()).ok().filter(|length| (1..=63).contains(length))?;
+        bytes.push(length);
+        bytes.extend(label.bytes());
+    }
+    bytes.push(0);
+    bytes.extend(kind.code().to_be_bytes());
+    bytes.extend([0, 1]);
+    Some(bytes)
+}
+
+impl Kind {
+    const fn code(self) -> u16 {
+        match self {
+            Self::V4 => 1,
+            Self::V6 => 28,
+        }
+    }
+}
+
+async fn by_udp(server: SocketAddr, query: &[u8]) -> Option<Vec<u8>> {
+    let ours: IpAddr = match server.ip() {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((ours, 0)).await.ok()?;
+    // From here on nobody else's datagrams arrive.
+    socket.connect(server).await.ok()?;
+    socket.send(query).await.ok()?;
+    let mut buffer = vec![0; 4_096];
+    loop {
+        let length = socket.recv(&mut buffer).await.ok()?;
+        let told = buffer.get(..length)?;
+        // An answer to another question is not the end.
+        if told.get(..2) == query.get(..2) {
+            return Some(told.to_vec());
+        }
+    }
+}
+
+async fn by_tcp(server: SocketAddr, query: &[u8]) -> Option<Vec<u8>> {
+    let mut stream = TcpStream::connect(server).await.ok()?;
+    let length = u16::try_from(query.len()).ok()?;
+    stream.write_all(&[&length.to_be_bytes(), query].concat()).await.ok()?;
+    let length = usize::from(stream.read_u16().await.ok()?);
+    let mut told = vec![0; length.min(NAME_ANSWER_BYTES_MAX)];
+    stream.read_exact(&mut told).await.ok()?;
+    Some(told)
+}
+
+/// `None` when it is no answer to this question, or says that the server could not tell.
+fn parse(bytes: &[u8], id: [u8; 2], kind: Kind) -> Option<Told> {
+    let mut rest = Rest(bytes);
+    let is_ours = rest.take(2)? == id;
+    let flags = rest.number()?;
+    let is_answer = flags & 0x8000 != 0;
+    // "No such name" is an answer too: there are no addresses.
+    let is_told = matches!(flags & 0x000f, 0 | 3);
+    if !is_ours || !is_answer || !is_told {
+        return None;
+    }
+    if flags & 0x0200 != 0 {
+        return Some(Told::Cut);
+    }
+    let (questions, answers) = (rest.number()?, rest.number()?);
+    rest.take(4)?;
+    for _ in 0..questions {
+        rest.skip_name()?;
+        rest.take(4)?;
+    }
+    let mut addresses = Vec::new();
+    for _ in 0..answers {
+        rest.skip_name()?;
+        let found = rest.number()?;
+        rest.take(6)?;
+        let length = rest.number()?;
+        let data = rest.take(usize::from(length))?;
+        // Other names on the way to the address come as records of other types.
+        if found == kind.code() && addresses.len() < NAME_ADDRESSES_MAX {
+            addresses.extend(address(data));
+        }
+    }
+    Some(Told::Addresses(addresses))
+}
+
+fn address(data: &[u8]) -> Option<IpAddr> {
+    let four = <[u8; 4]>::try_from(data).ok().map(IpAddr::from);
+    four.or_else(|| <[u8; 16]>::try_from(data).ok().map(IpAddr::from))
+}
+
+/// What of an answer is not read yet.
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn number(&mut self) -> Option<u16> {
+        self.take(2).and_then(|bytes| bytes.try_into().ok()).map(u16::from_be_bytes)
+    }
+
+    /// Labels up to an empty one, or up to a reference to some that came before.
+    fn skip_name(&mut self) -> Option<()> {
+        loop {
+            match *self.take(1)?.first()? {
+                0 => return Some(()),
+                length if length & 0xc0 == 0xc0 => return self.take(1).map(drop),
+                length => drop(self.take(usize::from(length))?),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Listeners that only some may call: clients show a certificate, and an authority of ours vouches
+//! for it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hyper::Request;
+use rustls::RootCertStore;
+use rustls::crypto::ring;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+
+use crate::server::certificate::{CertificateProblem, read_roots};
+
+/// Who vouches for clients, by a name of ours.
+#[derive(Debug, Clone)]
+pub struct Authority {
+    pub name: &'static str,
+    /// PEM certificates.
+    pub ca: PathBuf,
+}
+
+/// The names of the authorities that vouch for the sender of a request.
+#[derive(Debug, Clone)]
+pub struct Vouched(Arc<[&'static str]>);
+
+impl Vouched {
+    pub fn of<B>(request: &Request<B>) -> Vec<&'static str> {
+        request.extensions().get::<Self>().map(|Self(names)| names.to_vec()).unwrap_or_default()
+    }
+}
+
+/// All authorities together let a client in; each alone tells whose it is.
+#[derive(Debug, Clone)]
+pub(super) struct Authorities {
+    all: Arc<dyn ClientCertVerifier>,
+    each: Arc<[(&'static str, Arc<dyn ClientCertVerifier>)]>,
+}
+
+impl Authorities {
+    /// `None` when anyone may call.
+    pub(super) fn load(authorities: &[Authority]) -> Result<Option<Self>, CertificateProblem> {
+        if authorities.is_empty() {
+            return Ok(None);
+        }
+        let mut together = RootCertStore::empty();
+        let mut each = Vec::with_capacity(authorities.len());
+        for authority in authorities {
+            let roots = read_roots(&authority.ca)?;
+            together.roots.extend(roots.roots.iter().cloned());
+            each.push((authority.name, verifier(roots, authority)?));
+        }
+        let last = authorities.last().map(|authority| verifier(together, authority)).transpose()?;
+        Ok(last.map(|all| Self { all, each: each.into() }))
+    }
+
+    pub(super) fn verifier(&self) -> Arc<dyn ClientCertVerifier> {
+        Arc::clone(&self.all)
+    }
+
+    /// By the clock that the handshake itself went by a moment ago.
+    pub(super) fn vouch(&self, shown: Option<&[CertificateDer<'_>]>) -> Vouched {
+        let Some((own, others)) = shown.and_then(<[_]>::split_first) else {
+            return Vouched(Arc::new([]));
+        };
+        let now = UnixTime::now();
+        let vouches = self
+            .each
+            .iter()
+            .filter(|(_, verifier)| verifier.verify_client_cert(own, others, now).is_ok());
+        Vouched(vouches.map(|(name, _)| *name).collect())
+    }
+}
+
+fn verifier(
+    roots: RootCertStore,
+    authority: &Authority,
+) -> Result<Arc<dyn ClientCertVerifier>, CertificateProblem> {
+    let provider = Arc::new(ring::default_provider());
+    let built = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    // Only a file without authorities fails here, and that was told before.
+    let empty = || CertificateProblem::NoCertificate { path: authority.ca.clone() };
+    built.ok().ok_or_else(empty)
+}

@@ -1,0 +1,121 @@
+//! Whether a JSON text names a member of an object twice. The parser would take the last one and
+//! say nothing; the protocol has an error of its own for it.
+
+use std::collections::HashSet;
+
+/// Longer than any element's name. What is longer, or no name at all, is not repeated to anyone.
+const NAME_CHARS_MAX: usize = 64;
+
+/// Where in the text we are.
+enum Level {
+    Array,
+    Object { seen: HashSet<String>, name: String, wants_name: bool },
+}
+
+/// The path of the first member that its object names twice. The text must be valid JSON.
+pub(super) fn repeated(text: &[u8]) -> Option<String> {
+    let mut levels: Vec<Level> = Vec::new();
+    let mut at = 0_usize;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'{' => levels.push(Level::Object {
+                seen: HashSet::new(),
+                name: String::new(),
+                wants_name: true,
+            }),
+            b'[' => levels.push(Level::Array),
+            b'}' | b']' => drop(levels.pop()),
+            b',' => {
+                if let Some(Level::Object { wants_name, .. }) = levels.last_mut() {
+                    *wants_name = true;
+                }
+            }
+            b'"' => {
+                let after = end_of_string(text, at);
+                if let Some(Level::Object { seen, name, wants_name }) = levels.last_mut()
+                    && *wants_name
+                {
+                    let found = serde_json::from_slice(text.get(at..after)?).unwrap_or_default();
+                    *wants_name = false;
+                    name.clone_from(&found);
+                    if !seen.insert(found) {
+                        return Some(path(&levels));
+                    }
+                }
+                at = after;
+                continue;
+            }
+            _ => (),
+        }
+        at = at.saturating_add(1);
+    }
+    None
+}
+
+/// Behind the quote that ends the string which begins here.
+fn end_of_string(text: &[u8], start: usize) -> usize {
+    let mut at = start.saturating_add(1);
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'\\' => at = at.saturating_add(2),
+            b'"' => return at.saturating_add(1),
+            _ => at = at.saturating_add(1),
+        }
+    }
+    at
+}
+
+fn path(levels: &[Level]) -> String {
+    let names = levels.iter().filter_map(|level| match level {
+        Level::Array => None,
+        Level::Object { name, .. } => Some(shown(name)),
+    });
+    names.collect::<Vec<_>>().join(".")
+}
+
+/// Elements are named by letters; anything else may be a value in the wrong place.
+fn shown(name: &str) -> &str {
+    let is_name = !name.is_empty()
+        && name.len() <= NAME_CHARS_MAX
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && name.bytes().filter(u8::is_ascii_digit).count() < 3;
+    if is_name { name } else { "?" }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<&str>) {
+        assert!(serde_json::from_str::<Value>(text).is_ok(), "{text}");
+        assert_eq!(repeated(text.as_bytes()).as_deref(), expected, "{text}");
+    }
+
+    #[test]
+    fn a_member_that_stands_twice_in_one_object_is_found() {
+        check(r#"{"a":1,"b":2}"#, None);
+        check(r#"{"a":1,"a":1}"#, Some("a"));
+        check(r#"{"a":"a","b":["a","a",{"a":{"b":1}}]}"#, None);
+        check(r#"{"a":{"b":1,"c":[1,2],"b":2}}"#, Some("a.b"));
+        check(r#"[{"a":1},{"a":1,"b":{},"a":2}]"#, Some("a"));
+        // However it is spelled, and whatever its values look like.
+        check(r#"{"a":"}{","\u0061":",\"a\":"}"#, Some("a"));
+        check(r#"{"a\\":1,"a":"\\","b":1}"#, None);
+        check(r#"{"4111111111111111":1,"4111111111111111":2}"#, Some("?"));
+        check("{}", None);
+        check("7", None);
+    }
+
+    #[test]
+    fn what_serde_writes_is_never_found_and_no_bytes_panic() {
+        proptest::proptest!(|(names: Vec<String>, bytes: Vec<u8>)| {
+            let members = names.into_iter().map(|name| (name, Value::Null)).collect();
+            let text = Value::Object(members).to_string();
+            proptest::prop_assert_eq!(repeated(text.as_bytes()), None);
+            drop(repeated(&bytes));
+        });
+    }
+}

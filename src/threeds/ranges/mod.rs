@@ -1,0 +1,225 @@
+//! The cards that one directory server knows: ranges of numbers in order, none over another, as its
+//! answers to `PReq` tell them. An answer that does not fit is refused whole.
+#![expect(clippy::similar_names, reason = "the messages have these names in the protocol")]
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::bounds::{
+    THREEDS_RANGES_AGAIN, THREEDS_RANGES_MAX, THREEDS_RANGES_REFRESH, THREEDS_RANGES_RETRY,
+};
+use crate::domain::time::Timestamp;
+use crate::threeds::codes::AcsInformation;
+use crate::threeds::message::{ActionIndicator, CardRange, ErrorCode, Preq, Pres, Rejection};
+use crate::threeds::scheme::Scheme;
+use crate::threeds::session::Enrolment;
+use crate::threeds::version::{NamedVersion, ProtocolVersion};
+
+/// What is remembered of one directory server's ranges between two requests for them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    pub table: Option<RangeTable>,
+    /// The version that the next request speaks.
+    pub version: ProtocolVersion,
+    /// When the next request is due.
+    pub due_at: Timestamp,
+}
+
+/// Ranges, by their first numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RangeTable {
+    /// Of the last answer. Without it the next request asks for every range.
+    pub serial: Option<String>,
+    pub ds_start: NamedVersion,
+    pub ds_end: NamedVersion,
+    ranges: Vec<Range>,
+}
+
+/// Card numbers from one to another, both filled up to 19 digits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Range {
+    pub start: u64,
+    pub end: u64,
+    pub acs_start: NamedVersion,
+    pub acs_end: NamedVersion,
+    pub ds_start: Option<NamedVersion>,
+    pub ds_end: Option<NamedVersion>,
+    /// A few issuers' addresses serve all ranges, so they are shared.
+    pub method_url: Option<Arc<str>>,
+    pub acs_information: Vec<AcsInformation>,
+}
+
+/// How a request for ranges went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    Answered,
+    /// By a message that was not taken, or by an `Erro` of this code.
+    Refused(ErrorCode),
+    Unanswered,
+}
+
+const DIGITS: usize = 19;
+const ELEMENT: &str = "cardRangeData";
+
+impl Known {
+    /// Nothing yet, and due at once.
+    pub const NOTHING: Self =
+        Self { table: None, version: ProtocolVersion::V220, due_at: Timestamp::from_seconds(0) };
+
+    /// When to ask again, and how. A refusal costs the serial number: the next answer is whole.
+    #[must_use]
+    pub fn after(mut self, asked: Asked, now: Timestamp) -> Self {
+        let wait: Duration = match asked {
+            Asked::Answered => THREEDS_RANGES_REFRESH,
+            Asked::Refused(code) => {
+                if code == ErrorCode::VersionNotSupported {
+                    self.version = match self.version {
+                        ProtocolVersion::V210 => ProtocolVersion::V220,
+                        ProtocolVersion::V220 => ProtocolVersion::V210,
+                    };
+                }
+                if let Some(table) = &mut self.table {
+                    table.serial = None;
+                }
+                THREEDS_RANGES_AGAIN
+            }
+            Asked::Unanswered => THREEDS_RANGES_RETRY,
+        };
+        self.due_at = now.plus(wait);
+        self
+    }
+
+    /// What an answer makes of it.
+    pub fn take(&self, preq: &Preq, pres: Pres) -> Result<RangeTable, Rejection> {
+        check(preq.server_transaction, preq.version, &pres)?;
+        match &self.table {
+            Some(table) if preq.serial.is_some() => table.updated(pres),
+            Some(_) | None => RangeTable::whole(pres),
+        }
+    }
+}
+
+fn check(transaction: Uuid, version: ProtocolVersion, pres: &Pres) -> Result<(), Rejection> {
+    if pres.server_transaction != transaction {
+        return Err(Rejection::new(ErrorCode::TransactionUnknown, "threeDSServerTransID"));
+    }
+    if pres.version != version {
+        return Err(Rejection::new(ErrorCode::FormatInvalid, "messageVersion"));
+    }
+    Ok(())
+}
+
+impl RangeTable {
+    /// Every range that there is. What is to become of each is not looked at.
+    fn whole(pres: Pres) -> Result<Self, Rejection> {
+        let missing = || Rejection::new(ErrorCode::ElementMissing, ELEMENT);
+        let ranges = pres.ranges.ok_or_else(missing)?;
+        let ranges = ranges.0.iter().map(Range::of).collect();
+        let serial = pres.serial.map(|it| String::from(it.as_str()));
+        Self::new(serial, pres.ds_start, pres.ds_end, ranges).ok_or_else(unfit)
+    }
+
+    /// Changes since the last answer. What goes makes room for what comes, in whatever order they
+    /// are told.
+    fn updated(&self, pres: Pres) -> Result<Self, Rejection> {
+        let serial = pres.serial.map(|it| String::from(it.as_str()));
+        let serial = serial.or_else(|| self.serial.clone());
+        let changes = pres.ranges.map(|ranges| ranges.0).unwrap_or_default();
+        let mut ranges: BTreeMap<u64, Range> =
+            self.ranges.iter().map(|range| (range.start, range.clone())).collect();
+        let mut added = Vec::new();
+        for change in &changes {
+            let range = Range::of(change);
+            let is_known = ranges.get(&range.start).is_some_and(|known| known.end == range.end);
+            match change.action.unwrap_or(ActionIndicator::Add) {
+                ActionIndicator::Add => added.push(range),
+                ActionIndicator::Delete if is_known => drop(ranges.remove(&range.start)),
+                ActionIndicator::Modify if is_known => drop(ranges.insert(range.start, range)),
+                ActionIndicator::Delete | ActionIndicator::Modify => return Err(unfit()),
+            }
+        }
+        let ranges = ranges.into_values().chain(added).collect();
+        Self::new(serial, pres.ds_start, pres.ds_end, ranges).ok_or_else(unfit)
+    }
+
+    /// `None` when the ranges do not fit together.
+    pub fn new(
+        serial: Option<String>,
+        ds_start: NamedVersion,
+        ds_end: NamedVersion,
+        mut ranges: Vec<Range>,
+    ) -> Option<Self> {
+        ranges.sort_by_key(|range| range.start);
+        share(&mut ranges);
+        let is_ordered = ranges.iter().all(|range| range.start <= range.end);
+        let is_apart = ranges.is_sorted_by(|one, next| one.end < next.start);
+        let fits = is_ordered && is_apart && ranges.len() <= THREEDS_RANGES_MAX;
+        fits.then_some(Self { serial, ds_start, ds_end, ranges })
+    }
+
+    pub fn ranges(&self) -> &[Range] {
+        &self.ranges
+    }
+
+    /// How cards like this one can be authenticated; `None` when the server does not know it, or
+    /// speaks of it in no version of ours.
+    pub fn find(&self, scheme: Scheme, number: &str) -> Option<Enrolment> {
+        let number = filled(number, 0)?;
+        let after = self.ranges.partition_point(|range| range.start <= number);
+        let range = self.ranges.get(after.checked_sub(1)?)?;
+        let enrolment = Enrolment {
+            directory_server: String::from(scheme.directory_server()),
+            acs_start: range.acs_start,
+            acs_end: range.acs_end,
+            ds_start: range.ds_start.unwrap_or(self.ds_start),
+            ds_end: range.ds_end.unwrap_or(self.ds_end),
+            method_url: range.method_url.as_deref().map(String::from),
+            acs_information: range.acs_information.clone(),
+        };
+        (number <= range.end && enrolment.recommended().is_some()).then_some(enrolment)
+    }
+}
+
+fn unfit() -> Rejection {
+    Rejection::new(ErrorCode::FormatInvalid, ELEMENT)
+}
+
+impl Range {
+    fn of(range: &CardRange) -> Self {
+        let information = range.acs_information.as_ref();
+        Self {
+            start: filled(range.start.as_str(), 0).unwrap_or(u64::MAX),
+            end: filled(range.end.as_str(), 9).unwrap_or(0),
+            acs_start: range.acs_start,
+            acs_end: range.acs_end,
+            ds_start: range.ds_start,
+            ds_end: range.ds_end,
+            method_url: range.method_url.as_ref().map(|url| Arc::from(url.as_str())),
+            acs_information: information.map(|it| it.0.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// Keeps each address once, however many ranges it serves.
+fn share(ranges: &mut [Range]) {
+    let mut known: HashSet<Arc<str>> = HashSet::new();
+    for url in ranges.iter_mut().filter_map(|range| range.method_url.as_mut()) {
+        match known.get(url) {
+            Some(shared) => *url = Arc::clone(shared),
+            None => drop(known.insert(Arc::clone(url))),
+        }
+    }
+}
+
+/// The digits as a number of 19, so that numbers of every length stand in one order.
+fn filled(digits: &str, with: u64) -> Option<u64> {
+    let number: u64 = digits.parse().ok()?;
+    let missing = DIGITS.checked_sub(digits.len())?;
+    (0..missing).try_fold(number, |number, _| number.checked_mul(10)?.checked_add(with))
+}
+
+#[cfg(test)]
+mod tests;
