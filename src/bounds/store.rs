@@ -21,8 +21,8 @@ pub const SWEEP_PERIOD: Duration = Duration::from_secs(15);
 pub const REENCRYPT_BATCH_MAX: usize = 32;
 /// Rows that one step of a re-encryption looks at, most of which may be new already.
 pub const REENCRYPT_LOOKS_MAX: usize = 1_024;
-/// Rows a second that a re-encryption looks at, unless the settings say otherwise: a million in a
-/// quarter of an hour, and most of the disk is left to requests.
+/// Records a second that are sealed anew at most, unless the settings say otherwise: most of the disk
+/// is left to requests.
 pub const REENCRYPT_PER_SECOND: usize = 1_000;
 /// How often a rotation looks whether those who hold the keys of the phase before are done.
 pub const ROTATION_WAIT: Duration = Duration::from_millis(50);

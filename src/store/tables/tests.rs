@@ -1,0 +1,24 @@
+//! Names, numbers and the order of keys.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+#[test]
+fn every_table_has_a_name_and_a_number_of_its_own() {
+    let names: BTreeSet<_> = Table::ALL.iter().map(|table| table.name()).collect();
+    let numbers: BTreeSet<_> = Table::ALL.iter().map(|table| table.number()).collect();
+    assert_eq!((names.len(), numbers.len()), (Table::ALL.len(), Table::ALL.len()));
+}
+
+#[test]
+fn lists_are_ordered_by_container_then_newest_first() {
+    let tenant = TenantId::new(Uuid::nil());
+    let key = |path: &str, second| {
+        let path = Container::parse(path).unwrap();
+        let token = TokenId::new(Uuid::nil());
+        token_lists(tenant, &[0; 16], &path, Timestamp::from_seconds(second), token)
+    };
+    let sorted = [key("/a/", 9), key("/a/", 1), key("/a/-/", 5), key("/a/b/", 7), key("/b/", 8)];
+    assert!(sorted.is_sorted());
+}
