@@ -84,6 +84,8 @@ pub use tokenize::{Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
 pub use update_token::TokenPatch;
 pub use vault::VaultFailure;
 
+pub use crate::crypto::KeyPurpose;
+
 /// The version of the data file and of everything in it.
 pub use crate::store::FORMAT;
 pub use verify::Report;

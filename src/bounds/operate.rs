@@ -15,6 +15,11 @@ pub const CLOCK_ADVANCE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
 pub const REPORT_SWEEP_LAG_MAX: Duration = Duration::from_hours(1);
 /// A key of a program that is older is worth a word: auditors ask for a change each year.
 pub const REPORT_KEY_AGE_MAX: Duration = Duration::from_hours(365 * 24);
+/// Backups that are older, and proofs that are older, are worth a word: they come daily and weekly.
+pub const REPORT_BACKUP_AGE_MAX: Duration = Duration::from_hours(2 * 24);
+pub const REPORT_PROOF_AGE_MAX: Duration = Duration::from_hours(30 * 24);
+/// Auditors ask for a year of audit entries.
+pub const REPORT_AUDIT_RETENTION_MIN: Duration = Duration::from_hours(365 * 24);
 
 /// A master key's file: 64 digits, a line end, and a little patience with editors.
 pub const MASTER_KEY_FILE_BYTES_MAX: u64 = 4_096;

@@ -17,6 +17,7 @@ use crate::cli::failure::{Exit, Failure};
 use crate::cli::operate::{quotas, switch};
 use crate::cli::run::{Plan, Ready, run};
 use crate::cli::serve::read_threeds;
+use crate::cli::upkeep::Upkeep;
 use crate::cli::{complain, say, vault};
 use crate::clock::Clock;
 use crate::config::{self, MasterKeySource};
@@ -76,9 +77,11 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
         deprecated: Deprecated::Answered,
         request_lines: RequestLines::Off,
         clockwork: Clockwork::Settable,
-        bin_file: None,
-        reencrypt_per_second: REENCRYPT_PER_SECOND,
-        backups: None,
+        upkeep: Upkeep {
+            bin_file: None,
+            reencrypt_per_second: REENCRYPT_PER_SECOND,
+            backups: None,
+        },
         disk_floor_bytes: DISK_FLOOR_BYTES,
         operator_listen: None,
         threeds,

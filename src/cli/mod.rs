@@ -21,6 +21,7 @@ mod serve;
 mod service_manager;
 mod shares;
 mod status;
+mod upkeep;
 mod vault;
 mod verify;
 mod watch;

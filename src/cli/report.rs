@@ -10,10 +10,20 @@ use crate::cli::failure::Failure;
 use crate::cli::operate::{carry_out, done};
 use crate::cli::serve::read_config;
 use crate::cli::{say, vault};
-use crate::operator::Command;
+use crate::config::AuditReads;
+use crate::operator::{AccountSettings, Command};
+use crate::server::certificate_expires;
 
 pub(super) fn report(command: &Report) -> Result<(), Failure> {
-    let account = done(carry_out(&read_config(&command.config)?, Command::Report)?)?;
+    let config = read_config(&command.config)?;
+    let settings = AccountSettings {
+        listen: config.listen.iter().map(ToString::to_string).collect(),
+        certificate_expires_at: certificate_expires(&config.certificate)
+            .map(crate::domain::time::Timestamp::seconds),
+        audit_retention_days: u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX),
+        audit_reads_strict: config.audit_reads == AuditReads::Strict,
+    };
+    let account = done(carry_out(&config, Command::Report { settings })?)?;
     let member = |name: &str| account.get(name).and_then(|it| it.as_str()).unwrap_or_default();
     // 2026-11-14T09:30:00.1234560+00:00 as 2026-11-14T093000.
     let stamp: String = member("made_at").chars().filter(|it| *it != ':').take(17).collect();

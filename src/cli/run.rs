@@ -8,21 +8,20 @@ use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::app::{App, Error};
-use crate::bounds::{LOG_FLUSH_MAX, SWEEP_PERIOD};
+use crate::app::App;
+use crate::bounds::LOG_FLUSH_MAX;
+use crate::cli::directory;
 use crate::cli::failure::{Exit, Failure};
-use crate::cli::rotation::rotate;
 use crate::cli::service_manager::ServiceManager;
+use crate::cli::upkeep::Upkeep;
 use crate::cli::vault::storage;
 use crate::cli::watch::{self, Process};
-use crate::cli::{bins, directory, schedule};
 use crate::config::Threeds;
-use crate::domain::backup::BackupPlan;
 use crate::formulas::Catalog;
 use crate::http::{Deprecated, Http, Requests};
 use crate::limits::{Limiter, Network};
 use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
-use crate::operator::{Clockwork, Socket};
+use crate::operator::{Clockwork, Socket, SocketFailure};
 use crate::server::tasks::Tasks;
 use crate::server::{BindError, CertificateProblem, Server, Settings};
 use crate::store::{Fatal, Space};
@@ -36,10 +35,7 @@ pub(super) struct Plan {
     pub(super) deprecated: Deprecated,
     pub(super) request_lines: RequestLines,
     pub(super) clockwork: Clockwork,
-    /// Read again on SIGHUP.
-    pub(super) bin_file: Option<PathBuf>,
-    pub(super) reencrypt_per_second: usize,
-    pub(super) backups: Option<BackupPlan>,
+    pub(super) upkeep: Upkeep,
     pub(super) disk_floor_bytes: u64,
     pub(super) operator_listen: Option<SocketAddr>,
     pub(super) threeds: Threeds,
@@ -83,21 +79,14 @@ async fn serve(
     if let Some(news) = app.look_at_disk() {
         log.event(watch::event(&news));
     }
-    let catalog = Catalog::load().map_err(|error| {
-        Failure::new(Exit::Software, "the catalog of payment connections is damaged").why(error)
-    })?;
+    let catalog = Catalog::load().map_err(bad_catalog)?;
     let manager = Arc::new(ServiceManager::from_environment()?);
     let server = Server::bind(plan.settings, log.clone()).map_err(|error| explain(&error))?;
     let results = directory::set_up(&app, &plan.threeds, &log)?;
-    let socket = Socket::bind(&plan.data_directory).map_err(|failure| {
-        watch::no_socket("cannot make the operator's socket", &failure.path, &failure.source)
-    })?;
+    let socket = Socket::bind(&plan.data_directory).map_err(|it| no_socket(&it))?;
     let listeners = watch::bind(&plan.data_directory, plan.operator_listen, &log)?;
-    let wait_for = |kind| signal(kind).map_err(|error| os("wait for signals", &error));
-    let mut terminate = wait_for(SignalKind::terminate())?;
-    let mut interrupt = wait_for(SignalKind::interrupt())?;
     // Before anyone is told that this is ready: a hangup without a listener ends the process.
-    let hangup = wait_for(SignalKind::hangup())?;
+    let [mut terminate, mut interrupt, hangup] = signals()?;
     let first = |server: &Server| server.addresses().first().copied();
     let results_address = results.as_ref().and_then(first);
     let address = first(&server);
@@ -106,21 +95,11 @@ async fn serve(
     let requests = Arc::new(Requests::new());
     let process = Arc::new(Process::new(app.clock().clone(), server.addresses()));
     let panel = Arc::new(watch::panel(&app, &server, &requests, &process, &log));
-    tasks.spawn(watch::disk(Arc::clone(&app), log.clone()));
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
-    tasks.spawn(sweep(Arc::clone(&app), log.clone()));
-    let reader = Arc::clone(&app);
-    tasks.spawn(async move { reader.write_reads().await });
-    tasks.spawn(rotate(Arc::clone(&app), plan.reencrypt_per_second, log.clone()));
     tasks.spawn(Arc::clone(&manager).show_life(Arc::clone(&app)));
-    if let Some(plan) = plan.backups {
-        tasks.spawn(schedule::keep_backups(Arc::clone(&app), plan, log.clone()));
-    }
+    plan.upkeep.begin(&app, &tasks, hangup, &log);
     if results.is_some() {
         tasks.spawn(directory::refresh_ranges(Arc::clone(&app), log.clone()));
-    }
-    if let Some(path) = plan.bin_file {
-        tasks.spawn(reload_bins(Arc::clone(&app), path, hangup, log.clone()));
     }
     let http = Arc::new(Http {
         app: Arc::clone(&app),
@@ -157,18 +136,41 @@ async fn serve(
     tokio::join!(server.run(answer, stop), results);
     tasks.end();
     tasks.finished().await;
-    // The reads that were answered last, and a signature under all of it.
-    if fatal.is_none() && app.sign_audit().await.is_err() {
-        log.event(Event::error("audit_not_signed"));
-    }
-    // A failed store has no use for it, and says so itself.
-    app.write_uses().await.ok();
-    if fatal.is_some() {
+    finish(&app, fatal.is_some(), &log).await;
+    fatal.map_or(Ok(()), |fatal| Err(end(&fatal)))
+}
+
+async fn finish(app: &App, failed: bool, log: &Log) {
+    if failed {
         log.event(Event::error("store_failed"));
+    } else {
+        // The reads that were answered last, and a signature under all of it.
+        if app.sign_audit().await.is_err() {
+            log.event(Event::error("audit_not_signed"));
+        }
+        if app.write_uses().await.is_err() {
+            log.event(Event::error("uses_not_counted"));
+        }
     }
     log.event(Event::info("stopped"));
     log.flush(LOG_FLUSH_MAX);
-    fatal.map_or(Ok(()), |fatal| Err(end(&fatal)))
+}
+
+fn bad_catalog(error: impl std::fmt::Display) -> Failure {
+    Failure::new(Exit::Software, "the catalog of payment connections is damaged").why(error)
+}
+
+fn no_socket(failure: &SocketFailure) -> Failure {
+    watch::no_socket("cannot make the operator's socket", &failure.path, &failure.source)
+}
+
+fn signals() -> Result<[Signal; 3], Failure> {
+    let wait_for = |kind| signal(kind).map_err(|error| os("wait for signals", &error));
+    Ok([
+        wait_for(SignalKind::terminate())?,
+        wait_for(SignalKind::interrupt())?,
+        wait_for(SignalKind::hangup())?,
+    ])
 }
 
 fn end(fatal: &Fatal) -> Failure {
@@ -184,37 +186,6 @@ fn tell_migration(app: &App, log: &Log) {
     if let Some(migrated) = app.migrated() {
         let from = Value::Count(u64::from(migrated.from));
         log.event(Event::info("migrated").with("from_format", from));
-    }
-}
-
-/// Removes what has fallen due, for as long as the server runs.
-async fn sweep(app: Arc<App>, log: Log) {
-    loop {
-        match app.sweep_all().await {
-            Ok(0) => (),
-            Ok(removed) => {
-                let count = u64::try_from(removed).unwrap_or(u64::MAX);
-                log.event(Event::info("swept").with("removed", Value::Count(count)));
-            }
-            // The store has failed or is closing: the process is about to end.
-            Err(Error::Stopped | Error::Storage(_)) => return,
-            Err(_) => log.event(Event::error("sweep_failed")),
-        }
-        tokio::time::sleep(SWEEP_PERIOD).await;
-    }
-}
-
-/// A file with mistakes keeps the old table.
-async fn reload_bins(app: Arc<App>, path: PathBuf, mut hangup: Signal, log: Log) {
-    while hangup.recv().await.is_some() {
-        match bins::read(&path) {
-            Ok(table) => {
-                let ranges = u64::try_from(table.ranges()).unwrap_or(u64::MAX);
-                app.replace_bins(table);
-                log.event(Event::info("bin_file_loaded").with("ranges", Value::Count(ranges)));
-            }
-            Err(_) => log.event(Event::error("bin_file_refused")),
-        }
     }
 }
 

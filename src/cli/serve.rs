@@ -8,6 +8,7 @@ use crate::app::{self, AuditPolicy};
 use crate::cli::commands::Init;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::run::{Plan, run};
+use crate::cli::upkeep::Upkeep;
 use crate::cli::{bins, say, service_manager, shares, vault};
 use crate::clock::Clock;
 use crate::config::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch, Threeds};
@@ -140,9 +141,11 @@ pub(super) fn serve(path: &Path) -> Result<(), Failure> {
         },
         request_lines: config.request_lines,
         clockwork: Clockwork::Fixed,
-        bin_file: config.bin_file,
-        reencrypt_per_second: config.reencrypt_per_second,
-        backups: config.backup,
+        upkeep: Upkeep {
+            bin_file: config.bin_file,
+            reencrypt_per_second: config.reencrypt_per_second,
+            backups: config.backup,
+        },
         disk_floor_bytes: config.disk_floor_bytes,
         operator_listen: config.operator_listen,
         threeds: config.threeds,

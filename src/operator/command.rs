@@ -6,15 +6,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::app::{App, BackupFailure, Error, TenantChange, TenantDraft, Write, encode_receipt};
-use crate::bounds::{CLOCK_ADVANCE_MAX, NAME_CHARS_MAX};
-use crate::domain::id::{ApplicationId, KeyId, TenantId};
-use crate::domain::quota::Quotas;
-use crate::domain::tenant::{TenantKind, Threeds};
-use crate::http::wire::{application, key, tenant};
-use crate::operator::account::account;
-use crate::operator::audit;
+use crate::app::{App, BackupFailure, Error, encode_receipt};
+use crate::bounds::CLOCK_ADVANCE_MAX;
+use crate::operator::account::{self, AccountSettings};
 use crate::operator::vault_keys::{self, Scope};
+use crate::operator::{access, audit};
 
 /// What an operator can ask for; on the socket it is one line of JSON.
 #[derive(Serialize, Deserialize)]
@@ -69,7 +65,9 @@ pub enum Command {
         sealed: String,
     },
     /// An account of the vault for auditors, as text and as a page.
-    Report,
+    Report {
+        settings: AccountSettings,
+    },
     TenantCreate {
         name: String,
         r#type: String,
@@ -144,71 +142,33 @@ impl Command {
         match self {
             Self::AdvanceClock { seconds } => Ok(advance(app, clockwork, seconds).await?),
             Self::ApplicationCreate { tenant, application } => {
-                let tenant = tenant_id(&tenant)?;
-                let draft = application::parse_draft(&application).map_err(Error::from)?;
-                let (new, key) =
-                    app.create_application(tenant, &draft, None, &Write::plain()).await?;
-                let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
-                Ok(application::render(&new, &listed, key.as_ref()))
+                Ok(access::create_application(app, &tenant, &application).await?)
             }
-            Self::ApplicationList { tenant } => {
-                let all = crate::app::ApplicationQuery { take: usize::MAX, ..Default::default() };
-                let page = app.list_applications(tenant_id(&tenant)?, &all)?;
-                let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys, None);
-                let items: Vec<_> = page.applications.iter().map(render).collect();
-                Ok(crate::http::wire::json::list(&items))
-            }
+            Self::ApplicationList { tenant } => Ok(access::list_applications(app, &tenant)?),
             Self::AuditExport { next, from, to } => Ok(audit::export(app, next, from, to).await?),
             Self::AuditReceipt => Ok(encode_receipt(&app.audit_receipt().await?).into_bytes()),
             Self::AuditVerify { since } => Ok(audit::verify(app, since.as_deref()).await?),
             Self::Backup { file } => Ok(back_up(app, file).await?),
             Self::KeyCreate { tenant, application } => {
-                let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
-                let new = app.create_key(tenant, application, None, None, &Write::plain()).await?;
-                Ok(key::render(&new.key, Some(&new.text)))
+                Ok(access::create_key(app, &tenant, &application).await?)
             }
             Self::KeyDelete { tenant, application, key } => {
-                let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
-                let key = KeyId::parse(&key).ok_or(Error::NotFound("key"))?;
-                app.delete_key(tenant, application, key, None).await?;
-                Ok(br#"{"deleted":true}"#.to_vec())
+                Ok(access::delete_key(app, &tenant, &application, &key).await?)
             }
             Self::KeyImport { tenant, application, text } => {
-                let (tenant, application) = (tenant_id(&tenant)?, application_id(&application)?);
-                let new =
-                    app.create_key(tenant, application, Some(&text), None, &Write::plain()).await?;
-                Ok(key::render(&new.key, None))
+                Ok(access::import_key(app, &tenant, &application, &text).await?)
             }
             Self::MasterHandover => Ok(vault_keys::begin_handover(app)?),
             Self::MasterRotate { public, sealed } => {
                 Ok(vault_keys::take_handed(app, &public, &sealed).await?)
             }
-            Self::Report => {
-                let account = account(app)?;
-                let attention = account.attention().count();
-                let (text, html) = (account.text(), account.html());
-                let answer = serde_json::json!({
-                    "made_at": app.now().to_wire(), "attention": attention, "text": text,
-                    "html": html,
-                });
-                Ok(answer.to_string().into_bytes())
-            }
+            Self::Report { settings } => Ok(account::render(app, &settings).await?),
             Self::TenantCreate { name, r#type, threeds, quotas } => {
-                let draft = tenant_draft(name, &r#type, threeds, &quotas)?;
-                Ok(tenant::render_for_operator(&app.create_tenant(draft).await?))
+                Ok(access::create_tenant(app, name, &r#type, threeds, &quotas).await?)
             }
-            Self::TenantList => {
-                let tenants = app.list_tenants()?;
-                let items: Vec<_> = tenants.iter().map(tenant::render_for_operator).collect();
-                Ok(crate::http::wire::json::list(&items))
-            }
+            Self::TenantList => Ok(access::list_tenants(app)?),
             Self::TenantSet { tenant, name, threeds, quotas } => {
-                let name = name.map(checked_name).transpose()?;
-                let threeds = threeds.map(feature);
-                let change = TenantChange { name, threeds, settings: None, quotas };
-                let changed =
-                    app.change_tenant(tenant_id(&tenant)?, &change, None, &Write::plain()).await?;
-                Ok(tenant::render_for_operator(&changed))
+                Ok(access::change_tenant(app, &tenant, name, threeds, quotas).await?)
             }
             Self::VaultKeyDestroy { scope, number } => {
                 Ok(vault_keys::destroy(app, &Scope::parse(&scope)?, number).await?)
@@ -243,41 +203,6 @@ async fn advance(app: &App, clockwork: Clockwork, seconds: u64) -> Result<Vec<u8
     app.refresh_ranges().await?;
     let now = app.now().to_wire();
     Ok(json!({"now": now, "removed": removed}).to_string().into_bytes())
-}
-
-fn tenant_draft(
-    name: String,
-    kind: &str,
-    threeds: bool,
-    settings: &[(String, String)],
-) -> Result<TenantDraft, Error> {
-    let mut quotas = Quotas::default();
-    for (quota, value) in settings {
-        let set = quotas.set(quota, value);
-        set.map_err(|invalid| Error::invalid(quota, invalid.to_string()))?;
-    }
-    let kind = TenantKind::parse(kind)
-        .ok_or_else(|| Error::invalid("type", "The type must be test or production."))?;
-    Ok(TenantDraft { name: checked_name(name)?, kind, threeds: feature(threeds), quotas })
-}
-
-fn checked_name(name: String) -> Result<String, Error> {
-    if (1..=NAME_CHARS_MAX).contains(&name.chars().count()) {
-        return Ok(name);
-    }
-    Err(Error::invalid("name", format!("The name has 1 to {NAME_CHARS_MAX} characters.")))
-}
-
-const fn feature(enabled: bool) -> Threeds {
-    if enabled { Threeds::Enabled } else { Threeds::Disabled }
-}
-
-fn tenant_id(text: &str) -> Result<TenantId, Error> {
-    TenantId::parse(text).ok_or(Error::NotFound("tenant"))
-}
-
-fn application_id(text: &str) -> Result<ApplicationId, Error> {
-    ApplicationId::parse(text).ok_or(Error::NotFound("application"))
 }
 
 fn sentences(error: &Error) -> Vec<String> {

@@ -4,6 +4,7 @@
 //! runs, they open the file themselves. Both ways lead to [`Command::run`], so both give the same
 //! answers.
 
+mod access;
 mod account;
 mod audit;
 mod client;
@@ -11,6 +12,7 @@ mod command;
 mod socket;
 mod vault_keys;
 
+pub use account::AccountSettings;
 pub use audit::render_report;
 pub use client::{Asked, ask};
 pub use command::{Answer, Clockwork, Command};

@@ -37,7 +37,7 @@ use crate::log::{Event, Log, Value};
 
 use self::accept::{Door, Refused, Tls};
 pub use self::bounds::Bounds;
-pub use self::certificate::{CertificateProblem, read_pair, read_roots};
+pub use self::certificate::{CertificateProblem, certificate_expires, read_pair, read_roots};
 use self::clients::Authorities;
 pub use self::clients::{Authority, Vouched};
 use self::connection::Connections;

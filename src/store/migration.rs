@@ -13,10 +13,8 @@ use crate::crypto::{MasterKey, Random};
 use crate::domain::time::Timestamp;
 use crate::store::backup::{self, BackupFailure, Reader};
 use crate::store::change::Change;
-use crate::store::{
-    FORMAT, OpenFailure, Snapshot, StorageFailure, Store, commit_whole, first_look, meta,
-    open_database,
-};
+use crate::store::file::{commit_whole, first_look, open_database};
+use crate::store::{FORMAT, OpenFailure, Snapshot, StorageFailure, Store, meta};
 
 /// What was done to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use redb::{Database, WriteTransaction};
 use crate::bounds::RESTORE_BATCH_BYTES;
 use crate::store::backup::{Chunk, InvalidBackup, Manifest, Reader};
 use crate::store::change::Change;
-use crate::store::{OpenFailure, StorageFailure, Store, commit_whole, grow};
+use crate::store::file::{commit_whole, grow};
+use crate::store::{OpenFailure, StorageFailure, Store};
 
 /// Why there is no data file. Nothing is left of the attempt.
 #[derive(Debug)]

@@ -25,7 +25,7 @@ const TENANT_TABLES: &[Table] = &[
     Table::Applications,
     Table::ApplicationKeys,
 ];
-const SERVER_TABLES: &[Table] = &[Table::Tenants, Table::ApiKeys];
+const SERVER_TABLES: &[Table] = &[Table::Tenants, Table::ApiKeys, Table::ThreedsRanges];
 
 /// How far the walk has come. It is kept in memory alone: what is done need not be found again.
 #[derive(Debug, Default)]

@@ -5,19 +5,49 @@
 
 mod access;
 mod holdings;
+mod keys;
+mod safety;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::app::{App, Error};
 use crate::report::{Chapter, Document};
 
-/// Everything that the vault itself knows.
-pub(super) fn account(app: &App) -> Result<Document, Error> {
+/// What stands in the settings, which the vault itself does not know.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccountSettings {
+    pub listen: Vec<String>,
+    /// In seconds since 1970; absent when the certificate cannot be read.
+    pub certificate_expires_at: Option<i64>,
+    pub audit_retention_days: u64,
+    pub audit_reads_strict: bool,
+}
+
+pub(super) async fn render(app: &App, settings: &AccountSettings) -> Result<Vec<u8>, Error> {
+    let account = account(app, settings).await?;
+    let attention = account.attention().count();
+    let (text, html) = (account.text(), account.html());
+    let made_at = account.made_at.to_wire();
+    let answer = json!({"made_at": made_at, "attention": attention, "text": text, "html": html});
+    Ok(answer.to_string().into_bytes())
+}
+
+async fn account(app: &App, settings: &AccountSettings) -> Result<Document, Error> {
     let now = app.now();
     let holdings = app.holdings()?;
+    let inventory = app.key_inventory().await?;
+    let chain = app.inspect_audit(None).await?;
     let chapters = vec![
         vault(),
         holdings::chapter(app, &holdings, now)?,
         holdings::codes(&holdings),
+        keys::chapter(&inventory, &holdings, now),
         access::chapter(&holdings, now),
+        safety::audit(&app.audit_status()?, &chain, settings),
+        safety::backups(&app.backup_state()?, now),
+        safety::tls(settings, now),
     ];
     Ok(Document { title: String::from("Strongroom: account of the vault"), made_at: now, chapters })
 }

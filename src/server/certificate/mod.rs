@@ -81,6 +81,11 @@ pub fn read_pair(
     Ok((pair, expires))
 }
 
+/// When the certificate of a file expires, if it can be told; also of one that has.
+pub fn certificate_expires(path: &Path) -> Option<Timestamp> {
+    read_chain(path).ok()?.first().and_then(|first| validity::expires(first))
+}
+
 /// The authorities of a file, to trust nobody else.
 pub fn read_roots(path: &Path) -> Result<RootCertStore, CertificateProblem> {
     let mut roots = RootCertStore::empty();

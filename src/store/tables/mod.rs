@@ -1,6 +1,7 @@
 //! The whole schema: every table, its number in a sealed value's identity, and how its keys are
 //! made. Keys of one tenant start with the tenant's id, so that no look-up can leave it.
 
+mod due;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,8 @@ use crate::domain::container::Container;
 use crate::domain::id::{ApplicationId, KeyId, SessionId, TenantId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::threeds::scheme::Scheme;
+
+pub use due::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
@@ -179,68 +182,6 @@ pub enum Counted {
     Tokens,
 }
 
-/// What falls due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Falls {
-    /// A token's card verification code.
-    CvcOfToken,
-    CvcOfTokenIntent,
-    /// A 3DS session's record, at the end of its retention.
-    ThreedsSession,
-    /// What a 3DS session waits for comes to its end.
-    ThreedsWait,
-    Token,
-    TokenIntent,
-}
-
-impl Falls {
-    /// As it stands in the file.
-    const fn code(self) -> u8 {
-        match self {
-            Self::Token => 1,
-            Self::CvcOfToken => 2,
-            Self::TokenIntent => 3,
-            Self::CvcOfTokenIntent => 4,
-            Self::ThreedsSession => 5,
-            Self::ThreedsWait => 6,
-        }
-    }
-
-    const fn from_code(code: u8) -> Option<Self> {
-        match code {
-            1 => Some(Self::Token),
-            2 => Some(Self::CvcOfToken),
-            3 => Some(Self::TokenIntent),
-            4 => Some(Self::CvcOfTokenIntent),
-            5 => Some(Self::ThreedsSession),
-            6 => Some(Self::ThreedsWait),
-            _ => None,
-        }
-    }
-}
-
-/// An entry of [`Table::Due`], read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due {
-    pub falls: Falls,
-    pub tenant: TenantId,
-    pub id: Uuid,
-}
-
-pub fn audit(scope: &[u8; 16], sequence: u64) -> Vec<u8> {
-    join(&[scope, &sequence.to_be_bytes()])
-}
-
-/// The scope and the number of the first entry of a key of [`Table::Audit`].
-pub fn audit_of_key(key: &[u8]) -> Option<([u8; 16], u64)> {
-    let (scope, sequence) = key.split_first_chunk::<16>()?;
-    Some((*scope, u64::from_be_bytes(sequence.try_into().ok()?)))
-}
-
-pub fn audit_checkpoints(sequence: u64) -> Vec<u8> {
-    sequence.to_be_bytes().to_vec()
-}
-
 pub fn counts(tenant: TenantId, counted: Counted) -> Vec<u8> {
     let code = match counted {
         Counted::Tokens => 1,
@@ -318,10 +259,6 @@ pub fn token_timeline(
     join(&[tenant.bytes(), filter, &[0], &inverted(created_at).to_be_bytes(), token.bytes()])
 }
 
-pub fn due(at: Timestamp, falls: Falls, tenant: TenantId, id: Uuid) -> Vec<u8> {
-    join(&[&ordered(at).to_be_bytes(), &[falls.code()], tenant.bytes(), id.as_bytes()])
-}
-
 pub fn threeds_ranges(scheme: Scheme, part: u32) -> Vec<u8> {
     join(&[scheme.as_str().as_bytes(), &[0], &part.to_be_bytes()])
 }
@@ -368,25 +305,8 @@ pub fn token_of_key(key: &[u8]) -> Option<(TenantId, TokenId)> {
     Some((TenantId::new(tenant), TokenId::new(last_uuid(key)?)))
 }
 
-pub fn due_of_key(key: &[u8]) -> Option<Due> {
-    let falls = Falls::from_code(*key.get(8)?)?;
-    let (tenant, id) = token_of_key(key.get(9..)?)?;
-    Some(Due { falls, tenant, id: id.uuid() })
-}
-
-/// When an entry of [`Table::Due`] falls due.
-pub fn due_at(key: &[u8]) -> Option<Timestamp> {
-    let micros = key.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes))?;
-    i64::try_from(micros).ok().map(Timestamp::from_micros)
-}
-
 fn last_uuid(key: &[u8]) -> Option<Uuid> {
     key.last_chunk::<16>().map(|bytes| Uuid::from_bytes(*bytes))
-}
-
-/// Everything in [`Table::Due`] up to and including this moment sorts before the key.
-pub fn due_after(at: Timestamp) -> Vec<u8> {
-    ordered(at).saturating_add(1).to_be_bytes().to_vec()
 }
 
 /// Times before 1970 do not occur; they would all be due at once.

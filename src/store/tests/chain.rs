@@ -335,25 +335,6 @@ fn sixty_four_writers_leave_no_gap_and_a_refused_change_leaves_nothing() {
 }
 
 #[test]
-fn a_file_without_the_tables_gets_them() {
-    let disk = TestDisk::new();
-    {
-        let database = redb::Builder::new().create_with_backend(disk.clone()).unwrap();
-        let transaction = database.begin_write().unwrap();
-        {
-            let mut meta = transaction.open_table(Table::Meta.definition()).unwrap();
-            meta.insert(b"format".as_slice(), 1_u32.to_be_bytes().as_slice()).unwrap();
-        }
-        transaction.commit().unwrap();
-    }
-    let store = open(&disk);
-    commit(&store, entries(SCOPES[1], 1));
-    assert_eq!(inspect(&store, None).entries, 1);
-    store.close();
-    assert_eq!(inspect(&open(&TestDisk::holding(disk.durable())), None).entries, 1);
-}
-
-#[test]
 fn the_head_is_what_it_always_was() {
     let store = chain();
     let head = store.snapshot().unwrap().value(Table::Meta, b"audit_head").unwrap().unwrap();

@@ -10,11 +10,12 @@ use crate::crypto::{MasterKey, Random};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::backup::{BackupFailure, Reader};
+use crate::store::file::{builder, first_look};
 use crate::store::migration::{MigrationFailure, run};
 use crate::store::tests::backups::master;
 use crate::store::tests::disk::{Fate, Fault, Operation, TestDisk};
 use crate::store::tests::{TestDirectory, has, open, put};
-use crate::store::{Change, FORMAT, OpenFailure, Store, Table, builder, first_look, meta};
+use crate::store::{Change, FORMAT, OpenFailure, Store, Table, meta};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_794_648_600);
 /// Made by the last program whose format was 1.

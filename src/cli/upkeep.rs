@@ -1,0 +1,70 @@
+//! What a running server does besides answering: removing what is due, writing down reads, moving
+//! rotations on, taking backups, reading files again.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::signal::unix::Signal;
+
+use crate::app::{App, Error};
+use crate::bounds::SWEEP_PERIOD;
+use crate::cli::rotation::rotate;
+use crate::cli::{bins, schedule, watch};
+use crate::domain::backup::BackupPlan;
+use crate::log::{Event, Log, Value};
+use crate::server::tasks::Tasks;
+
+pub(super) struct Upkeep {
+    /// Read again on SIGHUP.
+    pub(super) bin_file: Option<PathBuf>,
+    pub(super) reencrypt_per_second: usize,
+    pub(super) backups: Option<BackupPlan>,
+}
+
+impl Upkeep {
+    pub(super) fn begin(self, app: &Arc<App>, tasks: &Tasks, hangup: Signal, log: &Log) {
+        let app = || Arc::clone(app);
+        tasks.spawn(watch::disk(app(), log.clone()));
+        tasks.spawn(sweep(app(), log.clone()));
+        let reader = app();
+        tasks.spawn(async move { reader.write_reads().await });
+        tasks.spawn(rotate(app(), self.reencrypt_per_second, log.clone()));
+        if let Some(plan) = self.backups {
+            tasks.spawn(schedule::keep_backups(app(), plan, log.clone()));
+        }
+        if let Some(path) = self.bin_file {
+            tasks.spawn(reload_bins(app(), path, hangup, log.clone()));
+        }
+    }
+}
+
+/// Removes what has fallen due, for as long as the server runs.
+async fn sweep(app: Arc<App>, log: Log) {
+    loop {
+        match app.sweep_all().await {
+            Ok(0) => (),
+            Ok(removed) => {
+                let count = u64::try_from(removed).unwrap_or(u64::MAX);
+                log.event(Event::info("swept").with("removed", Value::Count(count)));
+            }
+            // The store has failed or is closing: the process is about to end.
+            Err(Error::Stopped | Error::Storage(_)) => return,
+            Err(_) => log.event(Event::error("sweep_failed")),
+        }
+        tokio::time::sleep(SWEEP_PERIOD).await;
+    }
+}
+
+/// A file with mistakes keeps the old table.
+async fn reload_bins(app: Arc<App>, path: PathBuf, mut hangup: Signal, log: Log) {
+    while hangup.recv().await.is_some() {
+        match bins::read(&path) {
+            Ok(table) => {
+                let ranges = u64::try_from(table.ranges()).unwrap_or(u64::MAX);
+                app.replace_bins(table);
+                log.event(Event::info("bin_file_loaded").with("ranges", Value::Count(ranges)));
+            }
+            Err(_) => log.event(Event::error("bin_file_refused")),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Tenants, applications and their keys, as the operator makes and sees them.
+
+use serde_json::Value;
+
+use crate::app::{App, ApplicationQuery, Error, TenantChange, TenantDraft, Write};
+use crate::bounds::NAME_CHARS_MAX;
+use crate::domain::id::{ApplicationId, KeyId, TenantId};
+use crate::domain::quota::Quotas;
+use crate::domain::tenant::{TenantKind, Threeds};
+use crate::http::wire::{application, json, key, tenant};
+
+/// `body` has the shape of the body of `POST /applications`.
+pub(super) async fn create_application(
+    app: &App,
+    tenant: &str,
+    body: &Value,
+) -> Result<Vec<u8>, Error> {
+    let (tenant, draft) = (tenant_id(tenant)?, application::parse_draft(body)?);
+    let (new, key) = app.create_application(tenant, &draft, None, &Write::plain()).await?;
+    let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
+    Ok(application::render(&new, &listed, key.as_ref()))
+}
+
+pub(super) fn list_applications(app: &App, tenant: &str) -> Result<Vec<u8>, Error> {
+    let all = ApplicationQuery { take: usize::MAX, ..Default::default() };
+    let page = app.list_applications(tenant_id(tenant)?, &all)?;
+    let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys, None);
+    Ok(json::list(&page.applications.iter().map(render).collect::<Vec<_>>()))
+}
+
+pub(super) async fn create_key(
+    app: &App,
+    tenant: &str,
+    application: &str,
+) -> Result<Vec<u8>, Error> {
+    let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
+    let new = app.create_key(tenant, application, None, None, &Write::plain()).await?;
+    Ok(key::render(&new.key, Some(&new.text)))
+}
+
+pub(super) async fn import_key(
+    app: &App,
+    tenant: &str,
+    application: &str,
+    text: &str,
+) -> Result<Vec<u8>, Error> {
+    let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
+    let new = app.create_key(tenant, application, Some(text), None, &Write::plain()).await?;
+    Ok(key::render(&new.key, None))
+}
+
+pub(super) async fn delete_key(
+    app: &App,
+    tenant: &str,
+    application: &str,
+    key: &str,
+) -> Result<Vec<u8>, Error> {
+    let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
+    let key = KeyId::parse(key).ok_or(Error::NotFound("key"))?;
+    app.delete_key(tenant, application, key, None).await?;
+    Ok(br#"{"deleted":true}"#.to_vec())
+}
+
+pub(super) async fn create_tenant(
+    app: &App,
+    name: String,
+    kind: &str,
+    threeds: bool,
+    quotas: &[(String, String)],
+) -> Result<Vec<u8>, Error> {
+    let draft = tenant_draft(name, kind, threeds, quotas)?;
+    Ok(tenant::render_for_operator(&app.create_tenant(draft).await?))
+}
+
+pub(super) fn list_tenants(app: &App) -> Result<Vec<u8>, Error> {
+    let tenants = app.list_tenants()?;
+    Ok(json::list(&tenants.iter().map(tenant::render_for_operator).collect::<Vec<_>>()))
+}
+
+pub(super) async fn change_tenant(
+    app: &App,
+    tenant: &str,
+    name: Option<String>,
+    threeds: Option<bool>,
+    quotas: Vec<(String, String)>,
+) -> Result<Vec<u8>, Error> {
+    let name = name.map(checked_name).transpose()?;
+    let change = TenantChange { name, threeds: threeds.map(feature), settings: None, quotas };
+    let changed = app.change_tenant(tenant_id(tenant)?, &change, None, &Write::plain()).await?;
+    Ok(tenant::render_for_operator(&changed))
+}
+
+fn tenant_draft(
+    name: String,
+    kind: &str,
+    threeds: bool,
+    settings: &[(String, String)],
+) -> Result<TenantDraft, Error> {
+    let mut quotas = Quotas::default();
+    for (quota, value) in settings {
+        let set = quotas.set(quota, value);
+        set.map_err(|invalid| Error::invalid(quota, invalid.to_string()))?;
+    }
+    let kind = TenantKind::parse(kind)
+        .ok_or_else(|| Error::invalid("type", "The type must be test or production."))?;
+    Ok(TenantDraft { name: checked_name(name)?, kind, threeds: feature(threeds), quotas })
+}
+
+fn checked_name(name: String) -> Result<String, Error> {
+    if (1..=NAME_CHARS_MAX).contains(&name.chars().count()) {
+        return Ok(name);
+    }
+    Err(Error::invalid("name", format!("The name has 1 to {NAME_CHARS_MAX} characters.")))
+}
+
+const fn feature(enabled: bool) -> Threeds {
+    if enabled { Threeds::Enabled } else { Threeds::Disabled }
+}
+
+fn tenant_id(text: &str) -> Result<TenantId, Error> {
+    TenantId::parse(text).ok_or(Error::NotFound("tenant"))
+}
+
+fn application_id(text: &str) -> Result<ApplicationId, Error> {
+    ApplicationId::parse(text).ok_or(Error::NotFound("application"))
+}

@@ -1,0 +1,157 @@
+//! The file itself: made, opened, told from others, given its tables.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use redb::{Builder, Database, DatabaseError, WriteTransaction};
+
+use crate::bounds::CACHE_BYTES;
+use crate::crypto::Random;
+use crate::store::alarm::Alarm;
+use crate::store::batch::{Batch, Verdict};
+use crate::store::change::Change;
+use crate::store::eras::Eras;
+use crate::store::snapshot::Snapshot;
+use crate::store::{FORMAT, OpenFailure, StorageFailure, Store, Table, meta};
+
+pub(super) fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE_BYTES);
+    builder
+}
+
+/// A new data file, which gets its name only when `fill` is done and durable. If it fails, nothing
+/// is left of it.
+pub(super) fn grow<E: From<OpenFailure>>(
+    directory: &Path,
+    fill: impl FnOnce(&Database) -> Result<(), E>,
+) -> Result<Database, E> {
+    let path = directory.join(Store::FILE);
+    if path.exists() {
+        return Err(OpenFailure::Exists.into());
+    }
+    let unfinished = Store::unfinished(directory);
+    if let Err(error) = std::fs::remove_file(&unfinished)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        return Err(OpenFailure::io(error).into());
+    }
+    let new = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&unfinished)
+        .map_err(OpenFailure::io)?;
+    let filled = || -> Result<Database, E> {
+        let database = builder().create_file(new).map_err(OpenFailure::from)?;
+        fill(&database)?;
+        std::fs::rename(&unfinished, &path).map_err(OpenFailure::io)?;
+        std::fs::File::open(directory).and_then(|it| it.sync_all()).map_err(OpenFailure::io)?;
+        Ok(database)
+    };
+    filled().inspect_err(|_| {
+        std::fs::remove_file(&unfinished).ok();
+    })
+}
+
+pub(super) fn open_database(directory: &Path) -> Result<Database, OpenFailure> {
+    let path = directory.join(Store::FILE);
+    // redb would make an empty file into a database; ours is never empty.
+    match std::fs::metadata(&path) {
+        Ok(metadata) if metadata.len() > 0 => (),
+        Ok(_) => return Err(OpenFailure::NotOurs),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(OpenFailure::Missing);
+        }
+        Err(error) => return Err(OpenFailure::io(error)),
+    }
+    Ok(builder().open(&path)?)
+}
+
+pub(super) fn prepare(database: &Database, first: Change) -> Result<(), OpenFailure> {
+    let id = Random::new().bytes();
+    let first = meta::put_file_id(meta::put_format(first, FORMAT), id);
+    commit_whole(database, |_| Ok(first)).map_err(OpenFailure::Storage)?;
+    Ok(())
+}
+
+/// One transaction with every table, so that reading never meets a missing one, and with what
+/// `change` makes of the file. It is there whole or not at all, and the next start need not check.
+pub(super) fn commit_whole(
+    database: &Database,
+    change: impl FnOnce(&WriteTransaction) -> Result<Change, StorageFailure>,
+) -> Result<Verdict, StorageFailure> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_two_phase_commit(true);
+    transaction.set_quick_repair(true);
+    for table in Table::ALL {
+        drop(transaction.open_table(table.definition())?);
+    }
+    let mut batch = Batch::new(&transaction);
+    let verdict = batch.take(change(&transaction)?)?;
+    batch.insert()?;
+    transaction.commit()?;
+    Ok(verdict)
+}
+
+/// The file's own state, before it has a store.
+pub(super) fn first_look(database: &Database) -> Result<Snapshot, StorageFailure> {
+    use redb::ReadableDatabase as _;
+    Ok(Snapshot::new(database.begin_read()?, Alarm::default(), Eras::new().current()))
+}
+
+pub(super) fn check_format(database: &Database) -> Result<(), OpenFailure> {
+    let snapshot = first_look(database).map_err(OpenFailure::Storage)?;
+    let format = match meta::format(&snapshot) {
+        // A database of someone else has no such table.
+        Err(StorageFailure::Damaged(_)) => None,
+        other => other.map_err(OpenFailure::Storage)?,
+    };
+    match format {
+        Some(FORMAT) => complete(database, &snapshot).map_err(OpenFailure::Storage),
+        Some(newer) if newer > FORMAT => {
+            let program = meta::program(&snapshot).map_err(OpenFailure::Storage)?;
+            Err(OpenFailure::Newer(newer, program))
+        }
+        Some(older) if older > 0 => Err(OpenFailure::Older(older)),
+        Some(_) | None => Err(OpenFailure::NotOurs),
+    }
+}
+
+/// A table that came without a new format is made here.
+fn complete(database: &Database, snapshot: &Snapshot) -> Result<(), StorageFailure> {
+    let names = snapshot.table_names()?;
+    if Table::ALL.iter().all(|table| names.contains(table.name())) {
+        return Ok(());
+    }
+    commit_whole(database, |_| Ok(Change::new()))?;
+    Ok(())
+}
+
+impl OpenFailure {
+    pub(super) fn io(error: std::io::Error) -> Self {
+        Self::Storage(StorageFailure::from_io(error))
+    }
+}
+
+impl From<DatabaseError> for OpenFailure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "redb may add more; they are failures all")]
+    fn from(error: DatabaseError) -> Self {
+        match error {
+            DatabaseError::DatabaseAlreadyOpen => Self::AlreadyOpen,
+            // redb tells a file that is none of its own by the kind of its IO error.
+            DatabaseError::Storage(redb::StorageError::Io(error))
+                if matches!(
+                    error.kind(),
+                    // Too short to have a header counts as well.
+                    std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof
+                ) =>
+            {
+                Self::NotOurs
+            }
+            other => Self::Storage(other.into()),
+        }
+    }
+}
