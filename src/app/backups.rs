@@ -90,7 +90,7 @@ impl App {
         let replaced_at = self.key_ages()?.master.made_at;
         let needs_old_key = state.taken.is_some_and(|it| replaced_at.is_some_and(|at| it.at < at));
         let is_due = plan.backup_is_due(&state, start);
-        if !is_due && !(needs_old_key && state.failed_at.is_none()) {
+        if !(is_due || (needs_old_key && state.failed_at.is_none())) {
             return Ok(None);
         }
         let written =

@@ -145,13 +145,14 @@ fn online(
     let handed = Handover::send(&receiver, text.expose(), &Random::new());
     let handed = handed.map_err(|_failed| Cut::Before(not_understood()))?;
     let (public, sealed) = (hex::encode(&handed.public), hex::encode(&handed.sealed));
+    let keep = |failure: Failure| {
+        let failure = failure.line("key", new.display());
+        Cut::Perhaps(failure.try_this("keep that file and run the same command again"))
+    };
     match ask(directory, &Command::MasterRotate { public, sealed }) {
-        Asked::Answered(answer) => done(answer).map(drop).map_err(Cut::Before),
-        Asked::Failed(error) => Err(Cut::Perhaps(
-            unreachable_server(directory, &error)
-                .line("key", new.display())
-                .try_this("keep that file and run the same command again"),
-        )),
+        // A refusal may stand for a commit whose end nobody saw, such as on a failing disk.
+        Asked::Answered(answer) => done(answer).map(drop).map_err(keep),
+        Asked::Failed(error) => Err(keep(unreachable_server(directory, &error))),
         Asked::NobodyThere => Err(Cut::Before(
             Failure::new(Exit::Unavailable, "the server has stopped").try_this("run this again"),
         )),
@@ -166,6 +167,8 @@ fn offline(config: &Config, new: &Path) -> Result<(), Cut> {
         let rotated = async { app.rotate_master(key).await.map_err(|error| refused(&error)) };
         block_on(rotated).map(drop).map_err(Cut::Perhaps)
     });
+    // What was done alone is signed alone; a failing disk is told by the next command.
+    block_on(async { app.sign_audit().await.map_err(|error| refused(&error)) }).ok();
     app.close();
     rotated
 }

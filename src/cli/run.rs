@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -136,24 +137,24 @@ async fn serve(
     tokio::join!(server.run(answer, stop), results);
     tasks.end();
     tasks.finished().await;
-    finish(&app, fatal.is_some(), &log).await;
-    fatal.map_or(Ok(()), |fatal| Err(end(&fatal)))
+    let ended = fatal.map_or_else(|| Ok(()), |fatal| Err(end(&fatal)));
+    finish(&app, ended, &log).await
 }
 
-async fn finish(app: &App, failed: bool, log: &Log) {
-    if failed {
+/// The reads that were answered last, and a signature under all of it. A disk that fails in that ends
+/// the process as it would have before.
+async fn finish(app: &App, mut ended: Result<(), Failure>, log: &Log) -> Result<(), Failure> {
+    if ended.is_ok() && (app.sign_audit().await.is_err() || app.write_uses().await.is_err()) {
+        log.event(Event::error("audit_not_signed"));
+        let now = tokio::time::timeout(Duration::ZERO, app.store().failed()).await;
+        ended = now.map_or(Ok(()), |fatal| Err(end(&fatal)));
+    }
+    if ended.is_err() {
         log.event(Event::error("store_failed"));
-    } else {
-        // The reads that were answered last, and a signature under all of it.
-        if app.sign_audit().await.is_err() {
-            log.event(Event::error("audit_not_signed"));
-        }
-        if app.write_uses().await.is_err() {
-            log.event(Event::error("uses_not_counted"));
-        }
     }
     log.event(Event::info("stopped"));
     log.flush(LOG_FLUSH_MAX);
+    ended
 }
 
 fn bad_catalog(error: impl std::fmt::Display) -> Failure {

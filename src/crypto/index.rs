@@ -27,8 +27,9 @@ impl IndexKeys {
             .collect();
         let newest = all.pop()?;
         let (read, other) = match (all.pop(), phase) {
-            (Some(previous), Phase::Announced) => (previous, None),
-            (Some(previous), Phase::Both) => (previous, Some(newest)),
+            // Whoever is a phase ahead writes under the new one already: what is removed here must
+            // go there, too.
+            (Some(previous), Phase::Announced | Phase::Both) => (previous, Some(newest)),
             (previous, Phase::Flipped | Phase::Clearing) => (newest, previous),
             (None, Phase::Announced | Phase::Both) | (_, Phase::Settled) => (newest, None),
         };

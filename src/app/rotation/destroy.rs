@@ -58,6 +58,10 @@ impl App {
             let entry = self.audit_of_server(Actor::Operator, Act::Delete, keys_of(&scope));
             Ok((change.and(entry), ()))
         })
-        .await
+        .await?;
+        if scope == SYSTEM {
+            self.reload_system()?;
+        }
+        Ok(())
     }
 }

@@ -118,12 +118,13 @@ impl App {
             let is_forgotten = self.forget_old_masters().await?;
             return Ok(if is_forgotten { Step::MasterReplaced } else { Step::Idle });
         };
-        if walk.enters(&rotation) {
+        if walk.is_new_to(&rotation) {
             // In this order: whoever reads after the turn has the new keys.
             if rotation.scope == SYSTEM {
                 self.reload_system()?;
             }
             self.store.turn_era();
+            walk.enter(&rotation);
             return Ok(Step::Entered(rotation.scope, rotation.phase));
         }
         if !self.everyone_knows(&rotation).await? {

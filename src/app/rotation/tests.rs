@@ -261,3 +261,37 @@ async fn another_master_key_opens_everything_also_for_those_who_began_before() {
     assert_eq!(found(&vault, "a").await, 1);
     assert_clean(&vault);
 }
+
+#[tokio::test]
+async fn who_is_a_phase_behind_leaves_nothing_of_what_it_replaces() {
+    let vault = Vault::new().await;
+    let named = |id: &'static str| move |draft: &mut TokenDraft| draft.id = Some(String::from(id));
+    vault.create_with("a", &["/a/"], named("patched")).await;
+    vault.create_with("a", &["/a/"], named("deleted")).await;
+    vault.app.rotate_tenant(vault.tenant.id).await.unwrap();
+    let mut walk = Walk::default();
+    let mut behind = None;
+    while !matches!(next(&vault, &mut walk).await, Step::Entered(_, Phase::Both)) {
+        behind = Some(vault.owner().await);
+    }
+    let behind = behind.unwrap();
+    // It waits for the one behind, and forgets the callers that were remembered.
+    assert_eq!(vault.app.rotate_step(&mut walk).await.unwrap(), Step::Waiting);
+    let ahead = vault.owner().await;
+    for (owner, color) in [(&ahead, "red"), (&behind, "blue")] {
+        for id in ["patched", "deleted"] {
+            let metadata = Some(json!({"color": color}));
+            let change = TokenPatch { metadata, ..TokenPatch::default() };
+            vault.app.update_token(owner, id, &change, &Write::plain()).await.unwrap();
+        }
+    }
+    vault.app.delete_token(&behind, "deleted").await.unwrap();
+    drop((ahead, behind));
+    finish(&vault, &mut walk).await;
+    assert_clean(&vault);
+    assert_eq!(under(&vault, 1).await, (0, 0));
+    let owner = vault.owner().await;
+    assert!(matches!(vault.app.read_token(&owner, "deleted").await, Err(Error::NotFound(_))));
+    let again = TokenDraft { id: Some(String::from("deleted")), ..deduplicating("y") };
+    vault.app.create_token(&owner, again, &Write::plain()).await.unwrap();
+}

@@ -48,15 +48,14 @@ struct Stretch {
 
 impl Walk {
     /// True when this is another phase than before; the walk then starts anew.
-    pub(super) fn enters(&mut self, rotation: &Rotation) -> bool {
-        let of = Some((rotation.scope, rotation.phase));
-        let is_new = self.of != of;
-        if is_new {
-            let same_scope = self.of.is_some_and(|(scope, _)| scope == rotation.scope);
-            let unopened = if same_scope { self.unopened } else { 0 };
-            *self = Self { of, unopened, ..Self::default() };
-        }
-        is_new
+    pub(super) fn is_new_to(&self, rotation: &Rotation) -> bool {
+        self.of != Some((rotation.scope, rotation.phase))
+    }
+
+    pub(super) fn enter(&mut self, rotation: &Rotation) {
+        let same_scope = self.of.is_some_and(|(scope, _)| scope == rotation.scope);
+        let unopened = if same_scope { self.unopened } else { 0 };
+        *self = Self { of: Some((rotation.scope, rotation.phase)), unopened, ..Self::default() };
     }
 
     pub(super) const fn unopened(&self) -> u64 {

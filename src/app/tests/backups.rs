@@ -154,10 +154,10 @@ fn a_new_master_key_makes_a_backup_due_which_is_proven_under_it() {
     let plan = plan(directory.path());
     let (vault, clock) = with_clock();
     block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
-    clock.advance(Duration::from_secs(60));
+    clock.advance(Duration::from_mins(1));
     let text = Secret::new("5a".repeat(32).into_bytes());
     block_on(vault.app.rotate_master(MasterKey::parse(&text).unwrap())).unwrap();
-    clock.advance(Duration::from_secs(60));
+    clock.advance(Duration::from_mins(1));
     block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
     assert!(block_on(vault.app.take_due_backup(&plan)).unwrap().is_none(), "not due again");
     block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap().unwrap();

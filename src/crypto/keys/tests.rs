@@ -37,7 +37,7 @@ fn each_phase_seals_and_indexes_as_it_should() {
     let new = vec![material(KeyPurpose::Seal, 2, 4), material(KeyPurpose::Index, 2, 5)];
     let new = blinded(keys(new).index());
     for (phase, number, found, written, live) in [
-        (Phase::Announced, 1, old, vec![old], vec![old]),
+        (Phase::Announced, 1, old, vec![old], vec![old, new]),
         (Phase::Both, 2, old, vec![old, new], vec![old, new]),
         (Phase::Flipped, 2, new, vec![new, old], vec![new, old]),
         (Phase::Clearing, 2, new, vec![new], vec![new, old]),
