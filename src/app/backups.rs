@@ -86,7 +86,11 @@ impl App {
     ) -> Result<Option<Result<Taken, BackupFailure>>, Error> {
         let state = self.backup_state()?;
         let start = self.now();
-        if !plan.backup_is_due(&state, start) {
+        // Those from before the master key was replaced need the old one: a new one comes at once.
+        let replaced_at = self.key_ages()?.master.made_at;
+        let needs_old_key = state.taken.is_some_and(|it| replaced_at.is_some_and(|at| it.at < at));
+        let is_due = plan.backup_is_due(&state, start);
+        if !is_due && !(needs_old_key && state.failed_at.is_none()) {
             return Ok(None);
         }
         let written =

@@ -54,6 +54,9 @@ pub const COMMIT_STUCK_AFTER: Duration = Duration::from_secs(10);
 /// Without a whole sweep for this long, what has expired stays behind: many periods, so that a long
 /// sweep of a busy day is not taken for a stuck one.
 pub const SWEEP_LAG_MAX: Duration = Duration::from_mins(5);
+/// The audit chain is signed each minute that it grows; what stays unsigned for this long has an end
+/// that anyone could cut.
+pub const AUDIT_SIGN_LAG_MAX: Duration = Duration::from_mins(10);
 
 const _: () = assert!(DISK_FLOOR_BYTES_MIN <= DISK_FLOOR_BYTES);
 const _: () = assert!(super::SWEEP_PERIOD.as_secs() * 4 <= SWEEP_LAG_MAX.as_secs());

@@ -55,9 +55,11 @@ fn told_text(told: &Value) -> String {
 
 pub(super) fn manifest_text(manifest: &Manifest) -> String {
     let id = manifest.file_id.as_deref().unwrap_or("none (format 1)");
+    // How many entries, and the last link.
+    let chain = manifest.audit_head.as_deref().unwrap_or("none");
     format!(
         "  shows:         {}\n  written by:    strongroom {}, data file's format {}\n  vault:         {id}\n  \
-         tokens:        {}\n  rows:          {} ({} bytes)\n  digest:        {}",
+         tokens:        {}\n  audit chain:   {chain}\n  rows:          {} ({} bytes)\n  digest:        {}",
         manifest.created_at().to_wire(),
         manifest.program,
         manifest.file_format,

@@ -2,6 +2,7 @@
 //! those that hold are gathered, and everything is inserted in the order of its keys.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Bound;
 
 use redb::{ReadableTable, WriteTransaction};
@@ -12,11 +13,15 @@ use crate::store::chain::{AuditRow, Head};
 use crate::store::change::{Change, Expect, SealedEntries, Write};
 use crate::store::tables::Table;
 
+type Open<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
+
 /// What the gathered changes make of a key: a value, or nothing.
 type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 pub(super) struct Batch<'t> {
     transaction: &'t WriteTransaction,
+    /// Each is opened once: changes look into the same few again and again.
+    tables: BTreeMap<Table, Open<'t>>,
     pending: BTreeMap<Table, Pending>,
     /// The audit chain's end, once a change has moved it.
     head: Option<Head>,
@@ -31,7 +36,7 @@ pub enum Verdict {
 
 impl<'t> Batch<'t> {
     pub(super) fn new(transaction: &'t WriteTransaction) -> Self {
-        Self { transaction, pending: BTreeMap::new(), head: None }
+        Self { transaction, tables: BTreeMap::new(), pending: BTreeMap::new(), head: None }
     }
 
     pub(super) fn take(&mut self, change: Change) -> Result<Verdict, StorageFailure> {
@@ -62,8 +67,8 @@ impl<'t> Batch<'t> {
         if let Some(head) = self.head.take() {
             self.pend(Table::Meta, Head::META.to_vec(), Some(head.encode()));
         }
-        for (table, pending) in self.pending {
-            let mut table = self.transaction.open_table(table.definition())?;
+        for (table, pending) in std::mem::take(&mut self.pending) {
+            let table = self.open(table)?;
             for (key, value) in pending {
                 match value {
                     Some(value) => drop(table.insert(key.as_slice(), value.as_slice())?),
@@ -72,6 +77,13 @@ impl<'t> Batch<'t> {
             }
         }
         Ok(())
+    }
+
+    fn open(&mut self, table: Table) -> Result<&mut Open<'t>, StorageFailure> {
+        Ok(match self.tables.entry(table) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(place) => place.insert(self.transaction.open_table(table.definition())?),
+        })
     }
 
     /// Gives the next row of the audit chain its number and its link.
@@ -90,7 +102,7 @@ impl<'t> Batch<'t> {
         self.pending.entry(table).or_default().insert(key, value);
     }
 
-    fn holds(&self, expect: &Expect) -> Result<bool, StorageFailure> {
+    fn holds(&mut self, expect: &Expect) -> Result<bool, StorageFailure> {
         Ok(match expect {
             Expect::Absent(table, key) => self.value(*table, key)?.is_none(),
             Expect::Is(table, key, version) => {
@@ -105,20 +117,20 @@ impl<'t> Batch<'t> {
         })
     }
 
-    fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
+    fn value(&mut self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
         if let Some(pending) = self.pending.get(&table).and_then(|pending| pending.get(key)) {
             return Ok(pending.clone());
         }
-        let table = self.transaction.open_table(table.definition())?;
-        Ok(table.get(key)?.map(|value| value.value().to_vec()))
+        Ok(self.open(table)?.get(key)?.map(|value| value.value().to_vec()))
     }
 
     fn keys_under(
-        &self,
+        &mut self,
         table: Table,
         prefix: &[u8],
         count_max: usize,
     ) -> Result<Vec<Vec<u8>>, StorageFailure> {
+        self.open(table)?;
         let nothing = Pending::new();
         let pending = self.pending.get(&table).unwrap_or(&nothing);
         let from = (Bound::Included(prefix.to_vec()), Bound::Unbounded);
@@ -128,7 +140,7 @@ impl<'t> Batch<'t> {
             .map(|(key, _)| key.clone())
             .take(count_max)
             .collect();
-        let stored = self.transaction.open_table(table.definition())?;
+        let Some(stored) = self.tables.get(&table) else { return Ok(keys) };
         let mut found = 0;
         for entry in stored.range(prefix..)? {
             let key = entry?.0.value().to_vec();

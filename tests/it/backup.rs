@@ -85,20 +85,26 @@ fn a_backup_holds_no_value_in_clear_and_no_key() {
 }
 
 /// Of a new backup with this name.
-fn digest(vault: &Vault, name: &str) -> String {
+/// What the backup of a vault says of its tokens and of its audit chain.
+fn held(vault: &Vault, name: &str) -> (String, String) {
     let file = vault.directory().join(name);
     vault.operator(&["backup", text(&file)]).with_code(0);
     let said = run(&["verify", text(&file)]).with_code(0).stdout;
-    String::from(said.lines().find(|line| line.contains("digest:")).unwrap())
+    let line = |name: &str| String::from(said.lines().find(|line| line.contains(name)).unwrap());
+    (line("tokens:"), line("audit chain:"))
 }
 
 #[test]
-fn a_backup_is_the_same_from_a_running_server_and_from_a_closed_file() {
+fn a_backup_is_taken_from_a_running_server_and_from_a_closed_file_and_is_in_its_own_audit_chain() {
     let mut vault = Vault::start();
     vault.token(json!({"type": "token", "data": "x"}));
-    let running = digest(&vault, "a.backup");
+    let running = held(&vault, "a.backup");
     assert_eq!(vault.stop(), Some(0));
-    assert_eq!(digest(&vault, "b.backup"), running);
+    let closed = held(&vault, "b.backup");
+    assert_eq!(closed.0, running.0);
+    assert_ne!(closed.1, running.1);
+    let chain = vault.operator(&["audit", "export"]).with_code(0).stdout;
+    assert_eq!(chain.lines().filter(|line| line.contains("\"backup\"")).count(), 2, "{chain}");
     let (data, file) = (vault.data(), vault.directory().join("c.backup"));
     let asked = run(&["backup", "--data", text(&data), text(&file)]).with_code(64);
     assert!(asked.stderr.contains("--master-key"), "{}", asked.stderr);

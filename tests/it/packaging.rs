@@ -72,9 +72,12 @@ fn check_offers(words: &[&str], wanted: &[&str]) {
 fn the_shell_offers_the_commands_and_flags_that_the_binary_has() {
     check_offers(&["ver"], &["verify", "version"]);
     check_offers(&["tenant", ""], &["create", "list", "set"]);
-    check_offers(&["init", "--"], &["--config", "--help", "--master-key"]);
+    check_offers(
+        &["init", "--"],
+        &["--config", "--help", "--master-key", "--recovery-shares", "--shares-directory"],
+    );
     check_offers(&["init", "--config", "x", "--m"], &["--master-key"]);
-    check_offers(&["dev", "--json", "--t"], &["--tenant-type"]);
+    check_offers(&["dev", "--json", "--te"], &["--tenant-type"]);
     check_offers(&["application", "create", "--n"], &["--name", "--no-key"]);
     // Values of flags are files as far as the shell knows, and it offers those by itself.
     check_offers(&["init", "--config", "c"], &[]);

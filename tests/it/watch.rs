@@ -44,7 +44,9 @@ fn the_probes_need_no_key_and_count_for_the_address() {
         ready.json,
         json!({
             "status": "ready",
-            "checks": {"certificate": ok, "disk": ok, "process": ok, "store": ok, "sweeps": ok},
+            "checks": {
+                "audit": ok, "certificate": ok, "disk": ok, "process": ok, "store": ok, "sweeps": ok,
+            },
         })
     );
     let wrong = vault.send(&post("/readyz")).problem(405);

@@ -8,8 +8,10 @@ use crate::app::tests::{Vault, draft, master, prepared};
 use crate::app::{BackupFailure, ProofFailure, clear_leftovers, prove};
 use crate::bounds::BACKUP_RETRY;
 use crate::clock::Clock;
+use crate::crypto::MasterKey;
 use crate::domain::backup::{BackupPlan, file_name, is_file_name};
 use crate::domain::time::Timestamp;
+use crate::secret::Secret;
 use crate::store::tests::disk::TestDisk;
 use crate::store::tests::{TestDirectory, block_on};
 
@@ -144,4 +146,19 @@ fn what_a_killed_server_left_among_the_backups_is_cleared_and_nothing_else() {
     fs::create_dir(directory.join("strongroom-proof.scratch")).unwrap();
     clear_leftovers(directory.path()).unwrap();
     assert_eq!(names(&directory), [String::from("mine.backup.unfinished"), name]);
+}
+
+#[test]
+fn a_new_master_key_makes_a_backup_due_which_is_proven_under_it() {
+    let directory = TestDirectory::new();
+    let plan = plan(directory.path());
+    let (vault, clock) = with_clock();
+    block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
+    clock.advance(Duration::from_secs(60));
+    let text = Secret::new("5a".repeat(32).into_bytes());
+    block_on(vault.app.rotate_master(MasterKey::parse(&text).unwrap())).unwrap();
+    clock.advance(Duration::from_secs(60));
+    block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
+    assert!(block_on(vault.app.take_due_backup(&plan)).unwrap().is_none(), "not due again");
+    block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap().unwrap();
 }

@@ -1,5 +1,7 @@
 //! What the vault tells of itself: how much it holds, and whether what is due is removed.
 
+mod safety;
+
 use std::time::Duration;
 
 use crate::app::App;
@@ -46,6 +48,9 @@ impl Instrument for App {
             "Since everything that was due had been removed.",
             self.sweep_lag(),
         );
+        self.measure_keys(page);
+        self.measure_backups(page);
+        self.measure_audit(page);
         if let Some(floor) = &self.floor {
             floor.measure(page);
         }
@@ -58,6 +63,7 @@ impl Instrument for App {
         let late = self.sweep_lag() > SWEEP_LAG_MAX;
         let wrong = late.then_some("What has expired has not been removed for too long.");
         checks.set("sweeps", wrong);
+        self.check_audit(checks);
     }
 
     fn tell(&self, status: &mut Status) {
@@ -68,6 +74,7 @@ impl Instrument for App {
             status.set("vault", "threeds_sessions", Told::Count(held.threeds_sessions));
         }
         status.set("vault", "sweep_lag_s", Told::Count(self.sweep_lag().as_secs()));
+        self.tell_safety(status);
         if let Some(floor) = &self.floor {
             floor.tell(status);
         }
