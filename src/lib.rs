@@ -1,7 +1,8 @@
 //! Strongroom: a vault for card and personal data in one binary.
 //!
 //! Programs hand sensitive values over by HTTPS and get tokens for them. The values lie sealed in
-//! one file. This page is the map of the sources; the README is the manual.
+//! one file. This page is the map of the sources; the README is for those who use it, and
+//! `packaging/strongroom-guide.7` for those who run it.
 //!
 //! # The rooms
 //!

@@ -135,11 +135,12 @@ fn what_happens_is_counted_and_the_readme_names_every_metric() {
         assert!(page.contains(&line), "{line} in {page}");
     }
     let families = check_format(&page);
-    let readme = include_str!("../../README.md");
-    let rows = readme.lines().filter_map(|line| line.strip_prefix("| `strongroom_"));
-    let named: BTreeSet<_> = rows
-        .filter_map(|row| row.split('`').next()?.split('{').next())
-        .map(|name| format!("strongroom_{name}"))
+    let guide = include_str!("../../packaging/strongroom-guide.7");
+    let named: BTreeSet<_> = guide
+        .lines()
+        .filter_map(|line| line.strip_prefix(".B ")?.split('{').next())
+        .filter(|name| name.starts_with("strongroom_"))
+        .map(String::from)
         .collect();
     assert_eq!(named, families);
 }
