@@ -119,7 +119,12 @@ fn new_key(new: &Path, source: &MasterKeySource) -> Result<(MasterKey, Secret<Ve
         vault::make_master_key(new)?;
         if let MasterKeySource::File(path) = source {
             let own = || -> io::Result<()> {
-                let (old, made) = (fs::metadata(path)?, fs::metadata(new)?);
+                let old = match fs::metadata(path) {
+                    // Lost while the server runs: this is how it gets one again.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                    known => known?,
+                };
+                let made = fs::metadata(new)?;
                 if (old.uid(), old.gid()) != (made.uid(), made.gid()) {
                     chown(new, Some(old.uid()), Some(old.gid()))?;
                 }

@@ -37,6 +37,7 @@ pub(super) fn restore(command: &Restore) -> Result<(), Failure> {
         }
     })?;
     vault::restrict(&directory, 0o700)?;
+    vault::give_to_owner(&directory, &directory.join(Store::FILE))?;
     let took = clock.now().since(start).as_secs_f64();
     say(&format!(
         "The data file is restored.\n  data file:     {}\n{}\n  took:          {took:.1} s\n\n\

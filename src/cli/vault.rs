@@ -59,7 +59,7 @@ fn with_owner(app: App, directory: &Path) -> Result<App, Failure> {
     }
 }
 
-fn give_to_owner(directory: &Path, path: &Path) -> Result<(), Failure> {
+pub(super) fn give_to_owner(directory: &Path, path: &Path) -> Result<(), Failure> {
     let give = || -> io::Result<()> {
         let owner = fs::metadata(directory)?;
         let file = fs::symlink_metadata(path)?;

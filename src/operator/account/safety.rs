@@ -114,5 +114,5 @@ pub(super) fn tls(settings: &AccountSettings, now: Timestamp) -> Chapter {
         Some(at) => chapter.good(format!("The certificate is valid until {}.", moment(at))),
     };
     let rows = settings.listen.iter().map(|it| vec![it.clone()]).collect();
-    chapter.table(&["listens on"], rows)
+    chapter.table(&["the settings name"], rows)
 }
