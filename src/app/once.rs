@@ -25,6 +25,9 @@ pub struct Once {
     caller: Arc<Caller>,
     blinded: [u8; 16],
     flights: Arc<Flights>,
+    /// What held when the key was looked for before the body was read, and in which half-day. The
+    /// first decision rests on it, so that nobody looks twice.
+    fresh: Mutex<Option<(u64, Change)>>,
 }
 
 /// The idempotency keys whose requests are under way.
@@ -73,14 +76,19 @@ impl App {
             return Err(Error::InFlight);
         }
         let flights = Arc::clone(&self.flights);
-        Ok(Once { caller: Arc::clone(caller), blinded, flights })
+        Ok(Once { caller: Arc::clone(caller), blinded, flights, fresh: Mutex::default() })
     }
 
     /// The answer to the first request of this key, if there was one.
     pub fn replay(&self, once: &Once) -> Result<Option<Answer>, Error> {
-        match self.probe(&self.snapshot()?, once, self.now())? {
+        let now = self.now();
+        match self.probe(&self.snapshot()?, once, now)? {
             Probe::Answered(answer) => Ok(Some(answer)),
-            Probe::Fresh(_) => Ok(None),
+            Probe::Fresh(expected) => {
+                let mut fresh = once.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+                *fresh = Some((half_day(now), expected));
+                Ok(None)
+            }
         }
     }
 
@@ -97,7 +105,7 @@ impl App {
             let now = self.now();
             let expected = match write.once {
                 None => None,
-                Some(once) => match self.probe(&snapshot, once, now)? {
+                Some(once) => match self.look(&snapshot, once, now)? {
                     Probe::Fresh(expected) => Some((once, expected)),
                     // A client left while its commit was under way, and came back.
                     Probe::Answered(answer) => return Err(Error::Replayed(Box::new(answer))),
@@ -108,12 +116,25 @@ impl App {
                 let answer = (write.answer)(&outcome);
                 change = change.and(expected).and(self.remember(once, answer, now)?);
             }
+            // Until it is queued, a rotation of keys must wait for it; the file need not.
+            let _era = snapshot.era();
+            drop(snapshot);
             match self.store.commit(change).await? {
                 Verdict::Applied => return Ok(outcome),
                 Verdict::Refused => (),
             }
         }
         Err(Error::Busy)
+    }
+
+    /// What was found before the body was read, once; then what the snapshot shows. Whoever was
+    /// committed in between makes the writer refuse, and the next look finds the answer.
+    fn look(&self, snapshot: &Snapshot, once: &Once, now: Timestamp) -> Result<Probe, Error> {
+        let known = once.fresh.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match known {
+            Some((at, expected)) if at == half_day(now) => Ok(Probe::Fresh(expected)),
+            Some(_) | None => self.probe(snapshot, once, now),
+        }
     }
 
     fn probe(&self, snapshot: &Snapshot, once: &Once, now: Timestamp) -> Result<Probe, Error> {
