@@ -12,7 +12,7 @@ use crate::domain::id::{TenantId, assigned_at};
 use crate::domain::tenant::Tenant;
 use crate::domain::time::Timestamp;
 use crate::store::tables::{self, Counted};
-use crate::store::{Snapshot, Table};
+use crate::store::{Snapshot, Table, meta};
 
 /// One tenant's part of the vault.
 #[derive(Debug)]
@@ -26,6 +26,11 @@ pub struct Holding {
 }
 
 impl App {
+    /// Tells this vault from others; a restored one has the id of the one that it was.
+    pub fn vault_id(&self) -> Result<Option<Uuid>, Error> {
+        Ok(meta::file_id(&self.snapshot()?)?)
+    }
+
     /// Ids are in the order of time, so the oldest record of a kind is the first: no scan.
     pub fn holdings(&self) -> Result<Vec<Holding>, Error> {
         let mut holdings = Vec::new();

@@ -7,6 +7,10 @@ pub const OPERATOR_COMMAND_BYTES_MAX: u64 = 256 * 1024;
 /// From connecting to the answer. Moving a clock may sweep a great many tokens, and a backup takes
 /// seconds for each million.
 pub const OPERATOR_COMMAND_MAX: Duration = Duration::from_mins(10);
+/// Commands at a time: one long one, and a few short ones beside it.
+pub const OPERATOR_COMMANDS_MAX: usize = 8;
+/// From connecting to the end of the command's own text.
+pub const OPERATOR_READ_MAX: Duration = Duration::from_secs(10);
 /// How far a development server's clock moves at once: a hundred years.
 pub const CLOCK_ADVANCE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
 

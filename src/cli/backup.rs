@@ -58,11 +58,12 @@ pub(super) fn manifest_text(manifest: &Manifest) -> String {
     // How many entries, and the last link.
     let chain = manifest.audit_head.as_deref().unwrap_or("none");
     format!(
-        "  shows:         {}\n  written by:    strongroom {}, data file's format {}\n  vault:         {id}\n  \
+        "  shows:         {}\n  written by:    strongroom {}, data file's format {}\n  vault:         {id}\n  master key:    {}\n  \
          tokens:        {}\n  audit chain:   {chain}\n  rows:          {} ({} bytes)\n  digest:        {}",
         manifest.created_at().to_wire(),
         manifest.program,
         manifest.file_format,
+        manifest.master_key,
         manifest.count("tokens"),
         manifest.rows,
         manifest.bytes,

@@ -152,6 +152,8 @@ fn open_or_make(
     match made.and_then(|kept| {
         let bytes = serde_json::to_vec_pretty(&kept).unwrap_or_default();
         vault::write_secret(&kept_path(directory), &bytes, 0o600)?;
+        std::fs::remove_file(marker(directory))
+            .map_err(|error| vault::cannot("end the first start", directory, &error))?;
         Ok(kept)
     }) {
         Ok(kept) => Ok((app, kept)),
@@ -162,28 +164,39 @@ fn open_or_make(
     }
 }
 
+/// Says that what is in the directory came from a first start that is not over. Without it nothing is
+/// ever removed: it could be anyone's vault.
+fn marker(directory: &Path) -> PathBuf {
+    directory.join("dev.unfinished")
+}
+
 /// Removes what an interrupted first start left, and refuses a directory that is something else.
 fn clear_unfinished(directory: &Path, files: &Files) -> Result<(), Failure> {
     let ours = [
         &directory.join(Store::FILE),
+        &Store::unfinished(directory),
         &directory.join(CvcKeys::FILE),
         &master_key_path(directory),
         &files.ca,
         &files.certificate,
         &files.private_key,
     ];
+    let marker = marker(directory);
     let entries = std::fs::read_dir(directory)
         .map_err(|error| vault::cannot("read the directory", directory, &error))?;
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let unfinished = path.extension().is_some_and(|extension| extension == "unfinished");
-        if !(unfinished || ours.contains(&&path)) {
-            return Err(Failure::new(Exit::Data, "this directory holds something else")
-                .file(&path)
-                .try_this("give --data a directory that is not there yet"));
-        }
-        std::fs::remove_file(&path)
-            .map_err(|error| vault::cannot("remove an unfinished file", &path, &error))?;
+    let mut left: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    left.retain(|path| *path != marker);
+    if let Some(path) = left.iter().find(|path| !marker.exists() || !ours.contains(path)) {
+        return Err(Failure::new(Exit::Data, "this directory holds something else")
+            .file(path)
+            .try_this("give --data a directory that is not there yet"));
+    }
+    for path in &left {
+        std::fs::remove_file(path)
+            .map_err(|error| vault::cannot("remove an unfinished file", path, &error))?;
+    }
+    if !marker.exists() {
+        vault::write_secret(&marker, b"", 0o600)?;
     }
     vault::restrict(directory, 0o700)
 }

@@ -72,6 +72,7 @@ fn make_shares(it: &KeyShares) -> Result<(), Failure> {
     let scheme = shares::parse_scheme(&it.scheme)?;
     let config = read_config(&it.config)?;
     let source = it.master_key.clone().map_or(config.master_key, MasterKeySource::File);
+    shares::note(&config.data_directory, &source)?;
     shares::make(&source, scheme, it.directory.as_deref())
 }
 

@@ -1,6 +1,6 @@
 //! `strongroom tenant`, `application` and `dev-clock`: the operator's hand.
 
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -129,11 +129,17 @@ pub(super) fn show(answer: Answer) -> Result<(), Failure> {
 }
 
 pub(super) fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {
-    let exit = if error.kind() == std::io::ErrorKind::PermissionDenied {
+    let exit = if error.kind() == ErrorKind::PermissionDenied {
         Exit::Permission
     } else {
         Exit::Unavailable
     };
+    if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) {
+        return Failure::new(exit, "the server broke off before it answered")
+            .file(&crate::operator::socket_path(directory))
+            .why("it has ended, or the command took too long: what became of it is not known")
+            .try_this("look with strongroom status, key list or audit export, then try again");
+    }
     Failure::new(exit, "cannot talk to the running server")
         .file(&crate::operator::socket_path(directory))
         .why(error)

@@ -17,6 +17,7 @@ use crate::server::certificate_expires;
 pub(super) fn report(command: &Report) -> Result<(), Failure> {
     let config = read_config(&command.config)?;
     let settings = AccountSettings {
+        data_directory: config.data_directory.display().to_string(),
         listen: config.listen.iter().map(ToString::to_string).collect(),
         certificate_expires_at: certificate_expires(&config.certificate)
             .map(crate::domain::time::Timestamp::seconds),

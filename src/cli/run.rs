@@ -18,6 +18,7 @@ use crate::cli::upkeep::Upkeep;
 use crate::cli::vault::storage;
 use crate::cli::watch::{self, Process};
 use crate::config::Threeds;
+use crate::domain::audit::Act;
 use crate::formulas::Catalog;
 use crate::http::{Deprecated, Http, Requests};
 use crate::limits::{Limiter, Network};
@@ -98,6 +99,10 @@ async fn serve(
     let panel = Arc::new(watch::panel(&app, &server, &requests, &process, &log));
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
     tasks.spawn(Arc::clone(&manager).show_life(Arc::clone(&app)));
+    // On a full disk there is no room for it; the readiness says so.
+    if app.audit_life(Act::Start).await.is_err() {
+        log.event(Event::error("start_not_audited"));
+    }
     plan.upkeep.begin(&app, &tasks, hangup, &log);
     if results.is_some() {
         tasks.spawn(directory::refresh_ranges(Arc::clone(&app), log.clone()));
@@ -144,7 +149,11 @@ async fn serve(
 /// The reads that were answered last, and a signature under all of it. A disk that fails in that ends
 /// the process as it would have before.
 async fn finish(app: &App, mut ended: Result<(), Failure>, log: &Log) -> Result<(), Failure> {
-    if ended.is_ok() && (app.sign_audit().await.is_err() || app.write_uses().await.is_err()) {
+    if ended.is_ok()
+        && (app.audit_life(Act::Stop).await.is_err()
+            || app.sign_audit().await.is_err()
+            || app.write_uses().await.is_err())
+    {
         log.event(Event::error("audit_not_signed"));
         let now = tokio::time::timeout(Duration::ZERO, app.store().failed()).await;
         ended = now.map_or(Ok(()), |fatal| Err(end(&fatal)));

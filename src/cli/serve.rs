@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use crate::app::{self, AuditPolicy};
 use crate::cli::commands::Init;
+use crate::cli::dev::{block_on, refused};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::run::{Plan, run};
 use crate::cli::upkeep::Upkeep;
 use crate::cli::{bins, say, service_manager, shares, vault};
 use crate::clock::Clock;
 use crate::config::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch, Threeds};
+use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::http::Deprecated;
 use crate::limits::Limiter;
 use crate::operator::Clockwork;
@@ -62,6 +64,13 @@ pub(super) fn init(command: &Init) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Usage, "--shares-directory without shares")
             .try_this("add --recovery-shares 3-of-5"));
     }
+    if let Some(directory) =
+        command.shares_directory.as_ref().filter(|it| it.exists() && !it.is_dir())
+    {
+        return Err(Failure::new(Exit::Usage, "the shares' directory is none")
+            .file(directory)
+            .try_this("name a directory; it is made if it is not there"));
+    }
     let master = match (&command.master_key, &config.master_key) {
         (Some(asked), MasterKeySource::File(path)) if asked != path => {
             return Err(Failure::new(Exit::Usage, "two places for one master key")
@@ -85,8 +94,16 @@ pub(super) fn init(command: &Init) -> Result<(), Failure> {
         "made"
     };
     let source = MasterKeySource::File(master.clone());
-    vault::create(&config.data_directory, &source, Clock::new())?.close();
+    let app = vault::create(&config.data_directory, &source, Clock::new())?;
+    let noted = block_on(async {
+        let made = Entity::of_server(EntityKind::Vault);
+        app.audit_operator(Act::Create, made).await.map_err(|error| refused(&error))
+    });
+    app.close();
+    drop(app);
+    noted?;
     if let Some(scheme) = scheme {
+        shares::note(&config.data_directory, &source)?;
         shares::make(&source, scheme, command.shares_directory.as_deref())?;
     }
     let file = config.data_directory.join(Store::FILE);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
 use crate::cli::commands::KeyRecover;
 use crate::cli::failure::{Exit, Failure};
+use crate::cli::operate::{done, order};
 use crate::cli::serve::read_config;
 use crate::cli::{say, vault};
 use crate::clock::Clock;
@@ -21,6 +22,12 @@ pub(super) fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
             .why("at least 2 must be needed, of at most 255")
             .try_this("3-of-5: any three of five give the key back")
     })
+}
+
+/// Holds the key against the vault, which writes down that shares of it are made.
+pub(super) fn note(directory: &Path, source: &MasterKeySource) -> Result<(), Failure> {
+    let check = hex::encode(vault::read_master_key(source)?.check());
+    done(order(directory, || Ok(source.clone()), Command::MasterShares { check })?).map(drop)
 }
 
 /// Makes a set, and does not end before it is proven: what was written is read again, and different

@@ -86,6 +86,8 @@ words! {
         Backup 12 "backup" "backed up";
         Restore 13 "restore" "restored";
         Rotate 14 "rotate" "rotated";
+        Start 15 "start" "started";
+        Stop 16 "stop" "stopped";
     }
 }
 

@@ -59,6 +59,10 @@ pub enum Command {
     },
     /// The first half of handing a new master key over.
     MasterHandover,
+    /// Recovery shares of the master key are about to be made: whose they are, in hexadecimal.
+    MasterShares {
+        check: String,
+    },
     /// The second: the key, sealed to what the first half told. All hexadecimal.
     MasterRotate {
         public: String,
@@ -159,6 +163,7 @@ impl Command {
                 Ok(access::import_key(app, &tenant, &application, &text).await?)
             }
             Self::MasterHandover => Ok(vault_keys::begin_handover(app)?),
+            Self::MasterShares { check } => Ok(vault_keys::note_shares(app, &check).await?),
             Self::MasterRotate { public, sealed } => {
                 Ok(vault_keys::take_handed(app, &public, &sealed).await?)
             }

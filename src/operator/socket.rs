@@ -10,10 +10,14 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::app::App;
-use crate::bounds::{OPERATOR_COMMAND_BYTES_MAX, OPERATOR_COMMAND_MAX};
+use crate::bounds::{
+    OPERATOR_COMMAND_BYTES_MAX, OPERATOR_COMMAND_MAX, OPERATOR_COMMANDS_MAX, OPERATOR_READ_MAX,
+};
 use crate::operator::command::{Answer, Clockwork, Command};
 use crate::operator::socket_path;
 
@@ -52,38 +56,47 @@ impl Socket {
         }
     }
 
-    /// Serves commands one after the other; an operator does not need more.
+    /// A long command, such as a backup, must not hold up another one, such as deleting a key.
     pub async fn serve(self, app: Arc<App>, clockwork: Clockwork) {
+        let places = Arc::new(Semaphore::new(OPERATOR_COMMANDS_MAX));
+        // Ends what it began when it is dropped itself.
+        let mut conversations = JoinSet::new();
         loop {
+            let place = Arc::clone(&places).acquire_owned().await;
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    let served = self.converse(stream, &app, clockwork);
-                    timeout(OPERATOR_COMMAND_MAX, served).await.ok();
+                    let served = converse(stream, self.owner, Arc::clone(&app), clockwork);
+                    conversations.spawn(async move {
+                        timeout(OPERATOR_COMMAND_MAX, served).await.ok();
+                        drop(place);
+                    });
                 }
                 // Out of file descriptors: others will be closed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
+            while conversations.try_join_next().is_some() {}
         }
     }
+}
 
-    async fn converse(
-        &self,
-        mut stream: UnixStream,
-        app: &App,
-        clockwork: Clockwork,
-    ) -> io::Result<()> {
-        let peer = stream.peer_cred()?.uid();
-        let answer = if peer == self.owner || peer == 0 {
-            match read_command(&mut stream).await? {
-                Some(command) => command.run(app, clockwork).await,
-                None => Answer::Refused(vec![String::from("This is not a command.")]),
-            }
-        } else {
-            Answer::Refused(vec![String::from("Only the server's own user may command it.")])
-        };
-        stream.write_all(&serde_json::to_vec(&answer)?).await?;
-        stream.shutdown().await
-    }
+async fn converse(
+    mut stream: UnixStream,
+    owner: u32,
+    app: Arc<App>,
+    clockwork: Clockwork,
+) -> io::Result<()> {
+    let peer = stream.peer_cred()?.uid();
+    let answer = if peer == owner || peer == 0 {
+        let read = timeout(OPERATOR_READ_MAX, read_command(&mut stream)).await;
+        match read.map_err(|_elapsed| io::ErrorKind::TimedOut)?? {
+            Some(command) => command.run(&app, clockwork).await,
+            None => Answer::Refused(vec![String::from("This is not a command.")]),
+        }
+    } else {
+        Answer::Refused(vec![String::from("Only the server's own user may command it.")])
+    };
+    stream.write_all(&serde_json::to_vec(&answer)?).await?;
+    stream.shutdown().await
 }
 
 /// The client ends its command by closing its side.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::app::{App, Error, KeyInventory, ListedKey, ListedRotation, Rotated};
+use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
@@ -129,4 +130,15 @@ fn days(at: Timestamp, inventory: &KeyInventory) -> u64 {
 
 fn bytes(value: &Value) -> Vec<u8> {
     value.to_string().into_bytes()
+}
+
+/// Shares are as good as the key: that they are made is written down, and of no other key.
+pub(super) async fn note_shares(app: &App, check: &str) -> Result<Vec<u8>, Error> {
+    if app.master_check()? != check {
+        return Err(Error::Conflict(
+            "This is another master key than this vault's, perhaps the one before a rotation.",
+        ));
+    }
+    app.audit_operator(Act::Export, Entity::of_server(EntityKind::MasterKey)).await?;
+    Ok(bytes(&json!({"master": check})))
 }

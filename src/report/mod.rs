@@ -83,15 +83,26 @@ impl Chapter {
 
     #[must_use]
     pub fn finding(mut self, standing: Standing, sentence: impl Into<String>) -> Self {
-        self.findings.push(Finding { standing, sentence: sentence.into() });
+        self.findings.push(Finding { standing, sentence: printable(&sentence.into()) });
         self
     }
 
     #[must_use]
     pub fn table(mut self, head: &[&'static str], rows: Vec<Vec<String>>) -> Self {
-        self.table = Some(Table { head: head.to_vec(), rows });
+        let row = |row: Vec<String>| row.iter().map(|cell| printable(cell)).collect();
+        self.table = Some(Table { head: head.to_vec(), rows: rows.into_iter().map(row).collect() });
         self
     }
+}
+
+/// Names come from outside. A line end in one would make up a chapter, and what steers a terminal or
+/// turns the direction of writing would hide what stands there.
+fn printable(text: &str) -> String {
+    let steers = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|letter| if steers(letter) { '?' } else { letter }).collect()
 }
 
 /// How a moment reads: to the second.

@@ -59,3 +59,14 @@ fn a_length_of_time_reads_in_its_largest_unit() {
     }
     assert_eq!(span(Duration::from_hours(24 * 400)), "400 days");
 }
+
+#[test]
+fn a_name_can_neither_make_up_a_line_nor_steer_a_terminal() {
+    let name = "x\n\nAudit chain\n-----------\n  - whole\u{1b}[2J\u{202e}";
+    let chapter =
+        Chapter::new("A", "B").good(name).table(&["name"], vec![vec![String::from(name)]]);
+    let made_at = Timestamp::from_seconds(0);
+    let text = Document { title: String::from("T"), made_at, chapters: vec![chapter] }.text();
+    assert!(!text.lines().any(|line| line.starts_with("Audit chain")), "{text}");
+    assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
+}

@@ -299,10 +299,12 @@ fn what_the_operator_does_is_in_the_chain_running_or_not() {
         &application,
         &application,
         &application,
-        &["update tenant", "export audit_chain"],
+        &["stop vault", "update tenant", "export audit_chain"],
     ];
     assert_eq!(told, expected.concat());
-    assert!(entries.iter().all(|it| it["actor_type"] == "operator"));
+    let own = |it: &&Value| it["operation"] == "stop";
+    assert!(entries.iter().filter(own).all(|it| it["actor_type"] == "system"));
+    assert!(entries.iter().filter(|it| !own(it)).all(|it| it["actor_type"] == "operator"));
     let last = entries.last().unwrap();
     assert_eq!((&last["tenant_id"], &last["actor_id"]), (&Value::Null, &Value::Null));
     let numbers: Vec<_> = export(&vault).iter().map(|it| it["number"].as_u64().unwrap()).collect();

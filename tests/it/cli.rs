@@ -314,7 +314,7 @@ fn an_interrupted_first_start_is_made_anew() {
     let directory = Directory::new();
     let data = directory.join("data");
     fs::create_dir(&data).unwrap();
-    for name in ["master.key", "ca.pem", "strongroom.redb"] {
+    for name in ["dev.unfinished", "master.key", "ca.pem", "strongroom.redb"] {
         fs::write(data.join(name), "half").unwrap();
     }
     let place = data.to_str().unwrap();
@@ -322,6 +322,25 @@ fn an_interrupted_first_start_is_made_anew() {
     let mut server = Running::start(&arguments, &directory.join("log"));
     assert!(server.line().unwrap().contains("\"ready\":true"));
     assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn dev_removes_nothing_that_it_did_not_begin() {
+    let directory = Directory::new();
+    let data = directory.join("data");
+    fs::create_dir(&data).unwrap();
+    for (name, others) in [("strongroom.redb", true), ("cvc.keys", true), ("dev.unfinished", false)]
+    {
+        fs::write(data.join(name), name).unwrap();
+        if !others {
+            // Even what is begun is left alone beside something else.
+            fs::write(data.join("operator.sock"), "").unwrap();
+        }
+        let place = data.to_str().unwrap();
+        run(&["dev", "--data", place, "--listen", "127.0.0.1:0"]).with_code(65);
+        assert_eq!(fs::read_to_string(data.join("strongroom.redb")).unwrap(), "strongroom.redb");
+    }
+    assert!(data.join("cvc.keys").exists());
 }
 
 #[test]

@@ -464,3 +464,22 @@ fn shares_can_be_made_later_and_typed_in() {
     let recover = ["key", "recover", "--out", again.to_str().unwrap()];
     vault.operator_with_input(&recover, &input).with_code(77);
 }
+
+#[test]
+fn shares_are_made_of_the_vaults_own_key_alone_and_that_is_audited() {
+    let vault = Vault::start();
+    let place = vault.directory();
+    let other = place.write("other.key", "ab".repeat(32), 0o400);
+    let shares = ["key", "shares", "--scheme", "2-of-3", "--directory"];
+    let (wrong, right) = (place.join("wrong"), place.join("right"));
+    let key = ["--master-key", other.to_str().unwrap()];
+    let refused =
+        vault.operator(&[&shares[..], &[wrong.to_str().unwrap()], &key[..]].concat()).with_code(65);
+    assert!(refused.stderr.contains("another master key"), "{}", refused.stderr);
+    assert!(!wrong.exists());
+    vault.operator(&[&shares[..], &[right.to_str().unwrap()]].concat()).with_code(0);
+    let chain = vault.operator(&["audit", "export"]).with_code(0).stdout;
+    let exports =
+        chain.lines().filter(|line| line.contains("master_key") && line.contains("export"));
+    assert_eq!(exports.count(), 1, "{chain}");
+}

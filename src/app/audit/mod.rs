@@ -77,6 +77,11 @@ impl App {
         self.audit_server(Actor::Operator, act, entity).await
     }
 
+    /// The server begins or ends its work.
+    pub async fn audit_life(&self, act: Act) -> Result<(), Error> {
+        self.audit_server(Actor::System, act, Entity::of_server(EntityKind::Vault)).await
+    }
+
     /// The same of the server's own doing.
     pub(super) async fn audit_server(
         &self,
@@ -84,6 +89,7 @@ impl App {
         act: Act,
         entity: Entity,
     ) -> Result<(), Error> {
+        self.require_room_for_traces()?;
         self.store.commit(self.audit_of_server(actor, act, entity)).await?;
         Ok(())
     }

@@ -12,12 +12,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::app::{App, Error};
+use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::report::{Chapter, Document};
 
 /// What stands in the settings, which the vault itself does not know.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccountSettings {
+    pub data_directory: String,
     pub listen: Vec<String>,
     /// In seconds since 1970; absent when the certificate cannot be read.
     pub certificate_expires_at: Option<i64>,
@@ -26,6 +28,8 @@ pub struct AccountSettings {
 }
 
 pub(super) async fn render(app: &App, settings: &AccountSettings) -> Result<Vec<u8>, Error> {
+    // It tells who may do what.
+    app.audit_operator(Act::Export, Entity::of_server(EntityKind::Vault)).await?;
     let account = account(app, settings).await?;
     let attention = account.attention().count();
     let (text, html) = (account.text(), account.html());
@@ -40,7 +44,7 @@ async fn account(app: &App, settings: &AccountSettings) -> Result<Document, Erro
     let inventory = app.key_inventory().await?;
     let chain = app.inspect_audit(None).await?;
     let chapters = vec![
-        vault(),
+        vault(app, settings)?,
         holdings::chapter(app, &holdings, now)?,
         holdings::codes(&holdings),
         keys::chapter(&inventory, &holdings, now),
@@ -52,12 +56,14 @@ async fn account(app: &App, settings: &AccountSettings) -> Result<Document, Erro
     Ok(Document { title: String::from("Strongroom: account of the vault"), made_at: now, chapters })
 }
 
-fn vault() -> Chapter {
-    Chapter::new("Vault", "What this account is about.")
+fn vault(app: &App, settings: &AccountSettings) -> Result<Chapter, Error> {
+    let id = app.vault_id()?.map_or_else(|| String::from("none"), |id| id.to_string());
+    Ok(Chapter::new("Vault", "What this account is about.")
+        .good(format!("Vault {id}, in {}.", settings.data_directory))
         .good(concat!("Version ", env!("CARGO_PKG_VERSION"), "."))
         .good(format!("Format of the data file: {}.", crate::app::FORMAT))
         .good(
             "Every value is sealed by AES-256-GCM under a key of its own, derived from the keys of \
              its tenant (requirement 3.5.1).",
-        )
+        ))
 }
