@@ -37,6 +37,9 @@ use failure::{Exit, Failure};
 
 /// Runs the command of these arguments (without the program's name) and returns its exit code.
 pub fn main(arguments: &[&str]) -> u8 {
+    // A habit of the hand that argh has no way to take.
+    let arguments =
+        if matches!(arguments, ["--version" | "-V"]) { &["version"] } else { arguments };
     let outcome = match Strongroom::from_args(&["strongroom"], arguments) {
         Ok(parsed) => guarded(|| dispatch(parsed)),
         // argh would exit with 1 by itself; usage is 64.

@@ -71,6 +71,7 @@ fn the_help_names_the_exit_codes_and_the_version_is_told() {
         assert!(help.stdout.contains(code), "{code}");
     }
     let version = run(&["version"]).with_code(0);
+    assert_eq!(run(&["--version"]).with_code(0).stdout, version.stdout);
     assert_eq!(version.stdout, format!("strongroom {}\n", env!("CARGO_PKG_VERSION")));
 }
 
