@@ -38,7 +38,7 @@ impl App {
             return Ok((!is_erro).then(|| refuse(rejection, value)));
         };
         self.threeds.asking.finished(id).await;
-        self.settle(|snapshot| {
+        self.settle_upkeep(|snapshot| {
             let found = match self.find_session_tenant(snapshot, id)? {
                 Some((tenant, keys)) => {
                     let found = self.find_session_by_id(snapshot, &keys, tenant, id)?;
