@@ -160,7 +160,7 @@ impl App {
     }
 
     /// The same for what goes on when the disk is nearly full: what reads need, what removes things,
-    /// what takes access away.
+    /// what takes access away, what brings to its end something that was begun.
     async fn settle_upkeep<T>(
         &self,
         mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,

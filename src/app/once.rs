@@ -96,9 +96,19 @@ impl App {
     pub(super) async fn settle_once<T>(
         &self,
         write: &Write<'_, T>,
-        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+        decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
     ) -> Result<T, Error> {
         self.require_room_for_changes()?;
+        self.finish_once(write, decide).await
+    }
+
+    /// The same for the end of what was begun when there was room, as [`App::settle_upkeep`].
+    pub(super) async fn finish_once<T>(
+        &self,
+        write: &Write<'_, T>,
+        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+    ) -> Result<T, Error> {
+        self.require_room_for_traces()?;
         for _ in 0..DECISIONS_MAX {
             let snapshot = self.snapshot()?;
             // One moment for both: the answer is kept where the probe has looked.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::app::{App, Error};
+use crate::app::{App, Error, RangesRefreshed};
 use crate::bounds::THREEDS_RANGES_PERIOD;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::run::explain;
@@ -72,23 +72,24 @@ pub(super) async fn serve_results(
 /// Asks for card ranges whenever they are due, for as long as the server runs.
 pub(super) async fn refresh_ranges(app: Arc<App>, log: Log) {
     loop {
-        match app.refresh_ranges().await {
-            Ok(refreshed) => {
-                for one in refreshed {
-                    let count = u64::try_from(one.ranges).unwrap_or(u64::MAX);
-                    let event = match one.asked {
+        for (scheme, refreshed) in app.refresh_ranges().await {
+            let event = match refreshed {
+                Ok(RangesRefreshed { asked, ranges }) => {
+                    let event = match asked {
                         Asked::Answered => Event::info("card_ranges_refreshed"),
                         Asked::Refused(code) => Event::error("card_ranges_refused")
                             .with("code", Value::Count(u64::from(code.number()))),
                         Asked::Unanswered => Event::warn("card_ranges_unanswered"),
                     };
-                    let event = event.with("scheme", Value::Name(one.scheme.as_str()));
-                    log.event(event.with("ranges", Value::Count(count)));
+                    let count = u64::try_from(ranges).unwrap_or(u64::MAX);
+                    event.with("ranges", Value::Count(count))
                 }
-            }
-            // The store has failed or is closing: the process is about to end.
-            Err(Error::Stopped | Error::Storage(_)) => return,
-            Err(_) => log.event(Event::error("card_ranges_failed")),
+                // The store has failed or is closing: the process is about to end.
+                Err(Error::Stopped | Error::Storage(_)) => return,
+                Err(Error::ReadOnly(_)) => Event::warn("card_ranges_not_kept"),
+                Err(_) => Event::error("card_ranges_failed"),
+            };
+            log.event(event.with("scheme", Value::Name(scheme.as_str())));
         }
         tokio::time::sleep(THREEDS_RANGES_PERIOD).await;
     }

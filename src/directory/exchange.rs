@@ -18,30 +18,32 @@ use crate::bounds::{H1_BUFFER_BYTES_MAX, THREEDS_CONNECT_MAX};
 use crate::config::HttpsUrl;
 use crate::directory::Peer;
 use crate::directory::names::Resolver;
+use crate::directory::turns::first;
 use crate::secret::Secret;
 
 /// As the protocol spells it.
 const CONTENT: &str = "application/JSON; charset=utf-8";
 
 impl Peer {
-    /// Finds it, connects and shakes hands, all by one deadline.
+    /// Finds it, connects and shakes hands, each by its deadline. `begin` says which of its
+    /// addresses comes first.
     pub(super) async fn connect(
         &self,
         resolver: &Resolver,
+        begin: usize,
     ) -> Result<TlsStream<TcpStream>, &'static str> {
+        let mut addresses = resolver.resolve(&self.url.host).await;
+        let begin = begin.checked_rem(addresses.len()).unwrap_or(0);
+        addresses.rotate_left(begin);
+        // The handshake has a share too.
+        let shares = u32::try_from(addresses.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let share = THREEDS_CONNECT_MAX.checked_div(shares).unwrap_or_default();
         let connected = async {
-            let addresses = resolver.resolve(&self.url.host).await;
-            let mut found = Err("its name has no address");
-            for address in addresses {
-                match TcpStream::connect((address, self.url.port)).await {
-                    Ok(socket) => {
-                        found = Ok(socket);
-                        break;
-                    }
-                    Err(_) => found = Err("it refused the connection"),
-                }
-            }
-            let socket = found?;
+            let socket = first(addresses, share, |address| async move {
+                let connected = TcpStream::connect((address, self.url.port)).await;
+                connected.ok().ok_or("it refused the connection")
+            });
+            let socket = socket.await.unwrap_or(Err("its name has no address"))?;
             // The message is written whole, so there is nothing that waiting could gather.
             socket.set_nodelay(true).ok();
             self.tls.connect(self.name.clone(), socket).await.map_err(|error| explain(&error))

@@ -6,6 +6,7 @@
 
 mod exchange;
 mod names;
+mod turns;
 
 use std::fmt;
 use std::sync::Arc;
@@ -106,10 +107,11 @@ impl Network {
             Awaited::Message => (THREEDS_REPLY_BYTES_MAX, peer.timeout),
             Awaited::Ranges => (THREEDS_RANGES_BYTES_MAX, THREEDS_RANGES_REPLY_MAX),
         };
-        // One more try where nothing was sent yet.
-        let stream = match peer.connect(&self.resolver).await {
+        // One more try where nothing was sent yet, and with another address first, if there is one:
+        // what takes a connection may still be silent.
+        let stream = match peer.connect(&self.resolver, 0).await {
             Ok(stream) => Ok(stream),
-            Err(_) => peer.connect(&self.resolver).await.map_err(Unanswered::Unreachable),
+            Err(_) => peer.connect(&self.resolver, 1).await.map_err(Unanswered::Unreachable),
         };
         let answered = match stream {
             Ok(stream) => {

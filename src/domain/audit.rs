@@ -19,6 +19,8 @@ pub enum Actor {
     Application(ApplicationId),
     /// A cardholder's browser or an ACS: it brings the id of a 3DS session and no key.
     Cardholder,
+    /// A scheme's directory server: it brings a client certificate of the scheme's authority.
+    DirectoryServer,
     /// Whoever commands the server on its own machine.
     Operator,
     /// The server itself, such as when a token has expired.
@@ -165,6 +167,7 @@ impl Actor {
         match self {
             Self::Application(_) => "application",
             Self::Cardholder => "cardholder",
+            Self::DirectoryServer => "directory_server",
             Self::Operator => "operator",
             Self::System => "system",
         }
@@ -173,7 +176,7 @@ impl Actor {
     pub const fn id(self) -> Option<ApplicationId> {
         match self {
             Self::Application(id) => Some(id),
-            Self::Cardholder | Self::Operator | Self::System => None,
+            Self::Cardholder | Self::DirectoryServer | Self::Operator | Self::System => None,
         }
     }
 }

@@ -91,6 +91,19 @@ impl Scene {
     fn tell(&self, message: &Value) -> Value {
         self.tell_as(&self.visa.issue(), &message.to_string()).unwrap().with_status(200).json
     }
+
+    /// That the result was wrong, with some members replaced.
+    #[track_caller]
+    fn tell_erro(&self, session: &str, more: Value) {
+        let mut erro = json!({
+            "messageType": "Erro", "messageVersion": "2.2.0", "errorCode": "203",
+            "errorComponent": "D", "errorDescription": "x", "errorDetail": "transStatus",
+            "errorMessageType": "RReq", "threeDSServerTransID": session, "acsTransID": ACS,
+        });
+        replace(&mut erro, more);
+        let told = self.tell_as(&self.visa.issue(), &erro.to_string()).unwrap();
+        assert!(told.with_status(200).bytes.is_empty());
+    }
 }
 
 fn telling(message: &str) -> Vec<u8> {
@@ -311,16 +324,49 @@ fn a_late_result_is_refused_and_an_erro_ends_the_wait() {
     check_erro(&scene.tell(&rreq(&id, json!({}))), "402", "threeDSServerTransID");
     assert_eq!(result(&scene.vault, &id).json["authentication_status"], "unavailable");
     let id = start();
-    let erro = json!({
-        "messageType": "Erro", "messageVersion": "2.2.0", "errorCode": "203",
-        "errorComponent": "D", "errorDescription": "x", "errorDetail": "transStatus",
-        "errorMessageType": "RReq", "threeDSServerTransID": id,
-    });
-    let told = scene.tell_as(&scene.visa.issue(), &erro.to_string()).unwrap().with_status(200);
-    assert!(told.bytes.is_empty());
-    let found = result(&scene.vault, &id);
+    let erro = |more| {
+        scene.tell_erro(&id, more);
+        result(&scene.vault, &id)
+    };
+    // About another transaction of the ACS or the directory server, or about nothing.
+    for other in [json!({"acsTransID": DS}), json!({"dsTransID": ACS}), json!({"errorCode": null})]
+    {
+        assert_eq!(erro(other).json["authentication_status"], "challenge");
+    }
+    let found = erro(json!({}));
     assert_eq!(found.json["authentication_status"], "unavailable");
     assert_eq!(found.json["authentication_status_reason"], "acs-technical-issue");
+    assert_eq!(erro(json!({"errorCode": "101"})).json, found.json);
+}
+
+/// What directory servers did to a session, by the tenant's log.
+fn told_by_directory_servers(vault: &Vault, session: &str) -> usize {
+    let path = format!("/logs?entity_type=3ds_session&entity_id={session}");
+    let page = vault.get(&path, &vault.keys.management).with_status(200);
+    let entries = page.json["data"].as_array().unwrap();
+    entries.iter().filter(|entry| entry["actor_type"] == "directory_server").count()
+}
+
+#[test]
+fn what_a_directory_server_changes_has_an_audit_entry_and_what_it_does_not_has_none() {
+    let scene = Scene::start(with_ranges(challenge));
+    let start = || {
+        let id = scene.session().id();
+        authenticate(&scene.vault, &id, body()).with_status(200);
+        id
+    };
+    let told = |id: &str| told_by_directory_servers(&scene.vault, id);
+    let (ended, failed) = (start(), start());
+    check_erro(&scene.tell(&rreq(&ended, json!({"acsTransID": DS}))), "301", "transaction ids");
+    assert_eq!((told(&ended), told(&failed)), (0, 0));
+    assert_eq!(scene.tell(&rreq(&ended, json!({})))["messageType"], "RRes");
+    scene.tell_erro(&failed, json!({}));
+    assert_eq!((told(&ended), told(&failed)), (1, 1));
+    // Neither awaits anything now.
+    check_erro(&scene.tell(&rreq(&ended, json!({}))), "301", "threeDSServerTransID");
+    scene.tell_erro(&ended, json!({}));
+    scene.tell_erro(&failed, json!({}));
+    assert_eq!((told(&ended), told(&failed)), (1, 1));
 }
 
 #[test]

@@ -15,21 +15,21 @@ use crate::store::tests::disk::{ENOSPC, Fault, Operation, TestDisk};
 use crate::store::tests::{block_on, end_of};
 use crate::store::{Fatal, Space, StorageFailure};
 
-const FLOOR: u64 = 800;
+pub(super) const FLOOR: u64 = 800;
 /// In place of a number of free bytes: the disk cannot be asked.
 const UNREADABLE: u64 = u64::MAX;
 
 /// What the vault believes to be free, which a test can set.
 #[derive(Clone, Default)]
-struct Free(Arc<AtomicU64>);
+pub(super) struct Free(Arc<AtomicU64>);
 
 impl Free {
-    fn set(&self, app: &App, bytes: u64) -> Option<DiskNews> {
+    pub(super) fn set(&self, app: &App, bytes: u64) -> Option<DiskNews> {
         self.0.store(bytes, Ordering::Relaxed);
         app.look_at_disk()
     }
 
-    fn watched_by(&self, app: &mut App) {
+    pub(super) fn watched_by(&self, app: &mut App) {
         let free = Arc::clone(&self.0);
         app.keep_free(
             FLOOR,

@@ -9,6 +9,7 @@ mod failures;
 mod floor;
 mod power;
 mod sweep;
+mod threeds;
 mod workload;
 
 use std::collections::BTreeMap;

@@ -127,7 +127,7 @@ impl App {
     ) -> Result<Session, Error> {
         let Answered { ares, status, sent, simulated, minutes } = answered;
         let authentication = Authentication::from_ares(ares, status, &sent);
-        self.settle_once(write, |snapshot| {
+        self.finish_once(write, |snapshot| {
             let now = self.now();
             let (mut session, version) = self.find_session(snapshot, caller, id)?;
             let before = session.clone();

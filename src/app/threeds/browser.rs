@@ -4,10 +4,10 @@
 use crate::app::App;
 use crate::app::error::Error;
 use crate::app::threeds::result::{damaged, take_result};
-use crate::crypto::TenantKeys;
+use crate::crypto::{TenantKeys, Version};
 use crate::domain::audit::{Act, Actor};
-use crate::domain::id::{SessionId, TenantId};
-use crate::store::Change;
+use crate::domain::id::SessionId;
+use crate::store::{Change, Snapshot};
 use crate::threeds::codes::Status;
 use crate::threeds::message::{self, Creq, Cres};
 use crate::threeds::session::{Session, WebChallengeMode};
@@ -45,7 +45,7 @@ impl App {
             return Err(Error::invalid("threeDSMethodData", "It names another transaction."));
         }
         let _turn = self.turns.take(id.to_string().as_bytes()).await;
-        self.change_visited(id, |app, session, _| {
+        self.change_visited(id, |app, session| {
             // A late or repeated notification changes nothing of what the request said.
             if let Ok(state) = next(session.state, Event::MethodCompleted, app.now()) {
                 session.state = state;
@@ -56,17 +56,15 @@ impl App {
     }
 
     /// The browser returns from the challenge. What it says is shown, and decides nothing.
-    pub async fn close_challenge(&self, id: &str, cres: Option<&Cres>) -> Result<Visitor, Error> {
+    pub fn close_challenge(&self, id: &str, cres: Option<&Cres>) -> Result<Visitor, Error> {
         let id = SessionId::parse(id).ok_or(Error::NotFound("session"))?;
-        self.change_visited(id, |_, session, _| {
-            let known = session.authentication.as_ref().map(|it| it.acs_transaction);
-            let own = cres.filter(|cres| {
-                cres.server_transaction == id.uuid() && Some(cres.acs_transaction) == known
-            });
-            let mode = session.web_challenge_mode;
-            Ok(Visitor { session: id, mode, status: own.map(|cres| cres.status) })
-        })
-        .await
+        let (session, ..) = self.find_visited(&self.snapshot()?, id)?;
+        let known = session.authentication.as_ref().map(|it| it.acs_transaction);
+        let own = cres.filter(|cres| {
+            cres.server_transaction == id.uuid() && Some(cres.acs_transaction) == known
+        });
+        let mode = session.web_challenge_mode;
+        Ok(Visitor { session: id, mode, status: own.map(|cres| cres.status) })
     }
 
     /// The built-in ACS: one step of a challenge. A challenge that is over answers as it ended.
@@ -77,7 +75,7 @@ impl App {
     ) -> Result<ChallengeReply, Error> {
         let id = SessionId::new(creq.server_transaction);
         let _turn = self.turns.take(id.to_string().as_bytes()).await;
-        self.change_visited(id, |app, session, _| app.step(session, creq, answer)).await
+        self.change_visited(id, |app, session| app.step(session, creq, answer)).await
     }
 
     fn step(
@@ -131,19 +129,29 @@ impl App {
         Ok(ChallengeReply::Done { session: session.id, cres })
     }
 
-    /// Reads the session of an id, lets it change, and writes it if it did.
+    fn find_visited(
+        &self,
+        snapshot: &Snapshot,
+        id: SessionId,
+    ) -> Result<(Session, Version, TenantKeys), Error> {
+        let found = self.find_session_tenant(snapshot, id)?;
+        let (tenant, keys) = found.ok_or(Error::NotFound("session"))?;
+        let found = self.find_session_by_id(snapshot, &keys, tenant, id)?;
+        let (session, version) = found.ok_or(Error::NotFound("session"))?;
+        Ok((session, version, keys))
+    }
+
+    /// Reads the session of an id, lets it change, and writes it if it did. A session has only a
+    /// few such changes in it, so they are taken when the disk is nearly full too.
     async fn change_visited<T>(
         &self,
         id: SessionId,
-        change: impl Fn(&Self, &mut Session, TenantId) -> Result<T, Error>,
+        change: impl Fn(&Self, &mut Session) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.settle(|snapshot| {
-            let found = self.find_session_tenant(snapshot, id)?;
-            let (tenant, keys): (TenantId, TenantKeys) = found.ok_or(Error::NotFound("session"))?;
-            let found = self.find_session_by_id(snapshot, &keys, tenant, id)?;
-            let (before, version) = found.ok_or(Error::NotFound("session"))?;
+        self.settle_upkeep(|snapshot| {
+            let (before, version, keys) = self.find_visited(snapshot, id)?;
             let mut session = before.clone();
-            let outcome = change(self, &mut session, tenant)?;
+            let outcome = change(self, &mut session)?;
             let is_same = session.state == before.state && session.simulated == before.simulated;
             if is_same {
                 return Ok((Change::new(), outcome));
@@ -151,7 +159,7 @@ impl App {
             let (actor, now) = (Actor::Cardholder, self.now());
             let change = self
                 .replace_session(&keys, &before, &session, version)?
-                .and(self.audit_one(tenant, actor, Act::Update, session.id, now));
+                .and(self.audit_one(session.tenant, actor, Act::Update, session.id, now));
             Ok((change, outcome))
         })
         .await

@@ -31,24 +31,27 @@ pub(super) type AllRanges = HashMap<Scheme, Arc<Known>>;
 /// What one request for ranges brought, for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangesRefreshed {
-    pub scheme: Scheme,
     pub asked: Asked,
     pub ranges: usize,
 }
 
 impl App {
-    /// Asks every directory server whose ranges are due. Only one caller at a time does.
-    pub async fn refresh_ranges(&self) -> Result<Vec<RangesRefreshed>, Error> {
+    /// Asks every directory server whose ranges are due, whatever came of the others. Only one
+    /// caller at a time does.
+    pub async fn refresh_ranges(&self) -> Vec<(Scheme, Result<RangesRefreshed, Error>)> {
         let _alone = self.threeds.refreshing.lock().await;
         let servers = self.network();
         let mut refreshed = Vec::new();
         for scheme in servers.schemes() {
-            let known = self.known_ranges(scheme)?;
-            if self.now() >= known.due_at {
-                refreshed.push(self.refresh(&*servers, scheme, &known).await?);
+            match self.known_ranges(scheme) {
+                Ok(known) if self.now() < known.due_at => (),
+                Ok(known) => {
+                    refreshed.push((scheme, self.refresh(&*servers, scheme, &known).await));
+                }
+                Err(error) => refreshed.push((scheme, Err(error))),
             }
         }
-        Ok(refreshed)
+        refreshed
     }
 
     async fn refresh(
@@ -98,13 +101,14 @@ impl App {
         let mut after = Known::clone(known);
         after.table = table.or(after.table);
         let after = Arc::new(after.after(asked, self.now()));
+        // Before it is kept: what cannot be kept is used all the same, and not asked for again.
+        self.threeds.ranges().insert(scheme, Arc::clone(&after));
         // Silence is not worth a write: the next try comes soon, or at the next start.
         if asked != Asked::Unanswered {
             self.keep_ranges(scheme, &after).await?;
         }
         let ranges = after.table.as_ref().map_or(0, |table| table.ranges().len());
-        self.threeds.ranges().insert(scheme, after);
-        Ok(RangesRefreshed { scheme, asked, ranges })
+        Ok(RangesRefreshed { asked, ranges })
     }
 
     async fn keep_ranges(&self, scheme: Scheme, known: &Known) -> Result<(), Error> {

@@ -10,8 +10,8 @@ use crate::domain::id::{SessionId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::{Change, Snapshot};
-use crate::threeds::message::{self, Component, ErrorCode, Rejection, Rreq};
-use crate::threeds::receive::{check_rreq, rres};
+use crate::threeds::message::{self, Component, Erro, ErrorCode, Rejection, Rreq};
+use crate::threeds::receive::{check_rreq, concerns, rres};
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::Session;
 use crate::threeds::simulator::acs::Ending;
@@ -38,7 +38,7 @@ impl App {
             return Ok((!is_erro).then(|| refuse(rejection, value)));
         };
         self.threeds.asking.finished(id).await;
-        self.settle(|snapshot| {
+        self.settle_upkeep(|snapshot| {
             let found = match self.find_session_tenant(snapshot, id)? {
                 Some((tenant, keys)) => {
                     let found = self.find_session_by_id(snapshot, &keys, tenant, id)?;
@@ -55,19 +55,25 @@ impl App {
                 let rejection = message::read::<Rreq>(value).err().unwrap_or_else(unknown);
                 return Ok((Change::new(), (!is_erro).then(|| refuse(rejection, value))));
             };
-            let mut session = before.clone();
-            if is_erro {
-                give_up(&mut session, self.now());
-                let change = self.replace_session(&keys, &before, &session, version)?;
-                return Ok((change, None));
-            }
-            match take_result(&mut session, bytes, self.now()) {
-                Ok(receipt) => {
-                    let change = self.replace_session(&keys, &before, &session, version)?;
-                    Ok((change, Some(receipt)))
+            let (mut session, now) = (before.clone(), self.now());
+            let (is_changed, told) = if is_erro {
+                // One that cannot be read is not answered with another.
+                let erro = message::read(value).ok();
+                (erro.is_some_and(|erro| give_up(&mut session, &erro, now)), None)
+            } else {
+                match take_result(&mut session, bytes, now) {
+                    Ok(receipt) => (true, Some(receipt)),
+                    Err(refusal) => (false, Some(refusal)),
                 }
-                Err(refusal) => Ok((Change::new(), Some(refusal))),
+            };
+            if !is_changed {
+                return Ok((Change::new(), told));
             }
+            let actor = Actor::DirectoryServer;
+            let change = self
+                .replace_session(&keys, &before, &session, version)?
+                .and(self.audit_one(session.tenant, actor, Act::Update, session.id, now));
+            Ok((change, told))
         })
         .await
     }
@@ -181,15 +187,19 @@ fn refuse(rejection: Rejection, about: &Value) -> Secret<Vec<u8>> {
     message::render(&rejection.into_erro(about, Component::ThreedsServer))
 }
 
-/// The directory server says that the ACS's result was wrong: there is none to come.
-fn give_up(session: &mut Session, now: Timestamp) {
+/// The directory server says that the ACS's result was wrong: there is none to come. `false` when
+/// the session awaits none, or the `Erro` is about another authentication.
+fn give_up(session: &mut Session, erro: &Erro, now: Timestamp) -> bool {
     let awaits = matches!(session.state, State::Challenged { .. } | State::Decoupled { .. });
-    if let Some(authentication) = session.authentication.as_mut().filter(|_| awaits) {
-        authentication.give_up();
-        session.state = State::Decided;
-        session.waits_until = None;
-        session.modified_at = Some(now);
-    }
+    let authentication = session.authentication.as_mut();
+    let Some(authentication) = authentication.filter(|it| awaits && concerns(erro, it)) else {
+        return false;
+    };
+    authentication.give_up();
+    session.state = State::Decided;
+    session.waits_until = None;
+    session.modified_at = Some(now);
+    true
 }
 
 /// Only a record that does not fit its own state has neither.

@@ -10,13 +10,13 @@ use std::path::PathBuf;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UdpSocket};
-use tokio::time::timeout;
 
 use crate::bounds::{
-    NAME_ADDRESSES_MAX, NAME_ANSWER_BYTES_MAX, NAME_ANSWER_MAX, NAME_FILE_BYTES_MAX,
+    NAME_ADDRESSES_MAX, NAME_ANSWER_BYTES_MAX, NAME_FILE_BYTES_MAX, NAME_LOOKUP_MAX,
     NAME_SERVERS_MAX,
 };
 use crate::crypto::Random;
+use crate::directory::turns::first;
 
 #[derive(Debug)]
 pub(super) struct Resolver {
@@ -66,13 +66,14 @@ impl Resolver {
             addresses = vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         }
         if addresses.is_empty() {
-            for server in name_servers(&read.1) {
-                let server = SocketAddr::new(server, self.port);
-                if let Some(told) = self.ask_both(server, host).await {
-                    addresses = told;
-                    break;
-                }
-            }
+            let servers = name_servers(&read.1);
+            let count = u32::try_from(servers.len()).unwrap_or(u32::MAX);
+            let share = NAME_LOOKUP_MAX.checked_div(count).unwrap_or_default();
+            let told = first(servers, share, |server| async move {
+                let told = self.ask_both(SocketAddr::new(server, self.port), host).await;
+                told.ok_or("it cannot tell")
+            });
+            addresses = told.await.and_then(Result::ok).unwrap_or_default();
         }
         addresses.truncate(NAME_ADDRESSES_MAX);
         addresses
@@ -91,11 +92,11 @@ impl Resolver {
     async fn ask(&self, server: SocketAddr, host: &str, kind: Kind) -> Option<Vec<IpAddr>> {
         let id = self.random.bytes();
         let query = query(id, host, kind)?;
-        let told = timeout(NAME_ANSWER_MAX, by_udp(server, &query)).await.ok()??;
+        let told = by_udp(server, &query).await?;
         match parse(&told, id, kind)? {
             Told::Addresses(addresses) => Some(addresses),
             Told::Cut => {
-                let told = timeout(NAME_ANSWER_MAX, by_tcp(server, &query)).await.ok()??;
+                let told = by_tcp(server, &query).await?;
                 match parse(&told, id, kind)? {
                     Told::Addresses(addresses) => Some(addresses),
                     Told::Cut => None,

@@ -162,7 +162,7 @@ impl Http {
             Page::Method => Ok(Shown::ok(html::method(nonce), Forms::Anywhere)),
             Page::Challenge => Ok(Shown::ok(html::challenge(nonce), Forms::Anywhere)),
             Page::MethodNotification(id) => self.method_notification(id, parts, &form, nonce).await,
-            Page::ChallengeNotification(id) => self.challenge_notification(id, &form, nonce).await,
+            Page::ChallengeNotification(id) => self.challenge_notification(id, &form, nonce),
             Page::AcsMethod => acs_method(parts, &form, nonce),
             Page::AcsChallenge => self.acs_challenge(&form, nonce).await,
             Page::WrongMethod(_) => Err(Problem::new(405, "This path does not know this method.")),
@@ -188,14 +188,14 @@ impl Http {
         Ok(Shown::ok(html, Forms::Ours))
     }
 
-    async fn challenge_notification(
+    fn challenge_notification(
         &self,
         id: &str,
         form: &Query,
         nonce: &str,
     ) -> Result<Shown, Problem> {
         let cres = form.first("cres").and_then(|field| Cres::from_form(field).ok());
-        let visitor = self.app.close_challenge(id, cres.as_ref()).await?;
+        let visitor = self.app.close_challenge(id, cres.as_ref())?;
         let target = match visitor.mode {
             WebChallengeMode::Iframe => html::Target::Parent,
             WebChallengeMode::Redirect => html::Target::Opener,

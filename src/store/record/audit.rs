@@ -6,7 +6,7 @@
 //! | bytes | what |
 //! |---|---|
 //! | 8 | time, microseconds since 1970, big-endian |
-//! | 1 | actor: 0 system, 1 operator, 2 application, 3 cardholder |
+//! | 1 | actor: 0 system, 1 operator, 2 application, 3 cardholder, 4 directory server |
 //! | 16 | the application's id; only of an application |
 //! | 1 | what was done |
 //! | 1 | the kind of thing |
@@ -36,6 +36,7 @@ pub fn encode_audit(entries: &[AuditEntry]) -> Vec<u8> {
             Actor::Operator => 1,
             Actor::Application(_) => 2,
             Actor::Cardholder => 3,
+            Actor::DirectoryServer => 4,
         });
         bytes.extend(actor.id().iter().flat_map(|id| *id.bytes()));
         bytes.push(act.code());
@@ -66,6 +67,7 @@ fn entry(rest: &mut &[u8]) -> Option<AuditEntry> {
         1 => Actor::Operator,
         2 => Actor::Application(ApplicationId::new(Uuid::from_bytes(take(rest)?))),
         3 => Actor::Cardholder,
+        4 => Actor::DirectoryServer,
         _ => return None,
     };
     let [act, kind] = take(rest)?;

@@ -9,8 +9,8 @@ use crate::threeds::codes::{
     Status, WhitelistSource, WhitelistStatus, YesNo,
 };
 use crate::threeds::message::{
-    AcsRenderingType, Ares, AuthenticationValue, ErrorCode, Extensions, Flag, Rejection, Rreq,
-    Rres, Text,
+    AcsRenderingType, Ares, AuthenticationValue, Erro, ErrorCode, Extensions, Flag, Rejection,
+    Rreq, Rres, Text,
 };
 use crate::threeds::session::{Authentication, ReturnedExtension, Sent};
 use crate::threeds::version::ProtocolVersion;
@@ -160,6 +160,12 @@ pub fn check_rreq(
     }
     check_whitelist(rreq.whitelist_status, rreq.whitelist_source)?;
     Ok(status)
+}
+
+/// Whether an `Erro` is about this authentication, as far as it says.
+pub fn concerns(erro: &Erro, authentication: &Authentication) -> bool {
+    erro.acs_transaction.is_none_or(|it| it == authentication.acs_transaction)
+        && erro.ds_transaction.is_none_or(|it| it == authentication.ds_transaction)
 }
 
 /// The receipt for a result.

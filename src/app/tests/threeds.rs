@@ -1,0 +1,250 @@
+//! 3-D Secure on a disk that is nearly full: what was begun comes to its end.
+#![expect(clippy::similar_names, reason = "the messages have these names in the protocol")]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use crate::app::tests::floor::{FLOOR, Free};
+use crate::app::tests::{everything, master};
+use crate::app::{
+    App, Asking, Awaited, Caller, ChallengeReply, Client, DirectoryServers, Error, Introduction,
+    Reply, SessionDraft, TenantDraft, TokenDraft, Write,
+};
+use crate::bounds::THREEDS_RETENTION;
+use crate::clock::Clock;
+use crate::domain::id::SessionId;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::quota::Quotas;
+use crate::domain::tenant::{TenantKind, Threeds};
+use crate::domain::token_type::TokenType;
+use crate::secret::Secret;
+use crate::store::tests::block_on;
+use crate::store::tests::disk::TestDisk;
+use crate::threeds::codes::{AuthenticationType, Category, Status, WindowSize};
+use crate::threeds::message::{Creq, Cres};
+use crate::threeds::ranges::Asked;
+use crate::threeds::request::{AuthenticationRequest, Cardholder, Requestor};
+use crate::threeds::scheme::Scheme;
+use crate::threeds::session::{CardSource, Device, Session, SessionKind};
+use crate::threeds::simulator::acs::Answer;
+
+const SCHEMES: [Scheme; 2] = [Scheme::Visa, Scheme::Mastercard];
+
+/// Directory servers that know every card, and remember the types of what they were asked.
+#[derive(Debug, Default)]
+struct Servers {
+    asked: Mutex<Vec<(Scheme, String)>>,
+    /// A request for an authentication has come, and is answered when the other one says so.
+    requested: Notify,
+    answering: Notify,
+}
+
+impl Servers {
+    fn take_asked(&self) -> Vec<(Scheme, String)> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+}
+
+impl DirectoryServers for Servers {
+    fn schemes(&self) -> Vec<Scheme> {
+        SCHEMES.to_vec()
+    }
+
+    fn introduction(&self, _: Scheme) -> Option<Introduction> {
+        let text = || String::from("https://vault.example");
+        Some(Introduction {
+            reference: String::from("REF-1"),
+            operator: None,
+            results_url: text(),
+            base: text(),
+        })
+    }
+
+    fn ask<'a>(&'a self, scheme: Scheme, message: &'a Secret<Vec<u8>>, _: Awaited) -> Asking<'a> {
+        let message: Value = serde_json::from_slice(message.expose()).unwrap();
+        let kind = String::from(message["messageType"].as_str().unwrap());
+        self.asked.lock().unwrap().push((scheme, kind));
+        let is_request = message["messageType"] == "AReq";
+        let told = if is_request { challenge(&message) } else { pres(&message) };
+        let bytes = Secret::new(told.to_string().into_bytes());
+        Box::pin(async move {
+            if is_request {
+                self.requested.notify_one();
+                self.answering.notified().await;
+            }
+            Ok(Reply { bytes, simulated: None })
+        })
+    }
+}
+
+/// Every Visa card; and that nothing has changed, where that was asked.
+fn pres(preq: &Value) -> Value {
+    let ranges = json!([{
+        "startRange": "4000000000000000", "endRange": "4999999999999999",
+        "acsStartProtocolVersion": "2.1.0", "acsEndProtocolVersion": "2.2.0",
+    }]);
+    let mut pres = json!({
+        "messageType": "PRes", "messageVersion": preq["messageVersion"],
+        "threeDSServerTransID": preq["threeDSServerTransID"], "dsTransID": Uuid::max(),
+        "dsStartProtocolVersion": "2.1.0", "dsEndProtocolVersion": "2.2.0", "serialNum": "1",
+    });
+    if preq.get("serialNum").is_none() {
+        pres["cardRangeData"] = ranges;
+    }
+    pres
+}
+
+fn challenge(areq: &Value) -> Value {
+    json!({
+        "messageType": "ARes", "messageVersion": areq["messageVersion"],
+        "threeDSServerTransID": areq["threeDSServerTransID"], "acsTransID": Uuid::max(),
+        "dsTransID": Uuid::max(), "acsReferenceNumber": "ACS-1", "dsReferenceNumber": "DS-1",
+        "transStatus": "C", "acsChallengeMandated": "Y", "authenticationType": "02",
+        "acsURL": "https://acs.example/challenge",
+    })
+}
+
+fn rreq(session: SessionId) -> Vec<u8> {
+    let rreq = json!({
+        "messageType": "RReq", "messageVersion": "2.2.0", "threeDSServerTransID": session.uuid(),
+        "acsTransID": Uuid::max(), "dsTransID": Uuid::max(), "messageCategory": "02",
+        "transStatus": "Y", "authenticationType": "02", "authenticationMethod": "02",
+        "interactionCounter": "02",
+    });
+    rreq.to_string().into_bytes()
+}
+
+fn client() -> Client {
+    let address = std::net::Ipv4Addr::LOCALHOST.into();
+    let base = String::from("https://vault.example");
+    Client { base, address, accept: None, user_agent: None }
+}
+
+/// A caller of a tenant with 3-D Secure.
+async fn caller(app: &App, kind: TenantKind) -> Arc<Caller> {
+    let name = String::from("threeds");
+    let (threeds, quotas) = (Threeds::Enabled, Quotas::default());
+    let tenant = app.create_tenant(TenantDraft { name, kind, threeds, quotas }).await.unwrap().id;
+    let made = app.create_application(tenant, &everything(), None, &Write::plain()).await;
+    app.authenticate(&made.unwrap().1.unwrap().text).unwrap()
+}
+
+async fn create(app: &App, caller: &Caller, number: &str) -> Result<Session, Error> {
+    let draft = TokenDraft {
+        kind: Some(TokenType::CardNumber),
+        data: Some(Secret::new(json!(number))),
+        ..TokenDraft::default()
+    };
+    let token = app.create_token(caller, draft, &Write::plain()).await?.shown.token;
+    let draft = SessionDraft {
+        card: Some(CardSource::Token(token.public_id())),
+        kind: Some(SessionKind::Customer),
+        device: Some(Device::Browser),
+        ..SessionDraft::default()
+    };
+    app.create_session(caller, &draft, &client(), &Write::plain()).await
+}
+
+async fn authenticate(app: &App, caller: &Caller, id: SessionId) -> Result<Session, Error> {
+    let text = |text: &str| Some(String::from(text));
+    let request = AuthenticationRequest {
+        category: Some(Category::NonPayment),
+        kind: Some(AuthenticationType::AddCard),
+        requestor: Some(Requestor { id: text("id"), name: text("name"), url: text("https://a") }),
+        cardholder: Some(Cardholder {
+            name: text("John Doe"),
+            email: text("john@me.example"),
+            ..Cardholder::default()
+        }),
+        ..AuthenticationRequest::default()
+    };
+    let (id, mistakes) = (id.to_string(), Mistakes::default());
+    app.authenticate_session(caller, &id, &request, mistakes, &client(), &Write::plain()).await
+}
+
+/// A vault with directory servers and a disk that a test can fill.
+fn vault(clock: &Clock) -> (App, Free, Arc<Servers>) {
+    let mut app = App::on_backend(TestDisk::new(), master(), clock.clone()).unwrap();
+    let (free, servers) = (Free::default(), Arc::new(Servers::default()));
+    free.watched_by(&mut app);
+    free.set(&app, FLOOR);
+    app.configure_threeds(THREEDS_RETENTION, Some(Arc::<Servers>::clone(&servers)));
+    (app, free, servers)
+}
+
+#[test]
+fn ranges_that_cannot_be_kept_are_used_and_not_asked_for_again() {
+    let clock = Clock::new();
+    let (app, free, servers) = vault(&clock);
+    free.set(&app, FLOOR - 1);
+    let refused = block_on(app.refresh_ranges());
+    // Each scheme is asked, whatever came of the other.
+    assert_eq!(refused.iter().map(|(scheme, _)| *scheme).collect::<Vec<_>>(), SCHEMES);
+    assert!(refused.iter().all(|(_, it)| matches!(it, Err(Error::ReadOnly(_)))), "{refused:?}");
+    assert_eq!(servers.take_asked().len(), 2);
+    clock.advance(Duration::from_hours(1));
+    assert!(block_on(app.refresh_ranges()).is_empty());
+    assert!(servers.take_asked().is_empty());
+    free.set(&app, 2 * FLOOR);
+    clock.advance(Duration::from_hours(22));
+    for (_, refreshed) in block_on(app.refresh_ranges()) {
+        let refreshed = refreshed.unwrap();
+        assert_eq!((refreshed.asked, refreshed.ranges), (Asked::Answered, 1));
+    }
+    assert!(app.verify().unwrap().is_clean());
+}
+
+#[test]
+fn a_request_that_is_out_is_answered_and_its_challenge_ends_on_a_disk_that_is_nearly_full() {
+    let (app, free, servers) = vault(&Clock::new());
+    block_on(async {
+        let caller = caller(&app, TenantKind::Production).await;
+        app.refresh_ranges().await;
+        let id = create(&app, &caller, "4242424242424242").await.unwrap().id;
+        let filling = async {
+            servers.requested.notified().await;
+            free.set(&app, FLOOR - 1);
+            servers.answering.notify_one();
+        };
+        let (authenticated, ()) = tokio::join!(authenticate(&app, &caller, id), filling);
+        let status = |session: &Session| session.authentication.as_ref().map(|it| it.status);
+        assert_eq!(status(&authenticated.unwrap()), Some(Status::Challenge));
+        let told = app.take_message(&rreq(id), &SCHEMES).await.unwrap().unwrap();
+        let told: Value = serde_json::from_slice(told.expose()).unwrap();
+        assert_eq!(told["messageType"], "RRes", "{told}");
+        let session = app.read_session(&caller, &id.to_string()).await.unwrap();
+        assert_eq!(status(&session), Some(Status::Successful));
+        let new = create(&app, &caller, "4242424242424242").await;
+        assert!(matches!(new, Err(Error::ReadOnly(_))), "nothing new is begun");
+    });
+}
+
+#[test]
+fn a_cardholder_ends_a_challenge_on_a_disk_that_is_nearly_full_and_returns_on_a_full_one() {
+    let (app, free, _) = vault(&Clock::new());
+    block_on(async {
+        let caller = caller(&app, TenantKind::Test).await;
+        let id = create(&app, &caller, "4200000000000004").await.unwrap().id;
+        let session = authenticate(&app, &caller, id).await.unwrap();
+        free.set(&app, FLOOR - 1);
+        app.complete_method(&id.to_string(), &id.to_string()).await.unwrap();
+        let authentication = session.authentication.unwrap();
+        let creq = Creq {
+            version: authentication.version,
+            server_transaction: id.uuid(),
+            acs_transaction: authentication.acs_transaction,
+            window_size: WindowSize::Large,
+            extensions: None,
+        };
+        let done = app.challenge_step(&creq, Some(Answer::Code("1234"))).await.unwrap();
+        let ChallengeReply::Done { cres, .. } = done else { panic!("{done:?}") };
+        free.set(&app, 0);
+        let cres = Cres::from_form(&cres).unwrap();
+        let visitor = app.close_challenge(&id.to_string(), Some(&cres)).unwrap();
+        assert_eq!(visitor.status, Some(Status::Successful));
+    });
+}
