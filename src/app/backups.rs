@@ -9,6 +9,7 @@ use tokio::task::spawn_blocking;
 
 use crate::app::App;
 use crate::app::error::Error;
+use crate::app::floor::{Allowance, Room};
 use crate::app::vault::VaultFailure;
 use crate::app::verify::Report;
 use crate::clock::Clock;
@@ -18,7 +19,7 @@ use crate::domain::backup::{BackupPlan, BackupState, Proven, Taken, file_name, i
 use crate::domain::time::Timestamp;
 use crate::store::backup::{self, BackupFailure, InvalidBackup, Manifest, Reader, Written};
 use crate::store::record::{decode_backups, encode_backups};
-use crate::store::{Change, RestoreFailure, StorageFailure, Store, meta};
+use crate::store::{RestoreFailure, StorageFailure, Store, meta};
 
 /// In the directory of backups, while one of them is proven.
 const SCRATCH: &str = "strongroom-proof.scratch";
@@ -36,6 +37,8 @@ pub enum ProofFailure {
     Backup(InvalidBackup),
     /// The schedule found none.
     NoBackup,
+    /// The scratch directory would be on the data file's own disk, and leave it less than its floor.
+    NoSpace,
     /// The program met something that it did not expect.
     Panicked,
     Restore(RestoreFailure),
@@ -60,6 +63,14 @@ impl App {
         actor: Actor,
         now: Timestamp,
     ) -> Result<Written, BackupFailure> {
+        self.require_room_for_traces().map_err(|_| BackupFailure::NoSpace)?;
+        if let Some(allowance) = self.allowance() {
+            let path = path.clone();
+            let admits = spawn_blocking(move || allowance.admits(parent(&path), 0)).await;
+            if !admits.map_err(io::Error::from)?? {
+                return Err(BackupFailure::NoSpace);
+            }
+        }
         let vault = Entity::of_server(EntityKind::Vault);
         self.audit_server(actor, Act::Backup, vault).await.map_err(not_now)?;
         let snapshot = self.store.snapshot()?;
@@ -84,7 +95,7 @@ impl App {
         &self,
         plan: &BackupPlan,
     ) -> Result<Option<Result<Taken, BackupFailure>>, Error> {
-        let state = self.backup_state()?;
+        let Some(state) = self.last_of_backups().await? else { return Ok(None) };
         let start = self.now();
         // Those from before the master key was replaced need the old one: a new one comes at once.
         let replaced_at = self.key_ages()?.master.made_at;
@@ -93,6 +104,7 @@ impl App {
         if !is_due && !(needs_old_key && state.failed_at.is_none()) {
             return Ok(None);
         }
+        self.begin(&BackupState { failed_at: Some(start), ..state }).await?;
         let written =
             self.back_up_at(plan.directory.join(file_name(start)), Actor::System, start).await;
         let taken = match written {
@@ -124,17 +136,23 @@ impl App {
         &self,
         plan: &BackupPlan,
     ) -> Result<Option<Result<Proven, ProofFailure>>, Error> {
-        let state = self.backup_state()?;
+        let Some(state) = self.last_of_backups().await? else { return Ok(None) };
         let start = self.now();
         if !plan.proof_is_due(&state, start) {
             return Ok(None);
         }
+        self.begin(&BackupState { proof_failed_at: Some(start), ..state }).await?;
         let id = meta::file_id(&self.snapshot()?)?.map(|id| id.to_string());
         let directory = plan.directory.clone();
         let master = self.masters.of(&self.snapshot()?)?.as_ref().clone();
-        let clock = self.clock.clone();
-        let proven =
-            spawn_blocking(move || prove_newest(&directory, id.as_deref(), master, clock)).await;
+        let (clock, allowance) = (self.clock.clone(), self.allowance());
+        let proven = spawn_blocking(move || {
+            let newest = newest(&directory, id.as_deref())?;
+            require_space(allowance.as_ref(), &directory, &newest)?;
+            let proof = prove(&newest, &directory.join(SCRATCH), master, clock)?;
+            proof.report.is_clean().then_some(proof.manifest).ok_or(ProofFailure::Unclean)
+        })
+        .await;
         let proven = proven.unwrap_or(Err(ProofFailure::Panicked)).map(|manifest| {
             let now = self.now();
             let (backup_at, rows) = (manifest.created_at(), manifest.rows);
@@ -148,10 +166,28 @@ impl App {
         Ok(Some(proven))
     }
 
-    /// Only the schedule writes it, so there is nothing to expect.
+    /// What is known when a look begins: a try that a process died in counts as one that failed.
+    /// `None` below the hard floor, where nothing could be remembered.
+    async fn last_of_backups(&self) -> Result<Option<BackupState>, Error> {
+        if self.room() == Room::Nothing {
+            return Ok(None);
+        }
+        let Some(record) = meta::backups_if_cut_off(&self.snapshot()?)? else {
+            return self.backup_state().map(Some);
+        };
+        let state = decode_backups(&record)?;
+        self.keep_state(&state).await?;
+        Ok(Some(state))
+    }
+
+    /// Only the schedule writes this and what follows, so there is nothing to expect.
+    async fn begin(&self, if_cut_off: &BackupState) -> Result<(), Error> {
+        self.store.commit(meta::put_backups_if_cut_off(encode_backups(if_cut_off))).await?;
+        Ok(())
+    }
+
     async fn keep_state(&self, state: &BackupState) -> Result<(), Error> {
-        let change = meta::put_backups(Change::new(), encode_backups(state));
-        self.store.commit(change).await?;
+        self.store.commit(meta::put_backups(encode_backups(state))).await?;
         Ok(())
     }
 }
@@ -203,17 +239,27 @@ fn clear(scratch: &Path) -> io::Result<()> {
 }
 
 /// One that cannot even be told to be another vault's is proven, too: that is how damage is found.
-fn prove_newest(
-    directory: &Path,
-    file_id: Option<&str>,
-    master: MasterKey,
-    clock: Clock,
-) -> Result<Manifest, ProofFailure> {
+fn newest(directory: &Path, file_id: Option<&str>) -> Result<PathBuf, ProofFailure> {
     let mut own = scheduled(directory).map_err(ProofFailure::Scratch)?;
     own.retain(|path| is_of(path, file_id) != Some(false));
-    let newest = own.pop().ok_or(ProofFailure::NoBackup)?;
-    let proof = prove(&newest, &directory.join(SCRATCH), master, clock)?;
-    proof.report.is_clean().then_some(proof.manifest).ok_or(ProofFailure::Unclean)
+    own.pop().ok_or(ProofFailure::NoBackup)
+}
+
+/// What is restored takes about as much as the data file, and at times a little more: the backup's
+/// own size stands for that.
+fn require_space(
+    allowance: Option<&Allowance>,
+    directory: &Path,
+    backup: &Path,
+) -> Result<(), ProofFailure> {
+    let Some(allowance) = allowance else { return Ok(()) };
+    let admits = fs::metadata(backup).and_then(|it| allowance.admits(directory, it.len()));
+    admits.map_err(ProofFailure::Scratch)?.then_some(()).ok_or(ProofFailure::NoSpace)
+}
+
+/// Where a file is to be.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
 /// Removes what lies beyond `keep`, oldest first. What has not the schedule's name, is not whole or
@@ -265,6 +311,7 @@ impl ProofFailure {
         match self {
             Self::Backup(_) => "backup",
             Self::NoBackup => "no_backup",
+            Self::NoSpace => "no_space",
             Self::Panicked => "panicked",
             Self::Restore(_) => "restore",
             Self::Scratch(_) => "scratch",

@@ -62,7 +62,7 @@ pub use authenticate::Caller;
 pub use backups::{Proof, ProofFailure, clear_leftovers, prove};
 pub use create_token::{Origin, Written};
 pub use error::{Error, Fault, Upstream};
-pub use floor::{DiskNews, Look, Room};
+pub use floor::{DiskNews, Room};
 pub use holdings::Holding;
 pub use keys::NewKey;
 pub use legacy_tokens::{LegacyTokenPage, Stretch};

@@ -11,6 +11,7 @@ const META_ID: &[u8] = b"id";
 const META_MASTER: &[u8] = b"master";
 const META_PROGRAM: &[u8] = b"program";
 const META_BACKUPS: &[u8] = b"backups";
+const META_BACKUPS_IF_CUT_OFF: &[u8] = b"backups/if_cut_off";
 
 /// `None` for a file that is none of ours.
 pub(super) fn format(snapshot: &Snapshot) -> Result<Option<u32>, StorageFailure> {
@@ -45,9 +46,22 @@ pub fn backups(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailure> {
     snapshot.value(Table::Meta, META_BACKUPS)
 }
 
+/// While a backup or a proof is under way: what is to be known of it if the process dies in it.
+pub fn backups_if_cut_off(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailure> {
+    snapshot.value(Table::Meta, META_BACKUPS_IF_CUT_OFF)
+}
+
+/// What came of it in the end.
 #[must_use]
-pub fn put_backups(change: Change, record: Vec<u8>) -> Change {
-    change.put(Table::Meta, META_BACKUPS.to_vec(), record)
+pub fn put_backups(record: Vec<u8>) -> Change {
+    Change::new()
+        .put(Table::Meta, META_BACKUPS.to_vec(), record)
+        .delete(Table::Meta, META_BACKUPS_IF_CUT_OFF.to_vec())
+}
+
+#[must_use]
+pub fn put_backups_if_cut_off(record: Vec<u8>) -> Change {
+    Change::new().put(Table::Meta, META_BACKUPS_IF_CUT_OFF.to_vec(), record)
 }
 
 /// A format, and that this program gave it to the file.

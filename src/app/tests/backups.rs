@@ -5,14 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::app::tests::{Vault, draft, master, prepared};
-use crate::app::{BackupFailure, ProofFailure, clear_leftovers, prove};
+use crate::app::{BackupFailure, Error, ProofFailure, clear_leftovers, prove};
 use crate::bounds::BACKUP_RETRY;
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
-use crate::domain::backup::{BackupPlan, file_name, is_file_name};
+use crate::domain::backup::{BackupPlan, BackupState, file_name, is_file_name};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::tests::disk::TestDisk;
+use crate::store::tests::disk::{EIO, Fault, Operation, TestDisk};
 use crate::store::tests::{TestDirectory, block_on};
 
 const DAY: Duration = Duration::from_hours(24);
@@ -161,4 +161,54 @@ fn a_new_master_key_makes_a_backup_due_which_is_proven_under_it() {
     block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
     assert!(block_on(vault.app.take_due_backup(&plan)).unwrap().is_none(), "not due again");
     block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap().unwrap();
+}
+
+/// Lets the disk fail at each point of a try; whether one of them left a vault that waits with the
+/// next try although it knows of no other.
+fn is_put_off(
+    try_once: impl Fn(&Vault) -> Result<bool, Error>,
+    is_remembered: impl Fn(&BackupState) -> bool,
+    prepared: impl Fn() -> (Vault, Clock),
+) -> bool {
+    let mut put_off = false;
+    for nth in 1.. {
+        let (vault, clock) = prepared();
+        vault.disk.plan(Operation::Sync, nth, Fault::Always(EIO));
+        if try_once(&vault).is_ok() {
+            return put_off;
+        }
+        let again = Vault::on(TestDisk::holding(vault.disk.durable()), clock.clone()).unwrap();
+        if !try_once(&again).unwrap() {
+            put_off = true;
+            assert!(is_remembered(&again.app.backup_state().unwrap()));
+            clock.advance(BACKUP_RETRY);
+            assert!(try_once(&again).unwrap());
+            assert!(!is_remembered(&again.app.backup_state().unwrap()));
+        }
+    }
+    false
+}
+
+#[test]
+fn a_try_that_a_process_died_in_puts_the_next_one_off_like_a_failure() {
+    let directory = TestDirectory::new();
+    let plan = plan(directory.path());
+    let clear = || {
+        fs::remove_dir_all(directory.path()).unwrap();
+        fs::create_dir(directory.path()).unwrap();
+    };
+    let take = |vault: &Vault| {
+        clear();
+        block_on(vault.app.take_due_backup(&plan)).map(|taken| taken.is_some())
+    };
+    assert!(is_put_off(take, |state| state.failed_at.is_some(), with_clock));
+    let prove =
+        |vault: &Vault| block_on(vault.app.prove_due_backup(&plan)).map(|proven| proven.is_some());
+    let with_backup = || {
+        clear();
+        let (vault, clock) = with_clock();
+        block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
+        (vault, clock)
+    };
+    assert!(is_put_off(prove, |state| state.proof_failed_at.is_some(), with_backup));
 }
