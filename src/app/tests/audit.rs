@@ -106,6 +106,31 @@ fn a_strict_read_is_answered_when_its_entry_is_durable() {
 }
 
 #[test]
+fn a_strict_read_is_answered_although_the_client_that_flushed_it_has_gone() {
+    let disk = TestDisk::holding(prepared().0.clone());
+    let mut vault = Vault::on(disk.clone(), Clock::new()).unwrap();
+    let policy = AuditPolicy { reads: AuditReads::Strict, ..AuditPolicy::default() };
+    vault.app = vault.app.with_audit(policy);
+    block_on(async {
+        let id = vault.create_id(draft("one")).await;
+        let mut read = std::pin::pin!(vault.app.read_token(&vault.caller, &id));
+        disk.plan(Operation::Sync, 1, Fault::Block);
+        tokio::select! {
+            biased;
+            _ = &mut read => panic!("it is not written down"),
+            _ = vault.app.flush_reads() => panic!("it is not written down"),
+            () = std::future::ready(()) => (),
+        }
+        disk.release();
+        tokio::select! {
+            () = vault.app.write_reads() => panic!("the store has failed"),
+            answered = read => drop(answered.unwrap()),
+        }
+        assert_eq!(of_tokens(&vault.app).await.len(), 2);
+    });
+}
+
+#[test]
 fn a_read_that_cannot_be_written_down_is_not_answered() {
     let disk = TestDisk::holding(prepared().0.clone());
     let mut vault = Vault::on(disk.clone(), Clock::new()).unwrap();
