@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::app::App;
-use crate::app::audit::{AuditPolicy, Reads};
+use crate::app::audit::{AuditPolicy, Reads, Watch};
 use crate::app::callers::Callers;
 use crate::app::error::{Error, Fault};
 use crate::app::masters::Masters;
@@ -101,6 +101,7 @@ impl App {
         };
         let policy = AuditPolicy::default();
         let swept_at = AtomicI64::new(clock.now().micros());
+        let audit_watch = Watch::new(clock.now());
         Ok(Self {
             store,
             masters: Masters::new(master),
@@ -116,6 +117,7 @@ impl App {
             bins: RwLock::default(),
             reads: Reads::new(policy.reads),
             audit_retention: policy.retention,
+            audit_watch,
             migrated: None,
             floor: None,
             swept_at,
