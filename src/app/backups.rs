@@ -15,14 +15,14 @@ use crate::app::verify::Report;
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
-use crate::domain::backup::{BackupPlan, BackupState, Proven, Taken, file_name, is_file_name};
+use crate::domain::backup::{
+    BACKUP_MARK_DIGITS, BackupPlan, BackupState, Proven, Taken, file_name, is_file_name,
+    is_file_name_of,
+};
 use crate::domain::time::Timestamp;
 use crate::store::backup::{self, BackupFailure, InvalidBackup, Manifest, Reader, Written};
 use crate::store::record::{decode_backups, encode_backups};
-use crate::store::{RestoreFailure, StorageFailure, Store, meta};
-
-/// In the directory of backups, while one of them is proven.
-const SCRATCH: &str = "strongroom-proof.scratch";
+use crate::store::{Change, RestoreFailure, StorageFailure, Store, meta};
 
 /// A backup that was restored, and what walking through it found.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl App {
         actor: Actor,
         now: Timestamp,
     ) -> Result<Written, BackupFailure> {
-        self.require_room_for_traces().map_err(|_| BackupFailure::NoSpace)?;
+        self.require_room_for_traces().map_err(|_full| BackupFailure::NoSpace)?;
         if let Some(allowance) = self.allowance() {
             let path = path.clone();
             let admits = spawn_blocking(move || allowance.admits(parent(&path), 0)).await;
@@ -89,6 +89,12 @@ impl App {
         Ok(record.map(|record| decode_backups(&record)).transpose()?.unwrap_or_default())
     }
 
+    /// Tells the files of this vault from those of others in the same directory of backups.
+    pub fn backup_mark(&self) -> Result<String, Error> {
+        let id = meta::file_id(&self.snapshot()?)?.unwrap_or_default();
+        Ok(id.simple().to_string().chars().take(BACKUP_MARK_DIGITS).collect())
+    }
+
     /// Takes a backup if one is due, and removes those that are not kept. Whether it could be
     /// written is remembered either way.
     pub async fn take_due_backup(
@@ -101,12 +107,12 @@ impl App {
         let replaced_at = self.key_ages()?.master.made_at;
         let needs_old_key = state.taken.is_some_and(|it| replaced_at.is_some_and(|at| it.at < at));
         let is_due = plan.backup_is_due(&state, start);
-        if !is_due && !(needs_old_key && state.failed_at.is_none()) {
+        if !(is_due || needs_old_key && state.failed_at.is_none()) {
             return Ok(None);
         }
         self.begin(&BackupState { failed_at: Some(start), ..state }).await?;
-        let written =
-            self.back_up_at(plan.directory.join(file_name(start)), Actor::System, start).await;
+        let path = plan.directory.join(file_name(start, &self.backup_mark()?));
+        let written = self.back_up_at(path, Actor::System, start).await;
         let taken = match written {
             Ok(written) => {
                 let id = written.manifest.file_id.clone();
@@ -144,12 +150,13 @@ impl App {
         self.begin(&BackupState { proof_failed_at: Some(start), ..state }).await?;
         let id = meta::file_id(&self.snapshot()?)?.map(|id| id.to_string());
         let directory = plan.directory.clone();
+        let scratch = scratch(&directory, &self.backup_mark()?);
         let master = self.masters.of(&self.snapshot()?)?.as_ref().clone();
         let (clock, allowance) = (self.clock.clone(), self.allowance());
         let proven = spawn_blocking(move || {
             let newest = newest(&directory, id.as_deref())?;
             require_space(allowance.as_ref(), &directory, &newest)?;
-            let proof = prove(&newest, &directory.join(SCRATCH), master, clock)?;
+            let proof = prove(&newest, &scratch, master, clock)?;
             proof.report.is_clean().then_some(proof.manifest).ok_or(ProofFailure::Unclean)
         })
         .await;
@@ -224,7 +231,7 @@ fn restore_and_verify(
     master: MasterKey,
     clock: Clock,
 ) -> Result<Proof, ProofFailure> {
-    let manifest = Store::restore(scratch, backup).map_err(ProofFailure::Restore)?;
+    let manifest = Store::restore(scratch, backup, Change::new()).map_err(ProofFailure::Restore)?;
     let app = App::open(scratch, master, clock).map_err(ProofFailure::Vault)?;
     let report = app.verify();
     app.close();
@@ -290,15 +297,20 @@ fn scheduled(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// What a run that was killed left in the directory of backups. Nobody else writes there under
-/// such names.
-pub fn clear_leftovers(directory: &Path) -> io::Result<()> {
-    clear(&directory.join(SCRATCH))?;
+/// In the directory of backups, while one of them is proven.
+fn scratch(directory: &Path, mark: &str) -> PathBuf {
+    directory.join(format!("strongroom-proof-{mark}.scratch"))
+}
+
+/// What a run of this vault that was killed left in the directory of backups. Nobody else writes
+/// there under such names.
+pub fn clear_leftovers(directory: &Path, mark: &str) -> io::Result<()> {
+    clear(&scratch(directory, mark))?;
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name();
         let cut_off = name.to_str().and_then(|name| name.strip_suffix(".unfinished"));
-        if cut_off.is_some_and(is_file_name) {
+        if cut_off.is_some_and(|name| is_file_name_of(name, mark)) {
             fs::remove_file(entry.path())?;
         }
     }
