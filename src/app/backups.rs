@@ -9,19 +9,20 @@ use tokio::task::spawn_blocking;
 
 use crate::app::App;
 use crate::app::error::Error;
+use crate::app::floor::{Allowance, Room};
 use crate::app::vault::VaultFailure;
 use crate::app::verify::Report;
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
-use crate::domain::backup::{BackupPlan, BackupState, Proven, Taken, file_name, is_file_name};
+use crate::domain::backup::{
+    BACKUP_MARK_DIGITS, BackupPlan, BackupState, Proven, Taken, file_name, is_file_name,
+    is_file_name_of,
+};
 use crate::domain::time::Timestamp;
 use crate::store::backup::{self, BackupFailure, InvalidBackup, Manifest, Reader, Written};
 use crate::store::record::{decode_backups, encode_backups};
 use crate::store::{Change, RestoreFailure, StorageFailure, Store, meta};
-
-/// In the directory of backups, while one of them is proven.
-const SCRATCH: &str = "strongroom-proof.scratch";
 
 /// A backup that was restored, and what walking through it found.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub enum ProofFailure {
     Backup(InvalidBackup),
     /// The schedule found none.
     NoBackup,
+    /// The scratch directory would be on the data file's own disk, and leave it less than its floor.
+    NoSpace,
     /// The program met something that it did not expect.
     Panicked,
     Restore(RestoreFailure),
@@ -60,6 +63,14 @@ impl App {
         actor: Actor,
         now: Timestamp,
     ) -> Result<Written, BackupFailure> {
+        self.require_room_for_traces().map_err(|_full| BackupFailure::NoSpace)?;
+        if let Some(allowance) = self.allowance() {
+            let path = path.clone();
+            let admits = spawn_blocking(move || allowance.admits(parent(&path), 0)).await;
+            if !admits.map_err(io::Error::from)?? {
+                return Err(BackupFailure::NoSpace);
+            }
+        }
         let vault = Entity::of_server(EntityKind::Vault);
         self.audit_server(actor, Act::Backup, vault).await.map_err(not_now)?;
         let snapshot = self.store.snapshot()?;
@@ -78,13 +89,19 @@ impl App {
         Ok(record.map(|record| decode_backups(&record)).transpose()?.unwrap_or_default())
     }
 
+    /// Tells the files of this vault from those of others in the same directory of backups.
+    pub fn backup_mark(&self) -> Result<String, Error> {
+        let id = meta::file_id(&self.snapshot()?)?.unwrap_or_default();
+        Ok(id.simple().to_string().chars().take(BACKUP_MARK_DIGITS).collect())
+    }
+
     /// Takes a backup if one is due, and removes those that are not kept. Whether it could be
     /// written is remembered either way.
     pub async fn take_due_backup(
         &self,
         plan: &BackupPlan,
     ) -> Result<Option<Result<Taken, BackupFailure>>, Error> {
-        let state = self.backup_state()?;
+        let Some(state) = self.last_of_backups().await? else { return Ok(None) };
         let start = self.now();
         // Those from before the master key was replaced need the old one: a new one comes at once.
         let replaced_at = self.key_ages()?.master.made_at;
@@ -93,8 +110,9 @@ impl App {
         if !(is_due || (needs_old_key && state.failed_at.is_none())) {
             return Ok(None);
         }
-        let written =
-            self.back_up_at(plan.directory.join(file_name(start)), Actor::System, start).await;
+        self.begin(&BackupState { failed_at: Some(start), ..state }).await?;
+        let path = plan.directory.join(file_name(start, &self.backup_mark()?));
+        let written = self.back_up_at(path, Actor::System, start).await;
         let taken = match written {
             Ok(written) => {
                 let id = written.manifest.file_id.clone();
@@ -124,17 +142,24 @@ impl App {
         &self,
         plan: &BackupPlan,
     ) -> Result<Option<Result<Proven, ProofFailure>>, Error> {
-        let state = self.backup_state()?;
+        let Some(state) = self.last_of_backups().await? else { return Ok(None) };
         let start = self.now();
         if !plan.proof_is_due(&state, start) {
             return Ok(None);
         }
+        self.begin(&BackupState { proof_failed_at: Some(start), ..state }).await?;
         let id = meta::file_id(&self.snapshot()?)?.map(|id| id.to_string());
         let directory = plan.directory.clone();
+        let scratch = scratch(&directory, &self.backup_mark()?);
         let master = self.masters.of(&self.snapshot()?)?.as_ref().clone();
-        let clock = self.clock.clone();
-        let proven =
-            spawn_blocking(move || prove_newest(&directory, id.as_deref(), master, clock)).await;
+        let (clock, allowance) = (self.clock.clone(), self.allowance());
+        let proven = spawn_blocking(move || {
+            let newest = newest(&directory, id.as_deref())?;
+            require_space(allowance.as_ref(), &directory, &newest)?;
+            let proof = prove(&newest, &scratch, master, clock)?;
+            proof.report.is_clean().then_some(proof.manifest).ok_or(ProofFailure::Unclean)
+        })
+        .await;
         let proven = proven.unwrap_or(Err(ProofFailure::Panicked)).map(|manifest| {
             let now = self.now();
             let (backup_at, rows) = (manifest.created_at(), manifest.rows);
@@ -148,10 +173,28 @@ impl App {
         Ok(Some(proven))
     }
 
-    /// Only the schedule writes it, so there is nothing to expect.
+    /// What is known when a look begins: a try that a process died in counts as one that failed.
+    /// `None` below the hard floor, where nothing could be remembered.
+    async fn last_of_backups(&self) -> Result<Option<BackupState>, Error> {
+        if self.room() == Room::Nothing {
+            return Ok(None);
+        }
+        let Some(record) = meta::backups_if_cut_off(&self.snapshot()?)? else {
+            return self.backup_state().map(Some);
+        };
+        let state = decode_backups(&record)?;
+        self.keep_state(&state).await?;
+        Ok(Some(state))
+    }
+
+    /// Only the schedule writes this and what follows, so there is nothing to expect.
+    async fn begin(&self, if_cut_off: &BackupState) -> Result<(), Error> {
+        self.store.commit(meta::put_backups_if_cut_off(encode_backups(if_cut_off))).await?;
+        Ok(())
+    }
+
     async fn keep_state(&self, state: &BackupState) -> Result<(), Error> {
-        let change = meta::put_backups(Change::new(), encode_backups(state));
-        self.store.commit(change).await?;
+        self.store.commit(meta::put_backups(encode_backups(state))).await?;
         Ok(())
     }
 }
@@ -188,7 +231,7 @@ fn restore_and_verify(
     master: MasterKey,
     clock: Clock,
 ) -> Result<Proof, ProofFailure> {
-    let manifest = Store::restore(scratch, backup).map_err(ProofFailure::Restore)?;
+    let manifest = Store::restore(scratch, backup, Change::new()).map_err(ProofFailure::Restore)?;
     let app = App::open(scratch, master, clock).map_err(ProofFailure::Vault)?;
     let report = app.verify();
     app.close();
@@ -203,17 +246,27 @@ fn clear(scratch: &Path) -> io::Result<()> {
 }
 
 /// One that cannot even be told to be another vault's is proven, too: that is how damage is found.
-fn prove_newest(
-    directory: &Path,
-    file_id: Option<&str>,
-    master: MasterKey,
-    clock: Clock,
-) -> Result<Manifest, ProofFailure> {
+fn newest(directory: &Path, file_id: Option<&str>) -> Result<PathBuf, ProofFailure> {
     let mut own = scheduled(directory).map_err(ProofFailure::Scratch)?;
     own.retain(|path| is_of(path, file_id) != Some(false));
-    let newest = own.pop().ok_or(ProofFailure::NoBackup)?;
-    let proof = prove(&newest, &directory.join(SCRATCH), master, clock)?;
-    proof.report.is_clean().then_some(proof.manifest).ok_or(ProofFailure::Unclean)
+    own.pop().ok_or(ProofFailure::NoBackup)
+}
+
+/// What is restored takes about as much as the data file, and at times a little more: the backup's
+/// own size stands for that.
+fn require_space(
+    allowance: Option<&Allowance>,
+    directory: &Path,
+    backup: &Path,
+) -> Result<(), ProofFailure> {
+    let Some(allowance) = allowance else { return Ok(()) };
+    let admits = fs::metadata(backup).and_then(|it| allowance.admits(directory, it.len()));
+    admits.map_err(ProofFailure::Scratch)?.then_some(()).ok_or(ProofFailure::NoSpace)
+}
+
+/// Where a file is to be.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
 /// Removes what lies beyond `keep`, oldest first. What has not the schedule's name, is not whole or
@@ -244,15 +297,20 @@ fn scheduled(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// What a run that was killed left in the directory of backups. Nobody else writes there under
-/// such names.
-pub fn clear_leftovers(directory: &Path) -> io::Result<()> {
-    clear(&directory.join(SCRATCH))?;
+/// In the directory of backups, while one of them is proven.
+fn scratch(directory: &Path, mark: &str) -> PathBuf {
+    directory.join(format!("strongroom-proof-{mark}.scratch"))
+}
+
+/// What a run of this vault that was killed left in the directory of backups. Nobody else writes
+/// there under such names.
+pub fn clear_leftovers(directory: &Path, mark: &str) -> io::Result<()> {
+    clear(&scratch(directory, mark))?;
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name();
         let cut_off = name.to_str().and_then(|name| name.strip_suffix(".unfinished"));
-        if cut_off.is_some_and(is_file_name) {
+        if cut_off.is_some_and(|name| is_file_name_of(name, mark)) {
             fs::remove_file(entry.path())?;
         }
     }
@@ -265,6 +323,7 @@ impl ProofFailure {
         match self {
             Self::Backup(_) => "backup",
             Self::NoBackup => "no_backup",
+            Self::NoSpace => "no_space",
             Self::Panicked => "panicked",
             Self::Restore(_) => "restore",
             Self::Scratch(_) => "scratch",

@@ -4,6 +4,8 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 use crate::app::App;
@@ -11,10 +13,7 @@ use crate::app::error::Error;
 use crate::bounds::{DISK_HARD_FLOOR_PART, DISK_RECOVERY_PART};
 use crate::domain::time::Timestamp;
 use crate::metrics::{Checks, Instrument, Page, Status, Told};
-use crate::store::{Space, Tidying};
-
-/// Looks at the disk; tests look at one of their own.
-pub type Look = Box<dyn Fn() -> io::Result<Space> + Send + Sync>;
+use crate::store::{DataDisk, Space, Tidying};
 
 /// What the disk has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +35,20 @@ pub enum DiskNews {
 
 pub(super) struct Floor {
     bytes: u64,
-    look: Look,
+    disk: Arc<dyn DataDisk>,
     room: AtomicU8,
     /// -1 while it cannot be read.
     free_bytes: AtomicI64,
     data_bytes: AtomicU64,
+}
+
+/// What may be written beside the data file: on its own disk only what leaves the floor alone. Any
+/// other disk may be filled, which costs nobody but the one who writes to it.
+#[derive(Clone)]
+pub(super) struct Allowance {
+    floor_bytes: u64,
+    disk: Arc<dyn DataDisk>,
+    room: Room,
 }
 
 const CHANGES_REFUSED: &str =
@@ -49,10 +57,10 @@ const ALL_REFUSED: &str = "The vault's disk is full: it cannot keep a record of 
 
 impl App {
     /// Keeps this much of the disk free from now on. Without a floor there is always room.
-    pub fn keep_free(&mut self, floor_bytes: u64, look: Look) {
+    pub fn keep_free(&mut self, floor_bytes: u64, disk: Arc<dyn DataDisk>) {
         self.floor = Some(Floor {
             bytes: floor_bytes,
-            look,
+            disk,
             room: AtomicU8::new(Room::Changes.number()),
             free_bytes: AtomicI64::new(0),
             data_bytes: AtomicU64::new(0),
@@ -71,6 +79,15 @@ impl App {
 
     pub fn room(&self) -> Room {
         self.floor.as_ref().map_or(Room::Changes, Floor::room)
+    }
+
+    /// `None` without a floor.
+    pub(super) fn allowance(&self) -> Option<Allowance> {
+        self.floor.as_ref().map(|floor| Allowance {
+            floor_bytes: floor.bytes,
+            disk: Arc::clone(&floor.disk),
+            room: floor.room(),
+        })
     }
 
     /// Asked before a change is decided: deciding may write too, the key of a verification code.
@@ -110,7 +127,7 @@ impl Floor {
     }
 
     fn look(&self) -> Option<DiskNews> {
-        let Ok(space) = (self.look)() else {
+        let Ok(space) = self.disk.space() else {
             let before = self.free_bytes.swap(-1, Ordering::Relaxed);
             return (before >= 0).then_some(DiskNews::Unreadable);
         };
@@ -120,6 +137,19 @@ impl Floor {
         let (before, after) = (self.room(), self.room().next(space.free_bytes, self.bytes));
         self.room.store(after.number(), Ordering::Relaxed);
         (before != after).then_some(DiskNews::Room(after, space))
+    }
+}
+
+impl Allowance {
+    /// Whether as much as the data file and this many bytes may be written to a directory. It asks
+    /// the disks, which may take its time.
+    pub(super) fn admits(&self, directory: &Path, bytes: u64) -> io::Result<bool> {
+        if !self.disk.is_under(directory)? {
+            return Ok(true);
+        }
+        let space = self.disk.space()?;
+        let needed = space.data_bytes.saturating_add(bytes).saturating_add(self.floor_bytes);
+        Ok(self.room == Room::Changes && needed <= space.free_bytes)
     }
 }
 

@@ -55,14 +55,14 @@ use crate::store::{Change, CvcKeys, Migrated, Snapshot, Store, Verdict};
 pub use crate::store::backup::BackupFailure;
 pub use applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
 pub use audit::{
-    AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportPage, ExportQuery,
-    Exported, LogPage, LogQuery, LogStart, Receipt, decode_receipt, encode_receipt,
+    AuditFinding, AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportPage,
+    ExportQuery, Exported, LogPage, LogQuery, LogStart, Receipt, decode_receipt, encode_receipt,
 };
 pub use authenticate::Caller;
 pub use backups::{Proof, ProofFailure, clear_leftovers, prove};
 pub use create_token::{Origin, Written};
 pub use error::{Error, Fault, Upstream};
-pub use floor::{DiskNews, Look, Room};
+pub use floor::{DiskNews, Room};
 pub use holdings::Holding;
 pub use keys::NewKey;
 pub use legacy_tokens::{LegacyTokenPage, Stretch};
@@ -108,6 +108,7 @@ pub struct App {
     /// Reads on their way into the audit chain.
     reads: audit::Reads,
     audit_retention: Duration,
+    audit_watch: audit::Watch,
     migrated: Option<Migrated>,
     floor: Option<floor::Floor>,
     /// As microseconds: when everything that was due had been removed.

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::app::App;
-use crate::app::audit::{AuditPolicy, Reads};
+use crate::app::audit::{AuditPolicy, AuditScope, Reads, Watch};
 use crate::app::callers::Callers;
 use crate::app::error::{Error, Fault};
 use crate::app::masters::Masters;
@@ -17,6 +17,7 @@ use crate::crypto::{
     Identity, KeyMaterial, KeyPurpose, MasterKey, Phase, Random, SigningKey, SystemKeys,
     TenantKeys, Uses,
 };
+use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
@@ -63,7 +64,21 @@ impl App {
         let cvc_keys = CvcKeys::open(directory);
         let store = store.map_err(VaultFailure::File)?;
         let opened = Self::start(store, cvc_keys, master, clock, Random::new())?;
+        if let Err(failure) = opened.note_restore() {
+            opened.close();
+            return Err(failed(failure));
+        }
         Ok(Self { migrated, ..opened })
+    }
+
+    /// The first to open a restored file writes down that it was restored.
+    fn note_restore(&self) -> Result<(), StorageFailure> {
+        let Some(at) = meta::restored_at(&self.store.snapshot()?)? else { return Ok(()) };
+        let entity = Entity::of_server(EntityKind::Vault);
+        let entry = AuditEntry { at, actor: Actor::Operator, act: Act::Restore, entity };
+        let audit = self.audit(AuditScope::Server, &[entry]);
+        self.store.amend(meta::forget_restored().and(audit))?;
+        Ok(())
     }
 
     /// A vault on a disk of the caller's own making, for tests of failing disks.
@@ -101,6 +116,7 @@ impl App {
         };
         let policy = AuditPolicy::default();
         let swept_at = AtomicI64::new(clock.now().micros());
+        let audit_watch = Watch::new(clock.now());
         Ok(Self {
             store,
             masters: Masters::new(master),
@@ -116,6 +132,7 @@ impl App {
             bins: RwLock::default(),
             reads: Reads::new(policy.reads),
             audit_retention: policy.retention,
+            audit_watch,
             migrated: None,
             floor: None,
             swept_at,

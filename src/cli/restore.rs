@@ -11,7 +11,7 @@ use crate::cli::{say, vault};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::store::backup::Reader;
-use crate::store::{RestoreFailure, Store};
+use crate::store::{RestoreFailure, Store, meta};
 
 pub(super) fn restore(command: &Restore) -> Result<(), Failure> {
     let clock = Clock::new();
@@ -25,17 +25,18 @@ pub(super) fn restore(command: &Restore) -> Result<(), Failure> {
     let was_there = directory.exists();
     vault::make_directory(&directory)?;
     refuse_occupied(&directory)?;
-    let manifest = Store::restore(&directory, backup).map_err(|failure| {
-        if !was_there {
-            fs::remove_dir(&directory).ok();
-        }
-        match failure {
-            RestoreFailure::Backup(invalid) => explain(&invalid, &command.file),
-            RestoreFailure::File(failure) => {
-                vault::explain(VaultFailure::File(failure), &directory)
+    let manifest =
+        Store::restore(&directory, backup, meta::put_restored(start)).map_err(|failure| {
+            if !was_there {
+                fs::remove_dir(&directory).ok();
             }
-        }
-    })?;
+            match failure {
+                RestoreFailure::Backup(invalid) => explain(&invalid, &command.file),
+                RestoreFailure::File(failure) => {
+                    vault::explain(VaultFailure::File(failure), &directory)
+                }
+            }
+        })?;
     vault::restrict(&directory, 0o700)?;
     vault::give_to_owner(&directory, &directory.join(Store::FILE))?;
     let took = clock.now().since(start).as_secs_f64();

@@ -26,7 +26,7 @@ use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket, SocketFailure};
 use crate::server::tasks::Tasks;
 use crate::server::{BindError, CertificateProblem, Server, Settings};
-use crate::store::{Fatal, Space};
+use crate::store::{DiskOf, Fatal};
 
 /// What a server needs besides its vault.
 pub(super) struct Plan {
@@ -59,7 +59,7 @@ pub(super) fn run(
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
     let directory = plan.data_directory.clone();
-    app.keep_free(plan.disk_floor_bytes, Box::new(move || Space::of(&directory)));
+    app.keep_free(plan.disk_floor_bytes, Arc::new(DiskOf(directory)));
     let app = Arc::new(app);
     let ended = runtime.block_on(serve(Arc::clone(&app), plan, ready));
     runtime.shutdown_background();

@@ -10,8 +10,14 @@ use crate::log::{Event, Log, Value};
 /// Whatever becomes of a backup, the server goes on.
 pub(super) async fn keep_backups(app: Arc<App>, plan: BackupPlan, log: Log) {
     let directory = plan.directory.clone();
-    let cleared = tokio::task::spawn_blocking(move || clear_leftovers(&directory)).await;
-    if !matches!(cleared, Ok(Ok(()))) {
+    let cleared = match app.backup_mark() {
+        Ok(mark) => {
+            let cleared = move || clear_leftovers(&directory, &mark).is_ok();
+            tokio::task::spawn_blocking(cleared).await.is_ok_and(|cleared| cleared)
+        }
+        Err(_) => false,
+    };
+    if !cleared {
         log.event(Event::error("backup_directory_refused"));
     }
     loop {

@@ -51,6 +51,9 @@ async fn sweep(app: Arc<App>, log: Log) {
             Err(Error::Stopped | Error::Storage(_)) => return,
             Err(_) => log.event(Event::error("sweep_failed")),
         }
+        if let Some(finding) = app.audit_news() {
+            log.event(Event::error("audit_damaged").with("why", Value::Name(finding.name())));
+        }
         tokio::time::sleep(SWEEP_PERIOD).await;
     }
 }

@@ -79,7 +79,10 @@ fn verify_backup(file: &Path, key: Option<&MasterKeySource>) -> Result<(), Failu
         }
         ProofFailure::Vault(failure) => vault::explain(failure, &scratch),
         ProofFailure::Verify(error) => unreadable(error, file),
-        ProofFailure::NoBackup | ProofFailure::Panicked | ProofFailure::Unclean => {
+        ProofFailure::NoBackup
+        | ProofFailure::NoSpace
+        | ProofFailure::Panicked
+        | ProofFailure::Unclean => {
             Failure::new(Exit::Data, "the backup does not fit together").file(file)
         }
     })?;

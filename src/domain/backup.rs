@@ -55,8 +55,10 @@ pub struct Proven {
 }
 
 /// To the second, so that names sort by time.
-const NAME: &[BorrowedFormatItem<'_>] =
-    format_description!("strongroom-[year][month][day]T[hour][minute][second]Z.backup");
+const STAMP: &[BorrowedFormatItem<'_>] =
+    format_description!("strongroom-[year][month][day]T[hour][minute][second]Z");
+/// Of the mark that tells the vaults which share a directory apart.
+pub const BACKUP_MARK_DIGITS: usize = 8;
 
 impl BackupPlan {
     pub fn backup_is_due(&self, state: &BackupState, now: Timestamp) -> bool {
@@ -95,16 +97,31 @@ fn is_due(
     !rests && !fresh
 }
 
-/// `strongroom-20261114T093000Z.backup`.
-pub fn file_name(at: Timestamp) -> String {
-    at.datetime().and_then(|at| at.format(NAME).ok()).unwrap_or_default()
+/// `strongroom-20261114T093000Z-1a2b3c4d.backup`: the mark is the vault's, so that several may share a
+/// directory.
+pub fn file_name(at: Timestamp, mark: &str) -> String {
+    let stamp = at.datetime().and_then(|at| at.format(STAMP).ok()).unwrap_or_default();
+    format!("{stamp}-{mark}.backup")
 }
 
-/// Whether the schedule made this name. Files of other names are never touched.
+/// Whether the schedule of some vault made this name. Files of other names are never touched.
 pub fn is_file_name(name: &str) -> bool {
-    let parsed = PrimitiveDateTime::parse(name, NAME);
+    stamp_and_mark(name).is_some()
+}
+
+/// Whether the schedule of the vault with this mark did.
+pub fn is_file_name_of(name: &str, mark: &str) -> bool {
+    stamp_and_mark(name).is_some_and(|(_, its)| its == mark)
+}
+
+fn stamp_and_mark(name: &str) -> Option<(&str, &str)> {
+    let (stamp, mark) = name.strip_suffix(".backup")?.rsplit_once('-')?;
+    let parsed = PrimitiveDateTime::parse(stamp, STAMP);
     // Parsing is a little more patient than writing.
-    parsed.ok().and_then(|at| at.format(NAME).ok()).is_some_and(|again| again == name)
+    let again = parsed.ok().and_then(|at| at.format(STAMP).ok());
+    let is_mark =
+        mark.len() == BACKUP_MARK_DIGITS && mark.bytes().all(|digit| digit.is_ascii_hexdigit());
+    (is_mark && again.is_some_and(|again| again == stamp)).then_some((stamp, mark))
 }
 
 #[cfg(test)]
@@ -146,19 +163,23 @@ mod tests {
 
     #[test]
     fn names_sort_by_time_and_only_such_names_are_known() {
-        let name = file_name(Timestamp::from_seconds(1_794_648_600));
-        assert_eq!(name, "strongroom-20261114T093000Z.backup");
-        assert!(is_file_name(&name));
+        let name = file_name(Timestamp::from_seconds(1_794_648_600), "1a2b3c4d");
+        assert_eq!(name, "strongroom-20261114T093000Z-1a2b3c4d.backup");
+        assert!(is_file_name(&name) && is_file_name_of(&name, "1a2b3c4d"));
+        assert!(!is_file_name_of(&name, "1a2b3c4e"));
         for other in [
             "",
-            "strongroom-20261114T093000Z.backup.unfinished",
-            "strongroom-20261314T093000Z.backup",
+            "strongroom-20261114T093000Z-1a2b3c4d.backup.unfinished",
+            "strongroom-20261314T093000Z-1a2b3c4d.backup",
+            "strongroom-20261114T093000Z-1a2b3c4.backup",
+            "strongroom-20261114T093000Z-1a2b3c4x.backup",
+            "strongroom-20261114T093000Z.backup",
             "strongroom-before-upgrade.backup",
             "strongroom.redb",
-            "xstrongroom-20261114T093000Z.backup",
+            "xstrongroom-20261114T093000Z-1a2b3c4d.backup",
         ] {
             assert!(!is_file_name(other), "{other}");
         }
-        assert!(file_name(Timestamp::from_seconds(1)) < name);
+        assert!(file_name(Timestamp::from_seconds(1), "ffffffff") < name);
     }
 }

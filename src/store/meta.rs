@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::domain::time::Timestamp;
 use crate::store::change::Change;
 use crate::store::snapshot::Snapshot;
 use crate::store::{StorageFailure, Table};
@@ -9,8 +10,10 @@ use crate::store::{StorageFailure, Table};
 const META_FORMAT: &[u8] = b"format";
 const META_ID: &[u8] = b"id";
 const META_MASTER: &[u8] = b"master";
+const META_RESTORED: &[u8] = b"restored_at";
 const META_PROGRAM: &[u8] = b"program";
 const META_BACKUPS: &[u8] = b"backups";
+const META_BACKUPS_IF_CUT_OFF: &[u8] = b"backups/if_cut_off";
 
 /// `None` for a file that is none of ours.
 pub(super) fn format(snapshot: &Snapshot) -> Result<Option<u32>, StorageFailure> {
@@ -45,9 +48,42 @@ pub fn backups(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailure> {
     snapshot.value(Table::Meta, META_BACKUPS)
 }
 
+/// While a backup or a proof is under way: what is to be known of it if the process dies in it.
+pub fn backups_if_cut_off(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailure> {
+    snapshot.value(Table::Meta, META_BACKUPS_IF_CUT_OFF)
+}
+
+/// What came of it in the end.
 #[must_use]
-pub fn put_backups(change: Change, record: Vec<u8>) -> Change {
-    change.put(Table::Meta, META_BACKUPS.to_vec(), record)
+pub fn put_backups(record: Vec<u8>) -> Change {
+    Change::new()
+        .put(Table::Meta, META_BACKUPS.to_vec(), record)
+        .delete(Table::Meta, META_BACKUPS_IF_CUT_OFF.to_vec())
+}
+
+#[must_use]
+pub fn put_backups_if_cut_off(record: Vec<u8>) -> Change {
+    Change::new().put(Table::Meta, META_BACKUPS_IF_CUT_OFF.to_vec(), record)
+}
+
+/// When the file was made out of a backup, until that is in its audit chain.
+pub fn restored_at(snapshot: &Snapshot) -> Result<Option<Timestamp>, StorageFailure> {
+    let value = snapshot.value(Table::Meta, META_RESTORED)?;
+    let micros = value.and_then(|bytes| bytes.try_into().ok()).map(i64::from_be_bytes);
+    Ok(micros.map(Timestamp::from_micros))
+}
+
+/// The backup that it comes from was under way when it was taken, but no more.
+#[must_use]
+pub fn put_restored(at: Timestamp) -> Change {
+    Change::new()
+        .put(Table::Meta, META_RESTORED.to_vec(), at.micros().to_be_bytes().to_vec())
+        .delete(Table::Meta, META_BACKUPS_IF_CUT_OFF.to_vec())
+}
+
+#[must_use]
+pub fn forget_restored() -> Change {
+    Change::new().delete(Table::Meta, META_RESTORED.to_vec())
 }
 
 /// A format, and that this program gave it to the file.

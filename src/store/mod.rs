@@ -48,7 +48,7 @@ pub use failure::StorageFailure;
 pub use migration::{Migrated, MigrationFailure};
 pub use restore::RestoreFailure;
 pub use snapshot::{Entry, Snapshot};
-pub use space::Space;
+pub use space::{DataDisk, DiskOf, Space};
 pub use tables::Table;
 pub use writer::Fatal;
 

@@ -19,15 +19,19 @@ pub enum RestoreFailure {
 
 impl Store {
     /// Makes the data file of an existing directory. It gets its name only when every row was read,
-    /// checked and made durable. It has the format that the backup's file had.
-    pub fn restore(directory: &Path, mut backup: Reader) -> Result<Manifest, RestoreFailure> {
-        drop(grow(directory, |database| load(database, &mut backup))?);
+    /// checked and made durable. It has the format that the backup's file had, and `mark` in it.
+    pub fn restore(
+        directory: &Path,
+        mut backup: Reader,
+        mark: Change,
+    ) -> Result<Manifest, RestoreFailure> {
+        drop(grow(directory, |database| load(database, &mut backup, mark))?);
         Ok(backup.manifest().clone())
     }
 }
 
 /// Rows come in the order of their keys, which is the cheapest way to grow a tree.
-fn load(database: &Database, backup: &mut Reader) -> Result<(), RestoreFailure> {
+fn load(database: &Database, backup: &mut Reader, mark: Change) -> Result<(), RestoreFailure> {
     let mut transaction = database.begin_write().map_err(StorageFailure::from)?;
     let mut pending: usize = 0;
     while let Some(chunk) = backup.next_chunk()? {
@@ -41,7 +45,7 @@ fn load(database: &Database, backup: &mut Reader) -> Result<(), RestoreFailure> 
     }
     transaction.commit().map_err(StorageFailure::from)?;
     // Tables without a row are made, too, and the first start need not check the file.
-    commit_whole(database, |_| Ok(Change::new()))?;
+    commit_whole(database, |_| Ok(mark))?;
     Ok(())
 }
 

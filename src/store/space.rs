@@ -1,7 +1,8 @@
 //! How much room there is for the file, and how much it takes.
 
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use crate::store::Store;
 
@@ -13,20 +14,54 @@ pub struct Space {
     pub data_bytes: u64,
 }
 
-impl Space {
-    pub fn of(directory: &Path) -> io::Result<Self> {
-        let volume = rustix::fs::statvfs(directory)?;
-        let data_bytes = std::fs::metadata(directory.join(Store::FILE))?.len();
-        Ok(Self { free_bytes: volume.f_bavail.saturating_mul(volume.f_frsize), data_bytes })
+/// The disk that the data file is on; tests have one of their own.
+pub trait DataDisk: Send + Sync {
+    fn space(&self) -> io::Result<Space>;
+    /// Whether what is written to this directory takes its space.
+    fn is_under(&self, directory: &Path) -> io::Result<bool>;
+}
+
+/// The disk of this data directory.
+#[derive(Debug)]
+pub struct DiskOf(pub PathBuf);
+
+impl DataDisk for DiskOf {
+    fn space(&self) -> io::Result<Space> {
+        let data_bytes = std::fs::metadata(self.0.join(Store::FILE))?.len();
+        Ok(Space { free_bytes: free_bytes(&self.0)?, data_bytes })
     }
+
+    fn is_under(&self, directory: &Path) -> io::Result<bool> {
+        let device = |path: &Path| std::fs::metadata(path).map(|it| it.dev());
+        // Volumes that share one pool are devices of their own, but have the same space left.
+        Ok(device(&self.0)? == device(directory)? || free_bytes(&self.0)? == free_bytes(directory)?)
+    }
+}
+
+fn free_bytes(directory: &Path) -> io::Result<u64> {
+    let volume = rustix::fs::statvfs(directory)?;
+    Ok(volume.f_bavail.saturating_mul(volume.f_frsize))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::tests::TestDirectory;
 
     #[test]
     fn a_directory_without_a_data_file_is_no_vault_and_is_told_so() {
-        assert_eq!(Space::of(Path::new("/")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let root = DiskOf(PathBuf::from("/"));
+        assert_eq!(root.space().unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_directory_is_on_the_disk_of_the_one_that_it_is_in_and_not_on_that_of_another() {
+        let directory = TestDirectory::new();
+        let inner = directory.join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        let disk = DiskOf(directory.path().to_path_buf());
+        assert!(disk.is_under(&inner).unwrap());
+        assert!(!disk.is_under(Path::new("/proc")).unwrap());
+        assert!(disk.is_under(&directory.join("missing")).is_err());
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Bound;
 
 use crate::app::App;
+use crate::app::audit::AuditFinding;
 use crate::app::error::{Error, Fault};
 use crate::app::verify::Report;
 use crate::bounds::{AUDIT_CHECKPOINT_PERIOD, AUDIT_ROWS_AT_ONCE, SWEEP_BATCH_MAX};
@@ -40,22 +41,30 @@ impl App {
     pub fn audit_tail_is_whole(&self) -> Result<bool, Error> {
         let snapshot = self.snapshot()?;
         let head = Head::read(&snapshot)?;
-        let Some(newest) = Checkpoint::newest(&snapshot)? else {
-            let start = Checkpoint::start(&snapshot)?.map_or(0, |start| start.sequence);
-            return Ok(start <= head.next);
+        let last = match Checkpoint::newest(&snapshot)? {
+            Some(newest) => Some((newest, Signed::Checkpoint)),
+            None => Checkpoint::start(&snapshot)?.map(|start| (start, Signed::Start)),
         };
-        let public = self.system().signing().public();
-        let is_signed = ChainIdentity::read(&snapshot)?
-            .is_some_and(|own| newest.is_signed_by(&public, Signed::Checkpoint, &own.file));
-        let mut reached = Head { next: newest.sequence, link: newest.link };
-        let mut rows = Rows::from(&snapshot, newest.sequence)?;
+        let mut reached = Head::default();
+        if let Some((last, signed)) = last {
+            if !self.is_own(&snapshot, &last, signed)? {
+                return Ok(false);
+            }
+            reached = Head { next: last.sequence, link: last.link };
+        }
+        let mut rows = Rows::from(&snapshot, reached.next)?;
         while let Some(row) = rows.next_row()? {
             if row.sequence != reached.next {
                 return Ok(false);
             }
             reached = reached.after(&row);
         }
-        Ok(is_signed && reached == head)
+        Ok(reached == head)
+    }
+
+    fn is_own(&self, snapshot: &Snapshot, it: &Checkpoint, signed: Signed) -> Result<bool, Error> {
+        let public = self.system().signing().public();
+        Ok(it.is_signed_by(&public, signed, &file_id(snapshot)?))
     }
 
     /// Walks the chain as someone without keys would; others get their turn in between.
@@ -71,6 +80,9 @@ impl App {
     /// The newest checkpoint, of everything up to now, for keeping elsewhere.
     pub async fn audit_receipt(&self) -> Result<Receipt, Error> {
         self.sign_audit().await?;
+        if let Some(finding) = self.audit_watch.finding() {
+            return Err(Error::Conflict(finding.told()));
+        }
         let snapshot = self.snapshot()?;
         let missing = Error::Internal(Fault::Dangling);
         let own = ChainIdentity::read(&snapshot)?;
@@ -85,6 +97,9 @@ impl App {
     pub async fn sign_audit(&self) -> Result<(), Error> {
         self.flush_reads().await?;
         let _turn = self.turns.take(CHECKPOINTS).await;
+        if !self.may_sign()? {
+            return Ok(());
+        }
         self.settle_upkeep(|snapshot| {
             Ok((self.plan_checkpoint(snapshot, Timestamp::from_micros(0))?, ()))
         })
@@ -94,6 +109,10 @@ impl App {
     /// A part of the sweep: signs what has grown for long enough.
     pub(in crate::app) async fn sign_audit_when_due(&self) -> Result<(), Error> {
         let _turn = self.turns.take(CHECKPOINTS).await;
+        let begun = self.now();
+        if !self.may_sign()? {
+            return Ok(());
+        }
         self.settle_upkeep(|snapshot| {
             let newest = Checkpoint::newest(snapshot)?;
             let due = newest.map_or(Timestamp::from_micros(0), |newest| {
@@ -101,7 +120,9 @@ impl App {
             });
             Ok((self.plan_checkpoint(snapshot, due)?, ()))
         })
-        .await
+        .await?;
+        self.audit_watch.looked(begun);
+        Ok(())
     }
 
     fn plan_checkpoint(&self, snapshot: &Snapshot, due: Timestamp) -> Result<Change, Error> {
@@ -119,7 +140,8 @@ impl App {
     /// retention. The start is moved and signed first; the rows before it follow in batches.
     pub(in crate::app) async fn sweep_audit(&self) -> Result<(), Error> {
         while self.settle_upkeep(|snapshot| self.plan_start(snapshot)).await? == SWEEP_BATCH_MAX {}
-        while self.settle_upkeep(plan_removal).await? == SWEEP_BATCH_MAX {}
+        while self.settle_upkeep(|snapshot| self.plan_removal(snapshot)).await? == SWEEP_BATCH_MAX {
+        }
         Ok(())
     }
 
@@ -129,6 +151,12 @@ impl App {
         let is_old = |it: &Checkpoint| it.at.plus(self.audit_retention) <= now;
         let old: Vec<_> = oldest.into_iter().take_while(is_old).collect();
         let Some(last) = old.last() else { return Ok((Change::new(), 0)) };
+        // What is signed now speaks for them, and they go.
+        for it in &old {
+            if !self.may_prune_to(snapshot, it, Signed::Checkpoint)? {
+                return Ok((Change::new(), 0));
+            }
+        }
         let file = file_id(snapshot)?;
         let head = Head { next: last.sequence, link: last.link };
         let system = self.system();
@@ -138,6 +166,39 @@ impl App {
             change.delete(Table::AuditCheckpoints, place)
         });
         Ok((gone, old.len()))
+    }
+
+    /// Some rows before the chain's start, scope after scope; how many they are.
+    fn plan_removal(&self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
+        let Some(start) = Checkpoint::start(snapshot)? else { return Ok((Change::new(), 0)) };
+        if !self.may_prune_to(snapshot, &start, Signed::Start)? {
+            return Ok((Change::new(), 0));
+        }
+        let (mut change, mut count): (_, usize) = (Change::new(), 0);
+        for scope in scopes(snapshot)? {
+            let (from, to) = (tables::audit(&scope, 0), tables::audit(&scope, start.sequence));
+            let range = (Bound::Included(from.as_slice()), Bound::Excluded(to.as_slice()));
+            let left = SWEEP_BATCH_MAX.saturating_sub(count);
+            for entry in snapshot.range(Table::Audit, range.0, range.1)?.take(left) {
+                change = change.delete(Table::Audit, entry?.0);
+                count = count.saturating_add(1);
+            }
+        }
+        Ok((change, count))
+    }
+
+    /// Nothing goes on the word of someone else.
+    fn may_prune_to(
+        &self,
+        snapshot: &Snapshot,
+        it: &Checkpoint,
+        signed: Signed,
+    ) -> Result<bool, Error> {
+        let is_own = self.is_own(snapshot, it, signed)?;
+        if !is_own {
+            self.audit_watch.find(AuditFinding::ForgedCheckpoint);
+        }
+        Ok(is_own)
     }
 
     /// The chain is whole, every row opens, and it is signed by the vault's own key.
@@ -172,20 +233,4 @@ impl App {
 fn file_id(snapshot: &Snapshot) -> Result<[u8; 16], Error> {
     let own = ChainIdentity::read(snapshot)?;
     Ok(own.ok_or(Error::Internal(Fault::Dangling))?.file)
-}
-
-/// Some rows before the chain's start, scope after scope; how many they are.
-fn plan_removal(snapshot: &Snapshot) -> Result<(Change, usize), Error> {
-    let Some(start) = Checkpoint::start(snapshot)? else { return Ok((Change::new(), 0)) };
-    let (mut change, mut count): (_, usize) = (Change::new(), 0);
-    for scope in scopes(snapshot)? {
-        let (from, to) = (tables::audit(&scope, 0), tables::audit(&scope, start.sequence));
-        let range = (Bound::Included(from.as_slice()), Bound::Excluded(to.as_slice()));
-        let left = SWEEP_BATCH_MAX.saturating_sub(count);
-        for entry in snapshot.range(Table::Audit, range.0, range.1)?.take(left) {
-            change = change.delete(Table::Audit, entry?.0);
-            count = count.saturating_add(1);
-        }
-    }
-    Ok((change, count))
 }

@@ -180,9 +180,9 @@ fn opened(caller: &Caller, cursor: &[u8]) -> Result<u64, Error> {
     before.map(u64::from_be_bytes).ok_or_else(foreign)
 }
 
-/// The same each time, and no number to count by.
+/// The same each time, also after a rotation of keys, and no number to count by.
 fn log_id(caller: &Caller, number: u64) -> Uuid {
-    let blinded = caller.keys.index().blind(&[b"log entry", &number.to_be_bytes()]);
+    let blinded = caller.keys.lasting().blind(&[b"log entry", &number.to_be_bytes()]);
     uuid::Builder::from_random_bytes(blinded).into_uuid()
 }
 

@@ -7,6 +7,7 @@ mod checkpoint;
 mod export;
 mod logs;
 mod reads;
+mod watch;
 
 use crate::app::App;
 use crate::app::authenticate::Caller;
@@ -31,6 +32,8 @@ pub use export::{ExportPage, ExportQuery, Exported};
 pub use logs::{LogPage, LogQuery, LogStart};
 pub use reads::AuditReads;
 pub(super) use reads::Reads;
+pub use watch::AuditFinding;
+pub(super) use watch::Watch;
 
 /// What the operator decides about the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

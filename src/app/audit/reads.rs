@@ -1,6 +1,8 @@
 //! Reads on their way into the chain: a bounded queue, emptied at least every 100 milliseconds.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -14,7 +16,7 @@ use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT,
 use crate::domain::audit::{Act, AuditEntry, Entity};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
-use crate::store::{Change, CommitFailure};
+use crate::store::{Change, CommitFailure, Verdict};
 
 /// When a read is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,12 +45,43 @@ struct Noted {
     written: Option<oneshot::Sender<()>>,
 }
 
-/// The queue's other end. What was taken out of it and not handed to the writer yet stays here, so
-/// that a flush that is cut off loses nothing.
+/// The queue's other end. What was taken out of it stays here until the writer has said what became
+/// of it, so that a flush that is cut off loses neither entries nor those who wait for them.
 #[derive(Debug)]
 struct Outbox {
     queue: Receiver<Noted>,
     taken: Vec<Noted>,
+    handed: Option<Handed>,
+}
+
+/// Entries that are the writer's now.
+struct Handed {
+    verdict: Pin<Box<dyn Future<Output = Result<Verdict, CommitFailure>> + Send>>,
+    written: Vec<oneshot::Sender<()>>,
+}
+
+impl Outbox {
+    /// Hears what became of the entries that the writer has, and tells those who wait for them.
+    async fn hear(&mut self) -> Result<(), CommitFailure> {
+        let Some(handed) = &mut self.handed else { return Ok(()) };
+        let heard = handed.verdict.as_mut().await;
+        let written = self.handed.take().map(|handed| handed.written);
+        if let Err(failure) = heard {
+            self.queue.close();
+            return Err(failure);
+        }
+        for waiter in written.into_iter().flatten() {
+            // Whoever has gone does not need to know.
+            waiter.send(()).ok();
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Handed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handed")
+    }
 }
 
 impl Reads {
@@ -57,7 +90,7 @@ impl Reads {
         Self {
             mode,
             sender,
-            outbox: Mutex::new(Outbox { queue, taken: Vec::new() }),
+            outbox: Mutex::new(Outbox { queue, taken: Vec::new(), handed: None }),
             is_known: AtomicBool::new(false),
             wake: Notify::new(),
         }
@@ -145,6 +178,8 @@ impl App {
     pub async fn flush_reads(&self) -> Result<(), Error> {
         let mut outbox = self.reads.outbox.lock().await;
         self.reads.is_known.store(false, Ordering::SeqCst);
+        // A flush before this one may have been cut off, its client gone.
+        outbox.hear().await?;
         let mut left = outbox.taken.len().saturating_add(outbox.queue.len());
         while left > 0 {
             while outbox.taken.len() < left.min(AUDIT_CHANGE_ENTRIES_MAX) {
@@ -156,31 +191,22 @@ impl App {
             }
             let count = outbox.taken.len();
             let change = self.rows_of(&outbox.taken);
-            let committed = match self.store.submit(change) {
+            match self.store.submit(change) {
                 Ok(verdict) => {
-                    // From here on they are the writer's, whatever becomes of this flush.
-                    let written: Vec<_> =
-                        outbox.taken.drain(..).filter_map(|noted| noted.written).collect();
-                    verdict.await.map(|_| written)
+                    let written = outbox.taken.drain(..).filter_map(|noted| noted.written);
+                    let written = written.collect();
+                    outbox.handed = Some(Handed { verdict: Box::pin(verdict), written });
                 }
                 Err(CommitFailure::QueueFull) => {
                     tokio::time::sleep(AUDIT_RETRY).await;
                     continue;
                 }
-                Err(CommitFailure::Stopped) => Err(CommitFailure::Stopped),
-            };
-            match committed {
-                // Whoever has gone does not need to know.
-                Ok(written) => {
-                    for waiter in written {
-                        waiter.send(()).ok();
-                    }
-                }
-                Err(failure) => {
+                Err(CommitFailure::Stopped) => {
                     outbox.queue.close();
-                    return Err(failure.into());
+                    return Err(Error::Stopped);
                 }
             }
+            outbox.hear().await?;
             left = left.saturating_sub(count);
         }
         Ok(())

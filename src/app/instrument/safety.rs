@@ -1,6 +1,7 @@
 //! What keeps the vault safe, as far as it can be watched: keys, backups, the audit chain.
 
 use crate::app::App;
+use crate::app::audit::AuditFinding;
 use crate::app::rotation::ListedKey;
 use crate::bounds::AUDIT_SIGN_LAG_MAX;
 use crate::crypto::KeyPurpose;
@@ -90,11 +91,13 @@ impl App {
     }
 
     pub(super) fn check_audit(&self, checks: &mut Checks) {
-        let late = self.audit_status().is_ok_and(|status| {
-            let signed = status.last_checkpoint.filter(|(number, _)| *number < status.head.next);
-            signed.is_some_and(|(_, at)| self.now().since(at) > AUDIT_SIGN_LAG_MAX)
-        });
-        checks.set("audit", late.then_some("The audit chain has not been signed for too long."));
+        let is_late = self.now().since(self.audit_watch.looked_at()) > AUDIT_SIGN_LAG_MAX
+            && self.audit_status().is_ok_and(|status| {
+                let signed = status.last_checkpoint.map_or(status.first, |(number, _)| number);
+                signed < status.head.next
+            });
+        let late = is_late.then_some("The audit chain has not been signed for too long.");
+        checks.set("audit", self.audit_watch.finding().map(AuditFinding::told).or(late));
     }
 
     pub(super) fn tell_safety(&self, status: &mut Status) {

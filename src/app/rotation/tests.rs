@@ -4,7 +4,9 @@ use serde_json::json;
 
 use super::*;
 use crate::app::list_tokens::tests::{Vault, texts};
-use crate::app::{CursorStart, Deduplicate, Origin, TokenDraft, TokenPatch, Write};
+use crate::app::{
+    CursorStart, Deduplicate, LogQuery, LogStart, Origin, TokenDraft, TokenPatch, Write,
+};
 use crate::crypto::MasterKey;
 use crate::domain::permission::Permission;
 use crate::domain::token_query::{TokenFilter, TokenQuery};
@@ -218,6 +220,22 @@ async fn a_cursor_from_before_a_rotation_goes_on_after_it() {
     assert_eq!(texts(&second.tokens).len(), 2);
     let third = page(second.next, &owner).await;
     assert_eq!((third.tokens.len(), third.next), (1, None));
+}
+
+#[tokio::test]
+async fn entries_of_the_log_keep_their_ids_over_a_rotation() {
+    let vault = Vault::new().await;
+    vault.create("a", &["/a/"]).await;
+    let ids = async |skip: usize| {
+        let (query, start) = (LogQuery::default(), LogStart::Skip(skip));
+        let page = vault.app.list_logs(&*vault.owner().await, &query, &start, 99).await.unwrap();
+        page.entries.iter().map(|(id, _)| *id).collect::<Vec<_>>()
+    };
+    let before = ids(0).await;
+    vault.app.rotate_tenant(vault.tenant.id).await.unwrap();
+    finish(&vault, &mut Walk::default()).await;
+    let after = ids(0).await;
+    assert!(!before.is_empty() && after.ends_with(&before), "{before:?} {after:?}");
 }
 
 #[tokio::test]

@@ -4,10 +4,13 @@
 use std::time::Duration;
 
 use crate::app::tests::{Vault, draft, expiring, named, new_tenant, prepared};
-use crate::app::{App, AuditPolicy, AuditReads, Caller, Error, ExportQuery, LogQuery, LogStart};
+use crate::app::{
+    App, AuditFinding, AuditPolicy, AuditReads, Caller, Error, ExportQuery, LogQuery, LogStart,
+};
 use crate::bounds::{AUDIT_QUEUE_MAX, LOG_ROWS_EXAMINED_MAX};
 use crate::clock::Clock;
 use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
+use crate::metrics::{Checks, Instrument as _};
 use crate::store::tests::block_on;
 use crate::store::tests::disk::{Fault, Operation, TestDisk};
 use crate::store::{Change, Table};
@@ -102,6 +105,31 @@ fn a_strict_read_is_answered_when_its_entry_is_durable() {
             () = reading => (),
         }
         assert_eq!(of_tokens(&vault.app).await.len(), 21);
+    });
+}
+
+#[test]
+fn a_strict_read_is_answered_although_the_client_that_flushed_it_has_gone() {
+    let disk = TestDisk::holding(prepared().0.clone());
+    let mut vault = Vault::on(disk.clone(), Clock::new()).unwrap();
+    let policy = AuditPolicy { reads: AuditReads::Strict, ..AuditPolicy::default() };
+    vault.app = vault.app.with_audit(policy);
+    block_on(async {
+        let id = vault.create_id(draft("one")).await;
+        let mut read = std::pin::pin!(vault.app.read_token(&vault.caller, &id));
+        disk.plan(Operation::Sync, 1, Fault::Block);
+        tokio::select! {
+            biased;
+            _ = &mut read => panic!("it is not written down"),
+            _ = vault.app.flush_reads() => panic!("it is not written down"),
+            () = std::future::ready(()) => (),
+        }
+        disk.release();
+        tokio::select! {
+            () = vault.app.write_reads() => panic!("the store has failed"),
+            answered = read => drop(answered.unwrap()),
+        }
+        assert_eq!(of_tokens(&vault.app).await.len(), 2);
     });
 }
 
@@ -232,6 +260,89 @@ fn entries_go_when_their_retention_is_over_and_the_rest_stays_whole() {
         assert_eq!(whole(&vault.app).await, (old + 1, 1));
     });
     vault.assert_clean();
+}
+
+/// What `/readyz` says of the chain.
+fn said(app: &App) -> String {
+    let mut checks = Checks::default();
+    app.check(&mut checks);
+    String::from(checks.to_json()["checks"]["audit"].as_str().unwrap())
+}
+
+#[test]
+fn a_forged_checkpoint_removes_nothing_and_is_told() {
+    let mut vault = Vault::new();
+    let policy = AuditPolicy { retention: Duration::from_hours(48), ..AuditPolicy::default() };
+    vault.app = vault.app.with_audit(policy);
+    block_on(async {
+        for _ in 0..2 {
+            vault.create_id(draft("kept")).await;
+            vault.app.sign_audit().await.unwrap();
+        }
+        let snapshot = vault.app.store().snapshot().unwrap();
+        let rows = snapshot.len(Table::Audit).unwrap();
+        let (key, mut value) =
+            snapshot.under(Table::AuditCheckpoints, &[], 1).unwrap().pop().unwrap();
+        drop(snapshot);
+        // The time in it: as if it were older.
+        value[8..16].fill(0);
+        let forge = Change::new().put(Table::AuditCheckpoints, key, value);
+        vault.app.store().commit(forge).await.unwrap();
+        assert!(vault.app.audit_news().is_none());
+        vault.app.sweep_all().await.unwrap();
+        assert_eq!(vault.app.audit_news(), Some(AuditFinding::ForgedCheckpoint));
+        assert!(vault.app.audit_news().is_none(), "once");
+        assert!(said(&vault.app).contains("forged"), "{}", said(&vault.app));
+        let snapshot = vault.app.store().snapshot().unwrap();
+        assert_eq!(snapshot.len(Table::Audit).unwrap(), rows);
+        assert_eq!(vault.app.audit_status().unwrap().first, 0);
+    });
+}
+
+#[test]
+fn an_end_that_does_not_follow_is_told_at_the_next_start_and_not_signed() {
+    let vault = Vault::new();
+    block_on(async {
+        vault.create_id(draft("signed")).await;
+        vault.app.sign_audit().await.unwrap();
+        vault.create_id(draft("not signed")).await;
+        let snapshot = vault.app.store().snapshot().unwrap();
+        let own = vault.caller.tenant.id;
+        let (last, mut value) =
+            snapshot.under(Table::Audit, own.bytes(), 99).unwrap().pop().unwrap();
+        drop(snapshot);
+        value[12] ^= 1;
+        vault.app.store().commit(Change::new().put(Table::Audit, last, value)).await.unwrap();
+    });
+    vault.app.close();
+    let again = Vault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
+    let before = again.app.audit_status().unwrap().last_checkpoint;
+    block_on(async {
+        again.app.sweep_all().await.unwrap();
+        again.create_id(draft("served on")).await;
+        again.app.sign_audit().await.unwrap();
+        assert!(matches!(again.app.audit_receipt().await, Err(Error::Conflict(_))));
+    });
+    assert_eq!(again.app.audit_news(), Some(AuditFinding::BrokenTail));
+    assert!(said(&again.app).contains("damaged"), "{}", said(&again.app));
+    assert_eq!(again.app.audit_status().unwrap().last_checkpoint, before);
+}
+
+#[test]
+fn a_quiet_vault_is_not_late_and_one_that_is_not_signed_is() {
+    let vault = Vault::new();
+    block_on(async {
+        vault.create_id(draft("one")).await;
+        vault.app.sign_audit().await.unwrap();
+        vault.app.clock().advance(Duration::from_hours(1));
+        vault.app.sweep_all().await.unwrap();
+        vault.create_id(draft("after an idle hour")).await;
+        assert_eq!(said(&vault.app), "ok");
+        vault.app.clock().advance(Duration::from_mins(11));
+        assert!(said(&vault.app).contains("not been signed"), "{}", said(&vault.app));
+        vault.app.sweep_all().await.unwrap();
+        assert_eq!(said(&vault.app), "ok");
+    });
 }
 
 async fn logs(

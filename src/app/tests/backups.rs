@@ -5,15 +5,20 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::app::tests::{Vault, draft, master, prepared};
-use crate::app::{BackupFailure, ProofFailure, clear_leftovers, prove};
+use crate::app::{
+    App, AuditScope, BackupFailure, Error, ExportQuery, ProofFailure, clear_leftovers, prove,
+};
 use crate::bounds::BACKUP_RETRY;
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
-use crate::domain::backup::{BackupPlan, file_name, is_file_name};
+use crate::domain::audit::{Act, Actor, EntityKind};
+use crate::domain::backup::{BackupPlan, BackupState, file_name};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::tests::disk::TestDisk;
+use crate::store::backup::Reader;
+use crate::store::tests::disk::{EIO, Fault, Operation, TestDisk};
 use crate::store::tests::{TestDirectory, block_on};
+use crate::store::{Store, meta};
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -42,16 +47,16 @@ fn backups_are_taken_when_they_are_due_and_the_newest_are_kept() {
     let plan = plan(directory.path());
     let (vault, clock) = with_clock();
     // Names of the schedule that are no backups of this vault: one is cut, one is another's.
-    fs::write(directory.join("strongroom-20000101T000000Z.backup"), "cut").unwrap();
+    fs::write(directory.join("strongroom-20000101T000000Z-0badcafe.backup"), "cut").unwrap();
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.backup");
-    fs::copy(fixture, directory.join("strongroom-20000102T000000Z.backup")).unwrap();
+    fs::copy(fixture, directory.join("strongroom-20000102T000000Z-0badcafe.backup")).unwrap();
     fs::write(directory.join("mine.txt"), "mine").unwrap();
     let foreign = names(&directory);
     let mut taken = Vec::new();
     for round in 0..4 {
         block_on(vault.create_id(draft(&format!("of round {round}"))));
         let at = block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap().at;
-        taken.push(file_name(at));
+        taken.push(file_name(at, &vault.app.backup_mark().unwrap()));
         assert!(block_on(vault.app.take_due_backup(&plan)).unwrap().is_none(), "not due again");
         assert_eq!(vault.app.backup_state().unwrap().taken.unwrap().at, at);
         clock.advance(DAY);
@@ -109,10 +114,11 @@ fn a_proof_opens_every_record_of_the_newest_backup_and_leaves_nothing() {
     let newest = directory.join(&names(&directory)[0]);
     // One of another vault, which came later, is not ours to prove.
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.backup");
-    fs::copy(fixture, directory.join("strongroom-29990101T000000Z.backup")).unwrap();
+    fs::copy(fixture, directory.join("strongroom-29990101T000000Z-0badcafe.backup")).unwrap();
     let taken = names(&directory);
     // What a killed proof left is cleared first.
-    let scratch = directory.join("strongroom-proof.scratch");
+    let scratch =
+        directory.join(&format!("strongroom-proof-{}.scratch", vault.app.backup_mark().unwrap()));
     fs::create_dir(&scratch).unwrap();
     fs::write(scratch.join("strongroom.redb"), "left").unwrap();
     let proven = block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap().unwrap();
@@ -137,15 +143,23 @@ fn a_proof_opens_every_record_of_the_newest_backup_and_leaves_nothing() {
 #[test]
 fn what_a_killed_server_left_among_the_backups_is_cleared_and_nothing_else() {
     let directory = TestDirectory::new();
-    let name = file_name(Timestamp::from_seconds(1_794_648_600));
-    assert!(is_file_name(&name));
-    for kept in [name.clone(), String::from("mine.backup.unfinished")] {
-        fs::write(directory.join(&kept), "kept").unwrap();
+    let at = Timestamp::from_seconds(1_794_648_600);
+    let (own, other) = (file_name(at, "0000000a"), file_name(at, "0000000b"));
+    let others_scratch = String::from("strongroom-proof-0000000b.scratch");
+    let mut kept = [
+        own.clone(),
+        format!("{other}.unfinished"),
+        String::from("mine.backup.unfinished"),
+        others_scratch.clone(),
+    ];
+    for name in &kept {
+        fs::write(directory.join(name), "kept").unwrap();
     }
-    fs::write(directory.join(&format!("{name}.unfinished")), "cut").unwrap();
-    fs::create_dir(directory.join("strongroom-proof.scratch")).unwrap();
-    clear_leftovers(directory.path()).unwrap();
-    assert_eq!(names(&directory), [String::from("mine.backup.unfinished"), name]);
+    fs::write(directory.join(&format!("{own}.unfinished")), "cut").unwrap();
+    fs::create_dir(directory.join("strongroom-proof-0000000a.scratch")).unwrap();
+    clear_leftovers(directory.path(), "0000000a").unwrap();
+    kept.sort();
+    assert_eq!(names(&directory), kept);
 }
 
 #[test]
@@ -161,4 +175,80 @@ fn a_new_master_key_makes_a_backup_due_which_is_proven_under_it() {
     block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
     assert!(block_on(vault.app.take_due_backup(&plan)).unwrap().is_none(), "not due again");
     block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap().unwrap();
+}
+
+/// Lets the disk fail at each point of a try; whether one of them left a vault that waits with the
+/// next try although it knows of no other.
+fn is_put_off(
+    try_once: impl Fn(&Vault) -> Result<bool, Error>,
+    is_remembered: impl Fn(&BackupState) -> bool,
+    prepared: impl Fn() -> (Vault, Clock),
+) -> bool {
+    let mut put_off = false;
+    for nth in 1.. {
+        let (vault, clock) = prepared();
+        vault.disk.plan(Operation::Sync, nth, Fault::Always(EIO));
+        if try_once(&vault).is_ok() {
+            return put_off;
+        }
+        let again = Vault::on(TestDisk::holding(vault.disk.durable()), clock.clone()).unwrap();
+        if !try_once(&again).unwrap() {
+            put_off = true;
+            assert!(is_remembered(&again.app.backup_state().unwrap()));
+            clock.advance(BACKUP_RETRY);
+            assert!(try_once(&again).unwrap());
+            assert!(!is_remembered(&again.app.backup_state().unwrap()));
+        }
+    }
+    false
+}
+
+#[test]
+fn a_try_that_a_process_died_in_puts_the_next_one_off_like_a_failure() {
+    let directory = TestDirectory::new();
+    let plan = plan(directory.path());
+    let clear = || {
+        fs::remove_dir_all(directory.path()).unwrap();
+        fs::create_dir(directory.path()).unwrap();
+    };
+    let take = |vault: &Vault| {
+        clear();
+        block_on(vault.app.take_due_backup(&plan)).map(|taken| taken.is_some())
+    };
+    assert!(is_put_off(take, |state| state.failed_at.is_some(), with_clock));
+    let prove =
+        |vault: &Vault| block_on(vault.app.prove_due_backup(&plan)).map(|proven| proven.is_some());
+    let with_backup = || {
+        clear();
+        let (vault, clock) = with_clock();
+        block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
+        (vault, clock)
+    };
+    assert!(is_put_off(prove, |state| state.proof_failed_at.is_some(), with_backup));
+}
+
+#[test]
+fn a_restored_vault_says_so_in_its_chain_once() {
+    let directory = TestDirectory::new();
+    let (vault, clock) = with_clock();
+    let file = directory.join("a.backup");
+    block_on(vault.app.back_up(file.clone())).unwrap();
+    let data = directory.join("data");
+    fs::create_dir(&data).unwrap();
+    let at = vault.app.now();
+    Store::restore(&data, Reader::open(&file).unwrap(), meta::put_restored(at)).unwrap();
+    for _ in 0..2 {
+        let app = App::open(&data, master(), clock.clone()).unwrap();
+        let page = block_on(app.export_audit(ExportQuery { next: Some(0), ..Default::default() }));
+        let entries = page.unwrap().entries;
+        let told: Vec<_> = entries.iter().filter(|it| it.entry.act == Act::Restore).collect();
+        let [told] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!((told.scope, told.entry.at), (AuditScope::Server, at));
+        assert_eq!(
+            (told.entry.actor, told.entry.entity.kind),
+            (Actor::Operator, EntityKind::Vault)
+        );
+        assert!(app.verify().unwrap().is_clean());
+        app.close();
+    }
 }

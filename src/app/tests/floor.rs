@@ -1,21 +1,26 @@
 //! A disk that is nearly full: no changes, then nothing at all, and back by itself.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::app::tests::{Vault, draft, everything, expiring, prepared};
-use crate::app::{App, DiskNews, Error, Room, TenantDraft, Write};
+use crate::app::{App, BackupFailure, DiskNews, Error, ProofFailure, Room, TenantDraft, Write};
+use crate::bounds::BACKUP_RETRY;
 use crate::clock::Clock;
+use crate::domain::backup::BackupPlan;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::metrics::{Checks, Instrument};
 use crate::store::tests::disk::{ENOSPC, Fault, Operation, TestDisk};
-use crate::store::tests::{block_on, end_of};
-use crate::store::{Fatal, Space, StorageFailure};
+use crate::store::tests::{TestDirectory, block_on, end_of};
+use crate::store::{DataDisk, Fatal, Space, StorageFailure};
 
 pub(super) const FLOOR: u64 = 800;
+/// The data file's length.
+const DATA: u64 = 7;
 /// In place of a number of free bytes: the disk cannot be asked.
 const UNREADABLE: u64 = u64::MAX;
 
@@ -30,14 +35,21 @@ impl Free {
     }
 
     pub(super) fn watched_by(&self, app: &mut App) {
-        let free = Arc::clone(&self.0);
-        app.keep_free(
-            FLOOR,
-            Box::new(move || match free.load(Ordering::Relaxed) {
-                UNREADABLE => Err(io::ErrorKind::PermissionDenied.into()),
-                free_bytes => Ok(Space { free_bytes, data_bytes: 7 }),
-            }),
-        );
+        app.keep_free(FLOOR, Arc::new(self.clone()));
+    }
+}
+
+impl DataDisk for Free {
+    fn space(&self) -> io::Result<Space> {
+        match self.0.load(Ordering::Relaxed) {
+            UNREADABLE => Err(io::ErrorKind::PermissionDenied.into()),
+            free_bytes => Ok(Space { free_bytes, data_bytes: DATA }),
+        }
+    }
+
+    /// All but what is called so.
+    fn is_under(&self, directory: &Path) -> io::Result<bool> {
+        Ok(!directory.ends_with("elsewhere"))
     }
 }
 
@@ -57,7 +69,7 @@ fn is_ready(app: &App) -> bool {
 }
 
 fn news(free_bytes: u64, room: Room) -> DiskNews {
-    DiskNews::Room(room, Space { free_bytes, data_bytes: 7 })
+    DiskNews::Room(room, Space { free_bytes, data_bytes: DATA })
 }
 
 /// Every operation that changes something is refused, and writes nothing while it is.
@@ -180,4 +192,63 @@ fn sweeps_that_do_not_come_to_an_end_are_told() {
     assert!(!is_ready(&vault.app));
     block_on(vault.app.sweep_all()).unwrap();
     assert!(is_ready(&vault.app));
+}
+
+fn plan(directory: &Path) -> BackupPlan {
+    let (day, directory) = (Duration::from_hours(24), directory.to_path_buf());
+    BackupPlan { directory, every: day, keep: 2, prove_every: Some(day) }
+}
+
+#[test]
+fn a_backup_on_the_vaults_own_disk_leaves_the_floor_alone() {
+    let clock = Clock::new();
+    let (vault, free) = vault(&clock);
+    let directory = TestDirectory::new();
+    let plan = plan(directory.path());
+    let by_command = || block_on(vault.app.back_up(directory.join("a.backup")));
+    let by_schedule = || block_on(vault.app.take_due_backup(&plan)).unwrap();
+    free.set(&vault.app, FLOOR + DATA - 1);
+    assert_eq!(vault.app.room(), Room::Changes);
+    assert!(matches!(by_command(), Err(BackupFailure::NoSpace)));
+    assert!(matches!(by_schedule(), Some(Err(BackupFailure::NoSpace))));
+    assert!(vault.app.backup_state().unwrap().failed_at.is_some());
+    assert!(by_schedule().is_none(), "not at once");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    free.set(&vault.app, FLOOR + DATA);
+    by_command().unwrap();
+    clock.advance(BACKUP_RETRY);
+    by_schedule().unwrap().unwrap();
+    let backup = vault.app.backup_state().unwrap().taken.unwrap().bytes;
+
+    let prove = || block_on(vault.app.prove_due_backup(&plan)).unwrap();
+    free.set(&vault.app, FLOOR + DATA + backup - 1);
+    assert!(matches!(prove(), Some(Err(ProofFailure::NoSpace))));
+    assert!(vault.app.backup_state().unwrap().proof_failed_at.is_some());
+    assert!(prove().is_none(), "not at once");
+    clock.advance(BACKUP_RETRY);
+    free.set(&vault.app, FLOOR + DATA + backup);
+    prove().unwrap().unwrap();
+}
+
+#[test]
+fn below_the_floor_a_backup_goes_to_another_disk_only_and_below_the_hard_floor_nowhere() {
+    let clock = Clock::new();
+    let (vault, free) = vault(&clock);
+    let directory = TestDirectory::new();
+    let elsewhere = directory.join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    free.set(&vault.app, FLOOR - 1);
+    let refused = block_on(vault.app.back_up(directory.join("a.backup")));
+    assert!(matches!(refused, Err(BackupFailure::NoSpace)));
+    block_on(vault.app.back_up(elsewhere.join("a.backup"))).unwrap();
+    let plan = plan(&elsewhere);
+    free.set(&vault.app, FLOOR / 8 - 1);
+    let before = vault.disk.count(Operation::Write);
+    let refused = block_on(vault.app.back_up(elsewhere.join("b.backup")));
+    assert!(matches!(refused, Err(BackupFailure::NoSpace)));
+    assert!(block_on(vault.app.take_due_backup(&plan)).unwrap().is_none());
+    assert!(block_on(vault.app.prove_due_backup(&plan)).unwrap().is_none());
+    assert_eq!(vault.disk.count(Operation::Write), before);
+    free.set(&vault.app, FLOOR / 2);
+    block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
 }

@@ -57,6 +57,8 @@ const DIGEST_BYTES: usize = 32;
 pub enum BackupFailure {
     /// There is a file of that name.
     Exists,
+    /// It would be on the data file's own disk, and leave it less than its floor.
+    NoSpace,
     /// The vault is busy or stopping: it could not write down that a backup is taken.
     NotAudited,
     /// The backup's own file could not be written.
@@ -89,6 +91,7 @@ impl BackupFailure {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Exists => "exists",
+            Self::NoSpace => "no_space",
             Self::NotAudited => "not_audited",
             Self::Target(_) => "target",
             Self::Unfinished(_) => "unfinished",
@@ -113,6 +116,10 @@ impl fmt::Display for BackupFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exists => f.write_str("There is a file of that name, and none is overwritten."),
+            Self::NoSpace => f.write_str(
+                "It would be on the data file's own disk, which is too full for that: a backup may take \
+                 as much as the data file, and disk.floor must stay free.",
+            ),
             Self::NotAudited => f.write_str(
                 "The vault is busy and cannot write down that it is backed up; try again.",
             ),

@@ -53,7 +53,7 @@ fn assert_restores(store: &Store, directory: &TestDirectory) {
     fs::create_dir(&restored).unwrap();
     let backup = Reader::open(&path).unwrap();
     backup.check_origin(&master(b'1')).unwrap();
-    assert_eq!(Store::restore(&restored, backup).unwrap(), manifest);
+    assert_eq!(Store::restore(&restored, backup, Change::new()).unwrap(), manifest);
     let again = Store::open(&restored).unwrap();
     let snapshot = again.snapshot().unwrap();
     assert_eq!(rows(&snapshot), rows(&store.snapshot().unwrap()));
@@ -142,7 +142,7 @@ fn damage_is_told_by_its_place_and_restores_nothing() {
     assert!(matches!(check(&path), Err(InvalidBackup::Damaged(18, _))), "the first chunk");
     let restored = directory.join("restored");
     fs::create_dir(&restored).unwrap();
-    let refused = Store::restore(&restored, Reader::open(&path).unwrap());
+    let refused = Store::restore(&restored, Reader::open(&path).unwrap(), Change::new());
     assert!(matches!(refused, Err(RestoreFailure::Backup(InvalidBackup::Damaged(18, _)))));
     assert_eq!(fs::read_dir(&restored).unwrap().count(), 0);
 }
@@ -211,7 +211,7 @@ fn a_data_file_is_never_restored_over() {
     let path = directory.join("a.backup");
     back_up(&store(put(1)), &path);
     fs::write(directory.join(Store::FILE), "mine").unwrap();
-    let refused = Store::restore(directory.path(), Reader::open(&path).unwrap());
+    let refused = Store::restore(directory.path(), Reader::open(&path).unwrap(), Change::new());
     assert!(matches!(refused, Err(RestoreFailure::File(OpenFailure::Exists))));
     assert_eq!(fs::read(directory.join(Store::FILE)).unwrap(), b"mine");
 }
