@@ -189,11 +189,15 @@ fn an_address_over_2000_in_10_seconds_is_blocked_for_30_whoever_it_says_it_is() 
     let elapsed_s = started.elapsed().as_secs_f64();
     let admitted = f64::from(outcomes.iter().map(|it| it.0).sum::<u32>());
     assert!((2_000.0..=2_001.0 + 200.0 * elapsed_s).contains(&admitted), "{admitted}");
+    let mut waits = Vec::new();
     for (_, refused) in &outcomes {
         let refused = refused.clone().problem(429);
         assert_eq!(number(&refused, "x-ratelimit-limit"), 2_000);
-        assert!((20..=30).contains(&number(&refused, "retry-after")));
+        waits.push(number(&refused, "retry-after"));
     }
+    // Whoever went over it is told all of it; the others may have been slow to ask.
+    assert!(waits.iter().all(|wait| (1..=30).contains(wait)), "{waits:?}");
+    assert!(waits.iter().any(|wait| *wait >= 29), "{waits:?}");
     // The address is blocked with every key it has, and on every path.
     vault.get("/permissions", &vault.keys.private).problem(429);
     vault.get("/no-such-path", "").problem(429);
