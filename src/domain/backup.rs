@@ -91,7 +91,7 @@ fn is_due(
     every: Duration,
     now: Timestamp,
 ) -> bool {
-    let rests = failed.is_some_and(|at| now.since(at) < BACKUP_RETRY && at <= now);
+    let rests = failed.is_some_and(|at| now.since(at) < every.min(BACKUP_RETRY) && at <= now);
     // A last one that lies in the future was written by a clock that was wrong.
     let fresh = done.is_some_and(|at| now.since(at) < every && at <= now);
     !rests && !fresh

@@ -46,26 +46,12 @@ impl Falls {
     }
 }
 
-/// An entry of [`Table::Due`], read.
+/// An entry of [`Table::Due`](super::Table::Due), read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
     pub falls: Falls,
     pub tenant: TenantId,
     pub id: Uuid,
-}
-
-pub fn audit(scope: &[u8; 16], sequence: u64) -> Vec<u8> {
-    join(&[scope, &sequence.to_be_bytes()])
-}
-
-/// The scope and the number of the first entry of a key of [`Table::Audit`].
-pub fn audit_of_key(key: &[u8]) -> Option<([u8; 16], u64)> {
-    let (scope, sequence) = key.split_first_chunk::<16>()?;
-    Some((*scope, u64::from_be_bytes(sequence.try_into().ok()?)))
-}
-
-pub fn audit_checkpoints(sequence: u64) -> Vec<u8> {
-    sequence.to_be_bytes().to_vec()
 }
 
 pub fn due(at: Timestamp, falls: Falls, tenant: TenantId, id: Uuid) -> Vec<u8> {
@@ -78,13 +64,13 @@ pub fn due_of_key(key: &[u8]) -> Option<Due> {
     Some(Due { falls, tenant, id: id.uuid() })
 }
 
-/// When an entry of [`Table::Due`] falls due.
+/// When an entry of [`Table::Due`](super::Table::Due) falls due.
 pub fn due_at(key: &[u8]) -> Option<Timestamp> {
     let micros = key.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes))?;
     i64::try_from(micros).ok().map(Timestamp::from_micros)
 }
 
-/// Everything in [`Table::Due`] up to and including this moment sorts before the key.
+/// Everything in [`Table::Due`](super::Table::Due) up to and including this moment sorts before the key.
 pub fn due_after(at: Timestamp) -> Vec<u8> {
     ordered(at).saturating_add(1).to_be_bytes().to_vec()
 }

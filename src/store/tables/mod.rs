@@ -182,6 +182,20 @@ pub enum Counted {
     Tokens,
 }
 
+pub fn audit(scope: &[u8; 16], sequence: u64) -> Vec<u8> {
+    join(&[scope, &sequence.to_be_bytes()])
+}
+
+/// The scope and the number of the first entry of a key of [`Table::Audit`].
+pub fn audit_of_key(key: &[u8]) -> Option<([u8; 16], u64)> {
+    let (scope, sequence) = key.split_first_chunk::<16>()?;
+    Some((*scope, u64::from_be_bytes(sequence.try_into().ok()?)))
+}
+
+pub fn audit_checkpoints(sequence: u64) -> Vec<u8> {
+    sequence.to_be_bytes().to_vec()
+}
+
 pub fn counts(tenant: TenantId, counted: Counted) -> Vec<u8> {
     let code = match counted {
         Counted::Tokens => 1,
