@@ -215,9 +215,17 @@ fn a_floor_no_disk_can_keep() {
     vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
     vault.send(&get("/readyz")).with_status(503);
     assert!(vault.log().contains("\"disk_nearly_full\""));
+    // A refusal may hide a commit whose end nobody saw: the new key must outlast it.
+    let (key, new) = (vault.data().join("master.key"), vault.data().join("master.key.new"));
+    let old = fs::read(&key).unwrap();
+    vault.operator(&["key", "rotate", "--master"]).with_code(65);
+    let kept = fs::read(&new).unwrap();
+    assert_eq!(fs::read(&key).unwrap(), old);
     assert_eq!(vault.stop(), Some(0));
     vault.restart();
     vault.token(value());
+    vault.operator(&["key", "rotate", "--master"]).with_code(0);
+    assert_eq!((fs::read(&key).unwrap(), new.exists()), (kept, false));
     assert_eq!(vault.stop(), Some(0));
     vault.verify().with_code(0);
 }

@@ -46,7 +46,9 @@ pub struct KeyMaterial {
 pub struct SystemKeys {
     sealing: SealingKeys,
     index: IndexKey,
-    audit: AuditKeys,
+    /// Rows of the audit chain are never sealed anew, since the chain is made of their bytes: so
+    /// this key does not rotate, and is only wrapped anew with the others.
+    audit: SealingKey,
     signing: SigningKey,
     cvcs: SealingKey,
 }
@@ -119,11 +121,12 @@ impl SystemKeys {
         let sealing = SealingKeys::new(&Self::SCOPE, keys, phase, uses)?;
         let index = newest(keys, KeyPurpose::Index)?;
         let cvcs = Secret::new(first(&hmac::sign(&index, b"strongroom cvc keys 1")));
+        let audit = of_purpose(keys, KeyPurpose::Audit).into_iter().next_back()?;
         let signing = of_purpose(keys, KeyPurpose::Sign).into_iter().next_back()?;
         Some(Self {
             sealing,
             index: IndexKey::new(index),
-            audit: AuditKeys::new(keys)?,
+            audit: SealingKey::new(audit.number, &audit.bytes),
             signing: SigningKey::from_seed(&signing.bytes)?,
             cvcs: SealingKey::new(1, &cvcs),
         })
@@ -131,7 +134,7 @@ impl SystemKeys {
 
     /// Seals a row of the audit chain.
     pub fn seal_audit(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
-        self.audit.newest.seal(identity, plain, random)
+        self.audit.seal(identity, plain, random)
     }
 
     pub fn open_audit(
@@ -242,29 +245,6 @@ impl TenantKeys {
 
     const fn identity<'a>(&'a self, table: u8, key: &'a [u8]) -> Identity<'a> {
         Identity { tenant: &self.tenant, table, key }
-    }
-}
-
-/// Keys that seal rows of the audit chain. Rows are never sealed anew, since the chain is made of
-/// their bytes: an older key goes when the last row under it has gone with the retention.
-#[derive(Debug)]
-struct AuditKeys {
-    newest: SealingKey,
-    older: Vec<SealingKey>,
-}
-
-impl AuditKeys {
-    fn new(keys: &[KeyMaterial]) -> Option<Self> {
-        let keys = of_purpose(keys, KeyPurpose::Audit).into_iter();
-        let mut keys: Vec<_> = keys.map(|key| SealingKey::new(key.number, &key.bytes)).collect();
-        let newest = keys.pop()?;
-        Some(Self { newest, older: keys })
-    }
-
-    fn open(&self, identity: &Identity<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenFailed> {
-        let number = SealingKey::number_of(sealed).ok_or(OpenFailed)?;
-        let mut keys = std::iter::once(&self.newest).chain(&self.older);
-        keys.find(|key| key.number() == number).ok_or(OpenFailed)?.open(identity, sealed)
     }
 }
 
