@@ -76,6 +76,11 @@ impl Access {
             || self.rules.iter().any(|rule| rule.permissions.contains(&permission))
     }
 
+    /// Whether any rule grants the permission without showing anything of the data.
+    pub fn redacts_somewhere(&self, permission: Permission) -> bool {
+        self.granting_rules(permission).any(|rule| rule.transform == Transform::Redact)
+    }
+
     /// For reading, searching and using: one of the token's containers suffices.
     pub fn in_any(&self, permission: Permission, containers: &[Container]) -> Option<Transform> {
         self.granting_rules(permission)
@@ -205,5 +210,8 @@ mod tests {
         let access = Access::new(vec![], vec![rule(1, "/a/", Redact, &[TokenRead])]);
         assert!(access.holds_somewhere(TokenRead));
         assert!(!access.holds_somewhere(TokenCreate));
+        assert!(access.redacts_somewhere(TokenRead));
+        assert!(!access.redacts_somewhere(TokenCreate));
+        assert!(!Access::new(vec![TokenRead], vec![]).redacts_somewhere(TokenRead));
     }
 }

@@ -12,6 +12,7 @@ pub mod container;
 pub mod data;
 pub mod duration;
 pub mod expires_at;
+pub mod exposure;
 pub mod hex;
 pub mod html;
 pub mod id;
