@@ -8,6 +8,7 @@ use crate::crypto::{Identity, TenantKeys};
 use crate::domain::access::Transform;
 use crate::domain::application::{ApiKey, Application};
 use crate::domain::container::Container;
+use crate::domain::exposure::{Exposure, Grants, Right, ValueOrigin};
 use crate::domain::id::{ApplicationId, TenantId};
 use crate::domain::key_text::KeyText;
 use crate::domain::permission::Permission;
@@ -115,6 +116,29 @@ impl Caller {
         granted.filter(|_| self.may_hold(permission)).ok_or_else(lacks)
     }
 
+    /// Everything that this caller holds on a token in these containers.
+    pub(super) fn grants(&self, containers: &[Container]) -> Grants {
+        let in_any = |permission| self.require_in_any(permission, containers).ok();
+        let in_all = |permission| self.require_in_all(permission, containers).ok();
+        Grants {
+            create: in_all(Permission::TokenCreate),
+            read: in_any(Permission::TokenRead),
+            search: in_any(Permission::TokenSearch),
+            update: in_all(Permission::TokenUpdate),
+            usage: in_any(Permission::TokenUse),
+        }
+    }
+
+    /// What an answer about a token in these containers shows to this caller.
+    pub(super) fn exposure(
+        &self,
+        containers: &[Container],
+        right: Right,
+        origin: ValueOrigin,
+    ) -> Result<Exposure, Error> {
+        self.grants(containers).exposure(right, origin).ok_or_else(lacks)
+    }
+
     /// The containers that the permission is held in, outermost ones only, in order.
     pub(super) fn reach(&self, permission: Permission) -> Result<Vec<Container>, Error> {
         self.require_one_somewhere(&[permission])?;
@@ -152,6 +176,6 @@ pub(super) const fn tenant_identity(key: &[u8]) -> Identity<'_> {
     Identity { tenant: &[0; 16], table: Table::Tenants.number(), key }
 }
 
-const fn lacks() -> Error {
+pub(super) const fn lacks() -> Error {
     Error::Forbidden("The API key does not have the permission that this operation needs.")
 }

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::app::audit::{AuditScope, expired};
 use crate::app::authenticate::Caller;
-use crate::app::error::Error;
+use crate::app::error::{Error, Fault};
 use crate::app::once::Write;
 use crate::app::read_token::Shown;
 use crate::app::token_draft::{Checked, Deduplicate, TokenDraft, WantedId};
@@ -11,14 +11,16 @@ use crate::app::token_rows::{self, Filter, Versioned};
 use crate::app::update_token::TokenPatch;
 use crate::bounds::{ALIAS_TRIES_MAX, DUPLICATES_READ_MAX};
 use crate::domain::access::Transform;
+use crate::domain::application::ApplicationKind;
 use crate::domain::audit::{Act, AuditEntry};
 use crate::domain::container::Container;
+use crate::domain::exposure::{Right, ValueOrigin};
 use crate::domain::id::{TokenId, TokenIntentId};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_intent::TokenIntent;
-use crate::expressions;
+use crate::expressions::{self, Template};
 use crate::store::{Change, Snapshot, Table, tables};
 
 /// A token that a write answers with.
@@ -50,7 +52,8 @@ pub(super) enum Existing {
 pub(super) struct Admitted {
     draft: TokenDraft,
     containers: Vec<Container>,
-    transform: Transform,
+    /// Of the data.
+    origin: ValueOrigin,
     intent: Option<TokenIntent>,
 }
 
@@ -99,8 +102,16 @@ impl App {
         let Some(containers) = draft.effective_containers() else {
             return Err(Error::Invalid(draft.mistakes_without_data(now)));
         };
-        let transform = caller.require_in_all(Permission::TokenCreate, &containers)?;
-        Ok(Admitted { draft, containers, transform, intent })
+        caller.require_in_all(Permission::TokenCreate, &containers)?;
+        let origin = match &intent {
+            Some(intent) if !caller.may_know(intent, &containers) => ValueOrigin::Collected,
+            Some(_) | None => ValueOrigin::Own,
+        };
+        // Each of these could put a value that the caller may not see into what it sees.
+        if origin == ValueOrigin::Collected && draft.sets_appearance() {
+            return Err(Error::Forbidden(COLLECTED));
+        }
+        Ok(Admitted { draft, containers, origin, intent })
     }
 
     /// The change that takes the draft's intent away, if it has one.
@@ -127,7 +138,7 @@ impl App {
         latest: &[&Token],
         now: Timestamp,
     ) -> Result<(Change, Written), Error> {
-        let Admitted { draft, containers, transform, .. } = admitted;
+        let Admitted { draft, containers, origin: value, .. } = admitted;
         let mut checked = self.check_draft(caller, draft, containers, now)?;
         let mut change = Change::new();
         let existing = caller.existing(draft);
@@ -137,7 +148,8 @@ impl App {
                 Duplicate::Found(found) => {
                     let (update, token, origin) = match existing {
                         Existing::Update => {
-                            let patch = TokenPatch::from_new(&checked.token);
+                            let patch = caller.merge_into(&found.token, &checked.token)?;
+                            let fingerprint = found.token.fingerprint.clone();
                             let changed = latest.iter().find(|it| it.id == found.token.id);
                             let (update, token) = match changed {
                                 Some(changed) => self.plan_further(caller, changed, &patch, now)?,
@@ -145,6 +157,10 @@ impl App {
                                     self.plan_revision(snapshot, caller, *found, &patch, now)?
                                 }
                             };
+                            // A merge must not turn a stored token into another one.
+                            if token.fingerprint != fingerprint {
+                                return Err(Error::Forbidden(OTHER_CONTENT));
+                            }
                             (update, token, Origin::Updated)
                         }
                         Existing::Ignore | Existing::Read => {
@@ -153,14 +169,15 @@ impl App {
                             (Change::new(), token, Origin::Read)
                         }
                     };
-                    let shown = self.show_written(caller, token, *transform, origin);
+                    let shown = self.show_duplicate(caller, token)?;
                     return Ok((change.and(update), Written { shown, origin }));
                 }
             }
         }
         change = change.and(self.settle_id(snapshot, caller, &mut checked, now)?);
         change = change.and(self.create_rows(&checked.token, &caller.keys)?);
-        let shown = self.show(checked.token, *transform);
+        let exposure = caller.exposure(containers, Right::Create, *value)?;
+        let shown = self.show(checked.token, exposure);
         Ok((change, Written { shown, origin: Origin::New }))
     }
 
@@ -233,24 +250,18 @@ impl App {
         }))
     }
 
-    /// The answer to a write: what its own permission's transform shows. Of a token that was there
-    /// before, a caller who may not read it learns only what it is.
-    pub(super) fn show_written(
-        &self,
-        caller: &Caller,
-        token: Token,
-        transform: Transform,
-        origin: Origin,
-    ) -> Shown {
-        let readable = caller.require_in_any(Permission::TokenRead, &token.containers).is_ok();
-        if origin != Origin::New && !readable {
-            Shown::outline(token)
-        } else {
-            self.show(token, transform)
-        }
+    /// The answer to a create that met a token of the same content.
+    pub(super) fn show_duplicate(&self, caller: &Caller, token: Token) -> Result<Shown, Error> {
+        let exposure = caller.exposure(&token.containers, Right::Create, ValueOrigin::Duplicate)?;
+        Ok(self.show(token, exposure))
     }
 }
 
+const COLLECTED: &str = "Only the application that made the token intent, or an API key that may \
+                         see the data in plain, can convert it with a mask, search indexes, a \
+                         fingerprint expression or an expression as its id.";
+const OTHER_CONTENT: &str =
+    "The token of the same content that is there would not have the same fingerprint afterwards.";
 const NO_INTENT: &str = "There is no such token intent, or it was converted already.";
 
 pub(super) fn no_intent() -> Error {
@@ -260,10 +271,6 @@ pub(super) fn no_intent() -> Error {
 impl Admitted {
     pub(super) fn containers(&self) -> &[Container] {
         &self.containers
-    }
-
-    pub(super) const fn transform(&self) -> Transform {
-        self.transform
     }
 
     pub(super) fn intent(&self) -> Option<TokenIntentId> {
@@ -297,6 +304,29 @@ impl Caller {
         }
     }
 
+    /// Whether the caller knows the intent's value or may see it: its own application has sent it,
+    /// or it may read in plain where the value is or goes. A public application's key is in many
+    /// hands, so that application as a whole knows nothing.
+    fn may_know(&self, intent: &TokenIntent, containers: &[Container]) -> bool {
+        let made = intent.created_by == self.application.id
+            && self.application.kind != ApplicationKind::Public;
+        let home = Container::parse(intent.kind.default_container());
+        let home = home.is_ok_and(|home| self.grants(&[home]).usage == Some(Transform::Reveal));
+        made || home || self.grants(containers).shows_plain()
+    }
+
+    /// What a draft brings to the token of the same content that it met. Without the right to
+    /// update that token, only members of the data that its fingerprint does not read: the others
+    /// identify it.
+    pub(super) fn merge_into(&self, old: &Token, new: &Token) -> Result<TokenPatch, Error> {
+        if self.grants(&old.containers).update.is_some() {
+            return Ok(TokenPatch::from_new(new));
+        }
+        let fingerprint = Template::parse(old.effective_fingerprint_expression()).ok();
+        let fingerprint = fingerprint.ok_or(Error::Internal(Fault::BadRecord))?;
+        Ok(TokenPatch::beside_fingerprint(new, &fingerprint))
+    }
+
     pub(super) fn deduplicates(&self, wanted: Option<Deduplicate>) -> bool {
         let draft = TokenDraft { deduplicate: wanted, ..TokenDraft::default() };
         self.existing(&draft) != Existing::Ignore
@@ -309,7 +339,8 @@ pub(super) enum Duplicate {
     None(Change),
 }
 
-/// Another live token of the same type, fingerprint and containers.
+/// Another live token of the same type, fingerprint and containers. Both fingerprints were made
+/// by the same expression: one that the caller chose could make its own value look like any other.
 pub(super) fn duplicate(
     snapshot: &Snapshot,
     caller: &Caller,
@@ -328,6 +359,8 @@ pub(super) fn duplicate(
         let found = token_rows::find_by_id(snapshot, &caller.keys, token.tenant, id)?;
         if let Some(found) = found
             && found.token.containers == token.containers
+            && found.token.effective_fingerprint_expression()
+                == token.effective_fingerprint_expression()
             && found.token.is_live(now)
         {
             return Ok(Duplicate::Found(Box::new(found)));

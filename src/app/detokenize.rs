@@ -14,8 +14,8 @@ use crate::domain::access::Transform;
 use crate::domain::audit::Entity;
 use crate::domain::card::CardDetails;
 use crate::domain::container::Container;
+use crate::domain::exposure::{Exposure, Fingerprint, Right, ValueOrigin};
 use crate::domain::mistakes::{Mistakes, deeper};
-use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::BankDetails;
@@ -112,17 +112,18 @@ impl App {
                 return Ok(None);
             };
             let home = Container::parse(intent.kind.default_container()).into_iter();
-            let transform = use_or_read(caller, &home.collect::<Vec<_>>())?;
+            let home: Vec<_> = home.collect();
+            let exposure = caller.exposure(&home, Right::Use, ValueOrigin::Stored)?;
             let entity = intent.id.into();
-            return Ok(Some((self.whole_intent(intent, transform), entity)));
+            return Ok(Some((self.whole_intent(intent, exposure), entity)));
         }
         let (tenant, keys) = (caller.tenant.id, &caller.keys);
         let found = token_rows::find(snapshot, keys, tenant, reference.id())?;
         let Some(found) = found.filter(|found| found.token.is_live(now)) else { return Ok(None) };
         let mut token = found.token;
-        let transform = use_or_read(caller, &token.containers)?;
+        let exposure = caller.exposure(&token.containers, Right::Use, ValueOrigin::Stored)?;
         self.attach_cvc(snapshot, &mut token, now)?;
-        let shown = self.show(token, transform);
+        let shown = self.show(token, exposure);
         let value = match reference {
             Reference::TokenData(_) => data_of(&shown),
             Reference::Token(_) | Reference::TokenIntent(_) => whole_token(&shown),
@@ -130,8 +131,8 @@ impl App {
         Ok(Some((value, Entity::token(&shown.token))))
     }
 
-    fn whole_intent(&self, intent: TokenIntent, transform: Transform) -> Value {
-        let data = match transform {
+    fn whole_intent(&self, intent: TokenIntent, exposure: Exposure) -> Value {
+        let data = match exposure.transform {
             Transform::Reveal => intent.whole_data().expose().clone(),
             // An intent has no mask: what may not be revealed is not shown.
             Transform::Mask | Transform::Redact => Value::Null,
@@ -141,13 +142,15 @@ impl App {
             "id": shown.intent.id.to_string(),
             "tenant_id": shown.intent.tenant.to_string(),
             "type": shown.intent.kind.as_str(),
-            "fingerprint": shown.intent.fingerprint,
             "created_by": shown.intent.created_by.to_string(),
             "created_at": shown.intent.created_at.to_wire(),
             "expires_at": shown.intent.expires_at.to_wire(),
         });
         if let Some(members) = whole.as_object_mut() {
             insert(members, "data", (!data.is_null()).then_some(data));
+            if exposure.fingerprint == Fingerprint::Shown {
+                insert(members, "fingerprint", Some(Value::from(shown.intent.fingerprint)));
+            }
             insert(members, "card", shown.card.as_ref().map(CardDetails::to_value));
             insert(members, "bank", shown.bank.as_ref().map(BankDetails::to_value));
             insert(members, "enrichments", shown.card.as_ref().map(CardDetails::enrichments));
@@ -182,13 +185,6 @@ impl App {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
     }
-}
-
-/// Using reveals; reading shows what its transform does.
-fn use_or_read(caller: &Caller, containers: &[Container]) -> Result<Transform, Error> {
-    caller
-        .require_in_any(Permission::TokenUse, containers)
-        .or_else(|_| caller.require_in_any(Permission::TokenRead, containers))
 }
 
 /// Stops at one more than the quota allows.
@@ -240,7 +236,6 @@ fn whole_token(shown: &Shown) -> Value {
         "id": token.public_id(),
         "tenant_id": token.tenant.to_string(),
         "type": token.kind.as_str(),
-        "fingerprint": token.fingerprint,
         "fingerprint_expression": token.effective_fingerprint_expression(),
         "containers": token.containers.iter().map(Container::as_str).collect::<Vec<_>>(),
         "metadata": token.metadata,
@@ -251,6 +246,9 @@ fn whole_token(shown: &Shown) -> Value {
     if let Some(members) = whole.as_object_mut() {
         let data = data_of(shown);
         insert(members, "data", (!data.is_null()).then_some(data));
+        if shown.fingerprint == Fingerprint::Shown {
+            insert(members, "fingerprint", Some(Value::from(token.fingerprint.as_str())));
+        }
         let mask = token.effective_mask().and_then(|text| serde_json::from_str(text).ok());
         insert(members, "mask", mask);
         insert(members, "card", shown.card.as_ref().map(CardDetails::to_value));

@@ -68,7 +68,7 @@ pub use keys::NewKey;
 pub use legacy_tokens::{LegacyTokenPage, Stretch};
 pub use list_tokens::{CursorStart, TokenPage};
 pub use once::{Once, Write};
-pub use read_token::{Extent, Shown, ShownData};
+pub use read_token::{Shown, ShownData};
 pub use rotation::{
     KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry, Rotated, Step, Walk,
 };

@@ -9,7 +9,7 @@ use crate::app::token_rows::{self, Versioned};
 use crate::domain::access::Transform;
 use crate::domain::audit::Entity;
 use crate::domain::card::CardDetails;
-use crate::domain::permission::Permission;
+use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 use crate::domain::token_type::{BankDetails, TokenType};
@@ -23,6 +23,7 @@ pub struct Shown {
     pub token: Token,
     pub data: ShownData,
     pub extent: Extent,
+    pub fingerprint: Fingerprint,
     /// For card types: what the number tells. It is no secret, and there whatever the transform.
     pub card: Option<CardDetails>,
     pub bank: Option<BankDetails>,
@@ -36,13 +37,6 @@ pub enum ShownData {
     Absent,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    Full,
-    /// Id, type, tenant, fingerprint and containers: enough to recognise it.
-    Outline,
-}
-
 impl Shown {
     /// The least transform that shows as much.
     pub const fn transform(&self) -> Transform {
@@ -51,11 +45,6 @@ impl Shown {
             ShownData::Masked(_) => Transform::Mask,
             ShownData::Absent => Transform::Redact,
         }
-    }
-
-    pub(super) const fn outline(token: Token) -> Self {
-        let (data, extent) = (ShownData::Absent, Extent::Outline);
-        Self { token, data, extent, card: None, bank: None }
     }
 }
 
@@ -75,13 +64,19 @@ impl App {
     ) -> Result<Shown, Error> {
         let snapshot = self.snapshot()?;
         let mut token = live_token(&snapshot, caller, id, now)?.token;
-        let transform = caller.require_in_any(Permission::TokenRead, &token.containers)?;
+        let exposure = caller.exposure(&token.containers, Right::Read, ValueOrigin::Stored)?;
         self.attach_cvc(&snapshot, &mut token, now)?;
-        Ok(self.show(token, transform))
+        Ok(self.show(token, exposure))
     }
 
-    /// What cannot be evaluated is redacted: a mask never fails open.
-    pub(super) fn show(&self, token: Token, transform: Transform) -> Shown {
+    /// The only maker of a [`Shown`]. Data whose mask cannot be evaluated is redacted: a mask never
+    /// fails open.
+    pub(super) fn show(&self, token: Token, exposure: Exposure) -> Shown {
+        let Exposure { extent, transform, fingerprint } = exposure;
+        if extent == Extent::Outline {
+            let data = ShownData::Absent;
+            return Shown { token, data, extent, fingerprint, card: None, bank: None };
+        }
         let data = match transform {
             Transform::Reveal => ShownData::Plain,
             Transform::Mask => self.masked(&token).map_or(ShownData::Absent, ShownData::Masked),
@@ -95,7 +90,7 @@ impl App {
             let card = token.kind.card_details(plain.expose(), &self.bins());
             (card, token.kind.bank_details(plain.expose()))
         };
-        Shown { token, data, extent: Extent::Full, card, bank }
+        Shown { token, data, extent, fingerprint, card, bank }
     }
 
     pub(super) fn masked(&self, token: &Token) -> Option<Secret<Value>> {

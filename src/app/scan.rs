@@ -18,6 +18,9 @@ use crate::domain::time::Timestamp;
 use crate::domain::token_query::{TokenFilter, TokenQuery};
 use crate::store::{Snapshot, Table, tables};
 
+const HIDDEN_FINGERPRINT: &str =
+    "An API key that sees tokens redacted cannot ask for those of a fingerprint.";
+
 /// One list: the same for every page of it.
 pub(super) struct Scan<'a> {
     caller: &'a Caller,
@@ -52,6 +55,12 @@ impl<'a> Scan<'a> {
             }
             None => caller.reach(permission)?,
         };
+        // A filter that matches would tell the fingerprint that a redacted view leaves out.
+        if matches!(query.filter, TokenFilter::Fingerprint(_))
+            && caller.application.access.redacts_somewhere(permission)
+        {
+            return Err(Error::Forbidden(HIDDEN_FINGERPRINT));
+        }
         let filter = Filter::from(&query.filter);
         let lasting_filter = filter.blinded(caller.keys.lasting());
         let filter = filter.blinded(caller.keys.index());

@@ -94,6 +94,16 @@ impl TokenDraft {
         mistakes
     }
 
+    /// Whether the draft sets how its value appears to readers: by a mask, by expressions that index
+    /// or compare it, or by an id that is made of it.
+    pub(super) fn sets_appearance(&self) -> bool {
+        let computed = |id: &str| !Template::parse(id).is_ok_and(|id| id.is_constant());
+        self.mask.is_some()
+            || self.search_indexes.is_some()
+            || self.fingerprint_expression.is_some()
+            || self.id.as_deref().is_some_and(computed)
+    }
+
     /// Those it names, or its type's own; `None` when neither is known.
     pub(super) fn effective_containers(&self) -> Option<Vec<Container>> {
         let mut containers = match (&self.containers, self.kind) {

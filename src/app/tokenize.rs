@@ -135,7 +135,7 @@ impl App {
                     let patch = TokenPatch::from_new(&new.shown.token);
                     let (change, token) = self.plan_further(caller, old, &patch, now)?;
                     let origin = Origin::Updated;
-                    let shown = self.show_written(caller, token, draft.transform(), origin);
+                    let shown = self.show_duplicate(caller, token)?;
                     return Ok((change, Piece::Written(Box::new(Written { shown, origin }))));
                 }
             }
@@ -201,6 +201,7 @@ fn earlier(
 fn same_content(old: &Token, new: &Written) -> bool {
     let new = &new.shown.token;
     (&old.fingerprint, &old.containers) == (&new.fingerprint, &new.containers)
+        && old.effective_fingerprint_expression() == new.effective_fingerprint_expression()
 }
 
 fn same_name(old: &Token, new: &Written) -> bool {

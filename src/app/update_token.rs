@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::app::App;
-use crate::app::authenticate::Caller;
+use crate::app::authenticate::{Caller, lacks};
 use crate::app::create_token::{Duplicate, Origin, Written, duplicate};
 use crate::app::error::Error;
 use crate::app::once::Write;
@@ -15,12 +15,14 @@ use crate::app::token_rows::Versioned;
 use crate::domain::audit::{Act, Entity};
 use crate::domain::container::Container;
 use crate::domain::data::Data;
+use crate::domain::exposure::{Right, ValueOrigin};
 use crate::domain::merge_patch::merge_patch;
 use crate::domain::metadata::check_metadata;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
+use crate::expressions::Template;
 use crate::secret::Secret;
 use crate::store::{Change, Snapshot, Table, tables};
 
@@ -50,7 +52,39 @@ impl TokenPatch {
             ..Self::default()
         }
     }
+
+    /// As [`TokenPatch::from_new`], less the metadata and the members of the data that this
+    /// fingerprint expression reads. The code of a card is never visible to it.
+    pub(super) fn beside_fingerprint(token: &Token, fingerprint: &Template) -> Self {
+        let mut data = token.whole_data();
+        match data.expose_mut() {
+            Value::Object(members) => {
+                let has_cvc = token.cvc.is_some();
+                members.retain(|name, _| (has_cvc && name == "cvc") || !fingerprint.reads(name));
+            }
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => return Self::default(),
+        }
+        Self { data: Some(data), ..Self::default() }
+    }
+
+    /// Whether it changes how the token's value appears to readers.
+    fn sets_appearance(&self) -> bool {
+        self.mask.is_some()
+            || self.search_indexes.is_some()
+            || self.fingerprint_expression.is_some()
+    }
 }
+
+/// A caller that may not see a token's value may replace it, but not change what anyone sees of it.
+const APPEARANCE: &str = "Only an API key that may see the token's data in plain can change its \
+                          mask, search indexes or fingerprint expression.";
+const MOVED: &str = "The API key could see more of the token in these containers than it may see \
+                     where the token is now.";
+const UNEVALUATED: &str = "An expression of the token cannot be evaluated with this data.";
 
 impl App {
     pub async fn update_token(
@@ -66,13 +100,25 @@ impl App {
             let found = live_token(snapshot, caller, id, now)?;
             let before = found.token.containers.clone();
             caller.require_in_all(Permission::TokenUpdate, &before)?;
+            let grants = caller.grants(&before);
+            if patch.sets_appearance() && !grants.shows_plain() {
+                return Err(Error::Forbidden(APPEARANCE));
+            }
             if matches!(&patch.containers, Some(Some(none)) if none.is_empty()) {
                 // All of them were mistakes.
                 return Err(Error::Invalid(patch.mistakes.clone()));
             }
             let after = containers_after(&found.token, patch);
             let print = found.token.fingerprint.clone();
-            let transform = caller.require_in_all(Permission::TokenUpdate, &after)?;
+            caller.require_in_all(Permission::TokenUpdate, &after)?;
+            if grants.learns_under(&caller.grants(&after)) {
+                return Err(Error::Forbidden(MOVED));
+            }
+            let grants = grants.and(caller.grants(&after));
+            let shown = |token: Token, origin: ValueOrigin| {
+                let exposure = grants.exposure(Right::Update, origin).ok_or_else(lacks)?;
+                Ok::<_, Error>(self.show(token, exposure))
+            };
             let (change, token) = self.plan_revision(snapshot, caller, found, patch, now)?;
             // What was a duplicate before is none of this patch's doing, and stays changeable.
             let moved = token.fingerprint != print || token.containers != before;
@@ -80,20 +126,21 @@ impl App {
                 match duplicate(snapshot, caller, &token, now)? {
                     Duplicate::None(expectation) => {
                         let audit = self.audit_update(caller, &token, now);
-                        let written =
-                            Written { shown: self.show(token, transform), origin: Origin::New };
+                        let shown = shown(token, ValueOrigin::Stored)?;
+                        let written = Written { shown, origin: Origin::New };
                         return Ok((change.and(expectation).and(audit), written));
                     }
                     Duplicate::Found(other) => {
                         let (mut other, origin) = (other.token, Origin::Read);
                         self.attach_cvc(snapshot, &mut other, now)?;
-                        let shown = self.show_written(caller, other, transform, origin);
+                        let shown = shown(other, ValueOrigin::Duplicate)?;
                         return Ok((Change::new(), Written { shown, origin }));
                     }
                 }
             }
             let change = change.and(self.audit_update(caller, &token, now));
-            Ok((change, Written { shown: self.show(token, transform), origin: Origin::New }))
+            let shown = shown(token, ValueOrigin::Stored)?;
+            Ok((change, Written { shown, origin: Origin::New }))
         });
         let written = settled.await?;
         self.note_found(caller, std::iter::once(&written)).await?;
@@ -189,7 +236,12 @@ impl App {
             modified_by: Some(caller.application.id),
             modified_at: Some(now),
         };
-        self.evaluate(caller, &mut new, data.expose()).into_result()?;
+        let mistakes = self.evaluate(caller, &mut new, data.expose());
+        // Which expression failed, and why, would tell about data that the caller may not see.
+        if !mistakes.is_empty() && !caller.grants(&old.containers).shows_plain() {
+            return Err(Error::invalid("data", String::from(UNEVALUATED)));
+        }
+        mistakes.into_result()?;
         Ok(new)
     }
 }

@@ -26,7 +26,7 @@ pub use mask::Mask;
 use crate::secret::Secret;
 pub use evaluate::Budget;
 use evaluate::{Bench, Revealing};
-use filters::Call;
+use filters::{Argument, Call};
 
 /// What the language cannot make itself.
 pub trait Outside {
@@ -152,6 +152,16 @@ enum Segment {
     Key(String),
 }
 
+impl Variable {
+    fn reads(&self, member: &str) -> bool {
+        self.name == "data"
+            && match self.segments.first() {
+                Some(Segment::Key(key)) => key == member,
+                Some(Segment::Index(_)) | None => true,
+            }
+    }
+}
+
 impl Template {
     /// For masks, ids, fingerprints and indexes: `{{ data.number | last4 }}`.
     pub fn parse(text: &str) -> Result<Self, Malformed> {
@@ -168,6 +178,25 @@ impl Template {
         self.expressions().filter_map(|expression| match &expression.source {
             Source::Reference(reference) => Some(reference),
             Source::Literal(_) | Source::Variable(_) => None,
+        })
+    }
+
+    /// Whether the text may read this member of the variable `data`. An expression that takes the
+    /// whole of it reads every member.
+    pub fn reads(&self, member: &str) -> bool {
+        let arguments = |call: &Call| {
+            call.arguments.iter().any(|argument| match argument {
+                Argument::Variable(variable) => variable.reads(member),
+                Argument::Literal(_) | Argument::Path(_) => false,
+            })
+        };
+        self.expressions().any(|expression| {
+            let source = match &expression.source {
+                Source::Variable(variable) => variable.reads(member),
+                Source::Literal(_) => false,
+                Source::Reference(_) => true,
+            };
+            source || expression.calls.iter().any(arguments)
         })
     }
 

@@ -11,6 +11,7 @@ use crate::app::scan::Scan;
 use crate::app::token_rows;
 use crate::bounds::LIST_SKIPPED_MAX;
 use crate::domain::audit::Entity;
+use crate::domain::exposure::{Right, ValueOrigin};
 use crate::domain::id::TokenId;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
@@ -79,15 +80,18 @@ impl App {
         tokens: &[TokenId],
         now: Timestamp,
     ) -> Result<Vec<Shown>, Error> {
+        let searches = permission == Permission::TokenSearch;
+        let right = if searches { Right::Search } else { Right::Read };
         let mut shown = Vec::with_capacity(tokens.len());
         for id in tokens {
             let found = token_rows::find_by_id(snapshot, &caller.keys, caller.tenant.id, *id)?;
             let mut token = found.ok_or(Error::Internal(Fault::Dangling))?.token;
-            if let Ok(transform) = caller.require_in_any(permission, &token.containers)
+            let exposure = caller.exposure(&token.containers, right, ValueOrigin::Stored);
+            if let Ok(exposure) = exposure
                 && token.is_live(now)
             {
                 self.attach_cvc(snapshot, &mut token, now)?;
-                shown.push(self.show(token, transform));
+                shown.push(self.show(token, exposure));
             }
         }
         Ok(shown)

@@ -138,3 +138,24 @@ fn fingerprints_see_metadata() {
     let scope = DataAndMetadata { data: &json!("a"), metadata: &json!({"user": "u"}) };
     assert_eq!(template.evaluate(&scope, &Fixed::new()), Ok(json!("a-u")));
 }
+
+#[test]
+fn a_template_says_which_members_of_the_data_it_may_read() {
+    let reads = |text: &str, member: &str| Template::parse(text).unwrap().reads(member);
+    for (text, member, expected) in [
+        ("{{ data.number }}", "number", true),
+        ("{{ data.number }}", "holder", false),
+        ("{{ data.number.deep | upcase }}", "number", true),
+        ("{{ data['number'] }}", "number", true),
+        ("{{ data }}", "number", true),
+        ("{{ data | json: '$.holder' }}", "number", true),
+        ("{{ data[0] }}", "number", true),
+        ("{{ metadata.number }}", "number", false),
+        ("{{ 'x' | append: data.number }}", "number", true),
+        ("{{ 'x' | append: data.holder }}", "number", false),
+        ("constant {{ metadata.a }} {{ data.number }}", "number", true),
+        ("constant", "number", false),
+    ] {
+        assert_eq!(reads(text, member), expected, "{text} {member}");
+    }
+}

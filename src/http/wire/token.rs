@@ -7,12 +7,12 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::app::{
-    Deduplicate, Extent, Origin, Shown, ShownData, TokenDraft, TokenIntentDraft, TokenPatch,
-    Written,
+    Deduplicate, Origin, Shown, ShownData, TokenDraft, TokenIntentDraft, TokenPatch, Written,
 };
 use crate::bounds::{CONTAINERS_MAX, EXPRESSION_CHARS_MAX, SEARCH_INDEXES_MAX};
 use crate::domain::container::Container;
 use crate::domain::data::with_cvc;
+use crate::domain::exposure::{Extent, Fingerprint};
 use crate::domain::metadata::check_metadata;
 use crate::domain::permission::Permission;
 use crate::domain::token::Token;
@@ -236,7 +236,9 @@ fn render_members(shown: &Shown) -> (Object, Option<Range<usize>>) {
     if let Some(bank) = &shown.bank {
         object.value("bank", &bank.to_value());
     }
-    object.text("fingerprint", &token.fingerprint);
+    if shown.fingerprint == Fingerprint::Shown {
+        object.text("fingerprint", &token.fingerprint);
+    }
     object.texts("containers", token.containers.iter().map(Container::as_str));
     if shown.extent == Extent::Outline {
         return (object, None);
