@@ -20,6 +20,7 @@ mod bodies;
 mod bulk;
 mod cli;
 mod clients;
+mod clock;
 mod cors;
 mod crash;
 mod cut_header;

@@ -25,6 +25,14 @@ pub struct AuditStatus {
     pub last_checkpoint: Option<(u64, Timestamp)>,
 }
 
+impl AuditStatus {
+    /// Entries behind the newest checkpoint.
+    pub fn unsigned(&self) -> u64 {
+        let signed = self.last_checkpoint.map_or(self.first, |(number, _)| number);
+        self.head.next.saturating_sub(signed)
+    }
+}
+
 impl App {
     pub fn audit_status(&self) -> Result<AuditStatus, Error> {
         let snapshot = self.snapshot()?;
@@ -100,40 +108,52 @@ impl App {
         if !self.may_sign()? {
             return Ok(());
         }
-        self.settle_upkeep(|snapshot| {
-            Ok((self.plan_checkpoint(snapshot, Timestamp::from_micros(0))?, ()))
-        })
-        .await
+        self.sign_end(|_| true).await
     }
 
     /// A part of the sweep: signs what has grown for long enough.
     pub(in crate::app) async fn sign_audit_when_due(&self) -> Result<(), Error> {
         let _turn = self.turns.take(CHECKPOINTS).await;
-        let begun = self.now();
         if !self.may_sign()? {
             return Ok(());
         }
-        self.settle_upkeep(|snapshot| {
-            let newest = Checkpoint::newest(snapshot)?;
-            let due = newest.map_or(Timestamp::from_micros(0), |newest| {
-                newest.at.plus(AUDIT_CHECKPOINT_PERIOD)
-            });
-            Ok((self.plan_checkpoint(snapshot, due)?, ()))
-        })
-        .await?;
-        self.audit_watch.looked(begun);
-        Ok(())
+        self.sign_end(|newest| self.is_due_after(newest)).await
     }
 
-    fn plan_checkpoint(&self, snapshot: &Snapshot, due: Timestamp) -> Result<Change, Error> {
-        let (head, now) = (Head::read(snapshot)?, self.now());
-        let start = Checkpoint::start(snapshot)?.map_or(0, |start| start.sequence);
-        let signed = Checkpoint::newest(snapshot)?.map_or(start, |newest| newest.sequence);
-        if head.next <= signed || now < due {
-            return Ok(Change::new());
+    /// A clock that was ahead and was set back leaves a checkpoint of the future. The chain is signed
+    /// at once then, and from there on by how long the process has waited.
+    fn is_due_after(&self, newest: &Checkpoint) -> bool {
+        let now = self.now();
+        newest.at > now
+            || newest.at.plus(AUDIT_CHECKPOINT_PERIOD) <= now
+            || self.audit_watch.since_signed(now) >= AUDIT_CHECKPOINT_PERIOD
+    }
+
+    /// Signs the chain's end unless it is signed, or not due after the newest checkpoint.
+    async fn sign_end(&self, is_due: impl Fn(&Checkpoint) -> bool) -> Result<(), Error> {
+        let begun = self.now();
+        let is_signed = self
+            .settle_upkeep(|snapshot| {
+                let (head, now) = (Head::read(snapshot)?, self.now());
+                let start = Checkpoint::start(snapshot)?.map_or(0, |start| start.sequence);
+                let newest = Checkpoint::newest(snapshot)?;
+                let signed = newest.map_or(start, |newest| newest.sequence);
+                if head.next <= signed {
+                    return Ok((Change::new(), true));
+                }
+                if newest.is_some_and(|newest| !is_due(&newest)) {
+                    return Ok((Change::new(), false));
+                }
+                let (file, system) = (file_id(snapshot)?, self.system());
+                let key = system.signing();
+                let made = Checkpoint::sign(key, Signed::Checkpoint, &file, head, signed, now);
+                Ok((made.keep(), true))
+            })
+            .await?;
+        if is_signed {
+            self.audit_watch.set_signed(begun);
         }
-        let (file, system) = (file_id(snapshot)?, self.system());
-        Ok(Checkpoint::sign(system.signing(), Signed::Checkpoint, &file, head, signed, now).keep())
+        Ok(())
     }
 
     /// A part of the sweep: removes whole stretches up to a checkpoint that is older than the

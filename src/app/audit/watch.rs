@@ -1,8 +1,9 @@
 //! What a running server knows of its chain: when it was last looked at to be signed, and what was
 //! found to be wrong with it.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::app::App;
 use crate::app::error::Error;
@@ -21,31 +22,42 @@ pub enum AuditFinding {
 
 #[derive(Debug)]
 pub(in crate::app) struct Watch {
-    /// As microseconds.
-    looked_at: AtomicI64,
+    /// When the chain was last seen signed to its end, or a checkpoint was made.
+    signed: Mutex<Moment>,
     tail_is_known: AtomicBool,
     /// The first one.
     finding: OnceLock<AuditFinding>,
     is_told: AtomicBool,
 }
 
+/// A moment by both clocks. The time of day may be set back, and then it alone would say for as long
+/// as it was ahead that no time has passed; a test's clock moves only the time of day.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    monotonic: Instant,
+    at: Timestamp,
+}
+
 impl Watch {
     pub(in crate::app) fn new(now: Timestamp) -> Self {
         Self {
-            looked_at: AtomicI64::new(now.micros()),
+            signed: Mutex::new(Moment { monotonic: Instant::now(), at: now }),
             tail_is_known: AtomicBool::new(false),
             finding: OnceLock::new(),
             is_told: AtomicBool::new(false),
         }
     }
 
-    /// Everything that was due to be signed at this moment is.
-    pub(super) fn looked(&self, at: Timestamp) {
-        self.looked_at.store(at.micros(), Ordering::Relaxed);
+    /// The chain is signed to the end that it had at this moment.
+    pub(super) fn set_signed(&self, at: Timestamp) {
+        let mut signed = self.signed.lock().unwrap_or_else(PoisonError::into_inner);
+        *signed = Moment { monotonic: Instant::now(), at };
     }
 
-    pub(in crate::app) fn looked_at(&self) -> Timestamp {
-        Timestamp::from_micros(self.looked_at.load(Ordering::Relaxed))
+    /// How long ago that was, by the clock that says more.
+    pub(in crate::app) fn since_signed(&self, now: Timestamp) -> Duration {
+        let signed = *self.signed.lock().unwrap_or_else(PoisonError::into_inner);
+        now.since(signed.at).max(signed.monotonic.elapsed())
     }
 
     pub(super) fn find(&self, finding: AuditFinding) {
@@ -94,5 +106,23 @@ impl AuditFinding {
                 "A checkpoint of the audit chain is forged; old entries are not removed."
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_set_back_does_not_stop_the_count_of_time() {
+        let now = Timestamp::from_seconds(1_800_000_000);
+        let watch = Watch::new(now.plus(Duration::from_hours(24)));
+        assert!(watch.since_signed(now) < Duration::from_mins(1));
+        let early = Instant::now().checked_sub(Duration::from_mins(11));
+        watch.signed.lock().unwrap().monotonic = early.unwrap();
+        assert!(watch.since_signed(now) >= Duration::from_mins(11));
+        watch.set_signed(now);
+        assert!(watch.since_signed(now) < Duration::from_mins(1));
+        assert!(watch.since_signed(now.plus(Duration::from_hours(1))) >= Duration::from_hours(1));
     }
 }

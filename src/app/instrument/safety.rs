@@ -76,7 +76,6 @@ impl App {
 
     pub(super) fn measure_audit(&self, page: &mut Page) {
         let Ok(status) = self.audit_status() else { return };
-        let signed = status.last_checkpoint.map_or(status.first, |(number, _)| number);
         page.family(
             "strongroom_audit_entries_total",
             "Entries that the audit chain has ever had.",
@@ -86,16 +85,13 @@ impl App {
         page.gauge(
             "strongroom_audit_unsigned_entries",
             "Entries behind the newest checkpoint.",
-            status.head.next.saturating_sub(signed),
+            status.unsigned(),
         );
     }
 
     pub(super) fn check_audit(&self, checks: &mut Checks) {
-        let is_late = self.now().since(self.audit_watch.looked_at()) > AUDIT_SIGN_LAG_MAX
-            && self.audit_status().is_ok_and(|status| {
-                let signed = status.last_checkpoint.map_or(status.first, |(number, _)| number);
-                signed < status.head.next
-            });
+        let is_late = self.audit_watch.since_signed(self.now()) > AUDIT_SIGN_LAG_MAX
+            && self.audit_status().is_ok_and(|status| status.unsigned() > 0);
         let late = is_late.then_some("The audit chain has not been signed for too long.");
         checks.set("audit", self.audit_watch.finding().map(AuditFinding::told).or(late));
     }

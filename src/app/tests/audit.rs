@@ -345,6 +345,34 @@ fn a_quiet_vault_is_not_late_and_one_that_is_not_signed_is() {
     });
 }
 
+#[test]
+fn after_the_clock_was_set_back_the_chain_is_signed_as_before() {
+    let ahead = Clock::new();
+    ahead.advance(Duration::from_hours(30 * 24));
+    let vault = Vault::on(TestDisk::holding(prepared().0.clone()), ahead).unwrap();
+    block_on(async {
+        vault.create_id(draft("of the future")).await;
+        vault.app.sign_audit().await.unwrap();
+    });
+    vault.app.close();
+    let vault = Vault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
+    let unsigned = || vault.app.audit_status().unwrap().unsigned();
+    block_on(async {
+        vault.create_id(draft("one")).await;
+        assert_eq!(unsigned(), 1);
+        vault.app.sweep_all().await.unwrap();
+        assert_eq!(unsigned(), 0, "the newest checkpoint lies ahead");
+        vault.create_id(draft("two")).await;
+        vault.app.sweep_all().await.unwrap();
+        assert_eq!(unsigned(), 1, "a minute has not passed");
+        vault.app.clock().advance(Duration::from_mins(1));
+        vault.app.sweep_all().await.unwrap();
+        assert_eq!(unsigned(), 0);
+        whole(&vault.app).await;
+    });
+    vault.assert_clean();
+}
+
 async fn logs(
     app: &App,
     caller: &Caller,

@@ -1,0 +1,28 @@
+//! A clock that was ahead and was set back: what was signed and remembered in that future still counts.
+
+use serde_json::json;
+
+use crate::harness::{Vault, post};
+
+const HOUR_S: u64 = 3_600;
+
+/// A restarted development server has the time of day again, whatever it was advanced by.
+#[test]
+fn after_the_clock_was_set_back_the_chain_is_signed_and_keys_are_remembered() {
+    let mut vault = Vault::start();
+    vault.advance(12 * HOUR_S);
+    let create = post("/tokens")
+        .key(&vault.keys.private)
+        .header("BT-IDEMPOTENCY-KEY", "of the future")
+        .json(json!({"type": "token", "data": 1}));
+    let first = vault.send(&create).with_status(201);
+    assert_eq!(vault.stop(), Some(0));
+    vault.restart();
+    let again = vault.send(&create).with_status(201);
+    assert_eq!(again.header("bt-idempotent-replayed"), Some("true"));
+    assert_eq!(again.id(), first.id());
+    // As the sweep does every few seconds.
+    vault.advance(0);
+    let said = vault.operator(&["audit", "verify"]).with_code(0).stdout;
+    assert!(said.contains("unanchored:   0 (behind the last checkpoint)"), "{said}");
+}
