@@ -24,8 +24,8 @@ use crate::secret::Secret;
 use crate::store::backup::BackupFailure;
 use crate::store::chain::{self, ChainIdentity};
 use crate::store::{
-    Change, CvcKeys, Migrated, MigrationFailure, OpenFailure, Snapshot, StorageFailure, Store,
-    Table, Verdict, meta, tables,
+    Change, Cleanliness, CvcKeys, Migrated, MigrationFailure, OpenFailure, Snapshot,
+    StorageFailure, Store, Table, Verdict, meta, tables,
 };
 
 pub(super) const SYSTEM: [u8; 16] = SystemKeys::SCOPE;
@@ -69,6 +69,17 @@ impl App {
             return Err(failed(failure));
         }
         Ok(Self { migrated, ..opened })
+    }
+
+    /// The vault as it is, for checking: nothing is written to any file.
+    pub fn open_unwritten(
+        directory: &Path,
+        master: MasterKey,
+        clock: Clock,
+    ) -> Result<(Self, Cleanliness), VaultFailure> {
+        let (store, cleanliness) = Store::open_unwritten(directory).map_err(VaultFailure::File)?;
+        let cvc_keys = CvcKeys::open_unwritten(directory);
+        Ok((Self::start(store, cvc_keys, master, clock, Random::new())?, cleanliness))
     }
 
     /// The first to open a restored file writes down that it was restored.

@@ -30,6 +30,9 @@ pub const ROTATION_WAIT: Duration = Duration::from_millis(50);
 pub const ROTATION_PERIOD: Duration = Duration::from_mins(1);
 /// Keys of card verification codes: a day's minutes for a hundred busy tenants.
 pub const CVC_KEYS_MAX: usize = 144_000;
+/// What the engine may write in memory on top of a data file that is only checked: its allocator's
+/// state takes about one byte for each page of the file, and recovery after a crash some megabytes.
+pub const OVERLAY_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// Findings that `verify` lists; beyond them it only counts.
 pub const VERIFY_FINDINGS_MAX: usize = 100;
 /// Known callers kept in memory, so that authentication does not read the file each time.

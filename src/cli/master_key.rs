@@ -88,6 +88,12 @@ pub(super) fn finish_rotation(
     Some(Ok(app))
 }
 
+/// The new key of an interrupted rotation, if there is one.
+pub(super) fn left_by_rotation(path: &Path) -> (PathBuf, MasterKeySource) {
+    let new = beside(path, "new");
+    (new.clone(), MasterKeySource::File(new))
+}
+
 /// How far it got when it failed.
 enum Cut {
     /// The data file is as it was.

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use crate::app::{App, VaultFailure};
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
 use crate::cli::failure::{Exit, Failure};
-use crate::cli::master_key;
 use crate::cli::serve::read_config;
+use crate::cli::{complain, master_key};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::crypto::{MasterKey, Random};
 use crate::secret::Secret;
-use crate::store::{CvcKeys, FORMAT, OpenFailure, StorageFailure, Store};
+use crate::store::{Cleanliness, CvcKeys, FORMAT, OpenFailure, StorageFailure, Store};
 
 /// Where systemd puts the credentials of a service.
 const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
@@ -35,6 +35,43 @@ pub(super) fn open(
                 .unwrap_or(Err(failure))
         }
         (opened, _) => opened,
+    }
+}
+
+/// For a command that only looks: nothing is written to any file of the vault.
+pub(super) fn open_unwritten(directory: &Path, master: &MasterKeySource) -> Result<App, Failure> {
+    check_directory(directory)?;
+    let open = |key| {
+        let opened = catch_damage(directory, || App::open_unwritten(directory, key, Clock::new()))?;
+        opened.map_err(|failure| explain(failure, directory))
+    };
+    let opened = read_master_key(master).and_then(open);
+    let (app, cleanliness) = match (opened, master) {
+        (Err(failure), MasterKeySource::File(path)) => {
+            let (new, source) = master_key::left_by_rotation(path);
+            let opened = read_master_key(&source).and_then(open).map_err(|_also| failure)?;
+            complain(&format!(
+                "strongroom: a rotation of the master key was interrupted; the key that opens the \
+                 data file is {}",
+                new.display()
+            ));
+            opened
+        }
+        (opened, _) => opened?,
+    };
+    mention_recovery(cleanliness);
+    Ok(app)
+}
+
+/// A file that was not closed is recovered in memory, which its owner should know.
+pub(super) fn mention_recovery(cleanliness: Cleanliness) {
+    match cleanliness {
+        Cleanliness::Clean => (),
+        Cleanliness::NeedsRecovery => complain(
+            "strongroom: the data file was not closed, as after a crash or a loss of power; it was \
+             recovered in memory for this check and is as it was. The next strongroom serve recovers it \
+             for good.",
+        ),
     }
 }
 

@@ -35,14 +35,7 @@ fn verify_vault(command: &Verify) -> Result<(), Failure> {
     let (directory, master) =
         vault::place(command.config.as_deref(), command.data.as_deref(), key)?;
     let master = vault::needed(master)?;
-    let app = vault::open(&directory, &master, Clock::new())?;
-    if let Some(migrated) = app.migrated() {
-        say(&format!(
-            "The data file was of format {} and has been migrated; as it was: {}",
-            migrated.from,
-            migrated.backup.display()
-        ));
-    }
+    let app = vault::open_unwritten(&directory, &master)?;
     let report = vault::catch_damage(&directory, || app.verify())?;
     // The engine looks at its own pages once more when it goes.
     vault::catch_damage(&directory, move || {

@@ -30,9 +30,10 @@ pub type CvcKeyName = ([u8; 16], u64);
 #[derive(Debug)]
 pub struct CvcKeys(Mutex<Slots>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Slots {
-    file: File,
+    /// `None` for keys that are only looked at.
+    file: Option<File>,
     used: BTreeMap<CvcKeyName, (u64, Vec<u8>)>,
     free: Vec<u64>,
     /// Slots that the file has.
@@ -56,7 +57,18 @@ impl CvcKeys {
             .map_err(StorageFailure::from_io)?;
         // Its name must be as durable as what will be in it.
         File::open(directory).and_then(|it| it.sync_all()).map_err(StorageFailure::from_io)?;
-        Slots::read(file).map(|slots| Self(Mutex::new(slots))).map_err(StorageFailure::from_io)
+        let read = Slots::read(&file).map_err(StorageFailure::from_io)?;
+        Ok(Self(Mutex::new(Slots { file: Some(file), ..read })))
+    }
+
+    /// The keys as they are, for checking. A file that is not there has none.
+    pub fn open_unwritten(directory: &Path) -> Result<Self, StorageFailure> {
+        let slots = match File::open(directory.join(Self::FILE)) {
+            Ok(file) => Slots::read(&file).map_err(StorageFailure::from_io)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Slots::default(),
+            Err(error) => return Err(StorageFailure::from_io(error)),
+        };
+        Ok(Self(Mutex::new(slots)))
     }
 
     pub fn sealed(&self, name: &CvcKeyName) -> Option<Vec<u8>> {
@@ -93,7 +105,8 @@ impl CvcKeys {
 }
 
 impl Slots {
-    fn read(file: File) -> io::Result<Self> {
+    /// For looking at, until it is given the file to write to.
+    fn read(file: &File) -> io::Result<Self> {
         let slot_bytes = u64::try_from(SLOT_BYTES).unwrap_or(u64::MAX);
         let count = file.metadata()?.len().div_euclid(slot_bytes);
         let (mut used, mut free) = (BTreeMap::new(), Vec::new());
@@ -105,7 +118,7 @@ impl Slots {
                 None => free.push(at),
             }
         }
-        Ok(Self { file, used, free, count })
+        Ok(Self { file: None, used, free, count })
     }
 
     fn keep(&mut self, name: CvcKeyName, sealed: &[u8]) -> io::Result<Option<Vec<u8>>> {
@@ -118,7 +131,7 @@ impl Slots {
         let at = self.free.pop().unwrap_or(self.count);
         self.write(at, &slot(&name, sealed))?;
         // Nobody may use it before it is durable.
-        self.file.sync_all()?;
+        self.file()?.sync_all()?;
         self.count = self.count.max(at.saturating_add(1));
         self.used.insert(name, (at, sealed.to_vec()));
         Ok(Some(sealed.to_vec()))
@@ -133,7 +146,7 @@ impl Slots {
             }
         }
         if !passed.is_empty() {
-            self.file.sync_all()?;
+            self.file()?.sync_all()?;
         }
         for name in &passed {
             if let Some((at, _)) = self.used.remove(name) {
@@ -145,7 +158,11 @@ impl Slots {
 
     fn write(&self, at: u64, slot: &[u8; SLOT_BYTES]) -> io::Result<()> {
         let offset = at.saturating_mul(u64::try_from(SLOT_BYTES).unwrap_or(u64::MAX));
-        self.file.write_all_at(slot, offset)
+        self.file()?.write_all_at(slot, offset)
+    }
+
+    fn file(&self) -> io::Result<&File> {
+        self.file.as_ref().ok_or_else(|| io::ErrorKind::ReadOnlyFilesystem.into())
     }
 }
 

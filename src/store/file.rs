@@ -2,7 +2,9 @@
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use redb::{Builder, Database, DatabaseError, WriteTransaction};
 
@@ -12,8 +14,11 @@ use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
 use crate::store::eras::Eras;
+use crate::store::overlay::Overlay;
 use crate::store::snapshot::Snapshot;
-use crate::store::{FORMAT, OpenFailure, StorageFailure, Store, Table, meta};
+use crate::store::{
+    Cleanliness, FORMAT, OpenFailure, StorageFailure, Store, Table, meta, migration,
+};
 
 pub(super) fn builder() -> Builder {
     let mut builder = Builder::new();
@@ -57,6 +62,38 @@ pub(super) fn grow<E: From<OpenFailure>>(
 }
 
 pub(super) fn open_database(directory: &Path) -> Result<Database, OpenFailure> {
+    Ok(builder().open(existing(directory)?)?)
+}
+
+/// A file that is only looked at.
+pub(super) struct Unwritten {
+    pub(super) database: Database,
+    pub(super) cleanliness: Cleanliness,
+}
+
+/// Opens the file for reading alone; the engine writes to memory.
+pub(super) fn open_unwritten(directory: &Path) -> Result<Unwritten, OpenFailure> {
+    let overlay = Overlay::open(&existing(directory)?)?;
+    let was_mended = Arc::new(AtomicBool::new(false));
+    let mut builder = builder();
+    let mending = Arc::clone(&was_mended);
+    builder.set_repair_callback(move |_| mending.store(true, Ordering::Relaxed));
+    let database = builder.create_with_backend(overlay)?;
+    match check_format(&database) {
+        Err(OpenFailure::Older(from)) => {
+            migration::run(&database, from, &Random::new()).map_err(OpenFailure::Storage)?;
+        }
+        checked => checked?,
+    }
+    let cleanliness = match was_mended.load(Ordering::Relaxed) {
+        true => Cleanliness::NeedsRecovery,
+        false => Cleanliness::Clean,
+    };
+    Ok(Unwritten { database, cleanliness })
+}
+
+/// The place of the data file, if it may be one.
+fn existing(directory: &Path) -> Result<PathBuf, OpenFailure> {
     let path = directory.join(Store::FILE);
     // redb would make an empty file into a database; ours is never empty.
     match std::fs::metadata(&path) {
@@ -67,7 +104,7 @@ pub(super) fn open_database(directory: &Path) -> Result<Database, OpenFailure> {
         }
         Err(error) => return Err(OpenFailure::io(error)),
     }
-    Ok(builder().open(&path)?)
+    Ok(path)
 }
 
 pub(super) fn prepare(database: &Database, first: Change) -> Result<(), OpenFailure> {

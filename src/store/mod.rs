@@ -15,6 +15,7 @@ mod failure;
 mod file;
 pub mod meta;
 mod migration;
+mod overlay;
 pub mod record;
 mod restore;
 mod snapshot;
@@ -54,7 +55,9 @@ pub use writer::Fatal;
 
 use alarm::Alarm;
 use eras::Eras;
-use file::{builder, check_format, commit_whole, grow, open_database, prepare};
+use file::{
+    Unwritten, builder, check_format, commit_whole, grow, open_database, open_unwritten, prepare,
+};
 use writer::{Job, Writer};
 use writing::Writing;
 
@@ -81,6 +84,14 @@ struct Inner {
 pub enum Tidying {
     Allowed,
     Held,
+}
+
+/// How the process that last had the file open left it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cleanliness {
+    Clean,
+    /// It ended without closing the file, and the engine has to go through all of its pages.
+    NeedsRecovery,
 }
 
 /// Why a file could not be opened. Nothing was changed in it.
@@ -124,6 +135,13 @@ impl Store {
         let database = open_database(directory)?;
         check_format(&database)?;
         Ok(Self::start(database))
+    }
+
+    /// The file as it is, for checking: whatever is written to this store stays in memory. A file of
+    /// an older format, or one that needs recovery after a crash, is brought up to date there.
+    pub fn open_unwritten(directory: &Path) -> Result<(Self, Cleanliness), OpenFailure> {
+        let Unwritten { database, cleanliness } = open_unwritten(directory)?;
+        Ok((Self::start(database), cleanliness))
     }
 
     /// A store on a disk of the caller's own making, for tests of failing disks. An empty one is

@@ -1,0 +1,228 @@
+//! A data file that is read and never written: what the engine writes stays in memory and goes with
+//! the process.
+//!
+//! The engine writes to a file even when it is only read: a mark that it is open, the state of its
+//! allocator, and after a crash the pages that recovery mends. Here all of that goes into blocks in
+//! memory, so that a file on a read-only mount can be checked, and a file that is evidence stays as it
+//! is, recovered or not.
+
+use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::bounds::OVERLAY_BYTES_MAX;
+use crate::store::{Disk, OpenFailure};
+
+const BLOCK_BYTES: usize = 4096;
+const BLOCK: u64 = 4096;
+
+/// The file below and what was written on top of it.
+#[derive(Debug)]
+pub(super) struct Overlay {
+    file: File,
+    written: Mutex<Written>,
+}
+
+#[derive(Debug)]
+struct Written {
+    /// By their numbers. A block that is not here is the file's.
+    blocks: BTreeMap<u64, Box<[u8]>>,
+    len: u64,
+    /// Behind this place the file below does not count: the length was set to less once.
+    file_len: u64,
+}
+
+impl Overlay {
+    /// Shares the file with other readers, never with a writer.
+    pub(super) fn open(path: &Path) -> Result<Self, OpenFailure> {
+        let file = File::open(path).map_err(OpenFailure::io)?;
+        match file.try_lock_shared() {
+            Ok(()) => (),
+            Err(TryLockError::WouldBlock) => return Err(OpenFailure::AlreadyOpen),
+            Err(TryLockError::Error(error)) => return Err(OpenFailure::io(error)),
+        }
+        let len = file.metadata().map_err(OpenFailure::io)?.len();
+        let written = Mutex::new(Written { blocks: BTreeMap::new(), len, file_len: len });
+        Ok(Self { file, written })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A block as the file has it, with zeros for what lies behind its end.
+    fn block_of_file(&self, number: u64, file_len: u64) -> io::Result<Box<[u8]>> {
+        let mut block = vec![0; BLOCK_BYTES].into_boxed_slice();
+        let start = number.saturating_mul(BLOCK);
+        let there = file_len.saturating_sub(start).min(BLOCK);
+        let there = usize::try_from(there).map_err(|_large| too_far())?;
+        let part = block.get_mut(..there).ok_or_else(too_far)?;
+        self.file.read_exact_at(part, start)?;
+        Ok(block)
+    }
+}
+
+impl Disk for Overlay {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.lock().len)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let written = self.lock();
+        let length = u64::try_from(out.len()).map_err(|_large| too_far())?;
+        if offset.checked_add(length).is_none_or(|end| end > written.len) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        for Piece { number, from, part } in pieces(offset, out.len()) {
+            let out = out.get_mut(part).ok_or_else(too_far)?;
+            match written.blocks.get(&number) {
+                Some(block) => copy(out, block.get(from..).ok_or_else(too_far)?),
+                None => {
+                    let block = self.block_of_file(number, written.file_len)?;
+                    copy(out, block.get(from..).ok_or_else(too_far)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut written = self.lock();
+        if len < written.len {
+            // What comes back later must be zeros.
+            let last = len.div_euclid(BLOCK);
+            let rest = usize::try_from(len.rem_euclid(BLOCK)).map_err(|_large| too_far())?;
+            written.blocks.retain(|number, _| *number <= last);
+            if let Some(tail) = written.blocks.get_mut(&last).and_then(|it| it.get_mut(rest..)) {
+                tail.fill(0);
+            }
+            written.file_len = written.file_len.min(len);
+        }
+        written.len = len;
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut written = self.lock();
+        for Piece { number, from, part } in pieces(offset, data.len()) {
+            if !written.blocks.contains_key(&number) {
+                let bytes = written.blocks.len().saturating_mul(BLOCK_BYTES);
+                if bytes >= OVERLAY_BYTES_MAX {
+                    return Err(io::ErrorKind::OutOfMemory.into());
+                }
+                let block = self.block_of_file(number, written.file_len)?;
+                written.blocks.insert(number, block);
+            }
+            let block = written.blocks.get_mut(&number).and_then(|it| it.get_mut(from..));
+            copy(block.ok_or_else(too_far)?, data.get(part).ok_or_else(too_far)?);
+        }
+        let end = u64::try_from(data.len()).ok().and_then(|length| offset.checked_add(length));
+        written.len = written.len.max(end.ok_or_else(too_far)?);
+        Ok(())
+    }
+}
+
+/// The part of a read or a write that lies in one block.
+struct Piece {
+    number: u64,
+    /// Where it starts in the block.
+    from: usize,
+    /// What of the caller's bytes it is.
+    part: std::ops::Range<usize>,
+}
+
+fn pieces(offset: u64, length: usize) -> impl Iterator<Item = Piece> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        if done >= length {
+            return None;
+        }
+        let at = offset.saturating_add(u64::try_from(done).ok()?);
+        let from = usize::try_from(at.rem_euclid(BLOCK)).ok()?;
+        let end = done.saturating_add(BLOCK_BYTES.saturating_sub(from)).min(length);
+        let piece = Piece { number: at.div_euclid(BLOCK), from, part: done..end };
+        done = end;
+        Some(piece)
+    })
+}
+
+fn copy(to: &mut [u8], from: &[u8]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
+}
+
+fn too_far() -> io::Error {
+    io::ErrorKind::InvalidInput.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+    fn overlay(bytes: &[u8]) -> (Overlay, std::path::PathBuf) {
+        let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let name = format!("sr-overlay-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        (Overlay::open(&path).unwrap(), path)
+    }
+
+    #[derive(Debug, Clone)]
+    enum Operation {
+        SetLen(u64),
+        Write(u64, Vec<u8>),
+    }
+
+    fn operation() -> impl Strategy<Value = Operation> {
+        prop_oneof![
+            (0_u64..30_000).prop_map(Operation::SetLen),
+            (0_u64..20_000, prop::collection::vec(1_u8.., 1..9_000))
+                .prop_map(|(at, bytes)| Operation::Write(at, bytes)),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn it_reads_as_a_file_would_and_the_file_stays_as_it_was(
+            length in 0_usize..20_000, operations in prop::collection::vec(operation(), 0..8),
+        ) {
+            let original: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            let (overlay, path) = overlay(&original);
+            let mut model = original.clone();
+            for operation in operations {
+                match operation {
+                    Operation::SetLen(len) => {
+                        overlay.set_len(len).unwrap();
+                        model.resize(usize::try_from(len).unwrap(), 0);
+                    }
+                    Operation::Write(at, bytes) => {
+                        overlay.write(at, &bytes).unwrap();
+                        let at = usize::try_from(at).unwrap();
+                        model.resize(model.len().max(at + bytes.len()), 0);
+                        model[at..at + bytes.len()].copy_from_slice(&bytes);
+                    }
+                }
+            }
+            prop_assert_eq!(Disk::len(&overlay).unwrap(), model.len() as u64);
+            let mut read = vec![0; model.len()];
+            overlay.read(0, &mut read).unwrap();
+            prop_assert!(read == model);
+            prop_assert!(overlay.read(1, &mut read).is_err() || read.is_empty());
+            prop_assert!(std::fs::read(&path).unwrap() == original);
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+}
