@@ -3,8 +3,7 @@
 use std::future::poll_fn;
 use std::pin::pin;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
@@ -19,7 +18,7 @@ use crate::config::HttpsUrl;
 use crate::directory::Peer;
 use crate::directory::names::Resolver;
 use crate::directory::turns::first;
-use crate::secret::Secret;
+use crate::secret::{Secret, SecretBody};
 
 /// As the protocol spells it.
 const CONTENT: &str = "application/JSON; charset=utf-8";
@@ -68,27 +67,18 @@ fn explain(error: &std::io::Error) -> &'static str {
 /// In the newer TLS a server that does not want our certificate says so after the handshake.
 const REFUSED: &str = "it refused this server's certificate";
 
-/// A body that is wiped once it was sent.
-struct Wiped(Secret<Vec<u8>>);
-
-impl AsRef<[u8]> for Wiped {
-    fn as_ref(&self) -> &[u8] {
-        self.0.expose()
-    }
-}
-
 pub(super) async fn post(
     stream: TlsStream<TcpStream>,
     url: &HttpsUrl,
     message: &Secret<Vec<u8>>,
     bytes_max: usize,
 ) -> Result<Secret<Vec<u8>>, &'static str> {
-    let body = Bytes::from_owner(Wiped(Secret::new(message.expose().clone())));
+    let body = SecretBody::from(message.expose().clone());
     let request = Request::post(url.path.as_str())
         .header(HOST, url.authority())
         .header(CONTENT_TYPE, CONTENT)
         .header(ACCEPT, "application/json")
-        .body(Full::new(body));
+        .body(body);
     let request = request.ok().ok_or("its URL cannot be asked for")?;
     let mut builder = http1::Builder::new();
     builder.max_buf_size(H1_BUFFER_BYTES_MAX);

@@ -8,6 +8,7 @@ use crate::formulas::Document;
 use crate::http::Exchange;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
+use crate::secret::SecretBody;
 
 impl Exchange<'_> {
     pub(super) fn list_formulas(&self) -> Reply {
@@ -26,7 +27,11 @@ impl Exchange<'_> {
                 tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == document.etag
             })
         });
-        let reply = if known { Reply::not_modified() } else { Reply::ok(document.json.clone()) };
+        let reply = if known {
+            Reply::not_modified()
+        } else {
+            Reply::ok(SecretBody::shared(document.json.clone()))
+        };
         match HeaderValue::try_from(&document.etag) {
             // Kept by the client alone, and asked about each time.
             Ok(etag) => reply

@@ -27,8 +27,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, HOST, HeaderName, IF_NONE_MATCH, ORIGIN, USER_AGENT};
 use hyper::http::request::Parts;
@@ -51,7 +49,7 @@ use crate::idempotency::{Answer, is_key};
 use crate::limits::{self, KeyHash, Limiter, Network, client_address};
 use crate::log::{self, Event, Log, RequestLine, Trace};
 use crate::metrics::Panel;
-use crate::secret::Secret;
+use crate::secret::{Secret, SecretBody};
 
 pub use results::RESULTS_PATH;
 
@@ -114,7 +112,7 @@ impl Http {
         &self,
         request: Request<Incoming>,
         peer: SocketAddr,
-    ) -> Response<Full<Bytes>> {
+    ) -> Response<SecretBody> {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
         let asked = self.asked(&parts);
@@ -159,7 +157,7 @@ impl Http {
         response
     }
 
-    fn failure(&self, asked: &Asked, problem: &Problem) -> Response<Full<Bytes>> {
+    fn failure(&self, asked: &Asked, problem: &Problem) -> Response<SecretBody> {
         self.note(problem);
         asked.failure(problem)
     }
@@ -180,7 +178,7 @@ impl Http {
         parts: &Parts,
         body: Incoming,
         peer: SocketAddr,
-    ) -> Response<Full<Bytes>> {
+    ) -> Response<SecretBody> {
         let admitted = self.admit_address(parts, peer);
         body::drain(body).await;
         match admitted {

@@ -1,7 +1,5 @@
 //! What an operation's answer becomes, and the headers that every answer has.
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
@@ -10,6 +8,7 @@ use crate::http::problem::Problem;
 use crate::http::route::Successor;
 use crate::idempotency::Answer;
 use crate::log::Trace;
+use crate::secret::SecretBody;
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
@@ -37,23 +36,23 @@ const CORS_MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 #[derive(Debug)]
 pub(crate) struct Reply {
     status: StatusCode,
-    body: Bytes,
+    body: SecretBody,
     location: Option<String>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Reply {
-    pub(crate) fn ok(body: impl Into<Bytes>) -> Self {
+    pub(crate) fn ok(body: impl Into<SecretBody>) -> Self {
         Self::with_status(StatusCode::OK, body.into())
     }
 
     pub(crate) const fn nothing() -> Self {
-        Self::with_status(StatusCode::NO_CONTENT, Bytes::new())
+        Self::with_status(StatusCode::NO_CONTENT, SecretBody::empty())
     }
 
     /// What the client has already is still what it would get.
     pub(crate) const fn not_modified() -> Self {
-        Self::with_status(StatusCode::NOT_MODIFIED, Bytes::new())
+        Self::with_status(StatusCode::NOT_MODIFIED, SecretBody::empty())
     }
 
     /// An answer that was given before.
@@ -67,7 +66,7 @@ impl Reply {
         self
     }
 
-    pub(crate) const fn with_status(status: StatusCode, body: Bytes) -> Self {
+    pub(crate) const fn with_status(status: StatusCode, body: SecretBody) -> Self {
         Self { status, body, location: None, headers: Vec::new() }
     }
 }
@@ -75,7 +74,7 @@ impl Reply {
 impl From<Answer> for Reply {
     fn from(answer: Answer) -> Self {
         let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
-        let mut reply = Self::with_status(status, Bytes::from(answer.body));
+        let mut reply = Self::with_status(status, SecretBody::from(answer.body));
         reply.location = answer.location;
         reply
     }
@@ -91,7 +90,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    pub(crate) fn success(&self, reply: Reply) -> Response<Full<Bytes>> {
+    pub(crate) fn success(&self, reply: Reply) -> Response<SecretBody> {
         let mut response = self.response(reply.status, reply.body);
         let headers = response.headers_mut();
         for (name, value) in reply.headers {
@@ -109,7 +108,7 @@ impl Asked {
         response
     }
 
-    pub(crate) fn failure(&self, problem: &Problem) -> Response<Full<Bytes>> {
+    pub(crate) fn failure(&self, problem: &Problem) -> Response<SecretBody> {
         let status =
             StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = self.response(status, problem.to_json(&self.trace));
@@ -132,7 +131,7 @@ impl Asked {
     }
 
     /// The answer to a browser that asks before it sends.
-    pub(crate) fn preflight(&self) -> Response<Full<Bytes>> {
+    pub(crate) fn preflight(&self) -> Response<SecretBody> {
         let mut response = self.response(StatusCode::NO_CONTENT, Vec::new());
         let headers = response.headers_mut();
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, CORS_ALLOW_METHODS);
@@ -142,14 +141,14 @@ impl Asked {
     }
 
     /// Every answer says which request it is to.
-    pub(crate) fn trace(&self, response: &mut Response<Full<Bytes>>) {
+    pub(crate) fn trace(&self, response: &mut Response<SecretBody>) {
         if let Ok(trace) = HeaderValue::try_from(self.trace.as_str()) {
             response.headers_mut().insert(TRACE, trace);
         }
     }
 
-    fn response(&self, status: StatusCode, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::new(body.into()));
+    fn response(&self, status: StatusCode, body: impl Into<SecretBody>) -> Response<SecretBody> {
+        let mut response = Response::new(body.into());
         *response.status_mut() = status;
         self.trace(&mut response);
         let headers = response.headers_mut();

@@ -3,8 +3,6 @@
 
 use std::time::Instant;
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
@@ -13,6 +11,7 @@ use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::{Http, body};
 use crate::log::{RequestLine, Trace};
+use crate::secret::SecretBody;
 use crate::threeds::scheme::Scheme;
 
 /// As requests for authentications name it to directory servers.
@@ -24,7 +23,7 @@ impl Http {
         &self,
         request: Request<Incoming>,
         schemes: &[Scheme],
-    ) -> Response<Full<Bytes>> {
+    ) -> Response<SecretBody> {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
         let asked = self.asked(&parts);
@@ -64,8 +63,6 @@ impl Http {
         }
         let bytes = body::read(body).await?;
         let receipt = self.app.take_message(bytes.expose(), schemes).await?;
-        Ok(Reply::ok(
-            receipt.map(|bytes| Bytes::copy_from_slice(bytes.expose())).unwrap_or_default(),
-        ))
+        Ok(Reply::ok(receipt.map(SecretBody::new).unwrap_or_default()))
     }
 }

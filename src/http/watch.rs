@@ -3,8 +3,6 @@
 
 use std::net::SocketAddr;
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
@@ -15,6 +13,7 @@ use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::{Http, body};
 use crate::metrics::Panel;
+use crate::secret::SecretBody;
 
 /// What the listener for everyone knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +71,7 @@ impl Http {
 
     /// Answers on the operator's own listeners. Neither counted nor logged: a scraper would drown the
     /// rest.
-    pub async fn answer_operator(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    pub async fn answer_operator(&self, request: Request<Incoming>) -> Response<SecretBody> {
         let (parts, body) = request.into_parts();
         let asked = self.asked(&parts);
         body::drain(body).await;
@@ -104,7 +103,7 @@ fn require_get(method: &Method) -> Result<(), Problem> {
 impl Reply {
     /// What was asked for, with the status that keeps load balancers away.
     fn unavailable(body: String) -> Self {
-        Self::with_status(StatusCode::SERVICE_UNAVAILABLE, Bytes::from(body))
+        Self::with_status(StatusCode::SERVICE_UNAVAILABLE, SecretBody::from(body))
     }
 }
 

@@ -10,8 +10,6 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::server::conn::http1;
@@ -25,6 +23,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::secret::SecretBody;
 use crate::server::clients::{Authorities, Vouched};
 use crate::server::http2::{self, Idle, Idleness, Streams};
 use crate::server::newcomer::Newcomer;
@@ -231,9 +230,9 @@ async fn respond<F>(
     begun: Result<F, Refusal>,
     sent: Option<HeaderValue>,
     refusals: Arc<Refusals>,
-) -> Result<Response<Full<Bytes>>, Infallible>
+) -> Result<Response<SecretBody>, Infallible>
 where
-    F: Future<Output = Response<Full<Bytes>>>,
+    F: Future<Output = Response<SecretBody>>,
 {
     let refusal = match begun {
         Ok(work) => match panics::catch(work).await {

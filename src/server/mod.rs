@@ -25,8 +25,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::net::{TcpListener, TcpSocket};
@@ -34,6 +32,7 @@ use tokio::time::timeout;
 
 use crate::crypto::Random;
 use crate::log::{Event, Log, Value};
+use crate::secret::SecretBody;
 
 use self::accept::{Door, Refused, Tls};
 pub use self::bounds::Bounds;
@@ -53,7 +52,7 @@ use self::upkeep::{Files, Upkeep};
 /// A future that is dropped before it is done belongs to a client that left, or to a stop that ran
 /// out of time.
 pub trait Answer: Clone + Send + Sync + 'static {
-    type Future: Future<Output = Response<Full<Bytes>>> + Send + 'static;
+    type Future: Future<Output = Response<SecretBody>> + Send + 'static;
 
     fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Self::Future;
 }
@@ -61,7 +60,7 @@ pub trait Answer: Clone + Send + Sync + 'static {
 impl<A, F> Answer for A
 where
     A: Fn(Request<Incoming>, SocketAddr) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
+    F: Future<Output = Response<SecretBody>> + Send + 'static,
 {
     type Future = F;
 

@@ -4,13 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use crate::crypto::Random;
 use crate::log::{Log, RequestLine, Trace};
+use crate::secret::SecretBody;
 use crate::server::panics::Panicked;
 use crate::server::traffic::Traffic;
 
@@ -62,8 +61,8 @@ impl Refusals {
 }
 
 impl Refusal {
-    pub(super) fn response(self, trace: &str) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::new(Bytes::from(self.body(trace))));
+    pub(super) fn response(self, trace: &str) -> Response<SecretBody> {
+        let mut response = Response::new(SecretBody::from(self.body(trace)));
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(CONTENT));

@@ -17,7 +17,7 @@ const CRATES: &[(&str, &[&str])] = &[
     // HTTP/2 by hand, for the server's tests.
     ("h2", &["server"]),
     ("http_body_util", &["directory", "http", "server"]),
-    ("hyper", &["directory", "http", "server"]),
+    ("hyper", &["directory", "http", "secret", "server"]),
     ("hyper_util", &["directory", "server"]),
     // Takes over sockets without a line of unsafe code here.
     ("listenfd", &["cli"]),

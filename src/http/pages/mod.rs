@@ -8,8 +8,6 @@ mod html;
 
 use std::net::SocketAddr;
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -21,6 +19,7 @@ use crate::http::problem::Problem;
 use crate::http::requests::NO_ROUTE;
 use crate::http::wire::query::Query;
 use crate::http::{Http, base, body};
+use crate::secret::SecretBody;
 use crate::threeds::base64;
 use crate::threeds::codes::Status;
 use crate::threeds::message::{Creq, Cres};
@@ -121,7 +120,7 @@ impl Http {
         parts: &Parts,
         body: Incoming,
         peer: SocketAddr,
-    ) -> Response<Full<Bytes>> {
+    ) -> Response<SecretBody> {
         let nonce = base64::encode(&self.app.random().bytes::<18>());
         let admitted = self.admit_address(parts, peer);
         let shown = match admitted {
@@ -264,8 +263,8 @@ fn member(value: &Value, name: &str) -> Option<String> {
     value.get(name)?.as_str().map(String::from)
 }
 
-fn respond(shown: Shown, nonce: &str) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(shown.html)));
+fn respond(shown: Shown, nonce: &str) -> Response<SecretBody> {
+    let mut response = Response::new(SecretBody::from(shown.html));
     *response.status_mut() = shown.status;
     let headers = response.headers_mut();
     let places = match shown.forms {

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use ::bytes::Bytes;
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -214,9 +215,9 @@ fn client(
 }
 
 /// Answers with the method and path, so that answers can be told apart.
-async fn echo(request: Request<Incoming>, _peer: SocketAddr) -> Response<Full<Bytes>> {
+async fn echo(request: Request<Incoming>, _peer: SocketAddr) -> Response<SecretBody> {
     let text = format!("{} {}", request.method(), request.uri().path());
-    Response::new(Full::new(Bytes::from(text)))
+    Response::new(SecretBody::from(text))
 }
 
 fn get(path: &str) -> String {
@@ -292,7 +293,7 @@ fn large_answer(bytes: usize) -> (impl Answer, oneshot::Receiver<()>) {
     let body = Arc::new(body);
     let answer = move |_: Request<Incoming>, _: SocketAddr| {
         let body = body.lock().unwrap().take().unwrap_or_default();
-        async move { Response::new(Full::new(body)) }
+        async move { Response::new(SecretBody::shared(body)) }
     };
     (answer, released)
 }

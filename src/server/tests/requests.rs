@@ -143,7 +143,7 @@ async fn a_client_may_close_its_half_and_read_the_answer() {
 async fn a_client_that_expects_100_is_told_to_continue_when_the_body_is_read() {
     let server = start(Bounds::default(), |request: Request<Incoming>, _| async move {
         let body = request.into_body().collect().await.unwrap().to_bytes();
-        Response::new(Full::new(body))
+        Response::new(SecretBody::shared(body))
     });
     let mut stream = server.connect().await;
     let head = "POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n";
@@ -184,7 +184,7 @@ async fn a_panic_answers_500_and_the_next_request_works() {
 #[tokio::test]
 async fn the_answer_learns_who_asks() {
     let server = start(Bounds::default(), |_, peer: SocketAddr| async move {
-        Response::new(Full::new(Bytes::from(peer.to_string())))
+        Response::new(SecretBody::from(peer.to_string()))
     });
     let mut stream = server.connect().await;
     let own = stream.get_ref().0.local_addr().unwrap();

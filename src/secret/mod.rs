@@ -2,10 +2,14 @@
 //!
 //! The one way out is [`Secret::expose`], so that a review can grep for it.
 
+mod body;
+
 use std::fmt;
 
 use serde_json::Value;
 use zeroize::Zeroize;
+
+pub use self::body::SecretBody;
 
 /// What can be overwritten in memory before it is freed.
 pub trait Wipe {

@@ -1,0 +1,137 @@
+//! The body of an answer, or of a request that we send: bytes that are overwritten once hyper has
+//! written them out, or once it drops them unsent.
+//!
+//! hyper queues the bytes without copying them, because the stream below it takes several slices at
+//! once; rustls encrypts them into records of its own. Neither wipes the small pieces that it does
+//! copy (HTTP/2 copies frames of less than 256 bytes), which the README says.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+
+use crate::secret::Secret;
+
+/// A whole body. It is sent as one frame.
+#[derive(Default)]
+pub struct SecretBody {
+    /// `None` when there is nothing to send, or nothing any more.
+    left: Option<Bytes>,
+}
+
+impl SecretBody {
+    pub const fn empty() -> Self {
+        Self { left: None }
+    }
+
+    pub fn new(bytes: Secret<Vec<u8>>) -> Self {
+        if bytes.expose().is_empty() {
+            return Self::empty();
+        }
+        Self { left: Some(Bytes::from_owner(WipedBytes(bytes))) }
+    }
+
+    /// Bytes that others hold too and that are no secret, such as a published document. They are
+    /// not overwritten.
+    pub fn shared(bytes: Bytes) -> Self {
+        Self { left: Some(bytes).filter(|bytes| !bytes.is_empty()) }
+    }
+
+    pub fn len(&self) -> usize {
+        self.left.as_ref().map_or(0, Bytes::len)
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.left.is_none()
+    }
+}
+
+impl From<Secret<Vec<u8>>> for SecretBody {
+    fn from(bytes: Secret<Vec<u8>>) -> Self {
+        Self::new(bytes)
+    }
+}
+
+impl From<Vec<u8>> for SecretBody {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::new(Secret::new(bytes))
+    }
+}
+
+impl From<String> for SecretBody {
+    fn from(text: String) -> Self {
+        Self::from(text.into_bytes())
+    }
+}
+
+impl Body for SecretBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.left.take().map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(u64::try_from(self.len()).unwrap_or(u64::MAX))
+    }
+}
+
+impl fmt::Debug for SecretBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretBody(..)")
+    }
+}
+
+/// The owner of the bytes: they are overwritten when the last handle on them is dropped.
+struct WipedBytes(Secret<Vec<u8>>);
+
+impl AsRef<[u8]> for WipedBytes {
+    fn as_ref(&self) -> &[u8] {
+        self.0.expose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use super::*;
+
+    fn frame(body: &mut SecretBody) -> Option<Bytes> {
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        match pin!(body).poll_frame(&mut cx) {
+            Poll::Ready(Some(Ok(frame))) => frame.into_data().ok(),
+            Poll::Ready(Some(Err(never))) => match never {},
+            Poll::Ready(None) | Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn a_body_is_one_frame_of_a_known_length() {
+        let mut body = SecretBody::from(String::from("4242424242424242"));
+        assert_eq!((body.size_hint().exact(), body.is_end_stream()), (Some(16), false));
+        assert_eq!(format!("{body:?}"), "SecretBody(..)");
+        assert_eq!(frame(&mut body).as_deref(), Some(&b"4242424242424242"[..]));
+        assert_eq!((body.size_hint().exact(), body.is_end_stream()), (Some(0), true));
+        assert_eq!(frame(&mut body), None);
+    }
+
+    #[test]
+    fn nothing_to_send_is_the_end_at_once() {
+        for body in [SecretBody::empty(), Vec::new().into(), SecretBody::shared(Bytes::new())] {
+            assert!(body.is_end_stream() && body.is_empty());
+            assert_eq!(body.size_hint().exact(), Some(0));
+        }
+    }
+}
