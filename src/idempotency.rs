@@ -11,19 +11,19 @@ use crate::domain::access::Transform;
 use crate::domain::container::Container;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
+use crate::secret::Secret;
 
 /// How long an answer is remembered, as published.
 pub const RETENTION: Duration = Duration::from_hours(24);
 const HALF_DAY_S: i64 = 12 * 3_600;
 
 /// An answer as it was sent, and what its repetition depends on.
-#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
     /// The path of what was made.
     pub location: Option<String>,
     /// JSON text.
-    pub body: Vec<u8>,
+    pub body: Secret<Vec<u8>>,
     /// Where in the body card verification codes stand, in order, and until when they may.
     pub cvcs: Vec<(Range<usize>, Timestamp)>,
     /// What whoever repeats the request must still be allowed.
@@ -41,7 +41,7 @@ pub struct Needs {
 }
 
 impl Answer {
-    pub const fn new(status: u16, body: Vec<u8>) -> Self {
+    pub const fn new(status: u16, body: Secret<Vec<u8>>) -> Self {
         Self { status, location: None, body, cvcs: Vec::new(), needs: None, tokens: Vec::new() }
     }
 

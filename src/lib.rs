@@ -19,7 +19,7 @@
 //! | [`metrics`] | counters, gauges, histograms and checks, for Prometheus, probes and people; pure | domain |
 //! | [`expressions`] | the language of masks, fingerprints, search indexes and aliases | bounds, domain, secret |
 //! | [`formulas`] | the catalog of connections, checked at start | bounds, domain |
-//! | [`idempotency`] | what a key is, how long an answer is remembered, what a repetition gets | bounds, domain |
+//! | [`idempotency`] | what a key is, how long an answer is remembered, what a repetition gets | bounds, domain, secret |
 //! | [`limits`] | the published rate limits as counters of bounded size | bounds, domain |
 //! | [`log`] | one JSON line an event, which cannot hold text from outside | bounds, domain, metrics |
 //! | [`threeds`] | 3-D Secure: messages, rules, the session's states, the simulator; pure | bounds, domain, secret |
@@ -31,7 +31,7 @@
 //! | [`server`] | accepting, TLS, deadlines, places, the drain; knows no route | bounds, crypto, domain, log, metrics, secret |
 //! | [`directory`] | asking the schemes' directory servers over mutual TLS, and finding them by name | app, bounds, config, crypto, http, log, secret, server, threeds |
 //! | [`report`] | a dated account for auditors, as text and as a page; only holds and shows | domain |
-//! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http, report |
+//! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http, report, secret |
 //! | [`cli`] | the command line: puts the rest together | all |
 //!
 //! Five of these arrows are there for one thing each: [`clock`] gives [`domain::time`]'s type,

@@ -50,7 +50,7 @@ impl<T> std::fmt::Debug for Write<'_, T> {
 impl<T> Write<'_, T> {
     /// A write that nobody repeats: the operator's.
     pub const fn plain() -> Self {
-        Self { once: None, answer: &|_| Answer::new(200, Vec::new()) }
+        Self { once: None, answer: &|_| Answer::new(200, Secret::new(Vec::new())) }
     }
 }
 
@@ -180,9 +180,9 @@ impl App {
         let mut answer = record.answer;
         for (at, sealed) in record.cvcs.iter().rev() {
             if let Some(member) = self.open_cvc(tenant, place, sealed, now)?
-                && *at <= answer.body.len()
+                && let Some((before, after)) = answer.body.expose().split_at_checked(*at)
             {
-                answer.body.splice(*at..*at, member.expose().bytes());
+                answer.body = Secret::new([before, member.expose().as_bytes(), after].concat());
             }
         }
         Ok(answer)
@@ -197,11 +197,11 @@ impl App {
         for (range, expires_at) in std::mem::take(&mut answer.cvcs) {
             let start = range.start.saturating_sub(removed);
             let range = start..range.end.saturating_sub(removed);
-            let member = answer.body.get(range.clone()).map(<[u8]>::to_vec);
+            let member = answer.body.expose().get(range.clone()).map(<[u8]>::to_vec);
             let Some(Ok(member)) = member.map(String::from_utf8) else { continue };
             let member = Secret::new(member);
             removed = removed.saturating_add(member.expose().len());
-            answer.body.drain(range);
+            answer.body.expose_mut().drain(range);
             cvcs.push((start, self.seal_with_cvc(tenant, &place, &member, expires_at)?));
         }
         let plain = encode_answer(&AnswerRecord { answered_at: now, answer, cvcs });

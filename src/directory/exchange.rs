@@ -18,7 +18,7 @@ use crate::config::HttpsUrl;
 use crate::directory::Peer;
 use crate::directory::names::Resolver;
 use crate::directory::turns::first;
-use crate::secret::{Secret, SecretBody};
+use crate::secret::{Secret, SecretBody, SecretBuffer};
 
 /// As the protocol spells it.
 const CONTENT: &str = "application/JSON; charset=utf-8";
@@ -120,14 +120,14 @@ async fn read(mut body: Incoming, bytes_max: usize) -> Result<Secret<Vec<u8>>, &
     if announced > bytes_max {
         return Err(TOO_LARGE);
     }
-    let mut bytes = Secret::new(Vec::with_capacity(announced));
+    let mut bytes = SecretBuffer::with_capacity(announced);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| broken(&error))?;
         let Some(data) = frame.data_ref() else { continue };
-        if bytes.expose().len().saturating_add(data.len()) > bytes_max {
+        if bytes.len().saturating_add(data.len()) > bytes_max {
             return Err(TOO_LARGE);
         }
-        bytes.expose_mut().extend_from_slice(data);
+        bytes.extend(data);
     }
-    Ok(bytes)
+    Ok(bytes.finish())
 }

@@ -6,16 +6,17 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::secret::Secret;
+use crate::secret::{Secret, SecretBuffer};
 
 /// JSON text of an object, with `"cvc":"..."` as its first member, and where that stands. The
 /// member goes in and out as one piece, so that what is left without it is still the same text.
 pub fn with_cvc(json: &str, cvc: &str) -> (Secret<String>, Range<usize>) {
     let rest = json.strip_prefix('{').unwrap_or(json);
     let comma = if rest == "}" { "" } else { "," };
-    let member = Secret::new(format!("\"cvc\":\"{cvc}\"{comma}"));
-    let end = member.expose().len().saturating_add(1);
-    (Secret::new(format!("{{{}{rest}", member.expose())), 1..end)
+    // One allocation of the right size: `concat` adds the lengths up first.
+    let text = Secret::new(["{\"cvc\":\"", cvc, "\"", comma, rest].concat());
+    let end = text.expose().len().saturating_sub(rest.len());
+    (text, 1..end)
 }
 
 #[derive(Debug)]
@@ -23,7 +24,9 @@ pub struct Data(Secret<String>);
 
 impl Data {
     pub fn from_value(value: &Value) -> Self {
-        Self(Secret::new(value.to_string()))
+        let mut text = SecretBuffer::with_capacity(0);
+        text.json(value);
+        Self(text.finish_text())
     }
 
     /// `json` comes out of a record that was written by [`Data::from_value`].

@@ -12,7 +12,7 @@ use crate::bounds::{
 use crate::domain::merge_patch::is_within;
 use crate::http::problem::Problem;
 use crate::http::wire::query::Query;
-use crate::secret::Secret;
+use crate::secret::{Secret, SecretBuffer};
 
 const TOO_LARGE: &str = "The request's body is too large.";
 
@@ -80,7 +80,7 @@ pub(crate) async fn read(mut body: Incoming) -> Result<Secret<Vec<u8>>, Problem>
         drain(body).await;
         return Err(Problem::new(413, TOO_LARGE));
     }
-    let mut bytes = Secret::new(Vec::with_capacity(usize::try_from(announced).unwrap_or(0)));
+    let mut bytes = SecretBuffer::with_capacity(usize::try_from(announced).unwrap_or(0));
     let all = async {
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else {
@@ -89,15 +89,15 @@ pub(crate) async fn read(mut body: Incoming) -> Result<Secret<Vec<u8>>, Problem>
             let Some(data) = frame.data_ref() else {
                 continue;
             };
-            if bytes.expose().len().saturating_add(data.len()) > BODY_BYTES_MAX {
+            if bytes.len().saturating_add(data.len()) > BODY_BYTES_MAX {
                 return Err(Problem::new(413, TOO_LARGE));
             }
-            bytes.expose_mut().extend_from_slice(data);
+            bytes.extend(data);
         }
         Ok(())
     };
     match timeout(BODY_MAX, all).await {
-        Ok(Ok(())) => Ok(bytes),
+        Ok(Ok(())) => Ok(bytes.finish()),
         Ok(Err(problem)) => {
             drain(body).await;
             Err(problem)

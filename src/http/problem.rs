@@ -8,6 +8,7 @@ use crate::bounds::DISK_RETRY_AFTER_S;
 use crate::domain::mistakes::Mistakes;
 use crate::http::wire::json::Object;
 use crate::limits::Refusal;
+use crate::secret::Secret;
 
 #[derive(Debug)]
 pub(crate) struct Problem {
@@ -81,7 +82,7 @@ impl Problem {
         }
     }
 
-    pub(crate) fn to_json(&self, trace: &str) -> Vec<u8> {
+    pub(crate) fn to_json(&self, trace: &str) -> Secret<Vec<u8>> {
         let mut body = Object::new();
         if let Some(mistakes) = &self.mistakes {
             body.object("errors", |errors| {

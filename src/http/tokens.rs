@@ -6,6 +6,7 @@ use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::wire::{token, tokenize};
 use crate::http::{Exchange, Instead};
+use crate::secret::SecretBuffer;
 
 impl Exchange<'_> {
     pub(super) async fn create_token(&self) -> Result<Reply, Instead> {
@@ -46,7 +47,9 @@ impl Exchange<'_> {
 
     pub(super) async fn detokenize(&self) -> Result<Reply, Problem> {
         let filled = self.app.detokenize(self.caller, self.body.expose()).await?;
-        Ok(Reply::ok(filled.expose().to_string()))
+        let mut text = SecretBuffer::with_capacity(0);
+        text.json(filled.expose());
+        Ok(Reply::ok(text.finish()))
     }
 }
 

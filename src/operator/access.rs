@@ -8,6 +8,7 @@ use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::http::wire::{application, json, key, tenant};
+use crate::secret::Secret;
 
 /// `body` has the shape of the body of `POST /applications`.
 pub(super) async fn create_application(
@@ -18,14 +19,14 @@ pub(super) async fn create_application(
     let (tenant, draft) = (tenant_id(tenant)?, application::parse_draft(body)?);
     let (new, key) = app.create_application(tenant, &draft, None, &Write::plain()).await?;
     let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
-    Ok(application::render(&new, &listed, key.as_ref()))
+    Ok(bytes(application::render(&new, &listed, key.as_ref())))
 }
 
 pub(super) fn list_applications(app: &App, tenant: &str) -> Result<Vec<u8>, Error> {
     let all = ApplicationQuery { take: usize::MAX, ..Default::default() };
     let page = app.list_applications(tenant_id(tenant)?, &all)?;
     let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys, None);
-    Ok(json::list(&page.applications.iter().map(render).collect::<Vec<_>>()))
+    Ok(bytes(json::list(&page.applications.iter().map(render).collect::<Vec<_>>())))
 }
 
 pub(super) async fn create_key(
@@ -35,7 +36,7 @@ pub(super) async fn create_key(
 ) -> Result<Vec<u8>, Error> {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let new = app.create_key(tenant, application, None, None, &Write::plain()).await?;
-    Ok(key::render(&new.key, Some(&new.text)))
+    Ok(bytes(key::render(&new.key, Some(&new.text))))
 }
 
 pub(super) async fn import_key(
@@ -46,7 +47,7 @@ pub(super) async fn import_key(
 ) -> Result<Vec<u8>, Error> {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let new = app.create_key(tenant, application, Some(text), None, &Write::plain()).await?;
-    Ok(key::render(&new.key, None))
+    Ok(bytes(key::render(&new.key, None)))
 }
 
 pub(super) async fn delete_key(
@@ -69,12 +70,12 @@ pub(super) async fn create_tenant(
     quotas: &[(String, String)],
 ) -> Result<Vec<u8>, Error> {
     let draft = tenant_draft(name, kind, threeds, quotas)?;
-    Ok(tenant::render_for_operator(&app.create_tenant(draft).await?))
+    Ok(bytes(tenant::render_for_operator(&app.create_tenant(draft).await?)))
 }
 
 pub(super) fn list_tenants(app: &App) -> Result<Vec<u8>, Error> {
     let tenants = app.list_tenants()?;
-    Ok(json::list(&tenants.iter().map(tenant::render_for_operator).collect::<Vec<_>>()))
+    Ok(bytes(json::list(&tenants.iter().map(tenant::render_for_operator).collect::<Vec<_>>())))
 }
 
 pub(super) async fn change_tenant(
@@ -87,7 +88,12 @@ pub(super) async fn change_tenant(
     let name = name.map(checked_name).transpose()?;
     let change = TenantChange { name, threeds: threeds.map(feature), settings: None, quotas };
     let changed = app.change_tenant(tenant_id(tenant)?, &change, None, &Write::plain()).await?;
-    Ok(tenant::render_for_operator(&changed))
+    Ok(bytes(tenant::render_for_operator(&changed)))
+}
+
+/// The socket's answer takes them as a JSON value, which ends up on the operator's terminal.
+fn bytes(mut json: Secret<Vec<u8>>) -> Vec<u8> {
+    std::mem::take(json.expose_mut())
 }
 
 fn tenant_draft(

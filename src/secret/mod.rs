@@ -3,6 +3,7 @@
 //! The one way out is [`Secret::expose`], so that a review can grep for it.
 
 mod body;
+mod buffer;
 
 use std::fmt;
 
@@ -10,6 +11,7 @@ use serde_json::Value;
 use zeroize::Zeroize;
 
 pub use self::body::SecretBody;
+pub use self::buffer::SecretBuffer;
 
 /// What can be overwritten in memory before it is freed.
 pub trait Wipe {
@@ -39,8 +41,14 @@ impl Wipe for Value {
         match self {
             Value::String(text) => text.zeroize(),
             Value::Array(items) => items.iter_mut().for_each(Wipe::wipe),
-            Value::Object(members) => members.values_mut().for_each(Wipe::wipe),
-            // A number owns no memory of its own: overwriting the variant is all there is to do.
+            Value::Object(members) => {
+                for (mut name, mut value) in std::mem::take(members) {
+                    name.zeroize();
+                    value.wipe();
+                }
+            }
+            // A number keeps its digits as text that cannot be reached to overwrite it. Card
+            // numbers are texts; a code that came as a number is at most four digits.
             Value::Number(_) | Value::Bool(_) | Value::Null => *self = Value::Null,
         }
     }
@@ -88,8 +96,8 @@ mod tests {
 
     #[test]
     fn wiping_a_json_value_leaves_no_text_in_it() {
-        let mut value = serde_json::json!({"number": "4242", "list": ["a", {"b": "c"}], "n": 7});
+        let mut value = serde_json::json!(["4242", ["a", {"b": "c"}], 7, {"4242": "4242"}]);
         value.wipe();
-        assert_eq!(value, serde_json::json!({"number": "", "list": ["", {"b": ""}], "n": null}));
+        assert_eq!(value, serde_json::json!(["", ["", {}], null, {}]));
     }
 }

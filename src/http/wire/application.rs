@@ -15,6 +15,7 @@ use crate::http::wire::json::Object;
 use crate::http::wire::key;
 use crate::http::wire::page::OffsetPage;
 use crate::http::wire::query::Query;
+use crate::secret::Secret;
 
 pub(crate) fn parse_draft(body: &Value) -> Result<ApplicationDraft, Mistakes> {
     let mut fields = Fields::of_body(body);
@@ -163,7 +164,7 @@ pub(crate) fn render(
     application: &Application,
     keys: &[ApiKey],
     new_key: Option<&NewKey>,
-) -> Vec<u8> {
+) -> Secret<Vec<u8>> {
     let mut object = Object::new();
     object.display("id", application.id);
     object.display("tenant_id", application.tenant);
@@ -182,7 +183,7 @@ pub(crate) fn render(
     object.close()
 }
 
-pub(crate) fn render_rule(rule: &AccessRule) -> Vec<u8> {
+pub(crate) fn render_rule(rule: &AccessRule) -> Secret<Vec<u8>> {
     let mut object = Object::new();
     object.optional_text("description", rule.description.as_deref());
     object.number("priority", rule.priority);

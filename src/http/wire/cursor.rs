@@ -4,6 +4,7 @@ use crate::bounds::CURSOR_CHARS_MAX;
 use crate::domain::hex;
 use crate::domain::mistakes::Mistakes;
 use crate::http::wire::json::Object;
+use crate::secret::Secret;
 
 /// The bytes of a cursor; whether they are ours is not known yet.
 pub(crate) fn parse(text: Option<&str>, mistakes: &mut Mistakes) -> Option<Vec<u8>> {
@@ -16,7 +17,11 @@ pub(crate) fn parse(text: Option<&str>, mistakes: &mut Mistakes) -> Option<Vec<u
 }
 
 /// `next` is left out on the last page: some published clients go on forever when it is empty.
-pub(crate) fn render_page(size: usize, next: Option<&[u8]>, items: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn render_page(
+    size: usize,
+    next: Option<&[u8]>,
+    items: &[Secret<Vec<u8>>],
+) -> Secret<Vec<u8>> {
     let mut object = Object::new();
     object.object("pagination", |pagination| {
         pagination.number("page_size", u64::try_from(size).unwrap_or(u64::MAX));

@@ -2,23 +2,24 @@
 //! and absent members are left out, which is most of what a serializer would have to be told.
 
 use crate::domain::time::Timestamp;
+use crate::secret::{Secret, SecretBuffer};
 
 /// An object under construction.
 #[derive(Debug)]
 pub(crate) struct Object {
-    out: Vec<u8>,
+    out: SecretBuffer,
 }
 
 impl Object {
     pub(crate) fn new() -> Self {
-        let mut out = Vec::with_capacity(768);
+        let mut out = SecretBuffer::with_capacity(768);
         out.push(b'{');
         Self { out }
     }
 
-    pub(crate) fn close(mut self) -> Vec<u8> {
+    pub(crate) fn close(mut self) -> Secret<Vec<u8>> {
         self.out.push(b'}');
-        self.out
+        self.out.finish()
     }
 
     pub(crate) fn text(&mut self, name: &str, value: &str) {
@@ -65,7 +66,7 @@ impl Object {
     /// A value that is JSON text already.
     pub(crate) fn json(&mut self, name: &str, json: &str) {
         self.name(name);
-        self.out.extend_from_slice(json.as_bytes());
+        self.out.extend(json.as_bytes());
     }
 
     /// How much is written so far: where the next byte goes.
@@ -89,18 +90,19 @@ impl Object {
         let mut inner = Self::new();
         fill(&mut inner);
         self.name(name);
-        self.out.extend_from_slice(&inner.close());
+        self.out.extend(inner.close().expose());
     }
 
     /// Objects that are JSON text already.
-    pub(crate) fn list(&mut self, name: &str, items: &[Vec<u8>]) {
+    pub(crate) fn list(&mut self, name: &str, items: &[Secret<Vec<u8>>]) {
         self.name(name);
-        self.out.extend_from_slice(&list(items));
+        write_list(&mut self.out, items);
     }
 
     /// A value of JSON, such as details that were put together elsewhere.
     pub(crate) fn value(&mut self, name: &str, value: &serde_json::Value) {
-        self.json(name, &value.to_string());
+        self.name(name);
+        self.out.json(value);
     }
 
     fn name(&mut self, name: &str) {
@@ -113,18 +115,34 @@ impl Object {
 }
 
 /// A bare array of objects that are JSON text already.
-pub(crate) fn list(items: &[Vec<u8>]) -> Vec<u8> {
-    let mut out = vec![b'['];
-    out.extend_from_slice(&items.join(&b','));
-    out.push(b']');
-    out
+pub(crate) fn list(items: &[Secret<Vec<u8>>]) -> Secret<Vec<u8>> {
+    let mut out = SecretBuffer::with_capacity(0);
+    write_list(&mut out, items);
+    out.finish()
 }
 
-fn quote(out: &mut Vec<u8>, text: &str) {
+/// Takes room for all of it at once, so that a page of tokens is copied once.
+fn write_list(out: &mut SecretBuffer, items: &[Secret<Vec<u8>>]) {
+    // Each item with its comma, two brackets, and the brace that closes what the list stands in.
+    let bytes = items
+        .iter()
+        .fold(3_usize, |sum, item| sum.saturating_add(item.expose().len()).saturating_add(1));
+    out.reserve(bytes);
+    out.push(b'[');
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        out.extend(item.expose());
+    }
+    out.push(b']');
+}
+
+fn quote(out: &mut SecretBuffer, text: &str) {
     let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
     if text.bytes().all(plain) {
         out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
+        out.extend(text.as_bytes());
         out.push(b'"');
     } else {
         // Writing into memory cannot fail.
@@ -148,13 +166,14 @@ mod tests {
         object.json("raw", r#"{"a":[1]}"#);
         object.texts("list", ["a", "b\t"].into_iter());
         object.object("inner", |inner| inner.text("x", ""));
-        object.list("objects", &[b"{}".to_vec(), b"{}".to_vec()]);
-        let value: Value = serde_json::from_slice(&object.close()).unwrap();
+        object.list("objects", &[(); 2].map(|()| Object::new().close()));
+        object.list("none", &[]);
+        let value: Value = serde_json::from_slice(object.close().expose()).unwrap();
         let expected = json!({
             "quo\"te": "line\nend \u{1f512} \\", "n": 7, "f": true, "raw": {"a": [1]},
-            "list": ["a", "b\t"], "inner": {"x": ""}, "objects": [{}, {}],
+            "list": ["a", "b\t"], "inner": {"x": ""}, "objects": [{}, {}], "none": [],
         });
         assert_eq!(value, expected);
-        assert_eq!(Object::new().close(), b"{}");
+        assert_eq!(Object::new().close().expose(), b"{}");
     }
 }

@@ -3,9 +3,10 @@
 use crate::domain::application::ApiKey;
 use crate::domain::key_text::KeyText;
 use crate::http::wire::json::Object;
+use crate::secret::Secret;
 
 /// The text is there only in the answer that made the key.
-pub(crate) fn render(key: &ApiKey, text: Option<&KeyText>) -> Vec<u8> {
+pub(crate) fn render(key: &ApiKey, text: Option<&KeyText>) -> Secret<Vec<u8>> {
     let mut object = Object::new();
     object.display("id", key.id);
     object.display("tenant_id", key.tenant);

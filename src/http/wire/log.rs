@@ -17,6 +17,7 @@ use crate::http::wire::cursor;
 use crate::http::wire::json::{Object, list};
 use crate::http::wire::page::OffsetPage;
 use crate::http::wire::query::Query;
+use crate::secret::Secret;
 
 #[derive(Debug)]
 pub(crate) struct Asked {
@@ -56,7 +57,7 @@ fn time(text: Option<&str>, name: &str, mistakes: &mut Mistakes) -> Option<Times
 }
 
 /// There are no totals: to know them, all of the log would have to be opened.
-pub(crate) fn render_page(tenant: TenantId, asked: &Asked, page: &LogPage) -> Vec<u8> {
+pub(crate) fn render_page(tenant: TenantId, asked: &Asked, page: &LogPage) -> Secret<Vec<u8>> {
     let items: Vec<_> = page.entries.iter().map(|(id, entry)| render(tenant, *id, entry)).collect();
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let mut object = Object::new();
@@ -69,7 +70,7 @@ pub(crate) fn render_page(tenant: TenantId, asked: &Asked, page: &LogPage) -> Ve
     object.close()
 }
 
-fn render(tenant: TenantId, id: Uuid, entry: &AuditEntry) -> Vec<u8> {
+fn render(tenant: TenantId, id: Uuid, entry: &AuditEntry) -> Secret<Vec<u8>> {
     let mut object = Object::new();
     object.display("id", id);
     object.display("tenant_id", tenant);
@@ -83,7 +84,7 @@ fn render(tenant: TenantId, id: Uuid, entry: &AuditEntry) -> Vec<u8> {
     object.close()
 }
 
-pub(crate) fn render_kinds() -> Vec<u8> {
+pub(crate) fn render_kinds() -> Secret<Vec<u8>> {
     let render = |kind: &EntityKind| {
         let mut object = Object::new();
         object.text("display_name", kind.shown());

@@ -6,6 +6,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::http::wire::fields::Fields;
 use crate::http::wire::json::Object;
 use crate::http::wire::query::Query;
+use crate::secret::Secret;
 
 const PAGE_DEFAULT: usize = 1;
 /// Further than any list goes; a page past the end is empty.
@@ -44,7 +45,7 @@ impl OffsetPage {
         self.number.saturating_sub(1).saturating_mul(self.size)
     }
 
-    pub(crate) fn render(self, total: usize, items: &[Vec<u8>]) -> Vec<u8> {
+    pub(crate) fn render(self, total: usize, items: &[Secret<Vec<u8>>]) -> Secret<Vec<u8>> {
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         let mut object = Object::new();
         object.object("pagination", |pagination| {

@@ -6,6 +6,7 @@ use crate::domain::container::Container;
 use crate::domain::permission::Permission;
 use crate::http::wire::application::render_rule;
 use crate::http::wire::json::{Object, list};
+use crate::secret::Secret;
 
 struct Template {
     id: &'static str,
@@ -73,15 +74,15 @@ const TEMPLATES: &[Template] = &[
     },
 ];
 
-pub(crate) fn render_all() -> Vec<u8> {
+pub(crate) fn render_all() -> Secret<Vec<u8>> {
     list(&TEMPLATES.iter().map(render).collect::<Vec<_>>())
 }
 
-pub(crate) fn render_one(id: &str) -> Option<Vec<u8>> {
+pub(crate) fn render_one(id: &str) -> Option<Secret<Vec<u8>>> {
     TEMPLATES.iter().find(|template| template.id == id).map(render)
 }
 
-fn render(template: &Template) -> Vec<u8> {
+fn render(template: &Template) -> Secret<Vec<u8>> {
     let mut object = Object::new();
     object.text("id", template.id);
     object.text("name", template.name);

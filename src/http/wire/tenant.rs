@@ -10,6 +10,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::tenant::{Tenant, Threeds};
 use crate::http::wire::fields::{Fields, WRONG_TYPE};
 use crate::http::wire::json::Object;
+use crate::secret::Secret;
 
 pub(crate) fn parse_change(body: &Value) -> Result<TenantChange, Mistakes> {
     let mut fields = Fields::of_body(body);
@@ -64,7 +65,7 @@ fn allowed_values(name: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-pub(crate) fn render(tenant: &Tenant) -> Vec<u8> {
+pub(crate) fn render(tenant: &Tenant) -> Secret<Vec<u8>> {
     let mut object = render_members(tenant);
     object.object("settings", |settings| {
         let quotas = tenant.quotas.texts();
@@ -82,7 +83,7 @@ pub(crate) fn render(tenant: &Tenant) -> Vec<u8> {
 }
 
 /// As the operator sees it: with what only the operator decides.
-pub(crate) fn render_for_operator(tenant: &Tenant) -> Vec<u8> {
+pub(crate) fn render_for_operator(tenant: &Tenant) -> Secret<Vec<u8>> {
     let mut object = render_members(tenant);
     object.flag("threeds", tenant.threeds == Threeds::Enabled);
     object.object("quotas", |quotas| {

@@ -199,7 +199,7 @@ pub(crate) fn named(token: &Token) -> (Uuid, Option<String>) {
     (token.id.uuid(), token.name.as_ref().map(|name| String::from(name.as_str())))
 }
 
-pub(crate) fn render(shown: &Shown) -> Vec<u8> {
+pub(crate) fn render(shown: &Shown) -> Secret<Vec<u8>> {
     render_members(shown).0.close()
 }
 

@@ -3,8 +3,9 @@
 use crate::app::ShownIntent;
 use crate::domain::token_type::TokenType;
 use crate::http::wire::json::Object;
+use crate::secret::Secret;
 
-pub(crate) fn render(shown: &ShownIntent) -> Vec<u8> {
+pub(crate) fn render(shown: &ShownIntent) -> Secret<Vec<u8>> {
     let intent = &shown.intent;
     let mut object = Object::new();
     object.display("id", intent.id);

@@ -9,8 +9,10 @@ use crate::bounds::BULK_TOKENS_MAX;
 use crate::domain::access::Transform;
 use crate::domain::mistakes::deeper;
 use crate::domain::permission::Permission;
+use crate::domain::time::Timestamp;
 use crate::http::wire::token;
 use crate::idempotency::{Answer, Needs};
+use crate::secret::SecretBuffer;
 
 /// The drafts of a body, in the order in which [`answer`] puts their tokens back.
 pub(crate) fn parse(body: &Value) -> TokenizeDraft {
@@ -55,10 +57,10 @@ fn is_token_request(members: &Map<String, Value>) -> bool {
 /// The body's own shape, with each draft's token in its place.
 pub(crate) fn answer(body: &Value, tokenized: &Tokenized) -> Answer {
     let mut filler =
-        Filler { tokenized, next: 0, out: Vec::new(), answer: Answer::new(200, Vec::new()) };
+        Filler { tokenized, next: 0, out: SecretBuffer::with_capacity(0), cvcs: Vec::new() };
     filler.fill(body);
-    let mut answer = filler.answer;
-    answer.body = filler.out;
+    let mut answer = Answer::new(200, filler.out.finish());
+    answer.cvcs = filler.cvcs;
     let shown = tokenized.written.iter().filter_map(|(piece, _)| match piece {
         Piece::Written(written) => Some(written.shown.transform()),
         Piece::SameAs(_) => None,
@@ -79,8 +81,8 @@ pub(crate) fn answer(body: &Value, tokenized: &Tokenized) -> Answer {
 struct Filler<'a> {
     tokenized: &'a Tokenized,
     next: usize,
-    out: Vec<u8>,
-    answer: Answer,
+    out: SecretBuffer,
+    cvcs: Vec<(Range<usize>, Timestamp)>,
 }
 
 impl Filler<'_> {
@@ -91,7 +93,7 @@ impl Filler<'_> {
                 self.out.push(b'{');
                 for (at, (name, member)) in members.iter().enumerate() {
                     self.comma(at);
-                    self.out.extend_from_slice(Value::from(name.as_str()).to_string().as_bytes());
+                    self.out.json(&Value::from(name.as_str()));
                     self.out.push(b':');
                     self.fill(member);
                 }
@@ -105,7 +107,7 @@ impl Filler<'_> {
                 }
                 self.out.push(b']');
             }
-            Value::Null => self.out.extend_from_slice(b"null"),
+            Value::Null => self.out.extend(b"null"),
             Value::Bool(_) | Value::Number(_) | Value::String(_) => self.token(),
         }
     }
@@ -129,8 +131,7 @@ impl Filler<'_> {
         let Some(written) = written else { return };
         match place {
             Place::Id => {
-                let id = Value::from(written.shown.token.public_id());
-                self.out.extend_from_slice(id.to_string().as_bytes());
+                self.out.json(&Value::from(written.shown.token.public_id()));
             }
             Place::Token => {
                 let one = token::answer_as(written, origin, 200, Permission::TokenCreate);
@@ -139,8 +140,8 @@ impl Filler<'_> {
                     range.start.saturating_add(start)..range.end.saturating_add(start)
                 };
                 let cvcs = one.cvcs.into_iter().map(|(range, until)| (moved(range), until));
-                self.answer.cvcs.extend(cvcs);
-                self.out.extend_from_slice(&one.body);
+                self.cvcs.extend(cvcs);
+                self.out.extend(one.body.expose());
             }
         }
     }

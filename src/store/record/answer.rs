@@ -60,7 +60,7 @@ pub fn encode_answer(record: &AnswerRecord) -> Option<Secret<Vec<u8>>> {
         containers: paths,
         cvcs: cvcs.iter().map(|(at, sealed)| (*at, hex::encode(sealed))).collect(),
         tokens: answer.tokens.clone(),
-        body: serde_json::from_slice(&answer.body).ok()?,
+        body: serde_json::from_slice(answer.body.expose()).ok()?,
     };
     Some(encode(VERSION, &record))
 }
@@ -83,7 +83,7 @@ pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
     let answer = Answer {
         status: record.status,
         location: record.location,
-        body: record.body.get().as_bytes().to_vec(),
+        body: Secret::new(record.body.get().as_bytes().to_vec()),
         cvcs: Vec::new(),
         needs,
         tokens: record.tokens,

@@ -34,18 +34,18 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::domain::time::Timestamp;
-use crate::secret::Secret;
+use crate::secret::{Secret, SecretBuffer};
 
 /// A record that opened but does not decode: written by a newer program, or a mistake of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadRecord;
 
 fn encode(version: u8, record: &impl Serialize) -> Secret<Vec<u8>> {
-    let mut bytes = Secret::new(Vec::with_capacity(512));
-    bytes.expose_mut().push(version);
-    let written = serde_json::to_writer(bytes.expose_mut(), record);
+    let mut bytes = SecretBuffer::with_capacity(512);
+    bytes.push(version);
+    let written = serde_json::to_writer(&mut bytes, record);
     debug_assert!(written.is_ok(), "records hold nothing that JSON cannot");
-    bytes
+    bytes.finish()
 }
 
 /// The JSON of a record of this version.

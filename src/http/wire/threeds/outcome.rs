@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::http::wire::json::Object;
 use crate::http::wire::threeds::session::{render_card, text_or_null};
+use crate::secret::Secret;
 use crate::threeds::codes::{Reason, Status};
 use crate::threeds::session::{Authentication, Session};
 
@@ -16,7 +17,7 @@ pub(crate) enum Extent {
     Session,
 }
 
-pub(crate) fn render(session: &Session, extent: Extent) -> Vec<u8> {
+pub(crate) fn render(session: &Session, extent: Extent) -> Secret<Vec<u8>> {
     let mut object = Object::new();
     fill(&mut object, session, extent);
     object.close()

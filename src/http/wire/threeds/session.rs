@@ -8,6 +8,7 @@ use crate::http::wire::fields::{Fields, WRONG_TYPE};
 use crate::http::wire::json::Object;
 use crate::http::wire::threeds::outcome::{self, Extent};
 use crate::http::wire::threeds::{nested, text, text_or_number, text_up_to, word};
+use crate::secret::Secret;
 use crate::threeds::session::{
     CardSource, Device, DeviceInfo, Session, SessionKind, WebChallengeMode,
 };
@@ -120,7 +121,7 @@ fn public_key(fields: &mut Fields<'_>) -> Option<Value> {
 
 /// The answer to creating a session: every member that the interface lists, `null` when there is
 /// none.
-pub(crate) fn render_created(session: &Session, base: &str) -> Vec<u8> {
+pub(crate) fn render_created(session: &Session, base: &str) -> Secret<Vec<u8>> {
     let mut object = Object::new();
     object.display("id", session.id);
     object.text("type", session.kind.as_str());
@@ -151,7 +152,7 @@ pub(crate) fn render_created(session: &Session, base: &str) -> Vec<u8> {
     object.close()
 }
 
-pub(crate) fn render(session: &Session) -> Vec<u8> {
+pub(crate) fn render(session: &Session) -> Secret<Vec<u8>> {
     let mut object = Object::new();
     object.display("id", session.id);
     object.display("tenant_id", session.tenant);

@@ -1,0 +1,104 @@
+//! A growing buffer that leaves no copies behind: when it needs more room, it moves to a larger
+//! allocation and overwrites the one that it leaves. A `Vec` would hand the old one back as it is.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use crate::secret::Secret;
+
+pub struct SecretBuffer {
+    bytes: Secret<Vec<u8>>,
+}
+
+impl SecretBuffer {
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { bytes: Secret::new(Vec::with_capacity(capacity)) }
+    }
+
+    pub const fn len(&self) -> usize {
+        self.bytes.expose().len()
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.bytes.expose().is_empty()
+    }
+
+    pub fn push(&mut self, byte: u8) {
+        self.extend(&[byte]);
+    }
+
+    pub fn extend(&mut self, more: &[u8]) {
+        self.reserve(more.len());
+        self.bytes.expose_mut().extend_from_slice(more);
+    }
+
+    /// Appends the JSON text of a value. Every `Value` has one, and writing into memory cannot fail.
+    pub fn json(&mut self, value: &serde_json::Value) {
+        serde_json::to_writer(self, value).ok();
+    }
+
+    pub fn finish(self) -> Secret<Vec<u8>> {
+        self.bytes
+    }
+
+    /// As text. What was written by [`SecretBuffer::json`] and out of texts is always text; bytes
+    /// that are not give an empty one.
+    pub fn finish_text(mut self) -> Secret<String> {
+        let text = String::from_utf8(std::mem::take(self.bytes.expose_mut()));
+        Secret::new(text.unwrap_or_else(|not_text| {
+            drop(Secret::new(not_text.into_bytes()));
+            String::new()
+        }))
+    }
+
+    /// Makes room for this many bytes more.
+    pub fn reserve(&mut self, more: usize) {
+        let bytes = self.bytes.expose();
+        let needed = bytes.len().saturating_add(more);
+        if needed <= bytes.capacity() {
+            return;
+        }
+        let capacity = needed.max(bytes.capacity().saturating_mul(2));
+        let mut larger = Secret::new(Vec::with_capacity(capacity));
+        larger.expose_mut().extend_from_slice(bytes);
+        self.bytes = larger;
+    }
+}
+
+impl Write for SecretBuffer {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        self.extend(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl fmt::Debug for SecretBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretBuffer(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_there_whole_however_it_grew() {
+        let mut buffer = SecretBuffer::with_capacity(0);
+        let mut expected = Vec::new();
+        for at in 0..1_000_u16 {
+            let piece = vec![at.to_be_bytes()[1]; usize::from(at % 7)];
+            buffer.extend(&piece);
+            buffer.push(b',');
+            expected.extend_from_slice(&piece);
+            expected.push(b',');
+        }
+        assert_eq!(buffer.len(), expected.len());
+        assert_eq!(format!("{buffer:?}"), "SecretBuffer(..)");
+        assert_eq!(buffer.finish().expose(), &expected);
+    }
+}
