@@ -3,6 +3,9 @@
 //! A backup of the file as it is comes first, beside it. Then one step after the other, each from
 //! one format to the next in one transaction that also says the new format: a crash at any moment
 //! leaves the file in one format or in the next, never between.
+//!
+//! A process that is killed while it writes the backup leaves an unfinished file. The next migration
+//! removes it: it holds the data file's lock by then, so no other process can be writing one.
 
 use std::path::{Path, PathBuf};
 
@@ -55,11 +58,43 @@ impl Store {
         if check != master.check() {
             return Err(MigrationFailure::WrongMasterKey);
         }
+        clear_unfinished(directory)?;
         let backup = back_up(directory, from, &snapshot, master, now)?;
         drop(snapshot);
         run(&database, from, &Random::new()).map_err(storage)?;
         Ok(Migrated { from, backup })
     }
+}
+
+/// Removes the unfinished backups of migrations that were killed, of whatever format and number. Only
+/// called with the data file open, which is the lock.
+fn clear_unfinished(directory: &Path) -> Result<(), MigrationFailure> {
+    let failed = |path: &Path, error| {
+        MigrationFailure::Backup(path.to_path_buf(), BackupFailure::Target(error))
+    };
+    let listed = std::fs::read_dir(directory).map_err(|error| failed(directory, error))?;
+    for entry in listed {
+        let entry = entry.map_err(|error| failed(directory, error))?;
+        if entry.file_name().to_str().is_some_and(is_unfinished_backup) {
+            let path = entry.path();
+            std::fs::remove_file(&path).map_err(|error| failed(&path, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether [`backup_path`] and the writer of backups make a file of this name.
+fn is_unfinished_backup(name: &str) -> bool {
+    let numbers = name
+        .strip_prefix(Store::FILE)
+        .and_then(|rest| rest.strip_prefix(".format-"))
+        .and_then(|rest| rest.strip_suffix(backup::UNFINISHED))
+        .and_then(|rest| rest.strip_suffix(".backup"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    numbers.is_some_and(|numbers| match numbers.split_once('-') {
+        Some((format, number)) => is_number(format) && is_number(number),
+        None => is_number(numbers),
+    })
 }
 
 /// Two tries on the same rows leave one backup.

@@ -226,7 +226,11 @@ fn a_backup_of_the_first_format_is_verified_restored_migrated_and_served() {
     let old = fs::read(&key).unwrap();
     vault.directory().write("data/master.key", old, 0o400);
     replace(&vault, text(&copy));
+    // As a process leaves it that is killed while it backs the file up before the migration.
+    let cut_off = vault.data().join("strongroom.redb.format-1.backup.unfinished");
+    fs::write(&cut_off, "strongroom backup").unwrap();
     vault.restart_as_service();
+    assert!(!cut_off.exists());
     let read = |id: &str| vault.get(&format!("/tokens/{id}"), KEY).with_status(200).json;
     assert_eq!(read(TOKEN)["data"], "kept since format 1");
     assert_eq!(read("named_in_format_1")["data"], "036-48-7219");

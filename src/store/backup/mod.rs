@@ -42,6 +42,8 @@ const MAGIC: &[u8; 17] = b"strongroom backup";
 const END: &[u8; 8] = b"srbakend";
 /// The newest format of backups, and so far the only one.
 const FORMAT: u8 = 1;
+/// A backup has this after its name until it is whole and durable.
+pub(super) const UNFINISHED: &str = ".unfinished";
 const CHUNK: u8 = b'R';
 const MANIFEST: u8 = b'M';
 const HEADER_BYTES: u64 = 17 + 1;

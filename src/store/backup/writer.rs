@@ -12,7 +12,7 @@ use crate::crypto::{BackupKey, Sha256};
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::store::backup::{
-    BackupFailure, CHUNK, CHUNK_HEAD_BYTES, END, FORMAT, MAGIC, MANIFEST, Manifest,
+    BackupFailure, CHUNK, CHUNK_HEAD_BYTES, END, FORMAT, MAGIC, MANIFEST, Manifest, UNFINISHED,
 };
 use crate::store::chain::{ChainIdentity, Head};
 use crate::store::meta;
@@ -66,7 +66,7 @@ pub fn write(
 
 fn unfinished(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
-    name.push(".unfinished");
+    name.push(UNFINISHED);
     PathBuf::from(name)
 }
 

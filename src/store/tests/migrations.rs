@@ -179,9 +179,70 @@ fn without_the_key_or_without_a_backup_nothing_is_migrated() {
     let refused = Store::migrate(&path, &master(b'1'), NOW);
     assert!(matches!(refused, Err(MigrationFailure::WrongMasterKey)));
     assert!(!path.join(BACKUP).exists());
-    fs::write(path.join(format!("{BACKUP}.unfinished")), "another's").unwrap();
+    // Nothing of ours, so it is not removed.
+    fs::create_dir(path.join(format!("{BACKUP}.unfinished"))).unwrap();
     let refused = Store::migrate(&path, &fixture_key(), NOW);
-    assert!(matches!(refused, Err(MigrationFailure::Backup(_, BackupFailure::Unfinished(_)))));
+    assert!(matches!(refused, Err(MigrationFailure::Backup(_, BackupFailure::Target(_)))));
     let database = crate::store::open_database(&path).unwrap();
     assert_eq!(meta::format(&first_look(&database).unwrap()).unwrap(), Some(1));
+}
+
+/// What a killed process may leave at each stage of its backup: a file that was just made, one that
+/// was cut off anywhere, one that is whole but has not got its name.
+#[test]
+fn what_a_killed_migration_left_is_removed_and_the_file_is_migrated() {
+    let directory = TestDirectory::new();
+    let whole = fs::read(FIXTURE).unwrap();
+    for (at, length) in [0, 1, 17, whole.len() / 2, whole.len() - 1, whole.len()].iter().enumerate()
+    {
+        let path = restored(&directory, &at.to_string());
+        let left = [
+            format!("{BACKUP}.unfinished"),
+            String::from("strongroom.redb.format-1-2.backup.unfinished"),
+        ];
+        for name in &left {
+            fs::write(path.join(name), &whole[..*length]).unwrap();
+        }
+        let migrated = Store::migrate(&path, &fixture_key(), NOW).unwrap();
+        assert_eq!(migrated.backup, path.join(BACKUP), "{length} bytes");
+        assert!(!left.iter().any(|name| path.join(name).exists()), "{length} bytes");
+        Reader::open(&migrated.backup).unwrap().check_rows().unwrap();
+        Store::open(&path).unwrap().close();
+    }
+}
+
+#[test]
+fn files_of_other_names_stay_when_leftovers_are_removed() {
+    let directory = TestDirectory::new();
+    let path = restored(&directory, "a");
+    let others = [
+        "other.unfinished",
+        "strongroom.redb.unfinished",
+        "strongroom.redb.format-.backup.unfinished",
+        "strongroom.redb.format-1-.backup.unfinished",
+        "strongroom.redb.format-1-x.backup.unfinished",
+        "strongroom.redb.format-x.backup.unfinished",
+        "xstrongroom.redb.format-1.backup.unfinished",
+    ];
+    for name in others {
+        fs::write(path.join(name), "another's").unwrap();
+    }
+    Store::migrate(&path, &fixture_key(), NOW).unwrap();
+    for name in others {
+        assert_eq!(fs::read(path.join(name)).unwrap(), b"another's", "{name}");
+    }
+}
+
+/// The lock is what makes it safe to remove a leftover: it may be no leftover.
+#[test]
+fn nothing_is_removed_while_another_process_has_the_file() {
+    let directory = TestDirectory::new();
+    let path = restored(&directory, "a");
+    let unfinished = path.join(format!("{BACKUP}.unfinished"));
+    fs::write(&unfinished, "being written").unwrap();
+    let held = crate::store::open_database(&path).unwrap();
+    let refused = Store::migrate(&path, &fixture_key(), NOW);
+    assert!(matches!(refused, Err(MigrationFailure::File(OpenFailure::AlreadyOpen))));
+    assert_eq!(fs::read(&unfinished).unwrap(), b"being written");
+    drop(held);
 }
