@@ -4,6 +4,10 @@
 //! A bucket of capacity N that refills at N in a period is kept as the one moment at which it will
 //! be full again: each request moves that moment on by period / N, and a request that would move
 //! it further ahead than a whole period is over the rate. Nothing has to run for a bucket to refill.
+//!
+//! A block starts with an empty bucket, which refills while the block lasts. So one moment is enough
+//! there too: the bucket is full a whole period after the block began, and the block's end lies a
+//! fixed time before that. After a block that is shorter than the period the bucket is partly full.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -19,8 +23,8 @@ type Span = u64;
 
 const SPAN_BITS: u32 = 32;
 
-/// What a counter remembers: until when it is in debt, or blocked. A counter whose end has passed
-/// remembers nothing.
+/// What a counter remembers: until when its bucket refills, and whether it was blocked meanwhile. A
+/// counter whose end has passed remembers nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct State {
     ends_at: Timestamp,
@@ -42,7 +46,14 @@ pub(super) struct Terms {
     pub(super) limit: u64,
     period: Span,
     interval: Span,
-    block: Option<Duration>,
+    block: Option<Block>,
+}
+
+/// How long a counter over the rate rejects everything, and how long it then still has to refill.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    refusing: Span,
+    refilling_after: Span,
 }
 
 /// What one request does to a counter, and the state that the counter is in if it does.
@@ -62,9 +73,27 @@ impl Terms {
             period,
             interval: period.checked_div(limit).unwrap_or(period).max(1),
             block: match row.action {
-                Action::Block { for_s } => Some(Duration::from_secs(for_s.into())),
+                Action::Block { for_s } => {
+                    let refusing = span(Duration::from_secs(for_s.into()));
+                    Some(Block { refusing, refilling_after: period.saturating_sub(refusing) })
+                }
                 Action::Throttle => None,
             },
+        }
+    }
+}
+
+impl Block {
+    /// From its beginning to the moment at which the bucket is full.
+    const fn remembered(self) -> Span {
+        self.refusing.saturating_add(self.refilling_after)
+    }
+
+    /// A request during the block; `left` is what remains of [`Block::remembered`].
+    fn refused(self, left: Span, now: Timestamp) -> Taken {
+        Taken::Refused {
+            after: State::ending(now, left, Phase::Blocked),
+            again_at: later(now, left.saturating_sub(self.refilling_after)),
         }
     }
 }
@@ -79,17 +108,20 @@ impl State {
     pub(super) fn take(self, terms: &Terms, now: Timestamp) -> Taken {
         let owed = match (self.phase, terms.block) {
             (Phase::Open, _) => self.left(terms.period, now),
-            (Phase::Blocked, Some(block)) => match self.left(span(block), now) {
-                0 => 0,
-                left => return Self::refused(Self::ending(now, left, Phase::Blocked)),
-            },
+            (Phase::Blocked, Some(block)) => {
+                let left = self.left(block.remembered(), now);
+                if left > block.refilling_after {
+                    return block.refused(left, now);
+                }
+                left
+            }
             // A counter belongs to one row, and only a row that blocks made it so.
             (Phase::Blocked, None) => 0,
         };
         let owed_after = owed.saturating_add(terms.interval);
         let Some(room) = terms.period.checked_sub(owed_after) else {
             return match terms.block {
-                Some(block) => Self::refused(Self::ending(now, span(block), Phase::Blocked)),
+                Some(block) => block.refused(block.remembered(), now),
                 None => Taken::Refused {
                     after: Self::ending(now, owed, Phase::Open),
                     again_at: later(now, owed_after.saturating_sub(terms.period)),
@@ -140,10 +172,6 @@ impl State {
 
     pub(super) const fn ends_at(self) -> Timestamp {
         self.ends_at
-    }
-
-    const fn refused(after: Self) -> Taken {
-        Taken::Refused { after, again_at: after.ends_at }
     }
 
     /// How far ahead the end is. No end is further ahead than `longest` unless the clock was set

@@ -10,7 +10,9 @@
 //!   global row is the exception. It counts what an address sends, before anyone knows whose
 //!   it is or what becomes of it; otherwise refused floods would be free.
 //! - A row that blocks starts its block with the first request over the rate. Requests during the
-//!   block do not extend it, and after it the counter starts with a full bucket.
+//!   block do not extend it. The empty bucket refills during the block as at any other time, so a
+//!   block that is shorter than the row's period ends with a bucket that is partly full: over any
+//!   length of time a counter admits no more than a burst and the rate.
 //! - A tenant's scale covers the global row too. That row is charged before the tenant is known, so
 //!   the difference is given back once the request is admitted.
 

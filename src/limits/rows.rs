@@ -74,7 +74,7 @@ pub enum Counter {
 /// What happens to a request over the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// The counter rejects everything for this long, then counts anew.
+    /// The counter rejects everything for this long, while its empty bucket refills.
     Block {
         for_s: u32,
     },

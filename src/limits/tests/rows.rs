@@ -33,10 +33,12 @@ fn check_throttle(
     assert_eq!(admitted(tries, || admit(&limiter, full_again)), tries / 2);
 }
 
-/// A block row: the exact burst, a block of the exact length that nothing extends, then anew.
+/// A block row: the exact burst, a block of the exact length that nothing extends, then what the
+/// block has refilled, and no more.
 #[track_caller]
 fn check_block(
     rate: u32,
+    period_s: u64,
     block_s: u64,
     admit: impl Fn(&Limiter, Timestamp) -> Result<Option<Remaining>, Refusal>,
 ) {
@@ -56,8 +58,13 @@ fn check_block(
         assert_eq!(refusal.reset_at, micros(block));
         assert_eq!(refusal.retry_after_s, retry_after_s);
     }
-    assert_eq!(admitted(burst * 2, || admit(&limiter, micros(block))), burst);
+    let refilled =
+        burst.min(burst * usize::try_from(block_s).unwrap() / usize::try_from(period_s).unwrap());
+    assert_eq!(admitted(burst * 2, || admit(&limiter, micros(block))), refilled);
     assert_eq!(admit(&limiter, micros(block)).unwrap_err().reset_at, micros(block * 2));
+    // Left alone for a whole period after the last block began, the counter has its burst again.
+    let full = micros(block + block.max(period_s * 1_000_000));
+    assert_eq!(admitted(burst * 2, || admit(&limiter, full)), burst);
 }
 
 #[test]
@@ -91,9 +98,20 @@ fn each_throttle_row_admits_its_rate_and_refills() {
 
 #[test]
 fn each_block_row_admits_its_rate_and_blocks_for_its_time() {
-    check_block(50, 10, |limiter, now| limiter.admit(&PUBLIC, now));
-    check_block(200, 60, |limiter, now| limiter.admit(&MANAGEMENT, now));
-    check_block(2_000, 30, |limiter, now| limiter.admit_address(address(1), now));
+    check_block(50, 60, 10, |limiter, now| limiter.admit(&PUBLIC, now));
+    check_block(200, 60, 60, |limiter, now| limiter.admit(&MANAGEMENT, now));
+    check_block(2_000, 10, 30, |limiter, now| limiter.admit_address(address(1), now));
+}
+
+#[test]
+fn blocks_do_not_raise_the_rate_of_a_public_key() {
+    let limiter = Limiter::on();
+    let mut served = 0;
+    // Ten tries a second for ten minutes: a burst of 50, then 50 a minute.
+    for tenth in 0..6_000 {
+        served += admitted(1, || limiter.admit(&PUBLIC, micros(tenth * 100_000)));
+    }
+    assert!((500..=550).contains(&served), "{served}");
 }
 
 #[test]
