@@ -83,6 +83,15 @@ impl Terms {
     }
 }
 
+impl Terms {
+    /// The terms of a request that counts as several. One that counts as more than a full bucket
+    /// admits needs a full bucket; it could never be served otherwise.
+    pub(super) fn counting(self, requests: NonZeroU32) -> Self {
+        let requests = u64::from(requests.get()).min(self.limit.max(1));
+        Self { interval: self.interval.saturating_mul(requests), ..self }
+    }
+}
+
 impl Block {
     /// From its beginning to the moment at which the bucket is full.
     const fn remembered(self) -> Span {

@@ -30,6 +30,7 @@ mod tests;
 use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 pub use address::{InvalidNetwork, Network, client_address};
 pub use rows::{
@@ -90,7 +91,8 @@ impl Limiter {
             return Ok(None);
         };
         let sender = Sender { key: None, address: Prefix::of(address) };
-        charge(table, |scope| scope == Scope::Global, sender, NonZeroU32::MIN, now)
+        let global = |scope| scope == Scope::Global;
+        charge(table, global, sender, NonZeroU32::MIN, NonZeroU32::MIN, now)
     }
 
     /// All rows of a request with an API key, to be asked after authentication. `None` when no row
@@ -98,6 +100,31 @@ impl Limiter {
     pub fn admit(&self, request: &Request, now: Timestamp) -> Result<Option<Remaining>, Refusal> {
         let sender = Sender { key: Some(request.key), address: Prefix::of(request.address) };
         self.admit_scaled(|scope| scope.covers(request), sender, request.rate_limit, now)
+    }
+
+    /// What a request that was admitted as one counts in addition, once that is known: each further
+    /// token of a `tokenize` call is a request more. The one stays charged when the others are
+    /// refused, so the wait is for all of them together.
+    pub fn admit_more(
+        &self,
+        request: &Request,
+        requests: NonZeroU32,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
+        let (Some(table), Some(factor)) = (&self.table, request.rate_limit.factor()) else {
+            return Ok(());
+        };
+        let sender = Sender { key: Some(request.key), address: Prefix::of(request.address) };
+        let charged = charge(table, |scope| scope.covers(request), sender, factor, requests, now);
+        charged.map(drop).map_err(|refusal| match refusal.row.action {
+            Action::Block { .. } => refusal,
+            Action::Throttle => {
+                let period = Duration::from_secs(refusal.row.period_s.into());
+                let one = u32::try_from(refusal.limit).ok().and_then(|it| period.checked_div(it));
+                let reset_at = refusal.reset_at.plus(one.unwrap_or(period));
+                Refusal::new(refusal.row, refusal.limit, reset_at, now)
+            }
+        })
     }
 
     /// The row of a proxy that takes no API key.
@@ -132,7 +159,7 @@ impl Limiter {
             return Ok(None);
         };
         let admitted = match rate_limit.factor() {
-            Some(factor) => charge(table, covers, sender, factor, now)?,
+            Some(factor) => charge(table, covers, sender, factor, NonZeroU32::MIN, now)?,
             None => None,
         };
         if rate_limit != RateLimit::Default {
@@ -193,11 +220,12 @@ fn charge(
     covers: impl Fn(Scope) -> bool,
     sender: Sender,
     factor: NonZeroU32,
+    requests: NonZeroU32,
     now: Timestamp,
 ) -> Result<Option<Remaining>, Refusal> {
     let mut charges = Vec::with_capacity(CHARGES_USUAL_MAX);
     for (number, row) in numbered_rows().filter(|(_, row)| covers(row.scope)) {
-        let terms = Terms::of(row, factor);
+        let terms = Terms::of(row, factor).counting(requests);
         let identities = identities(number, row.counter, sender);
         charges.extend(identities.map(|identity| table.charge(identity, row, terms)));
     }

@@ -260,3 +260,30 @@ fn the_headers_show_the_tighter_of_two() {
     assert_eq!(Remaining::tighter(remaining(3), None), remaining(3));
     assert_eq!(Remaining::tighter(None, None), None);
 }
+
+#[test]
+fn a_request_that_counts_as_several_takes_them_together_or_none() {
+    let limiter = Limiter::on();
+    let more = |requests, at| limiter.admit_more(&PUBLIC, NonZeroU32::new(requests).unwrap(), at);
+    // 50 in 60 seconds, blocked for 10.
+    assert!(limiter.admit(&PUBLIC, START).is_ok());
+    assert_eq!(more(40, START), Ok(()));
+    assert_eq!(limiter.admit(&PUBLIC, START).unwrap().unwrap().remaining, 8);
+    assert!(more(9, START).is_err());
+    let limiter = Limiter::on();
+    let search = doing(Operation::SearchTokens);
+    let row = ROWS.iter().find(|row| row.scope.covers(&search)).unwrap();
+    let many = NonZeroU32::new(row.requests).unwrap();
+    assert!(matches!(row.action, Action::Throttle));
+    limiter.admit(&search, START).unwrap();
+    // The first one is charged; the wait is for it and the others together.
+    let refusal = limiter.admit_more(&search, many, START).unwrap_err();
+    limiter.admit(&search, refusal.reset_at).unwrap();
+    let fewer = NonZeroU32::new(row.requests - 1).unwrap();
+    assert_eq!(limiter.admit_more(&search, fewer, refusal.reset_at), Ok(()));
+    // More than a bucket holds needs a whole one.
+    let full = refusal.reset_at.plus(Duration::from_secs(row.period_s.into()));
+    let huge = NonZeroU32::new(row.requests * 10).unwrap();
+    assert_eq!(limiter.admit_more(&search, huge, full), Ok(()));
+    assert!(limiter.admit(&search, full).is_err());
+}
