@@ -88,7 +88,8 @@ impl From<StorageFailure> for Error {
             StorageFailure::Damaged(_)
             | StorageFailure::Full
             | StorageFailure::Io(_)
-            | StorageFailure::ReadOnly => Self::Storage(failure),
+            | StorageFailure::ReadOnly
+            | StorageFailure::Removed(_) => Self::Storage(failure),
         }
     }
 }

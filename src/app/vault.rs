@@ -160,6 +160,13 @@ impl App {
     pub fn close(&self) {
         self.store.clone().close();
     }
+    /// Whether the data file and that of the card verification codes' keys are still those of the data
+    /// directory. When one is not, everything written since is about to be lost: the store fails.
+    pub fn look_at_files(&self) -> Result<(), Error> {
+        let looked = self.store.check_place().and_then(|()| self.cvc_keys.check_place());
+        Ok(looked.map_err(|failure| self.store.fail(failure))?)
+    }
+
 
     pub(super) fn system(&self) -> Arc<SystemKeys> {
         Arc::clone(&self.system.read().unwrap_or_else(PoisonError::into_inner))

@@ -54,6 +54,9 @@ pub const DISK_CHECK_EVERY: Duration = Duration::from_secs(2);
 pub const DISK_RETRY_AFTER_S: u64 = 30;
 
 /// A commit that takes longer than this means that the disk hangs.
+/// How often the server looks whether its files are still those that the data directory names. What
+/// is answered after a file was removed and before the next look is lost.
+pub const FILES_CHECK_EVERY: Duration = Duration::from_secs(2);
 pub const COMMIT_STUCK_AFTER: Duration = Duration::from_secs(10);
 /// Without a whole sweep for this long, what has expired stays behind: many periods, so that a long
 /// sweep of a busy day is not taken for a stuck one.

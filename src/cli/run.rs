@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::app::App;
+use crate::app::{App, Error};
 use crate::bounds::LOG_FLUSH_MAX;
 use crate::cli::directory;
 use crate::cli::failure::{Exit, Failure};
@@ -26,7 +26,7 @@ use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket, SocketFailure};
 use crate::server::tasks::Tasks;
 use crate::server::{BindError, CertificateProblem, Server, Settings};
-use crate::store::{DiskOf, Fatal};
+use crate::store::{DiskOf, Fatal, StorageFailure};
 
 /// What a server needs besides its vault.
 pub(super) struct Plan {
@@ -142,6 +142,9 @@ async fn serve(
     tokio::join!(server.run(answer, stop), results);
     tasks.end();
     tasks.finished().await;
+    if let Some(Fatal::Storage(StorageFailure::Removed(_))) = &fatal {
+        log.event(Event::error("data_file_removed"));
+    }
     let ended = fatal.map_or_else(|| Ok(()), |fatal| Err(end(&fatal)));
     finish(&app, ended, &log).await
 }
@@ -157,6 +160,14 @@ async fn finish(app: &App, mut ended: Result<(), Failure>, log: &Log) -> Result<
         log.event(Event::error("audit_not_signed"));
         let now = tokio::time::timeout(Duration::ZERO, app.store().failed()).await;
         ended = now.map_or(Ok(()), |fatal| Err(end(&fatal)));
+    }
+    // Removed between the last look and this moment: what was answered since is lost, so this is no
+    // clean stop.
+    if ended.is_ok()
+        && let Err(Error::Storage(failure)) = app.look_at_files()
+    {
+        log.event(Event::error("data_file_removed"));
+        ended = Err(storage(&failure));
     }
     if ended.is_err() {
         log.event(Event::error("store_failed"));

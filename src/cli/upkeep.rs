@@ -25,6 +25,7 @@ impl Upkeep {
     pub(super) fn begin(self, app: &Arc<App>, tasks: &Tasks, hangup: Signal, log: &Log) {
         let app = || Arc::clone(app);
         tasks.spawn(watch::disk(app(), log.clone()));
+        tasks.spawn(watch::files(app()));
         tasks.spawn(sweep(app(), log.clone()));
         let reader = app();
         tasks.spawn(async move { reader.write_reads().await });

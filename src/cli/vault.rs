@@ -325,6 +325,7 @@ pub(super) fn storage(failure: &StorageFailure) -> Failure {
         StorageFailure::Full
         | StorageFailure::Io(_)
         | StorageFailure::ReadOnly
+        | StorageFailure::Removed(_)
         | StorageFailure::Stopped => Exit::Storage,
     };
     Failure::new(exit, "the data file failed").why(failure).try_this(failure.advice())
@@ -360,6 +361,7 @@ mod tests {
         check(disk(StorageFailure::Damaged(String::from("x"))), Exit::Data);
         check(disk(StorageFailure::Full), Exit::Storage);
         check(disk(StorageFailure::ReadOnly), Exit::Storage);
+        check(disk(StorageFailure::Removed("/data/cvc.keys".into())), Exit::Storage);
         check(disk(StorageFailure::Stopped), Exit::Storage);
         let broken = io::Error::from(io::ErrorKind::TimedOut);
         check(disk(StorageFailure::Io(broken)), Exit::Storage);
@@ -370,6 +372,8 @@ mod tests {
         for (failure, advice) in [
             (StorageFailure::Full, "free space"),
             (StorageFailure::ReadOnly, "mount the file system writable"),
+            (StorageFailure::Removed("/data/cvc.keys".into()), "/data/cvc.keys was removed"),
+            (StorageFailure::Removed("/data/cvc.keys".into()), "move it back"),
         ] {
             let told = storage(&failure);
             assert_eq!(told.exit.code(), 74);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::app::{App, DiskNews, Room};
-use crate::bounds::DISK_CHECK_EVERY;
+use crate::bounds::{DISK_CHECK_EVERY, FILES_CHECK_EVERY};
 use crate::cli::failure::{Exit, Failure};
 use crate::clock::Clock;
 use crate::domain::time::Timestamp;
@@ -133,6 +133,18 @@ pub(super) async fn disk(app: Arc<App>, log: Log) {
         // A disk that hangs must not hold a thread that answers.
         if let Ok(Some(news)) = tokio::task::spawn_blocking(move || looking.look_at_disk()).await {
             log.event(event(&news));
+        }
+    }
+}
+
+/// Looks again and again whether the files that are open are those of the data directory. When one is
+/// not, the store fails, which ends the process.
+pub(super) async fn files(app: Arc<App>) {
+    loop {
+        tokio::time::sleep(FILES_CHECK_EVERY).await;
+        let looking = Arc::clone(&app);
+        if let Ok(Err(_)) = tokio::task::spawn_blocking(move || looking.look_at_files()).await {
+            return;
         }
     }
 }

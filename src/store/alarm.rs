@@ -20,7 +20,8 @@ impl Alarm {
             StorageFailure::Damaged(_)
             | StorageFailure::Full
             | StorageFailure::Io(_)
-            | StorageFailure::ReadOnly => self.end(Fatal::Storage(failure.duplicate())),
+            | StorageFailure::ReadOnly
+            | StorageFailure::Removed(_) => self.end(Fatal::Storage(failure.duplicate())),
         }
         failure
     }

@@ -18,6 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::bounds::CVC_KEYS_MAX;
 use crate::store::StorageFailure;
+use crate::store::named_file::NamedFile;
 
 const SLOT_BYTES: usize = 128;
 const FREE: [u8; SLOT_BYTES] = [0; SLOT_BYTES];
@@ -28,7 +29,11 @@ const HEAD_BYTES: usize = 16 + 8;
 pub type CvcKeyName = ([u8; 16], u64);
 
 #[derive(Debug)]
-pub struct CvcKeys(Mutex<Slots>);
+pub struct CvcKeys {
+    slots: Mutex<Slots>,
+    /// `None` for keys that are only looked at.
+    file: Option<NamedFile>,
+}
 
 #[derive(Debug, Default)]
 struct Slots {
@@ -53,12 +58,14 @@ impl CvcKeys {
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .open(path)
+            .open(&path)
             .map_err(StorageFailure::from_io)?;
+        let named = NamedFile::new(&path, &file).map_err(StorageFailure::from_io)?;
         // Its name must be as durable as what will be in it.
         File::open(directory).and_then(|it| it.sync_all()).map_err(StorageFailure::from_io)?;
         let read = Slots::read(&file).map_err(StorageFailure::from_io)?;
-        Ok(Self(Mutex::new(Slots { file: Some(file), ..read })))
+        let slots = Mutex::new(Slots { file: Some(file), ..read });
+        Ok(Self { slots, file: Some(named) })
     }
 
     /// The keys as they are, for checking. A file that is not there has none.
@@ -68,7 +75,12 @@ impl CvcKeys {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Slots::default(),
             Err(error) => return Err(StorageFailure::from_io(error)),
         };
-        Ok(Self(Mutex::new(slots)))
+        Ok(Self { slots: Mutex::new(slots), file: None })
+    }
+
+    /// Whether the file is still the one that its path names.
+    pub fn check_place(&self) -> Result<(), StorageFailure> {
+        self.file.as_ref().map_or(Ok(()), NamedFile::check)
     }
 
     pub fn sealed(&self, name: &CvcKeyName) -> Option<Vec<u8>> {
@@ -100,7 +112,7 @@ impl CvcKeys {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Slots> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 /// Why the file could not be read or written.
 #[derive(Debug)]
@@ -11,6 +12,8 @@ pub enum StorageFailure {
     Full,
     Io(io::Error),
     ReadOnly,
+    /// The file under this path was removed or replaced while it was open.
+    Removed(PathBuf),
     /// An earlier failure closed the file.
     Stopped,
 }
@@ -44,6 +47,7 @@ impl StorageFailure {
             Self::Full => Self::Full,
             Self::Io(error) => Self::Io(error.kind().into()),
             Self::ReadOnly => Self::ReadOnly,
+            Self::Removed(path) => Self::Removed(path.clone()),
             Self::Stopped => Self::Stopped,
         }
     }
@@ -57,6 +61,9 @@ impl StorageFailure {
             }
             Self::Io(_) => "check the disk and the system log, then start again",
             Self::ReadOnly => "mount the file system writable, then start again",
+            Self::Removed(_) => {
+                "if the file was moved, move it back; otherwise restore the newest backup"
+            }
             Self::Stopped => "look for the first storage failure in the log",
         }
     }
@@ -69,6 +76,12 @@ impl fmt::Display for StorageFailure {
             Self::Full => f.write_str("the disk is full"),
             Self::Io(error) => write!(f, "the disk failed: {error}"),
             Self::ReadOnly => f.write_str("the file system is read-only"),
+            Self::Removed(path) => write!(
+                f,
+                "{} was removed or replaced while the server had it open; changes since then may be \
+                 lost",
+                path.display()
+            ),
             Self::Stopped => f.write_str("the store was stopped by an earlier failure"),
         }
     }

@@ -15,6 +15,7 @@ mod failure;
 mod file;
 pub mod meta;
 mod migration;
+mod named_file;
 mod overlay;
 pub mod record;
 mod restore;
@@ -58,6 +59,7 @@ use eras::Eras;
 use file::{
     Unwritten, builder, check_format, commit_whole, grow, open_database, open_unwritten, prepare,
 };
+use named_file::NamedFile;
 use writer::{Job, Writer};
 use writing::Writing;
 
@@ -77,6 +79,8 @@ struct Inner {
     writing: Arc<Writing>,
     may_tidy: Arc<AtomicBool>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    /// `None` for a store that writes to no file.
+    file: Option<NamedFile>,
 }
 
 /// Whether the writer may write when nobody asked it to.
@@ -128,20 +132,28 @@ impl Store {
     /// A new file, holding what `first` writes. It appears under its name only when that is
     /// durable, so that a crash in between leaves nothing that looks like a vault.
     pub fn create(directory: &Path, first: Change) -> Result<Self, OpenFailure> {
-        grow(directory, |database| prepare(database, first)).map(Self::start)
+        let database = grow(directory, |database| prepare(database, first))?;
+        let path = directory.join(Self::FILE);
+        let file = std::fs::File::open(&path).and_then(|file| NamedFile::new(&path, &file));
+        Ok(Self::start(database, Some(file.map_err(OpenFailure::io)?)))
     }
 
     pub fn open(directory: &Path) -> Result<Self, OpenFailure> {
+        let path = directory.join(Self::FILE);
+        let file = std::fs::File::open(&path).and_then(|file| NamedFile::new(&path, &file));
         let database = open_database(directory)?;
         check_format(&database)?;
-        Ok(Self::start(database))
+        let file = file.map_err(OpenFailure::io)?;
+        // The engine opens the path itself: what it has open must be the same file.
+        file.check().map_err(OpenFailure::Storage)?;
+        Ok(Self::start(database, Some(file)))
     }
 
     /// The file as it is, for checking: whatever is written to this store stays in memory. A file of
     /// an older format, or one that needs recovery after a crash, is brought up to date there.
     pub fn open_unwritten(directory: &Path) -> Result<(Self, Cleanliness), OpenFailure> {
         let Unwritten { database, cleanliness } = open_unwritten(directory)?;
-        Ok((Self::start(database), cleanliness))
+        Ok((Self::start(database, None), cleanliness))
     }
 
     /// A store on a disk of the caller's own making, for tests of failing disks. An empty one is
@@ -154,10 +166,10 @@ impl Store {
         } else {
             check_format(&database)?;
         }
-        Ok(Self::start(database))
+        Ok(Self::start(database, None))
     }
 
-    fn start(database: Database) -> Self {
+    fn start(database: Database, file: Option<NamedFile>) -> Self {
         let database = Arc::new(database);
         let (jobs, queue) = sync_channel(QUEUE_CHANGES_MAX);
         let alarm = Alarm::default();
@@ -184,6 +196,7 @@ impl Store {
             writing,
             may_tidy,
             writer,
+            file,
         }))
     }
 
@@ -259,6 +272,11 @@ impl Store {
     /// Changes with every commit that concerns tenants, applications or keys.
     pub fn access_generation(&self) -> u64 {
         self.0.access_generation.load(Ordering::Acquire)
+    }
+
+    /// Whether the data file is still the one that its path names; it does not end the process.
+    pub fn check_place(&self) -> Result<(), StorageFailure> {
+        self.0.file.as_ref().map_or(Ok(()), NamedFile::check)
     }
 
     /// A file that belongs to the store failed: that ends the process as much.

@@ -29,6 +29,7 @@ fn kind(fatal: &Fatal) -> (&'static str, &'static str) {
         StorageFailure::Full => "full",
         StorageFailure::Io(_) => "io",
         StorageFailure::ReadOnly => "read-only",
+        StorageFailure::Removed(_) => "removed",
         StorageFailure::Stopped => "stopped",
     };
     (name, failure.advice().split(',').next().unwrap())

@@ -39,7 +39,7 @@ fn open(disk: &TestDisk) -> Store {
 pub(crate) fn open_without_cache(disk: &TestDisk) -> Store {
     let mut builder = redb::Builder::new();
     builder.set_cache_size(0);
-    Store::start(builder.create_with_backend(disk.clone()).unwrap())
+    Store::start(builder.create_with_backend(disk.clone()).unwrap(), None)
 }
 
 /// A directory of a test's own, removed with all it holds when dropped.

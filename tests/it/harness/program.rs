@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -173,6 +174,18 @@ impl Running {
         let kill = format!("kill -{name} {id}");
         let sent = Command::new("sh").args(["-c", &kill]).status().unwrap();
         assert!(sent.success());
+    }
+
+    /// Waits for an end that comes by itself; fails when it does not come in time.
+    #[track_caller]
+    pub(crate) fn wait_within(&mut self, time: Duration) -> Option<i32> {
+        let (_open, ticks) = mpsc::channel::<()>();
+        let begun = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < time, "it did not end within {time:?}: {}", self.log());
+            ticks.recv_timeout(Duration::from_millis(20)).ok();
+        }
+        self.wait()
     }
 
     /// Waits for its end and returns its exit code, `None` when a signal ended it.
