@@ -27,6 +27,7 @@ mod read_token;
 mod rotation;
 mod scan;
 mod sweep;
+mod share_sets;
 mod tenants;
 #[cfg(test)]
 mod tests;
@@ -74,6 +75,7 @@ pub use rotation::{
 };
 pub use sweep::Swept;
 pub use tenants::{TenantChange, TenantDraft};
+pub use share_sets::ChainWord;
 pub use threeds::{
     Asking, Awaited, ChallengeReply, Challenged, Client, DirectoryServers, Introduction,
     RangesRefreshed, Reply, SessionDraft, Unanswered, Visitor,

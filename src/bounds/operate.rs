@@ -32,6 +32,10 @@ pub const NOTIFY_SEND_MAX: Duration = Duration::from_secs(1);
 /// How long the end of the program waits for its last log lines.
 pub const LOG_FLUSH_MAX: Duration = Duration::from_secs(1);
 
+/// Sets of recovery shares whose hashes the vault keeps; the oldest goes first. A set is made when a
+/// keeper leaves and when the master key is replaced, so this is many years.
+pub const SHARE_SETS_MAX: usize = 64;
+
 /// Connections at a time to the operator's listener, and as many to its socket: a scraper, a probe and
 /// a person, several times over.
 pub const WATCH_CONNECTIONS_MAX: usize = 32;

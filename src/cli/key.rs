@@ -6,7 +6,7 @@ use crate::cli::commands::{KeyAction, KeyCommand, KeyDestroy, KeyRotate, KeyShar
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::operate::{carry_out, show};
 use crate::cli::serve::read_config;
-use crate::cli::{master_key, say, shares};
+use crate::cli::{master_key, recover, say, shares};
 use crate::config::MasterKeySource;
 use crate::operator::{Answer, Command};
 
@@ -23,7 +23,7 @@ pub(super) fn key(command: KeyCommand) -> Result<(), Failure> {
             }
             show(answer)
         }
-        KeyAction::Recover(it) => shares::recover(&it),
+        KeyAction::Recover(it) => recover::recover(&it),
         KeyAction::Rotate(it) => rotate(&it),
         KeyAction::Shares(it) => make_shares(&it),
     }
@@ -72,8 +72,7 @@ fn make_shares(it: &KeyShares) -> Result<(), Failure> {
     let scheme = shares::parse_scheme(&it.scheme)?;
     let config = read_config(&it.config)?;
     let source = it.master_key.clone().map_or(config.master_key, MasterKeySource::File);
-    shares::note(&config.data_directory, &source)?;
-    shares::make(&source, scheme, it.directory.as_deref())
+    shares::make(&config.data_directory, &source, scheme, it.directory.as_deref())
 }
 
 /// One line a key, for people.

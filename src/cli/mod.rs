@@ -12,6 +12,7 @@ mod key;
 mod master_key;
 mod operate;
 mod preload;
+mod recover;
 mod report;
 mod restore;
 mod rotation;

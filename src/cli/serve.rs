@@ -103,8 +103,8 @@ pub(super) fn init(command: &Init) -> Result<(), Failure> {
     drop(app);
     noted?;
     if let Some(scheme) = scheme {
-        shares::note(&config.data_directory, &source)?;
-        shares::make(&source, scheme, command.shares_directory.as_deref())?;
+        let out = command.shares_directory.as_deref();
+        shares::make(&config.data_directory, &source, scheme, out)?;
     }
     let file = config.data_directory.join(Store::FILE);
     say(&format!(

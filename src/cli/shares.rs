@@ -1,19 +1,16 @@
-//! Recovery shares of the master key: made and proven, and put together again.
+//! Recovery shares of the master key: made and proven. [`crate::cli::recover`] puts them together.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
-use crate::cli::commands::KeyRecover;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::operate::{done, order};
-use crate::cli::serve::read_config;
 use crate::cli::{say, vault};
-use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::crypto::{InvalidShare, MasterKey, Random, Scheme, Share};
 use crate::domain::hex;
-use crate::operator::{Answer, Asked, Command, ask};
+use crate::operator::Command;
 use crate::secret::Secret;
 
 pub(super) fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
@@ -24,15 +21,22 @@ pub(super) fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
     })
 }
 
-/// Holds the key against the vault, which writes down that shares of it are made.
-pub(super) fn note(directory: &Path, source: &MasterKeySource) -> Result<(), Failure> {
+/// Holds the key against the vault, which writes down that these shares of it are made.
+fn note(directory: &Path, source: &MasterKeySource, shares: &[Share]) -> Result<(), Failure> {
     let check = hex::encode(vault::read_master_key(source)?.check());
-    done(order(directory, || Ok(source.clone()), Command::MasterShares { check })?).map(drop)
+    let Some(first) = shares.first() else { return Err(unproven()) };
+    let (set, needed) = (first.set(), first.scheme().needed());
+    let hashes = shares.iter().map(|share| hex::encode(&share.hash())).collect();
+    let command = Command::MasterShares { check, set, needed, hashes };
+    done(order(directory, || Ok(source.clone()), command)?).map(drop)
 }
 
 /// Makes a set, and does not end before it is proven: what was written is read again, and different
 /// choices of shares are put together and compared with the key.
+///
+/// The vault in `data` knows the hash of each share before anybody gets one.
 pub(super) fn make(
+    data: &Path,
     source: &MasterKeySource,
     scheme: Scheme,
     directory: Option<&Path>,
@@ -40,16 +44,17 @@ pub(super) fn make(
     let (_, text) = vault::read_master_text(source)?;
     let made = MasterKey::split(&text, scheme, &Random::new());
     let shares = made.map_err(|invalid| Failure::new(Exit::Data, "no shares").why(invalid))?;
+    note(data, source, &shares)?;
     let mut kept = Vec::with_capacity(shares.len());
     for share in &shares {
         kept.push(match directory {
             Some(directory) => {
                 vault::make_directory(directory)?;
                 let path = directory.join(format!("share-{}-{}.txt", share.set(), share.number()));
-                vault::write_secret(&path, page(share).expose().as_bytes(), 0o400)?;
+                vault::write_secret(&path, page(share)?.expose().as_bytes(), 0o400)?;
                 read_share(&path)?
             }
-            None => Share::parse(share.text().expose()).map_err(unreadable)?,
+            None => Share::parse(typed(share)?.expose()).map_err(unreadable)?,
         });
     }
     prove(&kept, scheme, &text)?;
@@ -57,7 +62,7 @@ pub(super) fn make(
     let set = shares.first().map(Share::set).unwrap_or_default();
     let Some(directory) = directory else {
         for share in &shares {
-            say(page(share).expose());
+            say(page(share)?.expose());
         }
         say(&format!(
             "Any {needed} of these {total} give the master key back (proven). They are shown this \
@@ -74,67 +79,13 @@ pub(super) fn make(
     Ok(())
 }
 
-pub(super) fn recover(command: &KeyRecover) -> Result<(), Failure> {
-    let shares = if command.share.is_empty() {
-        read_typed()?
-    } else {
-        command.share.iter().map(read_share).collect::<Result<_, _>>()?
-    };
-    let text = MasterKey::combine(&shares).map_err(unreadable)?;
-    let bytes = Secret::new(text.expose().as_bytes().to_vec());
-    let key = MasterKey::parse(&bytes)
-        .map_err(|invalid| Failure::new(Exit::Data, "these shares give no key").why(invalid))?;
-    let checked = match &command.config {
-        None => "it was not compared with a vault: give --config to do that",
-        Some(config) => {
-            compare(config, key)?;
-            "it opens the vault"
-        }
-    };
-    vault::write_secret(&command.out, text.expose().as_bytes(), 0o400)?;
-    say(&format!("The master key is recovered; {checked}.\n  file:  {}", command.out.display()));
-    Ok(())
-}
-
-/// By the running server's word, or by opening the file.
-fn compare(config: &Path, key: MasterKey) -> Result<(), Failure> {
-    let config = read_config(config)?;
-    let other = || {
-        Failure::new(Exit::Permission, "these shares give another key than this vault's")
-            .file(&config.data_directory)
-            .why("they are of another vault, or from before a rotation of its master key")
-            .try_this("look for shares of another set; no file was written")
-    };
-    match ask(&config.data_directory, &Command::MasterHandover) {
-        Asked::Answered(Answer::Done(told)) => {
-            let own = told.get("master").and_then(serde_json::Value::as_str);
-            if own == Some(hex::encode(key.check()).as_str()) { Ok(()) } else { Err(other()) }
-        }
-        Asked::Answered(Answer::Refused(why)) => {
-            Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
-        }
-        Asked::Failed(_) | Asked::NobodyThere => {
-            let opened = vault::open_with(&config.data_directory, key, Clock::new());
-            opened.map(|app| app.close()).map_err(|failure| match failure.exit {
-                Exit::Permission => other(),
-                Exit::Success
-                | Exit::Usage
-                | Exit::Data
-                | Exit::Unavailable
-                | Exit::Software
-                | Exit::Storage
-                | Exit::Config => failure,
-            })
-        }
-    }
-}
-
 /// Each share takes part at least once, and the choices differ as much as they can.
 fn prove(shares: &[Share], scheme: Scheme, key: &Secret<Vec<u8>>) -> Result<(), Failure> {
     let needed = usize::from(scheme.needed());
     for from in 0..shares.len() {
-        let choice = shares.iter().cycle().skip(from).take(needed).map(Share::text);
-        let choice: Result<Vec<_>, _> = choice.map(|text| Share::parse(text.expose())).collect();
+        let choice = shares.iter().cycle().skip(from).take(needed).map(typed);
+        let choice = choice.collect::<Result<Vec<_>, _>>()?;
+        let choice: Result<Vec<_>, _> = choice.iter().map(|it| Share::parse(it.expose())).collect();
         let given = choice.and_then(|choice| MasterKey::combine(&choice));
         let given = given.map_err(|invalid| unproven().why(invalid))?;
         if given.expose().as_bytes().trim_ascii() != key.expose().trim_ascii().to_ascii_lowercase()
@@ -151,19 +102,23 @@ fn unproven() -> Failure {
 }
 
 /// What a keeper of a share gets: what it is, and the share on a line of its own.
-fn page(share: &Share) -> Secret<String> {
+fn page(share: &Share) -> Result<Secret<String>, Failure> {
     let scheme = share.scheme();
-    Secret::new(format!(
+    Ok(Secret::new(format!(
         "# Share {} of {} of a strongroom master key, set {}; {} of them are needed.\n{}\n",
         share.number(),
         scheme.total(),
         share.set(),
         scheme.needed(),
-        share.text().expose()
-    ))
+        typed(share)?.expose()
+    )))
 }
 
-fn read_share(path: &PathBuf) -> Result<Share, Failure> {
+fn typed(share: &Share) -> Result<Secret<String>, Failure> {
+    share.text().ok_or_else(unproven)
+}
+
+pub(super) fn read_share(path: &PathBuf) -> Result<Share, Failure> {
     let failed = |error: &std::io::Error| vault::cannot("read a share", path, error);
     let length = std::fs::metadata(path).map_err(|error| failed(&error))?.len();
     if length > MASTER_KEY_FILE_BYTES_MAX {
@@ -175,7 +130,7 @@ fn read_share(path: &PathBuf) -> Result<Share, Failure> {
     Share::parse(typed.expose()).map_err(|invalid| unreadable(invalid).file(path))
 }
 
-fn read_typed() -> Result<Vec<Share>, Failure> {
+pub(super) fn read_typed() -> Result<Vec<Share>, Failure> {
     let mut text = Secret::new(String::new());
     let most = MASTER_KEY_FILE_BYTES_MAX.saturating_mul(255);
     std::io::stdin().lock().take(most).read_to_string(text.expose_mut()).map_err(|error| {
@@ -190,6 +145,6 @@ fn read_typed() -> Result<Vec<Share>, Failure> {
         .collect()
 }
 
-fn unreadable(invalid: InvalidShare) -> Failure {
+pub(super) fn unreadable(invalid: InvalidShare) -> Failure {
     Failure::new(Exit::Data, "these shares do not give a key").why(invalid)
 }

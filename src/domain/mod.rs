@@ -24,6 +24,7 @@ pub mod mistakes;
 pub mod permission;
 pub mod quota;
 pub mod search_query;
+pub mod share_set;
 pub mod tenant;
 pub mod time;
 pub mod token;

@@ -59,9 +59,17 @@ pub enum Command {
     },
     /// The first half of handing a new master key over.
     MasterHandover,
-    /// Recovery shares of the master key are about to be made: whose they are, in hexadecimal.
+    /// Recovery shares of the master key are about to be made: whose they are, the set's name, how many
+    /// are needed, and the hash of each. Names and hashes are hexadecimal.
     MasterShares {
         check: String,
+        set: String,
+        needed: u8,
+        hashes: Vec<String>,
+    },
+    /// What the vault knows of a set of recovery shares.
+    MasterShareSet {
+        set: String,
     },
     /// The second: the key, sealed to what the first half told. All hexadecimal.
     MasterRotate {
@@ -163,7 +171,10 @@ impl Command {
                 Ok(access::import_key(app, &tenant, &application, &text).await?)
             }
             Self::MasterHandover => Ok(vault_keys::begin_handover(app)?),
-            Self::MasterShares { check } => Ok(vault_keys::note_shares(app, &check).await?),
+            Self::MasterShares { check, set, needed, hashes } => {
+                Ok(vault_keys::note_shares(app, &check, &set, needed, &hashes).await?)
+            }
+            Self::MasterShareSet { set } => Ok(vault_keys::share_set(app, &set)?),
             Self::MasterRotate { public, sealed } => {
                 Ok(vault_keys::take_handed(app, &public, &sealed).await?)
             }

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::app::{App, Error, KeyInventory, ListedKey, ListedRotation, Rotated};
-use crate::domain::audit::{Act, Entity, EntityKind};
+use crate::app::{App, ChainWord, Error, KeyInventory, ListedKey, ListedRotation, Rotated};
 use crate::domain::hex;
 use crate::domain::id::TenantId;
+use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
 
 pub(super) async fn list(app: &App) -> Result<Vec<u8>, Error> {
@@ -133,12 +133,33 @@ fn bytes(value: &Value) -> Vec<u8> {
 }
 
 /// Shares are as good as the key: that they are made is written down, and of no other key.
-pub(super) async fn note_shares(app: &App, check: &str) -> Result<Vec<u8>, Error> {
-    if app.master_check()? != check {
-        return Err(Error::Conflict(
-            "This is another master key than this vault's, perhaps the one before a rotation.",
-        ));
-    }
-    app.audit_operator(Act::Export, Entity::of_server(EntityKind::MasterKey)).await?;
+pub(super) async fn note_shares(
+    app: &App,
+    check: &str,
+    set: &str,
+    needed: u8,
+    hashes: &[String],
+) -> Result<Vec<u8>, Error> {
+    let hashes: Option<Vec<_>> = hashes.iter().map(|hash| hex::decode(hash)).collect();
+    let (Some(set), Some(hashes)) = (hex::decode(set), hashes) else {
+        return Err(Error::invalid("set", "This is not hexadecimal, or too short."));
+    };
+    app.note_shares(check, &ShareSet { set, needed, made_at: app.now(), hashes }).await?;
     Ok(bytes(&json!({"master": check})))
+}
+
+pub(super) fn share_set(app: &App, set: &str) -> Result<Vec<u8>, Error> {
+    let set = hex::decode(set).ok_or_else(|| Error::invalid("set", "This is no set."))?;
+    let Some((known, word)) = app.share_set(set)? else {
+        return Ok(bytes(&json!({"known": false})));
+    };
+    let hashes: Vec<_> = known.hashes.iter().map(|hash| hex::encode(hash)).collect();
+    let chain_differs = word == ChainWord::Differs;
+    Ok(bytes(&json!({
+        "known": true,
+        "needed": known.needed,
+        "made_at": known.made_at.to_wire(),
+        "hashes": hashes,
+        "chain_differs": chain_differs,
+    })))
 }

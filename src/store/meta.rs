@@ -2,9 +2,11 @@
 
 use uuid::Uuid;
 
+use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
 use crate::store::change::Change;
-use crate::store::snapshot::Snapshot;
+use crate::store::record::{BadRecord, decode_share_set, encode_share_set};
+use crate::store::snapshot::{Entry, Snapshot};
 use crate::store::{StorageFailure, Table};
 
 const META_FORMAT: &[u8] = b"format";
@@ -14,6 +16,7 @@ const META_RESTORED: &[u8] = b"restored_at";
 const META_PROGRAM: &[u8] = b"program";
 const META_BACKUPS: &[u8] = b"backups";
 const META_BACKUPS_IF_CUT_OFF: &[u8] = b"backups/if_cut_off";
+const META_SHARES: &[u8] = b"shares/";
 
 /// `None` for a file that is none of ours.
 pub(super) fn format(snapshot: &Snapshot) -> Result<Option<u32>, StorageFailure> {
@@ -64,6 +67,42 @@ pub fn put_backups(record: Vec<u8>) -> Change {
 #[must_use]
 pub fn put_backups_if_cut_off(record: Vec<u8>) -> Change {
     Change::new().put(Table::Meta, META_BACKUPS_IF_CUT_OFF.to_vec(), record)
+}
+
+/// A set of recovery shares, `None` when the file does not know it.
+pub fn share_set(snapshot: &Snapshot, set: [u8; 4]) -> Result<Option<ShareSet>, StorageFailure> {
+    let value = snapshot.value(Table::Meta, &share_set_key(set))?;
+    value.map(|value| decoded(set, &value)).transpose()
+}
+
+/// All that the file knows.
+pub fn share_sets(snapshot: &Snapshot) -> Result<Vec<ShareSet>, StorageFailure> {
+    let rows = snapshot.under(Table::Meta, META_SHARES, usize::MAX)?;
+    let mut sets = Vec::with_capacity(rows.len());
+    for row in &rows {
+        sets.extend(share_set_of_row(row)?);
+    }
+    Ok(sets)
+}
+
+/// The set that a row of [`Table::Meta`] holds, `None` for a row of something else.
+pub fn share_set_of_row((key, value): &Entry) -> Result<Option<ShareSet>, StorageFailure> {
+    let set = key.strip_prefix(META_SHARES).and_then(|set| set.try_into().ok());
+    set.map(|set| decoded(set, value)).transpose()
+}
+
+fn decoded(set: [u8; 4], value: &[u8]) -> Result<ShareSet, StorageFailure> {
+    let damaged = |BadRecord| StorageFailure::Damaged(String::from("a set of recovery shares"));
+    decode_share_set(set, value).map_err(damaged)
+}
+
+pub fn share_set_key(set: [u8; 4]) -> Vec<u8> {
+    [META_SHARES, &set].concat()
+}
+
+#[must_use]
+pub fn put_share_set(change: Change, set: &ShareSet) -> Change {
+    change.put(Table::Meta, share_set_key(set.set), encode_share_set(set))
 }
 
 /// When the file was made out of a backup, until that is in its audit chain.

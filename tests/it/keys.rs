@@ -388,7 +388,7 @@ fn a_credential_is_replaced_by_the_operator() {
 }
 
 /// A vault made by `init` with shares in files.
-fn with_shares(directory: &Directory, name: &str) -> (PathBuf, Vec<PathBuf>) {
+pub(crate) fn with_shares(directory: &Directory, name: &str) -> (PathBuf, Vec<PathBuf>) {
     let place = directory.path().display();
     let text = format!(
         "data_directory = \"{place}/{name}\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/k\"\n\

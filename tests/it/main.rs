@@ -52,6 +52,7 @@ mod quotas;
 mod quotas_as_settings;
 mod race;
 mod rate_limits;
+mod recovery;
 mod removed_files;
 mod report;
 mod rules;

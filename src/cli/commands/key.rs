@@ -110,4 +110,10 @@ pub(in crate::cli) struct KeyRecover {
     /// settings file of the vault, to check that it is the vault's key
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,
+    /// a backup of the vault, to check that it is the backup's key
+    #[argh(option)]
+    pub(in crate::cli) backup: Option<PathBuf>,
+    /// write the key without a check that it is the right one
+    #[argh(switch)]
+    pub(in crate::cli) unchecked: bool,
 }

@@ -8,6 +8,7 @@ mod answer;
 mod audit;
 mod backups;
 mod receipt;
+mod share_set;
 mod tenant;
 mod threeds;
 mod threeds_parts;
@@ -22,6 +23,7 @@ pub use answer::{AnswerRecord, decode_answer, encode_answer};
 pub use audit::{decode_audit, encode_audit};
 pub use backups::{decode_backups, encode_backups};
 pub use receipt::{decode_receipt, encode_receipt};
+pub use share_set::{decode_share_set, encode_share_set};
 pub use tenant::{decode_tenant, encode_tenant};
 pub use threeds::{decode_session, encode_session};
 pub use threeds_ranges::{

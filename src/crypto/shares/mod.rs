@@ -2,14 +2,14 @@
 //!
 //! Each byte of the key is the value at 0 of a random polynomial of degree `needed` - 1 over the
 //! field of 256 elements (the polynomial of AES, 0x11b); a share holds its values at the share's
-//! number. The field is computed without tables and without branches on secrets.
+//! number.
 //!
 //! A share is, byte for byte, written in groups of five letters and digits (base 32 after Crockford:
 //! no I, L, O and U, which read as 1, 1, 0 and not at all):
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | format, 1 |
+//! | 1 | format, 2; 1 in shares from before their hashes were kept |
 //! | 4 | set, random: shares of different sets do not fit together |
 //! | 1 | how many are needed |
 //! | 1 | how many there are |
@@ -17,16 +17,28 @@
 //! | 32 | values |
 //! | 4 | check: the first bytes of SHA-256 of all that stands before |
 //!
-//! Whether the key is the right one is for its user to see, by the vault's own check value.
+//! The check finds typing mistakes. It has no key, so a keeper can make another share that passes it.
+//! Therefore the vault keeps a hash of each share of format 2 (see [`Share::hash`]), which tells whose
+//! share is not the one that was made. Whether the key is the right one is for its user to see, by the
+//! vault's own check value. Test vectors, from a second implementation: `tests/vectors/shares.json`.
+
+mod field;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
-use ring::digest::{SHA256, digest};
+use ring::digest::{Context, SHA256, digest};
 
 use crate::crypto::random::Random;
+use crate::crypto::shares::field::{inverse, times};
 use crate::secret::Secret;
 
-const FORMAT: u8 = 1;
+/// Shares of this format have no hash in the vault.
+const FORMAT_1: u8 = 1;
+const FORMAT: u8 = 2;
+/// Before what [`Share::hash`] takes.
+const HASH_LABEL: &[u8] = b"strongroom share 2";
 const HEAD_BYTES: usize = 8;
 const KEY_BYTES: usize = 32;
 const CHECK_BYTES: usize = 4;
@@ -45,6 +57,7 @@ pub struct Scheme {
 
 /// One share of a key.
 pub struct Share {
+    format: u8,
     set: [u8; 4],
     scheme: Scheme,
     number: u8,
@@ -99,19 +112,44 @@ impl Share {
         crate::domain::hex::encode(&self.set)
     }
 
-    pub fn text(&self) -> Secret<String> {
+    pub const fn set_bytes(&self) -> [u8; 4] {
+        self.set
+    }
+
+    /// Whether the vault that it was made for has its hash.
+    pub const fn is_hashed(&self) -> bool {
+        self.format != FORMAT_1
+    }
+
+    /// Tells this share from any other without telling anything of the key: SHA-256 over
+    /// `strongroom share 2` and the share without its check. The values of a share are 32 uniformly
+    /// random bytes, so nobody finds them by trying.
+    pub fn hash(&self) -> [u8; 32] {
+        let mut context = Context::new(&SHA256);
+        context.update(HASH_LABEL);
+        context.update(&self.head());
+        context.update(self.values.expose());
+        let mut hash = [0; 32];
+        for (to, from) in hash.iter_mut().zip(context.finish().as_ref()) {
+            *to = *from;
+        }
+        hash
+    }
+
+    /// `None` for a digit that the alphabet does not have, which five bits never are.
+    pub fn text(&self) -> Option<Secret<String>> {
         let bytes = self.bytes();
-        let mut text = String::with_capacity(DIGITS + DIGITS / GROUP);
+        let mut text = Secret::new(String::with_capacity(DIGITS + DIGITS / GROUP));
         for at in 0..DIGITS {
             if at > 0 && at.is_multiple_of(GROUP) {
-                text.push('-');
+                text.expose_mut().push('-');
             }
             let digit = (0..5).fold(0_usize, |digit, bit| {
                 digit << 1 | usize::from(bit_of(bytes.expose(), at * 5 + bit))
             });
-            text.push(char::from(ALPHABET.get(digit).copied().unwrap_or(b'0')));
+            text.expose_mut().push(char::from(*ALPHABET.get(digit)?));
         }
-        Secret::new(text)
+        Some(text)
     }
 
     /// Spaces, hyphens and line ends are passed over, and either case of letters is read.
@@ -139,23 +177,29 @@ impl Share {
     fn of_bytes(bytes: &Secret<[u8; SHARE_BYTES]>) -> Option<Self> {
         let (content, check) = bytes.expose().split_last_chunk::<CHECK_BYTES>()?;
         let (head, values) = content.split_first_chunk::<HEAD_BYTES>()?;
-        let [FORMAT, set @ .., needed, total, number] = *head else { return None };
+        let [format @ (FORMAT_1 | FORMAT), set @ .., needed, total, number] = *head else {
+            return None;
+        };
         let scheme = Scheme::new(needed, total)?;
         let values = Secret::new(values.try_into().ok()?);
         let is_whole = *check == check_of(content) && (1..=total).contains(&number);
-        is_whole.then_some(Self { set, scheme, number, values })
+        is_whole.then_some(Self { format, set, scheme, number, values })
+    }
+
+    const fn head(&self) -> [u8; HEAD_BYTES] {
+        let (Scheme { needed, total }, [a, b, c, d]) = (self.scheme, self.set);
+        [self.format, a, b, c, d, needed, total, self.number]
     }
 
     fn bytes(&self) -> Secret<[u8; SHARE_BYTES]> {
-        let Scheme { needed, total } = self.scheme;
-        let head = [FORMAT].into_iter().chain(self.set).chain([needed, total, self.number]);
-        let mut bytes = Secret::new([0; SHARE_BYTES]);
-        let content = head.chain(self.values.expose().iter().copied());
-        for (to, from) in bytes.expose_mut().iter_mut().zip(content) {
+        let mut content = Secret::new([0; SHARE_BYTES - CHECK_BYTES]);
+        let parts = self.head().into_iter().chain(self.values.expose().iter().copied());
+        for (to, from) in content.expose_mut().iter_mut().zip(parts) {
             *to = from;
         }
-        let check = check_of(bytes.expose().get(..SHARE_BYTES - CHECK_BYTES).unwrap_or(&[]));
-        for (to, from) in bytes.expose_mut().iter_mut().skip(SHARE_BYTES - CHECK_BYTES).zip(check) {
+        let mut bytes = Secret::new([0; SHARE_BYTES]);
+        let parts = content.expose().iter().copied().chain(check_of(content.expose()));
+        for (to, from) in bytes.expose_mut().iter_mut().zip(parts) {
             *to = from;
         }
         bytes
@@ -164,9 +208,18 @@ impl Share {
 
 /// A new set of shares.
 pub(super) fn split(key: &Secret<[u8; KEY_BYTES]>, scheme: Scheme, random: &Random) -> Vec<Share> {
-    let set = random.bytes();
     let higher: Vec<Secret<[u8; KEY_BYTES]>> =
         (1..scheme.needed).map(|_| Secret::new(random.bytes())).collect();
+    split_along(key, scheme, random.bytes(), &higher)
+}
+
+/// The shares on these polynomials: their coefficients from degree 1 on.
+fn split_along(
+    key: &Secret<[u8; KEY_BYTES]>,
+    scheme: Scheme,
+    set: [u8; 4],
+    higher: &[Secret<[u8; KEY_BYTES]>],
+) -> Vec<Share> {
     let share = |number: u8| {
         let mut values = Secret::new([0; KEY_BYTES]);
         for coefficients in higher.iter().rev().chain([key]) {
@@ -174,7 +227,7 @@ pub(super) fn split(key: &Secret<[u8; KEY_BYTES]>, scheme: Scheme, random: &Rand
                 *value = times(*value, number) ^ next;
             }
         }
-        Share { set, scheme, number, values }
+        Share { format: FORMAT, set, scheme, number, values }
     };
     (1..=scheme.total).map(share).collect()
 }
@@ -183,7 +236,7 @@ pub(super) fn split(key: &Secret<[u8; KEY_BYTES]>, scheme: Scheme, random: &Rand
 pub(super) fn combine(shares: &[Share]) -> Result<Secret<[u8; KEY_BYTES]>, InvalidShare> {
     let Some(first) = shares.first() else { return Err(InvalidShare::TooFew(2)) };
     for (at, share) in shares.iter().enumerate() {
-        if (share.set, share.scheme) != (first.set, first.scheme) {
+        if (share.format, share.set, share.scheme) != (first.format, first.set, first.scheme) {
             return Err(InvalidShare::OtherSet);
         }
         if shares.iter().take(at).any(|before| before.number == share.number) {
@@ -217,31 +270,6 @@ fn at(shares: &[Share], place: u8) -> Secret<[u8; KEY_BYTES]> {
         }
     }
     sum
-}
-
-/// In the field of 256 elements.
-const fn times(mut one: u8, mut other: u8) -> u8 {
-    let mut product = 0;
-    let mut bit = 0;
-    while bit < 8 {
-        // A mask of all bits or of none, in place of a branch.
-        product ^= one & (other & 1).wrapping_neg();
-        one = one << 1 ^ (0x1b & (one >> 7).wrapping_neg());
-        other >>= 1;
-        bit += 1;
-    }
-    product
-}
-
-/// The power of 254, since every power of 255 is 1.
-const fn inverse(element: u8) -> u8 {
-    let mut power = element;
-    let mut step = 0;
-    while step < 6 {
-        power = times(times(power, power), element);
-        step += 1;
-    }
-    times(power, power)
 }
 
 fn check_of(content: &[u8]) -> [u8; CHECK_BYTES] {
@@ -279,117 +307,6 @@ impl fmt::Display for InvalidShare {
             Self::OtherSet => f.write_str("it belongs to another set than the first one"),
             Self::Repeated(number) => write!(f, "share {number} is given twice"),
             Self::TooFew(missing) => write!(f, "{missing} more of them are needed"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn scheme() -> impl Strategy<Value = Scheme> {
-        (2_u8..7).prop_flat_map(|total| {
-            (2..=total).prop_map(move |needed| Scheme::new(needed, total).unwrap())
-        })
-    }
-
-    fn again(share: &Share) -> Share {
-        Share::parse(share.text().expose()).unwrap()
-    }
-
-    #[test]
-    fn the_field_is_that_of_aes() {
-        assert_eq!(times(0x57, 0x83), 0xc1);
-        for element in 1..=255 {
-            assert_eq!(times(element, inverse(element)), 1);
-        }
-    }
-
-    #[test]
-    fn a_share_is_groups_that_a_person_can_type() {
-        let shares = split(&Secret::new([7; 32]), Scheme::parse("3-of-5").unwrap(), &Random::new());
-        let text = shares[1].text();
-        assert!(text.expose().split('-').rev().skip(1).all(|group| group.len() == GROUP));
-        let typed = text.expose().to_lowercase().replace('-', " ").replace('0', "o");
-        let read = Share::parse(&format!(" {typed}\r\n")).unwrap();
-        assert_eq!(read.text().expose(), text.expose());
-        assert_eq!((read.number(), read.scheme().needed(), read.scheme().total()), (2, 3, 5));
-    }
-
-    #[test]
-    fn schemes_make_sense() {
-        for text in ["1-of-5", "0-of-0", "6-of-5", "3-of-256", "3of5", "", "-of-"] {
-            assert_eq!(Scheme::parse(text), None, "{text}");
-        }
-        assert!(Scheme::parse("255-of-255").is_some());
-    }
-
-    #[test]
-    fn shares_that_do_not_belong_together_are_refused() {
-        let random = Random::new();
-        let two = Scheme::parse("2-of-3").unwrap();
-        let key = Secret::new([7; 32]);
-        let (one, other) = (split(&key, two, &random), split(&key, two, &random));
-        let [first, second, third] = one.as_slice() else { panic!() };
-        assert_eq!(combine(&[]).unwrap_err(), InvalidShare::TooFew(2));
-        assert_eq!(combine(&[again(first)]).unwrap_err(), InvalidShare::TooFew(1));
-        let twice = combine(&[again(second), again(second)]);
-        assert_eq!(twice.unwrap_err(), InvalidShare::Repeated(2));
-        let mixed = combine(&[again(first), again(&other[1])]);
-        assert_eq!(mixed.unwrap_err(), InvalidShare::OtherSet);
-        // Whole by its check, but not of the same polynomials.
-        let forged = Share { values: Secret::new([9; 32]), ..again(third) };
-        let forged = combine(&[again(first), again(second), forged]);
-        assert_eq!(forged.unwrap_err(), InvalidShare::Damaged);
-    }
-
-    proptest! {
-        #[test]
-        fn any_that_are_enough_give_the_key(
-            key: [u8; 32], scheme in scheme(), order in prop::collection::vec(any::<u32>(), 7),
-            more in 0_usize..3,
-        ) {
-            let mut shares = split(&Secret::new(key), scheme, &Random::new());
-            shares.sort_by_key(|share| order[usize::from(share.number)]);
-            shares.truncate(usize::from(scheme.needed) + more);
-            let read: Vec<_> = shares.iter().map(again).collect();
-            let given = combine(&read).unwrap();
-            prop_assert_eq!(given.expose(), &key);
-        }
-
-        /// With one less, every key is as likely: there are shares that lead to any other.
-        #[test]
-        fn one_less_than_enough_fits_every_key(key: [u8; 32], other: [u8; 32]) {
-            let three = Scheme::parse("3-of-3").unwrap();
-            let mut shares = split(&Secret::new(key), three, &Random::new());
-            shares.truncate(2);
-            // The third share that makes these two lead to the other key instead.
-            let zero = Share { number: 0, values: Secret::new(other), ..again(&shares[0]) };
-            let values = at(&[again(&shares[0]), again(&shares[1]), zero], 3);
-            shares.push(Share { number: 3, values, ..again(&shares[0]) });
-            let given = combine(&shares).unwrap();
-            prop_assert_eq!(given.expose(), &other);
-        }
-
-        #[test]
-        fn no_mistyped_share_is_read(at: prop::sample::Index, digit in 0_usize..32) {
-            let two = Scheme::parse("2-of-2").unwrap();
-            let shares = split(&Secret::new([7; 32]), two, &Random::new());
-            let text = shares[0].text();
-            let mut typed: Vec<char> = text.expose().replace('-', "").chars().collect();
-            let at = at.index(typed.len());
-            let wrong = char::from(ALPHABET[digit]);
-            prop_assume!(typed[at] != wrong);
-            typed[at] = wrong;
-            let typed: String = typed.into_iter().collect();
-            prop_assert_eq!(Share::parse(&typed).unwrap_err(), InvalidShare::Damaged);
-        }
-
-        #[test]
-        fn no_text_makes_reading_panic(text: String) {
-            prop_assert!(Share::parse(&text).is_err());
         }
     }
 }

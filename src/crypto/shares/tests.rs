@@ -1,0 +1,168 @@
+//! What shares give back, and what they refuse.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::field::{inverse, times};
+use super::*;
+use crate::domain::hex;
+
+fn scheme() -> impl Strategy<Value = Scheme> {
+    (2_u8..7).prop_flat_map(|total| {
+        (2..=total).prop_map(move |needed| Scheme::new(needed, total).unwrap())
+    })
+}
+
+fn again(share: &Share) -> Share {
+    Share::parse(share.text().unwrap().expose()).unwrap()
+}
+
+#[test]
+fn the_field_is_that_of_aes() {
+    assert_eq!(times(0x57, 0x83), 0xc1);
+    for element in 1..=255 {
+        assert_eq!(times(element, inverse(element)), 1);
+    }
+}
+
+#[test]
+fn a_share_is_groups_that_a_person_can_type() {
+    let shares = split(&Secret::new([7; 32]), Scheme::parse("3-of-5").unwrap(), &Random::new());
+    let text = shares[1].text().unwrap();
+    assert!(text.expose().split('-').rev().skip(1).all(|group| group.len() == GROUP));
+    let typed = text.expose().to_lowercase().replace('-', " ").replace('0', "o");
+    let read = Share::parse(&format!(" {typed}\r\n")).unwrap();
+    assert_eq!(read.text().unwrap().expose(), text.expose());
+    assert_eq!((read.number(), read.scheme().needed(), read.scheme().total()), (2, 3, 5));
+}
+
+#[test]
+fn schemes_make_sense() {
+    for text in ["1-of-5", "0-of-0", "6-of-5", "3-of-256", "3of5", "", "-of-"] {
+        assert_eq!(Scheme::parse(text), None, "{text}");
+    }
+    assert!(Scheme::parse("255-of-255").is_some());
+}
+
+#[test]
+fn shares_that_do_not_belong_together_are_refused() {
+    let random = Random::new();
+    let two = Scheme::parse("2-of-3").unwrap();
+    let key = Secret::new([7; 32]);
+    let (one, other) = (split(&key, two, &random), split(&key, two, &random));
+    let [first, second, third] = one.as_slice() else { panic!() };
+    assert_eq!(combine(&[]).unwrap_err(), InvalidShare::TooFew(2));
+    assert_eq!(combine(&[again(first)]).unwrap_err(), InvalidShare::TooFew(1));
+    let twice = combine(&[again(second), again(second)]);
+    assert_eq!(twice.unwrap_err(), InvalidShare::Repeated(2));
+    let mixed = combine(&[again(first), again(&other[1])]);
+    assert_eq!(mixed.unwrap_err(), InvalidShare::OtherSet);
+    // Whole by its check, but not of the same polynomials.
+    let forged = Share { values: Secret::new([9; 32]), ..again(third) };
+    let forged = combine(&[again(first), again(second), forged]);
+    assert_eq!(forged.unwrap_err(), InvalidShare::Damaged);
+}
+
+/// Made by an implementation of its own, in another language and by other arithmetic (tables of
+/// logarithms).
+#[test]
+fn the_published_vectors_split_and_combine() {
+    let vectors: Value =
+        serde_json::from_str(include_str!("../../../tests/vectors/shares.json")).unwrap();
+    for vector in vectors.as_array().unwrap() {
+        let text = |name: &str| vector[name].as_str().unwrap();
+        let texts = |name: &str| {
+            let all = vector[name].as_array().unwrap().iter();
+            all.map(|it| String::from(it.as_str().unwrap())).collect::<Vec<_>>()
+        };
+        let key = Secret::new(hex::decode::<32>(text("key")).unwrap());
+        let scheme = Scheme::parse(text("scheme")).unwrap();
+        let shares: Vec<_> =
+            texts("shares").iter().map(|share| Share::parse(share).unwrap()).collect();
+        assert_eq!(shares.len(), usize::from(scheme.total()));
+        for (at, hash) in texts("hashes").iter().enumerate() {
+            assert_eq!(hex::encode(&shares[at].hash()), *hash);
+        }
+        let choices = shares.windows(usize::from(scheme.needed()));
+        for choice in choices.chain([shares.as_slice()]) {
+            let choice: Vec<_> = choice.iter().map(again).collect();
+            assert_eq!(combine(&choice).unwrap().expose(), key.expose());
+        }
+        if vector["format"] == 2 {
+            let higher = texts("coefficients");
+            let higher: Vec<_> =
+                higher.iter().map(|it| Secret::new(hex::decode(it).unwrap())).collect();
+            let set = hex::decode(text("set")).unwrap();
+            let made = split_along(&key, scheme, set, &higher);
+            let made: Vec<_> =
+                made.iter().map(|share| share.text().unwrap().expose().clone()).collect();
+            assert_eq!(made, texts("shares"));
+        }
+    }
+}
+
+#[test]
+fn shares_of_different_formats_do_not_mix_and_hashes_tell_all_of_them_apart() {
+    let two = Scheme::parse("2-of-3").unwrap();
+    let shares = split(&Secret::new([7; 32]), two, &Random::new());
+    let older = Share { format: FORMAT_1, ..again(&shares[1]) };
+    assert!(shares[1].is_hashed() && !again(&older).is_hashed());
+    let mixed = combine(&[again(&shares[0]), again(&older)]);
+    assert_eq!(mixed.unwrap_err(), InvalidShare::OtherSet);
+    let forged = Share { values: Secret::new([9; 32]), ..again(&shares[1]) };
+    let renumbered = Share { number: 3, ..again(&shares[1]) };
+    let hashes: BTreeSet<_> =
+        [&shares[0], &shares[1], &shares[2], &older, &forged, &renumbered].map(Share::hash).into();
+    assert_eq!(hashes.len(), 6);
+    assert_eq!(again(&shares[1]).hash(), shares[1].hash());
+}
+
+proptest! {
+    #[test]
+    fn any_that_are_enough_give_the_key(
+        key: [u8; 32], scheme in scheme(), order in prop::collection::vec(any::<u32>(), 7),
+        more in 0_usize..3,
+    ) {
+        let mut shares = split(&Secret::new(key), scheme, &Random::new());
+        shares.sort_by_key(|share| order[usize::from(share.number)]);
+        shares.truncate(usize::from(scheme.needed) + more);
+        let read: Vec<_> = shares.iter().map(again).collect();
+        let given = combine(&read).unwrap();
+        prop_assert_eq!(given.expose(), &key);
+    }
+
+    /// With one less, every key is as likely: there are shares that lead to any other.
+    #[test]
+    fn one_less_than_enough_fits_every_key(key: [u8; 32], other: [u8; 32]) {
+        let three = Scheme::parse("3-of-3").unwrap();
+        let mut shares = split(&Secret::new(key), three, &Random::new());
+        shares.truncate(2);
+        // The third share that makes these two lead to the other key instead.
+        let zero = Share { number: 0, values: Secret::new(other), ..again(&shares[0]) };
+        let values = at(&[again(&shares[0]), again(&shares[1]), zero], 3);
+        shares.push(Share { number: 3, values, ..again(&shares[0]) });
+        let given = combine(&shares).unwrap();
+        prop_assert_eq!(given.expose(), &other);
+    }
+
+    #[test]
+    fn no_mistyped_share_is_read(at: prop::sample::Index, digit in 0_usize..32) {
+        let two = Scheme::parse("2-of-2").unwrap();
+        let shares = split(&Secret::new([7; 32]), two, &Random::new());
+        let text = shares[0].text().unwrap();
+        let mut typed: Vec<char> = text.expose().replace('-', "").chars().collect();
+        let at = at.index(typed.len());
+        let wrong = char::from(ALPHABET[digit]);
+        prop_assume!(typed[at] != wrong);
+        typed[at] = wrong;
+        let typed: String = typed.into_iter().collect();
+        prop_assert_eq!(Share::parse(&typed).unwrap_err(), InvalidShare::Damaged);
+    }
+
+    #[test]
+    fn no_text_makes_reading_panic(text: String) {
+        prop_assert!(Share::parse(&text).is_err());
+    }
+}
