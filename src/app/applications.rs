@@ -1,5 +1,7 @@
 //! Applications: the programs of a tenant and what they may do.
 
+use uuid::Uuid;
+
 use crate::app::App;
 use crate::app::audit::actor_of;
 use crate::app::authenticate::{Caller, application};
@@ -116,7 +118,14 @@ impl App {
         let stored = snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
         let mut found = Vec::new();
         for (key, sealed) in stored.iter().rev() {
-            let application = open_application(&keys, tenant, key, sealed)?;
+            let application = match open_application(&keys, tenant, key, sealed) {
+                Ok(application) => application,
+                Err(error) => {
+                    let id = tables::token_of_key(key).map_or(Uuid::nil(), |(_, id)| id.uuid());
+                    self.pass_over(Table::Applications, tenant, id, error)?;
+                    continue;
+                }
+            };
             let wanted_id = query.ids.is_empty() || query.ids.contains(&application.id);
             if wanted_id && (query.kinds.is_empty() || query.kinds.contains(&application.kind)) {
                 found.push(application);
@@ -216,7 +225,7 @@ pub(super) fn open_application(
     key: &[u8],
     sealed: &[u8],
 ) -> Result<Application, Error> {
-    let id = key.get(16..).and_then(|id| uuid::Uuid::from_slice(id).ok());
+    let id = key.get(16..).and_then(|id| Uuid::from_slice(id).ok());
     let id = ApplicationId::new(id.ok_or(Error::Internal(Fault::BadRecord))?);
     let plain = keys.open(Table::Applications.number(), key, sealed)?;
     Ok(decode_application(tenant, id, plain.expose())?)

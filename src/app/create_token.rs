@@ -356,7 +356,11 @@ pub(super) fn duplicate(
         let Some(id) = tables::token_of_list_key(key).filter(|id| *id != token.id) else {
             continue;
         };
-        let found = token_rows::find_by_id(snapshot, &caller.keys, token.tenant, id)?;
+        let found = match token_rows::find_by_id(snapshot, &caller.keys, token.tenant, id) {
+            // A damaged record is no duplicate: it must not refuse its value for good.
+            Err(Error::Internal(_)) => continue,
+            found => found?,
+        };
         if let Some(found) = found
             && found.token.containers == token.containers
             && found.token.effective_fingerprint_expression()

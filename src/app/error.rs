@@ -2,7 +2,7 @@
 //! is decided in one place, `http::problem`.
 
 use crate::crypto::OpenFailed;
-use crate::domain::id::SessionId;
+use crate::domain::id::{SessionId, TokenId};
 use crate::domain::mistakes::Mistakes;
 use crate::idempotency::Answer;
 use crate::store::record::BadRecord;
@@ -56,6 +56,17 @@ pub enum Fault {
     DoesNotOpen,
     /// An index entry, a key or an application points to nothing.
     Dangling,
+    /// One of these, of this token.
+    Token(TokenId, TokenFault),
+}
+
+/// What is wrong with a token's record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenFault {
+    BadRecord,
+    DoesNotOpen,
+    /// Its id is in an index, and there is no record.
+    Missing,
 }
 
 impl Fault {
@@ -65,6 +76,19 @@ impl Fault {
             Self::BadRecord => "a record does not decode",
             Self::DoesNotOpen => "a record does not open under its key",
             Self::Dangling => "a record points to nothing",
+            Self::Token(_, TokenFault::BadRecord) => "a token's record does not decode",
+            Self::Token(_, TokenFault::DoesNotOpen) => {
+                "a token's record does not open under its key"
+            }
+            Self::Token(_, TokenFault::Missing) => "an index entry leads to no token",
+        }
+    }
+
+    /// Which token it is about, where it is about one.
+    pub const fn token(self) -> Option<TokenId> {
+        match self {
+            Self::Token(token, _) => Some(token),
+            Self::BadRecord | Self::Dangling | Self::DoesNotOpen => None,
         }
     }
 }

@@ -10,6 +10,7 @@ mod backups;
 mod callers;
 mod create_token;
 mod cvc;
+mod damage;
 mod delete_token;
 mod detokenize;
 mod error;
@@ -26,8 +27,9 @@ mod outside;
 mod read_token;
 mod rotation;
 mod scan;
-mod sweep;
+mod scrub;
 mod share_sets;
+mod sweep;
 mod tenants;
 #[cfg(test)]
 mod tests;
@@ -62,7 +64,8 @@ pub use audit::{
 pub use authenticate::Caller;
 pub use backups::{Proof, ProofFailure, clear_leftovers, prove};
 pub use create_token::{Origin, Written};
-pub use error::{Error, Fault, Upstream};
+pub use damage::DamagedRow;
+pub use error::{Error, Fault, TokenFault, Upstream};
 pub use floor::{DiskNews, Room};
 pub use holdings::Holding;
 pub use keys::NewKey;
@@ -73,9 +76,10 @@ pub use read_token::{Shown, ShownData};
 pub use rotation::{
     KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry, Rotated, Step, Walk,
 };
+pub use scrub::{ScrubWalk, Scrubbed};
+pub use share_sets::ChainWord;
 pub use sweep::Swept;
 pub use tenants::{TenantChange, TenantDraft};
-pub use share_sets::ChainWord;
 pub use threeds::{
     Asking, Awaited, ChallengeReply, Challenged, Client, DirectoryServers, Introduction,
     RangesRefreshed, Reply, SessionDraft, Unanswered, Visitor,
@@ -116,6 +120,9 @@ pub struct App {
     /// As microseconds: when everything that was due had been removed.
     swept_at: AtomicI64,
     threeds: threeds::ThreedsState,
+    /// Rows that cannot be used.
+    damage: damage::Damage,
+    scrubs: scrub::ScrubWatch,
 }
 
 impl App {

@@ -6,6 +6,8 @@
 
 use std::ops::Bound;
 
+use uuid::Uuid;
+
 use crate::app::authenticate::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::listed::Listed;
@@ -36,6 +38,9 @@ pub(super) struct Scan<'a> {
 /// A page of ids. A position is a listing key behind tenant and filter.
 pub(super) struct Scanned {
     pub(super) tokens: Vec<TokenId>,
+    /// Entries that make no sense and were passed over: the token that each leads to, nil where it does
+    /// not tell.
+    pub(super) damaged: Vec<(Uuid, Fault)>,
     /// Where the next page starts, after this position.
     pub(super) next: Option<Vec<u8>>,
 }
@@ -77,7 +82,7 @@ impl<'a> Scan<'a> {
         now: Timestamp,
     ) -> Result<Scanned, Error> {
         let prefix = [self.caller.tenant.id.bytes(), self.filter.as_slice()].concat();
-        let mut tokens = Vec::new();
+        let (mut tokens, mut damaged) = (Vec::new(), Vec::new());
         let mut last = after.map(<[u8]>::to_vec);
         let mut skipped: usize = 0;
         for container in &self.reach {
@@ -90,22 +95,31 @@ impl<'a> Scan<'a> {
             let from = from.as_ref().map(Vec::as_slice);
             for entry in snapshot.range(Table::TokenLists, from, Bound::Excluded(&to))? {
                 let (key, value) = entry?;
-                let (position, path) = parts(&key, prefix.len()).ok_or(bad_entry())?;
-                let listed = Listed::decode(&value)?;
-                if listed.is_live(now) && listed.is_shown_at(path, &self.reach) {
-                    if tokens.len() == size {
-                        return Ok(Scanned { tokens, next: last });
+                let token = tables::token_of_list_key(&key);
+                let shown = match (parts(&key, prefix.len()), Listed::decode(&value), token) {
+                    (Some((_, path)), Ok(listed), Some(token)) => {
+                        let is_shown = listed.is_live(now) && listed.is_shown_at(path, &self.reach);
+                        is_shown.then_some(token)
                     }
-                    tokens.push(tables::token_of_list_key(&key).ok_or(bad_entry())?);
+                    (_, _, token) => {
+                        damaged.push((token.map_or(Uuid::nil(), TokenId::uuid), Fault::BadRecord));
+                        None
+                    }
+                };
+                if let Some(token) = shown {
+                    if tokens.len() == size {
+                        return Ok(Scanned { tokens, damaged, next: last });
+                    }
+                    tokens.push(token);
                 } else if skipped == skipped_max {
-                    return Ok(Scanned { tokens, next: last });
+                    return Ok(Scanned { tokens, damaged, next: last });
                 } else {
                     skipped = skipped.saturating_add(1);
                 }
-                last = Some(position.to_vec());
+                last = key.get(prefix.len()..).map(<[u8]>::to_vec);
             }
         }
-        Ok(Scanned { tokens, next: None })
+        Ok(Scanned { tokens, damaged, next: None })
     }
 
     /// The position with a proof that this list gave it to this tenant.
@@ -175,8 +189,4 @@ fn parts(key: &[u8], prefix: usize) -> Option<(&[u8], &str)> {
     let position = key.get(prefix..)?;
     let path = position.get(..position.len().checked_sub(LIST_KEY_TAIL_BYTES)?)?;
     Some((position, std::str::from_utf8(path).ok()?))
-}
-
-const fn bad_entry() -> Error {
-    Error::Internal(Fault::BadRecord)
 }

@@ -76,9 +76,13 @@ impl App {
                         change = change.and(removal);
                         removed = removed.saturating_add(1);
                     }
-                    // A damaged record stays, for `verify` to find; it must not hold up the rest.
-                    Err(Error::Internal(_)) => (),
-                    Err(error) => return Err(error),
+                    // A damaged record stays; it must not hold up the rest.
+                    Err(error) => {
+                        let due = tables::due_of_key(key);
+                        let tenant = due.map_or(TenantId::new(Uuid::nil()), |due| due.tenant);
+                        let id = due.map_or(Uuid::nil(), |due| due.id);
+                        self.pass_over(Table::Due, tenant, id, error)?;
+                    }
                 }
             }
             let last = due.last().filter(|_| due.len() == SWEEP_BATCH_MAX);

@@ -5,15 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::app::App;
-use crate::app::error::{Error, Fault};
+use crate::app::error::{Error, Fault, TokenFault};
 use crate::app::listed;
-use crate::crypto::{IndexKey, Phase, TenantKeys};
+use crate::crypto::{IndexKey, OpenFailed, Phase, TenantKeys};
 use crate::domain::container::Container;
 use crate::domain::id::{TenantId, TokenId};
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
-use crate::store::record::{decode_token, encode_token};
+use crate::store::record::{BadRecord, decode_token, encode_token};
 use crate::store::tables::{self, Counted, Falls};
 use crate::store::{Change, Snapshot, Table};
 
@@ -290,8 +290,9 @@ pub(super) fn find(
     };
     let id = keys.open(Table::TokenNames.number(), &key, &sealed)?;
     let id = uuid::Uuid::from_slice(id.expose()).ok().ok_or(Error::Internal(Fault::BadRecord))?;
-    let found = find_by_id(snapshot, keys, tenant, TokenId::new(id))?;
-    found.map(Some).ok_or(Error::Internal(Fault::Dangling))
+    let id = TokenId::new(id);
+    let found = find_by_id(snapshot, keys, tenant, id)?;
+    found.map(Some).ok_or(Error::Internal(Fault::Token(id, TokenFault::Missing)))
 }
 
 /// A token as it was read, and the name of that reading.
@@ -308,7 +309,11 @@ pub(super) fn open(
     sealed: &[u8],
 ) -> Result<Versioned, Error> {
     let key = tables::tokens(tenant, id);
-    let plain = keys.open(Table::Tokens.number(), &key, sealed)?;
-    let version = crate::crypto::version(sealed).ok_or(Error::Internal(Fault::BadRecord))?;
-    Ok(Versioned { token: decode_token(tenant, id, plain.expose())?, version })
+    let fault = |fault| Error::Internal(Fault::Token(id, fault));
+    let plain = keys.open(Table::Tokens.number(), &key, sealed);
+    let plain = plain.map_err(|OpenFailed| fault(TokenFault::DoesNotOpen))?;
+    let version = crate::crypto::version(sealed).ok_or_else(|| fault(TokenFault::BadRecord))?;
+    let token = decode_token(tenant, id, plain.expose());
+    let token = token.map_err(|BadRecord| fault(TokenFault::BadRecord))?;
+    Ok(Versioned { token, version })
 }

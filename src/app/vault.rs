@@ -7,9 +7,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::app::App;
 use crate::app::audit::{AuditPolicy, AuditScope, Reads, Watch};
 use crate::app::callers::Callers;
+use crate::app::damage::Damage;
 use crate::app::error::{Error, Fault};
 use crate::app::masters::Masters;
 use crate::app::rotation::facts::{self, KeyFacts, Rotation};
+use crate::app::scrub::ScrubWatch;
 use crate::app::threeds::ThreedsState;
 use crate::app::turns::Turns;
 use crate::clock::Clock;
@@ -148,6 +150,8 @@ impl App {
             floor: None,
             swept_at,
             threeds: ThreedsState::default(),
+            damage: Damage::default(),
+            scrubs: ScrubWatch::default(),
         })
     }
 
@@ -156,10 +160,6 @@ impl App {
         self.migrated.as_ref()
     }
 
-    /// Writes what has queued and closes the file.
-    pub fn close(&self) {
-        self.store.clone().close();
-    }
     /// Whether the data file and that of the card verification codes' keys are still those of the data
     /// directory. When one is not, everything written since is about to be lost: the store fails.
     pub fn look_at_files(&self) -> Result<(), Error> {
@@ -167,6 +167,10 @@ impl App {
         Ok(looked.map_err(|failure| self.store.fail(failure))?)
     }
 
+    /// Writes what has queued and closes the file.
+    pub fn close(&self) {
+        self.store.clone().close();
+    }
 
     pub(super) fn system(&self) -> Arc<SystemKeys> {
         Arc::clone(&self.system.read().unwrap_or_else(PoisonError::into_inner))

@@ -54,13 +54,13 @@ pub const DISK_HARD_FLOOR_PART: u64 = 8;
 /// disk that hovers around the floor must not open and close the vault at every look.
 pub const DISK_RECOVERY_PART: u64 = 8;
 pub const DISK_CHECK_EVERY: Duration = Duration::from_secs(2);
+/// How often the server looks whether its files are still those that the data directory names. What
+/// is answered after a file was removed and before the next look is lost.
+pub const FILES_CHECK_EVERY: Duration = Duration::from_secs(2);
 /// What a client is told to wait for: space does not come back by itself in a second.
 pub const DISK_RETRY_AFTER_S: u64 = 30;
 
 /// A commit that takes longer than this means that the disk hangs.
-/// How often the server looks whether its files are still those that the data directory names. What
-/// is answered after a file was removed and before the next look is lost.
-pub const FILES_CHECK_EVERY: Duration = Duration::from_secs(2);
 pub const COMMIT_STUCK_AFTER: Duration = Duration::from_secs(10);
 /// Without a whole sweep for this long, what has expired stays behind: many periods, so that a long
 /// sweep of a busy day is not taken for a stuck one.
@@ -68,6 +68,17 @@ pub const SWEEP_LAG_MAX: Duration = Duration::from_mins(5);
 /// The audit chain is signed each minute that it grows; what stays unsigned for this long has an end
 /// that anyone could cut.
 pub const AUDIT_SIGN_LAG_MAX: Duration = Duration::from_mins(10);
+
+/// Damaged rows that are remembered, so that each is logged once. A file with more of them is past
+/// reading a list.
+pub const DAMAGED_ROWS_MAX: usize = 1_024;
+/// The scrub looks at some rows, then waits for this long.
+pub const SCRUB_PERIOD: Duration = Duration::from_secs(1);
+/// What the scrub may cost in each period, in look-ups: about a hundredth of a processor, and ten hours
+/// for a million tokens.
+pub const SCRUB_COST_MAX: usize = 2_000;
+/// Between the end of one pass and the next. Damage comes with the years, not with the minutes.
+pub const SCRUB_REST: Duration = Duration::from_hours(6);
 
 const _: () = assert!(DISK_FLOOR_BYTES_MIN <= DISK_FLOOR_BYTES);
 const _: () = assert!(super::SWEEP_PERIOD.as_secs() * 4 <= SWEEP_LAG_MAX.as_secs());

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tokio::signal::unix::Signal;
 
-use crate::app::{App, Error};
-use crate::bounds::SWEEP_PERIOD;
+use crate::app::{App, Error, ScrubWalk, Scrubbed};
+use crate::bounds::{SCRUB_PERIOD, SCRUB_REST, SWEEP_PERIOD};
 use crate::cli::rotation::rotate;
 use crate::cli::{bins, schedule, watch};
 use crate::domain::backup::BackupPlan;
@@ -27,6 +27,8 @@ impl Upkeep {
         tasks.spawn(watch::disk(app(), log.clone()));
         tasks.spawn(watch::files(app()));
         tasks.spawn(sweep(app(), log.clone()));
+        tasks.spawn(scrub(app()));
+        tasks.spawn(tell_damage(app(), log.clone()));
         let reader = app();
         tasks.spawn(async move { reader.write_reads().await });
         tasks.spawn(rotate(app(), self.reencrypt_per_second, log.clone()));
@@ -56,6 +58,40 @@ async fn sweep(app: Arc<App>, log: Log) {
             log.event(Event::error("audit_damaged").with("why", Value::Name(finding.name())));
         }
         tokio::time::sleep(SWEEP_PERIOD).await;
+    }
+}
+
+/// Looks for damaged rows, slowly, for as long as the server runs.
+async fn scrub(app: Arc<App>) {
+    let mut walk = ScrubWalk::default();
+    loop {
+        tokio::time::sleep(SCRUB_PERIOD).await;
+        let looking = Arc::clone(&app);
+        // A disk that hangs must not hold a thread that answers.
+        let step = tokio::task::spawn_blocking(move || {
+            let scrubbed = looking.scrub_some(&mut walk);
+            (walk, scrubbed)
+        });
+        // A panic is logged with its place; the walk then begins anew after the rest.
+        let (next, scrubbed) =
+            step.await.unwrap_or((ScrubWalk::default(), Ok(Scrubbed::Everything)));
+        walk = next;
+        match scrubbed {
+            Ok(Scrubbed::Some) => (),
+            Ok(Scrubbed::Everything) => tokio::time::sleep(SCRUB_REST).await,
+            // The store has failed or is closing: the process is about to end.
+            Err(_) => return,
+        }
+    }
+}
+
+/// Logs each damaged row once.
+async fn tell_damage(app: Arc<App>, log: Log) {
+    loop {
+        let row = app.damage_found().await;
+        let event = Event::error("row_damaged").with("table", Value::Name(row.table.name()));
+        let event = event.with("tenant", Value::Id(row.tenant)).with("id", Value::Id(row.id));
+        log.event(event.with("why", Value::Name(row.why)));
     }
 }
 

@@ -47,7 +47,7 @@ use crate::http::watch::Probe;
 use crate::http::wire::query::Query;
 use crate::idempotency::{Answer, is_key};
 use crate::limits::{self, KeyHash, Limiter, Network, client_address};
-use crate::log::{self, Event, Log, RequestLine, Trace};
+use crate::log::{Log, RequestLine, Trace};
 use crate::metrics::Panel;
 use crate::secret::{Secret, SecretBody};
 
@@ -346,9 +346,7 @@ impl Http {
     /// which says why.
     fn note(&self, problem: &Problem) {
         if let Some(fault) = problem.fault {
-            self.log.event(
-                Event::error("internal_fault").with("fault", log::Value::Name(fault.name())),
-            );
+            self.log.event(problem::event(fault));
         }
     }
 }

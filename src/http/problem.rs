@@ -8,6 +8,7 @@ use crate::bounds::DISK_RETRY_AFTER_S;
 use crate::domain::mistakes::Mistakes;
 use crate::http::wire::json::Object;
 use crate::limits::Refusal;
+use crate::log::{Event, Value};
 use crate::secret::Secret;
 
 #[derive(Debug)]
@@ -108,6 +109,15 @@ impl Problem {
             });
         }
         body.close()
+    }
+}
+
+/// What is logged of a fault of ours.
+pub(crate) fn event(fault: Fault) -> Event {
+    let event = Event::error("internal_fault").with("fault", Value::Name(fault.name()));
+    match fault.token() {
+        Some(token) => event.with("token", Value::Id(token.uuid())),
+        None => event,
     }
 }
 

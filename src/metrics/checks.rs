@@ -4,26 +4,43 @@ use serde_json::{Value, json};
 
 use super::page::{Kind, Label, Page};
 
-/// Each check by its name, with the reason why it fails if it does.
+/// Each check by its name, with how it came out.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Checks(Vec<(&'static str, Option<&'static str>)>);
+pub struct Checks(Vec<(&'static str, Outcome)>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Right,
+    /// Somebody must look at this, but the server answers as well as it can.
+    Warning(&'static str),
+    /// The server is not ready.
+    Wrong(&'static str),
+}
 
 impl Checks {
     /// The outcome of one check: right, or what is wrong, as a sentence.
     pub fn set(&mut self, name: &'static str, wrong: Option<&'static str>) {
-        self.0.push((name, wrong));
+        self.0.push((name, wrong.map_or(Outcome::Right, Outcome::Wrong)));
+    }
+
+    /// The same for what does not make the server unready: taking it out of service would help nobody.
+    pub fn warn(&mut self, name: &'static str, warning: Option<&'static str>) {
+        self.0.push((name, warning.map_or(Outcome::Right, Outcome::Warning)));
     }
 
     pub fn are_right(&self) -> bool {
-        self.0.iter().all(|(_, wrong)| wrong.is_none())
+        !self.0.iter().any(|(_, outcome)| matches!(outcome, Outcome::Wrong(_)))
     }
 
     /// As `/readyz` answers.
     pub fn to_json(&self) -> Value {
-        let checks = self
-            .0
-            .iter()
-            .map(|(name, wrong)| (String::from(*name), Value::from(wrong.unwrap_or("ok"))));
+        let checks = self.0.iter().map(|(name, outcome)| {
+            let told = match outcome {
+                Outcome::Right => "ok",
+                Outcome::Warning(why) | Outcome::Wrong(why) => why,
+            };
+            (String::from(*name), Value::from(told))
+        });
         let status = if self.are_right() { "ready" } else { "not_ready" };
         json!({ "status": status, "checks": Value::Object(checks.collect()) })
     }
@@ -34,8 +51,9 @@ impl Checks {
             "Whether a check of readiness is right (1) or not (0).",
             Kind::Gauge,
         );
-        for (name, wrong) in &self.0 {
-            family.sample(&[("check", Label::Name(name))], u64::from(wrong.is_none()));
+        for (name, outcome) in &self.0 {
+            let is_right = *outcome == Outcome::Right;
+            family.sample(&[("check", Label::Name(name))], u64::from(is_right));
         }
         page.gauge(
             "strongroom_ready",

@@ -45,7 +45,8 @@ fn the_probes_need_no_key_and_count_for_the_address() {
         json!({
             "status": "ready",
             "checks": {
-                "audit": ok, "certificate": ok, "disk": ok, "process": ok, "store": ok, "sweeps": ok,
+                "audit": ok, "certificate": ok, "disk": ok, "process": ok, "records": ok, "store": ok,
+                "sweeps": ok,
             },
         })
     );

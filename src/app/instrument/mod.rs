@@ -1,5 +1,6 @@
 //! What the vault tells of itself: how much it holds, and whether what is due is removed.
 
+mod damage;
 mod safety;
 
 use std::time::Duration;
@@ -51,6 +52,7 @@ impl Instrument for App {
         self.measure_keys(page);
         self.measure_backups(page);
         self.measure_audit(page);
+        self.measure_damage(page);
         if let Some(floor) = &self.floor {
             floor.measure(page);
         }
@@ -64,6 +66,7 @@ impl Instrument for App {
         let wrong = late.then_some("What has expired has not been removed for too long.");
         checks.set("sweeps", wrong);
         self.check_audit(checks);
+        self.check_records(checks);
     }
 
     fn tell(&self, status: &mut Status) {
@@ -75,6 +78,7 @@ impl Instrument for App {
         }
         status.set("vault", "sweep_lag_s", Told::Count(self.sweep_lag().as_secs()));
         self.tell_safety(status);
+        self.tell_damage(status);
         if let Some(floor) = &self.floor {
             floor.tell(status);
         }

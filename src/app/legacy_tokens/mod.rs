@@ -11,6 +11,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
+use uuid::Uuid;
+
 use crate::app::App;
 use crate::app::authenticate::Caller;
 use crate::app::error::{Error, Fault};
@@ -67,7 +69,7 @@ impl App {
         let folded: Vec<_> =
             query.metadata.iter().map(|(key, value)| (fold(key), fold(value))).collect();
         if let Some(ids) = &query.ids {
-            let found = named(&snapshot, caller, ids, &folded, now)?;
+            let found = self.named(&snapshot, caller, ids, &folded, now)?;
             return self.page_of(&snapshot, caller, permission, found, stretch, now);
         }
         let mut filters: Vec<_> =
@@ -87,9 +89,17 @@ impl App {
         while let Some(position) = from.take_if(|_| !gathered.is_complete()) {
             let steps = timelines.walk(&snapshot, position, TIMELINE_STEPS_MAX)?;
             for (position, value) in &steps.entries {
-                let listed = Listed::decode(value)?;
-                if listed.is_live(now) && listed.is_within(&reach) {
-                    gathered.take(position)?;
+                let token = tables::token_of_list_key(position);
+                match (Listed::decode(value), token) {
+                    (Ok(listed), Some(token)) => {
+                        if listed.is_live(now) && listed.is_within(&reach) {
+                            gathered.take(token);
+                        }
+                    }
+                    (_, token) => {
+                        let id = token.map_or(Uuid::nil(), TokenId::uuid);
+                        self.note_damage(Table::TokenLists, tenant, id, Fault::BadRecord);
+                    }
                 }
             }
             from = steps.from;
@@ -98,6 +108,38 @@ impl App {
         let total = known_total.unwrap_or(gathered.seen);
         let tokens = self.show_listed(&snapshot, caller, permission, &gathered.tokens, now)?;
         Ok(LegacyTokenPage { tokens, total })
+    }
+
+    /// The live tokens among these ids, each once, whose metadata has all of these entries.
+    fn named(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        ids: &[String],
+        metadata: &[(String, String)],
+        now: Timestamp,
+    ) -> Result<Vec<Token>, Error> {
+        let (ids, tenant): (BTreeSet<_>, _) = (ids.iter().collect(), caller.tenant.id);
+        let mut found = Vec::new();
+        for id in ids {
+            let token = match token_rows::find(snapshot, &caller.keys, tenant, id) {
+                Ok(token) => token,
+                Err(Error::Internal(fault)) => {
+                    let id = fault.token().map_or(Uuid::nil(), TokenId::uuid);
+                    self.note_damage(Table::Tokens, tenant, id, fault);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            found.extend(token.map(|versioned| versioned.token).filter(|token| {
+                let has = |(key, value): &(String, String)| {
+                    let mut own = token.metadata.iter();
+                    own.any(|(name, text)| fold(name) == *key && fold(text) == *value)
+                };
+                token.is_live(now) && metadata.iter().all(has)
+            }));
+        }
+        Ok(found)
     }
 
     /// The stretch of these tokens that the caller may see.
@@ -129,13 +171,11 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn take(&mut self, position: &[u8]) -> Result<(), Error> {
+    fn take(&mut self, token: TokenId) {
         if self.seen >= self.stretch.skip && self.tokens.len() < self.stretch.take {
-            let token = tables::token_of_list_key(position);
-            self.tokens.push(token.ok_or(Error::Internal(Fault::BadRecord))?);
+            self.tokens.push(token);
         }
         self.seen = self.seen.saturating_add(1);
-        Ok(())
     }
 
     /// Whether there is nothing more to learn.
@@ -144,28 +184,6 @@ impl Gathered {
             self.tokens.len() == self.stretch.take || self.stretch.skip >= total
         })
     }
-}
-
-/// The live tokens among these ids, each once, whose metadata has all of these entries.
-fn named(
-    snapshot: &Snapshot,
-    caller: &Caller,
-    ids: &[String],
-    metadata: &[(String, String)],
-    now: Timestamp,
-) -> Result<Vec<Token>, Error> {
-    let ids: BTreeSet<_> = ids.iter().collect();
-    let mut found = Vec::new();
-    for id in ids {
-        let token = token_rows::find(snapshot, &caller.keys, caller.tenant.id, id)?;
-        found.extend(token.map(|versioned| versioned.token).filter(|token| {
-            let has = |(key, value): &(String, String)| {
-                token.metadata.iter().any(|(own, text)| fold(own) == *key && fold(text) == *value)
-            };
-            token.is_live(now) && metadata.iter().all(has)
-        }));
-    }
-    Ok(found)
 }
 
 /// The tenant's own count, where it is the answer: the caller sees every container, and nothing

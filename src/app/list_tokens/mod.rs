@@ -5,7 +5,7 @@ pub(super) mod tests;
 
 use crate::app::App;
 use crate::app::authenticate::Caller;
-use crate::app::error::{Error, Fault};
+use crate::app::error::{Error, Fault, TokenFault};
 use crate::app::read_token::Shown;
 use crate::app::scan::Scan;
 use crate::app::token_rows;
@@ -16,7 +16,7 @@ use crate::domain::id::TokenId;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_query::TokenQuery;
-use crate::store::Snapshot;
+use crate::store::{Snapshot, Table};
 
 /// Where a page starts, and how many tokens it may have.
 #[derive(Debug)]
@@ -66,6 +66,9 @@ impl App {
         let after = start.after.as_deref().map(|cursor| scan.position(cursor)).transpose()?;
         let (snapshot, now) = (self.snapshot()?, self.now());
         let scanned = scan.page(&snapshot, after, start.size, LIST_SKIPPED_MAX, now)?;
+        for (token, fault) in &scanned.damaged {
+            self.note_damage(Table::TokenLists, caller.tenant.id, *token, *fault);
+        }
         let tokens = self.show_listed(&snapshot, caller, permission, &scanned.tokens, now)?;
         Ok(TokenPage { tokens, next: scanned.next.map(|position| scan.cursor(position)) })
     }
@@ -84,16 +87,34 @@ impl App {
         let right = if searches { Right::Search } else { Right::Read };
         let mut shown = Vec::with_capacity(tokens.len());
         for id in tokens {
-            let found = token_rows::find_by_id(snapshot, &caller.keys, caller.tenant.id, *id)?;
-            let mut token = found.ok_or(Error::Internal(Fault::Dangling))?.token;
-            let exposure = caller.exposure(&token.containers, right, ValueOrigin::Stored);
-            if let Ok(exposure) = exposure
-                && token.is_live(now)
-            {
-                self.attach_cvc(snapshot, &mut token, now)?;
-                shown.push(self.show(token, exposure));
+            match self.show_one(snapshot, caller, *id, right, now) {
+                Ok(one) => shown.extend(one),
+                // One damaged record must not cost the whole page.
+                Err(error) => {
+                    self.pass_over(Table::Tokens, caller.tenant.id, id.uuid(), error)?;
+                }
             }
         }
         Ok(shown)
+    }
+
+    /// `None` for a token that the caller may not see, or that has expired.
+    fn show_one(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        id: TokenId,
+        right: Right,
+        now: Timestamp,
+    ) -> Result<Option<Shown>, Error> {
+        let found = token_rows::find_by_id(snapshot, &caller.keys, caller.tenant.id, id)?;
+        let missing = Error::Internal(Fault::Token(id, TokenFault::Missing));
+        let mut token = found.ok_or(missing)?.token;
+        let exposure = caller.exposure(&token.containers, right, ValueOrigin::Stored);
+        let Some(exposure) = exposure.ok().filter(|_| token.is_live(now)) else {
+            return Ok(None);
+        };
+        self.attach_cvc(snapshot, &mut token, now)?;
+        Ok(Some(self.show(token, exposure)))
     }
 }

@@ -3,6 +3,8 @@
 
 use std::ops::Bound;
 
+use uuid::Uuid;
+
 use crate::app::App;
 use crate::app::error::{Error, Fault};
 use crate::app::rotation::Step;
@@ -80,7 +82,7 @@ impl App {
         let tables = if rotation.scope == SYSTEM { SERVER_TABLES } else { TENANT_TABLES };
         let Some(table) = tables.get(walk.done).copied() else { return Ok(None) };
         let snapshot = self.snapshot()?;
-        let tenant = TenantId::new(uuid::Uuid::from_bytes(rotation.scope));
+        let tenant = TenantId::new(Uuid::from_bytes(rotation.scope));
         let keys = match rotation.scope {
             SYSTEM => None,
             _ => Some(self.tenant_keys(&snapshot, tenant)?),
@@ -97,9 +99,11 @@ impl App {
             };
             match resealed {
                 Ok(change) => changes.push(change),
-                // It stays as it is, for `verify` to find.
-                Err(Error::Internal(_)) => walk.unopened = walk.unopened.saturating_add(1),
-                Err(error) => return Err(error),
+                // It stays as it is, under the old key.
+                Err(error) => {
+                    self.pass_over(table, tenant, id_of(table, key), error)?;
+                    walk.unopened = walk.unopened.saturating_add(1);
+                }
             }
         }
         drop(snapshot);
@@ -119,7 +123,7 @@ impl App {
             return Ok(None);
         }
         let snapshot = self.snapshot()?;
-        let tenant = TenantId::new(uuid::Uuid::from_bytes(rotation.scope));
+        let tenant = TenantId::new(Uuid::from_bytes(rotation.scope));
         let keys = self.tenant_keys(&snapshot, tenant)?;
         let stretch = stretch(&snapshot, Table::Tokens, &rotation.scope, &walk.from, |_| true)?;
         let (mut change, mut written) = (Change::new(), 0_usize);
@@ -225,6 +229,16 @@ pub(super) fn first_key(table: Table, scope: &[u8; 16]) -> &[u8] {
 
 pub(super) fn is_past(table: Table, scope: &[u8; 16], key: &[u8]) -> bool {
     table.sealed_by() == SealedBy::Tenant { at: 0 } && !key.starts_with(scope)
+}
+
+/// What a damaged row is named by; nil for keys that hold no id of their own.
+fn id_of(table: Table, key: &[u8]) -> Uuid {
+    let id = match table.sealed_by() {
+        SealedBy::Tenant { at: 0 } if table != Table::TokenNames => key.last_chunk::<16>(),
+        SealedBy::Tenant { at: 16 } => key.first_chunk::<16>(),
+        SealedBy::Tenant { .. } | SealedBy::Server | SealedBy::Others => None,
+    };
+    id.map_or(Uuid::nil(), |id| Uuid::from_bytes(*id))
 }
 
 /// Whose key has sealed the value of this key.

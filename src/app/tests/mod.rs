@@ -8,6 +8,7 @@ mod damage;
 mod failures;
 mod floor;
 mod power;
+mod scrub;
 mod sweep;
 mod threeds;
 mod workload;

@@ -16,7 +16,7 @@ pub use browser::{ChallengeReply, Challenged, Visitor};
 pub use create::{Client, SessionDraft};
 pub use directory::{Asking, Awaited, DirectoryServers, Introduction, Reply, Unanswered};
 pub use ranges::RangesRefreshed;
-pub(super) use rows::remove_session;
+pub(super) use rows::{open_session_row, remove_session};
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;

@@ -151,6 +151,16 @@ fn open(
     Ok((decode_session(tenant, id, plain.expose())?, version))
 }
 
+/// The entries of [`Table::Due`] that the session of this row has.
+pub(in crate::app) fn open_session_row(
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: Uuid,
+    sealed: &[u8],
+) -> Result<Vec<Vec<u8>>, Error> {
+    Ok(dues(&open(keys, tenant, SessionId::new(id), sealed)?.0))
+}
+
 fn dues(session: &Session) -> Vec<Vec<u8>> {
     let due = |at, falls| tables::due(at, falls, session.tenant, session.id.uuid());
     let removal = due(session.kept_until, Falls::ThreedsSession);

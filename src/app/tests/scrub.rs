@@ -1,0 +1,158 @@
+//! The scrub finds what `verify` finds of records and entries, names it, and finds nothing else.
+
+use uuid::Uuid;
+
+use crate::app::damage::DamagedRow;
+use crate::app::tests::{Vault, draft, expiring, named};
+use crate::app::{App, ScrubWalk, Scrubbed};
+use crate::bounds::SCRUB_COST_MAX;
+use crate::store::tests::block_on;
+use crate::store::{Change, Table, Verdict};
+
+/// A whole pass, and how many steps it took.
+fn pass(app: &App) -> usize {
+    let mut walk = ScrubWalk::default();
+    (1..).find(|_| app.scrub_some(&mut walk).unwrap() == Scrubbed::Everything).unwrap()
+}
+
+fn found(app: &App) -> Vec<DamagedRow> {
+    let count = app.damage.count();
+    (0..count).map(|_| block_on(app.damage_found())).collect()
+}
+
+fn rows(vault: &Vault, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
+    vault.app.store().snapshot().unwrap().under(table, &[], usize::MAX).unwrap()
+}
+
+/// A vault with a token of every kind of entry, and their ids.
+fn vault() -> (Vault, Vec<Uuid>) {
+    let vault = Vault::new();
+    let ids = block_on(async {
+        let in_an_hour = vault.in_an_hour();
+        vault.create_id(draft("one")).await;
+        vault.create_id(named("two", "two")).await;
+        vault.create_id(expiring("three", &in_an_hour)).await;
+        rows(&vault, Table::Tokens)
+            .iter()
+            .map(|(key, _)| Uuid::from_slice(&key[16..]).unwrap())
+            .collect()
+    });
+    pass(&vault.app);
+    assert_eq!(vault.app.damage.count(), 0, "{:?}", found(&vault.app));
+    (vault, ids)
+}
+
+fn plant(vault: &Vault, change: Change) {
+    assert_eq!(block_on(vault.app.store().commit(change)), Ok(Verdict::Applied));
+    pass(&vault.app);
+}
+
+fn flipped(vault: &Vault, table: Table, at: usize) -> Change {
+    let (key, mut value) = rows(vault, table).remove(0);
+    value[at] ^= 0x10;
+    Change::new().put(table, key, value)
+}
+
+#[test]
+fn a_damaged_record_is_named_once_and_its_entries_are_not() {
+    let (vault, ids) = vault();
+    plant(&vault, flipped(&vault, Table::Tokens, 30));
+    let row = found(&vault.app);
+    let [row] = row.as_slice() else { panic!("{row:?}") };
+    assert_eq!((row.table, row.id), (Table::Tokens, ids[0]));
+    assert_eq!(row.tenant, vault.caller.tenant.id.uuid());
+    assert_eq!(row.why, "a token's record does not open under its key");
+    assert_eq!(pass(&vault.app), 1);
+    assert_eq!(vault.app.damage.count(), 1, "the same one");
+    // Put right, it is forgotten by the next pass.
+    let change = flipped(&vault, Table::Tokens, 30);
+    plant(&vault, change);
+    assert_eq!(vault.app.damage.count(), 0);
+}
+
+#[test]
+fn every_missing_entry_of_a_token_is_found_with_the_token() {
+    let (vault, ids) = vault();
+    for table in [Table::TokenLists, Table::TokenNames, Table::Due] {
+        for (key, value) in rows(&vault, table) {
+            plant(&vault, Change::new().delete(table, key.clone()));
+            let all = found(&vault.app);
+            let [row] = all.as_slice() else { panic!("{all:?}") };
+            assert_eq!(row.table, table);
+            assert!(ids.contains(&row.id));
+            plant(&vault, Change::new().put(table, key, value));
+            assert_eq!(vault.app.damage.count(), 0);
+        }
+    }
+}
+
+#[test]
+fn an_entry_that_leads_nowhere_or_elsewhere_is_found() {
+    for table in [Table::TokenLists, Table::Due] {
+        let (vault, ids) = vault();
+        let (mut key, value) = rows(&vault, table).remove(0);
+        *key.last_mut().unwrap() ^= 1;
+        plant(&vault, Change::new().put(table, key.clone(), value.clone()));
+        let all = found(&vault.app);
+        let [row] = all.as_slice() else { panic!("{all:?}") };
+        assert_eq!((row.table, row.why), (table, "an index entry leads to no record"));
+        assert!(!ids.contains(&row.id));
+    }
+    // To a token that has no such entry.
+    let (vault, ids) = vault();
+    let (mut key, value) = rows(&vault, Table::TokenLists).remove(0);
+    let at = key.len() - 16;
+    let other = ids.iter().find(|id| id.as_bytes() != &key[at..]).unwrap();
+    key.splice(at.., *other.as_bytes());
+    plant(&vault, Change::new().put(Table::TokenLists, key, value));
+    let all = found(&vault.app);
+    let [row] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!((row.id, row.why), (*other, "an index entry is not its record's"));
+}
+
+#[test]
+fn a_token_that_is_gone_leaves_its_entries_to_be_found() {
+    let (vault, ids) = vault();
+    let (key, _) = rows(&vault, Table::Tokens).remove(0);
+    plant(&vault, Change::new().delete(Table::Tokens, key));
+    let all = found(&vault.app);
+    assert!(!all.is_empty() && all.iter().all(|row| row.id == ids[0]), "{all:?}");
+}
+
+#[test]
+fn keys_applications_and_tenants_are_looked_at() {
+    for (table, at) in [
+        (Table::Tenants, 30),
+        (Table::Applications, 30),
+        (Table::ApplicationKeys, 30),
+        (Table::ApiKeys, 30),
+        (Table::TokenNames, 30),
+    ] {
+        let (vault, _) = vault();
+        let change = flipped(&vault, table, at);
+        plant(&vault, change);
+        let all = found(&vault.app);
+        assert!(all.iter().any(|row| row.table == table), "{}: {all:?}", table.name());
+    }
+    for table in [Table::ApiKeys, Table::ApplicationKeys] {
+        let (vault, _) = vault();
+        let (key, _) = rows(&vault, table).remove(0);
+        plant(&vault, Change::new().delete(table, key));
+        assert_eq!(vault.app.damage.count(), 1, "{}", table.name());
+    }
+}
+
+#[test]
+fn a_step_costs_no_more_than_its_bound_and_a_pass_goes_on_where_it_was() {
+    let vault = Vault::new();
+    block_on(async {
+        for at in 0..400 {
+            vault.create_id(draft(&at.to_string())).await;
+        }
+    });
+    let all: usize = crate::app::scrub::TABLES.iter().map(|table| rows(&vault, *table).len()).sum();
+    let steps = pass(&vault.app);
+    assert!(steps > 400 * 16 / SCRUB_COST_MAX, "{steps} steps");
+    assert_eq!(vault.app.scrubs.rows(), u64::try_from(all).unwrap(), "each row once");
+    assert_eq!((vault.app.scrubs.passes(), vault.app.damage.count()), (1, 0));
+}
