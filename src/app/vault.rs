@@ -79,7 +79,8 @@ impl App {
         master: MasterKey,
         clock: Clock,
     ) -> Result<(Self, Cleanliness), VaultFailure> {
-        let (store, cleanliness) = Store::open_unwritten(directory).map_err(VaultFailure::File)?;
+        let opened = Store::open_unwritten(directory, Some(&master));
+        let (store, cleanliness) = opened.map_err(VaultFailure::File)?;
         let cvc_keys = CvcKeys::open_unwritten(directory);
         Ok((Self::start(store, cvc_keys, master, clock, Random::new())?, cleanliness))
     }
@@ -255,7 +256,7 @@ fn new_keys(
     for purpose in purposes {
         let material = KeyMaterial::generate(*purpose, number, random);
         let key = tables::keys(scope, purpose.code(), material.number);
-        let sealed = master.sealing().seal(&identity(scope, &key), material.bytes.expose(), random);
+        let sealed = master.seal(&identity(scope, &key), material.bytes.expose(), random);
         let facts = KeyFacts { made_at: Some(now), destroyed_at: None };
         change = change.expect_absent(Table::Keys, key.clone()).and(facts.put(&key)).put(
             Table::Keys,
@@ -279,7 +280,7 @@ fn unlock(
     match meta::master_check(&snapshot).map_err(failed)? {
         Some(check) if check == master.check() => (),
         Some(_) => {
-            let replaced = facts::master_replaced(&snapshot, *master.check()).map_err(failed)?;
+            let replaced = facts::master_replaced(&snapshot, master).map_err(failed)?;
             return Err(
                 replaced.map_or(VaultFailure::WrongMasterKey, VaultFailure::ReplacedMasterKey)
             );
@@ -336,7 +337,7 @@ fn open_keys(
 ) -> Result<Option<Vec<KeyMaterial>>, StorageFailure> {
     let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
     let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
-        let plain = master.sealing().open(&identity(scope, key), sealed).ok()?;
+        let plain = master.open(&identity(scope, key), sealed).ok()?;
         let (purpose, number) = tables::key_parts(key)?;
         // Keys of other purposes are their users' own business.
         let Some(purpose) = KeyPurpose::from_code(purpose) else { return Some(None) };

@@ -133,7 +133,7 @@ fn verify(it: &AuditVerify) -> Result<(), Failure> {
 /// Without any key: whoever has the file can check it.
 fn inspect(directory: &Path, receipt: Option<Receipt>) -> Result<ChainReport, Failure> {
     vault::check_directory(directory)?;
-    let (store, cleanliness) = Store::open_unwritten(directory)
+    let (store, cleanliness) = Store::open_unwritten(directory, None)
         .map_err(|failure| vault::explain(VaultFailure::File(failure), directory))?;
     vault::mention_recovery(cleanliness);
     let report = store

@@ -1,11 +1,26 @@
 //! The master key: it lives outside the data directory and seals the keys that are in it.
+//!
+//! It is used for one thing: HKDF-Expand (SHA-256) of it gives one key for each purpose.
+//!
+//! | info | what the 32 bytes are for |
+//! |---|---|
+//! | `strongroom master sealing 2` | the sealing key that seals the table of keys, with the number 1 |
+//! | `strongroom master check 2` | the first 8 tell master keys apart, in clear in the file |
+//! | `strongroom backup manifest 2` | the HMAC key of the manifests of backups |
+//!
+//! Files up to format 2, and backups of them, used the master key itself: as the sealing key, with the
+//! number 0, and as the HMAC key over `strongroom master key check 1` and, for the key of manifests,
+//! `strongroom backup manifest 1`. Those are read for ever; a file is brought up to the separate keys
+//! when it is opened. Test vectors: `tests/vectors/master-key.json`.
 
 use std::fmt;
 
+use ring::hkdf::{HKDF_SHA256, Prk};
 use ring::hmac;
 
+use crate::crypto::index::first;
 use crate::crypto::random::Random;
-use crate::crypto::seal::SealingKey;
+use crate::crypto::seal::{Identity, OpenFailed, SealingKey};
 use crate::crypto::shares::{self, InvalidShare, Scheme, Share};
 use crate::domain::hex;
 use crate::secret::Secret;
@@ -13,6 +28,14 @@ use crate::secret::Secret;
 /// 32 random bytes. Its file holds them as 64 hexadecimal digits and a line end.
 #[derive(Clone)]
 pub struct MasterKey {
+    current: Subkeys,
+    /// As files and backups up to format 2 have them.
+    first: Subkeys,
+}
+
+/// What a master key is used as.
+#[derive(Clone)]
+struct Subkeys {
     sealing: SealingKey,
     check: [u8; 8],
     backup: BackupKey,
@@ -51,30 +74,79 @@ impl MasterKey {
 
     pub fn parse(file: &Secret<Vec<u8>>) -> Result<Self, InvalidMasterKey> {
         let bytes = bytes(file)?;
-        let mac = hmac::Key::new(hmac::HMAC_SHA256, bytes.expose());
-        let tag = hmac::sign(&mac, b"strongroom master key check 1");
-        let mut check = [0; 8];
-        for (to, from) in check.iter_mut().zip(tag.as_ref()) {
-            *to = *from;
-        }
-        let backup = hmac::sign(&mac, b"strongroom backup manifest 1");
-        let backup = BackupKey(hmac::Key::new(hmac::HMAC_SHA256, backup.as_ref()));
-        Ok(Self { sealing: SealingKey::new(0, &bytes), check, backup })
+        let current = Subkeys::expanded(&bytes).ok_or(InvalidMasterKey::Length)?;
+        Ok(Self { current, first: Subkeys::direct(&bytes) })
     }
 
-    /// Seals the keys of the data file, and nothing else.
-    pub const fn sealing(&self) -> &SealingKey {
-        &self.sealing
+    /// Seals a key of the data file. The master key seals nothing else.
+    pub fn seal(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
+        self.current.sealing.seal(identity, plain, random)
+    }
+
+    /// Opens a key of the data file, also one of a file that is not yet brought up to format 3.
+    pub fn open(
+        &self,
+        identity: &Identity<'_>,
+        sealed: &[u8],
+    ) -> Result<Secret<Vec<u8>>, OpenFailed> {
+        let number = SealingKey::number_of(sealed);
+        let keys = [&self.current, &self.first].into_iter();
+        let found = keys.map(|it| &it.sealing).find(|key| Some(key.number()) == number);
+        found.ok_or(OpenFailed)?.open(identity, sealed)
     }
 
     /// Tells one master key from another without telling anything else. It stands in the data
     /// file, so that a wrong key is refused by name instead of as damage.
     pub const fn check(&self) -> &[u8; 8] {
-        &self.check
+        &self.current.check
     }
 
+    /// The same in files and backups up to format 2.
+    pub const fn first_check(&self) -> &[u8; 8] {
+        &self.first.check
+    }
+
+    /// Whether this value, out of a file or a backup of any format, stands for this key.
+    pub fn has_check(&self, check: &[u8]) -> bool {
+        check == self.check() || check == self.first_check()
+    }
+
+    /// Signs the backups of files that hold [`MasterKey::check`].
     pub const fn backup_key(&self) -> &BackupKey {
-        &self.backup
+        &self.current.backup
+    }
+
+    /// Signs the backups of a file that holds this check value; `None` when it is another key's.
+    pub fn backup_key_of(&self, check: &[u8]) -> Option<&BackupKey> {
+        let mut keys = [&self.current, &self.first].into_iter();
+        keys.find(|keys| check == keys.check).map(|keys| &keys.backup)
+    }
+}
+
+impl Subkeys {
+    /// `None` never: HKDF expands to 32 bytes.
+    fn expanded(bytes: &Secret<[u8; 32]>) -> Option<Self> {
+        let prk = Prk::new_less_safe(HKDF_SHA256, bytes.expose());
+        let expand = |info: &[u8]| {
+            let mut subkey = Secret::new([0; 32]);
+            prk.expand(&[info], HKDF_SHA256).ok()?.fill(subkey.expose_mut()).ok()?;
+            Some(subkey)
+        };
+        let check = expand(b"strongroom master check 2")?;
+        let backup = expand(b"strongroom backup manifest 2")?;
+        Some(Self {
+            sealing: SealingKey::new(1, &expand(b"strongroom master sealing 2")?),
+            check: *check.expose().first_chunk()?,
+            backup: BackupKey(hmac::Key::new(hmac::HMAC_SHA256, backup.expose())),
+        })
+    }
+
+    fn direct(bytes: &Secret<[u8; 32]>) -> Self {
+        let mac = hmac::Key::new(hmac::HMAC_SHA256, bytes.expose());
+        let check = first(&hmac::sign(&mac, b"strongroom master key check 1"));
+        let backup = hmac::sign(&mac, b"strongroom backup manifest 1");
+        let backup = BackupKey(hmac::Key::new(hmac::HMAC_SHA256, backup.as_ref()));
+        Self { sealing: SealingKey::new(0, bytes), check, backup }
     }
 }
 
@@ -141,10 +213,42 @@ mod tests {
         let random = Random::new();
         let [one, two] = [(); 2].map(|()| parse(MasterKey::generate(&random).expose()).unwrap());
         assert_ne!(one.check(), two.check());
+        assert_ne!(one.check(), one.first_check());
+        assert!(one.has_check(one.check()) && one.has_check(one.first_check()));
+        assert!(!one.has_check(two.check()) && one.backup_key_of(two.first_check()).is_none());
         let tag = one.backup_key().sign(b"manifest");
         assert!(one.backup_key().has_signed(b"manifest", &tag));
         assert!(!one.backup_key().has_signed(b"manifesto", &tag));
         assert!(!two.backup_key().has_signed(b"manifest", &tag));
+    }
+
+    /// Computed apart from this program.
+    #[test]
+    fn the_published_vectors_give_the_same_subkeys() {
+        let vectors: serde_json::Value =
+            serde_json::from_str(include_str!("../../tests/vectors/master-key.json")).unwrap();
+        let place = Identity { tenant: &[0; 16], table: 2, key: b"a key" };
+        for vector in vectors.as_array().unwrap() {
+            let text = |name: &str| vector[name].as_str().unwrap();
+            let master = parse(text("master_key")).unwrap();
+            assert_eq!(hex::encode(master.check()), text("check"));
+            assert_eq!(hex::encode(master.first_check()), text("first_check"));
+            let signed = [master.check(), master.first_check()].map(|check| {
+                hex::encode(&master.backup_key_of(check).unwrap().sign(b"a manifest"))
+            });
+            assert_eq!(signed, [text("manifest_tag"), text("first_manifest_tag")]);
+            // What is sealed is opened by the subkey alone, under its number.
+            let subkey = Secret::new(hex::decode(text("sealing")).unwrap());
+            let sealed = master.seal(&place, b"plain", &Random::new());
+            let opened = SealingKey::new(1, &subkey).open(&place, &sealed).unwrap();
+            assert_eq!(opened.expose(), b"plain");
+            assert_eq!(master.open(&place, &sealed).unwrap().expose(), b"plain");
+            let before = Secret::new(hex::decode(text("master_key")).unwrap());
+            let sealed = SealingKey::new(0, &before).seal(&place, b"before", &Random::new());
+            assert_eq!(master.open(&place, &sealed).unwrap().expose(), b"before");
+            let sealed = SealingKey::new(2, &subkey).seal(&place, b"later", &Random::new());
+            assert!(master.open(&place, &sealed).is_err());
+        }
     }
 
     #[test]

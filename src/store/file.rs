@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use redb::{Builder, Database, DatabaseError, WriteTransaction};
 
 use crate::bounds::CACHE_BYTES;
-use crate::crypto::Random;
+use crate::crypto::{MasterKey, Random};
 use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
@@ -72,7 +72,10 @@ pub(super) struct Unwritten {
 }
 
 /// Opens the file for reading alone; the engine writes to memory.
-pub(super) fn open_unwritten(directory: &Path) -> Result<Unwritten, OpenFailure> {
+pub(super) fn open_unwritten(
+    directory: &Path,
+    master: Option<&MasterKey>,
+) -> Result<Unwritten, OpenFailure> {
     let overlay = Overlay::open(&existing(directory)?)?;
     let was_mended = Arc::new(AtomicBool::new(false));
     let mut builder = builder();
@@ -81,7 +84,8 @@ pub(super) fn open_unwritten(directory: &Path) -> Result<Unwritten, OpenFailure>
     let database = builder.create_with_backend(overlay)?;
     match check_format(&database) {
         Err(OpenFailure::Older(from)) => {
-            migration::run(&database, from, &Random::new()).map_err(OpenFailure::Storage)?;
+            let migrated = migration::run(&database, from, master, &Random::new());
+            migrated.map_err(OpenFailure::Storage)?;
         }
         checked => checked?,
     }

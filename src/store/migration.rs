@@ -9,15 +9,15 @@
 
 use std::path::{Path, PathBuf};
 
-use redb::{Database, WriteTransaction};
+use redb::Database;
 
 use crate::bounds::MIGRATION_BACKUPS_MAX;
-use crate::crypto::{MasterKey, Random};
+use crate::crypto::{BackupKey, Identity, MasterKey, OpenFailed, Random};
 use crate::domain::time::Timestamp;
 use crate::store::backup::{self, BackupFailure, Reader};
 use crate::store::change::Change;
 use crate::store::file::{commit_whole, first_look, open_database};
-use crate::store::{FORMAT, OpenFailure, Snapshot, StorageFailure, Store, meta};
+use crate::store::{FORMAT, OpenFailure, Snapshot, StorageFailure, Store, Table, meta};
 
 /// What was done to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,10 +37,10 @@ pub enum MigrationFailure {
 }
 
 /// What a step writes, besides the tables that are missing.
-type Step = fn(&WriteTransaction, &Random) -> Result<Change, StorageFailure>;
+type Step = fn(&Snapshot, Option<&MasterKey>, &Random) -> Result<Change, StorageFailure>;
 
 /// From the first format on, each to the next.
-const STEPS: &[(u32, Step)] = &[(1, tell_vaults_apart)];
+const STEPS: &[(u32, Step)] = &[(1, tell_vaults_apart), (2, separate_master_keys)];
 
 impl Store {
     /// Brings a closed file of an older format up to [`FORMAT`].
@@ -55,13 +55,11 @@ impl Store {
         let not_ours = || MigrationFailure::File(OpenFailure::NotOurs);
         let from = meta::format(&snapshot).map_err(storage)?.ok_or_else(not_ours)?;
         let check = meta::master_check(&snapshot).map_err(storage)?.ok_or_else(not_ours)?;
-        if check != master.check() {
-            return Err(MigrationFailure::WrongMasterKey);
-        }
+        let key = master.backup_key_of(&check).ok_or(MigrationFailure::WrongMasterKey)?;
         clear_unfinished(directory)?;
-        let backup = back_up(directory, from, &snapshot, master, now)?;
+        let backup = back_up(directory, from, &snapshot, (master, key), now)?;
         drop(snapshot);
-        run(&database, from, &Random::new()).map_err(storage)?;
+        run(&database, from, Some(master), &Random::new()).map_err(storage)?;
         Ok(Migrated { from, backup })
     }
 }
@@ -102,7 +100,7 @@ fn back_up(
     directory: &Path,
     from: u32,
     snapshot: &Snapshot,
-    master: &MasterKey,
+    (master, key): (&MasterKey, &BackupKey),
     now: Timestamp,
 ) -> Result<PathBuf, MigrationFailure> {
     let mut before: Option<PathBuf> = None;
@@ -112,7 +110,7 @@ fn back_up(
             before = Some(path);
             continue;
         }
-        let written = backup::write(snapshot, &path, master.backup_key(), now);
+        let written = backup::write(snapshot, &path, key, now);
         let written = written.map_err(|failure| MigrationFailure::Backup(path.clone(), failure))?;
         let same = before.filter(|before| {
             Reader::open(before)
@@ -137,20 +135,57 @@ fn backup_path(directory: &Path, from: u32, number: u32) -> PathBuf {
     directory.join(format!("{}.format-{from}{number}.backup", Store::FILE))
 }
 
-pub(super) fn run(database: &Database, from: u32, random: &Random) -> Result<(), StorageFailure> {
+/// The file is locked: nothing changes between what a step reads and what it writes. Without the master
+/// key the file's keys stay as they are, which is enough for a copy in memory that nobody opens them in.
+pub(super) fn run(
+    database: &Database,
+    from: u32,
+    master: Option<&MasterKey>,
+    random: &Random,
+) -> Result<(), StorageFailure> {
     for (at, step) in STEPS.iter().skip_while(|(at, _)| *at < from) {
         let next = at.saturating_add(1);
-        commit_whole(database, |transaction| {
-            Ok(meta::put_format(step(transaction, random)?, next))
-        })?;
+        let change = step(&first_look(database)?, master, random)?;
+        commit_whole(database, |_| Ok(meta::put_format(change, next)))?;
     }
     Ok(())
 }
 
 /// Files got ids, so that a backup is not taken for another vault's.
-#[expect(clippy::unnecessary_wraps, reason = "other steps will read")]
-fn tell_vaults_apart(_: &WriteTransaction, random: &Random) -> Result<Change, StorageFailure> {
+#[expect(clippy::unnecessary_wraps, reason = "other steps read")]
+fn tell_vaults_apart(
+    _: &Snapshot,
+    _: Option<&MasterKey>,
+    random: &Random,
+) -> Result<Change, StorageFailure> {
     Ok(meta::put_file_id(Change::new(), random.bytes()))
 }
 
-const _: () = assert!(STEPS.len() == 1 && FORMAT == 2, "every older format has its step");
+/// The master key itself sealed the file's keys; from now on a key that is derived from it for that.
+/// It is the same master key, so its file and its shares stay as they are.
+///
+/// Since format 3 the server also has several keys that API keys are found by, after a rotation, which
+/// an older program would not know what to do with.
+fn separate_master_keys(
+    snapshot: &Snapshot,
+    master: Option<&MasterKey>,
+    random: &Random,
+) -> Result<Change, StorageFailure> {
+    let known = meta::master_check(snapshot)?.unwrap_or_default();
+    // Whoever opens the vault with another key is told so.
+    let Some(master) = master.filter(|master| master.has_check(&known)) else {
+        return Ok(Change::new());
+    };
+    let damaged = || StorageFailure::Damaged(String::from("a key does not open"));
+    let mut change = meta::put_master_check(Change::new(), master.check());
+    for (key, sealed) in snapshot.under(Table::Keys, &[], usize::MAX)? {
+        let scope: &[u8; 16] = key.first_chunk().ok_or_else(damaged)?;
+        let place = Identity { tenant: scope, table: Table::Keys.number(), key: &key };
+        let plain = master.open(&place, &sealed).map_err(|OpenFailed| damaged())?;
+        let again = master.seal(&place, plain.expose(), random);
+        change = change.put(Table::Keys, key, again);
+    }
+    Ok(change)
+}
+
+const _: () = assert!(STEPS.len() == 2 && FORMAT == 3, "every older format has its step");

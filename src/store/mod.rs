@@ -38,6 +38,7 @@ use redb::Database;
 use tokio::sync::oneshot;
 
 use crate::bounds::QUEUE_CHANGES_MAX;
+use crate::crypto::MasterKey;
 
 /// What a store can stand on: the seam where tests pull the plug.
 pub use redb::StorageBackend as Disk;
@@ -64,7 +65,7 @@ use writer::{Job, Writer};
 use writing::Writing;
 
 /// The version of the schema and of everything in it.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// A handle to the open file; clones share it.
 #[derive(Clone)]
@@ -151,8 +152,12 @@ impl Store {
 
     /// The file as it is, for checking: whatever is written to this store stays in memory. A file of
     /// an older format, or one that needs recovery after a crash, is brought up to date there.
-    pub fn open_unwritten(directory: &Path) -> Result<(Self, Cleanliness), OpenFailure> {
-        let Unwritten { database, cleanliness } = open_unwritten(directory)?;
+    /// That takes the master key, unless nobody needs the keys that are in the file.
+    pub fn open_unwritten(
+        directory: &Path,
+        master: Option<&MasterKey>,
+    ) -> Result<(Self, Cleanliness), OpenFailure> {
+        let Unwritten { database, cleanliness } = open_unwritten(directory, master)?;
         Ok((Self::start(database, None), cleanliness))
     }
 

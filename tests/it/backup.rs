@@ -226,11 +226,7 @@ fn a_backup_of_the_first_format_is_verified_restored_migrated_and_served() {
     let old = fs::read(&key).unwrap();
     vault.directory().write("data/master.key", old, 0o400);
     replace(&vault, text(&copy));
-    // As a process leaves it that is killed while it backs the file up before the migration.
-    let cut_off = vault.data().join("strongroom.redb.format-1.backup.unfinished");
-    fs::write(&cut_off, "strongroom backup").unwrap();
     vault.restart_as_service();
-    assert!(!cut_off.exists());
     let read = |id: &str| vault.get(&format!("/tokens/{id}"), KEY).with_status(200).json;
     assert_eq!(read(TOKEN)["data"], "kept since format 1");
     assert_eq!(read("named_in_format_1")["data"], "036-48-7219");
@@ -238,4 +234,49 @@ fn a_backup_of_the_first_format_is_verified_restored_migrated_and_served() {
     assert!(vault.data().join("strongroom.redb.format-1.backup").exists());
     assert_eq!(vault.stop(), Some(0));
     vault.verify().with_code(0);
+}
+
+/// What the fixture's vault was told: a token, a card and a key, after a rotation of the master key and
+/// of the server's own.
+const TOKEN_2: &str = "01a1deee-b7cf-4a61-a0fa-613f6ad76e7e";
+const CARD_2: &str = "01a1deee-b914-44c9-aa5a-27b0b838491b";
+const KEY_2: &str = "key_test_self_pvt_9aLZpGeqVnDeGtwesXq95S.0557facdfbf964489f73c6dfbf74300a";
+
+#[test]
+fn a_file_of_the_second_format_is_migrated_also_after_a_migration_that_was_killed() {
+    let mut vault = Vault::start();
+    assert_eq!(vault.stop(), Some(0));
+    let key = fs::read(format!("{FIXTURES}/format-2.key")).unwrap();
+    let key = vault.directory().write("data/master.key", key, 0o400);
+    let (data, restored) = (vault.data(), vault.directory().join("restored"));
+    run(&["restore", &format!("{FIXTURES}/format-2.backup"), "--data", text(&restored)])
+        .with_code(0);
+    fs::rename(restored.join("strongroom.redb"), data.join("strongroom.redb")).unwrap();
+    fs::remove_file(data.join("cvc.keys")).unwrap();
+    // As a process leaves it that is killed while it backs the file up before the migration.
+    let before = data.join("strongroom.redb.format-2.backup");
+    let cut_off = data.join("strongroom.redb.format-2.backup.unfinished");
+    fs::write(&cut_off, "strongroom backup").unwrap();
+    vault.restart_as_service();
+    assert!(!cut_off.exists() && before.exists());
+    let read = |id: &str| vault.get(&format!("/tokens/{id}"), KEY_2).with_status(200).json;
+    assert_eq!(read(TOKEN_2)["data"], "kept since format 2");
+    assert_eq!(read("named_in_format_2")["data"], "036-48-7219");
+    assert_eq!(read(CARD_2)["containers"], json!(["/pci/high/"]));
+    // The way back: it is signed as the older program signs, and holds what that one knows.
+    let kept = run(&["verify", text(&before), "--key", text(&key)]).with_code(0).stdout;
+    assert!(kept.contains("data file's format 2"), "{kept}");
+    // Keys that an older program made and rotated go on rotating.
+    vault.operator(&["key", "rotate", "--server"]).with_code(0);
+    wait_for(&vault, "rotation_finished");
+    assert_eq!(read(TOKEN_2)["data"], "kept since format 2");
+    vault.operator(&["key", "destroy", "--server", "--number", "1"]).with_code(0);
+    vault.operator(&["key", "rotate", "--master"]).with_code(0);
+    let after = vault.directory().join("after.backup");
+    vault.operator(&["backup", text(&after)]).with_code(0);
+    assert_eq!(vault.stop(), Some(0));
+    vault.verify().with_code(0);
+    run(&["verify", text(&after), "--key", text(&key)]).with_code(0);
+    vault.restart_as_service();
+    assert_eq!(vault.get(&format!("/tokens/{TOKEN_2}"), KEY_2).with_status(200).id(), TOKEN_2);
 }

@@ -1,7 +1,7 @@
 //! What the file says in clear about keys and rotations, in [`Table::Meta`]: when a key was made and
 //! destroyed, which phase a rotation is in, which master key it is.
 
-use crate::crypto::Phase;
+use crate::crypto::{MasterKey, Phase};
 use crate::domain::time::Timestamp;
 use crate::store::{Change, Snapshot, StorageFailure, Table};
 
@@ -120,15 +120,15 @@ pub(in crate::app) fn put_master_before(check: [u8; 8], at: Timestamp) -> Change
     Change::new().put(Table::Meta, MASTER_BEFORE.to_vec(), value)
 }
 
-/// When the master key of this check value was replaced, if it is the one before.
+/// When this master key was replaced, if it is the one before.
 pub(in crate::app) fn master_replaced(
     snapshot: &Snapshot,
-    check: [u8; 8],
+    master: &MasterKey,
 ) -> Result<Option<Timestamp>, StorageFailure> {
     let value = snapshot.value(Table::Meta, MASTER_BEFORE)?;
     Ok(value.and_then(|value| {
         let (before, at) = value.split_first_chunk::<8>()?;
-        time(at).filter(|_| *before == check)
+        time(at).filter(|_| master.has_check(before))
     }))
 }
 

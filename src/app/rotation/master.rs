@@ -90,8 +90,8 @@ impl App {
         let mut change = Change::new();
         for (key, sealed) in &stored {
             let scope: &[u8; 16] = key.first_chunk().ok_or_else(bad)?;
-            let plain = old.sealing().open(&identity(scope, key), sealed)?;
-            let again = new.sealing().seal(&identity(scope, key), plain.expose(), self.random());
+            let plain = old.open(&identity(scope, key), sealed)?;
+            let again = new.seal(&identity(scope, key), plain.expose(), self.random());
             change = change
                 .expect_version(Table::Keys, key.clone(), version(sealed).ok_or_else(bad)?)
                 .put(Table::Keys, key.clone(), again);

@@ -19,8 +19,8 @@
 //!
 //! The manifest is `M`, its length (4), JSON (see [`Manifest`]), an HMAC-SHA-256 of the JSON (32)
 //! and the SHA-256 of all that (32). Its `digest` is the SHA-256 over the chunks' own, one after the
-//! other. The HMAC's key is HMAC-SHA-256 of the master key over `strongroom backup manifest 1`: who
-//! has the master key can tell that the manifest, and so every row, is what was written.
+//! other. The HMAC's key comes from the master key, as `crypto::master` says: who has the master key
+//! can tell that the manifest, and so every row, is what was written.
 //!
 //! Values stand in a backup as they stand in the data file: sealed. Nothing of `cvc.keys` is in it.
 

@@ -84,11 +84,11 @@ impl Reader {
 
     /// Whether the holder of this master key wrote it.
     pub fn check_origin(&self, master: &MasterKey) -> Result<(), InvalidBackup> {
-        if self.manifest.master_key != hex::encode(master.check()) {
-            return Err(InvalidBackup::WrongMasterKey);
-        }
+        let check = hex::decode_all(&self.manifest.master_key);
+        let key = check.as_deref().and_then(|check| master.backup_key_of(check));
         let Signed { json, tag } = &self.signed;
-        master.backup_key().has_signed(json, tag).then_some(()).ok_or(InvalidBackup::Forged)
+        let key = key.ok_or(InvalidBackup::WrongMasterKey)?;
+        key.has_signed(json, tag).then_some(()).ok_or(InvalidBackup::Forged)
     }
 
     /// The next rows; `None` when all were read and are as many, and the same, as the manifest says.
