@@ -185,7 +185,7 @@ impl App {
                 .delete(Table::Applications, key)
                 .and(self.audit_caller(caller, Act::Delete, id, now));
             for record in key_records_of(snapshot, &caller.keys, &gone)? {
-                change = change.and(Self::forget_key(&record)).and(self.audit_caller(
+                change = change.and(self.forget_key(&record)).and(self.audit_caller(
                     caller,
                     Act::Delete,
                     record.key.id,

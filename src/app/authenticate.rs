@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::app::App;
 use crate::app::error::{Error, Fault};
-use crate::crypto::{Identity, TenantKeys};
+use crate::crypto::{Identity, SystemKeys, TenantKeys};
 use crate::domain::access::Transform;
 use crate::domain::application::{ApiKey, Application};
 use crate::domain::container::Container;
@@ -31,21 +31,30 @@ pub struct Caller {
 
 impl App {
     pub fn authenticate(&self, text: &KeyText) -> Result<Arc<Caller>, Error> {
-        let tag = self.tag(text);
-        let generation = self.store.access_generation();
-        if let Some(caller) = self.callers.find(&tag, generation) {
-            return Ok(caller);
+        loop {
+            let system = self.system();
+            let tag = system.api_keys().tag(text.expose());
+            let generation = self.store.access_generation();
+            if let Some(caller) = self.callers.find(&tag, generation) {
+                return Ok(caller);
+            }
+            let snapshot = self.snapshot()?;
+            if let Some(record) = self.key_record(&snapshot, &tag)? {
+                let caller = Arc::new(self.caller(&snapshot, record)?);
+                self.callers.remember(tag, &caller, generation);
+                return Ok(caller);
+            }
+            // A rotation may have moved the row to a place that these keys do not know. Once the keys
+            // stay the same over a look, the row is not there.
+            if Arc::ptr_eq(&system, &self.system()) {
+                return Err(Error::Unauthenticated);
+            }
         }
-        let snapshot = self.snapshot()?;
-        let record = self.key_record(&snapshot, &tag)?.ok_or(Error::Unauthenticated)?;
-        let caller = Arc::new(self.caller(&snapshot, record)?);
-        self.callers.remember(tag, &caller, generation);
-        Ok(caller)
     }
 
     /// A keyed hash finds the key: its time tells nothing about the texts of others.
     pub(super) fn tag(&self, text: &KeyText) -> [u8; 32] {
-        self.system().index().tag(&[b"api key", text.expose().as_bytes()])
+        self.system().api_keys().tag(text.expose())
     }
 
     pub(super) fn key_record(
@@ -53,11 +62,13 @@ impl App {
         snapshot: &Snapshot,
         tag: &[u8; 32],
     ) -> Result<Option<KeyRecord>, Error> {
-        let Some(sealed) = snapshot.value(Table::ApiKeys, tag)? else {
-            return Ok(None);
-        };
-        let plain = self.system().open(&api_key_identity(tag), &sealed)?;
-        Ok(Some(decode_api_key(plain.expose())?))
+        let system = self.system();
+        for place in system.api_keys().places(tag) {
+            if let Some(sealed) = snapshot.value(Table::ApiKeys, &place)? {
+                return open_api_key(&system, &place, &sealed).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     fn caller(&self, snapshot: &Snapshot, record: KeyRecord) -> Result<Caller, Error> {
@@ -167,9 +178,19 @@ pub(super) fn application(
     Ok(Some((decode_application(tenant, id, plain.expose())?, version)))
 }
 
+/// The record of a row of [`Table::ApiKeys`].
+pub(super) fn open_api_key(
+    system: &SystemKeys,
+    place: &[u8; 32],
+    sealed: &[u8],
+) -> Result<KeyRecord, Error> {
+    let plain = system.open(&api_key_identity(place), sealed)?;
+    Ok(decode_api_key(plain.expose())?)
+}
+
 /// Keys and tenants belong to the server, whose scope is all zeros.
-pub(super) const fn api_key_identity(tag: &[u8; 32]) -> Identity<'_> {
-    Identity { tenant: &[0; 16], table: Table::ApiKeys.number(), key: tag }
+pub(super) const fn api_key_identity(place: &[u8; 32]) -> Identity<'_> {
+    Identity { tenant: &[0; 16], table: Table::ApiKeys.number(), key: place }
 }
 
 pub(super) const fn tenant_identity(key: &[u8]) -> Identity<'_> {

@@ -86,7 +86,7 @@ impl App {
             let place = tables::application_keys(tenant, id, key);
             let change = Change::new().expect_present(Table::ApplicationKeys, place);
             let audit = self.audit_one(tenant, actor_of(caller), Act::Delete, key, now);
-            Ok((change.and(Self::forget_key(&record)).and(audit), ()))
+            Ok((change.and(self.forget_key(&record)).and(audit), ()))
         })
         .await
     }
@@ -113,20 +113,30 @@ impl App {
         let tag = self.tag(&new.text);
         let record = KeyRecord { key: new.key.clone(), tag };
         let plain = encode_api_key(&record);
-        let by_tag = self.system().seal(&api_key_identity(&tag), plain.expose(), self.random());
+        let system = self.system();
+        let by_tag = system.api_keys().place(&tag);
+        let sealed = system.seal(&api_key_identity(&by_tag), plain.expose(), self.random());
         let place = tables::application_keys(new.key.tenant, new.key.application, new.key.id);
         let table = Table::ApplicationKeys.number();
         let by_owner = keys.seal(table, &place, plain.expose(), self.random());
-        Change::new()
-            .expect_absent(Table::ApiKeys, tag.to_vec())
-            .put(Table::ApiKeys, tag.to_vec(), by_tag)
+        let absent =
+            |change: Change, place: [u8; 32]| change.expect_absent(Table::ApiKeys, place.to_vec());
+        system
+            .api_keys()
+            .places(&tag)
+            .fold(Change::new(), absent)
+            .put(Table::ApiKeys, by_tag.to_vec(), sealed)
             .put(Table::ApplicationKeys, place, by_owner)
     }
 
-    pub(super) fn forget_key(record: &KeyRecord) -> Change {
+    /// Wherever a rotation has its row by the time this is written.
+    pub(super) fn forget_key(&self, record: &KeyRecord) -> Change {
         let KeyRecord { key, tag } = record;
-        let place = tables::application_keys(key.tenant, key.application, key.id);
-        Change::new().delete(Table::ApiKeys, tag.to_vec()).delete(Table::ApplicationKeys, place)
+        let listed = tables::application_keys(key.tenant, key.application, key.id);
+        let change = Change::new().delete(Table::ApplicationKeys, listed);
+        let delete =
+            |change: Change, place: [u8; 32]| change.delete(Table::ApiKeys, place.to_vec());
+        self.system().api_keys().places(tag).fold(change, delete)
     }
 }
 

@@ -7,7 +7,6 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::applications::open_application;
-use crate::app::authenticate::api_key_identity;
 use crate::app::error::Error;
 use crate::app::vault::SYSTEM;
 use crate::app::{token_intents, token_rows};
@@ -111,11 +110,8 @@ impl App {
                 report.find(format!("tenant {tenant}: an API key does not open"));
                 continue;
             };
-            let by_tag = snapshot.value(Table::ApiKeys, &record.tag)?;
-            let found = by_tag.is_some_and(|sealed| {
-                self.system().open(&api_key_identity(&record.tag), &sealed).is_ok()
-            });
-            if !found {
+            let by_tag = unless_damaged(self.key_record(snapshot, &record.tag))?.flatten();
+            if by_tag.is_none_or(|found| found.key.id != record.key.id) {
                 report.find(format!("key {}: it is listed but cannot be used", record.key.id));
             }
             let owner = tables::applications(tenant, record.key.application);

@@ -142,16 +142,16 @@ async fn serve(
     tokio::join!(server.run(answer, stop), results);
     tasks.end();
     tasks.finished().await;
-    if let Some(Fatal::Storage(StorageFailure::Removed(_))) = &fatal {
-        log.event(Event::error("data_file_removed"));
-    }
-    let ended = fatal.map_or_else(|| Ok(()), |fatal| Err(end(&fatal)));
-    finish(&app, ended, &log).await
+    finish(&app, fatal, &log).await
 }
 
 /// The reads that were answered last, and a signature under all of it. A disk that fails in that ends
 /// the process as it would have before.
-async fn finish(app: &App, mut ended: Result<(), Failure>, log: &Log) -> Result<(), Failure> {
+async fn finish(app: &App, fatal: Option<Fatal>, log: &Log) -> Result<(), Failure> {
+    if let Some(Fatal::Storage(StorageFailure::Removed(_))) = &fatal {
+        log.event(Event::error("data_file_removed"));
+    }
+    let mut ended = fatal.map_or_else(|| Ok(()), |fatal| Err(end(&fatal)));
     if ended.is_ok()
         && (app.audit_life(Act::Stop).await.is_err()
             || app.sign_audit().await.is_err()

@@ -6,6 +6,7 @@ use ring::hmac;
 
 use crate::crypto::keys::{KeyMaterial, KeyPurpose, of_purpose};
 use crate::crypto::phase::Phase;
+use crate::secret::Secret;
 
 /// Turns what must be found again into bytes that tell nothing: a blind index.
 pub struct IndexKey(hmac::Key);
@@ -23,7 +24,7 @@ impl IndexKeys {
     pub(super) fn new(keys: &[KeyMaterial], phase: Phase) -> Option<Self> {
         let mut all: Vec<_> = of_purpose(keys, KeyPurpose::Index)
             .into_iter()
-            .map(|key| IndexKey(hmac::Key::new(hmac::HMAC_SHA256, key.bytes.expose())))
+            .map(|key| IndexKey::of(&key.bytes))
             .collect();
         let newest = all.pop()?;
         let (read, other) = match (all.pop(), phase) {
@@ -63,8 +64,8 @@ impl IndexKeys {
 }
 
 impl IndexKey {
-    pub(super) const fn new(key: hmac::Key) -> Self {
-        Self(key)
+    pub(super) fn of(key: &Secret<[u8; 32]>) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, key.expose()))
     }
 
     pub(super) fn derived(from: &hmac::Key, label: &[u8]) -> Self {

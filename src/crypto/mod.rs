@@ -3,6 +3,7 @@
 //! Invariant: no key leaves this module but sealed under another one, except the text of a master
 //! key, which is made for its file, and shares of it, fewer of which than are needed tell nothing.
 
+mod api_keys;
 mod chain;
 mod handover;
 mod index;
@@ -16,6 +17,7 @@ mod sha256;
 mod shares;
 mod uses;
 
+pub use api_keys::ApiKeyIndex;
 pub use chain::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
 pub use handover::{Handed, Handover};
 pub use index::IndexKey;

@@ -345,8 +345,8 @@ impl Http {
     /// A fault of ours is logged where it is answered. One of the disk is not: it ends the process,
     /// which says why.
     fn note(&self, problem: &Problem) {
-        if let Some(fault) = problem.fault {
-            self.log.event(problem::event(fault));
+        if let Some(fault) = &problem.fault {
+            self.log.event(problem::event(**fault));
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Problem {
     pub(crate) limit: Option<Box<Refusal>>,
     /// Methods that the path knows, for 405.
     pub(crate) allow: Option<String>,
-    pub(crate) fault: Option<Fault>,
+    pub(crate) fault: Option<Box<Fault>>,
     /// Which server of a 3DS session failed, for 424.
     pub(crate) upstream: Option<Box<Upstream>>,
 }
@@ -153,7 +153,7 @@ impl From<Error> for Problem {
             Error::Internal(fault) => {
                 let mut problem =
                     Self::new(500, "The vault could not complete the request; its log says why.");
-                problem.fault = Some(fault);
+                problem.fault = Some(Box::new(fault));
                 problem
             }
             Error::Invalid(mistakes) => Self::invalid(mistakes),

@@ -10,6 +10,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::app::App;
+use crate::app::authenticate::open_api_key;
 use crate::app::error::Error;
 use crate::app::rotation::facts::{self, KeyFacts, Rotation};
 use crate::app::rotation::walk::{first_key, is_past, owner};
@@ -72,6 +73,9 @@ pub struct ListedKey {
 pub enum KeyState {
     Current,
     Destroyed,
+    /// The server's first index key, once there is a newer one: the tags of API keys are made with it,
+    /// so it stays.
+    Lasting,
     /// There is a newer one.
     Retiring,
 }
@@ -81,6 +85,7 @@ impl KeyState {
         match self {
             Self::Current => "current",
             Self::Destroyed => "destroyed",
+            Self::Lasting => "lasting",
             Self::Retiring => "retiring",
         }
     }
@@ -153,8 +158,20 @@ impl App {
     ) -> Result<Counted, Error> {
         let mut counted = Counted { records, ..Counted::default() };
         if *scope == SYSTEM {
-            // API keys are found by a key that stays.
-            counted.newest_entries = snapshot.len(Table::ApiKeys)?;
+            let system = self.system();
+            for entry in snapshot.range(Table::ApiKeys, Bound::Unbounded, Bound::Unbounded)? {
+                let (key, sealed) = entry?;
+                let place = key.as_slice().try_into().ok();
+                let record = place.and_then(|place| open_api_key(&system, place, &sealed).ok());
+                let is_newest = record
+                    .is_some_and(|it| system.api_keys().newest_place(&it.tag).as_slice() == key);
+                let under = if is_newest {
+                    &mut counted.newest_entries
+                } else {
+                    &mut counted.older_entries
+                };
+                *under = under.saturating_add(1);
+            }
             return Ok(counted);
         }
         let mut all: u64 = 0;
@@ -245,6 +262,8 @@ fn list_scope(
         let parts = alive.iter().filter_map(|place| tables::key_parts(place));
         parts.filter(|(own, _)| *own == code).map(|(_, number)| number).max().unwrap_or(0)
     };
+    let index = tables::keys_of(&SYSTEM, KeyPurpose::Index.code());
+    let first_index = alive.iter().find(|place| place.starts_with(&index));
     let mut keys = Vec::with_capacity(places.len());
     for place in &places {
         let Some((code, number)) = tables::key_parts(place) else { continue };
@@ -253,6 +272,7 @@ fn list_scope(
         let state = match alive.contains(place) {
             false => KeyState::Destroyed,
             true if number == newest_of(code) => KeyState::Current,
+            true if *scope == SYSTEM && Some(place) == first_index => KeyState::Lasting,
             true => KeyState::Retiring,
         };
         let counted = counted.filter(|_| state != KeyState::Destroyed);

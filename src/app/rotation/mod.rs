@@ -74,10 +74,10 @@ impl App {
         .await
     }
 
-    /// Announces a new key for what the server seals itself. The key that API keys are found by
-    /// stays: their texts, which a new one would need, are not kept.
+    /// Announces new keys for what the server seals itself and for the places that API keys are found
+    /// at.
     pub async fn rotate_server(&self) -> Result<u32, Error> {
-        self.begin_rotation(&SYSTEM, &[KeyPurpose::Seal], |_| Ok(())).await
+        self.begin_rotation(&SYSTEM, &[KeyPurpose::Seal, KeyPurpose::Index], |_| Ok(())).await
     }
 
     async fn begin_rotation(

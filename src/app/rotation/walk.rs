@@ -6,6 +6,7 @@ use std::ops::Bound;
 use uuid::Uuid;
 
 use crate::app::App;
+use crate::app::authenticate::{api_key_identity, open_api_key};
 use crate::app::error::{Error, Fault};
 use crate::app::rotation::Step;
 use crate::app::rotation::facts::Rotation;
@@ -14,6 +15,7 @@ use crate::app::vault::SYSTEM;
 use crate::bounds::{REENCRYPT_BATCH_MAX, REENCRYPT_LOOKS_MAX};
 use crate::crypto::{Identity, Phase, SealingKey, TenantKeys, version};
 use crate::domain::id::TenantId;
+use crate::store::record::encode_api_key;
 use crate::store::tables::SealedBy;
 use crate::store::{Change, Entry, Snapshot, Table, Verdict, tables};
 
@@ -93,6 +95,7 @@ impl App {
         let mut changes = Vec::with_capacity(stretch.rows.len());
         for (key, sealed) in &stretch.rows {
             let resealed = match &keys {
+                None if table == Table::ApiKeys => self.move_api_key(key, sealed),
                 None => self.reseal_of_server(table, key, sealed),
                 Some(keys) if table == Table::Tokens => self.reseal_token(keys, key, sealed),
                 Some(keys) => self.reseal_of_tenant(keys, table, key, sealed),
@@ -176,6 +179,19 @@ impl App {
         let plain = keys.open(table.number(), key, sealed)?;
         let again = keys.seal(table.number(), key, plain.expose(), self.random());
         replaced(table, key, sealed, again)
+    }
+
+    /// Seals the row of an API key anew, at the place that the newest index key gives it.
+    fn move_api_key(&self, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
+        let bad = || Error::Internal(Fault::BadRecord);
+        let (system, place) = (self.system(), key.try_into().ok().ok_or_else(bad)?);
+        let record = open_api_key(&system, place, sealed)?;
+        let new = system.api_keys().newest_place(&record.tag);
+        let plain = encode_api_key(&record);
+        let again = system.seal(&api_key_identity(&new), plain.expose(), self.random());
+        let version = version(sealed).ok_or_else(bad)?;
+        let change = Change::new().expect_version(Table::ApiKeys, key.to_vec(), version);
+        Ok(change.delete(Table::ApiKeys, key.to_vec()).put(Table::ApiKeys, new.to_vec(), again))
     }
 
     fn reseal_of_server(&self, table: Table, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::Look;
 use crate::app::applications::open_application;
-use crate::app::authenticate::api_key_identity;
+use crate::app::authenticate::open_api_key;
 use crate::app::error::Error;
 use crate::app::threeds::open_session_row;
 use crate::app::{token_intents, token_rows};
@@ -50,22 +50,22 @@ impl Look<'_> {
         let table = Table::ApplicationKeys;
         let plain = keys.open(table.number(), key, sealed).map_err(Error::from);
         let read = plain.and_then(|plain| Ok(decode_api_key(plain.expose())?));
-        if let Some(record) = self.sound(table, tenant, id, read)?
-            && self.snapshot.value(Table::ApiKeys, &record.tag)?.is_none()
-        {
-            self.find(Table::ApiKeys, tenant, id, "an API key is listed but cannot be used");
+        if let Some(record) = self.sound(table, tenant, id, read)? {
+            let found = self.app.key_record(&self.snapshot, &record.tag);
+            if self.sound(Table::ApiKeys, tenant, id, found)? == Some(None) {
+                self.find(Table::ApiKeys, tenant, id, "an API key is listed but cannot be used");
+            }
         }
         Ok(())
     }
 
     pub(super) fn api_key(&mut self, (key, sealed): &Entry) -> Result<(), Error> {
         let nil = TenantId::new(Uuid::nil());
-        let Ok(tag) = key.as_slice().try_into() else {
+        let Ok(place) = key.as_slice().try_into() else {
             self.misplaced(Table::ApiKeys);
             return Ok(());
         };
-        let plain = self.app.system().open(&api_key_identity(tag), sealed).map_err(Error::from);
-        let read = plain.and_then(|plain| Ok(decode_api_key(plain.expose())?));
+        let read = open_api_key(&self.app.system(), place, sealed);
         let Some(record) = self.sound(Table::ApiKeys, nil, nil.uuid(), read)? else {
             return Ok(());
         };

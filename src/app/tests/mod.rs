@@ -1,5 +1,6 @@
 //! The operations on disks that fail, under concurrency and over time.
 
+mod api_keys;
 mod audit;
 mod backups;
 mod callers;

@@ -52,7 +52,7 @@ pub(in crate::cli) struct KeyRotate {
     /// the keys of every tenant
     #[argh(switch)]
     pub(in crate::cli) all_tenants: bool,
-    /// the key of what the server seals for itself
+    /// the keys of what the server seals for itself and finds API keys by
     #[argh(switch)]
     pub(in crate::cli) server: bool,
     /// with --master: where to write the new key, when the settings name a systemd credential

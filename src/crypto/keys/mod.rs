@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ring::hmac;
 
+use crate::crypto::api_keys::ApiKeyIndex;
 use crate::crypto::chain::SigningKey;
 use crate::crypto::index::{IndexKey, IndexKeys, first, keyed};
 use crate::crypto::phase::Phase;
@@ -45,7 +46,7 @@ pub struct KeyMaterial {
 #[derive(Debug)]
 pub struct SystemKeys {
     sealing: SealingKeys,
-    index: IndexKey,
+    api_keys: ApiKeyIndex,
     /// Rows of the audit chain are never sealed anew, since the chain is made of their bytes: so
     /// this key does not rotate, and is only wrapped anew with the others.
     audit: SealingKey,
@@ -119,13 +120,15 @@ impl SystemKeys {
     /// `None` when a purpose has no key.
     pub fn new(keys: &[KeyMaterial], phase: Phase, uses: &Uses) -> Option<Self> {
         let sealing = SealingKeys::new(&Self::SCOPE, keys, phase, uses)?;
-        let index = newest(keys, KeyPurpose::Index)?;
+        // Of the first one, which stays: the keys of codes are in a file that no rotation rewrites.
+        let index = of_purpose(keys, KeyPurpose::Index).into_iter().next()?;
+        let index = hmac::Key::new(hmac::HMAC_SHA256, index.bytes.expose());
         let cvcs = Secret::new(first(&hmac::sign(&index, b"strongroom cvc keys 1")));
         let audit = of_purpose(keys, KeyPurpose::Audit).into_iter().next_back()?;
         let signing = of_purpose(keys, KeyPurpose::Sign).into_iter().next_back()?;
         Some(Self {
             sealing,
-            index: IndexKey::new(index),
+            api_keys: ApiKeyIndex::new(keys, phase)?,
             audit: SealingKey::new(audit.number, &audit.bytes),
             signing: SigningKey::from_seed(&signing.bytes)?,
             cvcs: SealingKey::new(1, &cvcs),
@@ -161,8 +164,9 @@ impl SystemKeys {
         self.sealing.open(identity, sealed)
     }
 
-    pub const fn index(&self) -> &IndexKey {
-        &self.index
+    /// What API keys are found by.
+    pub const fn api_keys(&self) -> &ApiKeyIndex {
+        &self.api_keys
     }
 
     /// The number that values are sealed under now.
