@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{BODY_MAX, DRAIN_BODY_MAX};
+use super::{BODY_MAX, DRAIN_BODY_MAX, QUERY_BYTES_MAX};
 
 /// Lines that wait for a slow reader of the log; half a mebibyte.
 pub const LOG_LINES_MAX: usize = 4_096;
@@ -15,6 +15,25 @@ pub const TRACE_DIGITS_MAX: usize = 12;
 
 /// One request body. A token's data is a card or a record about a person, not a document.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
+/// A form that a browser posts on its way through 3-D Secure. The largest holds a challenge's result
+/// and a shop's own kilobyte; forms are taken without a key.
+pub const FORM_BYTES_MAX: usize = 16 * 1024;
+/// The part of a body's memory that every request may hold without asking: a card and its parsed form
+/// take a quarter of it. It is counted in [`super::REQUEST_BYTES`].
+pub const BODY_BYTES_FREE: usize = 16 * 1024;
+/// What all bodies in flight may hold beyond that, together: a hundred of the largest texts at a
+/// time, or the parsed form of one of the costliest. A body that finds too little left is 503.
+pub const BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// The most that is counted for one body. The costliest that there is, 256 KiB of small objects, takes
+/// about 25 MiB when parsed.
+pub const BODY_MEMORY_MAX: usize = BODIES_BYTES_MAX;
+/// What a parsed JSON value takes at most: an item of a vector that has doubled, the text of a number
+/// or a string, the smallest vector around a single item.
+pub const JSON_VALUE_BYTES: usize = 160;
+/// What a parsed JSON object takes beyond its members: one leaf of a map, which has room for eleven.
+pub const JSON_OBJECT_BYTES: usize = 800;
+/// When a client that found no memory for its body is told to come back.
+pub const BODY_RETRY_AFTER_S: u64 = 1;
 /// Nesting of a JSON body, so that what walks it may recurse.
 pub const JSON_DEPTH_MAX: usize = 64;
 /// Bytes of a refused request's body that are read and thrown away. More than a legal body, since
@@ -27,6 +46,10 @@ pub const MISTAKES_MAX: usize = 100;
 pub const MISTAKE_PATH_BYTES_MAX: usize = 256;
 
 const _: () = assert!(DRAIN_BODY_MAX.as_secs() < BODY_MAX.as_secs());
+// A form needs no budget, and what can be parsed of it can also be read.
+const _: () = assert!(FORM_BYTES_MAX <= BODY_BYTES_FREE && QUERY_BYTES_MAX <= FORM_BYTES_MAX);
+// Any single body finds its memory on an idle server.
+const _: () = assert!(BODY_BYTES_MAX <= BODY_MEMORY_MAX && BODY_MEMORY_MAX <= BODIES_BYTES_MAX);
 
 /// Rate-limit counters kept at once. One request keeps a counter alive for at most 1.2 s (the
 /// slowest refill of the table), so filling this with live ones takes over 100,000 requests a

@@ -20,7 +20,7 @@ use crate::cli::watch::{self, Process};
 use crate::config::Threeds;
 use crate::domain::audit::Act;
 use crate::formulas::Catalog;
-use crate::http::{Deprecated, Http, Requests};
+use crate::http::{Bodies, Deprecated, Http, Requests};
 use crate::limits::{Limiter, Network};
 use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket, SocketFailure};
@@ -115,6 +115,7 @@ async fn serve(
         trusted_proxies: plan.trusted_proxies,
         deprecated: plan.deprecated,
         requests,
+        bodies: Bodies::new(),
         panel,
     });
     watch::serve(listeners, &http, &tasks, &log);

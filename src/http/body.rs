@@ -7,57 +7,66 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::bounds::{
-    BODY_BYTES_MAX, BODY_MAX, DRAIN_BODY_BYTES_MAX, DRAIN_BODY_MAX, JSON_DEPTH_MAX,
+    BODY_BYTES_FREE, BODY_BYTES_MAX, BODY_MAX, BODY_RETRY_AFTER_S, DRAIN_BODY_BYTES_MAX,
+    DRAIN_BODY_MAX, FORM_BYTES_MAX, JSON_DEPTH_MAX,
 };
 use crate::domain::merge_patch::is_within;
+use crate::http::bodies::{Bodies, Full, Share, parsed_bytes};
 use crate::http::problem::Problem;
 use crate::http::wire::query::Query;
-use crate::secret::{Secret, SecretBuffer};
+use crate::secret::Secret;
 
 const TOO_LARGE: &str = "The request's body is too large.";
 
+/// What a body was read into, and its share of the memory of all bodies, to be held for as long.
+pub(super) type Read<'b, T> = (Secret<T>, Share<'b>);
+
 /// The whole body, parsed.
-pub(crate) async fn read_json(
+pub(super) async fn read_json<'b>(
     headers: &HeaderMap,
     body: Incoming,
-) -> Result<Secret<Value>, Problem> {
+    bodies: &'b Bodies,
+) -> Result<Read<'b, Value>, Problem> {
     if !is_json(headers) {
         drain(body).await;
         return Err(Problem::new(415, "The body must be JSON, with a Content-Type that says so."));
     }
-    let bytes = read(body).await?;
+    let (bytes, mut share) = read(body, BODY_BYTES_MAX, bodies).await?;
+    share.grow_to(parsed_bytes(bytes.expose()))?;
     // The parser's own words may quote the body.
     let value = serde_json::from_slice(bytes.expose()).ok();
     let not_json = Problem::new(400, "The request's body is not valid JSON.");
     let value = value.map(Secret::new).ok_or(not_json)?;
     if is_within(value.expose(), JSON_DEPTH_MAX) {
-        Ok(value)
+        Ok((value, share))
     } else {
         Err(Problem::new(400, "The request's body is nested too deeply."))
     }
 }
 
 /// The whole body, if it says that it is a merge patch.
-pub(crate) async fn read_merge_patch(
+pub(super) async fn read_merge_patch<'b>(
     headers: &HeaderMap,
     body: Incoming,
-) -> Result<Secret<Value>, Problem> {
+    bodies: &'b Bodies,
+) -> Result<Read<'b, Value>, Problem> {
     if media_type(headers).as_deref() == Some("application/merge-patch+json") {
-        return read_json(headers, body).await;
+        return read_json(headers, body, bodies).await;
     }
     drain(body).await;
     Err(Problem::new(415, "The Content-Type must be application/merge-patch+json."))
 }
 
-/// A form that a browser posts. `None` when it is too long or not text.
-pub(crate) async fn read_form(body: Incoming) -> Result<Option<Query>, Problem> {
-    let bytes = read(body).await?;
+/// A form that a browser posts. `None` when it is too long or not text. Forms need no key, so they
+/// are small enough to need no memory beyond what every request may hold.
+pub(super) async fn read_form(body: Incoming, bodies: &Bodies) -> Result<Option<Query>, Problem> {
+    let (bytes, _share) = read(body, FORM_BYTES_MAX, bodies).await?;
     Ok(std::str::from_utf8(bytes.expose()).ok().and_then(Query::parse))
 }
 
 /// Reads a body that nobody wants, for a while: a client that is still sending would see a reset
 /// in place of the answer.
-pub(crate) async fn drain(mut body: Incoming) {
+pub(super) async fn drain(mut body: Incoming) {
     if body.is_end_stream() {
         return;
     }
@@ -74,35 +83,84 @@ pub(crate) async fn drain(mut body: Incoming) {
     timeout(DRAIN_BODY_MAX, all).await.ok();
 }
 
-pub(crate) async fn read(mut body: Incoming) -> Result<Secret<Vec<u8>>, Problem> {
-    let announced = body.size_hint().lower();
-    if announced > u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX) {
+pub(super) async fn read(
+    mut body: Incoming,
+    bytes_max: usize,
+    bodies: &Bodies,
+) -> Result<Read<'_, Vec<u8>>, Problem> {
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > bytes_max {
         drain(body).await;
         return Err(Problem::new(413, TOO_LARGE));
     }
-    let mut bytes = SecretBuffer::with_capacity(usize::try_from(announced).unwrap_or(0));
+    let mut buffer = Buffer::new(announced, bytes_max, bodies.share());
     let all = async {
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else {
                 return Err(Problem::new(400, "The request's body ended before its end."));
             };
-            let Some(data) = frame.data_ref() else {
-                continue;
-            };
-            if bytes.len().saturating_add(data.len()) > BODY_BYTES_MAX {
-                return Err(Problem::new(413, TOO_LARGE));
+            if let Some(data) = frame.data_ref() {
+                buffer.append(data)?;
             }
-            bytes.extend(data);
         }
         Ok(())
     };
     match timeout(BODY_MAX, all).await {
-        Ok(Ok(())) => Ok(bytes.finish()),
+        Ok(Ok(())) => Ok((buffer.bytes, buffer.share)),
         Ok(Err(problem)) => {
+            // Before the rest is read and thrown away: others may use the memory.
+            drop(buffer);
             drain(body).await;
             Err(problem)
         }
         Err(_) => Err(Problem::new(408, "The request's body did not arrive in time.")),
+    }
+}
+
+/// A body that arrives. Its memory grows with it, whatever length was announced.
+struct Buffer<'b> {
+    bytes: Secret<Vec<u8>>,
+    /// Zero when the client did not say.
+    announced: usize,
+    bytes_max: usize,
+    share: Share<'b>,
+}
+
+impl<'b> Buffer<'b> {
+    fn new(announced: usize, bytes_max: usize, share: Share<'b>) -> Self {
+        let bytes = Secret::new(Vec::with_capacity(announced.min(BODY_BYTES_FREE)));
+        Self { bytes, announced, bytes_max, share }
+    }
+
+    fn append(&mut self, data: &[u8]) -> Result<(), Problem> {
+        let length = self.bytes.expose().len().saturating_add(data.len());
+        if length > self.bytes_max {
+            return Err(Problem::new(413, TOO_LARGE));
+        }
+        let capacity = self.bytes.expose().capacity();
+        if length > capacity {
+            self.grow(length, capacity.saturating_mul(4))?;
+        }
+        self.bytes.expose_mut().extend_from_slice(data);
+        Ok(())
+    }
+
+    /// By hand: a vector that grows by itself would leave copies behind that nobody wipes.
+    fn grow(&mut self, length: usize, usual: usize) -> Result<(), Full> {
+        let end = if self.announced > 0 { self.announced } else { self.bytes_max };
+        let capacity = usual.min(end).max(length);
+        self.share.grow_to(capacity)?;
+        let mut larger = Vec::with_capacity(capacity);
+        larger.extend_from_slice(self.bytes.expose());
+        self.bytes = Secret::new(larger);
+        Ok(())
+    }
+}
+
+impl From<Full> for Problem {
+    fn from(_: Full) -> Self {
+        const DETAIL: &str = "The server has no memory for a body of this size at the moment.";
+        Self::retry(503, DETAIL, BODY_RETRY_AFTER_S)
     }
 }
 

@@ -5,6 +5,7 @@
 //! key's limits, a permission that the key lacks everywhere, the body, and then the operation's own.
 
 mod applications;
+mod bodies;
 mod body;
 mod dispatch;
 mod formulas;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, HOST, HeaderName, IF_NONE_MATCH, ORIGIN, USER_AGENT};
+use hyper::header::{ACCEPT, HOST, HeaderMap, HeaderName, IF_NONE_MATCH, ORIGIN, USER_AGENT};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 use serde_json::Value;
@@ -38,11 +39,12 @@ use crate::bounds::THREEDS_TEXT_CHARS_MAX;
 use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
 use crate::formulas::Catalog;
+pub use crate::http::bodies::Bodies;
 use crate::http::problem::Problem;
 use crate::http::reply::{Asked, Reply};
 use crate::http::requests::NO_ROUTE;
 pub use crate::http::requests::Requests;
-use crate::http::route::{Carries, Matched, Repeated, Route, Unmatched};
+use crate::http::route::{Carries, Matched, Repeated, Route};
 use crate::http::watch::Probe;
 use crate::http::wire::query::Query;
 use crate::idempotency::{Answer, is_key};
@@ -68,6 +70,7 @@ pub struct Http {
     pub trusted_proxies: Vec<Network>,
     pub deprecated: Deprecated,
     pub requests: Arc<Requests>,
+    pub bodies: Bodies,
     /// What the probes and the operator look at.
     pub panel: Arc<Panel>,
 }
@@ -117,7 +120,7 @@ impl Http {
         let (parts, body) = request.into_parts();
         let asked = self.asked(&parts);
         let mut seen = Seen::default();
-        let page = pages::find(&parts.method, parts.uri.path());
+        let page = self.page(&parts);
         let probe = Probe::find(parts.uri.path());
         let mut response = if parts.method == Method::OPTIONS {
             self.preflight(&asked, &parts, body, peer).await
@@ -219,12 +222,13 @@ impl Http {
                 return Err(instead);
             }
         };
-        let body = match matched.route.carries {
-            Carries::Json => body::read_json(&parts.headers, body).await?,
-            Carries::MergePatch => body::read_merge_patch(&parts.headers, body).await?,
+        let bodies = &self.bodies;
+        let (body, _share) = match matched.route.carries {
+            Carries::Json => body::read_json(&parts.headers, body, bodies).await?,
+            Carries::MergePatch => body::read_merge_patch(&parts.headers, body, bodies).await?,
             Carries::Nothing => {
                 body::drain(body).await;
-                Secret::new(Value::Null)
+                (Secret::new(Value::Null), bodies.share())
             }
         };
         let query = Query::parse(parts.uri.query().unwrap_or_default());
@@ -284,8 +288,7 @@ impl Http {
         let matched = route::route(&parts.method, parts.uri.path())?;
         seen.route = Some(matched.route);
 
-        let text = parts.headers.get(API_KEY).and_then(|value| value.to_str().ok());
-        let key = text.and_then(KeyText::parse).ok_or(Error::Unauthenticated)?;
+        let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
         let caller = self.app.authenticate(&key)?;
         seen.caller = Some(Arc::clone(&caller));
         let request = limits::Request {
@@ -308,6 +311,12 @@ impl Http {
             return Err(Problem::new(410, successor.gone));
         }
         Ok((matched, caller))
+    }
+
+    /// Whether the request carries a key of ours, for those who serve connections. Neither limits nor
+    /// permissions are looked at.
+    pub fn knows(&self, request: &Request<Incoming>) -> bool {
+        key_of(request.headers()).is_some_and(|key| self.app.authenticate(&key).is_ok())
     }
 
     fn asked(&self, parts: &Parts) -> Asked {
@@ -351,6 +360,10 @@ impl Http {
     }
 }
 
+fn key_of(headers: &HeaderMap) -> Option<KeyText> {
+    headers.get(API_KEY).and_then(|value| value.to_str().ok()).and_then(KeyText::parse)
+}
+
 /// How the client calls us: `https://host`.
 fn base(parts: &Parts) -> Option<String> {
     let authority = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
@@ -378,19 +391,5 @@ impl From<Error> for Instead {
             return Self::Replay(answer);
         }
         Self::Problem(error.into())
-    }
-}
-
-impl From<Unmatched> for Problem {
-    fn from(unmatched: Unmatched) -> Self {
-        match unmatched {
-            Unmatched::Elsewhere => Self::new(
-                404,
-                "This server does not have this operation: it keeps tokens, token intents and 3-D \
-                 Secure sessions, and has no proxies, reactors, webhooks or account updater.",
-            ),
-            Unmatched::Method(allow) => Self::method_not_allowed(allow),
-            Unmatched::Path => Self::new(404, "There is no such path."),
-        }
     }
 }

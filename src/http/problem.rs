@@ -6,6 +6,7 @@
 use crate::app::{Error, Fault, Upstream};
 use crate::bounds::DISK_RETRY_AFTER_S;
 use crate::domain::mistakes::Mistakes;
+use crate::http::route::Unmatched;
 use crate::http::wire::json::Object;
 use crate::limits::Refusal;
 use crate::log::{Event, Value};
@@ -136,6 +137,20 @@ impl From<Refusal> for Problem {
         );
         problem.limit = Some(Box::new(refusal));
         problem
+    }
+}
+
+impl From<Unmatched> for Problem {
+    fn from(unmatched: Unmatched) -> Self {
+        match unmatched {
+            Unmatched::Elsewhere => Self::new(
+                404,
+                "This server does not have this operation: it keeps tokens, token intents and 3-D \
+                 Secure sessions, and has no proxies, reactors, webhooks or account updater.",
+            ),
+            Unmatched::Method(allow) => Self::method_not_allowed(allow),
+            Unmatched::Path => Self::new(404, "There is no such path."),
+        }
     }
 }
 

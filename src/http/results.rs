@@ -7,6 +7,7 @@ use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 
+use crate::bounds::BODY_BYTES_MAX;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::{Http, body};
@@ -61,7 +62,7 @@ impl Http {
             body::drain(body).await;
             return Err(problem);
         }
-        let bytes = body::read(body).await?;
+        let (bytes, _share) = body::read(body, BODY_BYTES_MAX, &self.bodies).await?;
         let receipt = self.app.take_message(bytes.expose(), schemes).await?;
         Ok(Reply::ok(receipt.map(SecretBody::new).unwrap_or_default()))
     }

@@ -18,7 +18,7 @@ pub use directory::{Asking, Awaited, DirectoryServers, Introduction, Reply, Unan
 pub use ranges::RangesRefreshed;
 pub(super) use rows::{open_session_row, remove_session};
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::app::App;
@@ -28,7 +28,7 @@ use crate::app::once::Write;
 use crate::bounds::THREEDS_RETENTION;
 use crate::domain::audit::Act;
 use crate::domain::id::SessionId;
-use crate::domain::tenant::Threeds;
+use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::time::Timestamp;
 use crate::store::Snapshot;
 use crate::threeds::session::{DeviceInfo, Session};
@@ -42,6 +42,14 @@ pub(super) struct ThreedsState {
     asking: asking::Asking,
     refreshing: tokio::sync::Mutex<()>,
     ranges: Mutex<ranges::AllRanges>,
+    test_tenant: Mutex<Option<TestTenant>>,
+}
+
+/// Whether there was a test tenant when the tenants, applications and keys were last looked at.
+#[derive(Debug, Clone, Copy)]
+struct TestTenant {
+    generation: u64,
+    exists: bool,
 }
 
 impl App {
@@ -55,6 +63,22 @@ impl App {
         if let Some(servers) = servers {
             self.threeds.servers.get_or_init(|| servers);
         }
+    }
+
+    /// Whether the simulator has a tenant to serve. Tenants are looked at again only after one of them
+    /// (or an application or a key) was changed: this is asked by whoever asks for a page. When the
+    /// file cannot be read there is none.
+    pub fn has_test_tenant(&self) -> bool {
+        let known = || self.threeds.test_tenant.lock().unwrap_or_else(PoisonError::into_inner);
+        // Before the snapshot: what is too old is looked at again, what is too new would stay wrong.
+        let generation = self.store.access_generation();
+        if let Some(known) = known().filter(|known| known.generation == generation) {
+            return known.exists;
+        }
+        let Ok(tenants) = self.list_tenants() else { return false };
+        let exists = tenants.iter().any(|tenant| tenant.kind == TenantKind::Test);
+        *known() = Some(TestTenant { generation, exists });
+        exists
     }
 
     fn session_retention(&self) -> Duration {

@@ -46,7 +46,7 @@ pub(super) enum Page {
     WrongMethod(&'static str),
 }
 
-pub(super) fn find(method: &Method, path: &str) -> Option<Page> {
+fn find(method: &Method, path: &str) -> Option<Page> {
     let segments: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').skip(1).collect();
     let (page, wanted) = match segments.as_slice() {
         ["pages", "method.html"] => (Page::Method, Method::GET),
@@ -66,6 +66,11 @@ pub(super) fn find(method: &Method, path: &str) -> Option<Page> {
     } else {
         Page::WrongMethod(if wanted == Method::GET { "GET" } else { "POST" })
     })
+}
+
+/// Whether a path is one of the built-in ACS, whatever the method.
+fn is_simulated(path: &str) -> bool {
+    path.starts_with("/3ds/sim/")
 }
 
 /// Every name that [`Page::name`] gives.
@@ -114,6 +119,13 @@ impl Shown {
 }
 
 impl Http {
+    /// The page that a request asks for. The simulator's exist where it has a tenant to serve: a
+    /// server of production tenants alone has nothing there.
+    pub(super) fn page(&self, parts: &Parts) -> Option<Page> {
+        let page = find(&parts.method, parts.uri.path())?;
+        (!is_simulated(parts.uri.path()) || self.app.has_test_tenant()).then_some(page)
+    }
+
     pub(super) async fn show(
         &self,
         page: &Page,
@@ -155,7 +167,7 @@ impl Http {
         body: Incoming,
         nonce: &str,
     ) -> Result<Shown, Problem> {
-        let form = body::read_form(body).await?;
+        let form = body::read_form(body, &self.bodies).await?;
         let form = form.ok_or(Problem::new(400, "The form is too long or not text."))?;
         match page {
             Page::Method => Ok(Shown::ok(html::method(nonce), Forms::Anywhere)),
@@ -331,6 +343,8 @@ mod tests {
             (Method::GET, "/pages/other.html", None),
         ] {
             let found = find(&method, path);
+            let acs = matches!(found, Some(Page::AcsMethod | Page::AcsChallenge));
+            assert!(!acs || is_simulated(path), "{path}");
             if let Some(name) = found.as_ref().map(Page::name) {
                 assert!(name == NO_ROUTE || PAGE_NAMES.contains(&name), "{name}");
             }
