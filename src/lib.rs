@@ -49,14 +49,16 @@
 //! `POST /tokens`, from top to bottom:
 //!
 //! 1. [`server`] takes the connection if there is a place for it, finishes the TLS handshake and
-//!    reads the head of the request, each by a deadline.
+//!    reads the head of the request, each by a deadline. A further stream of an HTTP/2 connection
+//!    needs a place among all streams.
 //! 2. [`http`] counts the client's address, then finds the route: [`http::route::ROUTES`] is the
 //!    whole interface.
 //! 3. [`app::App::authenticate`] turns the key into a [`app::Caller`]: tenant, application, access.
 //! 4. [`limits::Limiter::admit`] charges every row of the table that covers the request.
 //! 5. A permission that the caller holds in no container at all ends it here, before any body. So
 //!    does an idempotency key whose first request is under way or was answered.
-//! 6. The body is read: bounded in bytes and in time, wiped when done with.
+//! 6. The body is read: bounded in bytes, in time and in the memory of all bodies, wiped when done
+//!    with.
 //! 7. `http::wire` parses it into a [`app::TokenDraft`] and gathers all mistakes.
 //! 8. [`app::App::create_token`] reads a [`store::Snapshot`], checks access and data, evaluates the
 //!    expressions, seals the token and its audit entry, and makes of it all one [`store::Change`].

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::{BODIES_BYTES_MAX, BODY_BYTES_FREE, RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX};
+
 /// Connections at a time. Each costs some 40 KiB when idle, a few hundred when misused.
 pub const CONNECTIONS_MAX: usize = 4_096;
 /// Connections of one address (of one /64 in IPv6) at a time. An office behind one address stays
@@ -40,8 +42,23 @@ pub const HEADER_BYTES_MAX: usize = 16 * 1024;
 pub const HEADERS_COUNT_MAX: usize = 64;
 /// What one HTTP/1 connection reads ahead, and what it buffers of answers, at most.
 pub const H1_BUFFER_BYTES_MAX: usize = 64 * 1024;
+/// Requests of one connection that are refused (4xx) in a row. Then the next one must show a key, or it
+/// is the connection's last.
+pub const REFUSALS_MAX: u32 = 48;
+/// How long an HTTP/2 connection that was asked to go for its refusals may take to write its answers.
+pub const SPENT_MAX: Duration = Duration::from_secs(10);
 /// Concurrent HTTP/2 streams of one connection.
 pub const H2_STREAMS_MAX: u32 = 64;
+/// The same until one of its requests has shown a key.
+pub const H2_STREAMS_UNKNOWN_MAX: u32 = 16;
+/// Streams beyond the first of their connection, of all HTTP/2 connections together. The first one
+/// always has its place, as a request of HTTP/1.1 has.
+pub const H2_SHARED_MAX: usize = 4_096;
+/// The part of these that connections without a key may hold.
+pub const H2_SHARED_UNKNOWN_MAX: usize = 512;
+/// How long a peer may leave an answer of HTTP/2 where it is. One piece of it is a frame of 16 KiB, so
+/// this asks for 1.6 KiB a second.
+pub const H2_UNREAD_MAX: Duration = Duration::from_secs(10);
 /// HTTP/2 streams reset by the peer before we close the connection ("rapid reset").
 pub const H2_RESETS_MAX: usize = 32;
 /// HTTP/2 streams that we reset for the peer's mistakes before we close the connection.
@@ -74,6 +91,33 @@ pub const CERTIFICATE_BYTES_MAX: u64 = 1024 * 1024;
 /// Refused connections are counted and logged at most this often.
 pub const REFUSALS_LOGGED_EVERY: Duration = Duration::from_secs(10);
 
+/// Requests in flight at a time: one for each connection, and the further streams of HTTP/2.
+pub const REQUESTS_MAX: usize =
+    CONNECTIONS_MAX + H2_SHARED_MAX + RESULTS_CONNECTIONS_MAX + RESULTS_SHARED_MAX;
+/// What one request in flight holds at most, beyond the budget for large bodies and its own answer:
+/// its head, the free part of its body, and the state of its operation (a test measures that).
+pub const REQUEST_BYTES: usize = 2 * HEADER_BYTES_MAX + BODY_BYTES_FREE + OPERATION_BYTES_MAX;
+/// The state of one request while it is answered, with its operation; and without it, as for one that
+/// is refused.
+pub const OPERATION_BYTES_MAX: usize = 16 * 1024;
+pub const ANSWER_BYTES_MAX: usize = 8 * 1024;
+/// What a connection holds at most, beyond its requests: the buffers of TLS and HTTP.
+pub const CONNECTION_BYTES: usize = H1_BUFFER_BYTES_MAX + 32 * 1024;
+/// What all requests in flight and their connections hold at most, together, beyond their answers. The
+/// shipped unit lets the process have twice as much (`MemoryMax=`).
+pub const MEMORY_IN_FLIGHT_MAX: usize = 1024 * 1024 * 1024;
+
+const _: () = assert!(
+    REQUESTS_MAX * REQUEST_BYTES
+        + BODIES_BYTES_MAX
+        + (CONNECTIONS_MAX + RESULTS_CONNECTIONS_MAX) * CONNECTION_BYTES
+        <= MEMORY_IN_FLIGHT_MAX
+);
+const _: () = assert!(H2_SHARED_UNKNOWN_MAX < H2_SHARED_MAX);
+const _: () = assert!(H2_STREAMS_UNKNOWN_MAX < H2_STREAMS_MAX);
+// A connection may use all its streams at once, and still not be the only one.
+const _: () = assert!(64 * 8 <= H2_SHARED_MAX && H2_STREAMS_MAX <= 64);
+const _: () = assert!(H2_UNREAD_MAX.as_secs() < H2_STREAM_MAX.as_secs());
 const _: () = assert!(CONNECTIONS_PER_ADDRESS_MAX <= CONNECTIONS_MAX);
 const _: () = assert!(NEWCOMER_MAX.as_secs() < DRAIN_MAX.as_secs());
 // The protocol's parser must see a whole head before it runs out of buffer, or the answer to a

@@ -33,6 +33,10 @@ pub const THREEDS_RANGES_AGAIN: Duration = Duration::from_hours(1);
 pub const THREEDS_RANGES_RETRY: Duration = Duration::from_mins(1);
 /// How often it is looked whether ranges are due.
 pub const THREEDS_RANGES_PERIOD: Duration = Duration::from_secs(15);
+/// Connections at a time to the listener for results, and further streams of them: a handful of directory
+/// servers call it, each once for a challenge.
+pub const RESULTS_CONNECTIONS_MAX: usize = 256;
+pub const RESULTS_SHARED_MAX: usize = 256;
 /// Finding a name's addresses: each name server has a share of it.
 pub const NAME_LOOKUP_MAX: Duration = Duration::from_secs(3);
 /// How many name servers are asked; as elsewhere.

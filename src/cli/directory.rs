@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use crate::app::{App, Error, RangesRefreshed};
-use crate::bounds::THREEDS_RANGES_PERIOD;
+use crate::bounds::{RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX, THREEDS_RANGES_PERIOD};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::run::explain;
 use crate::config::{Directory, DirectoryServer, Threeds};
@@ -43,6 +43,8 @@ fn results_settings(directory: &Directory) -> Settings {
         directory.results_private_key.clone(),
     );
     settings.name = "results";
+    settings.bounds.connections_max = RESULTS_CONNECTIONS_MAX;
+    settings.bounds.h2_shared_max = RESULTS_SHARED_MAX;
     let authority = |server: &DirectoryServer| Authority {
         name: server.scheme.as_str(),
         ca: server.ca.clone(),

@@ -25,7 +25,9 @@ use crate::limits::{Limiter, Network};
 use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket, SocketFailure};
 use crate::server::tasks::Tasks;
-use crate::server::{BindError, CertificateProblem, Server, Settings};
+use crate::server::{
+    Answer, BindError, CertificateProblem, IncomingRequest, Server, Settings, Work,
+};
 use crate::store::{DiskOf, Fatal, StorageFailure};
 
 /// What a server needs besides its vault.
@@ -121,10 +123,7 @@ async fn serve(
     watch::serve(listeners, &http, &tasks, &log);
     let (stop_results, stopped) = oneshot::channel();
     let results = directory::serve_results(results, Arc::clone(&http), stopped);
-    let answer = move |request, peer| {
-        let http = Arc::clone(&http);
-        async move { http.answer(request, peer).await }
-    };
+    let answer = Api(http);
     if let Some(address) = address {
         ready(Ready { address, results: results_address })?;
     }
@@ -144,6 +143,21 @@ async fn serve(
     tasks.end();
     tasks.finished().await;
     finish(&app, fatal, &log).await
+}
+
+/// What the listeners for everyone ask.
+#[derive(Clone)]
+struct Api(Arc<Http>);
+
+impl Answer for Api {
+    fn answer(&self, request: IncomingRequest, peer: SocketAddr) -> Work {
+        let http = Arc::clone(&self.0);
+        Box::pin(async move { http.answer(request, peer).await })
+    }
+
+    fn knows(&self, request: &IncomingRequest) -> bool {
+        self.0.knows(request)
+    }
 }
 
 /// The reads that were answered last, and a signature under all of it. A disk that fails in that ends

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use hyper::body::Incoming;
-use hyper::header::HeaderValue;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -25,13 +25,15 @@ use tokio_rustls::server::TlsStream;
 
 use crate::secret::SecretBody;
 use crate::server::clients::{Authorities, Vouched};
-use crate::server::http2::{self, Idle, Idleness, Streams};
+use crate::server::conduct::Conduct;
+use crate::server::flight::{Flight, Paced, Place};
+use crate::server::http2::{self, Runner, Seen, Verdict, Vigil};
 use crate::server::newcomer::Newcomer;
 use crate::server::panics;
 use crate::server::refusal::{Refusal, Refusals, TRACE};
 use crate::server::stream::{BareRefusals, Stream};
 use crate::server::tasks::{Phase, Tasks, Watch};
-use crate::server::{Answer, Bounds};
+use crate::server::{Answer, Bounds, Work};
 
 /// What every connection shares.
 #[derive(Debug, Clone)]
@@ -40,6 +42,7 @@ pub(super) struct Connections {
     pub(super) tasks: Tasks,
     pub(super) refusals: Refusals,
     clients: Option<Authorities>,
+    flight: Flight,
     http1: http1::Builder,
 }
 
@@ -51,7 +54,8 @@ impl Connections {
         clients: Option<Authorities>,
     ) -> Self {
         let http1 = http1_builder(&bounds);
-        Self { bounds, tasks, refusals, clients, http1 }
+        let flight = Flight::new(&bounds);
+        Self { bounds, tasks, refusals, clients, flight, http1 }
     }
 
     /// Serves one connection until it ends. How it ends is the peer's affair: whatever goes wrong
@@ -73,9 +77,9 @@ impl Connections {
         let vouched = self.clients.as_ref().map(|clients| clients.vouch(tls.peer_certificates()));
         let from = Peer { address: peer, vouched };
         if tls.alpn_protocol() == Some(b"h2") {
-            self.serve_http2(stream, from, answer, watch).await;
+            Box::pin(self.serve_http2(stream, from, answer, watch)).await;
         } else {
-            self.serve_http1(stream, from, answer, watch, newcomer).await;
+            Box::pin(self.serve_http1(stream, from, answer, watch, newcomer)).await;
         }
     }
 
@@ -120,14 +124,20 @@ impl Connections {
         let refusals = Arc::new(self.refusals.clone());
         let bare = BareRefusals::Explain(Arc::clone(&refusals));
         let asked = newcomer.asked();
+        let conduct = Arc::new(Conduct::new(self.bounds.refusals_max));
+        let after = Arc::clone(&conduct);
         let service = service_fn(move |request: Request<Incoming>| {
             asked.note();
+            conduct.begin(|| answer.knows(&request));
             let sent = request.headers().get(TRACE).cloned();
-            respond(begin(&answer, heads, request, &peer), sent, Arc::clone(&refusals))
+            let begun = begin(&answer, heads, request, &peer);
+            let response = respond(begun, sent, Arc::clone(&refusals));
+            respond_http1(response, Arc::clone(&conduct))
         });
         let stream = Stream::new(stream, bare, self.bounds.write_max);
         let connection = self.http1.serve_connection(TokioIo::new(stream), service);
         drive(connection, http1::Connection::graceful_shutdown, watch, None, Some(newcomer)).await;
+        self.count_spent(&after);
     }
 
     async fn serve_http2<A: Answer>(
@@ -140,24 +150,39 @@ impl Connections {
         let bytes_max = Some(self.bounds.header_bytes_max);
         let heads = Heads { count_max: self.bounds.headers_count_max, bytes_max };
         let refusals = Arc::new(self.refusals.clone());
+        let seen = Arc::new(Seen::new(self.flight.clone(), &self.bounds));
+        let runner = Runner::new(self.tasks.clone(), Arc::clone(&seen), &self.bounds);
+        let vigil = Vigil::new(Arc::clone(&seen), &self.bounds);
+        let after = Arc::clone(&seen);
         let service = service_fn(move |request: Request<Incoming>| {
+            let place = seen.begin(|| answer.knows(&request));
             let sent = request.headers().get(TRACE).cloned();
-            respond(begin(&answer, heads, request, &peer), sent, Arc::clone(&refusals))
+            // A refused request is not looked at, so that sending it again is safe.
+            let response = place.as_ref().map(|_| {
+                let begun = begin(&answer, heads, request, &peer);
+                respond(begun, sent, Arc::clone(&refusals))
+            });
+            respond_http2(response, place, Arc::clone(&seen), Arc::clone(&refusals))
         });
-        let streams = Streams::new(self.tasks.clone(), self.bounds.h2_stream_max);
-        let idle = streams.idle(self.bounds.h2_idle_max);
         let stream = Stream::new(stream, BareRefusals::Pass, self.bounds.write_max);
         let connection =
-            http2::builder(&self.bounds, streams).serve_connection(TokioIo::new(stream), service);
+            http2::builder(&self.bounds, runner).serve_connection(TokioIo::new(stream), service);
         drive(
             connection,
             hyper::server::conn::http2::Connection::graceful_shutdown,
             watch,
-            Some(idle),
+            Some(vigil),
             // Asked to finish, HTTP/2 still takes what was sent before the peer heard of it.
             None,
         )
         .await;
+        self.count_spent(&after.conduct);
+    }
+
+    fn count_spent(&self, conduct: &Conduct) {
+        if conduct.is_spent() {
+            self.refusals.traffic.spent.add(1);
+        }
     }
 }
 
@@ -213,12 +238,12 @@ impl Heads {
 
 /// Asks for the answer. The future is made here, by reference, so that requests on different
 /// threads do not all count on the one answer they share.
-fn begin<A: Answer>(
-    answer: &A,
+fn begin(
+    answer: &impl Answer,
     heads: Heads,
     mut request: Request<Incoming>,
     peer: &Peer,
-) -> Result<A::Future, Refusal> {
+) -> Result<Work, Refusal> {
     heads.admit(&request)?;
     if let Some(vouched) = &peer.vouched {
         request.extensions_mut().insert(vouched.clone());
@@ -226,30 +251,58 @@ fn begin<A: Answer>(
     panics::call(|| answer.answer(request, peer.address)).map_err(Refusal::from)
 }
 
-async fn respond<F>(
-    begun: Result<F, Refusal>,
+async fn respond(
+    begun: Result<Work, Refusal>,
     sent: Option<HeaderValue>,
     refusals: Arc<Refusals>,
-) -> Result<Response<SecretBody>, Infallible>
-where
-    F: Future<Output = Response<SecretBody>>,
-{
+) -> Response<SecretBody> {
     let refusal = match begun {
         Ok(work) => match panics::catch(work).await {
-            Ok(response) => return Ok(response),
+            Ok(response) => return response,
             Err(panicked) => Refusal::from(panicked),
         },
         Err(refusal) => refusal,
     };
-    Ok(refusal.response(&refusals.note(refusal, sent.as_ref())))
+    refusal.response(&refusals.note(refusal, sent.as_ref()))
 }
 
-/// Runs a connection to its end, and asks it to finish when a stop is asked for or it is idle.
+/// The last answer of a connection says that it is.
+async fn respond_http1(
+    response: impl Future<Output = Response<SecretBody>>,
+    conduct: Arc<Conduct>,
+) -> Result<Response<SecretBody>, Infallible> {
+    let mut response = response.await;
+    conduct.answered(response.status());
+    if conduct.is_spent() {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    Ok(response)
+}
+
+/// The answer keeps the stream's place until it is written. Without a place there is none.
+async fn respond_http2(
+    response: Option<impl Future<Output = Response<SecretBody>>>,
+    place: Option<Arc<Place>>,
+    seen: Arc<Seen>,
+    refusals: Arc<Refusals>,
+) -> Result<Response<Paced<SecretBody>>, h2::Error> {
+    let (Some(response), Some(place)) = (response, place) else {
+        refusals.traffic.streams_refused.add(1);
+        return Err(h2::Reason::REFUSED_STREAM.into());
+    };
+    let response = response.await;
+    seen.conduct.answered(response.status());
+    place.moves();
+    Ok(response.map(|body| Paced::new(body, place)))
+}
+
+/// Runs a connection to its end, and asks it to finish when a stop is asked for, when it is idle or
+/// when it was refused too often.
 async fn drive<C: Future>(
     connection: C,
     finish: impl Fn(Pin<&mut C>),
     mut watch: Watch,
-    mut idle: Option<Idle>,
+    mut vigil: Option<Vigil>,
     mut newcomer: Option<Newcomer>,
 ) {
     let mut connection = pin!(connection);
@@ -259,24 +312,27 @@ async fn drive<C: Future>(
             let stopping = watch.poll_phase(cx) != Phase::Running;
             let waiting = stopping && newcomer.as_mut().is_some_and(|it| it.poll_is_waited_for(cx));
             let asked = stopping && !waiting;
-            let idleness = idle.as_mut().map_or(Idleness::Busy, |idle| idle.poll(cx));
-            match (finishing, idleness) {
-                (_, Idleness::Gone) => return Poll::Ready(()),
-                (Finishing::No, Idleness::Idle) => {
+            let verdict = vigil.as_mut().map_or(Verdict::Keep, |vigil| vigil.poll(cx));
+            match (finishing, verdict) {
+                (_, Verdict::End) => return Poll::Ready(()),
+                (Finishing::No, Verdict::Finish) => {
                     finishing = Finishing::Yes;
                     finish(connection.as_mut());
                 }
-                (Finishing::No, Idleness::Busy) if asked => {
+                (Finishing::No, Verdict::Keep) if asked => {
                     finishing = Finishing::Yes;
                     finish(connection.as_mut());
                 }
-                (Finishing::No | Finishing::Yes, Idleness::Busy | Idleness::Idle) => {}
+                (Finishing::No | Finishing::Yes, Verdict::Finish | Verdict::Keep) => {}
             }
             if connection.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(());
             }
-            // The request that it was waited for is here: once more, to make it the last one.
-            if !(waiting && newcomer.as_ref().is_some_and(Newcomer::has_asked)) {
+            // The request that it was waited for is here: once more, to make it the last one. So for
+            // one that used up the connection's refusals.
+            let last = waiting && newcomer.as_ref().is_some_and(Newcomer::has_asked);
+            let spent = finishing == Finishing::No && vigil.as_ref().is_some_and(Vigil::is_spent);
+            if !last && !spent {
                 return Poll::Pending;
             }
         }
@@ -285,7 +341,7 @@ async fn drive<C: Future>(
 }
 
 /// Whether the connection was asked to finish; asking twice would begin again.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finishing {
     No,
     Yes,

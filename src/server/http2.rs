@@ -1,21 +1,24 @@
 //! What HTTP/2 needs beyond hyper's builder: streams that end, connections that are not kept for
 //! nothing. hyper bounds neither.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::task::Context;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use hyper::rt::Executor;
 use hyper::server::conn::http2::Builder;
 use hyper_util::rt::TokioTimer;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
+use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep};
 
 use crate::server::Bounds;
+use crate::server::conduct::Conduct;
+use crate::server::flight::{Flight, Place, Streams};
 use crate::server::tasks::Tasks;
 
-pub(super) fn builder(bounds: &Bounds, streams: Streams) -> Builder<Streams> {
-    let mut builder = Builder::new(streams);
+pub(super) fn builder(bounds: &Bounds, runner: Runner) -> Builder<Runner> {
+    let mut builder = Builder::new(runner);
     // The library's own answer to oversized headers has no body, so it is given twice the room and
     // the refusal is ours; what is larger still is the library's to refuse.
     let header_bytes_max = bounds.header_bytes_max.saturating_mul(2);
@@ -37,92 +40,165 @@ pub(super) fn builder(bounds: &Bounds, streams: Streams) -> Builder<Streams> {
     builder
 }
 
+/// One connection: its streams, its refusals, and the place of the stream that begins just now.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) streams: Arc<Streams>,
+    pub(super) conduct: Conduct,
+    beginning: Mutex<Option<Arc<Place>>>,
+}
+
+impl Seen {
+    pub(super) fn new(flight: Flight, bounds: &Bounds) -> Self {
+        Self {
+            streams: Arc::new(Streams::new(flight)),
+            conduct: Conduct::new(bounds.refusals_max),
+            beginning: Mutex::new(None),
+        }
+    }
+
+    /// A place for a request that has come, unless it is to be refused. hyper hands the stream to the
+    /// [`Runner`] right after, which finds the place here.
+    pub(super) fn begin(&self, knows: impl Fn() -> bool) -> Option<Arc<Place>> {
+        // What was sent before the peer could know is refused as well: it will be sent again.
+        let place = if self.conduct.is_spent() {
+            None
+        } else {
+            self.conduct.begin(&knows);
+            self.streams.admit(&knows)
+        };
+        if place.is_none() && !self.streams.is_known() {
+            self.conduct.refused();
+        }
+        self.beginning().clone_from(&place);
+        place
+    }
+
+    fn beginning(&self) -> std::sync::MutexGuard<'_, Option<Arc<Place>>> {
+        // Nothing in here panics half way, so a poisoned lock still guards whole data.
+        self.beginning.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Runs the streams of one connection, each by a deadline.
 #[derive(Debug, Clone)]
-pub(super) struct Streams {
+pub(super) struct Runner {
     tasks: Tasks,
     seen: Arc<Seen>,
     stream_max: Duration,
+    unread_max: Duration,
 }
 
-/// What a connection has seen of streams.
-#[derive(Debug, Default)]
-struct Seen {
-    open: AtomicU32,
-    begun: AtomicU64,
-}
-
-impl Streams {
-    pub(super) fn new(tasks: Tasks, stream_max: Duration) -> Self {
-        Self { tasks, seen: Arc::default(), stream_max }
-    }
-
-    /// Notices when there has been no stream for `every`.
-    pub(super) fn idle(&self, every: Duration) -> Idle {
-        let mut ticks = interval_at(Instant::now() + every, every);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Idle { ticks, seen: Arc::clone(&self.seen), begun_before: 0, quiet_ticks: 0 }
+impl Runner {
+    pub(super) const fn new(tasks: Tasks, seen: Arc<Seen>, bounds: &Bounds) -> Self {
+        Self { tasks, seen, stream_max: bounds.h2_stream_max, unread_max: bounds.h2_unread_max }
     }
 }
 
 /// hyper hands over a future for each stream; it covers the answer and the writing of it, so the
-/// deadline also ends a stream whose peer opens no window. Dropping it resets the stream.
-impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
+/// deadline also ends a stream whose peer opens no window. Dropping it resets the stream. Once there
+/// is an answer, the deadline is a short one that begins again with each piece of it.
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Runner {
     fn execute(&self, stream: F) {
-        self.seen.begun.fetch_add(1, Ordering::Relaxed);
-        self.seen.open.fetch_add(1, Ordering::Relaxed);
-        let open = Open(Arc::clone(&self.seen));
-        let stream_max = self.stream_max;
+        // In memory of its own: a future within futures is stored by each of them.
+        let mut stream = Box::pin(stream);
+        let Some(place) = self.seen.beginning().take() else {
+            // A refused stream is done at once, and a flood of them is worth no tasks.
+            let _done = stream.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            return;
+        };
+        let (stream_max, unread_max) = (self.stream_max, self.unread_max);
         self.tasks.spawn_counted(async move {
-            let _open = open;
-            // A stream that ran out of time has been reset by being dropped.
-            timeout(stream_max, stream).await.ok();
+            let mut deadline = pin!(sleep(stream_max));
+            let mut pieces = 0;
+            poll_fn(|cx| {
+                if stream.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(());
+                }
+                let moved = place.pieces();
+                if moved != pieces {
+                    pieces = moved;
+                    deadline.as_mut().reset(Instant::now() + unread_max);
+                }
+                deadline.as_mut().poll(cx)
+            })
+            .await;
         });
     }
 }
 
-struct Open(Arc<Seen>);
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Watches one connection for idleness.
+/// Watches one connection for a reason to end it.
 #[derive(Debug)]
-pub(super) struct Idle {
-    ticks: Interval,
+pub(super) struct Vigil {
+    idle_ticks: Interval,
+    unread_ticks: Interval,
     seen: Arc<Seen>,
     begun_before: u64,
     quiet_ticks: u8,
+    is_stalled: bool,
+    spent_max: Duration,
+    /// Runs from the moment at which the connection was asked to go for its refusals.
+    leaving: Option<Pin<Box<Sleep>>>,
 }
 
 /// What to do with a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Idleness {
-    Busy,
-    /// It was asked to finish a while ago and has not: end it.
-    Gone,
-    /// Ask it to finish.
-    Idle,
+pub(super) enum Verdict {
+    /// End it: it was asked to finish a while ago and has not, or it leaves answers unread.
+    End,
+    /// Ask it to finish: it is idle, or was refused too often.
+    Finish,
+    Keep,
 }
 
-impl Idle {
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Idleness {
-        while self.ticks.poll_tick(cx).is_ready() {
-            let begun = self.seen.begun.load(Ordering::Relaxed);
-            if self.seen.open.load(Ordering::Relaxed) > 0 || begun != self.begun_before {
+impl Vigil {
+    pub(super) fn new(seen: Arc<Seen>, bounds: &Bounds) -> Self {
+        Self {
+            idle_ticks: every(bounds.h2_idle_max),
+            unread_ticks: every(bounds.h2_unread_max),
+            seen,
+            begun_before: 0,
+            quiet_ticks: 0,
+            is_stalled: false,
+            spent_max: bounds.spent_max,
+            leaving: None,
+        }
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.seen.conduct.is_spent()
+    }
+
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Verdict {
+        while self.unread_ticks.poll_tick(cx).is_ready() {
+            self.is_stalled |= self.seen.streams.look_is_stalled();
+        }
+        while self.idle_ticks.poll_tick(cx).is_ready() {
+            let begun = self.seen.streams.begun();
+            if self.seen.streams.open() > 0 || begun != self.begun_before {
                 self.begun_before = begun;
                 self.quiet_ticks = 0;
             } else {
                 self.quiet_ticks = self.quiet_ticks.saturating_add(1);
             }
         }
+        if self.is_spent() {
+            let spent_max = self.spent_max;
+            let leaving = self.leaving.get_or_insert_with(|| Box::pin(sleep(spent_max)));
+            self.is_stalled |= leaving.as_mut().poll(cx).is_ready();
+        }
         match self.quiet_ticks {
-            0 => Idleness::Busy,
-            1 => Idleness::Idle,
-            _ => Idleness::Gone,
+            _ if self.is_stalled => Verdict::End,
+            0 if self.is_spent() => Verdict::Finish,
+            0 => Verdict::Keep,
+            1 => Verdict::Finish,
+            _ => Verdict::End,
         }
     }
+}
+
+fn every(period: Duration) -> Interval {
+    let mut ticks = interval_at(Instant::now() + period, period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }

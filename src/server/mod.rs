@@ -6,7 +6,9 @@ mod accept;
 mod bounds;
 mod certificate;
 mod clients;
+mod conduct;
 mod connection;
+mod flight;
 mod http2;
 mod newcomer;
 mod panics;
@@ -23,6 +25,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
@@ -47,14 +50,25 @@ use self::tasks::Tasks;
 pub use self::traffic::Traffic;
 use self::upkeep::{Files, Upkeep};
 
+/// An answer that is being worked on. Its state may be large, so it has memory of its own: that is
+/// free as soon as the answer is ready, however long the peer takes to read it.
+pub type Work = Pin<Box<dyn Future<Output = Response<SecretBody>> + Send>>;
+
+/// A request whose body has not been read.
+pub type IncomingRequest = Request<Incoming>;
+
 /// What answers requests. Any `Fn(Request<Incoming>, SocketAddr)` that gives such a future does.
 ///
-/// A future that is dropped before it is done belongs to a client that left, or to a stop that ran
-/// out of time.
+/// Work that is dropped before it is done belongs to a client that left, or to a stop that ran out of
+/// time.
 pub trait Answer: Clone + Send + Sync + 'static {
-    type Future: Future<Output = Response<SecretBody>> + Send + 'static;
+    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Work;
 
-    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Self::Future;
+    /// Whether the request is of someone we know: connections of others have fewer streams, and are
+    /// closed when they are refused too often. Nobody is known unless this says so.
+    fn knows(&self, _request: &Request<Incoming>) -> bool {
+        false
+    }
 }
 
 impl<A, F> Answer for A
@@ -62,10 +76,8 @@ where
     A: Fn(Request<Incoming>, SocketAddr) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response<SecretBody>> + Send + 'static,
 {
-    type Future = F;
-
-    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> F {
-        self(request, peer)
+    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Work {
+        Box::pin(self(request, peer))
     }
 }
 

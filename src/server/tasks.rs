@@ -50,8 +50,10 @@ impl Tasks {
     /// Starts a task. When [`Tasks::end`] is called, it is dropped at its next await.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut watch = self.watch();
+        // In memory of its own: a future within futures is stored by each of them, and a
+        // connection's is large.
+        let mut work = Box::pin(work);
         self.spawn_counted(async move {
-            let mut work = pin!(work);
             poll_fn(|cx| match watch.poll_phase(cx) {
                 Phase::Running | Phase::Stopping => work.as_mut().poll(cx),
                 Phase::Ended => Poll::Ready(()),

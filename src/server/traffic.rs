@@ -14,6 +14,8 @@ pub struct Traffic {
     pub(super) open: Gauge,
     pub(super) accepted: Counter,
     pub(super) handshakes_failed: Counter,
+    pub(super) spent: Counter,
+    pub(super) streams_refused: Counter,
     full_in_all: Counter,
     full_per_address: Counter,
     refused: [(Refusal, Counter); 4],
@@ -34,6 +36,8 @@ impl Traffic {
             open: Gauge::default(),
             accepted: Counter::default(),
             handshakes_failed: Counter::default(),
+            spent: Counter::default(),
+            streams_refused: Counter::default(),
             full_in_all: Counter::default(),
             full_per_address: Counter::default(),
             refused: refused.map(|refusal| (refusal, Counter::default())),
@@ -88,6 +92,16 @@ impl Instrument for Traffic {
             "strongroom_tls_handshakes_failed_total",
             "Connections that ended before their TLS handshake did.",
             self.handshakes_failed.get(),
+        );
+        page.counter(
+            "strongroom_connections_spent_total",
+            "Connections that were closed because their requests were refused again and again.",
+            self.spent.get(),
+        );
+        page.counter(
+            "strongroom_streams_refused_total",
+            "HTTP/2 streams that were refused for want of a place; clients send them again.",
+            self.streams_refused.get(),
         );
         let mut family = page.family(
             "strongroom_refusals_total",

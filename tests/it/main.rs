@@ -33,6 +33,7 @@ mod early_hangup;
 mod empty_data;
 mod exposure;
 mod flipped_bits;
+mod floods;
 mod formulas;
 mod harness;
 mod idempotency;

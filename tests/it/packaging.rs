@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use strongroom::bounds::{
-    BACKLOG_MAX, CONNECTIONS_MAX, DRAIN_MAX, END_MAX, LOG_FLUSH_MAX, NOTIFY_SEND_MAX,
+    BACKLOG_MAX, CONNECTIONS_MAX, DRAIN_MAX, END_MAX, LOG_FLUSH_MAX, MEMORY_IN_FLIGHT_MAX,
+    NOTIFY_SEND_MAX,
 };
 
 const SERVICE: &str = include_str!("../../systemd/strongroom.service");
@@ -34,6 +35,12 @@ fn every_connection_can_have_its_file_and_every_newcomer_waits_in_the_same_queue
     assert!(files >= 2 * CONNECTIONS_MAX);
     assert_eq!(value(SOCKET, "Backlog"), BACKLOG_MAX.to_string());
     assert_eq!(value(SOCKET, "KeepAlive"), "yes");
+}
+
+#[test]
+fn all_requests_in_flight_fit_into_half_of_the_memory() {
+    let gibibytes: usize = value(SERVICE, "MemoryMax").strip_suffix('G').unwrap().parse().unwrap();
+    assert!(gibibytes << 30 >= 2 * MEMORY_IN_FLIGHT_MAX);
 }
 
 #[test]

@@ -15,7 +15,7 @@ impl Client {
         Self::connect_with(server, &h2::client::Builder::new()).await
     }
 
-    async fn connect_with(server: &Running, builder: &h2::client::Builder) -> Self {
+    pub(super) async fn connect_with(server: &Running, builder: &h2::client::Builder) -> Self {
         let config = Arc::new(server.client(&[b"h2", b"http/1.1"]));
         let stream = server.connect_with(config).await.unwrap();
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
@@ -25,6 +25,14 @@ impl Client {
             ended.send(connection.await).ok();
         });
         Self { requests, closed }
+    }
+
+    /// The same, and the answer may fail.
+    pub(super) fn try_send(
+        &mut self,
+        request: Request<()>,
+    ) -> impl Future<Output = Result<Response<h2::RecvStream>, h2::Error>> + use<> {
+        self.requests.send_request(request, true).unwrap().0
     }
 
     /// Sends at once, gives what the answer will be.
@@ -104,7 +112,7 @@ async fn a_panic_in_a_stream_answers_500_and_spares_the_others() {
 #[tokio::test]
 async fn a_stream_whose_client_opens_no_window_is_ended() {
     let (answer, released) = large_answer(1024);
-    let server = start(Bounds { h2_stream_max: SOON, ..Bounds::default() }, answer);
+    let server = start(Bounds { h2_unread_max: SOON, ..Bounds::default() }, answer);
     let mut builder = h2::client::Builder::new();
     let mut client = Client::connect_with(&server, builder.initial_window_size(0)).await;
     let (response, _) = client.requests.send_request(get("/"), true).unwrap();

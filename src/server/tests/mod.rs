@@ -3,6 +3,7 @@
 
 mod bind;
 mod drain;
+mod floods;
 mod http2;
 mod limits;
 mod requests;

@@ -156,6 +156,13 @@ impl Running {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
+    pub(crate) fn resident_kib(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(status).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// As `kill -9` does.
     pub(crate) fn kill(&mut self) {
         self.child.kill().ok();

@@ -197,6 +197,16 @@ impl Vault {
         Connection::open(self.address, &self.client)
     }
 
+    /// What a client needs to trust this vault.
+    pub(crate) fn client(&self) -> &Arc<ClientConfig> {
+        &self.client
+    }
+
+    /// The resident memory of the process.
+    pub(crate) fn resident_kib(&self) -> u64 {
+        self.server.as_ref().expect("it runs").resident_kib()
+    }
+
     /// Sends these bytes on a connection of their own and returns the first answer.
     #[track_caller]
     pub(crate) fn raw(&self, bytes: &[u8]) -> Answer {

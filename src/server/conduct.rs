@@ -1,0 +1,91 @@
+//! Refused requests of one connection. A peer that is refused again and again, and shows no key, is
+//! asked to leave: it pays for another handshake, and its connection's memory is free.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use hyper::StatusCode;
+
+/// What a connection has been answered so far.
+#[derive(Debug)]
+pub(super) struct Conduct {
+    refused_in_a_row: AtomicU32,
+    refusals_max: u32,
+    is_spent: AtomicBool,
+}
+
+impl Conduct {
+    pub(super) const fn new(refusals_max: u32) -> Self {
+        Self { refused_in_a_row: AtomicU32::new(0), refusals_max, is_spent: AtomicBool::new(false) }
+    }
+
+    /// To be asked before each request is answered. A connection whose last requests were all refused
+    /// goes on if this one shows a key (`knows`); otherwise this is its last one.
+    pub(super) fn begin(&self, knows: impl FnOnce() -> bool) {
+        if self.refused_in_a_row.load(Ordering::Relaxed) < self.refusals_max {
+            return;
+        }
+        if knows() {
+            self.refused_in_a_row.store(0, Ordering::Relaxed);
+        } else {
+            self.is_spent.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts an answer: 4xx is a refusal, a failure of ours is not the peer's.
+    pub(super) fn answered(&self, status: StatusCode) {
+        if status.is_client_error() {
+            self.refused();
+        } else if !status.is_server_error() {
+            self.refused_in_a_row.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a request that was refused without an answer.
+    pub(super) fn refused(&self) {
+        // Far from wrapping: a connection is spent long before.
+        self.refused_in_a_row.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether nothing more is taken from this connection.
+    pub(super) fn is_spent(&self) -> bool {
+        self.is_spent.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(times: u32) -> Conduct {
+        let conduct = Conduct::new(3);
+        for _ in 0..times {
+            conduct.begin(|| panic!("it need not be asked yet"));
+            conduct.answered(StatusCode::UNAUTHORIZED);
+        }
+        conduct
+    }
+
+    #[test]
+    fn refusals_in_a_row_spend_a_connection_that_shows_no_key() {
+        let conduct = refused(3);
+        assert!(!conduct.is_spent());
+        conduct.begin(|| false);
+        assert!(conduct.is_spent());
+        let conduct = refused(3);
+        conduct.begin(|| true);
+        assert!(!conduct.is_spent(), "a key was shown");
+        conduct.begin(|| panic!("it counts from zero again"));
+    }
+
+    #[test]
+    fn a_success_forgives_and_a_failure_of_ours_does_not_count() {
+        let conduct = refused(2);
+        conduct.answered(StatusCode::OK);
+        conduct.answered(StatusCode::NOT_FOUND);
+        for _ in 0..9 {
+            conduct.answered(StatusCode::SERVICE_UNAVAILABLE);
+        }
+        conduct.answered(StatusCode::NOT_FOUND);
+        conduct.begin(|| panic!("two are not three"));
+    }
+}

@@ -1,0 +1,383 @@
+//! Streams in flight: how many all HTTP/2 connections hold together, and how many one of them holds
+//! before it has shown a key.
+//!
+//! The first stream of a connection always has its place, as a request of HTTP/1.1 has: connections
+//! are bounded themselves, and a flood of streams keeps no new client out. Every further stream takes
+//! one of the places that all connections share, few of which are for connections without a key. A
+//! stream that finds none is refused with `REFUSED_STREAM`: nothing of it was looked at, and clients
+//! send it again.
+//!
+//! A stream holds its place until the last byte of its answer is on its way, not only until the
+//! answer is ready: a peer that opens no window would otherwise hold as many answers as it likes.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+
+use crate::server::Bounds;
+
+/// The places that all connections share.
+#[derive(Debug, Clone)]
+pub(super) struct Flight(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    taken: AtomicUsize,
+    taken_by_unknown: AtomicUsize,
+    max: usize,
+    unknown_max: usize,
+    streams_of_unknown_max: u32,
+    piece_bytes_max: usize,
+}
+
+impl Flight {
+    pub(super) fn new(bounds: &Bounds) -> Self {
+        Self(Arc::new(Shared {
+            taken: AtomicUsize::new(0),
+            taken_by_unknown: AtomicUsize::new(0),
+            max: bounds.h2_shared_max,
+            unknown_max: bounds.h2_shared_unknown_max,
+            streams_of_unknown_max: bounds.h2_streams_unknown_max,
+            piece_bytes_max: usize::try_from(bounds.h2_frame_bytes_max).unwrap_or(usize::MAX),
+        }))
+    }
+
+    fn take(&self) -> Option<Kind> {
+        take(&self.0.taken, self.0.max).then_some(Kind::Shared)
+    }
+
+    fn take_by_unknown(&self) -> Option<Kind> {
+        if !take(&self.0.taken_by_unknown, self.0.unknown_max) {
+            return None;
+        }
+        if take(&self.0.taken, self.0.max) {
+            return Some(Kind::SharedByUnknown);
+        }
+        self.0.taken_by_unknown.fetch_sub(1, Ordering::Relaxed);
+        None
+    }
+
+    fn give_back(&self, kind: Kind) {
+        match kind {
+            Kind::First => return,
+            Kind::Shared => {}
+            Kind::SharedByUnknown => {
+                self.0.taken_by_unknown.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        self.0.taken.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn take(taken: &AtomicUsize, max: usize) -> bool {
+    let more = |taken: usize| taken.checked_add(1).filter(|sum| *sum <= max);
+    taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+}
+
+/// Where a place comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    First,
+    Shared,
+    SharedByUnknown,
+}
+
+/// The streams of one connection. Only the connection's own task admits them, so there is no race
+/// between looking and counting.
+#[derive(Debug)]
+pub(super) struct Streams {
+    flight: Flight,
+    open: AtomicU32,
+    begun: AtomicU64,
+    has_first: AtomicBool,
+    is_known: AtomicBool,
+    /// Counts the looks at what waits for the peer.
+    looks: AtomicU32,
+    /// Streams whose answer waits for the peer, by the look before its last progress. Three are
+    /// enough: what has not moved for two looks ends the connection.
+    waiting: [AtomicU32; 3],
+}
+
+impl Streams {
+    pub(super) fn new(flight: Flight) -> Self {
+        Self {
+            flight,
+            open: AtomicU32::new(0),
+            begun: AtomicU64::new(0),
+            has_first: AtomicBool::new(false),
+            is_known: AtomicBool::new(false),
+            looks: AtomicU32::new(0),
+            waiting: std::array::from_fn(|_| AtomicU32::new(0)),
+        }
+    }
+
+    /// A place for one more stream. `knows` says whether its request shows a key; it is asked only
+    /// where that makes a difference.
+    pub(super) fn admit(self: &Arc<Self>, knows: impl FnOnce() -> bool) -> Option<Arc<Place>> {
+        let kind = if self.has_first.swap(true, Ordering::Relaxed) {
+            if self.is_known() || knows() {
+                self.is_known.store(true, Ordering::Relaxed);
+                self.flight.take()?
+            } else if self.open() < self.flight.0.streams_of_unknown_max {
+                self.flight.take_by_unknown()?
+            } else {
+                return None;
+            }
+        } else {
+            Kind::First
+        };
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        self.open.fetch_add(1, Ordering::Relaxed);
+        let (pieces, waits_since) = (AtomicU32::new(0), AtomicU32::new(0));
+        Some(Arc::new(Place { streams: Arc::clone(self), kind, pieces, waits_since }))
+    }
+
+    pub(super) fn open(&self) -> u32 {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn begun(&self) -> u64 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Whether a key was shown by what has been admitted.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_known.load(Ordering::Relaxed)
+    }
+
+    /// To be asked at regular times: whether the peer has left an answer where it is since the look
+    /// before the last.
+    pub(super) fn look_is_stalled(&self) -> bool {
+        let look = self.looks.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        self.waiting_since(look.wrapping_add(1)).load(Ordering::Relaxed) > 0
+    }
+
+    fn waiting_since(&self, look: u32) -> &AtomicU32 {
+        let [zero, one, two] = &self.waiting;
+        match look % 3 {
+            0 => zero,
+            1 => one,
+            _ => two,
+        }
+    }
+}
+
+/// The place of one stream, given back when the stream has ended and its answer is written.
+#[derive(Debug)]
+pub(super) struct Place {
+    streams: Arc<Streams>,
+    kind: Kind,
+    /// How often the answer has moved: when it was ready, and with each piece.
+    pieces: AtomicU32,
+    /// The look before that, plus one; zero before there is an answer.
+    waits_since: AtomicU32,
+}
+
+impl Place {
+    /// The answer is ready, or a piece of it has moved.
+    pub(super) fn moves(&self) {
+        self.pieces.fetch_add(1, Ordering::Relaxed);
+        let look = self.streams.looks.load(Ordering::Relaxed);
+        // Zero is for "no answer", also after four billion looks.
+        let now = look.wrapping_add(1).max(1);
+        let before = self.waits_since.swap(now, Ordering::Relaxed);
+        if before != now {
+            self.streams.waiting_since(now.wrapping_sub(1)).fetch_add(1, Ordering::Relaxed);
+            self.forget(before);
+        }
+    }
+
+    pub(super) fn pieces(&self) -> u32 {
+        self.pieces.load(Ordering::Relaxed)
+    }
+
+    fn forget(&self, waits_since: u32) {
+        if let Some(look) = waits_since.checked_sub(1) {
+            self.streams.waiting_since(look).fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.forget(self.waits_since.load(Ordering::Relaxed));
+        self.streams.flight.give_back(self.kind);
+        if self.kind == Kind::First {
+            self.streams.has_first.store(false, Ordering::Relaxed);
+        }
+        self.streams.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// An answer's body in pieces of a frame each. Every piece keeps the stream's place until it is
+/// written, and tells that the answer has moved.
+#[derive(Debug)]
+pub(super) struct Paced<B> {
+    inner: B,
+    rest: Bytes,
+    place: Arc<Place>,
+}
+
+impl<B> Paced<B> {
+    pub(super) const fn new(inner: B, place: Arc<Place>) -> Self {
+        Self { inner, rest: Bytes::new(), place }
+    }
+}
+
+/// The bytes of one frame, and the place that they keep.
+struct Piece {
+    bytes: Bytes,
+    place: Arc<Place>,
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.place.moves();
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for Paced<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.inner).poll_frame(cx)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => self.rest = data,
+                    Err(other) => return Poll::Ready(Some(Ok(other))),
+                },
+                other => return Poll::Ready(other),
+            }
+        }
+        let length = self.rest.len().min(self.place.streams.flight.0.piece_bytes_max);
+        let bytes = self.rest.split_to(length);
+        let place = Arc::clone(&self.place);
+        place.moves();
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_owner(Piece { bytes, place })))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let rest = u64::try_from(self.rest.len()).unwrap_or(u64::MAX);
+        let inner = self.inner.size_hint();
+        let mut hint = SizeHint::new();
+        hint.set_lower(inner.lower().saturating_add(rest));
+        if let Some(upper) = inner.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::{BodyExt as _, Full};
+
+    use super::*;
+
+    fn flight() -> Flight {
+        Flight::new(&Bounds {
+            h2_shared_max: 5,
+            h2_shared_unknown_max: 3,
+            h2_streams_unknown_max: 3,
+            h2_frame_bytes_max: 4,
+            ..Bounds::default()
+        })
+    }
+
+    fn streams(flight: &Flight) -> Arc<Streams> {
+        Arc::new(Streams::new(flight.clone()))
+    }
+
+    fn admitted(streams: &Arc<Streams>, tries: usize, knows: bool) -> Vec<Arc<Place>> {
+        (0..tries).filter_map(|_| streams.admit(|| knows)).collect()
+    }
+
+    #[test]
+    fn a_connection_has_its_first_stream_whatever_others_hold() {
+        let flight = flight();
+        let [greedy, other, last] = std::array::from_fn(|_| streams(&flight));
+        let held = admitted(&greedy, 100, true);
+        assert_eq!(held.len(), 6);
+        let first = admitted(&other, 100, true);
+        assert_eq!(first.len(), 1);
+        drop(first);
+        assert_eq!(admitted(&other, 1, false).len(), 1, "its first place is free again");
+        drop(held);
+        assert_eq!(admitted(&last, 100, true).len(), 6);
+        assert_eq!(flight.0.taken.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn without_a_key_a_connection_has_few_streams_and_all_together_a_part() {
+        let flight = flight();
+        let [one, other, known] = std::array::from_fn(|_| streams(&flight));
+        let held = admitted(&one, 100, false);
+        assert_eq!(held.len(), 3, "of one connection");
+        let more = admitted(&other, 100, false);
+        assert_eq!(more.len(), 2, "of all connections");
+        assert_eq!(admitted(&known, 100, true).len(), 3, "the rest is for those with a key");
+        drop((held, more));
+        assert_eq!(flight.0.taken_by_unknown.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_key_that_was_shown_once_counts_for_the_connection() {
+        let streams = streams(&flight());
+        let held = admitted(&streams, 2, true);
+        assert!(streams.is_known());
+        assert_eq!(admitted(&streams, 100, false).len(), 4);
+        drop(held);
+    }
+
+    #[test]
+    fn an_answer_that_does_not_move_for_two_looks_is_stalled() {
+        let streams = streams(&flight());
+        let place = streams.admit(|| false).unwrap();
+        assert!(!(0..9).any(|_| streams.look_is_stalled()), "there is no answer yet");
+        for _ in 0..9 {
+            place.moves();
+            assert!(!streams.look_is_stalled());
+        }
+        assert!(streams.look_is_stalled());
+        drop(place);
+        assert!(!(0..9).any(|_| streams.look_is_stalled()));
+        assert_eq!(streams.open(), 0);
+    }
+
+    #[tokio::test]
+    async fn pieces_keep_the_place_until_they_are_gone() {
+        let streams = streams(&flight());
+        let place = streams.admit(|| false).unwrap();
+        let mut body = Paced::new(Full::new(Bytes::from_static(b"ten bytes.")), place);
+        assert_eq!(body.size_hint().exact(), Some(10));
+        let mut pieces = Vec::new();
+        while let Some(frame) = body.frame().await {
+            pieces.push(frame.unwrap().into_data().unwrap());
+        }
+        assert!(body.is_end_stream());
+        drop(body);
+        assert_eq!(pieces, ["ten ", "byte", "s."]);
+        pieces.pop();
+        assert_eq!(streams.open(), 1);
+        drop(pieces);
+        assert_eq!(streams.open(), 0);
+    }
+}

@@ -1,0 +1,163 @@
+//! Peers that ask for more than they read, or for what they do not get.
+
+use super::http2::{Client, get};
+use super::*;
+use crate::server::Work;
+
+/// Answers as the closure does, and knows whoever sends the header `key`.
+#[derive(Clone)]
+struct Keyed<A>(A);
+
+impl<A: Answer> Answer for Keyed<A> {
+    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Work {
+        self.0.answer(request, peer)
+    }
+
+    fn knows(&self, request: &Request<Incoming>) -> bool {
+        request.headers().contains_key("key")
+    }
+}
+
+fn with_key(path: &str) -> Request<()> {
+    let mut request = get(path);
+    request.headers_mut().insert("key", "shown".parse().unwrap());
+    request
+}
+
+async fn not_found(_: Request<Incoming>, _: SocketAddr) -> Response<SecretBody> {
+    let mut response = Response::new(SecretBody::from(String::from("nothing here")));
+    *response.status_mut() = hyper::StatusCode::NOT_FOUND;
+    response
+}
+
+#[tokio::test]
+async fn streams_beyond_those_of_a_connection_without_a_key_are_refused() {
+    let (answer, mut asks, go) = gated();
+    let bounds = Bounds { h2_streams_unknown_max: 2, ..Bounds::default() };
+    let mut server = start(bounds, Keyed(answer));
+    let mut client = Client::connect(&server).await;
+    let answers = ["/1", "/2"].map(|path| client.send(get(path)));
+    within(asks.recv()).await.unwrap();
+    within(asks.recv()).await.unwrap();
+    let refused = within(client.try_send(get("/3"))).await.unwrap_err();
+    assert_eq!(refused.reason(), Some(h2::Reason::REFUSED_STREAM));
+    // With a key the same is served, and then whatever comes on this connection.
+    let known = ["/4", "/5"].map(|path| client.send(with_key(path)));
+    let after = client.send(get("/6"));
+    for _ in 0..3 {
+        within(asks.recv()).await.unwrap();
+    }
+    go.send(true).unwrap();
+    for answer in answers.into_iter().chain(known) {
+        assert_eq!(answer.await.0.status(), 200);
+    }
+    assert_eq!(after.await.1, "GET /6");
+    server.ask_to_stop();
+    drop(client);
+    assert_eq!(server.drained().await, Drained::Whole);
+}
+
+#[tokio::test]
+async fn a_new_connection_is_served_when_all_shared_places_are_taken() {
+    let (answer, mut asks, go) = gated();
+    let bounds = Bounds { h2_shared_max: 2, ..Bounds::default() };
+    let server = start(bounds, Keyed(answer));
+    let mut greedy = Client::connect(&server).await;
+    let held = ["/1", "/2", "/3"].map(|path| greedy.send(with_key(path)));
+    for _ in 0..3 {
+        within(asks.recv()).await.unwrap();
+    }
+    assert!(within(greedy.try_send(with_key("/4"))).await.is_err());
+    let mut other = Client::connect(&server).await;
+    let first = other.send(with_key("/first"));
+    within(asks.recv()).await.unwrap();
+    assert!(within(other.try_send(with_key("/second"))).await.is_err());
+    go.send(true).unwrap();
+    assert_eq!(first.await.1, "GET /first");
+    for answer in held {
+        answer.await;
+    }
+    // The places are free again.
+    let more = ["/5", "/6", "/7"].map(|path| other.send(with_key(path)));
+    for answer in more {
+        assert_eq!(answer.await.0.status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_leaves_an_answer_half_read_is_ended() {
+    let (answer, released) = large_answer(1024);
+    let bounds = Bounds { h2_unread_max: SOON, ..Bounds::default() };
+    let server = start(bounds, answer);
+    let mut builder = h2::client::Builder::new();
+    // The first byte moves, and with it the whole answer out of the stream's own hands.
+    let mut client = Client::connect_with(&server, builder.initial_window_size(1)).await;
+    let answer = client.try_send(get("/"));
+    let body = within(answer).await.unwrap().into_body();
+    drop(within(&mut client.closed).await);
+    drop(body);
+    assert!(within(released).await.is_err());
+}
+
+#[tokio::test]
+async fn a_large_answer_that_is_read_slowly_arrives_whole() {
+    let bytes = 40 * usize::try_from(crate::bounds::H2_FRAME_BYTES_MAX).unwrap();
+    let (answer, _released) = large_answer(bytes);
+    let bounds = Bounds { h2_unread_max: SOON, ..Bounds::default() };
+    let server = start(bounds, answer);
+    let mut builder = h2::client::Builder::new();
+    let window = crate::bounds::H2_FRAME_BYTES_MAX;
+    let mut client = Client::connect_with(&server, builder.initial_window_size(window)).await;
+    let mut body = within(client.try_send(get("/"))).await.unwrap().into_body();
+    let mut read = 0;
+    while let Some(part) = within(body.data()).await {
+        let part = part.unwrap();
+        read += part.len();
+        // All of it takes several times as long as it may stand still.
+        tokio::time::sleep(SOON / 10).await;
+        body.flow_control().release_capacity(part.len()).unwrap();
+    }
+    assert_eq!(read, bytes);
+}
+
+#[tokio::test]
+async fn a_connection_that_is_only_refused_is_asked_to_go() {
+    let bounds = Bounds { refusals_max: 3, ..Bounds::default() };
+    let server = start(bounds, Keyed(not_found));
+    let mut known = Client::connect(&server).await;
+    for _ in 0..10 {
+        assert_eq!(known.send(with_key("/")).await.0.status(), 404);
+    }
+    let mut client = Client::connect(&server).await;
+    for _ in 0..4 {
+        assert_eq!(client.send(get("/")).await.0.status(), 404);
+    }
+    assert!(within(client.closed).await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn a_refused_peer_that_does_not_go_is_ended() {
+    let bounds = Bounds { refusals_max: 3, spent_max: SOON, ..Bounds::default() };
+    let server = start(bounds, Keyed(not_found));
+    let mut builder = h2::client::Builder::new();
+    let mut client = Client::connect_with(&server, builder.initial_window_size(0)).await;
+    let mut unread = Vec::new();
+    for _ in 0..4 {
+        unread.push(within(client.try_send(get("/"))).await.unwrap());
+    }
+    // Its streams wait for a window until the connection is gone.
+    drop(within(client.closed).await);
+}
+
+#[tokio::test]
+async fn the_last_answer_of_a_refused_connection_says_so() {
+    let bounds = Bounds { refusals_max: 3, ..Bounds::default() };
+    let server = start(bounds, Keyed(not_found));
+    let mut stream = server.connect().await;
+    for last in [false, false, false, true] {
+        let (head, _) = ask(&mut stream, &super::get("/")).await;
+        assert!(head.starts_with("HTTP/1.1 404 "), "{head}");
+        assert_eq!(head.contains("connection: close\r\n"), last, "{head}");
+    }
+    assert_eq!(read_to_close(&mut stream).await, "");
+}

@@ -1,0 +1,293 @@
+//! Floods of one machine's making: whatever they send, the vault's memory stays where it was and
+//! others are served.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, split};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::harness::{Vault, get, post};
+
+/// What a flood may add to the resident memory.
+const GROWTH_MAX_KIB: u64 = 100 * 1024;
+/// Generous: the machine may have other work, and the flood's own clients run on it.
+const LATENCY_MAX: Duration = Duration::from_secs(10);
+/// How long a flood goes on.
+const FLOOD: Duration = Duration::from_secs(6);
+const BODY_BYTES: usize = 256 * 1024;
+static BODY: [u8; BODY_BYTES] = [b'a'; BODY_BYTES];
+
+/// Opens HTTP/2 connections from several addresses of this machine, so that no single one has
+/// them all.
+#[derive(Clone)]
+struct Flooder {
+    server: SocketAddr,
+    config: Arc<ClientConfig>,
+}
+
+impl Flooder {
+    fn of(vault: &Vault) -> Self {
+        let mut config = vault.client().as_ref().clone();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Self { server: vault.address, config: Arc::new(config) }
+    }
+
+    async fn connect(&self, number: usize) -> std::io::Result<TlsStream<TcpStream>> {
+        let host = u8::try_from(2 + number % 8).unwrap();
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::from((Ipv4Addr::new(127, 0, 0, host), 0)))?;
+        let stream = socket.connect(self.server).await?;
+        let name = ServerName::from(IpAddr::from(Ipv4Addr::LOCALHOST));
+        TlsConnector::from(Arc::clone(&self.config)).connect(name, stream).await
+    }
+
+    /// Asks for `/x` on 64 streams a second and opens no window for any answer. Connects again when
+    /// it is closed, until it is dropped.
+    async fn ask_without_window(self, number: usize) {
+        loop {
+            if let Ok(stream) = self.connect(number).await {
+                let (mut reader, mut writer) = split(stream);
+                let ask = async {
+                    // The preface; settings with an initial window of zero; an acknowledgement.
+                    let mut frames = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+                    frames.extend([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]);
+                    frames.extend([0, 0, 0, 4, 1, 0, 0, 0, 0]);
+                    writer.write_all(&frames).await.ok()?;
+                    for id in (1_u32..).step_by(2) {
+                        // GET https /x, and nothing more to come.
+                        let mut frame = vec![0, 0, 6, 1, 5];
+                        frame.extend(id.to_be_bytes());
+                        frame.extend([0x82, 0x87, 0x04, 2, b'/', b'x']);
+                        writer.write_all(&frame).await.ok()?;
+                        if id % 128 == 127 {
+                            writer.flush().await.ok()?;
+                            sleep(Duration::from_secs(1)).await;
+                        }
+                    }
+                    Some(())
+                };
+                let read = async {
+                    let mut buffer = [0; 4_096];
+                    while reader.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+                };
+                tokio::select! {
+                    _ = ask => (),
+                    () = read => (),
+                }
+            }
+            sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Sends all but the end of a body on each of so many streams, and then waits. Returns how many
+    /// were answered with each of these statuses.
+    async fn send_bodies(self, number: usize, paths: Vec<String>, key: String) -> [usize; 3] {
+        let mut counts = [0; 3];
+        let Ok(stream) = self.connect(number).await else { return counts };
+        let Ok((mut requests, connection)) = h2::client::handshake(stream).await else {
+            return counts;
+        };
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move { drop(connection.await) });
+        let mut answers = Vec::new();
+        for path in paths {
+            let Ok(ready) = requests.ready().await else { break };
+            requests = ready;
+            let mut request = hyper::Request::post(format!("https://localhost{path}"));
+            if !key.is_empty() {
+                request = request.header("BT-API-KEY", &key);
+            }
+            let request = request.body(()).unwrap();
+            let Ok((answer, mut body)) = requests.send_request(request, false) else { break };
+            body.send_data(Bytes::from_static(&BODY[1..]), false).ok();
+            answers.push((answer, body));
+        }
+        for (answer, _body) in &mut answers {
+            if let Ok(Ok(answer)) = timeout(Duration::from_millis(200), answer).await {
+                let statuses = [413, 503, 429];
+                let at = statuses.iter().position(|status| answer.status() == *status);
+                if let Some(count) = at.and_then(|at| counts.get_mut(at)) {
+                    *count += 1;
+                }
+            }
+        }
+        sleep(FLOOD).await;
+        counts
+    }
+}
+
+/// What was seen of a vault during a flood.
+struct Seen {
+    growth_kib: u64,
+    slowest: Duration,
+    served: usize,
+}
+
+/// Runs the flood and meanwhile asks, as another caller, and looks at the memory.
+fn during<T>(vault: &Vault, flood: impl Future<Output = T>) -> (Seen, T) {
+    for _ in 0..20 {
+        vault.get("/permissions", &vault.keys.private).with_status(200);
+    }
+    let before = vault.resident_kib();
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let looking = scope.spawn(|| {
+            let mut most = before;
+            while !over.load(Ordering::Relaxed) {
+                most = most.max(vault.resident_kib());
+                pause();
+            }
+            most
+        });
+        let asking = scope.spawn(|| {
+            let (mut slowest, mut served) = (Duration::ZERO, 0);
+            while !over.load(Ordering::Relaxed) {
+                let started = Instant::now();
+                let body = json!({"type": "token", "data": served});
+                vault.post("/tokens", &vault.keys.private, body).with_status(201);
+                slowest = slowest.max(started.elapsed());
+                served += 1;
+                pause();
+            }
+            (slowest, served)
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let flooded = runtime.block_on(flood);
+        // What the flood has held is looked at before its connections are gone.
+        over.store(true, Ordering::Relaxed);
+        let (slowest, served) = asking.join().unwrap();
+        let growth_kib = looking.join().unwrap() - before;
+        drop(runtime);
+        (Seen { growth_kib, slowest, served }, flooded)
+    })
+}
+
+fn pause() {
+    thread::park_timeout(Duration::from_millis(50));
+}
+
+impl Seen {
+    #[track_caller]
+    fn check(&self) {
+        let Self { growth_kib, slowest, served } = self;
+        assert!(*growth_kib <= GROWTH_MAX_KIB, "the memory grew by {growth_kib} KiB");
+        assert!(*slowest <= LATENCY_MAX, "another caller waited for {slowest:?}");
+        assert!(*served > 3, "another caller was served {served} times");
+    }
+}
+
+#[test]
+fn streams_that_open_no_window_take_little_memory() {
+    let vault = Vault::start();
+    let flooder = Flooder::of(&vault);
+    let (seen, ()) = during(&vault, async {
+        let mut connections = JoinSet::new();
+        for number in 0..300 {
+            connections.spawn(flooder.clone().ask_without_window(number));
+        }
+        sleep(2 * FLOOD).await;
+    });
+    seen.check();
+}
+
+#[test]
+fn bodies_for_the_pages_of_3ds_take_little_memory() {
+    let vault = Vault::start();
+    let flooder = Flooder::of(&vault);
+    let paths = [
+        "/3ds/sim/acs/method",
+        "/3ds/sim/acs/challenge",
+        "/3ds/sessions/0195fe5b-9d8b-7c3f-8d3e-0a5a3c6f2b11/method-notification",
+        "/3ds/sessions/0195fe5b-9d8b-7c3f-8d3e-0a5a3c6f2b11/challenge-notification",
+    ];
+    let paths: Vec<_> = paths.iter().cycle().take(60).map(|path| String::from(*path)).collect();
+    let (seen, too_large) = during(&vault, async {
+        let mut connections = JoinSet::new();
+        for number in 0..40 {
+            let key = String::new();
+            connections.spawn(flooder.clone().send_bodies(number, paths.clone(), key));
+        }
+        let counts = connections.join_all().await;
+        counts.iter().map(|[too_large, ..]| too_large).sum::<usize>()
+    });
+    seen.check();
+    assert!(too_large > 0, "none of the bodies was refused");
+}
+
+#[test]
+fn large_bodies_of_a_key_share_one_budget_and_small_ones_do_not_wait_for_it() {
+    let vault = Vault::start();
+    let flooder = Flooder::of(&vault);
+    let paths = vec![String::from("/tokens"); 60];
+    let (seen, busy) = during(&vault, async {
+        let mut connections = JoinSet::new();
+        for number in 0..10 {
+            let key = vault.keys.public.clone();
+            connections.spawn(flooder.clone().send_bodies(number, paths.clone(), key));
+        }
+        let counts = connections.join_all().await;
+        counts.iter().map(|[_, busy, _]| busy).sum::<usize>()
+    });
+    seen.check();
+    assert!(busy > 0, "600 bodies of a quarter mebibyte found their memory");
+    // All of it is free again.
+    let large = json!({"type": "token", "data": "x".repeat(100_000)});
+    vault.post("/tokens", &vault.keys.private, large).with_status(201);
+}
+
+#[test]
+fn a_connection_that_is_only_refused_is_closed_and_one_with_a_key_is_not() {
+    let vault = Vault::start();
+    let host = vault.address.to_string();
+    let mut connection = vault.connect();
+    let refused = (1..200).find(|_| {
+        connection.send(&get("/x").bytes(&host)).unwrap();
+        connection.receive().unwrap().problem(404);
+        connection.closing
+    });
+    let refused = refused.expect("the connection was closed");
+    assert!((20..100).contains(&refused), "{refused} requests");
+    assert!(connection.rest().is_empty());
+    // What is not found for someone with a key is an answer like any other.
+    let mut connection = vault.connect();
+    for _ in 0..3 * refused {
+        connection.send(&get("/tokens/none").key(&vault.keys.private).bytes(&host)).unwrap();
+        connection.receive().unwrap().problem(404);
+        assert!(!connection.closing);
+    }
+}
+
+#[test]
+fn forms_of_browsers_are_small() {
+    let vault = Vault::start();
+    let form = |length| post("/3ds/sim/acs/method").body("a".repeat(length));
+    assert_eq!(vault.send(&form(16 * 1024 + 1)).status, 413);
+    assert_eq!(vault.send(&form(16 * 1024)).status, 400);
+}
+
+#[test]
+fn the_simulator_has_pages_only_where_there_is_a_test_tenant() {
+    let vault = Vault::start_with(&["--tenant-type", "production"]);
+    let pages = ["/3ds/sim/acs/method", "/3ds/sim/acs/challenge"];
+    for path in pages {
+        vault.send(&post(path).body("x=y")).problem(404);
+        vault.send(&get(path)).problem(404);
+    }
+    vault.tenant("test");
+    for path in pages {
+        assert_eq!(vault.send(&post(path).body("x=y")).status, 400);
+        assert_eq!(vault.send(&get(path)).status, 405);
+    }
+}
