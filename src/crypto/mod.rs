@@ -5,6 +5,7 @@
 
 mod api_keys;
 mod chain;
+mod digest;
 mod handover;
 mod index;
 mod keys;
@@ -19,6 +20,7 @@ mod uses;
 
 pub use api_keys::ApiKeyIndex;
 pub use chain::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
+pub use digest::{DigestKey, Element, SetDigest};
 pub use handover::{Handed, Handover};
 pub use index::IndexKey;
 pub use keys::{FingerprintKey, KeyMaterial, KeyPurpose, SystemKeys, TenantKeys};

@@ -1,0 +1,234 @@
+//! Digests of sets: one value for all live records, kept up to date by adding what comes and taking
+//! away what goes.
+//!
+//! The digest of a set is how many elements it has and the sum, modulo 2^256, of an HMAC-SHA-256 of
+//! each. An element is one sealing of one record: its table (1), its version (16) and its key. Adding
+//! and removing commute, so the digest does not depend on the order of changes.
+//!
+//! The sums are never in clear. The difference of two of them is the HMAC of what was changed in
+//! between, and who has enough of those can look for other sets with the same sum. In the file they
+//! are sealed, and a checkpoint shows an HMAC of the sum.
+
+use std::fmt;
+
+use ring::hmac;
+
+use crate::crypto::random::Random;
+use crate::crypto::seal::{Identity, OpenFailed, SealingKey, Version};
+use crate::secret::Secret;
+
+/// Makes and keeps digests.
+#[derive(Clone)]
+pub struct DigestKey {
+    elements: hmac::Key,
+    commitments: hmac::Key,
+    sealing: SealingKey,
+}
+
+/// The hash of one element.
+#[derive(Clone, Copy)]
+pub struct Element([u64; 4]);
+
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct SetDigest {
+    count: i64,
+    /// The least significant part first.
+    sum: [u64; 4],
+}
+
+impl DigestKey {
+    /// Each of the three uses has a key of its own.
+    pub fn new(key: &Secret<[u8; 32]>) -> Self {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose());
+        let derived = |label: &[u8]| Secret::new(bytes(&hmac::sign(&key, label)));
+        let mac = |label: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, derived(label).expose());
+        Self {
+            elements: mac(b"strongroom digest elements 1"),
+            commitments: mac(b"strongroom digest commitments 1"),
+            sealing: SealingKey::new(1, &derived(b"strongroom digest sealing 1")),
+        }
+    }
+
+    /// Only the last part has no fixed length.
+    pub fn element(&self, table: u8, key: &[u8], version: &Version) -> Element {
+        let mut context = hmac::Context::with_key(&self.elements);
+        context.update(&[table]);
+        context.update(version);
+        context.update(key);
+        Element(words(&bytes(&context.sign())))
+    }
+
+    /// Stands for a digest where others see it.
+    pub fn commitment(&self, digest: &SetDigest, generation: u64) -> [u8; 32] {
+        let mut context = hmac::Context::with_key(&self.commitments);
+        context.update(&generation.to_be_bytes());
+        context.update(digest.encode().expose());
+        bytes(&context.sign())
+    }
+
+    pub fn seal(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
+        self.sealing.seal(identity, plain, random)
+    }
+
+    pub fn open(
+        &self,
+        identity: &Identity<'_>,
+        sealed: &[u8],
+    ) -> Result<Secret<Vec<u8>>, OpenFailed> {
+        self.sealing.open(identity, sealed)
+    }
+}
+
+impl SetDigest {
+    pub const BYTES: usize = 8 + 32;
+
+    /// Below zero when more was taken away than was ever there, which no order of changes does.
+    pub const fn count(&self) -> i64 {
+        self.count
+    }
+
+    pub fn insert(&mut self, element: &Element) {
+        self.combine(&Self { count: 1, sum: element.0 });
+    }
+
+    pub fn remove(&mut self, element: &Element) {
+        // The negative of a number is its complement and one.
+        let mut negative = Self { count: -1, sum: element.0.map(|word| !word) };
+        add(&mut negative.sum, &[1, 0, 0, 0]);
+        self.combine(&negative);
+    }
+
+    /// Another set's elements, or changes, on top of these.
+    pub fn combine(&mut self, other: &Self) {
+        self.count = self.count.wrapping_add(other.count);
+        add(&mut self.sum, &other.sum);
+    }
+
+    pub fn encode(&self) -> Secret<Vec<u8>> {
+        let mut encoded = self.count.to_be_bytes().to_vec();
+        for word in self.sum.iter().rev() {
+            encoded.extend(word.to_be_bytes());
+        }
+        Secret::new(encoded)
+    }
+
+    pub fn decode(encoded: &[u8]) -> Option<Self> {
+        let (count, sum) = encoded.split_first_chunk()?;
+        Some(Self { count: i64::from_be_bytes(*count), sum: words(sum.try_into().ok()?) })
+    }
+}
+
+fn add(to: &mut [u64; 4], other: &[u64; 4]) {
+    let mut carry = false;
+    for (to, other) in to.iter_mut().zip(other) {
+        let (sum, over) = to.overflowing_add(*other);
+        let (sum, over_again) = sum.overflowing_add(u64::from(carry));
+        *to = sum;
+        carry = over || over_again;
+    }
+}
+
+/// A big-endian number.
+fn words(bytes: &[u8; 32]) -> [u64; 4] {
+    let mut words = [0; 4];
+    for (word, chunk) in words.iter_mut().rev().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_be_bytes(*chunk);
+    }
+    words
+}
+
+fn bytes(tag: &hmac::Tag) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (to, from) in bytes.iter_mut().zip(tag.as_ref()) {
+        *to = *from;
+    }
+    bytes
+}
+
+impl fmt::Debug for DigestKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DigestKey(..)")
+    }
+}
+
+impl fmt::Debug for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Element(..)")
+    }
+}
+
+impl fmt::Debug for SetDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SetDigest").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::hex;
+
+    fn key() -> DigestKey {
+        DigestKey::new(&Secret::new([0x42; 32]))
+    }
+
+    #[test]
+    fn the_digest_of_a_set_is_what_it_always_was() {
+        let mut digest = SetDigest::default();
+        for version in [[1; 16], [2; 16]] {
+            digest.insert(&key().element(7, b"a key", &version));
+        }
+        let told = hex::encode(digest.encode().expose());
+        assert_eq!(
+            told,
+            "000000000000000252aadc1982b29156bc6affa724bb1ab8b549d709b9ddc3f0b78bdc1466c85936"
+        );
+        let commitment = key().commitment(&digest, 9);
+        assert_eq!(
+            hex::encode(&commitment),
+            "d945186d390181a6ec7a75d1d871159da5a4c63fe6d1945cbf637609a08db053"
+        );
+    }
+
+    #[test]
+    fn whatever_differs_gives_another_element() {
+        let one = key().element(7, b"a key", &[1; 16]).0;
+        let other = DigestKey::new(&Secret::new([0x43; 32]));
+        for element in [
+            key().element(8, b"a key", &[1; 16]),
+            key().element(7, b"b key", &[1; 16]),
+            key().element(7, b"a key", &[2; 16]),
+            other.element(7, b"a key", &[1; 16]),
+        ] {
+            assert_ne!(element.0, one);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn only_what_is_in_the_set_counts_and_not_the_order(
+            there in prop::collection::btree_set(0_u8..50, 0..20),
+            gone in prop::collection::btree_set(50_u8..99, 0..20),
+        ) {
+            let element = |number: u8| key().element(1, &[number], &[number; 16]);
+            let (mut one, mut other) = (SetDigest::default(), SetDigest::default());
+            for number in there.iter().chain(&gone) {
+                one.insert(&element(*number));
+            }
+            // Taken away before it was added: the changes of a batch are combined in any order.
+            for number in &gone {
+                one.remove(&element(*number));
+                other.remove(&element(*number));
+            }
+            for number in gone.iter().chain(&there).rev() {
+                other.insert(&element(*number));
+            }
+            prop_assert!(one == other);
+            prop_assert_eq!(usize::try_from(one.count()).unwrap(), there.len());
+            prop_assert!(SetDigest::decode(one.encode().expose()) == Some(one));
+            prop_assert_eq!(one == SetDigest::default(), there.is_empty());
+        }
+    }
+}
