@@ -58,8 +58,9 @@ use crate::store::{Change, CvcKeys, Migrated, Snapshot, Store, Verdict};
 pub use crate::store::backup::BackupFailure;
 pub use applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
 pub use audit::{
-    AuditFinding, AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportPage,
-    ExportQuery, Exported, LogPage, LogQuery, LogStart, Receipt, decode_receipt, encode_receipt,
+    AuditFinding, AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, Expected,
+    ExportPage, ExportQuery, Exported, LogPage, LogQuery, LogStart, Receipt, decode_receipt,
+    encode_receipt,
 };
 pub use authenticate::Caller;
 pub use backups::{Proof, ProofFailure, clear_leftovers, prove};

@@ -8,6 +8,9 @@ use tokio::sync::{Mutex, MutexGuard};
 /// More than requests in flight on two or four cores; two records that share a lane only wait.
 const LANES: usize = 1_024;
 
+/// Lets the next one in when it is dropped.
+pub(super) type Turn<'a> = Option<MutexGuard<'a, ()>>;
+
 #[derive(Debug)]
 pub(super) struct Turns {
     hasher: RandomState,
@@ -20,7 +23,7 @@ impl Turns {
     }
 
     /// Whoever holds the guard decides and commits alone among those who ask for the same name.
-    pub(super) async fn take(&self, name: &[u8]) -> Option<MutexGuard<'_, ()>> {
+    pub(super) async fn take(&self, name: &[u8]) -> Turn<'_> {
         let lanes = u64::try_from(self.lanes.len()).unwrap_or(1);
         let lane = self.hasher.hash_one(name).checked_rem(lanes).unwrap_or(0);
         let lane = self.lanes.get(usize::try_from(lane).unwrap_or(0))?;

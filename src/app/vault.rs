@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::app::App;
-use crate::app::audit::{AuditPolicy, AuditScope, Reads, Watch};
+use crate::app::audit::{AuditFinding, AuditPolicy, AuditScope, Reads, Watch};
 use crate::app::callers::Callers;
 use crate::app::damage::Damage;
 use crate::app::error::{Error, Fault};
@@ -16,7 +16,7 @@ use crate::app::threeds::ThreedsState;
 use crate::app::turns::Turns;
 use crate::clock::Clock;
 use crate::crypto::{
-    Identity, KeyMaterial, KeyPurpose, MasterKey, Phase, Random, SigningKey, SystemKeys,
+    DigestKey, Identity, KeyMaterial, KeyPurpose, MasterKey, Phase, Random, SigningKey, SystemKeys,
     TenantKeys, Uses,
 };
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
@@ -24,7 +24,7 @@ use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::backup::BackupFailure;
-use crate::store::chain::{self, ChainIdentity};
+use crate::store::chain::{self, Checkpoint, Signers};
 use crate::store::{
     Change, Cleanliness, CvcKeys, Migrated, MigrationFailure, OpenFailure, Snapshot,
     StorageFailure, Store, Table, Verdict, meta, tables,
@@ -119,9 +119,11 @@ impl App {
         let uses = Uses::default();
         let opened = cvc_keys.and_then(|keys| {
             let snapshot = unlock(&store, &master, &random, clock.now())?;
-            Ok((keys, open_system_keys(&snapshot, &master, &uses)?))
+            let system = open_system_keys(&snapshot, &master, &uses)?;
+            let fault = store.keep_digests(system.digests()).map_err(failed)?;
+            Ok((keys, system, fault))
         });
-        let (cvc_keys, system) = match opened {
+        let (cvc_keys, system, fault) = match opened {
             Ok(opened) => opened,
             Err(failure) => {
                 store.close();
@@ -131,7 +133,7 @@ impl App {
         let policy = AuditPolicy::default();
         let swept_at = AtomicI64::new(clock.now().micros());
         let audit_watch = Watch::new(clock.now());
-        Ok(Self {
+        let app = Self {
             store,
             masters: Masters::new(master),
             system: RwLock::new(Arc::new(system)),
@@ -153,7 +155,23 @@ impl App {
             threeds: ThreedsState::default(),
             damage: Damage::default(),
             scrubs: ScrubWatch::default(),
-        })
+        };
+        match app.snapshot().and_then(|snapshot| app.records_are_current(&snapshot)) {
+            Ok(true) if fault.is_none() => Ok(app),
+            // It is served on, and told.
+            Ok(_) => {
+                app.audit_watch.find(AuditFinding::ForeignRecords);
+                Ok(app)
+            }
+            Err(Error::Storage(failure)) => {
+                app.close();
+                Err(failed(failure))
+            }
+            Err(_) => {
+                app.close();
+                Err(VaultFailure::KeysDamaged)
+            }
+        }
     }
 
     /// What opening did to a file of an older format.
@@ -208,20 +226,22 @@ impl App {
         tenant: TenantId,
     ) -> Result<Change, Error> {
         let purposes = [KeyPurpose::Seal, KeyPurpose::Index, KeyPurpose::Fingerprint];
-        self.make_keys(snapshot, tenant.bytes(), &purposes, 1)
+        Ok(self.make_keys(snapshot, tenant.bytes(), &purposes, 1)?.0)
     }
 
-    /// New keys of this number, unless the master key is replaced in the meantime.
+    /// New keys of this number, unless the master key is replaced in the meantime, and the change
+    /// that keeps them.
     pub(super) fn make_keys(
         &self,
         snapshot: &Snapshot,
         scope: &[u8; 16],
         purposes: &[KeyPurpose],
         number: u32,
-    ) -> Result<Change, Error> {
+    ) -> Result<(Change, Vec<KeyMaterial>), Error> {
         let master = self.masters.of(snapshot)?;
-        let (keys, _) = new_keys(&master, &self.random, scope, purposes, number, self.now());
-        Ok(keys.expect_value(Table::Meta, facts::MASTER.to_vec(), master.check().to_vec()))
+        let (keys, made) = new_keys(&master, &self.random, scope, purposes, number, self.now());
+        let check = master.check().to_vec();
+        Ok((keys.expect_value(Table::Meta, facts::MASTER.to_vec(), check), made))
     }
 }
 
@@ -268,8 +288,8 @@ fn new_keys(
     (change, made)
 }
 
-/// Holds the master key against the file, and gives a file from before there was an audit chain
-/// what it needs for one. Nothing is written under a wrong key.
+/// Holds the master key against the file, and gives a file from before there was an audit chain, or
+/// digests of its records, what it needs for them. Nothing is written under a wrong key.
 fn unlock(
     store: &Store,
     master: &MasterKey,
@@ -287,10 +307,24 @@ fn unlock(
         }
         None => return Err(VaultFailure::File(OpenFailure::NotOurs)),
     }
-    if ChainIdentity::read(&snapshot).map_err(failed)?.is_some() {
-        return Ok(snapshot);
+    let mut missing = Change::new();
+    if Signers::read(&snapshot).map_err(failed)?.is_none() {
+        missing = begin_chain(master, random, now);
     }
-    match store.amend(begin_chain(master, random, now)).map_err(failed)? {
+    let place = tables::keys_of(&SYSTEM, KeyPurpose::Digest.code());
+    let written = if snapshot.under(Table::Keys, &place, 1).map_err(failed)?.is_empty() {
+        // Checkpoints that tell of records are younger than the key: it was there, and is gone.
+        let newest = Checkpoint::newest(&snapshot).map_err(failed)?;
+        if newest.is_some_and(|newest| newest.extent.is_some()) {
+            return Err(VaultFailure::KeysDamaged);
+        }
+        let (keys, made) = new_keys(master, random, &SYSTEM, &[KeyPurpose::Digest], 1, now);
+        let key = made.first().ok_or(VaultFailure::KeysDamaged)?;
+        store.begin_digests(&DigestKey::new(&key.bytes), missing.and(keys))
+    } else {
+        store.amend(missing)
+    };
+    match written.map_err(failed)? {
         Verdict::Applied => store.snapshot().map_err(failed),
         Verdict::Refused => Err(VaultFailure::KeysDamaged),
     }

@@ -1,12 +1,15 @@
 //! `strongroom verify`: walks the whole file. Every record opens, every record has its index
-//! entries, every index entry belongs to a record, the counts agree.
+//! entries, every index entry belongs to a record, the counts agree, and the records are those that
+//! the audit chain and their digests tell of.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 
 use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::applications::open_application;
+use crate::app::authenticate::open_api_key;
 use crate::app::error::Error;
 use crate::app::vault::SYSTEM;
 use crate::app::{token_intents, token_rows};
@@ -56,6 +59,7 @@ impl App {
     pub fn verify(&self) -> Result<Report, Error> {
         let snapshot = self.snapshot()?;
         let mut report = Report::default();
+        let mut listed = HashSet::new();
         let mut owned = Owned {
             keys: count_under(&snapshot, Table::Keys, &SYSTEM)?,
             counts: count_under(&snapshot, Table::Counts, &SYSTEM)?,
@@ -73,7 +77,8 @@ impl App {
             owned.counts =
                 owned.counts.saturating_add(count_under(&snapshot, Table::Counts, &key)?);
             if let Some(keys) = unless_damaged(self.tenant_keys(&snapshot, tenant))? {
-                self.verify_applications(&snapshot, tenant, &keys, &mut report)?;
+                let found = self.verify_applications(&snapshot, tenant, &keys, &mut report)?;
+                listed.extend(found);
                 self.verify_tokens(&snapshot, tenant, &keys, &mut report)?;
                 self.verify_intents(&snapshot, tenant, &keys, &mut report)?;
             } else {
@@ -81,19 +86,22 @@ impl App {
             }
         }
         self.verify_sessions(&snapshot, &mut report)?;
-        self.verify_audit(&snapshot, &mut report)?;
+        self.verify_usable_keys(&snapshot, &listed, &mut report)?;
+        self.verify_audit(&snapshot, &listed, &mut report)?;
         self.verify_ranges(&snapshot, &mut report)?;
         verify_sums(&snapshot, &owned, &mut report)?;
         Ok(report)
     }
 
+    /// The ids of the API keys that are listed.
     fn verify_applications(
         &self,
         snapshot: &Snapshot,
         tenant: TenantId,
         keys: &TenantKeys,
         report: &mut Report,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<Uuid>, Error> {
+        let mut listed = Vec::new();
         for (key, sealed) in
             snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?
         {
@@ -110,6 +118,7 @@ impl App {
                 report.find(format!("tenant {tenant}: an API key does not open"));
                 continue;
             };
+            listed.push(record.key.id.uuid());
             let by_tag = unless_damaged(self.key_record(snapshot, &record.tag))?.flatten();
             if by_tag.is_none_or(|found| found.key.id != record.key.id) {
                 report.find(format!("key {}: it is listed but cannot be used", record.key.id));
@@ -117,6 +126,29 @@ impl App {
             let owner = tables::applications(tenant, record.key.application);
             if snapshot.value(Table::Applications, &owner)?.is_none() {
                 report.find(format!("key {}: its application is missing", record.key.id));
+            }
+        }
+        Ok(listed)
+    }
+
+    /// A key that is found by its text must be in its application's list, where it can be deleted.
+    fn verify_usable_keys(
+        &self,
+        snapshot: &Snapshot,
+        listed: &HashSet<Uuid>,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let system = self.system();
+        for entry in snapshot.range(Table::ApiKeys, Bound::Unbounded, Bound::Unbounded)? {
+            let (place, sealed) = entry?;
+            let place = place.as_slice().try_into().ok();
+            let record = place.and_then(|place| open_api_key(&system, place, &sealed).ok());
+            let Some(record) = record else {
+                report.find(String::from("API keys: one does not open"));
+                continue;
+            };
+            if !listed.contains(&record.key.id.uuid()) {
+                report.find(format!("key {}: it can be used but is not listed", record.key.id));
             }
         }
         Ok(())

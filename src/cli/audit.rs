@@ -16,9 +16,10 @@ use crate::cli::operate::{done, unreachable_server};
 use crate::cli::{say, vault};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
+use crate::domain::hex;
 use crate::operator::{Answer, Asked, Clockwork, Command, ask, render_report};
 use crate::store::Store;
-use crate::store::chain::{ChainReport, Inspection};
+use crate::store::chain::{ChainReport, Expected, Inspection};
 
 pub(super) fn audit(command: AuditCommand) -> Result<(), Failure> {
     match command.action {
@@ -116,35 +117,52 @@ fn verify(it: &AuditVerify) -> Result<(), Failure> {
     let (directory, _) = vault::place(it.config.as_deref(), it.data.as_deref(), None)?;
     let since = it.since.as_deref().map(read_receipt).transpose()?;
     let (text, receipt) = since.unzip();
-    let report = match ask(&directory, &Command::AuditVerify { since: text }) {
-        Asked::Answered(Answer::Done(report)) => report,
+    let public_key = it.public_key.as_deref().map(parse_public_key).transpose()?;
+    let mut anchors = Vec::new();
+    anchors.extend(receipt.map(|_| "the receipt"));
+    anchors.extend(public_key.map(|_| "the public key that was given"));
+    let asked = Command::AuditVerify { since: text, public_key: it.public_key.clone() };
+    let report = match ask(&directory, &asked) {
+        Asked::Answered(Answer::Done(report)) => {
+            anchors.push("the server's own key");
+            report
+        }
         Asked::Answered(Answer::Refused(why)) => {
             return Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")));
         }
         Asked::Failed(error) => return Err(unreachable_server(&directory, &error)),
         Asked::NobodyThere => {
-            let report = vault::catch_damage(&directory, || inspect(&directory, receipt))??;
+            let expected = Expected { receipt, public_key, own: None };
+            let report = vault::catch_damage(&directory, || inspect(&directory, &expected))??;
             render_report(&report)
         }
     };
-    show(&directory, &report)
+    show(&directory, &report, &anchors)
+}
+
+fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
+    hex::decode(text).ok_or_else(|| {
+        Failure::new(Exit::Usage, "a --public-key has 64 hexadecimal digits")
+            .try_this("the one that audit verify or audit receipt printed")
+    })
 }
 
 /// Without any key: whoever has the file can check it.
-fn inspect(directory: &Path, receipt: Option<Receipt>) -> Result<ChainReport, Failure> {
+fn inspect(directory: &Path, expected: &Expected) -> Result<ChainReport, Failure> {
     vault::check_directory(directory)?;
     let (store, cleanliness) = Store::open_unwritten(directory, None)
         .map_err(|failure| vault::explain(VaultFailure::File(failure), directory))?;
     vault::mention_recovery(cleanliness);
     let report = store
         .snapshot()
-        .and_then(|snapshot| Inspection::new(&snapshot, receipt))
+        .and_then(|snapshot| Inspection::new(&snapshot, *expected))
         .and_then(|inspection| inspection.run(&mut |_| ()));
     store.close();
     report.map_err(|failure| vault::storage(&failure))
 }
 
-fn show(directory: &Path, report: &Value) -> Result<(), Failure> {
+/// `anchors` are what its keys were held against.
+fn show(directory: &Path, report: &Value, anchors: &[&str]) -> Result<(), Failure> {
     let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or_default();
     let signed = report.get("last_signed").filter(|it| !it.is_null()).map(|it| {
         let entries = it.get("entries").and_then(Value::as_u64).unwrap_or_default();
@@ -163,6 +181,19 @@ fn show(directory: &Path, report: &Value) -> Result<(), Failure> {
     if let Some(after) = report.get("after_receipt").and_then(Value::as_u64) {
         say(&format!("unanchored:   {after} (behind the receipt)"));
     }
+    if let Some(key) = report.get("public_key").and_then(Value::as_str) {
+        say(&format!("signing key:  {key} (number {})", number("key_number")));
+    }
+    say(&format!(
+        "held against: {}",
+        match anchors {
+            [] => String::from(
+                "nothing but the file itself, in which anyone who can write it can put a key; compare \
+                 the signing key with one that you keep, or give --public-key or --since"
+            ),
+            anchors => anchors.join(", "),
+        }
+    ));
     let findings = report.get("findings").and_then(Value::as_array);
     let mut findings: Vec<_> =
         findings.into_iter().flatten().filter_map(Value::as_str).map(String::from).collect();

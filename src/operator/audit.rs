@@ -2,8 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::app::{App, AuditScope, ChainReport, Error, ExportQuery, Exported, decode_receipt};
+use crate::app::{
+    App, AuditScope, ChainReport, Error, Expected, ExportQuery, Exported, decode_receipt,
+};
 use crate::domain::expires_at::parse_time;
+use crate::domain::hex;
 use crate::domain::time::Timestamp;
 
 pub(super) async fn export(
@@ -18,10 +21,20 @@ pub(super) async fn export(
     Ok(json!({"entries": entries, "next": page.next}).to_string().into_bytes())
 }
 
-pub(super) async fn verify(app: &App, since: Option<&str>) -> Result<Vec<u8>, Error> {
+pub(super) async fn verify(
+    app: &App,
+    since: Option<&str>,
+    public_key: Option<&str>,
+) -> Result<Vec<u8>, Error> {
     let receipt = since.map(decode_receipt).transpose();
     let receipt = receipt.map_err(|_bad| Error::invalid("since", "This is not a receipt."))?;
-    Ok(render_report(&app.inspect_audit(receipt).await?).to_string().into_bytes())
+    let key = |text| {
+        let wrong = || Error::invalid("public_key", "A public key has 64 hexadecimal digits.");
+        hex::decode(text).ok_or_else(wrong)
+    };
+    let public_key = public_key.map(key).transpose()?;
+    let expected = Expected { receipt, public_key, own: None };
+    Ok(render_report(&app.inspect_audit(expected).await?).to_string().into_bytes())
 }
 
 /// What a check of the chain found.
@@ -35,6 +48,9 @@ pub fn render_report(report: &ChainReport) -> Value {
         "last_signed": signed,
         "unanchored": report.unanchored,
         "after_receipt": report.after_receipt,
+        "public_key": report.signer.map(|signer| hex::encode(&signer.public_key)),
+        "key_number": report.signer.map(|signer| signer.number),
+        "records": report.records.map(|records| records.count),
         "findings": report.findings,
         "more_findings": report.more,
     })

@@ -35,9 +35,11 @@ pub enum Command {
         to: Option<String>,
     },
     AuditReceipt,
-    /// `since` is the text of a receipt.
+    /// `since` is the text of a receipt, `public_key` hexadecimal.
     AuditVerify {
         since: Option<String>,
+        #[serde(default)]
+        public_key: Option<String>,
     },
     /// Writes a backup to a file that is not there yet; the path is absolute.
     Backup {
@@ -159,7 +161,9 @@ impl Command {
             Self::ApplicationList { tenant } => Ok(access::list_applications(app, &tenant)?),
             Self::AuditExport { next, from, to } => Ok(audit::export(app, next, from, to).await?),
             Self::AuditReceipt => Ok(encode_receipt(&app.audit_receipt().await?).into_bytes()),
-            Self::AuditVerify { since } => Ok(audit::verify(app, since.as_deref()).await?),
+            Self::AuditVerify { since, public_key } => {
+                Ok(audit::verify(app, since.as_deref(), public_key.as_deref()).await?)
+            }
             Self::Backup { file } => Ok(back_up(app, file).await?),
             Self::KeyCreate { tenant, application } => {
                 Ok(access::create_key(app, &tenant, &application).await?)

@@ -11,6 +11,7 @@ use crate::crypto;
 use crate::store::StorageFailure;
 use crate::store::chain::{AuditRow, Head};
 use crate::store::change::{Change, Expect, SealedEntries, Write};
+use crate::store::digests::{Moves, RecordDigests};
 use crate::store::tables::Table;
 
 type Open<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
@@ -25,6 +26,8 @@ pub(super) struct Batch<'t> {
     pending: BTreeMap<Table, Pending>,
     /// The audit chain's end, once a change has moved it.
     head: Option<Head>,
+    /// Moved on with the records, once the file has any.
+    digests: Option<&'t mut RecordDigests>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +38,12 @@ pub enum Verdict {
 }
 
 impl<'t> Batch<'t> {
-    pub(super) fn new(transaction: &'t WriteTransaction) -> Self {
-        Self { transaction, tables: BTreeMap::new(), pending: BTreeMap::new(), head: None }
+    pub(super) fn new(
+        transaction: &'t WriteTransaction,
+        digests: Option<&'t mut RecordDigests>,
+    ) -> Self {
+        let (tables, pending) = (BTreeMap::new(), BTreeMap::new());
+        Self { transaction, tables, pending, head: None, digests }
     }
 
     pub(super) fn take(&mut self, change: Change) -> Result<Verdict, StorageFailure> {
@@ -64,6 +71,13 @@ impl<'t> Batch<'t> {
 
     /// Inserts in key order: neighbours share pages, and each page is then written once.
     pub(super) fn insert(mut self) -> Result<(), StorageFailure> {
+        if let Some(digests) = self.digests.take() {
+            let moves = self.insert_records(digests)?;
+            let sequence = self.head()?.next;
+            for (table, key, value) in digests.apply(moves, sequence) {
+                self.pend(table, key, Some(value));
+            }
+        }
         if let Some(head) = self.head.take() {
             self.pend(Table::Meta, Head::META.to_vec(), Some(head.encode()));
         }
@@ -79,6 +93,32 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
+    /// What the digests count comes first. The tree gives the old value back when it takes the new
+    /// one, so this reads nothing besides.
+    fn insert_records(&mut self, digests: &RecordDigests) -> Result<Moves, StorageFailure> {
+        let mut moves = Moves::default();
+        for name in Table::ALL.iter().filter(|table| table.is_digested()) {
+            let Some(pending) = self.pending.remove(name) else { continue };
+            let table = self.open(*name)?;
+            for (key, new) in pending {
+                let old = match &new {
+                    Some(new) => table.insert(key.as_slice(), new.as_slice())?,
+                    None => table.remove(key.as_slice())?,
+                };
+                let old = old.as_ref().map(redb::AccessGuard::value);
+                moves.take(digests.key(), *name, &key, old, new.as_deref());
+            }
+        }
+        Ok(moves)
+    }
+
+    fn head(&mut self) -> Result<Head, StorageFailure> {
+        match self.head {
+            Some(head) => Ok(head),
+            None => Head::decode(self.value(Table::Meta, Head::META)?.as_deref()),
+        }
+    }
+
     fn open(&mut self, table: Table) -> Result<&mut Open<'t>, StorageFailure> {
         Ok(match self.tables.entry(table) {
             Entry::Occupied(open) => open.into_mut(),
@@ -88,10 +128,7 @@ impl<'t> Batch<'t> {
 
     /// Gives the next row of the audit chain its number and its link.
     fn lengthen(&mut self, entries: SealedEntries) -> Result<(), StorageFailure> {
-        let head = match self.head {
-            Some(head) => head,
-            None => Head::decode(self.value(Table::Meta, Head::META)?.as_deref())?,
-        };
+        let head = self.head()?;
         let row = AuditRow::new(head.next, entries);
         self.head = Some(head.after(&row));
         self.pend(Table::Audit, row.key(), Some(row.value()));

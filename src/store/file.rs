@@ -13,6 +13,7 @@ use crate::crypto::{MasterKey, Random};
 use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
+use crate::store::digests::RecordDigests;
 use crate::store::eras::Eras;
 use crate::store::overlay::Overlay;
 use crate::store::snapshot::Snapshot;
@@ -89,9 +90,10 @@ pub(super) fn open_unwritten(
         }
         checked => checked?,
     }
-    let cleanliness = match was_mended.load(Ordering::Relaxed) {
-        true => Cleanliness::NeedsRecovery,
-        false => Cleanliness::Clean,
+    let cleanliness = if was_mended.load(Ordering::Relaxed) {
+        Cleanliness::NeedsRecovery
+    } else {
+        Cleanliness::Clean
     };
     Ok(Unwritten { database, cleanliness })
 }
@@ -114,7 +116,7 @@ fn existing(directory: &Path) -> Result<PathBuf, OpenFailure> {
 pub(super) fn prepare(database: &Database, first: Change) -> Result<(), OpenFailure> {
     let id = Random::new().bytes();
     let first = meta::put_file_id(meta::put_format(first, FORMAT), id);
-    commit_whole(database, |_| Ok(first)).map_err(OpenFailure::Storage)?;
+    commit_whole(database, None, |_| Ok(first)).map_err(OpenFailure::Storage)?;
     Ok(())
 }
 
@@ -122,6 +124,7 @@ pub(super) fn prepare(database: &Database, first: Change) -> Result<(), OpenFail
 /// `change` makes of the file. It is there whole or not at all, and the next start need not check.
 pub(super) fn commit_whole(
     database: &Database,
+    digests: Option<&mut RecordDigests>,
     change: impl FnOnce(&WriteTransaction) -> Result<Change, StorageFailure>,
 ) -> Result<Verdict, StorageFailure> {
     let mut transaction = database.begin_write()?;
@@ -130,7 +133,7 @@ pub(super) fn commit_whole(
     for table in Table::ALL {
         drop(transaction.open_table(table.definition())?);
     }
-    let mut batch = Batch::new(&transaction);
+    let mut batch = Batch::new(&transaction, digests);
     let verdict = batch.take(change(&transaction)?)?;
     batch.insert()?;
     transaction.commit()?;
@@ -167,7 +170,7 @@ fn complete(database: &Database, snapshot: &Snapshot) -> Result<(), StorageFailu
     if Table::ALL.iter().all(|table| names.contains(table.name())) {
         return Ok(());
     }
-    commit_whole(database, |_| Ok(Change::new()))?;
+    commit_whole(database, None, |_| Ok(Change::new()))?;
     Ok(())
 }
 

@@ -146,7 +146,7 @@ pub(super) fn run(
     for (at, step) in STEPS.iter().skip_while(|(at, _)| *at < from) {
         let next = at.saturating_add(1);
         let change = step(&first_look(database)?, master, random)?;
-        commit_whole(database, |_| Ok(meta::put_format(change, next)))?;
+        commit_whole(database, None, |_| Ok(meta::put_format(change, next)))?;
     }
     Ok(())
 }
@@ -164,8 +164,10 @@ fn tell_vaults_apart(
 /// The master key itself sealed the file's keys; from now on a key that is derived from it for that.
 /// It is the same master key, so its file and its shares stay as they are.
 ///
-/// Since format 3 the server also has several keys that API keys are found by, after a rotation, which
-/// an older program would not know what to do with.
+/// Since format 3 records have digests, which checkpoints tell of. They are counted when the file is
+/// opened, since the key for that is made then; an older program would not count on. And the server has
+/// several keys that API keys are found by, after a rotation, which an older program would not know what
+/// to do with.
 fn separate_master_keys(
     snapshot: &Snapshot,
     master: Option<&MasterKey>,

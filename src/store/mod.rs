@@ -10,6 +10,7 @@ mod batch;
 pub mod chain;
 mod change;
 mod cvc_keys;
+mod digests;
 mod eras;
 mod failure;
 mod file;
@@ -38,7 +39,7 @@ use redb::Database;
 use tokio::sync::oneshot;
 
 use crate::bounds::QUEUE_CHANGES_MAX;
-use crate::crypto::MasterKey;
+use crate::crypto::{DigestKey, MasterKey};
 
 /// What a store can stand on: the seam where tests pull the plug.
 pub use redb::StorageBackend as Disk;
@@ -46,6 +47,7 @@ pub use redb::StorageBackend as Disk;
 pub use batch::Verdict;
 pub use change::{Change, SealedEntries};
 pub use cvc_keys::{CvcKeyName, CvcKeys};
+pub use digests::{DigestFault, RecordDigests, Tally};
 pub use eras::Era;
 pub use failure::StorageFailure;
 pub use migration::{Migrated, MigrationFailure};
@@ -71,6 +73,9 @@ pub const FORMAT: u32 = 3;
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
 
+/// The writer's, and that of [`Store::amend`]; `None` until [`Store::keep_digests`].
+type SharedDigests = Arc<Mutex<Option<RecordDigests>>>;
+
 struct Inner {
     database: Arc<Database>,
     jobs: SyncSender<Job>,
@@ -79,6 +84,7 @@ struct Inner {
     eras: Eras,
     writing: Arc<Writing>,
     may_tidy: Arc<AtomicBool>,
+    digests: SharedDigests,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// `None` for a store that writes to no file.
     file: Option<NamedFile>,
@@ -181,6 +187,7 @@ impl Store {
         let access_generation = Arc::new(AtomicU64::new(0));
         let writing = Arc::new(Writing::new());
         let may_tidy = Arc::new(AtomicBool::new(false));
+        let digests = SharedDigests::default();
         let writer = Writer {
             database: Arc::clone(&database),
             jobs: queue,
@@ -188,6 +195,7 @@ impl Store {
             alarm: alarm.clone(),
             writing: Arc::clone(&writing),
             may_tidy: Arc::clone(&may_tidy),
+            digests: Arc::clone(&digests),
         };
         let thread = std::thread::spawn(|| writer.run());
         let writer = Mutex::new(Some(thread));
@@ -200,6 +208,7 @@ impl Store {
             eras,
             writing,
             may_tidy,
+            digests,
             writer,
             file,
         }))
@@ -255,7 +264,33 @@ impl Store {
 
     /// Writes a change at once, before anyone else works with the store.
     pub fn amend(&self, change: Change) -> Result<Verdict, StorageFailure> {
-        commit_whole(&self.0.database, |_| Ok(change))
+        if change.is_empty() {
+            return Ok(Verdict::Applied);
+        }
+        let mut digests = self.0.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        commit_whole(&self.0.database, digests.as_mut(), |_| Ok(change))
+    }
+
+    /// Writes a change and, with it, the digests of all records as they are after it. For a file that
+    /// has none.
+    pub fn begin_digests(
+        &self,
+        key: &DigestKey,
+        change: Change,
+    ) -> Result<Verdict, StorageFailure> {
+        let mut digests = RecordDigests::count(&self.snapshot()?, key)?;
+        let all = change.and(digests.keep());
+        commit_whole(&self.0.database, Some(&mut digests), |_| Ok(all))
+    }
+
+    /// From now on every change of a record moves the digests on. Digests that are missing are not made
+    /// up: they were there.
+    pub fn keep_digests(&self, key: &DigestKey) -> Result<Option<DigestFault>, StorageFailure> {
+        let stored = RecordDigests::read(&self.snapshot()?, key)?;
+        let Some(digests) = stored else { return Ok(Some(DigestFault::Missing)) };
+        let fault = (!digests.add_up()).then_some(DigestFault::DoNotAddUp);
+        *self.0.digests.lock().unwrap_or_else(PoisonError::into_inner) = Some(digests);
+        Ok(fault)
     }
 
     /// From now on, [`Store::is_settled`] waits for all that goes back to earlier snapshots.

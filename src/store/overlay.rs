@@ -78,12 +78,11 @@ impl Disk for Overlay {
         }
         for Piece { number, from, part } in pieces(offset, out.len()) {
             let out = out.get_mut(part).ok_or_else(too_far)?;
-            match written.blocks.get(&number) {
-                Some(block) => copy(out, block.get(from..).ok_or_else(too_far)?),
-                None => {
-                    let block = self.block_of_file(number, written.file_len)?;
-                    copy(out, block.get(from..).ok_or_else(too_far)?);
-                }
+            if let Some(block) = written.blocks.get(&number) {
+                copy(out, block.get(from..).ok_or_else(too_far)?);
+            } else {
+                let block = self.block_of_file(number, written.file_len)?;
+                copy(out, block.get(from..).ok_or_else(too_far)?);
             }
         }
         Ok(())

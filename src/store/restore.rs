@@ -45,7 +45,7 @@ fn load(database: &Database, backup: &mut Reader, mark: Change) -> Result<(), Re
     }
     transaction.commit().map_err(StorageFailure::from)?;
     // Tables without a row are made, too, and the first start need not check the file.
-    commit_whole(database, |_| Ok(mark))?;
+    commit_whole(database, None, |_| Ok(mark))?;
     Ok(())
 }
 

@@ -1,14 +1,15 @@
 //! The one thread that writes. It takes what has queued, commits once, then answers all of it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, PoisonError};
 
 use redb::Database;
 use tokio::sync::oneshot;
 
 use crate::bounds::{BATCH_CHANGES_MAX, IDLE_BEFORE_QUICK_REPAIR};
+use crate::store::SharedDigests;
 use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
@@ -38,6 +39,7 @@ pub(super) struct Writer {
     pub(super) writing: Arc<Writing>,
     /// Whether it may write when nobody asked it to.
     pub(super) may_tidy: Arc<AtomicBool>,
+    pub(super) digests: SharedDigests,
 }
 
 /// Whether the file opens at once after an unclean stop, or must be checked page by page first.
@@ -112,7 +114,8 @@ impl Writer {
     fn commit(&self, jobs: Vec<(Change, oneshot::Sender<Verdict>)>) -> Result<(), StorageFailure> {
         let begun = self.writing.begin(jobs.len());
         let transaction = begin(&self.database, Recovery::Checked)?;
-        let mut batch = Batch::new(&transaction);
+        let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut batch = Batch::new(&transaction, digests.as_mut());
         let mut replies = Vec::with_capacity(jobs.len());
         let mut concerns_access = false;
         for (change, reply) in jobs {
@@ -123,6 +126,7 @@ impl Writer {
         }
         batch.insert()?;
         transaction.commit()?;
+        drop(digests);
         self.writing.end(begun);
         if concerns_access {
             // Before the replies: whoever was told that a key is gone must see it refused.

@@ -62,6 +62,7 @@ mod service;
 mod slow;
 mod start;
 mod systemd;
+mod tamper;
 mod threeds;
 mod tidy;
 mod tokens;

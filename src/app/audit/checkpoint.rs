@@ -1,19 +1,25 @@
 //! Signing the chain as it grows, and removing what is older than its retention.
 
+use std::collections::HashSet;
 use std::ops::Bound;
+
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::audit::AuditFinding;
+use crate::app::audit::records::Gone;
 use crate::app::error::{Error, Fault};
+use crate::app::turns::Turn;
 use crate::app::verify::Report;
 use crate::bounds::{AUDIT_CHECKPOINT_PERIOD, AUDIT_ROWS_AT_ONCE, SWEEP_BATCH_MAX};
+use crate::crypto::SigningKey;
 use crate::domain::time::Timestamp;
 use crate::store::chain::{
-    ChainIdentity, ChainReport, Checkpoint, Head, Inspection, Receipt, Rows, Signed, scopes,
+    ChainReport, Checkpoint, Expected, Extent, Head, Inspection, Receipt, RecordState, Rows,
+    Signed, Signers, Statement, scopes,
 };
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// Each checkpoint names the one before it, so they are made one after the other.
 const CHECKPOINTS: &[u8] = b"audit checkpoints";
 
 /// The chain as it stands.
@@ -55,7 +61,8 @@ impl App {
         };
         let mut reached = Head::default();
         if let Some((last, signed)) = last {
-            if !self.is_own(&snapshot, &last, signed)? {
+            let own = self.own_signers(&snapshot)?;
+            if own.is_none_or(|own| !own.have_signed(&last, signed)) {
                 return Ok(false);
             }
             reached = Head { next: last.sequence, link: last.link };
@@ -70,15 +77,28 @@ impl App {
         Ok(reached == head)
     }
 
-    fn is_own(&self, snapshot: &Snapshot, it: &Checkpoint, signed: Signed) -> Result<bool, Error> {
-        let public = self.system().signing().public();
-        Ok(it.is_signed_by(&public, signed, &file_id(snapshot)?))
+    /// The keys that have signed the chain, if they lead to the one that this vault has itself.
+    pub(in crate::app) fn own_signers(
+        &self,
+        snapshot: &Snapshot,
+    ) -> Result<Option<Signers>, Error> {
+        let own = self.system().signing().public();
+        let signers = Signers::read(snapshot)?;
+        Ok(signers.filter(|it| it.newest().public_key == own && it.problems().is_empty()))
     }
 
-    /// Walks the chain as someone without keys would; others get their turn in between.
-    pub async fn inspect_audit(&self, receipt: Option<Receipt>) -> Result<ChainReport, Error> {
+    /// Each checkpoint names the one before it, so they are made one after the other; and where the
+    /// chain starts is signed by the newest key, so a new one waits for both.
+    pub(in crate::app) async fn checkpoints_turn(&self) -> Turn<'_> {
+        self.turns.take(CHECKPOINTS).await
+    }
+
+    /// Walks the chain as someone without keys would, but for the key that signs it now, which is
+    /// this vault's own; others get their turn in between.
+    pub async fn inspect_audit(&self, expected: Expected) -> Result<ChainReport, Error> {
         self.flush_reads().await?;
-        let mut inspection = Inspection::new(&self.snapshot()?, receipt)?;
+        let own = Some(self.system().signing().public());
+        let mut inspection = Inspection::new(&self.snapshot()?, Expected { own, ..expected })?;
         while inspection.advance(AUDIT_ROWS_AT_ONCE, &mut |_| ())? {
             tokio::task::yield_now().await;
         }
@@ -92,19 +112,20 @@ impl App {
             return Err(Error::Conflict(finding.told()));
         }
         let snapshot = self.snapshot()?;
-        let missing = Error::Internal(Fault::Dangling);
-        let own = ChainIdentity::read(&snapshot)?;
-        let ChainIdentity { file, public_key } = own.ok_or(missing)?;
+        let missing = || Error::Internal(Fault::Dangling);
+        let own = self.own_signers(&snapshot)?.ok_or_else(missing)?;
         let checkpoint = Checkpoint::newest(&snapshot)?;
         let checkpoint = checkpoint.ok_or(Error::Conflict("There is nothing in the chain yet."))?;
-        Ok(Receipt { file, public_key, checkpoint })
+        let signer = own.all().find(|signer| signer.number == checkpoint.signer());
+        let public_key = signer.ok_or_else(missing)?.public_key;
+        Ok(Receipt { file: own.file, public_key, checkpoint })
     }
 
     /// Writes down what waits and signs the chain's end, if it is not signed yet: also the last
     /// thing that a server does.
     pub async fn sign_audit(&self) -> Result<(), Error> {
         self.flush_reads().await?;
-        let _turn = self.turns.take(CHECKPOINTS).await;
+        let _turn = self.checkpoints_turn().await;
         if !self.may_sign()? {
             return Ok(());
         }
@@ -113,7 +134,7 @@ impl App {
 
     /// A part of the sweep: signs what has grown for long enough.
     pub(in crate::app) async fn sign_audit_when_due(&self) -> Result<(), Error> {
-        let _turn = self.turns.take(CHECKPOINTS).await;
+        let _turn = self.checkpoints_turn().await;
         if !self.may_sign()? {
             return Ok(());
         }
@@ -134,20 +155,9 @@ impl App {
         let begun = self.now();
         let is_signed = self
             .settle_upkeep(|snapshot| {
-                let (head, now) = (Head::read(snapshot)?, self.now());
-                let start = Checkpoint::start(snapshot)?.map_or(0, |start| start.sequence);
-                let newest = Checkpoint::newest(snapshot)?;
-                let signed = newest.map_or(start, |newest| newest.sequence);
-                if head.next <= signed {
-                    return Ok((Change::new(), true));
-                }
-                if newest.is_some_and(|newest| !is_due(&newest)) {
-                    return Ok((Change::new(), false));
-                }
-                let (file, system) = (file_id(snapshot)?, self.system());
-                let key = system.signing();
-                let made = Checkpoint::sign(key, Signed::Checkpoint, &file, head, signed, now);
-                Ok((made.keep(), true))
+                let change = self.plan_checkpoint(snapshot, &is_due)?;
+                let is_signed = change.is_some();
+                Ok((change.unwrap_or_default(), is_signed))
             })
             .await?;
         if is_signed {
@@ -156,9 +166,57 @@ impl App {
         Ok(())
     }
 
+    /// `None` when it is not due; nothing to change when the chain's end is signed already.
+    pub(in crate::app) fn plan_checkpoint(
+        &self,
+        snapshot: &Snapshot,
+        is_due: impl Fn(&Checkpoint) -> bool,
+    ) -> Result<Option<Change>, Error> {
+        let head = Head::read(snapshot)?;
+        let start = Checkpoint::start(snapshot)?.map_or(0, |start| start.sequence);
+        let newest = Checkpoint::newest(snapshot)?;
+        let previous = newest.map_or(start, |newest| newest.sequence);
+        if head.next <= previous {
+            return Ok(Some(Change::new()));
+        }
+        if newest.is_some_and(|newest| !is_due(&newest)) {
+            return Ok(None);
+        }
+        let system = self.system();
+        let records = self.record_state(snapshot)?;
+        let statement = Statement {
+            signed: Signed::Checkpoint,
+            file: file_id(snapshot)?,
+            head,
+            previous,
+            at: self.now(),
+            extent: Some(Extent { signer: system.signer(), records }),
+        };
+        Ok(Some(statement.sign(system.signing()).keep()))
+    }
+
+    /// Says that the chain starts here, by this key and its number.
+    pub(in crate::app) fn start_of(
+        &self,
+        snapshot: &Snapshot,
+        head: Head,
+        (signer, key): (u32, &SigningKey),
+    ) -> Result<Checkpoint, Error> {
+        let statement = Statement {
+            signed: Signed::Start,
+            file: file_id(snapshot)?,
+            head,
+            previous: 0,
+            at: self.now(),
+            extent: Some(Extent { signer, records: RecordState::default() }),
+        };
+        Ok(statement.sign(key))
+    }
+
     /// A part of the sweep: removes whole stretches up to a checkpoint that is older than the
     /// retention. The start is moved and signed first; the rows before it follow in batches.
     pub(in crate::app) async fn sweep_audit(&self) -> Result<(), Error> {
+        let _turn = self.checkpoints_turn().await;
         while self.settle_upkeep(|snapshot| self.plan_start(snapshot)).await? == SWEEP_BATCH_MAX {}
         while self.settle_upkeep(|snapshot| self.plan_removal(snapshot)).await? == SWEEP_BATCH_MAX {
         }
@@ -172,15 +230,11 @@ impl App {
         let old: Vec<_> = oldest.into_iter().take_while(is_old).collect();
         let Some(last) = old.last() else { return Ok((Change::new(), 0)) };
         // What is signed now speaks for them, and they go.
-        for it in &old {
-            if !self.may_prune_to(snapshot, it, Signed::Checkpoint)? {
-                return Ok((Change::new(), 0));
-            }
+        if !self.may_prune_to(snapshot, &old, Signed::Checkpoint)? {
+            return Ok((Change::new(), 0));
         }
-        let file = file_id(snapshot)?;
-        let head = Head { next: last.sequence, link: last.link };
         let system = self.system();
-        let start = Checkpoint::sign(system.signing(), Signed::Start, &file, head, 0, now);
+        let start = self.start_of(snapshot, last.head(), (system.signer(), system.signing()))?;
         let gone = old.iter().fold(start.keep_as_start(), |change, it| {
             let place = tables::audit_checkpoints(it.sequence);
             change.delete(Table::AuditCheckpoints, place)
@@ -191,7 +245,7 @@ impl App {
     /// Some rows before the chain's start, scope after scope; how many they are.
     fn plan_removal(&self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
         let Some(start) = Checkpoint::start(snapshot)? else { return Ok((Change::new(), 0)) };
-        if !self.may_prune_to(snapshot, &start, Signed::Start)? {
+        if !self.may_prune_to(snapshot, &[start], Signed::Start)? {
             return Ok((Change::new(), 0));
         }
         let (mut change, mut count): (_, usize) = (Change::new(), 0);
@@ -211,33 +265,47 @@ impl App {
     fn may_prune_to(
         &self,
         snapshot: &Snapshot,
-        it: &Checkpoint,
+        checkpoints: &[Checkpoint],
         signed: Signed,
     ) -> Result<bool, Error> {
-        let is_own = self.is_own(snapshot, it, signed)?;
+        let own = self.own_signers(snapshot)?;
+        let is_own =
+            own.is_some_and(|own| checkpoints.iter().all(|it| own.have_signed(it, signed)));
         if !is_own {
             self.audit_watch.find(AuditFinding::ForgedCheckpoint);
         }
         Ok(is_own)
     }
 
-    /// The chain is whole, every row opens, and it is signed by the vault's own key.
+    /// The chain is whole, every row opens, it is signed by the vault's own key, and the records are
+    /// those that it tells of. `keys` are the API keys that are listed.
     pub(in crate::app) fn verify_audit(
         &self,
         snapshot: &Snapshot,
+        keys: &HashSet<Uuid>,
         report: &mut Report,
     ) -> Result<(), Error> {
-        let own = self.system().signing().public();
-        if ChainIdentity::read(snapshot)?.is_none_or(|known| known.public_key != own) {
-            report.find(String::from("audit chain: its public key is not the vault's own"));
-        }
-        let mut closed = Vec::new();
-        let chain = Inspection::new(snapshot, None)?.run(&mut |row| {
-            if self.open_audit_row(row).is_err() {
+        let whole = self.verify_digests(snapshot, report)?;
+        let own = Some(self.system().signing().public());
+        let mut gone = Gone::new(snapshot, keys, whole.as_ref());
+        let (mut closed, mut failure) = (Vec::new(), None);
+        let expected = Expected { own, ..Expected::default() };
+        let chain = Inspection::new(snapshot, expected)?.run(&mut |row| {
+            let Ok(entries) = self.open_audit_row(row) else {
                 closed.push(row.sequence);
                 closed.truncate(crate::bounds::VERIFY_FINDINGS_MAX);
+                return;
+            };
+            for (entry, number) in entries.iter().zip(row.sequence..) {
+                if let Err(error) = gone.take(&row.scope, number, entry) {
+                    failure = Some(error);
+                }
             }
         })?;
+        if let Some(failure) = failure {
+            return Err(failure.into());
+        }
+        gone.tell(report);
         report.audit_entries = chain.entries;
         for finding in chain.findings {
             report.find(format!("audit chain: {finding}"));
@@ -251,6 +319,6 @@ impl App {
 }
 
 fn file_id(snapshot: &Snapshot) -> Result<[u8; 16], Error> {
-    let own = ChainIdentity::read(snapshot)?;
+    let own = Signers::read(snapshot)?;
     Ok(own.ok_or(Error::Internal(Fault::Dangling))?.file)
 }

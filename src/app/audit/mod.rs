@@ -7,6 +7,7 @@ mod checkpoint;
 mod export;
 mod logs;
 mod reads;
+mod records;
 mod watch;
 
 use crate::app::App;
@@ -25,7 +26,7 @@ use crate::store::chain::AuditRow;
 use crate::store::record::{decode_audit, encode_audit};
 use crate::store::{Change, SealedEntries, Table};
 
-pub use crate::store::chain::{ChainReport, Receipt};
+pub use crate::store::chain::{ChainReport, Expected, Receipt};
 pub use crate::store::record::{decode_receipt, encode_receipt};
 pub use checkpoint::AuditStatus;
 pub use export::{ExportPage, ExportQuery, Exported};

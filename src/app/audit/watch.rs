@@ -15,6 +15,9 @@ pub enum AuditFinding {
     /// What the start found behind the newest checkpoint does not lead to the chain's end. It is not
     /// signed: from then on nobody would see where it broke.
     BrokenTail,
+    /// The digests of the records are missing, do not add up, or are older than the newest
+    /// checkpoint: records were rolled back or their digests removed.
+    ForeignRecords,
     /// A checkpoint that old entries were to be removed up to is not signed by this vault, so
     /// nothing is removed.
     ForgedCheckpoint,
@@ -60,7 +63,7 @@ impl Watch {
         now.since(signed.at).max(signed.monotonic.elapsed())
     }
 
-    pub(super) fn find(&self, finding: AuditFinding) {
+    pub(in crate::app) fn find(&self, finding: AuditFinding) {
         // The first one is what there is to look into.
         self.finding.set(finding).ok();
     }
@@ -78,7 +81,7 @@ impl App {
     }
 
     /// Looks at the tail before the first signature; what comes later is of this process.
-    pub(super) fn may_sign(&self) -> Result<bool, Error> {
+    pub(in crate::app) fn may_sign(&self) -> Result<bool, Error> {
         let watch = &self.audit_watch;
         if !watch.tail_is_known.load(Ordering::Relaxed) {
             if !self.audit_tail_is_whole()? {
@@ -95,6 +98,7 @@ impl AuditFinding {
     pub const fn name(self) -> &'static str {
         match self {
             Self::BrokenTail => "broken_tail",
+            Self::ForeignRecords => "foreign_records",
             Self::ForgedCheckpoint => "forged_checkpoint",
         }
     }
@@ -102,6 +106,9 @@ impl AuditFinding {
     pub const fn told(self) -> &'static str {
         match self {
             Self::BrokenTail => "The end of the audit chain is damaged and is not signed.",
+            Self::ForeignRecords => {
+                "Records of the data file are not those that were written last; run strongroom verify."
+            }
             Self::ForgedCheckpoint => {
                 "A checkpoint of the audit chain is forged; old entries are not removed."
             }

@@ -98,8 +98,8 @@ impl App {
                 let number = newest_number(snapshot, scope, purposes)?.saturating_add(1);
                 let (phase, started_at) = (Phase::Announced, self.now());
                 let rotation = Rotation { scope: *scope, phase, started_at };
-                let change = self
-                    .make_keys(snapshot, scope, purposes, number)?
+                let (keys, _) = self.make_keys(snapshot, scope, purposes, number)?;
+                let change = keys
                     .expect_absent(Table::Meta, Rotation::place(scope))
                     .put(Table::Meta, Rotation::place(scope), rotation.value())
                     .and(self.audit_of_server(Actor::Operator, Act::Rotate, keys_of(scope)));

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::app::tests::{Vault, draft, expiring, named, new_tenant, prepared};
 use crate::app::{
-    App, AuditFinding, AuditPolicy, AuditReads, Caller, Error, ExportQuery, LogQuery, LogStart,
+    App, AuditFinding, AuditPolicy, AuditReads, Caller, Error, Expected, ExportQuery, LogQuery,
+    LogStart,
 };
 use crate::bounds::{AUDIT_QUEUE_MAX, LOG_ROWS_EXAMINED_MAX};
 use crate::clock::Clock;
@@ -37,7 +38,7 @@ async fn of_tokens(app: &App) -> Vec<(Act, String)> {
 }
 
 async fn whole(app: &App) -> (u64, u64) {
-    let report = app.inspect_audit(None).await.unwrap();
+    let report = app.inspect_audit(Expected::default()).await.unwrap();
     assert_eq!(report.findings, Vec::<String>::new());
     (report.first, report.entries)
 }
@@ -210,7 +211,7 @@ fn the_chain_is_signed_each_minute_that_it_grows_and_at_the_end() {
         vault.create_id(draft("three")).await;
         vault.app.sign_audit().await.unwrap();
         vault.app.sign_audit().await.unwrap();
-        let report = vault.app.inspect_audit(None).await.unwrap();
+        let report = vault.app.inspect_audit(Expected::default()).await.unwrap();
         assert_eq!((report.unanchored, report.checkpoints), (0, 3));
         vault.create_id(draft("four")).await;
         assert!(vault.app.audit_tail_is_whole().unwrap());

@@ -7,7 +7,7 @@ use crate::app::{Error, Report, Write};
 use crate::clock::Clock;
 use crate::store::tests::block_on;
 use crate::store::tests::disk::Dice;
-use crate::store::{Change, Table, Verdict};
+use crate::store::{Change, Table, Verdict, tables};
 
 fn rows(vault: &Vault, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
     vault.app.store().snapshot().unwrap().under(table, &[], usize::MAX).unwrap()
@@ -127,7 +127,11 @@ fn a_removed_token_leaves_entries_that_are_found() {
 
 #[test]
 fn a_wrong_count_is_found() {
-    let count = |vault: &Vault| rows(vault, Table::Counts).remove(0).0;
+    // The first that is no digest is that of the tenant's tokens.
+    let count = |vault: &Vault| {
+        let mut places = rows(vault, Table::Counts).into_iter().map(|(place, _)| place);
+        places.find(|place| tables::digest_of_key(place).is_none()).unwrap()
+    };
     check(|vault| Change::new().count(count(vault), 1), "3 tokens, but 4 counted");
     check(|vault| Change::new().count(count(vault), -4), "3 tokens, but -1 counted");
     check(|vault| Change::new().delete(Table::Counts, count(vault)), "3 tokens, but 0 counted");

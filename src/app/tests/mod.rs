@@ -9,6 +9,7 @@ mod damage;
 mod failures;
 mod floor;
 mod power;
+mod records;
 mod scrub;
 mod sweep;
 mod threeds;

@@ -30,9 +30,13 @@ pub(in crate::cli) struct AuditVerify {
     /// data directory, in place of the settings' own
     #[argh(option)]
     pub(in crate::cli) data: Option<PathBuf>,
-    /// a receipt that was kept elsewhere: the chain must still contain it
+    /// a receipt that was kept elsewhere: the chain must still contain it, and be signed by its key
     #[argh(option)]
     pub(in crate::cli) since: Option<PathBuf>,
+    /// a public key that was kept elsewhere, 64 hexadecimal digits: the chain must be signed by it, or
+    /// by keys that it introduced
+    #[argh(option)]
+    pub(in crate::cli) public_key: Option<String>,
 }
 
 /// Write the chain's entries in clear, one JSON object a line.

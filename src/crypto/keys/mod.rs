@@ -15,6 +15,7 @@ use ring::hmac;
 
 use crate::crypto::api_keys::ApiKeyIndex;
 use crate::crypto::chain::SigningKey;
+use crate::crypto::digest::DigestKey;
 use crate::crypto::index::{IndexKey, IndexKeys, first, keyed};
 use crate::crypto::phase::Phase;
 use crate::crypto::random::Random;
@@ -27,6 +28,8 @@ use crate::secret::Secret;
 pub enum KeyPurpose {
     /// Seals the rows of the audit chain, and nothing else: they are never sealed again.
     Audit,
+    /// Makes and seals the digests of live records.
+    Digest,
     Fingerprint,
     Index,
     Seal,
@@ -47,10 +50,13 @@ pub struct KeyMaterial {
 pub struct SystemKeys {
     sealing: SealingKeys,
     api_keys: ApiKeyIndex,
-    /// Rows of the audit chain are never sealed anew, since the chain is made of their bytes: so
-    /// this key does not rotate, and is only wrapped anew with the others.
+    /// Rows of the audit chain are never sealed anew, since the chain is made of their bytes: a new
+    /// key seals the rows from then on, and the old ones are kept for as long as their rows.
     audit: SealingKey,
-    signing: SigningKey,
+    older_audit: Vec<SealingKey>,
+    /// Its number, and the key itself.
+    signing: (u32, SigningKey),
+    digests: DigestKey,
     cvcs: SealingKey,
 }
 
@@ -82,6 +88,7 @@ impl KeyPurpose {
             Self::Fingerprint => 3,
             Self::Audit => 4,
             Self::Sign => 5,
+            Self::Digest => 8,
         }
     }
 
@@ -92,6 +99,7 @@ impl KeyPurpose {
             Self::Fingerprint => "fingerprint",
             Self::Audit => "audit",
             Self::Sign => "sign",
+            Self::Digest => "digest",
         }
     }
 
@@ -102,6 +110,7 @@ impl KeyPurpose {
             3 => Some(Self::Fingerprint),
             4 => Some(Self::Audit),
             5 => Some(Self::Sign),
+            8 => Some(Self::Digest),
             _ => None,
         }
     }
@@ -124,13 +133,18 @@ impl SystemKeys {
         let index = of_purpose(keys, KeyPurpose::Index).into_iter().next()?;
         let index = hmac::Key::new(hmac::HMAC_SHA256, index.bytes.expose());
         let cvcs = Secret::new(first(&hmac::sign(&index, b"strongroom cvc keys 1")));
-        let audit = of_purpose(keys, KeyPurpose::Audit).into_iter().next_back()?;
+        let audit = of_purpose(keys, KeyPurpose::Audit).into_iter();
+        let mut older_audit: Vec<_> =
+            audit.map(|key| SealingKey::new(key.number, &key.bytes)).collect();
         let signing = of_purpose(keys, KeyPurpose::Sign).into_iter().next_back()?;
+        let digests = of_purpose(keys, KeyPurpose::Digest).into_iter().next_back()?;
         Some(Self {
             sealing,
             api_keys: ApiKeyIndex::new(keys, phase)?,
-            audit: SealingKey::new(audit.number, &audit.bytes),
-            signing: SigningKey::from_seed(&signing.bytes)?,
+            audit: older_audit.pop()?,
+            older_audit,
+            signing: (signing.number, SigningKey::from_seed(&signing.bytes)?),
+            digests: DigestKey::new(&digests.bytes),
             cvcs: SealingKey::new(1, &cvcs),
         })
     }
@@ -145,11 +159,23 @@ impl SystemKeys {
         identity: &Identity<'_>,
         sealed: &[u8],
     ) -> Result<Secret<Vec<u8>>, OpenFailed> {
-        self.audit.open(identity, sealed)
+        let number = SealingKey::number_of(sealed).ok_or(OpenFailed)?;
+        let mut keys = std::iter::once(&self.audit).chain(&self.older_audit);
+        keys.find(|key| key.number() == number).ok_or(OpenFailed)?.open(identity, sealed)
     }
 
     pub const fn signing(&self) -> &SigningKey {
-        &self.signing
+        &self.signing.1
+    }
+
+    /// The number of the key that signs.
+    pub const fn signer(&self) -> u32 {
+        self.signing.0
+    }
+
+    /// The digests of live records.
+    pub const fn digests(&self) -> &DigestKey {
+        &self.digests
     }
 
     pub fn seal(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {

@@ -11,7 +11,7 @@ mod safety;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::app::{App, Error};
+use crate::app::{App, Error, Expected};
 use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::report::{Chapter, Document};
 
@@ -42,7 +42,7 @@ async fn account(app: &App, settings: &AccountSettings) -> Result<Document, Erro
     let now = app.now();
     let holdings = app.holdings()?;
     let inventory = app.key_inventory().await?;
-    let chain = app.inspect_audit(None).await?;
+    let chain = app.inspect_audit(Expected::default()).await?;
     let chapters = vec![
         vault(app, settings)?,
         holdings::chapter(app, &holdings, now)?,

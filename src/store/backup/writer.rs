@@ -14,7 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::store::backup::{
     BackupFailure, CHUNK, CHUNK_HEAD_BYTES, END, FORMAT, MAGIC, MANIFEST, Manifest, UNFINISHED,
 };
-use crate::store::chain::{ChainIdentity, Head};
+use crate::store::chain::{Head, Signers};
 use crate::store::meta;
 use crate::store::{Snapshot, StorageFailure, Table};
 
@@ -161,7 +161,7 @@ fn tables(snapshot: &Snapshot) -> Result<Vec<Table>, StorageFailure> {
 
 /// How long the audit chain is, and its last link. A file from before there was one has none.
 fn audit_head(snapshot: &Snapshot) -> Result<Option<String>, StorageFailure> {
-    if ChainIdentity::read(snapshot)?.is_none() {
+    if Signers::read(snapshot)?.is_none() {
         return Ok(None);
     }
     let head = Head::read(snapshot)?;

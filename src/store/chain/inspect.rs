@@ -1,5 +1,9 @@
 //! Checking the chain without any of the vault's secret keys: edits, gaps, and a cut tail.
 //!
+//! The signatures are checked with the public keys that stand in the file. Who can write the file can
+//! also sign a chain of his own there, so the keys have to be held against something from elsewhere:
+//! a key that is known, a receipt, or the vault's own secret key ([`Expected`]).
+//!
 //! The walk carries the link on from row to row and holds it against each checkpoint. After a
 //! finding it goes on from the next checkpoint whose signature is right, so that one edit gives one
 //! finding, and the place of it lies between two checkpoints.
@@ -11,10 +15,20 @@ use std::ops::Bound;
 use crate::bounds::VERIFY_FINDINGS_MAX;
 use crate::domain::time::Timestamp;
 use crate::store::chain::{
-    AuditRow, ChainIdentity, Checkpoint, Head, META_NEWEST, Receipt, Rows, Signed,
+    AuditRow, Checkpoint, Head, META_NEWEST, Receipt, RecordState, Rows, Signed, Signer, Signers,
 };
 use crate::store::snapshot::Entry;
 use crate::store::{Snapshot, StorageFailure, Table};
+
+/// What is known of the chain from elsewhere.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Expected {
+    pub receipt: Option<Receipt>,
+    /// One of the keys that have signed it, such as one that the operator wrote down.
+    pub public_key: Option<[u8; 32]>,
+    /// The key that signs it now, of a vault that is open.
+    pub own: Option<[u8; 32]>,
+}
 
 /// What an inspection found. Findings name places of the chain, never values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +41,10 @@ pub struct ChainReport {
     pub last_signed: Option<(u64, Timestamp)>,
     /// Entries behind it: to cut them off or to make them up takes no key.
     pub unanchored: u64,
+    /// The key that signs it now, as the file says.
+    pub signer: Option<Signer>,
+    /// What the newest checkpoint says of the records.
+    pub records: Option<RecordState>,
     /// Entries behind the receipt, when one was given.
     pub after_receipt: Option<u64>,
     pub findings: Vec<String>,
@@ -40,7 +58,7 @@ pub struct Inspection {
     rows_seen: u64,
     checkpoints: Peekable<Box<dyn Iterator<Item = Result<Entry, StorageFailure>> + Send>>,
     newest_known: Option<u64>,
-    identity: Option<ChainIdentity>,
+    signers: Option<Signers>,
     head: Head,
     /// Where the walk has come to.
     reached: Head,
@@ -49,7 +67,7 @@ pub struct Inspection {
     /// The last place where everything was right, as the findings name it.
     anchor: u64,
     previous_checkpoint: u64,
-    receipt: Option<Receipt>,
+    expected: Expected,
     report: ChainReport,
 }
 
@@ -68,7 +86,7 @@ impl ChainReport {
 }
 
 impl Inspection {
-    pub fn new(snapshot: &Snapshot, receipt: Option<Receipt>) -> Result<Self, StorageFailure> {
+    pub fn new(snapshot: &Snapshot, expected: Expected) -> Result<Self, StorageFailure> {
         let all = (Bound::Unbounded, Bound::Unbounded);
         let checkpoints = snapshot.range(Table::AuditCheckpoints, all.0, all.1)?;
         let checkpoints: Box<dyn Iterator<Item = _> + Send> = Box::new(checkpoints);
@@ -81,15 +99,16 @@ impl Inspection {
             rows_seen: 0,
             checkpoints: checkpoints.peekable(),
             newest_known,
-            identity: ChainIdentity::read(snapshot)?,
+            signers: Signers::read(snapshot)?,
             head: Head::read(snapshot)?,
             reached: Head::default(),
             linked: true,
             anchor: 0,
             previous_checkpoint: 0,
-            receipt,
+            expected,
             report: ChainReport::default(),
         };
+        inspection.check_signers();
         if let Some(start) = start {
             inspection.begin_at(&start);
         }
@@ -152,7 +171,7 @@ impl Inspection {
             let (seen, stored) = (self.rows_seen, self.rows_in_table);
             self.report.find(format!("{stored} rows are stored, but {seen} belong to the chain"));
         }
-        if let Some(receipt) = self.receipt {
+        if let Some(receipt) = self.expected.receipt {
             let at = receipt.checkpoint.sequence;
             if at > end.next {
                 let end = end.next;
@@ -169,10 +188,7 @@ impl Inspection {
 
     /// Old entries were removed: that must have been the vault's own doing.
     fn begin_at(&mut self, start: &Checkpoint) {
-        let is_signed = self
-            .identity
-            .is_some_and(|own| start.is_signed_by(&own.public_key, Signed::Start, &own.file));
-        if !is_signed {
+        if !self.have_signed(start, Signed::Start) {
             let at = start.sequence;
             self.report.find(format!("the chain's start at {at} is not signed by the vault"));
         }
@@ -182,16 +198,42 @@ impl Inspection {
         self.report.first = start.sequence;
     }
 
+    fn have_signed(&self, it: &Checkpoint, signed: Signed) -> bool {
+        self.signers.as_ref().is_some_and(|signers| signers.have_signed(it, signed))
+    }
+
+    /// The keys introduce each other, and those that are known from elsewhere are among them.
+    fn check_signers(&mut self) {
+        let Some(signers) = &self.signers else {
+            if self.expected.own.is_some() || self.expected.public_key.is_some() {
+                self.report.find(String::from("the chain's public key is missing"));
+            }
+            return;
+        };
+        let newest = signers.newest();
+        self.report.signer = Some(newest);
+        for problem in signers.problems() {
+            self.report.find(problem);
+        }
+        if self.expected.own.is_some_and(|own| own != newest.public_key) {
+            self.report.find(String::from("the chain is not signed by the vault's own key"));
+        }
+        if self.expected.public_key.is_some_and(|known| signers.find(&known).is_none()) {
+            let text = "the chain is not signed by the public key that was given";
+            self.report.find(String::from(text));
+        }
+    }
+
     fn check_receipt(&mut self) {
-        let Some(Receipt { file, public_key, checkpoint }) = &self.receipt else { return };
+        let Some(Receipt { file, public_key, checkpoint }) = &self.expected.receipt else { return };
         if !checkpoint.is_signed_by(public_key, Signed::Checkpoint, file) {
             self.report.find(String::from("the receipt's own signature is wrong"));
         }
-        match self.identity {
+        match &self.signers {
             Some(own) if own.file != *file => {
                 self.report.find(String::from("the receipt is of another vault"));
             }
-            Some(own) if own.public_key != *public_key => {
+            Some(own) if own.find(public_key).is_none_or(|it| it.number != checkpoint.signer()) => {
                 self.report
                     .find(String::from("the chain has another signing key than the receipt"));
             }
@@ -224,11 +266,25 @@ impl Inspection {
         self.reached = Head { next: row.end(), link: row.link_after(&self.reached.link) };
         self.report.entries = self.report.entries.saturating_add(u64::from(row.count));
         self.meet_receipt();
+        self.meet_handovers();
         self.meet_checkpoints()
     }
 
+    /// A new key vouches for the chain as it was when it was introduced.
+    fn meet_handovers(&mut self) {
+        let Head { next, link } = self.reached;
+        let handovers = self.signers.as_ref().map(Signers::handovers).unwrap_or_default();
+        let differs = |head: &Head| head.next == next && head.link != link;
+        if self.linked && handovers.iter().any(|it| differs(&it.head)) {
+            let anchor = self.anchor;
+            self.report.find(format!(
+                "an entry from {anchor} on was changed before the signing key was: the links differ"
+            ));
+        }
+    }
+
     fn meet_receipt(&mut self) {
-        let Some(Receipt { checkpoint, .. }) = self.receipt else { return };
+        let Some(Receipt { checkpoint, .. }) = self.expected.receipt else { return };
         let differs = self.linked && self.reached.link != checkpoint.link;
         if self.reached.next == checkpoint.sequence && differs {
             let at = checkpoint.sequence;
@@ -260,14 +316,12 @@ impl Inspection {
             self.report.find(format!("a checkpoint between {before} and {at} entries is missing"));
         }
         self.previous_checkpoint = at;
-        let is_signed = self.identity.is_some_and(|own| {
-            checkpoint.is_signed_by(&own.public_key, Signed::Checkpoint, &own.file)
-        });
-        if !is_signed {
+        if !self.have_signed(checkpoint, Signed::Checkpoint) {
             let text = "is not signed by the vault";
             self.report.find(format!("the checkpoint of {at} entries {text}"));
             return;
         }
+        self.meet_records(checkpoint);
         if at != self.reached.next {
             // The rows that it ended are gone, and that was found already.
             return;
@@ -281,6 +335,28 @@ impl Inspection {
         self.linked = true;
         self.anchor = at;
         self.report.last_signed = Some((at, checkpoint.at));
+    }
+}
+
+impl Inspection {
+    /// Records only ever go on from one checkpoint to the next.
+    fn meet_records(&mut self, checkpoint: &Checkpoint) {
+        let (at, before) = (checkpoint.sequence, self.report.records);
+        let now = checkpoint.records();
+        if let (Some(before), Some(now)) = (before, now) {
+            if now.generation < before.generation {
+                self.report.find(format!(
+                    "the records at the checkpoint of {at} entries are older than at the one before \
+                     it: they were rolled back"
+                ));
+            } else if now.generation == before.generation && now != before {
+                self.report.find(format!(
+                    "the records at the checkpoint of {at} entries are others than at the one before \
+                     it, although nothing was written in between: they were rolled back"
+                ));
+            }
+        }
+        self.report.records = now.or(before);
     }
 }
 

@@ -6,23 +6,27 @@
 //! Its link is SHA-256 over the previous link, scope, number, time, number of entries and the
 //! sealed entries ([`crate::crypto::Link`]); the first row follows 32 zeros.
 //!
-//! A checkpoint says that the link was this when there were so many entries. It is signed with
-//! Ed25519 over a label, the file's id, the number of entries, that of the checkpoint before it,
-//! the time and the link: a checkpoint that is gone is missed by the next. When old entries are
-//! removed, the place where the chain starts from then on is signed in the same way.
+//! A checkpoint says that the link was this when there were so many entries, what the checkpoint
+//! before it was, so that one that is gone is missed by the next, and what the live records were. It is
+//! signed ([`checkpoint`]). When old entries are removed, the place where the chain starts from then on
+//! is signed in the same way. The keys that sign, one after the other, are [`signers`].
 
+pub mod checkpoint;
 mod inspect;
 mod rows;
+pub mod signers;
 
-pub use inspect::{ChainReport, Inspection};
+pub use checkpoint::{Checkpoint, Extent, RecordState, Signed, Statement};
+pub use inspect::{ChainReport, Expected, Inspection};
 pub use rows::{Rows, scopes};
+pub use signers::{Handover, Signer, Signers};
 
-use crate::crypto::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
+use crate::crypto::{Link, LinkedRow};
 use crate::domain::time::Timestamp;
 use crate::store::change::SealedEntries;
-use crate::store::{Change, Snapshot, StorageFailure, Table, meta, tables};
+use crate::store::{Snapshot, StorageFailure, Table, tables};
 
-/// What checkpoints are checked with.
+/// What the first checkpoints are checked with.
 pub const META_PUBLIC_KEY: &[u8] = b"audit_public_key";
 const META_START: &[u8] = b"audit_start";
 const META_NEWEST: &[u8] = b"audit_newest_checkpoint";
@@ -42,33 +46,6 @@ pub struct AuditRow {
     pub at: Timestamp,
     pub count: u16,
     pub sealed: Vec<u8>,
-}
-
-/// A signed link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Checkpoint {
-    /// How many entries there were.
-    pub sequence: u64,
-    /// The same of the checkpoint before it.
-    pub previous: u64,
-    pub at: Timestamp,
-    pub link: Link,
-    pub signature: [u8; SIGNATURE_BYTES],
-}
-
-/// What a signature is for, so that none can stand in another's place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signed {
-    Checkpoint,
-    /// Where the chain starts, since what was before it has been removed.
-    Start,
-}
-
-/// What the signatures of a chain are checked with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ChainIdentity {
-    pub file: [u8; 16],
-    pub public_key: [u8; 32],
 }
 
 /// A checkpoint that is kept elsewhere, with all that is needed to check it.
@@ -148,101 +125,5 @@ impl AuditRow {
             count: u16::from_be_bytes(*count),
             sealed: sealed.to_vec(),
         })
-    }
-}
-
-impl Checkpoint {
-    pub fn sign(
-        key: &SigningKey,
-        signed: Signed,
-        file: &[u8; 16],
-        head: Head,
-        previous: u64,
-        at: Timestamp,
-    ) -> Self {
-        let Head { next: sequence, link } = head;
-        let unsigned = Self { sequence, previous, at, link, signature: [0; SIGNATURE_BYTES] };
-        Self { signature: key.sign(&unsigned.message(signed, file)), ..unsigned }
-    }
-
-    pub fn is_signed_by(&self, public: &[u8; 32], signed: Signed, file: &[u8; 16]) -> bool {
-        is_signed_by(public, &self.message(signed, file), &self.signature)
-    }
-
-    fn message(&self, signed: Signed, file: &[u8; 16]) -> Vec<u8> {
-        let label: &[u8] = match signed {
-            Signed::Checkpoint => b"strongroom audit checkpoint 1\0",
-            Signed::Start => b"strongroom audit start 1\0",
-        };
-        [label, file, &self.sequence.to_be_bytes(), &self.body()].concat()
-    }
-
-    fn body(&self) -> Vec<u8> {
-        let (previous, at) = (self.previous.to_be_bytes(), self.at.micros().to_be_bytes());
-        [previous.as_slice(), &at, self.link.bytes()].concat()
-    }
-
-    fn value(&self) -> Vec<u8> {
-        [self.body(), self.signature.to_vec()].concat()
-    }
-
-    fn decode(sequence: &[u8], value: &[u8]) -> Option<Self> {
-        let (previous, rest) = value.split_first_chunk()?;
-        let (at, rest) = rest.split_first_chunk()?;
-        let (link, signature) = rest.split_first_chunk()?;
-        Some(Self {
-            sequence: u64::from_be_bytes(sequence.try_into().ok()?),
-            previous: u64::from_be_bytes(*previous),
-            at: Timestamp::from_micros(i64::from_be_bytes(*at)),
-            link: Link::from_bytes(*link),
-            signature: signature.try_into().ok()?,
-        })
-    }
-
-    /// The newest one.
-    pub fn newest(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
-        use std::ops::Bound::Unbounded;
-        let last = snapshot.range(Table::AuditCheckpoints, Unbounded, Unbounded)?.next_back();
-        Ok(last.transpose()?.and_then(|(key, value)| Self::decode(&key, &value)))
-    }
-
-    /// The oldest ones, in order.
-    pub fn oldest(snapshot: &Snapshot, count_max: usize) -> Result<Vec<Self>, StorageFailure> {
-        let stored = snapshot.under(Table::AuditCheckpoints, &[], count_max)?;
-        Ok(stored.iter().filter_map(|(key, value)| Self::decode(key, value)).collect())
-    }
-
-    /// Where the chain starts, if not at its first entry.
-    pub fn start(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
-        let value = snapshot.value(Table::Meta, META_START)?;
-        Ok(value.as_deref().and_then(|value| {
-            let (sequence, value) = value.split_at_checked(8)?;
-            Self::decode(sequence, value)
-        }))
-    }
-
-    /// The change that keeps it.
-    pub fn keep(&self) -> Change {
-        let key = tables::audit_checkpoints(self.sequence);
-        Change::new()
-            .expect_absent(Table::AuditCheckpoints, key.clone())
-            .put(Table::Meta, META_NEWEST.to_vec(), key.clone())
-            .put(Table::AuditCheckpoints, key, self.value())
-    }
-
-    /// The change after which the chain starts here: what is before it may go.
-    pub fn keep_as_start(&self) -> Change {
-        let value = [self.sequence.to_be_bytes().as_slice(), &self.value()].concat();
-        Change::new().put(Table::Meta, META_START.to_vec(), value)
-    }
-}
-
-impl ChainIdentity {
-    /// `None` before it was made.
-    pub fn read(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
-        let file = meta::file_id(snapshot)?.map(uuid::Uuid::into_bytes);
-        let public_key = snapshot.value(Table::Meta, META_PUBLIC_KEY)?;
-        let public_key = public_key.and_then(|it| it.try_into().ok());
-        Ok(file.zip(public_key).map(|(file, public_key)| Self { file, public_key }))
     }
 }

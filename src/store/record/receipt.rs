@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::crypto::Link;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
-use crate::store::chain::{Checkpoint, Receipt};
+use crate::store::chain::{Checkpoint, Extent, Receipt, RecordState};
 use crate::store::record::{BadRecord, bad};
 
-const FORMAT: &str = "strongroom audit receipt 1";
+/// Of checkpoints of version 1, and of those of version 2, which have more members.
+const FORMATS: [&str; 2] = ["strongroom audit receipt 1", "strongroom audit receipt 2"];
 
 #[derive(Serialize, Deserialize)]
-struct ReceiptV1 {
+struct ReceiptText {
     format: String,
     file_id: String,
     public_key: String,
@@ -23,13 +24,31 @@ struct ReceiptV1 {
     time: String,
     time_micros: i64,
     link: String,
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    extent: Option<ExtentText>,
     signature: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ExtentText {
+    /// The signing key's.
+    key_number: u32,
+    records: u64,
+    generation: u64,
+    commitment: String,
 }
 
 pub fn encode_receipt(receipt: &Receipt) -> String {
     let Receipt { file, public_key, checkpoint } = receipt;
-    let text = ReceiptV1 {
-        format: String::from(FORMAT),
+    let [plain, extended] = FORMATS;
+    let extent = checkpoint.extent.map(|Extent { signer, records }| ExtentText {
+        key_number: signer,
+        records: records.count,
+        generation: records.generation,
+        commitment: hex::encode(&records.commitment),
+    });
+    let text = ReceiptText {
+        format: String::from(if extent.is_some() { extended } else { plain }),
         file_id: hex::encode(file),
         public_key: hex::encode(public_key),
         entries: checkpoint.sequence,
@@ -37,16 +56,25 @@ pub fn encode_receipt(receipt: &Receipt) -> String {
         time: checkpoint.at.to_wire(),
         time_micros: checkpoint.at.micros(),
         link: hex::encode(checkpoint.link.bytes()),
+        extent,
         signature: hex::encode(&checkpoint.signature),
     };
     serde_json::to_string(&text).unwrap_or_default()
 }
 
 pub fn decode_receipt(text: &str) -> Result<Receipt, BadRecord> {
-    let receipt: ReceiptV1 = serde_json::from_str(text).map_err(bad)?;
-    if receipt.format != FORMAT {
-        return Err(BadRecord);
-    }
+    let receipt: ReceiptText = serde_json::from_str(text).map_err(bad)?;
+    let [plain, extended] = FORMATS;
+    let extent = match receipt.extent {
+        None if receipt.format == plain => None,
+        Some(it) if receipt.format == extended => {
+            let commitment = hex::decode(&it.commitment).ok_or(BadRecord)?;
+            let (generation, count) = (it.generation, it.records);
+            let records = RecordState { generation, count, commitment };
+            Some(Extent { signer: it.key_number, records })
+        }
+        None | Some(_) => return Err(BadRecord),
+    };
     let signature = hex::decode_all(&receipt.signature).and_then(|it| it.try_into().ok());
     Ok(Receipt {
         file: hex::decode(&receipt.file_id).ok_or(BadRecord)?,
@@ -56,6 +84,7 @@ pub fn decode_receipt(text: &str) -> Result<Receipt, BadRecord> {
             previous: receipt.previous,
             at: Timestamp::from_micros(receipt.time_micros),
             link: Link::from_bytes(hex::decode(&receipt.link).ok_or(BadRecord)?),
+            extent,
             signature: signature.ok_or(BadRecord)?,
         },
     })

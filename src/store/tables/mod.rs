@@ -30,7 +30,7 @@ pub enum Table {
     /// number of entries before it (8) -> a signed link of the audit chain, in clear.
     AuditCheckpoints,
     /// tenant, what is counted (1) -> how many there are, in clear.
-    /// The server's own stand under zeros.
+    /// The server's own stand under zeros. A scope's digest of records is sealed by a key for that.
     Counts,
     /// tenant, token or intent -> minute (8) in clear and the card verification code, sealed by that
     /// minute's own key, which is not in this file.
@@ -158,10 +158,31 @@ impl Table {
         }
     }
 
+    /// Whether the digests of live records count the rows: those that are sealed, but for the audit
+    /// chain, which has links of its own, and for card verification codes, whose keys are destroyed.
+    pub const fn is_digested(self) -> bool {
+        match self.sealed_by() {
+            SealedBy::Server | SealedBy::Tenant { .. } => true,
+            SealedBy::Others => matches!(self, Self::Keys),
+        }
+    }
+
+    /// Whose digest counts the row at this place.
+    pub fn digest_scope(self, place: &[u8]) -> Option<[u8; 16]> {
+        match self.sealed_by() {
+            SealedBy::Server => Some([0; 16]),
+            SealedBy::Tenant { at } => place.get(at..)?.first_chunk().copied(),
+            SealedBy::Others => self.is_digested().then(|| place.first_chunk().copied())?,
+        }
+    }
+
     pub(super) const fn definition(self) -> Definition {
         TableDefinition::new(self.name())
     }
 }
+
+/// What stands behind the scope in the key of a digest.
+const DIGESTS: u8 = 9;
 
 /// Whose key seals the values of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,6 +228,17 @@ pub fn counts(tenant: TenantId, counted: Counted) -> Vec<u8> {
 /// How often a sealing key has sealed.
 pub fn seal_counts(scope: &[u8; 16], number: u32) -> Vec<u8> {
     join(&[scope, &[3], &number.to_be_bytes()])
+}
+
+/// The digest of a scope's live records.
+pub fn digests(scope: &[u8; 16]) -> Vec<u8> {
+    join(&[scope, &[DIGESTS]])
+}
+
+/// The scope of such an entry of [`Table::Counts`].
+pub fn digest_of_key(place: &[u8]) -> Option<[u8; 16]> {
+    let (scope, &[DIGESTS]) = place.split_first_chunk()? else { return None };
+    Some(*scope)
 }
 
 pub fn keys(scope: &[u8; 16], purpose: u8, number: u32) -> Vec<u8> {

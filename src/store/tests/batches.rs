@@ -160,7 +160,7 @@ fn contents(database: &Database) -> Model {
 /// One transaction with these changes.
 fn commit(database: &Database, changes: Vec<Change>) -> Vec<Verdict> {
     let transaction = database.begin_write().unwrap();
-    let mut batch = Batch::new(&transaction);
+    let mut batch = Batch::new(&transaction, None);
     let verdicts = changes.into_iter().map(|change| batch.take(change).unwrap()).collect();
     batch.insert().unwrap();
     transaction.commit().unwrap();

@@ -7,7 +7,8 @@ use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::chain::{
-    ChainReport, Checkpoint, Head, Inspection, META_PUBLIC_KEY, Receipt, Rows, Signed,
+    ChainReport, Checkpoint, Expected, Extent, Handover, Head, Inspection, META_PUBLIC_KEY,
+    Receipt, RecordState, Rows, Signed, Statement,
 };
 use crate::store::record::{decode_receipt, encode_receipt};
 use crate::store::tests::disk::TestDisk;
@@ -21,6 +22,20 @@ fn key() -> SigningKey {
     SigningKey::from_seed(&Secret::new([3; 32])).unwrap()
 }
 
+/// Of the newer version, by the first key.
+const EXTENT: Option<Extent> = Some(Extent {
+    signer: 1,
+    records: RecordState { generation: 0, count: 0, commitment: [0; 32] },
+});
+
+fn statement(signed: Signed, head: Head, previous: u64, at: Timestamp) -> Statement {
+    Statement { signed, file: FILE, head, previous, at, extent: EXTENT }
+}
+
+fn since(receipt: Receipt) -> Expected {
+    Expected { receipt: Some(receipt), ..Expected::default() }
+}
+
 fn entries(scope: [u8; 16], count: u16) -> Change {
     let at = Timestamp::from_seconds(1_800_000_000);
     Change::new().audit(SealedEntries { scope, at, count, sealed: vec![b's'; 40] })
@@ -31,10 +46,15 @@ fn commit(store: &Store, change: Change) {
 }
 
 fn sign(store: &Store) {
+    sign_as(store, &key(), EXTENT);
+}
+
+fn sign_as(store: &Store, key: &SigningKey, extent: Option<Extent>) {
     let snapshot = store.snapshot().unwrap();
     let previous = Checkpoint::newest(&snapshot).unwrap().map_or(0, |newest| newest.sequence);
     let (head, at) = (Head::read(&snapshot).unwrap(), Timestamp::from_seconds(1_800_000_001));
-    commit(store, Checkpoint::sign(&key(), Signed::Checkpoint, &FILE, head, previous, at).keep());
+    let statement = Statement { extent, ..statement(Signed::Checkpoint, head, previous, at) };
+    commit(store, statement.sign(key).keep());
 }
 
 fn receipt(store: &Store) -> Receipt {
@@ -44,6 +64,11 @@ fn receipt(store: &Store) -> Receipt {
 
 /// Three scopes in turn, signed after 12, 24 and 36 entries, and four more behind that.
 fn chain() -> Store {
+    chain_of(EXTENT)
+}
+
+/// The same, with checkpoints of this version.
+fn chain_of(extent: Option<Extent>) -> Store {
     let store = open(&TestDisk::new());
     let public = key().public().to_vec();
     commit(
@@ -54,14 +79,14 @@ fn chain() -> Store {
         for (count, scope) in [(1, 0), (2, 1), (3, 2), (3, 2), (2, 1), (1, 0)] {
             commit(&store, entries(SCOPES[scope], count));
         }
-        sign(&store);
+        sign_as(&store, &key(), extent);
     }
     commit(&store, entries(SCOPES[1], 2).and(entries(SCOPES[0], 2)));
     store
 }
 
-fn inspect(store: &Store, receipt: Option<Receipt>) -> ChainReport {
-    Inspection::new(&store.snapshot().unwrap(), receipt).unwrap().run(&mut |_| ()).unwrap()
+fn inspect(store: &Store, expected: Expected) -> ChainReport {
+    Inspection::new(&store.snapshot().unwrap(), expected).unwrap().run(&mut |_| ()).unwrap()
 }
 
 fn rows(store: &Store) -> Vec<(Vec<u8>, Vec<u8>)> {
@@ -75,7 +100,7 @@ fn findings(damage: impl Fn(&Store) -> Change) -> Vec<String> {
     let store = chain();
     let change = damage(&store);
     commit(&store, change);
-    inspect(&store, None).findings
+    inspect(&store, Expected::default()).findings
 }
 
 #[track_caller]
@@ -85,12 +110,12 @@ fn check(damage: impl Fn(&Store) -> Change, expected: &[&str]) {
 
 #[test]
 fn a_chain_that_nobody_touched_is_whole() {
-    let report = inspect(&chain(), None);
+    let report = inspect(&chain(), Expected::default());
     assert_eq!(report.findings, Vec::<String>::new());
     let at = Timestamp::from_seconds(1_800_000_001);
     assert_eq!((report.entries, report.checkpoints), (40, 3));
     assert_eq!((report.last_signed, report.unanchored), (Some((36, at)), 4));
-    let empty = inspect(&open(&TestDisk::new()), None);
+    let empty = inspect(&open(&TestDisk::new()), Expected::default());
     assert_eq!((empty.is_whole(), empty.entries), (true, 0));
 }
 
@@ -207,40 +232,45 @@ fn a_cut_tail_is_found_by_its_head_and_behind_a_receipt_by_that() {
     let receipt = receipt(&store);
     let change = cut(&store);
     commit(&store, change);
-    assert_eq!(inspect(&store, None).findings, Vec::<String>::new(), "it was cut with care");
+    assert_eq!(
+        inspect(&store, Expected::default()).findings,
+        Vec::<String>::new(),
+        "it was cut with care"
+    );
     let expected = "the receipt is of 36 entries, but the chain has 24: its tail was cut";
-    assert_eq!(inspect(&store, Some(receipt)).findings, [expected]);
+    assert_eq!(inspect(&store, since(receipt)).findings, [expected]);
     // Whoever goes on writing behind the cut makes another chain.
     commit(&store, entries(SCOPES[0], 12));
     let expected = "the chain of 36 entries is not the one of the receipt";
-    assert_eq!(inspect(&store, Some(receipt)).findings, [expected]);
+    assert_eq!(inspect(&store, since(receipt)).findings, [expected]);
 }
 
 #[test]
 fn a_receipt_of_the_chain_is_met_and_others_are_not() {
     let store = chain();
     let good = receipt(&store);
-    let report = inspect(&store, Some(good));
+    let report = inspect(&store, since(good));
     assert_eq!((report.findings, report.after_receipt), (Vec::new(), Some(4)));
     let text = encode_receipt(&good);
     assert_eq!(decode_receipt(&text).unwrap(), good);
-    assert!(decode_receipt(&text.replace("receipt 1", "receipt 2")).is_err());
+    assert!(decode_receipt(&text.replace("receipt 2", "receipt 1")).is_err());
     assert!(decode_receipt("{}").is_err());
 
     let mut forged = good;
     forged.checkpoint.at = Timestamp::from_seconds(0);
-    assert_eq!(inspect(&store, Some(forged)).findings, ["the receipt's own signature is wrong"]);
+    assert_eq!(inspect(&store, since(forged)).findings, ["the receipt's own signature is wrong"]);
     let other = SigningKey::from_seed(&Secret::new([4; 32])).unwrap();
     let Checkpoint { sequence, link, previous, at, .. } = good.checkpoint;
     let signed = |file| {
         let head = Head { next: sequence, link };
-        let checkpoint = Checkpoint::sign(&other, Signed::Checkpoint, &file, head, previous, at);
+        let statement = Statement { file, ..statement(Signed::Checkpoint, head, previous, at) };
+        let checkpoint = statement.sign(&other);
         Receipt { file, public_key: other.public(), checkpoint }
     };
     let expected = "the chain has another signing key than the receipt";
-    assert_eq!(inspect(&store, Some(signed(FILE))).findings, [expected]);
+    assert_eq!(inspect(&store, since(signed(FILE))).findings, [expected]);
     assert_eq!(
-        inspect(&store, Some(signed([8; 16]))).findings,
+        inspect(&store, since(signed([8; 16]))).findings,
         ["the receipt is of another vault"]
     );
 }
@@ -267,8 +297,12 @@ fn any_changed_byte_of_a_checkpoint_is_found() {
             value[byte] ^= 0x40;
             Change::new().put(Table::AuditCheckpoints, key, value)
         });
-        let expected = String::from("the checkpoint of 24 entries is not signed by the vault");
-        assert!(found.contains(&expected), "byte {byte}: {found:?}");
+        // The first byte is the version.
+        let expected = match byte {
+            0 => "a checkpoint is damaged",
+            _ => "the checkpoint of 24 entries is not signed by the vault",
+        };
+        assert!(found.contains(&String::from(expected)), "byte {byte}: {found:?}");
     }
 }
 
@@ -278,7 +312,7 @@ fn pruned(signed: Signed) -> Store {
     let oldest = Checkpoint::oldest(&store.snapshot().unwrap(), 2).unwrap();
     let head = Head { next: 24, link: oldest[1].link };
     let at = Timestamp::from_seconds(1_900_000_000);
-    let start = Checkpoint::sign(&key(), signed, &FILE, head, 0, at);
+    let start = statement(signed, head, 0, at).sign(&key());
     let mut change = start.keep_as_start();
     for checkpoint in oldest {
         let place = tables::audit_checkpoints(checkpoint.sequence);
@@ -295,19 +329,19 @@ fn pruned(signed: Signed) -> Store {
 #[test]
 fn a_chain_starts_later_only_where_the_vault_says_so() {
     let store = pruned(Signed::Start);
-    let report = inspect(&store, None);
+    let report = inspect(&store, Expected::default());
     assert_eq!((report.findings, report.first, report.entries), (Vec::new(), 24, 16));
     let mut old = receipt(&chain());
     old.checkpoint = Checkpoint::oldest(&chain().snapshot().unwrap(), 1).unwrap()[0];
-    let found = inspect(&store, Some(old)).findings;
+    let found = inspect(&store, since(old)).findings;
     assert!(found.iter().any(|it| it.contains("a newer receipt is needed")), "{found:?}");
 
     // A checkpoint's own signature does not make a start, and no start at all leaves a gap.
-    let found = inspect(&pruned(Signed::Checkpoint), None).findings;
+    let found = inspect(&pruned(Signed::Checkpoint), Expected::default()).findings;
     assert_eq!(found, ["the chain's start at 24 is not signed by the vault"]);
     let store = pruned(Signed::Start);
     commit(&store, Change::new().delete(Table::Meta, b"audit_start".to_vec()));
-    let found = inspect(&store, None).findings;
+    let found = inspect(&store, Expected::default()).findings;
     assert!(found.contains(&String::from("entries 0 to 22 are missing")), "{found:?}");
 }
 
@@ -330,7 +364,7 @@ fn sixty_four_writers_leave_no_gap_and_a_refused_change_leaves_nothing() {
             });
         }
     });
-    let report = inspect(&store, None);
+    let report = inspect(&store, Expected::default());
     assert_eq!((report.findings, report.entries), (Vec::new(), before + 64 * 8 * 3));
 }
 
@@ -342,4 +376,147 @@ fn the_head_is_what_it_always_was() {
         hex::encode(&head),
         "0000000000000028e32920ef95f5c3e5d70815a9fefad413190e6f1ee43f79c8ac7f906006c6574e"
     );
+}
+
+#[test]
+fn a_chain_of_the_first_version_is_read_forever() {
+    let store = chain_of(None);
+    let report = inspect(&store, Expected::default());
+    assert_eq!((report.findings, report.checkpoints), (Vec::new(), 3));
+    let stored = store.snapshot().unwrap().under(Table::AuditCheckpoints, &[], 1).unwrap();
+    assert_eq!(stored[0].1.len(), 8 + 8 + 32 + 64);
+    let good = receipt(&store);
+    let text = encode_receipt(&good);
+    assert!(text.contains("strongroom audit receipt 1"), "{text}");
+    assert_eq!(decode_receipt(&text).unwrap(), good);
+    assert_eq!(inspect(&store, since(good)).findings, Vec::<String>::new());
+    // A newer program goes on with the newer version.
+    sign(&store);
+    let report = inspect(&store, since(good));
+    assert_eq!((report.findings, report.unanchored), (Vec::new(), 0));
+}
+
+fn new_key() -> SigningKey {
+    SigningKey::from_seed(&Secret::new([5; 32])).unwrap()
+}
+
+fn second(records: RecordState) -> Option<Extent> {
+    Some(Extent { signer: 2, records })
+}
+
+/// The chain with a second key from 40 entries on, and twelve more.
+fn rotated(by: &SigningKey) -> Store {
+    let store = chain();
+    sign(&store);
+    let head = Head::read(&store.snapshot().unwrap()).unwrap();
+    let at = Timestamp::from_seconds(1_800_000_002);
+    commit(&store, Handover::sign(&FILE, 2, by, &new_key(), head, at).keep());
+    commit(&store, entries(SCOPES[1], 12));
+    sign_as(&store, &new_key(), second(RecordState::default()));
+    store
+}
+
+fn known(key: &SigningKey) -> Expected {
+    Expected { public_key: Some(key.public()), ..Expected::default() }
+}
+
+#[test]
+fn a_new_key_is_trusted_by_who_trusts_the_old_one_and_the_other_way_around() {
+    let store = rotated(&key());
+    let old = receipt(&chain());
+    for expected in [
+        Expected::default(),
+        known(&key()),
+        known(&new_key()),
+        since(old),
+        Expected { own: Some(new_key().public()), ..Expected::default() },
+    ] {
+        let report = inspect(&store, expected);
+        assert_eq!((report.findings, report.unanchored), (Vec::new(), 0));
+        let signer = report.signer.unwrap();
+        assert_eq!((signer.number, signer.public_key, signer.from), (2, new_key().public(), 40));
+    }
+    let expected = Expected { own: Some(key().public()), ..Expected::default() };
+    let found = inspect(&store, expected).findings;
+    assert_eq!(found, ["the chain is not signed by the vault's own key"]);
+}
+
+#[test]
+fn a_key_that_was_not_introduced_by_the_one_before_it_is_found() {
+    let stranger = SigningKey::from_seed(&Secret::new([6; 32])).unwrap();
+    let found = inspect(&rotated(&stranger), Expected::default()).findings;
+    let expected = "signing key 2 was not introduced by the one before it: it is not the vault's";
+    assert_eq!(found, [expected]);
+    // Without the handover the new key is nobody's.
+    let store = rotated(&key());
+    let place = [b"audit_signer/".as_slice(), &[0, 0, 0, 2]].concat();
+    commit(&store, Change::new().delete(Table::Meta, place));
+    let found = inspect(&store, Expected::default()).findings;
+    assert_eq!(found, ["the checkpoint of 52 entries is not signed by the vault"]);
+}
+
+#[test]
+fn a_key_that_was_replaced_signs_nothing_more() {
+    let store = rotated(&key());
+    commit(&store, entries(SCOPES[0], 1));
+    sign(&store);
+    let found = inspect(&store, Expected::default()).findings;
+    assert_eq!(found, ["the checkpoint of 53 entries is not signed by the vault"]);
+    // Nor may it say where the chain starts.
+    let store = rotated(&key());
+    let first = Checkpoint::oldest(&store.snapshot().unwrap(), 1).unwrap()[0];
+    let at = Timestamp::from_seconds(1_900_000_000);
+    let start = statement(Signed::Start, first.head(), 0, at).sign(&key());
+    commit(&store, start.keep_as_start());
+    let found = inspect(&store, Expected::default()).findings;
+    assert!(
+        found.contains(&String::from("the chain's start at 12 is not signed by the vault")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_chain_that_was_signed_anew_by_another_key_is_found_by_who_knows_the_old_one() {
+    let kept = receipt(&chain());
+    let store = chain();
+    let stranger = SigningKey::from_seed(&Secret::new([6; 32])).unwrap();
+    let mut change =
+        Change::new().put(Table::Meta, META_PUBLIC_KEY.to_vec(), stranger.public().to_vec());
+    for it in Checkpoint::oldest(&store.snapshot().unwrap(), 9).unwrap() {
+        let statement = statement(Signed::Checkpoint, it.head(), it.previous, it.at);
+        let place = tables::audit_checkpoints(it.sequence);
+        // As it would be kept where none is yet.
+        let again = open(&TestDisk::new());
+        commit(&again, statement.sign(&stranger).keep());
+        let value = again.snapshot().unwrap().value(Table::AuditCheckpoints, &place).unwrap();
+        change = change.put(Table::AuditCheckpoints, place, value.unwrap());
+    }
+    commit(&store, change);
+    assert_eq!(inspect(&store, Expected::default()).findings, Vec::<String>::new());
+    let found = inspect(&store, known(&key())).findings;
+    assert_eq!(found, ["the chain is not signed by the public key that was given"]);
+    let found = inspect(&store, since(kept)).findings;
+    assert_eq!(found, ["the chain has another signing key than the receipt"]);
+    let expected = Expected { own: Some(key().public()), ..Expected::default() };
+    let found = inspect(&store, expected).findings;
+    assert_eq!(found, ["the chain is not signed by the vault's own key"]);
+}
+
+#[test]
+fn records_that_go_back_from_one_checkpoint_to_the_next_are_found() {
+    let state = |generation, count| RecordState { generation, count, commitment: [9; 32] };
+    let extent = |records| Some(Extent { signer: 1, records });
+    let found = |states: &[RecordState]| {
+        let store = chain();
+        for records in states {
+            commit(&store, entries(SCOPES[0], 1));
+            sign_as(&store, &key(), extent(*records));
+        }
+        inspect(&store, Expected::default()).findings
+    };
+    assert_eq!(found(&[state(4, 3), state(4, 3), state(5, 2)]), Vec::<String>::new());
+    let back = found(&[state(4, 3), RecordState::default(), state(3, 3)]);
+    assert!(matches!(back.as_slice(), [one] if one.contains("rolled back")), "{back:?}");
+    let others = found(&[state(4, 3), state(4, 2)]);
+    assert!(matches!(others.as_slice(), [one] if one.contains("are others")), "{others:?}");
 }

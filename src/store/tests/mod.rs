@@ -8,6 +8,7 @@ mod failures;
 mod migrations;
 mod queue;
 mod records;
+mod unwritten;
 
 use std::fs;
 use std::future::Future;

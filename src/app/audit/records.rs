@@ -1,0 +1,195 @@
+//! `verify` holds the records against the chain: what it says is gone must not be there, and the live
+//! records must be those that the digests count.
+
+use std::collections::{BTreeMap, HashSet};
+
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::error::Error;
+use crate::app::vault::SYSTEM;
+use crate::app::verify::Report;
+use crate::domain::audit::{Act, AuditEntry, EntityKind};
+use crate::domain::id::{ApplicationId, SessionId, TenantId, TokenId, TokenIntentId};
+use crate::store::chain::{Checkpoint, RecordState};
+use crate::store::{RecordDigests, Snapshot, StorageFailure, Table, Tally, tables};
+
+/// What the chain says is gone although its record is there. Only those are kept in memory: there
+/// are none in a file that nobody has touched.
+#[derive(Debug)]
+pub(super) struct Gone<'a> {
+    snapshot: &'a Snapshot,
+    /// The API keys that are listed.
+    keys: &'a HashSet<Uuid>,
+    /// By kind and id: the number of the entry that says so, and what it says.
+    found: BTreeMap<(&'static str, Uuid), (u64, &'static str)>,
+    /// Entries from here on may tell only of what leaves the records as they are.
+    counted_up_to: Option<u64>,
+    /// The first that tells of more.
+    uncounted: Option<u64>,
+}
+
+impl<'a> Gone<'a> {
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        keys: &'a HashSet<Uuid>,
+        whole: Option<&Tally>,
+    ) -> Self {
+        let counted_up_to = whole.map(|tally| tally.sequence);
+        Self { snapshot, keys, found: BTreeMap::new(), counted_up_to, uncounted: None }
+    }
+
+    /// In the order of the chain: the newest entry of a thing decides.
+    pub(super) fn take(
+        &mut self,
+        scope: &[u8; 16],
+        number: u64,
+        entry: &AuditEntry,
+    ) -> Result<(), StorageFailure> {
+        let kind = entry.entity.kind;
+        let place = (kind.as_str(), entry.entity.id);
+        let ends = match entry.act {
+            Act::Delete | Act::Expire => true,
+            Act::Convert => kind == EntityKind::TokenIntent,
+            Act::Create | Act::Import => {
+                self.found.remove(&place);
+                self.note_uncounted(kind, number);
+                return Ok(());
+            }
+            Act::Authenticate
+            | Act::Backup
+            | Act::ExpireCvc
+            | Act::Export
+            | Act::Read
+            | Act::Restore
+            | Act::Rotate
+            | Act::Start
+            | Act::Stop
+            | Act::Update
+            | Act::Use => false,
+        };
+        if ends {
+            self.note_uncounted(kind, number);
+            if self.is_there(scope, kind, entry.entity.id)? {
+                self.found.insert(place, (number, entry.act.shown()));
+            }
+        }
+        Ok(())
+    }
+
+    /// A record comes and goes in the transaction that its entry is in, which moves the digests on.
+    fn note_uncounted(&mut self, kind: EntityKind, number: u64) {
+        let is_record = EntityKind::OF_TENANTS.contains(&kind);
+        if is_record && self.counted_up_to.is_some_and(|end| number >= end) {
+            self.uncounted.get_or_insert(number);
+        }
+    }
+
+    fn is_there(
+        &self,
+        scope: &[u8; 16],
+        kind: EntityKind,
+        id: Uuid,
+    ) -> Result<bool, StorageFailure> {
+        let tenant = TenantId::new(Uuid::from_bytes(*scope));
+        let (table, place) = match kind {
+            EntityKind::Application => {
+                (Table::Applications, tables::applications(tenant, ApplicationId::new(id)))
+            }
+            EntityKind::ApplicationKey => return Ok(self.keys.contains(&id)),
+            EntityKind::ThreedsSession => {
+                (Table::ThreedsSessions, tables::threeds_sessions(SessionId::new(id), tenant))
+            }
+            EntityKind::Token => (Table::Tokens, tables::tokens(tenant, TokenId::new(id))),
+            EntityKind::TokenIntent => {
+                (Table::TokenIntents, tables::token_intents(tenant, TokenIntentId::new(id)))
+            }
+            EntityKind::AuditChain
+            | EntityKind::EncryptionKey
+            | EntityKind::MasterKey
+            | EntityKind::Tenant
+            | EntityKind::Vault => return Ok(false),
+        };
+        Ok(self.snapshot.value(table, &place)?.is_some())
+    }
+
+    pub(super) fn tell(self, report: &mut Report) {
+        for ((kind, id), (number, act)) in self.found {
+            report.find(format!(
+                "{kind} {id}: entry {number} of the audit chain says that it was {act}, but its record \
+                 is there"
+            ));
+        }
+        if let Some(number) = self.uncounted {
+            report.find(format!(
+                "records: entry {number} of the audit chain tells of a change that their digest does \
+                 not count: they were rolled back"
+            ));
+        }
+    }
+}
+
+impl App {
+    /// What the newest checkpoint is to say of the records; nothing when their digest is missing.
+    pub(super) fn record_state(&self, snapshot: &Snapshot) -> Result<RecordState, Error> {
+        let system = self.system();
+        let Some(Tally { generation, digest, .. }) =
+            RecordDigests::whole_of(snapshot, system.digests())?
+        else {
+            return Ok(RecordState::default());
+        };
+        let count = u64::try_from(digest.count()).unwrap_or(0);
+        let commitment = system.digests().commitment(&digest, generation);
+        Ok(RecordState { generation, count, commitment })
+    }
+
+    /// The newest checkpoint does not know a later state than the file has, nor another one.
+    pub(in crate::app) fn records_are_current(&self, snapshot: &Snapshot) -> Result<bool, Error> {
+        let known = Checkpoint::newest(snapshot)?.and_then(|newest| newest.records());
+        let now = self.record_state(snapshot)?;
+        Ok(known.is_none_or(|known| now.generation > known.generation || now == known))
+    }
+
+    /// The digests as the file has them, where they are whole.
+    pub(super) fn verify_digests(
+        &self,
+        snapshot: &Snapshot,
+        report: &mut Report,
+    ) -> Result<Option<Tally>, Error> {
+        let system = self.system();
+        let Some(stored) = RecordDigests::read(snapshot, system.digests())? else {
+            report.find(String::from("records: their digests are missing or do not open"));
+            return Ok(None);
+        };
+        let counted = RecordDigests::count(snapshot, system.digests())?;
+        let scopes: HashSet<_> =
+            stored.scopes().chain(counted.scopes()).map(|(scope, _)| *scope).collect();
+        let mut scopes: Vec<_> = scopes.into_iter().collect();
+        scopes.sort_unstable();
+        for scope in scopes {
+            let (known, found) = (stored.of(&scope), counted.of(&scope));
+            if known != found {
+                let whose = match scope {
+                    SYSTEM => String::from("server"),
+                    _ => format!("tenant {}", TenantId::new(Uuid::from_bytes(scope))),
+                };
+                let (known, found) = (known.count(), found.count());
+                report.find(format!(
+                    "{whose}: {known} records were written, and {found} are there that are not all the \
+                     same: a row was put back, removed or exchanged behind the server's back"
+                ));
+            }
+        }
+        if !stored.add_up() {
+            let text = "records: the digests of the tenants do not add up to that of the vault: one was \
+                        rolled back with its records";
+            report.find(String::from(text));
+        }
+        if !self.records_are_current(snapshot)? {
+            let text =
+                "records: the newest checkpoint knows others or later ones: they were rolled back";
+            report.find(String::from(text));
+        }
+        Ok(Some(*stored.whole()))
+    }
+}

@@ -1,0 +1,213 @@
+//! Rows that come back: what was deleted, a tenant as it was, all records as they were. The engine
+//! takes them, and `verify` finds them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::app::tests::{Vault, draft, expiring};
+use crate::app::{AuditFinding, Expected, Step, Walk};
+use crate::clock::Clock;
+use crate::store::tests::block_on;
+use crate::store::tests::disk::TestDisk;
+use crate::store::{Change, Store, Table, tables};
+
+type Rows = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
+
+/// Where rows are that the audit chain is made of.
+const CHAIN: &[Table] = &[Table::Audit, Table::AuditCheckpoints];
+
+fn rows(vault: &Vault) -> Rows {
+    let snapshot = vault.app.store().snapshot().unwrap();
+    let of = |table: &Table| {
+        let rows = snapshot.under(*table, &[], usize::MAX).unwrap();
+        let table = *table;
+        rows.into_iter().map(move |(key, value)| ((table, key), value))
+    };
+    Table::ALL.iter().flat_map(of).collect()
+}
+
+/// The vault as it starts again after these rows were put in place of those that are there, by
+/// someone without keys. `None` takes a row away.
+fn replant(vault: Vault, old: &Rows, wanted: impl Fn(Table, &[u8]) -> bool) -> Vault {
+    let new = rows(&vault);
+    vault.app.close();
+    let disk = TestDisk::holding(vault.disk.durable());
+    let mut change = Change::new();
+    for (table, key) in new.keys().filter(|(table, key)| wanted(*table, key)) {
+        change = change.delete(*table, key.clone());
+    }
+    for ((table, key), value) in old.iter().filter(|((table, key), _)| wanted(*table, key)) {
+        change = change.put(*table, key.clone(), value.clone());
+    }
+    let store = Store::on_backend(disk.clone(), Change::new()).unwrap();
+    store.amend(change).unwrap();
+    store.close();
+    Vault::on(disk, Clock::new()).unwrap()
+}
+
+fn findings(vault: &Vault) -> Vec<String> {
+    vault.app.verify().unwrap().findings
+}
+
+#[track_caller]
+fn assert_finds(vault: &Vault, texts: &[&str]) {
+    let found = findings(vault);
+    for text in texts {
+        assert!(found.iter().any(|it| it.contains(text)), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn a_deleted_token_that_is_put_back_is_found_by_its_id() {
+    let vault = Vault::new();
+    let (id, old) = block_on(async {
+        vault.create_id(draft("stays")).await;
+        let id = vault.create_id(draft("goes")).await;
+        let old = rows(&vault);
+        vault.delete(&id).await.unwrap();
+        vault.app.sign_audit().await.unwrap();
+        (id, old)
+    });
+    vault.assert_clean();
+    assert_eq!(vault.data(&id), None);
+    let is_digest = |key: &[u8]| tables::digest_of_key(key).is_some();
+    let vault = replant(vault, &old, |table, key| match table {
+        Table::Tokens | Table::TokenLists | Table::TokenNames | Table::Due => true,
+        Table::Counts => !is_digest(key),
+        _ => false,
+    });
+    assert!(vault.data(&id).is_some(), "the engine takes it");
+    assert_finds(
+        &vault,
+        &[
+            &format!("token {id}: entry"),
+            "says that it was deleted, but its record is there",
+            "behind the server's back",
+        ],
+    );
+    // What is written on does not hide it, nor does the token's own removal.
+    block_on(async {
+        vault.create_id(draft("later")).await;
+        vault.delete(&id).await.unwrap();
+        vault.app.sign_audit().await.unwrap();
+    });
+    assert_finds(&vault, &["behind the server's back"]);
+}
+
+#[test]
+fn an_expired_token_that_is_put_back_is_found() {
+    let vault = Vault::new();
+    let id = block_on(vault.create_id(expiring("goes", &vault.in_an_hour())));
+    let old = rows(&vault);
+    block_on(async {
+        vault.app.clock().advance(Duration::from_hours(2));
+        vault.app.sweep_all().await.unwrap();
+    });
+    let vault = replant(vault, &old, |table, _| table == Table::Tokens);
+    assert_finds(&vault, &[&format!("token {id}: entry"), "it was expired"]);
+}
+
+#[test]
+fn an_older_version_of_a_record_is_found() {
+    let vault = Vault::new();
+    let old = rows(&vault);
+    block_on(async {
+        vault.app.rotate_server().await.unwrap();
+        let mut walk = Walk::default();
+        while vault.app.rotate_step(&mut walk).await.unwrap() != Step::Idle {}
+    });
+    vault.assert_clean();
+    let vault = replant(vault, &old, |table, _| table == Table::Tenants);
+    assert_finds(&vault, &["server: ", "behind the server's back"]);
+}
+
+#[test]
+fn a_tenant_that_is_rolled_back_with_its_digest_is_found_at_the_start() {
+    let vault = Vault::new();
+    let old = rows(&vault);
+    block_on(async {
+        vault.create_id(draft("lost")).await;
+        vault.app.sign_audit().await.unwrap();
+    });
+    let tenant = *vault.caller.tenant.id.bytes();
+    let vault = replant(vault, &old, |table, key| match table {
+        Table::Tokens | Table::TokenLists | Table::Counts => key.starts_with(&tenant),
+        _ => false,
+    });
+    assert_eq!(vault.app.audit_news(), Some(AuditFinding::ForeignRecords));
+    assert_finds(&vault, &["do not add up"]);
+}
+
+#[test]
+fn records_that_are_rolled_back_under_the_chain_are_found_at_the_start_and_ever_after() {
+    let vault = Vault::new();
+    let old = rows(&vault);
+    block_on(async {
+        vault.create_id(draft("lost")).await;
+        vault.app.sign_audit().await.unwrap();
+    });
+    // All but the chain itself: its rows, its checkpoints and its ends.
+    let is_of_records = |table: Table, key: &[u8]| match table {
+        Table::Meta => key == b"audit_records",
+        table => !CHAIN.contains(&table),
+    };
+    let vault = replant(vault, &old, is_of_records);
+    assert_eq!(vault.app.audit_news(), Some(AuditFinding::ForeignRecords));
+    assert_finds(&vault, &["the newest checkpoint knows", "tells of a change that their digest"]);
+    block_on(async {
+        vault.create_id(draft("later")).await;
+        vault.app.sign_audit().await.unwrap();
+        let report = vault.app.inspect_audit(Expected::default()).await.unwrap();
+        assert!(report.findings[0].contains("rolled back"), "{:?}", report.findings);
+    });
+}
+
+#[test]
+fn what_was_lost_since_the_last_checkpoint_is_found_by_its_entries() {
+    let vault = Vault::new();
+    block_on(vault.app.sign_audit()).unwrap();
+    let old = rows(&vault);
+    block_on(vault.create_id(draft("lost")));
+    let is_of_records = |table: Table, key: &[u8]| match table {
+        Table::Meta => key == b"audit_records",
+        table => !CHAIN.contains(&table),
+    };
+    let vault = replant(vault, &old, is_of_records);
+    assert_finds(&vault, &["tells of a change that their digest does not count"]);
+}
+
+#[test]
+fn digests_that_are_taken_away_are_missed_and_not_made_up() {
+    let vault = Vault::new();
+    block_on(async {
+        vault.create_id(draft("one")).await;
+        vault.app.sign_audit().await.unwrap();
+    });
+    let vault = replant(vault, &Rows::new(), |table, key| match table {
+        Table::Counts => tables::digest_of_key(key).is_some(),
+        Table::Meta => key == b"audit_records",
+        _ => false,
+    });
+    assert_eq!(vault.app.audit_news(), Some(AuditFinding::ForeignRecords));
+    assert_finds(&vault, &["their digests are missing or do not open"]);
+}
+
+#[test]
+fn an_api_key_that_is_put_back_is_found_by_its_id() {
+    let vault = Vault::new();
+    let (tenant, application) = (vault.caller.tenant.id, vault.caller.application.id);
+    let write = crate::app::Write::plain();
+    let new = block_on(vault.app.create_key(tenant, application, None, None, &write));
+    let id = new.unwrap().key.id;
+    let old = rows(&vault);
+    block_on(vault.app.delete_key(tenant, application, id, None)).unwrap();
+    vault.assert_clean();
+    let both = |table: Table, _: &[u8]| matches!(table, Table::ApiKeys | Table::ApplicationKeys);
+    let vault = replant(vault, &old, both);
+    assert_finds(&vault, &[&format!("application_key {id}: entry"), "behind the server's back"]);
+    // The row that it is used by alone.
+    let vault = replant(vault, &Rows::new(), |table, key| {
+        table == Table::ApplicationKeys && key.ends_with(id.bytes())
+    });
+    assert_finds(&vault, &[&format!("key {id}: it can be used but is not listed")]);
+}

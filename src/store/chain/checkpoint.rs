@@ -1,0 +1,189 @@
+//! Checkpoints: the chain's link at a moment, signed.
+//!
+//! A checkpoint is signed with Ed25519 over a label, the file's id, the number of entries and its
+//! body. In version 2 the body is the signing key's number (4), the number of entries of the
+//! checkpoint before it (8), the time (8), the link (32), and what the records were: their generation
+//! (8), how many (8) and a commitment to their digest (32). Version 1, which is read forever, has the
+//! number of entries before, the time and the link; its signing key is the first. The value in the
+//! file is the version's byte (not in version 1), the body and the signature.
+
+use crate::crypto::{Link, SIGNATURE_BYTES, SigningKey, is_signed_by};
+use crate::domain::time::Timestamp;
+use crate::store::chain::{Head, META_NEWEST, META_START};
+use crate::store::{Change, Snapshot, StorageFailure, Table, tables};
+
+const VERSION: u8 = 2;
+
+/// A signed link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// How many entries there were.
+    pub sequence: u64,
+    /// The same of the checkpoint before it.
+    pub previous: u64,
+    pub at: Timestamp,
+    pub link: Link,
+    /// Absent in version 1.
+    pub extent: Option<Extent>,
+    pub signature: [u8; SIGNATURE_BYTES],
+}
+
+/// What version 2 says beyond version 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// The number of the signing key.
+    pub signer: u32,
+    pub records: RecordState,
+}
+
+/// The records that there were when a checkpoint was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RecordState {
+    /// 0 when nothing is said of them.
+    pub generation: u64,
+    pub count: u64,
+    /// Of [`crate::crypto::DigestKey::commitment`].
+    pub commitment: [u8; 32],
+}
+
+/// What a signature is for, so that none can stand in another's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signed {
+    Checkpoint,
+    /// Where the chain starts, since what was before it has been removed.
+    Start,
+}
+
+/// What is to be signed.
+#[derive(Debug, Clone, Copy)]
+pub struct Statement {
+    pub signed: Signed,
+    pub file: [u8; 16],
+    pub head: Head,
+    pub previous: u64,
+    pub at: Timestamp,
+    /// `None` for version 1, which only tests still write.
+    pub extent: Option<Extent>,
+}
+
+impl Statement {
+    pub fn sign(&self, key: &SigningKey) -> Checkpoint {
+        let Self { signed, file, head, previous, at, extent } = *self;
+        let Head { next: sequence, link } = head;
+        let signature = [0; SIGNATURE_BYTES];
+        let unsigned = Checkpoint { sequence, previous, at, link, extent, signature };
+        Checkpoint { signature: key.sign(&unsigned.message(signed, &file)), ..unsigned }
+    }
+}
+
+impl Checkpoint {
+    /// The number of the key that it says it was signed with.
+    pub fn signer(&self) -> u32 {
+        self.extent.map_or(1, |extent| extent.signer)
+    }
+
+    /// What it says of the records, if anything.
+    pub fn records(&self) -> Option<RecordState> {
+        self.extent.map(|extent| extent.records).filter(|records| records.generation > 0)
+    }
+
+    pub fn head(&self) -> Head {
+        Head { next: self.sequence, link: self.link }
+    }
+
+    pub fn is_signed_by(&self, public: &[u8; 32], signed: Signed, file: &[u8; 16]) -> bool {
+        is_signed_by(public, &self.message(signed, file), &self.signature)
+    }
+
+    fn message(&self, signed: Signed, file: &[u8; 16]) -> Vec<u8> {
+        let label: &[u8] = match (signed, self.extent) {
+            (Signed::Checkpoint, None) => b"strongroom audit checkpoint 1\0",
+            (Signed::Checkpoint, Some(_)) => b"strongroom audit checkpoint 2\0",
+            (Signed::Start, None) => b"strongroom audit start 1\0",
+            (Signed::Start, Some(_)) => b"strongroom audit start 2\0",
+        };
+        [label, file, &self.sequence.to_be_bytes(), &self.body()].concat()
+    }
+
+    fn body(&self) -> Vec<u8> {
+        let (previous, at) = (self.previous.to_be_bytes(), self.at.micros().to_be_bytes());
+        let common = [previous.as_slice(), &at, self.link.bytes()].concat();
+        let Some(Extent { signer, records }) = self.extent else { return common };
+        let RecordState { generation, count, commitment } = records;
+        let (generation, count) = (generation.to_be_bytes(), count.to_be_bytes());
+        [&signer.to_be_bytes(), common.as_slice(), &generation, &count, &commitment].concat()
+    }
+
+    fn value(&self) -> Vec<u8> {
+        let version: &[u8] = if self.extent.is_some() { &[VERSION] } else { &[] };
+        [version, &self.body(), &self.signature].concat()
+    }
+
+    /// The first byte of version 1 is the most significant one of a number of entries: zero.
+    pub(super) fn decode(sequence: &[u8], value: &[u8]) -> Option<Self> {
+        let sequence = u64::from_be_bytes(sequence.try_into().ok()?);
+        let (extended, rest) = match value.split_first()? {
+            (&VERSION, rest) => (true, rest),
+            _ => (false, value),
+        };
+        let mut rest = rest;
+        let signer = if extended { Some(u32::from_be_bytes(take(&mut rest)?)) } else { None };
+        let previous = u64::from_be_bytes(take(&mut rest)?);
+        let at = Timestamp::from_micros(i64::from_be_bytes(take(&mut rest)?));
+        let link = Link::from_bytes(take(&mut rest)?);
+        let extent = match signer {
+            None => None,
+            Some(signer) => {
+                let generation = u64::from_be_bytes(take(&mut rest)?);
+                let count = u64::from_be_bytes(take(&mut rest)?);
+                let commitment = take(&mut rest)?;
+                Some(Extent { signer, records: RecordState { generation, count, commitment } })
+            }
+        };
+        let signature = rest.try_into().ok()?;
+        Some(Self { sequence, previous, at, link, extent, signature })
+    }
+
+    /// The newest one.
+    pub fn newest(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
+        use std::ops::Bound::Unbounded;
+        let last = snapshot.range(Table::AuditCheckpoints, Unbounded, Unbounded)?.next_back();
+        Ok(last.transpose()?.and_then(|(key, value)| Self::decode(&key, &value)))
+    }
+
+    /// The oldest ones, in order.
+    pub fn oldest(snapshot: &Snapshot, count_max: usize) -> Result<Vec<Self>, StorageFailure> {
+        let stored = snapshot.under(Table::AuditCheckpoints, &[], count_max)?;
+        Ok(stored.iter().filter_map(|(key, value)| Self::decode(key, value)).collect())
+    }
+
+    /// Where the chain starts, if not at its first entry.
+    pub fn start(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
+        let value = snapshot.value(Table::Meta, META_START)?;
+        Ok(value.as_deref().and_then(|value| {
+            let (sequence, value) = value.split_at_checked(8)?;
+            Self::decode(sequence, value)
+        }))
+    }
+
+    /// The change that keeps it.
+    pub fn keep(&self) -> Change {
+        let key = tables::audit_checkpoints(self.sequence);
+        Change::new()
+            .expect_absent(Table::AuditCheckpoints, key.clone())
+            .put(Table::Meta, META_NEWEST.to_vec(), key.clone())
+            .put(Table::AuditCheckpoints, key, self.value())
+    }
+
+    /// The change after which the chain starts here: what is before it may go.
+    pub fn keep_as_start(&self) -> Change {
+        let value = [self.sequence.to_be_bytes().as_slice(), &self.value()].concat();
+        Change::new().put(Table::Meta, META_START.to_vec(), value)
+    }
+}
+
+pub(super) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, behind) = rest.split_first_chunk()?;
+    *rest = behind;
+    Some(*taken)
+}

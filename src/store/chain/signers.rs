@@ -1,0 +1,198 @@
+//! The keys that sign a chain, one after the other, and how each was introduced by the one before.
+//!
+//! The first public key stands in the file by itself. Each later one comes with a handover: number of
+//! the new key (4), both public keys (32 each), the number of entries (8), the time (8) and the link
+//! (32), after a label and the file's id, signed by the old key and by the new one. So who trusts one
+//! of the keys can trust all of them: forward, since a trusted key named the next; backward, since a
+//! trusted key vouches for the chain as the one before had signed it. The old secret key is destroyed
+//! with the handover.
+//!
+//! Checkpoints of a key stand between its own handover and the next. Where the chain starts is signed
+//! by the newest key: a key that was replaced has nothing more to say.
+
+use crate::crypto::{Link, SIGNATURE_BYTES, SigningKey, is_signed_by};
+use crate::domain::time::Timestamp;
+use crate::store::chain::checkpoint::take;
+use crate::store::chain::{Checkpoint, Head, META_PUBLIC_KEY, Signed};
+use crate::store::{Change, Snapshot, StorageFailure, Table, meta};
+
+const META_HANDOVER: &[u8] = b"audit_signer/";
+const VERSION: u8 = 1;
+
+/// All keys of a chain, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signers {
+    pub file: [u8; 16],
+    first: [u8; 32],
+    handovers: Vec<Handover>,
+    /// What stands in a handover's place and is none.
+    damaged: u64,
+}
+
+/// One public key and the stretch of the chain that is its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Signer {
+    pub number: u32,
+    pub public_key: [u8; 32],
+    /// From so many entries on.
+    pub from: u64,
+    /// Up to so many, when there is a newer key.
+    pub to: Option<u64>,
+}
+
+/// One key introduces the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handover {
+    /// Of the new key.
+    pub number: u32,
+    pub old: [u8; 32],
+    pub new: [u8; 32],
+    pub head: Head,
+    pub at: Timestamp,
+    by_old: [u8; SIGNATURE_BYTES],
+    by_new: [u8; SIGNATURE_BYTES],
+}
+
+impl Handover {
+    pub fn sign(
+        file: &[u8; 16],
+        number: u32,
+        old: &SigningKey,
+        new: &SigningKey,
+        head: Head,
+        at: Timestamp,
+    ) -> Self {
+        let unsigned = [0; SIGNATURE_BYTES];
+        let (by_old, by_new) = (unsigned, unsigned);
+        let said = Self { number, old: old.public(), new: new.public(), head, at, by_old, by_new };
+        let message = said.message(file);
+        Self { by_old: old.sign(&message), by_new: new.sign(&message), ..said }
+    }
+
+    /// The change that keeps it.
+    pub fn keep(&self) -> Change {
+        let place = [META_HANDOVER, &self.number.to_be_bytes()].concat();
+        let Self { old, new, head, at, by_old, by_new, .. } = self;
+        let (sequence, at) = (head.next.to_be_bytes(), at.micros().to_be_bytes());
+        let value = [
+            &[VERSION],
+            old.as_slice(),
+            new,
+            &sequence,
+            &at,
+            head.link.bytes(),
+            by_old.as_slice(),
+            by_new,
+        ];
+        let value = value.concat();
+        Change::new().expect_absent(Table::Meta, place.clone()).put(Table::Meta, place, value)
+    }
+
+    fn decode(number: &[u8], value: &[u8]) -> Option<Self> {
+        let (&VERSION, mut rest) = value.split_first()? else { return None };
+        let rest = &mut rest;
+        let number = u32::from_be_bytes(number.try_into().ok()?);
+        let (old, new) = (take(rest)?, take(rest)?);
+        let next = u64::from_be_bytes(take(rest)?);
+        let at = Timestamp::from_micros(i64::from_be_bytes(take(rest)?));
+        let head = Head { next, link: Link::from_bytes(take(rest)?) };
+        let (by_old, by_new) = (take(rest)?, take(rest)?);
+        rest.is_empty().then_some(Self { number, old, new, head, at, by_old, by_new })
+    }
+
+    fn message(&self, file: &[u8; 16]) -> Vec<u8> {
+        let (number, at) = (self.number.to_be_bytes(), self.at.micros().to_be_bytes());
+        let sequence = self.head.next.to_be_bytes();
+        let label: &[u8] = b"strongroom audit signer 1\0";
+        let link = self.head.link.bytes();
+        [label, file, &number, &self.old, &self.new, &sequence, &at, link].concat()
+    }
+
+    fn is_signed(&self, file: &[u8; 16]) -> bool {
+        let message = self.message(file);
+        is_signed_by(&self.old, &message, &self.by_old)
+            && is_signed_by(&self.new, &message, &self.by_new)
+    }
+}
+
+impl Signers {
+    /// `None` before there was a chain.
+    pub fn read(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
+        let file = meta::file_id(snapshot)?.map(uuid::Uuid::into_bytes);
+        let first = snapshot.value(Table::Meta, META_PUBLIC_KEY)?;
+        let first = first.and_then(|it| it.try_into().ok());
+        let (mut handovers, mut damaged) = (Vec::new(), 0_u64);
+        for (key, value) in snapshot.under(Table::Meta, META_HANDOVER, usize::MAX)? {
+            let number = key.get(META_HANDOVER.len()..).unwrap_or_default();
+            match Handover::decode(number, &value) {
+                Some(handover) => handovers.push(handover),
+                None => damaged = damaged.saturating_add(1),
+            }
+        }
+        let both = file.zip(first);
+        Ok(both.map(|(file, first)| Self { file, first, handovers, damaged }))
+    }
+
+    /// Oldest first.
+    pub fn all(&self) -> impl Iterator<Item = Signer> {
+        let ends = self.handovers.iter().map(|it| Some(it.head.next)).chain([None]);
+        let keys = self.handovers.iter().map(|it| (it.number, it.new, it.head.next));
+        let keys = std::iter::once((1, self.first, 0)).chain(keys);
+        keys.zip(ends).map(|((number, public_key, from), to)| Signer {
+            number,
+            public_key,
+            from,
+            to,
+        })
+    }
+
+    pub fn newest(&self) -> Signer {
+        let first = Signer { number: 1, public_key: self.first, from: 0, to: None };
+        self.all().last().unwrap_or(first)
+    }
+
+    pub fn handovers(&self) -> &[Handover] {
+        &self.handovers
+    }
+
+    /// The key that this is, if it is one of them.
+    pub fn find(&self, public_key: &[u8; 32]) -> Option<Signer> {
+        self.all().find(|signer| signer.public_key == *public_key)
+    }
+
+    /// Whether each key was introduced by the one before it.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.damaged > 0 {
+            problems.push(format!("{} handovers of the signing key are damaged", self.damaged));
+        }
+        let (mut known, mut number, mut from) = (self.first, 1_u32, 0);
+        for handover in &self.handovers {
+            let new = handover.number;
+            number = number.saturating_add(1);
+            if new != number || handover.old != known || !handover.is_signed(&self.file) {
+                problems.push(format!(
+                    "signing key {new} was not introduced by the one before it: it is not the vault's"
+                ));
+            } else if handover.head.next < from {
+                problems.push(format!("signing key {new} is older than the one before it"));
+            }
+            (known, number, from) = (handover.new, new, handover.head.next);
+        }
+        problems
+    }
+
+    /// Whether a key of this chain signed this, and could at that place.
+    pub fn have_signed(&self, it: &Checkpoint, what: Signed) -> bool {
+        let Some(signer) = self.all().find(|signer| signer.number == it.signer()) else {
+            return false;
+        };
+        let in_place = match what {
+            Signed::Checkpoint => {
+                signer.from <= it.sequence && signer.to.is_none_or(|to| it.sequence <= to)
+            }
+            Signed::Start => signer.to.is_none(),
+        };
+        in_place && it.is_signed_by(&signer.public_key, what, &self.file)
+    }
+}
