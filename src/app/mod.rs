@@ -75,7 +75,7 @@ pub use list_tokens::{CursorStart, TokenPage};
 pub use once::{Once, Write};
 pub use read_token::{Shown, ShownData};
 pub use rotation::{
-    KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry, Rotated, Step, Walk,
+    KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry, NewSigner, Rotated, Step, Walk,
 };
 pub use scrub::{ScrubWalk, Scrubbed};
 pub use share_sets::ChainWord;

@@ -19,6 +19,9 @@ pub const AUDIT_READS_WAIT: Duration = Duration::from_millis(50);
 pub const AUDIT_RETRY: Duration = Duration::from_millis(5);
 /// How often the chain is signed while it grows.
 pub const AUDIT_CHECKPOINT_PERIOD: Duration = Duration::from_mins(1);
+/// Signing keys that one chain may have had: a new one each week for twenty years. Each leaves a
+/// handover of some two hundred bytes, which stays for as long as the file.
+pub const AUDIT_SIGNERS_MAX: usize = 1_040;
 /// How long entries are kept unless the settings say otherwise.
 pub const AUDIT_RETENTION_DAYS: usize = 400;
 /// Entries may be written a little out of the order of time: reads wait for others, and clocks are

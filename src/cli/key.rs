@@ -31,14 +31,19 @@ pub(super) fn key(command: KeyCommand) -> Result<(), Failure> {
 
 fn rotate(it: &KeyRotate) -> Result<(), Failure> {
     let config = read_config(&it.config)?;
-    let scope = match (it.master, it.tenant.as_deref(), it.all_tenants, it.server) {
-        (true, None, false, false) => return master_key::rotate(&config, it),
-        (false, Some(tenant), false, false) => tenant,
-        (false, None, true, false) => "tenants",
-        (false, None, false, true) => "server",
+    let named = [
+        it.master.then_some("master"),
+        it.tenant.as_deref(),
+        it.all_tenants.then_some("tenants"),
+        it.server.then_some("server"),
+        it.audit.then_some("audit"),
+    ];
+    let scope = match named.into_iter().flatten().collect::<Vec<_>>().as_slice() {
+        ["master"] if it.master => return master_key::rotate(&config, it),
+        [one] => *one,
         _ => {
             return Err(Failure::new(Exit::Usage, "which keys?")
-                .try_this("one of --master, --tenant ID, --all-tenants and --server"));
+                .try_this("one of --master, --tenant ID, --all-tenants, --server and --audit"));
         }
     };
     let scope = String::from(scope);
@@ -46,13 +51,13 @@ fn rotate(it: &KeyRotate) -> Result<(), Failure> {
 }
 
 fn destroy(it: KeyDestroy) -> Result<(), Failure> {
-    let scope = match (it.tenant, it.server) {
-        (Some(tenant), false) => tenant,
-        (None, true) => String::from("server"),
-        (Some(_), true) | (None, false) => {
-            return Err(
-                Failure::new(Exit::Usage, "whose key?").try_this("one of --tenant ID and --server")
-            );
+    let scope = match (it.tenant, it.server, it.audit) {
+        (Some(tenant), false, false) => tenant,
+        (None, true, false) => String::from("server"),
+        (None, false, true) => String::from("audit"),
+        _ => {
+            return Err(Failure::new(Exit::Usage, "whose key?")
+                .try_this("one of --tenant ID, --server and --audit"));
         }
     };
     let config = read_config(&it.config)?;

@@ -95,13 +95,13 @@ pub enum Command {
         threeds: Option<bool>,
         quotas: Vec<(String, String)>,
     },
-    /// `scope` is `server` or a tenant's id.
+    /// `scope` is `audit`, `server` or a tenant's id.
     VaultKeyDestroy {
         scope: String,
         number: u32,
     },
     VaultKeyList,
-    /// `scope` is `server`, `tenants` or a tenant's id.
+    /// `scope` is `audit`, `server`, `tenants` or a tenant's id.
     VaultKeyRotate {
         scope: String,
     },

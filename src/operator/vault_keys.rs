@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::app::{App, ChainWord, Error, KeyInventory, ListedKey, ListedRotation, Rotated};
+use crate::app::{
+    App, ChainWord, Error, KeyInventory, ListedKey, ListedRotation, NewSigner, Rotated,
+};
 use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::domain::share_set::ShareSet;
@@ -34,10 +36,17 @@ pub(super) async fn list(app: &App) -> Result<Vec<u8>, Error> {
     })))
 }
 
-/// Starts the rotation of one tenant, of all, or of the server itself.
+/// Starts the rotation of one tenant, of all, or of the server itself. The audit chain's own is done at
+/// once: nothing is sealed anew.
 pub(super) async fn rotate(app: &App, scope: &Scope) -> Result<Vec<u8>, Error> {
     let mut begun = Vec::new();
     match scope {
+        Scope::Audit => {
+            let NewSigner { number, public_key } = app.rotate_audit().await?;
+            let public_key = hex::encode(&public_key);
+            let rotated = json!({"scope": "audit", "number": number, "public_key": public_key});
+            return Ok(bytes(&json!({ "rotated": [rotated] })));
+        }
         Scope::Server => {
             let number = app.rotate_server().await?;
             begun.push(json!({"scope": "server", "number": number}));
@@ -64,6 +73,10 @@ pub(super) async fn rotate(app: &App, scope: &Scope) -> Result<Vec<u8>, Error> {
 
 pub(super) async fn destroy(app: &App, scope: &Scope, number: u32) -> Result<Vec<u8>, Error> {
     let tenant = match scope {
+        Scope::Audit => {
+            app.destroy_audit_key(number).await?;
+            return Ok(bytes(&json!({"destroyed": number})));
+        }
         Scope::Server => None,
         Scope::Tenant(tenant) => Some(*tenant),
         Scope::AllTenants => return Err(Error::invalid("tenant", "One tenant at a time.")),
@@ -89,14 +102,17 @@ pub(super) async fn take_handed(app: &App, public: &str, sealed: &str) -> Result
 #[derive(Debug)]
 pub(super) enum Scope {
     AllTenants,
+    /// Those of the audit chain.
+    Audit,
     Server,
     Tenant(TenantId),
 }
 
 impl Scope {
-    /// `server`, `tenants`, or a tenant's id.
+    /// `audit`, `server`, `tenants`, or a tenant's id.
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
         match text {
+            "audit" => Ok(Self::Audit),
             "server" => Ok(Self::Server),
             "tenants" => Ok(Self::AllTenants),
             id => TenantId::parse(id).map(Self::Tenant).ok_or(Error::NotFound("tenant")),

@@ -154,6 +154,41 @@ fn a_chain_that_was_signed_anew_fails_against_whatever_was_kept_elsewhere() {
     assert_found(live, &["the chain is not signed by the vault's own key"]);
 }
 
+#[test]
+fn the_keys_of_the_chain_rotate_while_the_server_runs() {
+    let mut vault = Vault::start();
+    vault.token(json!({"type": "token", "data": 1}));
+    let receipt = vault.operator(&["audit", "receipt"]).with_code(0).stdout;
+    let receipt = vault.directory().write("receipt.json", receipt, 0o600);
+    let receipt = receipt.to_str().unwrap();
+    let old = signing_key(&vault.operator(&["audit", "verify"]).with_code(0).stdout);
+    let rotated = vault.operator(&["key", "rotate", "--audit"]).json();
+    let rotated = &rotated["rotated"][0];
+    assert_eq!((&rotated["scope"], &rotated["number"]), (&json!("audit"), &json!(2)));
+    let new = String::from(rotated["public_key"].as_str().unwrap());
+    let id = vault.token(json!({"type": "token", "data": 2}));
+    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    let pinned = |vault: &Vault| {
+        for arguments in [["--public-key", &old], ["--public-key", &new], ["--since", receipt]] {
+            let said = vault.operator(&[&["audit", "verify"][..], &arguments].concat());
+            assert_eq!(signing_key(&said.with_code(0).stdout), new);
+        }
+    };
+    pinned(&vault);
+    let logs = vault.get("/logs?size=1000", &vault.keys.management).with_status(200);
+    let acts = logs.json["data"].as_array().unwrap().iter().map(|it| it["operation"].clone());
+    assert!(acts.into_iter().filter(|act| *act == json!("create")).count() > 1);
+    vault.operator(&["key", "destroy", "--audit", "--number", "1"]).with_code(65);
+    vault.operator(&["key", "rotate", "--audit", "--server"]).with_code(64);
+    assert_eq!(vault.stop(), Some(0));
+    pinned(&vault);
+    vault.verify().with_code(0);
+    vault.operator(&["key", "rotate", "--audit"]).with_code(0);
+    vault.verify().with_code(0);
+    vault.restart();
+    vault.operator(&["audit", "verify", "--public-key", &old]).with_code(0);
+}
+
 /// The files of a directory, with what is in them.
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let listed = fs::read_dir(directory).unwrap().flatten().filter(|it| it.path().is_file());

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::app::authenticate::open_api_key;
 use crate::app::error::Error;
+use crate::app::rotation::audit::count_entries as count_rows;
 use crate::app::rotation::facts::{self, KeyFacts, Rotation};
 use crate::app::rotation::walk::{first_key, is_past, owner};
 use crate::app::token_rows;
@@ -102,6 +103,8 @@ impl ListedKey {
 pub(super) struct Counted {
     /// By the number of the sealing key.
     records: HashMap<u32, u64>,
+    /// Rows of the audit chain, likewise by the key that sealed them; the server's scope has them.
+    audit_rows: HashMap<u32, u64>,
     /// Under the newest index key, and under the one before it.
     newest_entries: u64,
     older_entries: u64,
@@ -172,6 +175,7 @@ impl App {
                 };
                 *under = under.saturating_add(1);
             }
+            counted.audit_rows = count_rows(snapshot).await?.into_iter().collect();
             return Ok(counted);
         }
         let mut all: u64 = 0;
@@ -286,7 +290,14 @@ fn list_scope(
             made_at: facts.made_at,
             destroyed_at: facts.destroyed_at,
             uses: is(KeyPurpose::Seal).then(|| u64::try_from(uses).unwrap_or(0)),
-            records: counted.filter(|_| is(KeyPurpose::Seal)).map(|it| it.records(number)),
+            records: counted.and_then(|it| match purpose? {
+                KeyPurpose::Audit => Some(it.audit_rows.get(&number).copied().unwrap_or(0)),
+                KeyPurpose::Seal => Some(it.records(number)),
+                KeyPurpose::Digest
+                | KeyPurpose::Fingerprint
+                | KeyPurpose::Index
+                | KeyPurpose::Sign => None,
+            }),
             index_entries: counted
                 .filter(|_| is(KeyPurpose::Index))
                 .map(|it| it.index_entries(number, newest_of(code))),

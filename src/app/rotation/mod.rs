@@ -5,6 +5,7 @@
 //! [`App::rotate_step`], called again and again by one background task. The phase is in the file, and
 //! each sealed value names its key in clear, so that a restart goes on where it was.
 
+mod audit;
 mod destroy;
 pub(in crate::app) mod facts;
 mod inventory;
@@ -26,6 +27,7 @@ use crate::store::{Change, Snapshot, Table, Verdict, tables};
 
 use facts::Rotation;
 
+pub use audit::NewSigner;
 pub use inventory::{KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry};
 pub use master::Rotated;
 pub use walk::Walk;

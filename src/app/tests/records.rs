@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::app::tests::{Vault, draft, expiring};
-use crate::app::{AuditFinding, Expected, Step, Walk};
+use crate::app::tests::{Vault, draft, expiring, named, prepared_key};
+use crate::app::{AuditFinding, AuditPolicy, Error, Expected, ExportQuery, Step, Walk};
 use crate::clock::Clock;
+use crate::crypto::KeyPurpose;
 use crate::store::tests::block_on;
 use crate::store::tests::disk::TestDisk;
 use crate::store::{Change, Store, Table, tables};
@@ -210,4 +211,63 @@ fn an_api_key_that_is_put_back_is_found_by_its_id() {
         table == Table::ApplicationKeys && key.ends_with(id.bytes())
     });
     assert_finds(&vault, &[&format!("key {id}: it can be used but is not listed")]);
+}
+
+#[test]
+fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
+    let mut vault = Vault::new();
+    let policy = AuditPolicy { retention: Duration::from_hours(48), ..AuditPolicy::default() };
+    vault.app = vault.app.with_audit(policy);
+    block_on(async {
+        vault.create_id(named("old", "1")).await;
+        let receipt = vault.app.audit_receipt().await.unwrap();
+        let first = receipt.public_key;
+        let unsigned = vault.create_id(draft("not signed yet")).await;
+        let signer = vault.app.rotate_audit().await.unwrap();
+        assert_eq!(signer.number, 2);
+        assert_ne!(signer.public_key, first);
+        vault.delete(&unsigned).await.unwrap();
+        vault.app.sign_audit().await.unwrap();
+        for (public_key, receipt) in
+            [(None, None), (Some(first), Some(receipt)), (Some(signer.public_key), None)]
+        {
+            let expected = Expected { public_key, receipt, own: None };
+            let report = vault.app.inspect_audit(expected).await.unwrap();
+            assert_eq!((report.findings, report.unanchored), (Vec::new(), 0));
+        }
+        let new = vault.app.audit_receipt().await.unwrap();
+        assert_eq!((new.public_key, new.checkpoint.signer()), (signer.public_key, 2));
+        let page = vault.app.export_audit(ExportQuery::default()).await.unwrap();
+        assert!(page.entries.iter().any(|it| it.entry.message() == "Audit chain rotated"));
+        let signing = |vault: &Vault| {
+            let place = tables::keys_of(&[0; 16], KeyPurpose::Sign.code());
+            vault.app.store().snapshot().unwrap().under(Table::Keys, &place, 9).unwrap()
+        };
+        assert_eq!(signing(&vault).len(), 1, "the old secret key is destroyed");
+    });
+    vault.assert_clean();
+    vault.app.close();
+    let mut vault = Vault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
+    vault.app = vault.app.with_audit(policy);
+    block_on(async {
+        // Entries under the first key hold it until their retention is over.
+        assert!(vault.app.destroy_audit_key(1).await.is_err());
+        assert!(vault.app.destroy_audit_key(2).await.is_err(), "the current one");
+        vault.app.rotate_audit().await.unwrap();
+        vault.app.clock().advance(Duration::from_hours(49));
+        vault.create_id(draft("new")).await;
+        vault.app.sweep_all().await.unwrap();
+        assert!(vault.app.audit_status().unwrap().first > 0);
+        // Where the chain starts now is signed by the newest key, also after the next rotation.
+        vault.app.rotate_audit().await.unwrap();
+        vault.app.sign_audit().await.unwrap();
+        // Who has come before the rotation may still write under the old key.
+        assert!(matches!(vault.app.destroy_audit_key(1).await, Err(Error::Busy)));
+        vault.app.callers.forget();
+        vault.caller = vault.app.authenticate(&prepared_key()).unwrap();
+        vault.app.destroy_audit_key(1).await.unwrap();
+        let report = vault.app.inspect_audit(Expected::default()).await.unwrap();
+        assert_eq!((report.findings, report.signer.unwrap().number), (Vec::new(), 4));
+    });
+    vault.assert_clean();
 }

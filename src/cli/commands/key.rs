@@ -38,6 +38,7 @@ pub(in crate::cli) struct KeyList {
 /// Make new keys while the server runs. What is sealed under the old ones is sealed anew in the
 /// background.
 #[derive(FromArgs, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[argh(subcommand, name = "rotate")]
 pub(in crate::cli) struct KeyRotate {
     /// settings file
@@ -55,6 +56,9 @@ pub(in crate::cli) struct KeyRotate {
     /// the keys of what the server seals for itself and finds API keys by
     #[argh(switch)]
     pub(in crate::cli) server: bool,
+    /// the keys that seal and sign the audit chain from now on
+    #[argh(switch)]
+    pub(in crate::cli) audit: bool,
     /// with --master: where to write the new key, when the settings name a systemd credential
     #[argh(option)]
     pub(in crate::cli) out: Option<PathBuf>,
@@ -73,6 +77,9 @@ pub(in crate::cli) struct KeyDestroy {
     /// the server's own
     #[argh(switch)]
     pub(in crate::cli) server: bool,
+    /// the one that sealed entries of the audit chain
+    #[argh(switch)]
+    pub(in crate::cli) audit: bool,
     /// the key's number
     #[argh(option)]
     pub(in crate::cli) number: u32,

@@ -66,7 +66,8 @@ pub(super) fn chapter(inventory: &KeyInventory, holdings: &[Holding], now: Times
 
 /// What changes with a rotation; the others cannot.
 fn is_to_be_changed(key: &ListedKey, now: Timestamp) -> bool {
-    let rotates = key.purpose == Some(crate::app::KeyPurpose::Seal);
+    use crate::app::KeyPurpose::{Audit, Seal, Sign};
+    let rotates = matches!(key.purpose, Some(Audit | Seal | Sign));
     let is_old = key.made_at.is_some_and(|at| now.since(at) > REPORT_KEY_AGE_MAX);
     rotates && is_old && key.state == KeyState::Current
 }
