@@ -15,7 +15,7 @@ use crate::domain::application::ApplicationKind;
 use crate::domain::audit::{Act, AuditEntry};
 use crate::domain::container::Container;
 use crate::domain::exposure::{Right, ValueOrigin};
-use crate::domain::id::{TokenId, TokenIntentId};
+use crate::domain::id::TokenIntentId;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
@@ -206,7 +206,7 @@ impl App {
                     let name = template
                         .evaluate_text(&scope, self)
                         .map_err(|failed| Error::invalid("id", failed.to_string()))?;
-                    let name = TokenName::parse(name.expose())
+                    let name = TokenName::choose(name.expose())
                         .map_err(|invalid| Error::invalid("id", invalid.to_string()))?;
                     if let Some(free) = self.free_name(snapshot, caller, &name, now)? {
                         token.name = Some(name);
@@ -230,7 +230,7 @@ impl App {
     ) -> Result<Option<Change>, Error> {
         let (tenant, keys) = (caller.tenant.id, &caller.keys);
         let place = token_rows::name_key(keys.index(), tenant, name);
-        let change = match token_rows::find(snapshot, keys, tenant, name.as_str())? {
+        Ok(Some(match token_rows::find(snapshot, keys, tenant, name.as_str())? {
             Some(found) if found.token.is_live(now) => return Ok(None),
             Some(gone) => {
                 let record = tables::tokens(tenant, gone.token.id);
@@ -239,14 +239,8 @@ impl App {
                     .and(token_rows::delete(&gone.token, keys))
                     .and(self.audit(AuditScope::Tenant(tenant), &[expired(&gone.token, now)]))
             }
+            // No assigned id can be the same: a chosen name never has the shape of one.
             None => Change::new().expect_absent(Table::TokenNames, place),
-        };
-        // A name in the shape of an assigned id must not be one.
-        Ok(Some(match TokenId::parse(name.as_str()) {
-            Some(id) if snapshot.value(Table::Tokens, &tables::tokens(tenant, id))?.is_none() => {
-                change.expect_absent(Table::Tokens, tables::tokens(tenant, id))
-            }
-            Some(_) | None => change,
         }))
     }
 

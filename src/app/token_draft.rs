@@ -298,7 +298,7 @@ fn wanted_id(text: Option<&str>, mistakes: &mut Mistakes) -> WantedId {
     match Template::parse(text) {
         Err(malformed) => mistakes.add("id", malformed.to_string()),
         Ok(template) if !template.is_constant() => return WantedId::Alias(template),
-        Ok(_) => match TokenName::parse(text) {
+        Ok(_) => match TokenName::choose(text) {
             Ok(name) => return WantedId::Name(name),
             Err(invalid) => mistakes.add("id", invalid.to_string()),
         },

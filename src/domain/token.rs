@@ -59,6 +59,8 @@ pub struct TokenName(String);
 pub enum InvalidTokenName {
     Character,
     Length,
+    /// The shape of the ids that the vault assigns.
+    Uuid,
 }
 
 impl Token {
@@ -96,6 +98,15 @@ impl Token {
 }
 
 impl TokenName {
+    /// A name that a caller chooses for a new token. Assigned ids are UUIDs, and nothing remembers
+    /// those of deleted tokens: a chosen name of that shape could stand for another token that
+    /// references to the deleted one then reach.
+    pub fn choose(text: &str) -> Result<Self, InvalidTokenName> {
+        if is_uuid(text) { Err(InvalidTokenName::Uuid) } else { Self::parse(text) }
+    }
+
+    /// A name of a token that exists, or may. Vaults of earlier versions took names in the shape of
+    /// a UUID, and those tokens are found by them.
     pub fn parse(text: &str) -> Result<Self, InvalidTokenName> {
         let count = text.chars().count();
         if !(TOKEN_NAME_CHARS_MIN..=TOKEN_NAME_CHARS_MAX).contains(&count) {
@@ -115,6 +126,12 @@ impl TokenName {
     }
 }
 
+/// Five groups of hexadecimal digits in upper or lower case, with hyphens between them. The form
+/// without hyphens is not one: no assigned id is spelled so, and hashes are.
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36 && uuid::Uuid::try_parse(text).is_ok()
+}
+
 impl std::fmt::Display for InvalidTokenName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -124,6 +141,9 @@ impl std::fmt::Display for InvalidTokenName {
             Self::Length => {
                 write!(f, "An id has {TOKEN_NAME_CHARS_MIN} to {TOKEN_NAME_CHARS_MAX} characters.")
             }
+            Self::Uuid => f.write_str(
+                "An id may not have the shape of a UUID: the vault assigns such ids itself.",
+            ),
         }
     }
 }
@@ -148,5 +168,19 @@ mod tests {
             check(&format!("abc{letter}"), Err(InvalidTokenName::Character));
         }
         check("abc\n", Err(InvalidTokenName::Character));
+    }
+
+    #[test]
+    fn a_name_in_the_shape_of_a_uuid_is_read_and_not_chosen() {
+        let uuid = "018bcfe5-6800-4abc-8abc-0123456789ab";
+        for text in [uuid, &uuid.to_uppercase(), "00000000-0000-0000-0000-000000000000"] {
+            check(text, Ok(()));
+            assert_eq!(TokenName::choose(text), Err(InvalidTokenName::Uuid), "{text}");
+        }
+        let simple = uuid.replace('-', "");
+        for text in [&simple, &format!("x{uuid}"), "018bcfe5-6800-4abc-8abc-0123456789ag"] {
+            assert!(TokenName::choose(text).is_ok(), "{text}");
+        }
+        assert_eq!(TokenName::choose("ab"), Err(InvalidTokenName::Length));
     }
 }

@@ -69,10 +69,11 @@ fn a_failure_is_not_remembered() {
     // Once it has succeeded it succeeds.
     let again = vault.send(&with_key(bad(), &vault, "k")).with_status(201);
     assert_eq!(again.bytes, made.bytes);
-    let taken = json!({"type": "token", "data": 1, "id": made.id()});
+    let named = vault.token(json!({"type": "token", "data": 1, "id": "a-name"}));
+    let taken = json!({"type": "token", "data": 1, "id": named});
     let taken = || with_key(post("/tokens").json(taken.clone()), &vault, "c");
     vault.send(&taken()).problem(409);
-    vault.delete(&format!("/tokens/{}", made.id()), &vault.keys.private).with_status(204);
+    vault.delete(&format!("/tokens/{named}"), &vault.keys.private).with_status(204);
     vault.send(&taken()).with_status(201);
 }
 
