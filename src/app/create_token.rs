@@ -69,6 +69,7 @@ impl App {
         let settled = self.settle_once(write, |snapshot| {
             let (change, written) = self.plan_token(snapshot, caller, &admitted, &[], now)?;
             let change = change.and(self.plan_consumption(snapshot, caller, &admitted, now)?);
+            let change = caller.within_token_limit(snapshot, change)?;
             let entries: Vec<_> = admitted
                 .conversion(caller, now)
                 .into_iter()

@@ -37,6 +37,7 @@ mod threeds;
 mod timeline;
 mod token_draft;
 mod token_intents;
+mod token_quota;
 mod token_rows;
 mod tokenize;
 mod turns;

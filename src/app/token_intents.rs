@@ -47,9 +47,10 @@ impl App {
         write: &Write<'_, ShownIntent>,
     ) -> Result<ShownIntent, Error> {
         let now = self.now();
-        self.settle_once(write, |_| {
+        self.settle_once(write, |snapshot| {
             let intent = self.check_intent(caller, draft, now)?;
             let change = self.create_intent_rows(&intent, &caller.keys)?;
+            let change = caller.within_token_limit(snapshot, change)?;
             let change = change.and(self.audit_caller(caller, Act::Create, intent.id, now));
             Ok((change, self.show_intent(intent)))
         })

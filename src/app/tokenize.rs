@@ -101,6 +101,7 @@ impl App {
                 change = change.and(consumed.unwrap_or_default());
             }
             mistakes.into_result()?;
+            let change = caller.within_token_limit(snapshot, change)?;
             let containers = all_containers(&admitted);
             let converted = admitted.iter().filter_map(|(draft, ..)| draft.conversion(caller, now));
             let entries: Vec<_> = converted.chain(entries(&written, caller, now)).collect();

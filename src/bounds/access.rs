@@ -35,5 +35,8 @@ pub const CVC_RETENTION_MAX: Duration = Duration::from_hours(24);
 /// As published: an intent lives at most 48 hours.
 pub const INTENT_RETENTION_MAX: Duration = Duration::from_hours(48);
 pub const LOG_RETENTION_MAX: Duration = Duration::from_hours(400 * 24);
+/// The largest `token_limit` quota: more tokens than a file can hold, and far below where counting
+/// would overflow.
+pub const TOKEN_LIMIT_MAX: u64 = 1_000_000_000_000;
 /// The largest factor of a tenant's `rate_limit` quota; up to here the arithmetic is exact.
 pub const RATE_LIMIT_FACTOR_MAX: u32 = 1_000;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::bounds::{
     BULK_TOKENS_MAX, CVC_RETENTION_MAX, INTENT_RETENTION_MAX, LOG_RETENTION_MAX,
-    RATE_LIMIT_FACTOR_MAX,
+    RATE_LIMIT_FACTOR_MAX, TOKEN_LIMIT_MAX,
 };
 use crate::domain::duration;
 
@@ -19,6 +19,9 @@ pub struct Quotas {
     pub token_intent_retention: Duration,
     pub log_retention: Duration,
     pub rate_limit: RateLimit,
+    /// Tokens and token intents that the tenant may have together; `None` for as many as the disk
+    /// holds.
+    pub token_limit: Option<u64>,
 }
 
 /// How the tenant's rate limits differ from the published rows.
@@ -47,18 +50,22 @@ impl Default for Quotas {
             token_intent_retention: Duration::from_hours(24),
             log_retention: Duration::from_hours(24),
             rate_limit: RateLimit::Default,
+            token_limit: None,
         }
     }
 }
 
+const UNLIMITED: &str = "unlimited";
+
 impl Quotas {
-    pub const NAMES: [&str; 6] = [
+    pub const NAMES: [&str; 7] = [
         "tokenize_limit",
         "detokenize_limit",
         "cvc_retention",
         "token_intent_retention",
         "log_retention",
         "rate_limit",
+        "token_limit",
     ];
 
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), InvalidQuota> {
@@ -71,14 +78,15 @@ impl Quotas {
             }
             "log_retention" => self.log_retention = duration(value, LOG_RETENTION_MAX)?,
             "rate_limit" => self.rate_limit = RateLimit::parse(value)?,
+            "token_limit" => self.token_limit = token_limit(value)?,
             _ => return Err(InvalidQuota::UnknownName),
         }
         Ok(())
     }
 
     /// Each quota's name and its value in the spelling that [`Quotas::set`] takes.
-    pub fn texts(&self) -> [(&'static str, String); 6] {
-        let [tokenize, detokenize, cvc, intent, log, rate] = Self::NAMES;
+    pub fn texts(&self) -> [(&'static str, String); 7] {
+        let [tokenize, detokenize, cvc, intent, log, rate, tokens] = Self::NAMES;
         [
             (tokenize, self.tokenize_limit.to_string()),
             (detokenize, self.detokenize_limit.to_string()),
@@ -86,6 +94,7 @@ impl Quotas {
             (intent, self.token_intent_retention.as_secs().to_string()),
             (log, self.log_retention.as_secs().to_string()),
             (rate, self.rate_limit.to_text()),
+            (tokens, self.token_limit.map_or_else(|| String::from(UNLIMITED), |it| it.to_string())),
         ]
     }
 }
@@ -142,6 +151,16 @@ fn count(text: &str, max: u32) -> Result<u32, InvalidQuota> {
     text.parse().ok().filter(|count| *count <= max).ok_or_else(wanted)
 }
 
+fn token_limit(text: &str) -> Result<Option<u64>, InvalidQuota> {
+    if text == UNLIMITED {
+        return Ok(None);
+    }
+    let limit = text.parse().ok().filter(|limit| *limit <= TOKEN_LIMIT_MAX);
+    limit.map(Some).ok_or_else(|| {
+        InvalidQuota::Value(format!("'{UNLIMITED}', or a number from 0 to {TOKEN_LIMIT_MAX}"))
+    })
+}
+
 fn duration(text: &str, max: Duration) -> Result<Duration, InvalidQuota> {
     duration::parse(text, max).ok_or_else(|| {
         let max_s = max.as_secs();
@@ -187,6 +206,12 @@ mod tests {
         check("rate_limit", "0x", None);
         check("rate_limit", "unlimited", Some("unlimited"));
         check("rate_limit", "x", None);
+        check("token_limit", "0", Some("0"));
+        check("token_limit", "1000000000000", Some("1000000000000"));
+        check("token_limit", "1000000000001", None);
+        check("token_limit", "unlimited", Some("unlimited"));
+        check("token_limit", "-1", None);
+        check("token_limit", "", None);
         check("colour", "blue", None);
     }
 
@@ -203,6 +228,7 @@ mod tests {
                 ("token_intent_retention", "86400"),
                 ("log_retention", "86400"),
                 ("rate_limit", "default"),
+                ("token_limit", "unlimited"),
             ]
         );
     }
@@ -214,6 +240,7 @@ mod tests {
             seconds in (1..=CVC_RETENTION_MAX.as_secs(), 1..=INTENT_RETENTION_MAX.as_secs()),
             log_s in 1..=LOG_RETENTION_MAX.as_secs(),
             factor in 1..=RATE_LIMIT_FACTOR_MAX,
+            token_limit in proptest::option::of(0..=TOKEN_LIMIT_MAX),
         ) {
             let quotas = Quotas {
                 tokenize_limit: counts.0,
@@ -222,6 +249,7 @@ mod tests {
                 token_intent_retention: Duration::from_secs(seconds.1),
                 log_retention: Duration::from_secs(log_s),
                 rate_limit: RateLimit::Times(NonZeroU32::new(factor).unwrap()),
+                token_limit,
             };
             let mut again = Quotas::default();
             for (name, text) in quotas.texts() {

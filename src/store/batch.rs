@@ -55,10 +55,7 @@ impl<'t> Batch<'t> {
         for write in change.writes {
             match write {
                 Write::Add(key, by) => {
-                    let old = self.value(Table::Counts, &key)?;
-                    let old =
-                        old.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_be_bytes);
-                    let new = old.saturating_add(by).to_be_bytes().to_vec();
+                    let new = self.count(&key)?.saturating_add(by).to_be_bytes().to_vec();
                     self.pend(Table::Counts, key, Some(new));
                 }
                 Write::Audit(entries) => self.lengthen(entries)?,
@@ -142,6 +139,13 @@ impl<'t> Batch<'t> {
     fn holds(&mut self, expect: &Expect) -> Result<bool, StorageFailure> {
         Ok(match expect {
             Expect::Absent(table, key) => self.value(*table, key)?.is_none(),
+            Expect::CountsAtMost(keys, most) => {
+                let mut sum = 0_i64;
+                for key in keys {
+                    sum = sum.saturating_add(self.count(key)?);
+                }
+                sum <= *most
+            }
             Expect::Is(table, key, version) => {
                 let value = self.value(*table, key)?;
                 value.and_then(|value| crypto::version(&value)) == Some(*version)
@@ -152,6 +156,11 @@ impl<'t> Batch<'t> {
             }
             Expect::Value(table, key, value) => self.value(*table, key)?.as_ref() == Some(value),
         })
+    }
+
+    fn count(&mut self, key: &[u8]) -> Result<i64, StorageFailure> {
+        let value = self.value(Table::Counts, key)?;
+        Ok(value.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_be_bytes))
     }
 
     fn value(&mut self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {

@@ -17,6 +17,8 @@ pub struct Change {
 #[derive(Debug, Clone)]
 pub(super) enum Expect {
     Absent(Table, Vec<u8>),
+    /// Numbers in [`Table::Counts`] that together are at most this.
+    CountsAtMost(Vec<Vec<u8>>, i64),
     /// The sealed value is still the one that was read.
     Is(Table, Vec<u8>, Version),
     /// There is something, whatever its version.
@@ -58,6 +60,13 @@ impl Change {
         self
     }
 
+    /// What these numbers in [`Table::Counts`] are together, before this change adds to them.
+    #[must_use]
+    pub fn expect_counts_at_most(mut self, keys: Vec<Vec<u8>>, most: i64) -> Self {
+        self.expects.push(Expect::CountsAtMost(keys, most));
+        self
+    }
+
     #[must_use]
     pub fn expect_version(mut self, table: Table, key: Vec<u8>, version: Version) -> Self {
         self.expects.push(Expect::Is(table, key, version));
@@ -92,6 +101,14 @@ impl Change {
     pub fn delete(mut self, table: Table, key: Vec<u8>) -> Self {
         self.writes.push(Write::Delete(table, key));
         self
+    }
+
+    /// How much the change adds to a number in [`Table::Counts`].
+    pub fn added(&self, key: &[u8]) -> i64 {
+        self.writes.iter().fold(0, |sum, write| match write {
+            Write::Add(known, by) if known == key => sum.saturating_add(*by),
+            Write::Add(..) | Write::Audit(_) | Write::Delete(..) | Write::Put(..) => sum,
+        })
     }
 
     /// Adds to a number in [`Table::Counts`]; needs no expectation, since addition commutes.

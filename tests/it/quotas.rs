@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 use crate::harness::{Ended, Vault, get};
 use crate::limits::check_row;
 
-const DEFAULTS: [(&str, &str); 6] = [
+const DEFAULTS: [(&str, &str); 7] = [
     ("tokenize_limit", "5"),
     ("detokenize_limit", "5"),
     ("cvc_retention", "3600"),
     ("token_intent_retention", "86400"),
     ("log_retention", "86400"),
     ("rate_limit", "default"),
+    ("token_limit", "unlimited"),
 ];
 
 fn set(vault: &Vault, quota: &str) -> Ended {
@@ -103,6 +104,8 @@ fn a_bad_value_is_refused_says_what_is_allowed_and_changes_nothing() {
         ("log_retention=", "seconds"),
         ("rate_limit=0x", "1x to 1000x"),
         ("rate_limit=1001x", "1x to 1000x"),
+        ("token_limit=many", "'unlimited', or a number"),
+        ("token_limit=-1", "'unlimited', or a number"),
         ("colour=blue", "tokenize_limit"),
     ] {
         let refused = set(&vault, quota).with_code(65);
@@ -127,4 +130,56 @@ fn a_management_key_cannot_change_its_own_quotas() {
         json!({"name": "n", "settings": {"tokenize_limit": "100", "rate_limit": "unlimited"}});
     vault.put("/tenants/self", &vault.keys.management, body);
     vault.post("/tokenize", &vault.keys.private, json!([1, 2, 3, 4, 5, 6])).problem(400);
+}
+
+#[test]
+fn a_tenant_has_at_most_as_many_tokens_and_intents_as_its_quota_says() {
+    let vault = Vault::start_with(&["--quota", "token_limit=4"]);
+    let key = &vault.keys.private;
+    let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
+    let first = vault.token(json!({"type": "token", "data": 1}));
+    vault.token(json!({"type": "token", "data": 2}));
+    let intent = vault.post("/token-intents", key, card.clone()).with_status(201).id();
+    // Two more would be five, one more is four: all or nothing.
+    let refused = vault.post("/tokenize", key, json!(["a", "b"])).invalid(&["$"]);
+    assert!(refused.text().contains("at most 4 tokens"), "{}", refused.text());
+    vault.post("/tokenize", key, json!(["a"])).with_status(200);
+    vault.post("/tokens", key, json!({"type": "token", "data": 3})).invalid(&["$"]);
+    vault.post("/token-intents", key, card).invalid(&["$"]);
+    // What adds nothing still works.
+    let converted = vault.post("/tokens", key, json!({"token_intent_id": intent}));
+    converted.with_status(201);
+    let again = json!({"type": "token", "data": 2, "deduplicate_token": true});
+    vault.post("/tokens", key, again).with_status(201);
+    vault.delete(&format!("/tokens/{first}"), key).with_status(204);
+    vault.token(json!({"type": "token", "data": 3}));
+    vault.post("/tokens", key, json!({"type": "token", "data": 4})).invalid(&["$"]);
+    // It is this tenant's alone, and the operator may lift it.
+    let other = vault.tenant("test");
+    let body = json!({"type": "token", "data": 1});
+    vault.post("/tokens", &other.keys.private, body.clone()).with_status(201);
+    set(&vault, "token_limit=unlimited").json();
+    vault.token(body);
+}
+
+#[test]
+fn creates_at_the_same_time_do_not_pass_the_quota_together() {
+    let vault = Vault::start_with(&["--quota", "token_limit=20"]);
+    let made: usize = std::thread::scope(|scope| {
+        let create = || {
+            let mut made = 0;
+            for at in 0..10 {
+                let body = json!({"type": "token", "data": at});
+                let answer = vault.post("/tokens", &vault.keys.private, body);
+                match answer.status {
+                    201 => made += 1,
+                    status => assert_eq!(status, 400, "{}", answer.text()),
+                }
+            }
+            made
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(create)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(made, 20);
 }

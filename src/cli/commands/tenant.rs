@@ -68,7 +68,7 @@ pub(in crate::cli) struct TenantSet {
     #[argh(option)]
     pub(in crate::cli) threeds: Option<String>,
     /// a quota as NAME=VALUE (tokenize_limit, detokenize_limit, cvc_retention,
-    /// token_intent_retention, log_retention, rate_limit); may be repeated
+    /// token_intent_retention, log_retention, rate_limit, token_limit); may be repeated
     #[argh(option)]
     pub(in crate::cli) quota: Vec<String>,
 }

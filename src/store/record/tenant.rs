@@ -29,7 +29,11 @@ struct TenantV1 {
 }
 
 pub fn encode_tenant(tenant: &Tenant) -> Secret<Vec<u8>> {
+    // What stands at a default that came after version 1 is left out, so that a vault that does not
+    // use it keeps the records of before.
     let quotas = tenant.quotas.texts().into_iter();
+    let quotas =
+        quotas.filter(|(name, _)| *name != "token_limit" || tenant.quotas.token_limit.is_some());
     encode(
         VERSION,
         &TenantV1 {

@@ -30,6 +30,7 @@ fn table() -> impl Strategy<Value = Table> {
 #[derive(Debug, Clone)]
 enum Wish {
     Absent(Table, Vec<u8>),
+    CountsAtMost(Vec<Vec<u8>>, i64),
     Is(Table, Vec<u8>, u8),
     Present(Table, Vec<u8>),
     /// What is under the prefix just then, less the last when the flag is set.
@@ -41,6 +42,7 @@ enum Wish {
 fn wish() -> impl Strategy<Value = Wish> {
     prop_oneof![
         (table(), key()).prop_map(|(table, key)| Wish::Absent(table, key)),
+        (vec(key(), 0..3), -3_i64..20).prop_map(|(keys, most)| Wish::CountsAtMost(keys, most)),
         (table(), key(), 0_u8..4).prop_map(|(table, key, version)| Wish::Is(table, key, version)),
         (table(), key()).prop_map(|(table, key)| Wish::Present(table, key)),
         (table(), key(), prop::bool::weighted(0.1))
@@ -83,6 +85,7 @@ fn change(model: &Model, wishes: &[Wish], deeds: &[Deed]) -> Change {
     for wish in wishes.iter().cloned() {
         change = match wish {
             Wish::Absent(table, key) => change.expect_absent(table, key),
+            Wish::CountsAtMost(keys, most) => change.expect_counts_at_most(keys, most),
             Wish::Is(table, key, version) => change.expect_version(table, key, [version; 16]),
             Wish::Present(table, key) => change.expect_present(table, key),
             Wish::Under(table, prefix, less) => {
@@ -104,9 +107,18 @@ fn change(model: &Model, wishes: &[Wish], deeds: &[Deed]) -> Change {
     change
 }
 
+fn count(model: &Model, key: &[u8]) -> i64 {
+    let count = model.get(&(Table::Counts, key.to_vec()));
+    count.map_or(0, |bytes| i64::from_be_bytes(bytes.as_slice().try_into().unwrap()))
+}
+
 fn apply(model: &mut Model, change: &Change) -> Verdict {
     let holds = change.expects.iter().all(|expect| match expect {
         Expect::Absent(table, key) => !model.contains_key(&(*table, key.clone())),
+        Expect::CountsAtMost(keys, most) => {
+            let counts = keys.iter().map(|key| count(model, key));
+            counts.sum::<i64>() <= *most
+        }
         Expect::Is(table, key, version) => {
             model.get(&(*table, key.clone())).is_some_and(|value| value[5..21] == *version)
         }
