@@ -12,8 +12,9 @@ use crate::bounds::{APPLICATIONS_MAX, KEYS_PER_APPLICATION_MAX};
 use crate::crypto::TenantKeys;
 use crate::domain::access::Access;
 use crate::domain::application::{ApiKey, Application, ApplicationKind};
-use crate::domain::audit::Act;
+use crate::domain::audit::{Act, Actor, Entity};
 use crate::domain::id::{ApplicationId, TenantId};
+use crate::domain::time::Timestamp;
 use crate::store::record::{decode_application, encode_application};
 use crate::store::{Change, Snapshot, Table, tables};
 
@@ -78,18 +79,17 @@ impl App {
             let change = Change::new()
                 .expect_present(Table::Tenants, tables::tenants(tenant))
                 .and(self.keep_application(&keys, &new))
-                .and(self.audit_one(tenant, actor_of(caller), Act::Create, new.id, now));
+                .and(self.audit_one(tenant, actor_of(caller), Act::Create, new.id, now))
+                .and(self.audit_reveal(&new, actor_of(caller), new.id, now));
             if draft.key == FirstKey::None {
                 return Ok((change, (new.clone(), None)));
             }
             let key = self.make_key(tenant_record.kind, &new, made_by, now);
-            let change = change.and(self.keep_key(&keys, &key)).and(self.audit_one(
-                tenant,
-                actor_of(caller),
-                Act::Create,
-                key.key.id,
-                now,
-            ));
+            let actor = actor_of(caller);
+            let change = change
+                .and(self.keep_key(&keys, &key))
+                .and(self.audit_one(tenant, actor, Act::Create, key.key.id, now))
+                .and(self.audit_reveal(&new, actor, key.key.id, now));
             Ok((change, (new.clone(), Some(key))))
         })
         .await
@@ -162,7 +162,8 @@ impl App {
             let change = Change::new()
                 .expect_version(Table::Applications, tables::applications(tenant, id), version)
                 .and(self.keep_application(keys, &changed))
-                .and(self.audit_caller(caller, Act::Update, id, now));
+                .and(self.audit_caller(caller, Act::Update, id, now))
+                .and(self.audit_reveal(&changed, caller.actor(), id, now));
             Ok((change, (changed, api_keys)))
         })
         .await
@@ -200,6 +201,22 @@ impl App {
             Ok((change.expect_under(Table::ApplicationKeys, prefix, known), ()))
         })
         .await
+    }
+
+    /// The mark of a grant: what was made or changed belongs to an application that sees data in
+    /// plain. Whoever may make applications may make such ones, so the entries must be easy to find.
+    pub(super) fn audit_reveal(
+        &self,
+        owner: &Application,
+        actor: Actor,
+        entity: impl Into<Entity>,
+        at: Timestamp,
+    ) -> Change {
+        if owner.access.reveals() {
+            self.audit_one(owner.tenant, actor, Act::GrantReveal, entity, at)
+        } else {
+            Change::new()
+        }
     }
 
     fn keep_application(&self, keys: &TenantKeys, application: &Application) -> Change {

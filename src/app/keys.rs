@@ -57,7 +57,8 @@ impl App {
             let change = Change::new()
                 .expect_present(Table::Applications, tables::applications(tenant, id))
                 .and(self.keep_key(&keys, &new))
-                .and(self.audit_one(tenant, actor_of(caller), act, new.key.id, now));
+                .and(self.audit_one(tenant, actor_of(caller), act, new.key.id, now))
+                .and(self.audit_reveal(&owner, actor_of(caller), new.key.id, now));
             Ok((change, new))
         })
         .await

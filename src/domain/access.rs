@@ -65,6 +65,11 @@ impl Access {
         &self.rules
     }
 
+    /// Whether any rule shows data in plain.
+    pub fn reveals(&self) -> bool {
+        self.rules.iter().any(|rule| rule.transform == Transform::Reveal)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.permissions.is_empty() && self.rules.is_empty()
     }

@@ -90,6 +90,9 @@ words! {
         Rotate 14 "rotate" "rotated";
         Start 15 "start" "started";
         Stop 16 "stop" "stopped";
+        /// An application or a key was made, or its rules were changed, and it may now see data in
+        /// plain. Stands beside the entry of the change itself.
+        GrantReveal 17 "grant_reveal" "may see data in plain";
     }
 }
 

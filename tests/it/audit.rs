@@ -248,6 +248,38 @@ fn clients_page_through_the_log_by_number_and_by_cursor() {
 }
 
 #[test]
+fn whoever_is_let_see_data_in_plain_is_marked_in_the_log() {
+    let vault = Vault::start();
+    let management = &vault.keys.management;
+    let rule = |transform: &str| {
+        json!([{"description": "d", "priority": 1, "container": "/", "transform": transform,
+                "permissions": ["token:read"]}])
+    };
+    let masked = json!({"name": "n", "type": "private", "rules": rule("mask")});
+    let mut made = None;
+    check(&vault, &["create application", "create application_key"], || {
+        made = Some(vault.post("/applications", management, masked).with_status(201).id());
+    });
+    let path = format!("/applications/{}", made.unwrap());
+    let keys = format!("{path}/keys");
+    check(&vault, &["create application_key"], || {
+        vault.send(&post(&keys).key(management)).with_status(201);
+    });
+    check(&vault, &["update application", "grant_reveal application"], || {
+        let revealing = json!({"name": "n", "rules": rule("reveal")});
+        vault.put(&path, management, revealing).with_status(200);
+    });
+    check(&vault, &["create application_key", "grant_reveal application_key"], || {
+        vault.send(&post(&keys).key(management)).with_status(201);
+    });
+    let told = vault.get("/logs?size=1", management).with_status(200);
+    assert_eq!(told.json["data"][0]["message"], "Application key may see data in plain");
+    check(&vault, &["update application"], || {
+        vault.put(&path, management, json!({"name": "n", "rules": rule("redact")}));
+    });
+}
+
+#[test]
 fn a_tenant_sees_neither_the_log_of_another_nor_what_its_quota_hides() {
     let vault = Vault::start_with(&["--quota", "log_retention=2h"]);
     let other = vault.tenant("test");
@@ -294,9 +326,16 @@ fn what_the_operator_does_is_in_the_chain_running_or_not() {
         })
         .collect();
     let application = ["create application", "create application_key"];
+    // The private one of the three reveals.
+    let revealing = [
+        "create application",
+        "grant_reveal application",
+        "create application_key",
+        "grant_reveal application_key",
+    ];
     let expected = [
         ["create tenant"].as_slice(),
-        &application,
+        &revealing,
         &application,
         &application,
         &["stop vault", "update tenant", "export audit_chain"],

@@ -14,6 +14,12 @@ pub(super) fn chapter(holdings: &[Holding], now: Timestamp) -> Chapter {
         "Requirement 7.2: access is what the work needs and no more. Requirement 8.6: keys of \
          programs are changed at intervals. The texts of keys are not kept, only keyed hashes.",
     );
+    // Not a property of one application: the interface has no permission between these two.
+    chapter = chapter.good(
+        "A management key with application:create or application:update can let applications see \
+         data in plain, and make keys for them. The audit chain marks each such grant \
+         (grant_reveal).",
+    );
     let all = || holdings.iter().flat_map(|it| it.applications.iter().map(move |of| (it, of)));
     for (holding, (application, keys)) in all() {
         let name = format!("{} of {}", application.name, holding.tenant.name);
