@@ -42,7 +42,10 @@ pub fn main(arguments: &[&str]) -> u8 {
     let arguments =
         if matches!(arguments, ["--version" | "-V"]) { &["version"] } else { arguments };
     let outcome = match Strongroom::from_args(&["strongroom"], arguments) {
-        Ok(parsed) => guarded(|| dispatch(parsed)),
+        Ok(parsed) => {
+            close_memory();
+            guarded(|| dispatch(parsed))
+        }
         // argh would exit with 1 by itself; usage is 64.
         Err(EarlyExit { output, status: Ok(()) }) => {
             say(output.trim_end());
@@ -59,6 +62,16 @@ pub fn main(arguments: &[&str]) -> u8 {
             complain(&failure.to_string());
             failure.exit.code()
         }
+    }
+}
+
+/// Forbids core dumps of this process, and forbids other processes of the same user to read its
+/// memory (`/proc/PID/mem`, `ptrace`): there are keys and card numbers in it. Root still can.
+fn close_memory() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    // Only a filter of system calls can refuse it, and then the filter's author has decided.
+    if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
+        complain("warning: the system does not let this process close its memory to others");
     }
 }
 

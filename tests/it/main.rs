@@ -1,6 +1,7 @@
 //! The real binary, from outside: over TLS, over its command line, and by killing it.
 //!
-//! No test here reaches into the program's memory; what the library lends are its public constants,
+//! But for one that searches the memory of the program for card numbers, no test here reaches into it;
+//! what the library lends are its public constants,
 //! its table of routes, and its store to plant damage in a stopped vault.
 #![expect(
     clippy::expect_used,
@@ -44,6 +45,7 @@ mod lifetimes;
 mod limits;
 mod lists;
 mod locations;
+mod memory;
 mod not_an_object;
 mod numbers;
 mod operator;

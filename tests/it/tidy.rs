@@ -26,8 +26,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rcgen", &["cli", "server"]),
     ("redb", &["store"]),
     ("ring", &["crypto"]),
-    // The free space of the disk.
-    ("rustix", &["store"]),
+    // The free space of the disk; whether other processes may read our memory.
+    ("rustix", &["cli", "store"]),
     ("rustls", &["directory", "server"]),
     // The pure rooms are missing here: they neither wait nor start anything.
     ("tokio", &["app", "cli", "directory", "http", "operator", "server", "store"]),

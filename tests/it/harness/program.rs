@@ -145,6 +145,10 @@ impl Running {
         (Self { child, stdout: None, log, copying: Some(copying) }, address)
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The next line of its standard output; `None` at the end.
     pub(crate) fn line(&mut self) -> Option<String> {
         let mut line = String::new();

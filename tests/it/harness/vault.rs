@@ -122,6 +122,11 @@ impl Vault {
         self.server.as_ref().expect("it runs").signal(name);
     }
 
+    /// The process that serves.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.server.as_ref().expect("it runs").id()
+    }
+
     /// Waits for an end that was asked for, and returns the exit code.
     pub(crate) fn wait(&mut self) -> Option<i32> {
         self.server.take().expect("it runs").wait()
