@@ -32,7 +32,7 @@ use crate::http::Deprecated;
 use crate::limits::Limiter;
 use crate::log::RequestLines;
 use crate::operator::Clockwork;
-use crate::server::Settings;
+use crate::server::{Hsts, Settings};
 use crate::store::{CvcKeys, Store};
 
 /// What a development directory remembers besides the vault itself.
@@ -71,7 +71,11 @@ pub(super) fn dev(command: &Dev) -> Result<(), Failure> {
     }
     let plan = Plan {
         data_directory: command.data.clone(),
-        settings: Settings::new(vec![listen], files.certificate.clone(), files.private_key.clone()),
+        settings: Settings {
+            // A browser would remember it for every port of this machine.
+            hsts: Hsts::LeftOut,
+            ..Settings::new(vec![listen], files.certificate.clone(), files.private_key.clone())
+        },
         limiter: if limits { Limiter::on() } else { Limiter::off() },
         trusted_proxies: Vec::new(),
         deprecated: Deprecated::Answered,

@@ -27,10 +27,11 @@ use crate::secret::SecretBody;
 use crate::server::clients::{Authorities, Vouched};
 use crate::server::conduct::Conduct;
 use crate::server::flight::{Flight, Paced, Place};
+use crate::server::heads::Heads;
 use crate::server::http2::{self, Runner, Seen, Verdict, Vigil};
 use crate::server::newcomer::Newcomer;
 use crate::server::panics;
-use crate::server::refusal::{Refusal, Refusals, TRACE};
+use crate::server::refusal::{self, Refusal, Refusals};
 use crate::server::stream::{BareRefusals, Stream};
 use crate::server::tasks::{Phase, Tasks, Watch};
 use crate::server::{Answer, Bounds, Work};
@@ -129,7 +130,7 @@ impl Connections {
         let service = service_fn(move |request: Request<Incoming>| {
             asked.note();
             conduct.begin(|| answer.knows(&request));
-            let sent = request.headers().get(TRACE).cloned();
+            let sent = refusal::sent_trace(request.headers());
             let begun = begin(&answer, heads, request, &peer);
             let response = respond(begun, sent, Arc::clone(&refusals));
             respond_http1(response, Arc::clone(&conduct))
@@ -156,7 +157,7 @@ impl Connections {
         let after = Arc::clone(&seen);
         let service = service_fn(move |request: Request<Incoming>| {
             let place = seen.begin(|| answer.knows(&request));
-            let sent = request.headers().get(TRACE).cloned();
+            let sent = refusal::sent_trace(request.headers());
             // A refused request is not looked at, so that sending it again is safe.
             let response = place.as_ref().map(|_| {
                 let begun = begin(&answer, heads, request, &peer);
@@ -212,30 +213,6 @@ fn http1_builder(bounds: &Bounds) -> http1::Builder {
     builder
 }
 
-/// The headers that a request may have, beyond what the parser has let through.
-#[derive(Debug, Clone, Copy)]
-struct Heads {
-    count_max: usize,
-    /// HTTP/1's parser has counted already.
-    bytes_max: Option<usize>,
-}
-
-impl Heads {
-    fn admit(self, request: &Request<Incoming>) -> Result<(), Refusal> {
-        if request.headers().len() > self.count_max {
-            return Err(Refusal::HeadersTooLarge);
-        }
-        let Some(bytes_max) = self.bytes_max else {
-            return Ok(());
-        };
-        let headers = request.headers().iter();
-        let bytes = headers.fold(request.uri().path().len(), |bytes, (name, value)| {
-            bytes.saturating_add(name.as_str().len()).saturating_add(value.len())
-        });
-        if bytes > bytes_max { Err(Refusal::HeadersTooLarge) } else { Ok(()) }
-    }
-}
-
 /// Asks for the answer. The future is made here, by reference, so that requests on different
 /// threads do not all count on the one answer they share.
 fn begin(
@@ -256,14 +233,14 @@ async fn respond(
     sent: Option<HeaderValue>,
     refusals: Arc<Refusals>,
 ) -> Response<SecretBody> {
-    let refusal = match begun {
-        Ok(work) => match panics::catch(work).await {
-            Ok(response) => return response,
-            Err(panicked) => Refusal::from(panicked),
-        },
-        Err(refusal) => refusal,
+    let answered = match begun {
+        Ok(work) => panics::catch(work).await.map_err(Refusal::from),
+        Err(refusal) => Err(refusal),
     };
-    refusal.response(&refusals.note(refusal, sent.as_ref()))
+    let mut response =
+        answered.unwrap_or_else(|refusal| refusal.response(&refusals.note(refusal, sent.as_ref())));
+    refusals.hsts.guard(&mut response);
+    response
 }
 
 /// The last answer of a connection says that it is.

@@ -9,6 +9,9 @@ mod clients;
 mod conduct;
 mod connection;
 mod flight;
+mod framing;
+mod headers;
+mod heads;
 mod http2;
 mod newcomer;
 mod panics;
@@ -43,6 +46,7 @@ pub use self::certificate::{CertificateProblem, certificate_expires, read_pair, 
 use self::clients::Authorities;
 pub use self::clients::{Authority, Vouched};
 use self::connection::Connections;
+pub use self::headers::Hsts;
 use self::permits::Permits;
 pub use self::plain::Plain;
 use self::refusal::Refusals;
@@ -98,6 +102,7 @@ pub struct Settings {
     pub authorities: Vec<Authority>,
     /// Trusted proxies carry everyone's connections, so they have no share of their own.
     pub trusted: Trusted,
+    pub hsts: Hsts,
     pub bounds: Bounds,
 }
 
@@ -112,6 +117,7 @@ impl Settings {
             private_key,
             authorities: Vec::new(),
             trusted: Arc::new(|address| address.is_loopback()),
+            hsts: Hsts::Sent,
             bounds: Bounds::default(),
         }
     }
@@ -136,6 +142,7 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     bounds: Arc<Bounds>,
     trusted: Trusted,
+    hsts: Hsts,
     clients: Option<Authorities>,
     upkeep: Upkeep,
     log: Log,
@@ -184,8 +191,8 @@ impl Server {
             log: log.clone(),
         };
         let bounds = Arc::new(settings.bounds);
-        let (name, trusted) = (settings.name, settings.trusted);
-        Ok(Self { name, listeners, addresses, bounds, trusted, clients, upkeep, log })
+        let (name, trusted, hsts) = (settings.name, settings.trusted, settings.hsts);
+        Ok(Self { name, listeners, addresses, bounds, trusted, hsts, clients, upkeep, log })
     }
 
     /// What it is bound to: with port 0, the port that was given.
@@ -207,6 +214,7 @@ impl Server {
         let refusals = Refusals {
             random: Arc::new(Random::new()),
             traffic: Arc::clone(&self.upkeep.traffic),
+            hsts: self.hsts,
             log: self.log.clone(),
         };
         let door = Door {

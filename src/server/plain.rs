@@ -16,6 +16,7 @@ use crate::crypto::Random;
 use crate::log::Log;
 use crate::server::Answer;
 use crate::server::connection::{Connections, Peer};
+use crate::server::headers::Hsts;
 use crate::server::newcomer::Newcomer;
 use crate::server::refusal::Refusals;
 use crate::server::tasks::Tasks;
@@ -55,7 +56,8 @@ impl Plain {
     fn new(listener: Listener, log: Log) -> Self {
         // Not the server's own: what an operator sends is not the traffic that is watched.
         let traffic = Arc::new(Traffic::new(None, log.clone()));
-        let refusals = Refusals { random: Arc::new(Random::new()), traffic, log };
+        let random = Arc::new(Random::new());
+        let refusals = Refusals { random, traffic, hsts: Hsts::LeftOut, log };
         let connections = Connections::new(Arc::default(), Tasks::new(), refusals, None);
         Self { listener, connections }
     }

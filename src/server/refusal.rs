@@ -4,20 +4,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use crate::crypto::Random;
 use crate::log::{Log, RequestLine, Trace};
 use crate::secret::SecretBody;
+use crate::server::headers::Hsts;
 use crate::server::panics::Panicked;
 use crate::server::traffic::Traffic;
 
 /// What a refusal says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
+    BadHost,
     HeadersTooLarge,
     Panicked,
+    TransferCoding,
     UnreadableRequest,
     UriTooLong,
 }
@@ -29,6 +32,7 @@ impl From<Panicked> for Refusal {
 }
 
 const CONTENT: &str = "application/problem+json";
+const API_KEY: HeaderName = HeaderName::from_static("bt-api-key");
 pub(super) const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
 
 /// Where refusals are given an id, counted and logged like every other answer.
@@ -36,6 +40,8 @@ pub(super) const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
 pub(super) struct Refusals {
     pub(super) random: Arc<Random>,
     pub(super) traffic: Arc<Traffic>,
+    /// What every answer of these connections carries.
+    pub(super) hsts: Hsts,
     pub(super) log: Log,
 }
 
@@ -75,8 +81,10 @@ impl Refusal {
     /// For the counters.
     pub(super) const fn name(self) -> &'static str {
         match self {
+            Self::BadHost => "bad_host",
             Self::HeadersTooLarge => "headers_too_large",
             Self::Panicked => "panicked",
+            Self::TransferCoding => "transfer_coding",
             Self::UnreadableRequest => "unreadable_request",
             Self::UriTooLong => "uri_too_long",
         }
@@ -84,17 +92,20 @@ impl Refusal {
 
     const fn status(self) -> StatusCode {
         match self {
+            Self::BadHost | Self::UnreadableRequest => StatusCode::BAD_REQUEST,
             Self::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::Panicked => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::UnreadableRequest => StatusCode::BAD_REQUEST,
+            Self::TransferCoding => StatusCode::NOT_IMPLEMENTED,
             Self::UriTooLong => StatusCode::URI_TOO_LONG,
         }
     }
 
     fn body(self, trace: &str) -> String {
         let detail = match self {
+            Self::BadHost => "the request must name one host, and the same everywhere",
             Self::HeadersTooLarge => "the request has too many headers, or too large ones",
             Self::Panicked => "internal error",
+            Self::TransferCoding => "chunked is the only transfer coding that is known here",
             Self::UnreadableRequest => "the request is not valid HTTP",
             Self::UriTooLong => "the request's path is too long",
         };
@@ -110,13 +121,24 @@ impl Refusal {
     }
 }
 
+/// The trace id that the client sent, unless it is the API key: a client that mixes the two up must
+/// not find its key in the log.
+pub(super) fn sent_trace(headers: &HeaderMap) -> Option<HeaderValue> {
+    let sent = headers.get(TRACE)?;
+    (headers.get(API_KEY) != Some(sent)).then(|| sent.clone())
+}
+
 /// hyper answers a request that it cannot parse by itself, with a head and no body. This gives the
 /// same answer with a body that says what is wrong and an id, which `note` gives; or `None` if
 /// `written` is not such an answer.
 ///
 /// It cannot touch an answer of ours: those that fail have a body, so they do not end in a head of
 /// content length 0; and it looks only at answers after which the connection closes.
-pub(super) fn with_body(written: &[u8], note: impl FnOnce(Refusal) -> String) -> Option<Vec<u8>> {
+pub(super) fn with_body(
+    written: &[u8],
+    hsts: Hsts,
+    note: impl FnOnce(Refusal) -> String,
+) -> Option<Vec<u8>> {
     const LENGTH: &str = "content-length: 0\r\n";
     // The first look, on the way of every answer, is at the status alone.
     let refusal = match written.get(..12)? {
@@ -136,8 +158,9 @@ pub(super) fn with_body(written: &[u8], note: impl FnOnce(Refusal) -> String) ->
     let body = refusal.body(&trace);
     let length = body.len();
     let whole = format!(
-        "{before}content-type: {CONTENT}\r\n{TRACE}: {trace}\r\ncontent-length: {length}\r\n\
-         {after}{body}"
+        "{before}content-type: {CONTENT}\r\n{TRACE}: {trace}\r\n{}content-length: {length}\r\n\
+         {after}{body}",
+        hsts.lines(),
     );
     Some(whole.into_bytes())
 }
@@ -151,8 +174,10 @@ mod tests {
     #[tokio::test]
     async fn every_refusal_is_a_problem_with_its_own_status() {
         for refusal in [
+            Refusal::BadHost,
             Refusal::HeadersTooLarge,
             Refusal::Panicked,
+            Refusal::TransferCoding,
             Refusal::UnreadableRequest,
             Refusal::UriTooLong,
         ] {
@@ -172,15 +197,17 @@ mod tests {
     #[track_caller]
     fn check_untouched(written: &str) {
         let note = |_| panic!("it was noted");
-        assert_eq!(with_body(written.as_bytes(), note), None, "{written}");
+        assert_eq!(with_body(written.as_bytes(), Hsts::Sent, note), None, "{written}");
     }
 
     #[test]
     fn only_a_closing_answer_without_a_body_gets_one() {
         let bare = "HTTP/1.1 431 X\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-        let given = with_body(bare.as_bytes(), |_| String::from("an-id")).unwrap();
+        let given = with_body(bare.as_bytes(), Hsts::Sent, |_| String::from("an-id")).unwrap();
         let given = String::from_utf8(given).unwrap();
         assert!(given.contains("\r\nbt-trace-id: an-id\r\n"), "{given}");
+        assert!(given.contains("\r\nstrict-transport-security: max-age=31536000\r\n"), "{given}");
+        assert!(given.contains("\r\nx-content-type-options: nosniff\r\n"), "{given}");
         assert!(given.ends_with(&Refusal::HeadersTooLarge.body("an-id")));
         check_untouched("");
         check_untouched("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");

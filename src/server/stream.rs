@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 use crate::bounds;
+use crate::server::framing::Framing;
 use crate::server::refusal::{self, Refusals};
 
 /// What to do with hyper's own answers to requests that it cannot parse.
@@ -27,6 +28,8 @@ pub(super) enum BareRefusals {
 pub(super) struct Stream<T> {
     inner: T,
     bare_refusals: BareRefusals,
+    /// HTTP/1 only: HTTP/2 has frames.
+    framing: Option<Framing>,
     /// Runs while something written waits for the peer; absent on a healthy connection.
     stalled: Option<Pin<Box<Sleep>>>,
     write_max: Duration,
@@ -45,7 +48,11 @@ struct Refused {
 
 impl<T> Stream<T> {
     pub(super) const fn new(inner: T, bare_refusals: BareRefusals, write_max: Duration) -> Self {
-        Self { inner, bare_refusals, stalled: None, write_max, refused: None }
+        let framing = match &bare_refusals {
+            BareRefusals::Explain(_) => Some(Framing::new()),
+            BareRefusals::Pass => None,
+        };
+        Self { inner, bare_refusals, framing, stalled: None, write_max, refused: None }
     }
 
     /// Starts or checks the clock of a write that waits, stops it when the write moved.
@@ -76,7 +83,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Stream<T> {
         if self.refused.is_none() {
             let answer = match &self.bare_refusals {
                 BareRefusals::Explain(refusals) => {
-                    refusal::with_body(bytes, |refusal| refusals.note(refusal, None))
+                    refusal::with_body(bytes, refusals.hsts, |refusal| refusals.note(refusal, None))
                 }
                 BareRefusals::Pass => None,
             };
@@ -128,7 +135,14 @@ impl<T: AsyncRead + Unpin> AsyncRead for Stream<T> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.inner).poll_read(cx, buffer);
+        if let (Some(framing), Some(new)) =
+            (&mut self.framing, buffer.filled_mut().get_mut(before..))
+        {
+            framing.follow(new);
+        }
+        read
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Traffic {
     pub(super) streams_refused: Counter,
     full_in_all: Counter,
     full_per_address: Counter,
-    refused: [(Refusal, Counter); 4],
+    refused: [(Refusal, Counter); 6],
     /// Microseconds since 1970; the end of time when the certificate does not say.
     expires: AtomicI64,
     log: Log,
@@ -27,8 +27,10 @@ pub struct Traffic {
 impl Traffic {
     pub(super) fn new(expires: Option<Timestamp>, log: Log) -> Self {
         let refused = [
+            Refusal::BadHost,
             Refusal::HeadersTooLarge,
             Refusal::Panicked,
+            Refusal::TransferCoding,
             Refusal::UnreadableRequest,
             Refusal::UriTooLong,
         ];

@@ -60,6 +60,7 @@ impl<'a> Gone<'a> {
             | Act::Backup
             | Act::ExpireCvc
             | Act::Export
+            | Act::GrantReveal
             | Act::Read
             | Act::Restore
             | Act::Rotate

@@ -1,6 +1,7 @@
 use std::time::Instant;
 
 use http_body_util::BodyExt;
+use hyper::header::HeaderValue;
 
 use super::*;
 
@@ -46,7 +47,8 @@ async fn an_idle_connection_is_closed() {
 #[tokio::test]
 async fn a_client_that_does_not_finish_the_handshake_is_closed() {
     let server = start(Bounds { handshake_max: SOON, ..Bounds::default() }, echo);
-    for opening in [&b""[..], b"\x16\x03\x01\x02\x00\x01\x00", b"GET / HTTP/1.1\r\n\r\n"] {
+    for opening in [&b""[..], b"\x16\x03\x01\x02\x00\x01\x00", b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"]
+    {
         let mut socket = within(TcpStream::connect(server.address)).await.unwrap();
         within(socket.write_all(opening)).await.unwrap();
         let mut answer = Vec::new();
@@ -69,11 +71,11 @@ async fn headers_that_are_too_large_are_431_even_while_they_are_still_being_sent
     let server = start(Bounds::default(), echo);
     let fits = "x".repeat(crate::bounds::HEADER_BYTES_MAX - 200);
     let mut stream = server.connect().await;
-    let answer = ask(&mut stream, &format!("GET / HTTP/1.1\r\nx: {fits}\r\n\r\n")).await;
+    let answer = ask(&mut stream, &format!("GET / HTTP/1.1\r\nhost: a\r\nx: {fits}\r\n\r\n")).await;
     assert_eq!(answer.1, "GET /");
     for size in [crate::bounds::HEADER_BYTES_MAX, 100_000, 240_000] {
         let mut stream = server.connect().await;
-        let large = format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "x".repeat(size));
+        let large = format!("GET / HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "x".repeat(size));
         check_problem(&ask(&mut stream, &large).await, 431);
         assert_eq!(read_to_close(&mut stream).await, "");
     }
@@ -96,7 +98,8 @@ async fn a_client_that_goes_on_sending_after_a_refusal_is_not_reset() {
 #[tokio::test]
 async fn too_many_headers_are_431() {
     let server = start(Bounds::default(), echo);
-    let with = |count| format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(count));
+    let with =
+        |count: usize| format!("GET / HTTP/1.1\r\nhost: a\r\n{}\r\n", "x: y\r\n".repeat(count - 1));
     let max = crate::bounds::HEADERS_COUNT_MAX;
     let mut stream = server.connect().await;
     assert_eq!(ask(&mut stream, &with(max)).await.1, "GET /");
@@ -146,7 +149,7 @@ async fn a_client_that_expects_100_is_told_to_continue_when_the_body_is_read() {
         Response::new(SecretBody::shared(body))
     });
     let mut stream = server.connect().await;
-    let head = "POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n";
+    let head = "POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n";
     let (interim, _) = ask(&mut stream, head).await;
     assert_eq!(interim, "HTTP/1.1 100 Continue\r\n\r\n");
     assert_eq!(ask(&mut stream, "hello").await.1, "hello");
@@ -189,4 +192,68 @@ async fn the_answer_learns_who_asks() {
     let mut stream = server.connect().await;
     let own = stream.get_ref().0.local_addr().unwrap();
     assert_eq!(ask(&mut stream, &get("/")).await.1, own.to_string());
+}
+
+#[tokio::test]
+async fn what_servers_read_in_two_ways_is_refused() {
+    let server = start(Bounds::default(), echo);
+    for (head, status) in [
+        ("GET / HTTP/1.1\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nhost: a\r\nhost: a\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nhost: a/b\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nhost:\r\n\r\n", 400),
+        ("GET https://a/ HTTP/1.1\r\nhost: b\r\n\r\n", 400),
+        ("GET / HTTP/1.1\nhost: a\n\n", 400),
+        ("GET / HTTP/1.1\r\nhost: a\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nhost: a\r\n\n", 400),
+        ("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501),
+        (
+            "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n\
+             0\r\n\r\n",
+            400,
+        ),
+    ] {
+        let mut stream = server.connect().await;
+        check_problem(&ask(&mut stream, head).await, status);
+    }
+    let mut stream = server.connect().await;
+    let absolute = "GET https://a/x HTTP/1.1\r\nhost: a\r\n\r\n";
+    assert_eq!(ask(&mut stream, absolute).await.1, "GET /x");
+    let chunked = "POST /c HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n\
+                   1;x\r\n\n\r\n0\r\nt: u\r\n\r\n";
+    assert_eq!(ask(&mut stream, chunked).await.1, "POST /c");
+    assert_eq!(ask(&mut stream, &get("/next")).await.1, "GET /next");
+    // Pipelined behind a body that it could have been a part of.
+    let hidden = "POST /p HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n\n\n\
+                  GET /q HTTP/1.1\nhost: a\r\n\r\n";
+    assert_eq!(ask(&mut stream, hidden).await.1, "POST /p");
+    check_problem(&read_answer(&mut stream).await, 400);
+}
+
+#[tokio::test]
+async fn every_answer_forbids_caches_and_guessing_and_asks_for_tls() {
+    let server = start(Bounds::default(), |request: Request<Incoming>, peer| async move {
+        if request.uri().path() == "/panic" {
+            std::panic::resume_unwind(Box::new("x"));
+        }
+        let mut response = echo(request, peer).await;
+        if response.headers_mut().is_empty() {
+            let own = HeaderValue::from_static("private");
+            response.headers_mut().insert(hyper::header::CACHE_CONTROL, own);
+        }
+        response
+    });
+    for (request, cached) in [
+        (get("/"), "private"),
+        (get("/panic"), "no-store"),
+        (String::from("GET / HTTP/1.1\r\n\r\n"), "no-store"),
+        (String::from("nonsense\r\n\r\n"), "no-store"),
+    ] {
+        let mut stream = server.connect().await;
+        let (head, _) = ask(&mut stream, &request).await;
+        assert!(head.contains(&format!("cache-control: {cached}\r\n")), "{head}");
+        assert!(head.contains("x-content-type-options: nosniff\r\n"), "{head}");
+        assert!(head.contains("strict-transport-security: max-age=31536000\r\n"), "{head}");
+    }
 }

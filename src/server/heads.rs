@@ -1,0 +1,134 @@
+//! What the head of a request must be, beyond what the parser has let through.
+
+use hyper::body::Incoming;
+use hyper::header::{HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use hyper::http::uri::Authority;
+use hyper::{Request, Uri, Version};
+
+use crate::server::refusal::Refusal;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Heads {
+    pub(super) count_max: usize,
+    /// HTTP/1's parser has counted already.
+    pub(super) bytes_max: Option<usize>,
+}
+
+impl Heads {
+    pub(super) fn admit(self, request: &Request<Incoming>) -> Result<(), Refusal> {
+        if request.headers().len() > self.count_max {
+            return Err(Refusal::HeadersTooLarge);
+        }
+        check_host(request.version(), request.uri(), request.headers())?;
+        check_codings(request.headers())?;
+        let Some(bytes_max) = self.bytes_max else {
+            return Ok(());
+        };
+        let headers = request.headers().iter();
+        let bytes = headers.fold(request.uri().path().len(), |bytes, (name, value)| {
+            bytes.saturating_add(name.as_str().len()).saturating_add(value.len())
+        });
+        if bytes > bytes_max { Err(Refusal::HeadersTooLarge) } else { Ok(()) }
+    }
+}
+
+/// The host that the client means is known, once, and is a host: it goes into URLs of answers.
+//= RFC 9112, 3.2: HTTP/1.1 without a Host, with two or with a bad one is answered with 400.
+//= RFC 9113, 8.3.1: a Host that differs from :authority makes the request malformed.
+fn check_host(version: Version, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let host = match (hosts.next(), hosts.next()) {
+        (_, Some(_)) => return Err(Refusal::BadHost),
+        (Some(host), None) => {
+            Some(host.to_str().ok().and_then(parse_host).ok_or(Refusal::BadHost)?)
+        }
+        (None, None) if version == Version::HTTP_11 => return Err(Refusal::BadHost),
+        (None, None) => None,
+    };
+    match (uri.authority(), host) {
+        (Some(authority), _) if parse_host(authority.as_str()).is_none() => Err(Refusal::BadHost),
+        (Some(authority), Some(host)) if *authority != host => Err(Refusal::BadHost),
+        (Some(_) | None, _) => Ok(()),
+    }
+}
+
+/// `host` or `host:port`, and nothing that a URL could take for more.
+fn parse_host(text: &str) -> Option<Authority> {
+    let host: Authority = text.parse().ok()?;
+    let tail = text.rsplit(']').next()?;
+    let port = host.port().is_some() || !tail.contains(':');
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:[]".contains(&byte);
+    (port && !host.host().is_empty() && text.bytes().all(plain)).then_some(host)
+}
+
+/// `chunked` is the one coding that is undone here.
+//= RFC 9112, 6.1: a coding that the server does not understand is answered with 501.
+fn check_codings(headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let is_chunked = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"chunked");
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(()),
+        (Some(coding), None) if is_chunked(coding) => Ok(()),
+        (Some(_), _) => Err(Refusal::TransferCoding),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(version: Version, uri: &str, hosts: &[&str], good: bool) {
+        let mut headers = HeaderMap::new();
+        for host in hosts {
+            headers.append(HOST, HeaderValue::from_str(host).unwrap());
+        }
+        let checked = check_host(version, &uri.parse().unwrap(), &headers);
+        let expected = if good { Ok(()) } else { Err(Refusal::BadHost) };
+        assert_eq!(checked, expected, "{version:?} {uri} {hosts:?}");
+    }
+
+    #[test]
+    fn a_request_names_its_host_once_and_it_is_a_host() {
+        for good in ["a", "vault.example.com:443", "127.0.0.1:8080", "[::1]", "[::1]:443"] {
+            check(Version::HTTP_11, "/", &[good], true);
+        }
+        for bad in [
+            "", "a b", "a/b", "a@b", "a,b", "a:x", "a:", "a:1:2", "a?b", "[::1", "a\"b", "<a>",
+            "a:99999", ":443",
+        ] {
+            check(Version::HTTP_11, "/", &[bad], false);
+        }
+        check(Version::HTTP_11, "/", &[], false);
+        check(Version::HTTP_11, "/", &["a", "a"], false);
+        check(Version::HTTP_10, "/", &[], true);
+        check(Version::HTTP_10, "/", &["a", "b"], false);
+        check(Version::HTTP_11, "https://a/", &["a"], true);
+        check(Version::HTTP_11, "https://a/", &["b"], false);
+        check(Version::HTTP_2, "https://a:1/", &[], true);
+        check(Version::HTTP_2, "https://a:1/", &["A:1"], true);
+        check(Version::HTTP_2, "https://a:1/", &["a:2"], false);
+        check(Version::HTTP_2, "https://u@a/", &[], false);
+        check(Version::HTTP_2, "/", &[], true);
+    }
+
+    #[track_caller]
+    fn check_coding(codings: &[&str], good: bool) {
+        let mut headers = HeaderMap::new();
+        for coding in codings {
+            headers.append(TRANSFER_ENCODING, HeaderValue::from_str(coding).unwrap());
+        }
+        assert_eq!(check_codings(&headers).is_ok(), good, "{codings:?}");
+    }
+
+    #[test]
+    fn chunked_is_the_one_transfer_coding() {
+        check_coding(&[], true);
+        check_coding(&["chunked"], true);
+        check_coding(&["Chunked"], true);
+        check_coding(&["gzip, chunked"], false);
+        check_coding(&["gzip", "chunked"], false);
+        check_coding(&["chunked", "chunked"], false);
+        check_coding(&["identity"], false);
+    }
+}
