@@ -9,9 +9,11 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::json;
 
+use crate::domain::application::ApplicationKind;
+use crate::domain::key_text::KeyText;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
-use crate::http::{Http, body};
+use crate::http::{API_KEY, Http, body};
 use crate::metrics::Panel;
 use crate::secret::SecretBody;
 
@@ -20,6 +22,15 @@ use crate::secret::SecretBody;
 pub(super) enum Probe {
     Healthz,
     Readyz,
+}
+
+/// How much of the checks is told: what is wrong with a vault is of use to whoever attacks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// Each check with its reason.
+    Checks,
+    /// Ready or not.
+    Status,
 }
 
 pub(super) const PROBE_NAMES: [&str; 2] = [Probe::Healthz.name(), Probe::Readyz.name()];
@@ -41,12 +52,16 @@ impl Probe {
         }
     }
 
-    fn reply(self, panel: &Panel) -> Reply {
+    fn reply(self, panel: &Panel, detail: Detail) -> Reply {
         match self {
             Self::Healthz => Reply::ok(json!({"status": "alive"}).to_string()),
             Self::Readyz => {
                 let checks = panel.checks();
-                let text = checks.to_json().to_string();
+                let text = match detail {
+                    Detail::Checks => checks.to_json(),
+                    Detail::Status => checks.status_to_json(),
+                };
+                let text = text.to_string();
                 if checks.are_right() { Reply::ok(text) } else { Reply::unavailable(text) }
             }
         }
@@ -66,7 +81,16 @@ impl Http {
         body::drain(body).await;
         admitted?;
         require_get(&parts.method)?;
-        Ok(probe.reply(&self.panel))
+        Ok(probe.reply(&self.panel, self.detail(parts)))
+    }
+
+    /// Reasons are for those who run the vault. A key that is missing or wrong is no mistake here:
+    /// load balancers have none.
+    fn detail(&self, parts: &Parts) -> Detail {
+        let text = parts.headers.get(API_KEY).and_then(|value| value.to_str().ok());
+        let caller = text.and_then(KeyText::parse).and_then(|key| self.app.authenticate(&key).ok());
+        let kind = caller.map(|caller| caller.application.kind);
+        if kind == Some(ApplicationKind::Management) { Detail::Checks } else { Detail::Status }
     }
 
     /// Answers on the operator's own listeners. Neither counted nor logged: a scraper would drown the
@@ -80,7 +104,7 @@ impl Http {
         }
         let path = parts.uri.path();
         match (Probe::find(path), path) {
-            (Some(probe), _) => asked.success(probe.reply(&self.panel)),
+            (Some(probe), _) => asked.success(probe.reply(&self.panel, Detail::Checks)),
             (None, "/metrics") => {
                 let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
                 let mut response = asked.success(Reply::ok(self.panel.page()));

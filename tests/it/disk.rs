@@ -107,7 +107,7 @@ fn a_vault_whose_disk_fills_up_turns_read_only_and_recovers_by_itself() {
     check_refuses_changes(&vault, &id);
     vault.get(&format!("/tokens/{id}"), &key).with_status(200);
     assert_eq!(vault.send(&once).with_status(201).id(), first.id(), "it was answered before");
-    let checks = vault.send(&get("/readyz")).json;
+    let checks = vault.get("/readyz", &vault.keys.management).json;
     assert_eq!(checks["checks"]["disk"], "The disk is nearly full: changes are refused.");
     assert_eq!(metric(&vault, "strongroom_read_only"), 1);
     assert!(free() < 8 << 20);

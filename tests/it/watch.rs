@@ -39,17 +39,7 @@ fn the_probes_need_no_key_and_count_for_the_address() {
     assert_eq!(alive.json, json!({"status": "alive"}));
     assert!(alive.header("bt-trace-id").is_some());
     let ready = vault.send(&get("/readyz/")).with_status(200);
-    let ok = "ok";
-    assert_eq!(
-        ready.json,
-        json!({
-            "status": "ready",
-            "checks": {
-                "audit": ok, "certificate": ok, "disk": ok, "process": ok, "records": ok, "store": ok,
-                "sweeps": ok,
-            },
-        })
-    );
+    assert_eq!(ready.json, json!({"status": "ready"}));
     let wrong = vault.send(&post("/readyz")).problem(405);
     assert_eq!(wrong.header("allow"), Some("GET, HEAD"));
     for path in ["/metrics", "/status", "/healthz/x"] {
@@ -182,13 +172,35 @@ fn status_shows_the_server_to_a_person_and_to_a_program() {
 }
 
 #[test]
+fn reasons_are_told_to_the_operator_and_to_management_keys_alone() {
+    let vault = Vault::start();
+    let ok = "ok";
+    let checks = json!({
+        "status": "ready",
+        "checks": {
+            "audit": ok, "certificate": ok, "disk": ok, "process": ok, "store": ok, "sweeps": ok,
+        },
+    });
+    assert_eq!(vault.get("/readyz", &vault.keys.management).with_status(200).json, checks);
+    assert_eq!(serde_json::from_str::<Value>(&on_socket(&vault, "/readyz").1).unwrap(), checks);
+    for key in ["", &vault.keys.private, &vault.keys.public, "key_test_self_mgt_wrong", "x y"] {
+        let told = vault.send(&get("/readyz").key(key)).with_status(200).json;
+        assert_eq!(told, json!({"status": "ready"}), "{key}");
+    }
+}
+
+#[test]
 fn a_server_whose_certificate_has_expired_is_not_ready() {
     let vault = Vault::start();
     vault.send(&get("/readyz")).with_status(200);
     vault.advance(3 * 366 * 24 * 3_600);
-    let checks = vault.send(&get("/readyz")).with_status(503).json;
+    let told = vault.send(&get("/readyz")).with_status(503).json;
+    assert_eq!(told, json!({"status": "not_ready"}));
+    let checks = vault.get("/readyz", &vault.keys.management).with_status(503).json;
     assert_eq!(checks["status"], "not_ready");
     assert_eq!(checks["checks"]["certificate"], "The certificate has expired.");
+    let (_, page) = on_socket(&vault, "/readyz");
+    assert!(page.contains("The certificate has expired."), "{page}");
     vault.send(&get("/healthz")).with_status(200);
     let ended = vault.operator(&["status"]).with_code(69);
     assert!(ended.stdout.contains("NOT READY"), "{}", ended.stdout);
