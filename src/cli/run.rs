@@ -92,8 +92,7 @@ async fn serve(
     // Before anyone is told that this is ready: a hangup without a listener ends the process.
     let [mut terminate, mut interrupt, hangup] = signals()?;
     let first = |server: &Server| server.addresses().first().copied();
-    let results_address = results.as_ref().and_then(first);
-    let address = first(&server);
+    let (address, results_address) = (first(&server), results.as_ref().and_then(first));
 
     let tasks = Tasks::new();
     let requests = Arc::new(Requests::new());
@@ -115,6 +114,7 @@ async fn serve(
         log: log.clone(),
         catalog,
         trusted_proxies: plan.trusted_proxies,
+        public_url: plan.threeds.directory.map(|it| it.public_url),
         deprecated: plan.deprecated,
         requests,
         bodies: Bodies::new(),

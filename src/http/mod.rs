@@ -11,6 +11,7 @@ mod dispatch;
 mod formulas;
 mod lists;
 mod logs;
+mod origin;
 mod pages;
 mod problem;
 mod reply;
@@ -29,13 +30,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, HOST, HeaderMap, HeaderName, IF_NONE_MATCH, ORIGIN, USER_AGENT};
+use hyper::header::{HeaderMap, IF_NONE_MATCH};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 use serde_json::Value;
 
 use crate::app::{App, Caller, Client, Error, Once};
-use crate::bounds::THREEDS_TEXT_CHARS_MAX;
 use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
 use crate::formulas::Catalog;
@@ -48,7 +48,7 @@ use crate::http::route::{Carries, Matched, Repeated, Route};
 use crate::http::watch::Probe;
 use crate::http::wire::query::Query;
 use crate::idempotency::{Answer, is_key};
-use crate::limits::{self, KeyHash, Limiter, Network, client_address};
+use crate::limits::{self, KeyHash, Limiter, Network};
 use crate::log::{Log, RequestLine, Trace};
 use crate::metrics::Panel;
 use crate::secret::{Secret, SecretBody};
@@ -68,6 +68,8 @@ pub struct Http {
     pub catalog: Catalog,
     /// Peers whose word about the client's address is taken.
     pub trusted_proxies: Vec<Network>,
+    /// How clients call us, where the operator has said it: `https://host`.
+    pub public_url: Option<String>,
     pub deprecated: Deprecated,
     pub requests: Arc<Requests>,
     pub bodies: Bodies,
@@ -319,38 +321,6 @@ impl Http {
         key_of(request.headers()).is_some_and(|key| self.app.authenticate(&key).is_ok())
     }
 
-    fn asked(&self, parts: &Parts) -> Asked {
-        Asked {
-            trace: reply::trace_of(&parts.headers).unwrap_or_else(|| self.new_trace()),
-            cross_origin: parts.headers.contains_key(ORIGIN),
-            // Only what makes something says where it is.
-            base: base(parts).filter(|_| parts.method == Method::POST),
-        }
-    }
-
-    /// What the request tells about the browser that may have sent it.
-    fn client(&self, parts: &Parts, peer: SocketAddr) -> Client {
-        let text = |name: HeaderName| {
-            let value = parts.headers.get(name)?.to_str().ok()?;
-            Some(value.chars().take(THREEDS_TEXT_CHARS_MAX).collect::<String>())
-        };
-        Client {
-            base: base(parts).unwrap_or_else(|| String::from("https://localhost")),
-            address: self.address(parts, peer),
-            accept: text(ACCEPT),
-            user_agent: text(USER_AGENT),
-        }
-    }
-
-    fn address(&self, parts: &Parts, peer: SocketAddr) -> IpAddr {
-        let forwarded = parts.headers.get_all(FORWARDED_FOR).iter();
-        client_address(peer.ip(), forwarded, &self.trusted_proxies)
-    }
-
-    fn new_trace(&self) -> String {
-        uuid::Builder::from_random_bytes(self.app.random().bytes()).into_uuid().to_string()
-    }
-
     /// A fault of ours is logged where it is answered. One of the disk is not: it ends the process,
     /// which says why.
     fn note(&self, problem: &Problem) {
@@ -362,13 +332,6 @@ impl Http {
 
 fn key_of(headers: &HeaderMap) -> Option<KeyText> {
     headers.get(API_KEY).and_then(|value| value.to_str().ok()).and_then(KeyText::parse)
-}
-
-/// How the client calls us: `https://host`.
-fn base(parts: &Parts) -> Option<String> {
-    let authority = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
-    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-    authority.or(host).map(|host| format!("https://{host}"))
 }
 
 const SHOWS_MORE: &str = "The first answer shows more than the API key may see today.";

@@ -41,10 +41,10 @@ impl Trace {
     }
 
     /// Whether text that a client sent can be repeated to it in a header. More may be repeated than
-    /// is logged.
+    /// is logged, but nothing in the shape of an API key.
     pub fn is_repeatable(text: &str) -> bool {
         let fits = (1..=bounds::TRACE_BYTES_MAX).contains(&text.len());
-        fits && text.bytes().all(|byte| byte.is_ascii_graphic())
+        fits && text.bytes().all(|byte| byte.is_ascii_graphic()) && !holds_key(text)
     }
 
     pub fn as_str(&self) -> &str {
@@ -63,6 +63,21 @@ impl Trace {
         Self { bytes, length }
     }
 }
+
+/// Whether an API key, or the beginning of one, stands somewhere in the text: `key_`, and then
+/// enough of what keys are made of.
+fn holds_key(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let legal = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
+    let mut rests = lower
+        .match_indices(KEY_START)
+        .filter_map(|(at, found)| lower.as_bytes().get(at.saturating_add(found.len())..));
+    rests.any(|rest| rest.iter().take_while(|byte| legal(byte)).count() >= KEY_REST_BYTES_MIN)
+}
+
+const KEY_START: &str = "key_";
+/// Fewer than any key has after its start, so that a cut one is found too.
+const KEY_REST_BYTES_MIN: usize = 12;
 
 /// Digits in a row, where separators neither count nor end the row.
 fn longest_digit_run(text: &str) -> usize {

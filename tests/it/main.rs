@@ -63,6 +63,7 @@ mod rules;
 mod service;
 mod slow;
 mod start;
+mod strict;
 mod systemd;
 mod tamper;
 mod threeds;

@@ -178,7 +178,8 @@ fn reasons_are_told_to_the_operator_and_to_management_keys_alone() {
     let checks = json!({
         "status": "ready",
         "checks": {
-            "audit": ok, "certificate": ok, "disk": ok, "process": ok, "store": ok, "sweeps": ok,
+            "audit": ok, "certificate": ok, "disk": ok, "process": ok, "records": ok, "store": ok,
+            "sweeps": ok,
         },
     });
     assert_eq!(vault.get("/readyz", &vault.keys.management).with_status(200).json, checks);

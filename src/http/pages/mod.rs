@@ -18,7 +18,7 @@ use crate::app::{ChallengeReply, Error};
 use crate::http::problem::Problem;
 use crate::http::requests::NO_ROUTE;
 use crate::http::wire::query::Query;
-use crate::http::{Http, base, body};
+use crate::http::{Http, body};
 use crate::secret::SecretBody;
 use crate::threeds::base64;
 use crate::threeds::codes::Status;
@@ -174,7 +174,7 @@ impl Http {
             Page::Challenge => Ok(Shown::ok(html::challenge(nonce), Forms::Anywhere)),
             Page::MethodNotification(id) => self.method_notification(id, parts, &form, nonce).await,
             Page::ChallengeNotification(id) => self.challenge_notification(id, &form, nonce),
-            Page::AcsMethod => acs_method(parts, &form, nonce),
+            Page::AcsMethod => acs_method(self.base(parts), &form, nonce),
             Page::AcsChallenge => self.acs_challenge(&form, nonce).await,
             Page::WrongMethod(_) => Err(Problem::new(405, "This path does not know this method.")),
         }
@@ -248,13 +248,13 @@ impl Http {
 
 /// The built-in ACS has nothing to find out about a browser, and says so at once. It sends browsers
 /// to this very server alone, whatever the form asks for.
-fn acs_method(parts: &Parts, form: &Query, nonce: &str) -> Result<Shown, Problem> {
+fn acs_method(base: Option<String>, form: &Query, nonce: &str) -> Result<Shown, Problem> {
     let not_one = || Problem::new(400, "This is not a request for fingerprinting.");
     let data = method_data(form).ok_or_else(not_one)?;
     let id = member(&data, "threeDSServerTransID").ok_or_else(not_one)?;
     let url = member(&data, "threeDSMethodNotificationURL").ok_or_else(not_one)?;
     let path = format!("/3ds/sessions/{id}/method-notification");
-    let ours = base(parts).map(|base| format!("{base}{path}"));
+    let ours = base.map(|base| format!("{base}{path}"));
     let (place, query) = url.split_once('?').unwrap_or((url.as_str(), ""));
     if ours.as_deref() != Some(place) || crate::domain::id::SessionId::parse(&id).is_none() {
         return Err(Error::NotFound("session").into());

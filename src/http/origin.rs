@@ -1,0 +1,60 @@
+//! Where a request comes from and how its client calls us.
+
+use std::net::{IpAddr, SocketAddr};
+
+use hyper::Method;
+use hyper::header::{ACCEPT, HOST, HeaderName, ORIGIN, USER_AGENT};
+use hyper::http::request::Parts;
+
+use crate::app::Client;
+use crate::bounds::THREEDS_TEXT_CHARS_MAX;
+use crate::http::reply::{self, Asked};
+use crate::http::{API_KEY, FORWARDED_FOR, Http};
+use crate::limits::client_address;
+
+impl Http {
+    pub(super) fn asked(&self, parts: &Parts) -> Asked {
+        let secret = parts.headers.get(API_KEY);
+        Asked {
+            trace: reply::trace_of(&parts.headers, secret).unwrap_or_else(|| self.new_trace()),
+            cross_origin: parts.headers.contains_key(ORIGIN),
+            // Only what makes something says where it is.
+            base: self.base(parts).filter(|_| parts.method == Method::POST),
+        }
+    }
+
+    /// What the request tells about the browser that may have sent it.
+    pub(super) fn client(&self, parts: &Parts, peer: SocketAddr) -> Client {
+        let text = |name: HeaderName| {
+            let value = parts.headers.get(name)?.to_str().ok()?;
+            Some(value.chars().take(THREEDS_TEXT_CHARS_MAX).collect::<String>())
+        };
+        Client {
+            base: self.base(parts).unwrap_or_else(|| String::from("https://localhost")),
+            address: self.address(parts, peer),
+            accept: text(ACCEPT),
+            user_agent: text(USER_AGENT),
+        }
+    }
+
+    pub(super) fn address(&self, parts: &Parts, peer: SocketAddr) -> IpAddr {
+        let forwarded = parts.headers.get_all(FORWARDED_FOR).iter();
+        client_address(peer.ip(), forwarded, &self.trusted_proxies)
+    }
+
+    /// `https://host`, for URLs in answers. The operator's word goes before the client's: a `Host`
+    /// that someone made up would send others elsewhere. Without one the client's is taken, which
+    /// the server has checked to be a host and a port.
+    pub(super) fn base(&self, parts: &Parts) -> Option<String> {
+        if let Some(url) = &self.public_url {
+            return Some(url.clone());
+        }
+        let authority = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
+        let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+        authority.or(host).map(|host| format!("https://{host}"))
+    }
+
+    fn new_trace(&self) -> String {
+        uuid::Builder::from_random_bytes(self.app.random().bytes()).into_uuid().to_string()
+    }
+}
