@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::{BODIES_BYTES_MAX, BODY_BYTES_FREE, RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX};
 
-/// Connections at a time. Each costs some 40 KiB when idle, a few hundred when misused.
+/// Connections at a time. Each costs some 60 KiB when idle, and [`CONNECTION_BYTES`] and its requests
+/// when misused.
 pub const CONNECTIONS_MAX: usize = 4_096;
 /// Connections of one address (of one /64 in IPv6) at a time. An office behind one address stays
 /// below it; one machine cannot take every place.
