@@ -21,7 +21,10 @@ fn within_bounds(mut path: String) -> String {
 /// The mistakes of one request. A message is a constant or made of numbers we chose, never of the
 /// caller's text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Mistakes(BTreeMap<String, Vec<String>>);
+pub struct Mistakes {
+    by_path: BTreeMap<String, Vec<String>>,
+    count: usize,
+}
 
 impl Mistakes {
     pub fn new() -> Self {
@@ -36,14 +39,20 @@ impl Mistakes {
 
     /// Beyond the bound nothing is added: whoever mends a hundred mistakes will find the rest.
     pub fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        if self.0.values().map(Vec::len).sum::<usize>() < MISTAKES_MAX {
+        if !self.is_full() {
             let path = within_bounds(path.into());
-            self.0.entry(path).or_default().push(message.into());
+            self.by_path.entry(path).or_default().push(message.into());
+            self.count = self.count.saturating_add(1);
         }
     }
 
+    /// Whether nothing more is added. A walk over a body need not go on then.
+    pub const fn is_full(&self) -> bool {
+        self.count >= MISTAKES_MAX
+    }
+
     pub fn append(&mut self, other: Self) {
-        for (path, messages) in other.0 {
+        for (path, messages) in other.by_path {
             for message in messages {
                 self.add(path.clone(), message);
             }
@@ -53,11 +62,12 @@ impl Mistakes {
     /// The same, of something that stands at this path of a larger whole.
     #[must_use]
     pub fn under(self, path: &str) -> Self {
-        Self(self.0.into_iter().map(|(inner, all)| (format!("{path}.{inner}"), all)).collect())
+        let moved = |(inner, all): (String, _)| (format!("{path}.{inner}"), all);
+        Self { by_path: self.by_path.into_iter().map(moved).collect(), count: self.count }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.by_path.is_empty()
     }
 
     /// `Ok` when there are none.
@@ -66,7 +76,7 @@ impl Mistakes {
     }
 
     pub const fn by_path(&self) -> &BTreeMap<String, Vec<String>> {
-        &self.0
+        &self.by_path
     }
 }
 
