@@ -36,6 +36,9 @@ pub const JSON_OBJECT_BYTES: usize = 800;
 pub const BODY_RETRY_AFTER_S: u64 = 1;
 /// Nesting of a JSON body, so that what walks it may recurse.
 pub const JSON_DEPTH_MAX: usize = 64;
+/// Values of a JSON body, names of members included. Each costs a hundred times its two bytes in memory
+/// and time; records about people have hundreds.
+pub const JSON_VALUES_MAX: usize = 32 * 1024;
 /// Bytes of a refused request's body that are read and thrown away. More than a legal body, since
 /// it is the one that is too large that has to be drained.
 pub const DRAIN_BODY_BYTES_MAX: usize = 4 * BODY_BYTES_MAX;

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use crate::bounds::{
     BODY_BYTES_FREE, BODY_BYTES_MAX, BODY_MAX, BODY_RETRY_AFTER_S, DRAIN_BODY_BYTES_MAX,
-    DRAIN_BODY_MAX, FORM_BYTES_MAX, JSON_DEPTH_MAX,
+    DRAIN_BODY_MAX, FORM_BYTES_MAX, JSON_DEPTH_MAX, JSON_VALUES_MAX,
 };
 use crate::domain::merge_patch::is_within;
 use crate::http::bodies::{Bodies, Full, Share, parsed_bytes};
@@ -32,6 +32,9 @@ pub(super) async fn read_json<'b>(
         return Err(Problem::new(415, "The body must be JSON, with a Content-Type that says so."));
     }
     let (bytes, mut share) = read(body, BODY_BYTES_MAX, bodies).await?;
+    if has_too_many_values(bytes.expose()) {
+        return Err(Problem::new(400, "The request's body has too many values."));
+    }
     share.grow_to(parsed_bytes(bytes.expose()))?;
     // The parser's own words may quote the body.
     let value = serde_json::from_slice(bytes.expose()).ok();
@@ -164,6 +167,26 @@ impl From<Full> for Problem {
     }
 }
 
+/// Counts before anything is parsed. Each value and each name of a member stands behind one of four
+/// characters, which mean nothing within a text.
+fn has_too_many_values(json: &[u8]) -> bool {
+    // The shortest value and what separates it from the next are two bytes.
+    if json.len() <= 2 * JSON_VALUES_MAX {
+        return false;
+    }
+    let (mut marks, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'"' => in_text = !in_text,
+            b'\\' => escaped = in_text,
+            b',' | b':' | b'[' | b'{' if !in_text => marks = marks.saturating_add(1),
+            _ => (),
+        }
+    }
+    marks >= JSON_VALUES_MAX
+}
+
 /// No Content-Type at all is taken for JSON, since there is nothing else that it could be.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(kind) = media_type(headers) else { return true };
@@ -175,4 +198,32 @@ fn is_json(headers: &HeaderMap) -> bool {
 fn media_type(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(CONTENT_TYPE)?.to_str().unwrap_or_default();
     Some(text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(body: &str, expected: bool) {
+        assert!(serde_json::from_str::<Value>(body).is_ok());
+        assert_eq!(has_too_many_values(body.as_bytes()), expected);
+    }
+
+    #[test]
+    fn a_body_has_so_many_values() {
+        let list = |values: usize| format!("[{}1]", "1,".repeat(values - 1));
+        check(&list(JSON_VALUES_MAX - 1), false);
+        check(&list(JSON_VALUES_MAX + 1), true);
+        let object = |members: usize| {
+            let members = (0..members).map(|at| (format!("n{at}"), json!(1)));
+            Value::Object(members.collect()).to_string()
+        };
+        check(&object(JSON_VALUES_MAX / 2 - 1), false);
+        check(&object(JSON_VALUES_MAX / 2 + 1), true);
+        // None of these are values.
+        check(&json!(r#",:[{"\"#.repeat(BODY_BYTES_MAX / 8)).to_string(), false);
+        check(&json!("\\".repeat(BODY_BYTES_MAX / 2)).to_string(), false);
+    }
 }
