@@ -26,6 +26,7 @@ mod watch;
 pub(crate) mod wire;
 
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -44,7 +45,7 @@ use crate::http::problem::Problem;
 use crate::http::reply::{Asked, Reply};
 use crate::http::requests::NO_ROUTE;
 pub use crate::http::requests::Requests;
-use crate::http::route::{Carries, Matched, Repeated, Route};
+use crate::http::route::{Carries, Matched, Operation, Repeated, Route};
 use crate::http::watch::Probe;
 use crate::http::wire::query::Query;
 use crate::idempotency::{Answer, is_key};
@@ -87,6 +88,7 @@ pub enum Deprecated {
 
 /// One request, authenticated and read.
 struct Exchange<'a> {
+    http: &'a Http,
     app: &'a App,
     caller: &'a Caller,
     parameters: Vec<String>,
@@ -96,6 +98,17 @@ struct Exchange<'a> {
     catalog: &'a Catalog,
     if_none_match: Option<String>,
     client: Client,
+}
+
+impl Exchange<'_> {
+    /// Charges the tokens of a call beyond the first, which the request itself was charged for.
+    fn charge_tokens(&self, tokens: usize) -> Result<(), Problem> {
+        let further = u32::try_from(tokens.saturating_sub(1)).unwrap_or(u32::MAX);
+        let Some(further) = NonZeroU32::new(further) else { return Ok(()) };
+        let request = counted(self.caller, self.client.address, Operation::Tokenize);
+        let charged = self.http.limiter.admit_more(&request, further, self.app.now());
+        charged.map_err(|refusal| self.http.limited(refusal))
+    }
 }
 
 /// What is sent when an operation does not answer for itself.
@@ -238,6 +251,7 @@ impl Http {
         let parameters = matched.parameters;
         let if_none_match = parts.headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
         let exchange = Exchange {
+            http: self,
             app: &self.app,
             caller: &caller,
             parameters,
@@ -293,15 +307,7 @@ impl Http {
         let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
         let caller = self.app.authenticate(&key)?;
         seen.caller = Some(Arc::clone(&caller));
-        let request = limits::Request {
-            address,
-            key: KeyHash::of(&caller.tag),
-            key_form: caller.key.form,
-            tenant: caller.tenant.kind,
-            application: caller.application.kind,
-            operation: matched.route.operation.counted_as(),
-            rate_limit: caller.tenant.quotas.rate_limit,
-        };
+        let request = counted(&caller, address, matched.route.operation);
         let admitted = self.limiter.admit(&request, self.app.now());
         admitted.map_err(|refusal| self.limited(refusal))?;
         caller.require_one_somewhere(matched.route.permissions)?;
@@ -327,6 +333,19 @@ impl Http {
         if let Some(fault) = &problem.fault {
             self.log.event(problem::event(**fault));
         }
+    }
+}
+
+/// A request as the limits count it.
+fn counted(caller: &Caller, address: IpAddr, operation: Operation) -> limits::Request {
+    limits::Request {
+        address,
+        key: KeyHash::of(&caller.tag),
+        key_form: caller.key.form,
+        tenant: caller.tenant.kind,
+        application: caller.application.kind,
+        operation: operation.counted_as(),
+        rate_limit: caller.tenant.quotas.rate_limit,
     }
 }
 

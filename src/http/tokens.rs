@@ -41,6 +41,7 @@ impl Exchange<'_> {
         let body = self.body.expose();
         let answer = |tokenized: &Tokenized| tokenize::answer(body, tokenized);
         let draft = tokenize::parse(body);
+        self.charge_tokens(draft.drafts.len())?;
         let tokenized = self.app.tokenize(self.caller, draft, &self.write(&answer)).await?;
         Ok(Reply::from(answer(&tokenized)))
     }

@@ -35,3 +35,18 @@ fn the_operator_can_lift_the_limits_of_a_tenant_while_the_server_runs() {
             .with_status(201);
     }
 }
+
+#[test]
+fn each_token_of_a_tokenize_call_counts() {
+    let vault = Vault::start_with(&["--rate-limits", "on"]);
+    let body = json!(["a", "b", "c", "d", "e"]);
+    let call = || vault.post("/tokenize", &vault.keys.private, body.clone());
+    let answers: Vec<_> = (0..20).map(|_| call()).collect();
+    let first = answers.iter().position(|it| it.status == 429).expect("a refusal");
+    // 50 tokens at once, and some that come back while the calls are made.
+    assert!((10..=14).contains(&first), "{first}");
+    let refused = answers[first].clone().problem(429);
+    assert!(refused.header("retry-after").is_some());
+    vault.advance(10);
+    call().with_status(200);
+}
