@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::app::audit::{AuditScope, expired};
 use crate::app::authenticate::Caller;
 use crate::app::error::{Error, Fault};
+use crate::app::evaluations::Work;
 use crate::app::once::Write;
 use crate::app::read_token::Shown;
 use crate::app::token_draft::{Checked, Deduplicate, TokenDraft, WantedId};
@@ -20,7 +21,7 @@ use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_intent::TokenIntent;
-use crate::expressions::{self, Template};
+use crate::expressions::{self, Budget, Template};
 use crate::store::{Change, Snapshot, Table, tables};
 
 /// A token that a write answers with.
@@ -66,8 +67,9 @@ impl App {
     ) -> Result<Written, Error> {
         let now = self.now();
         let admitted = self.admit_draft(caller, draft, now)?;
-        let settled = self.settle_once(write, |snapshot| {
-            let (change, written) = self.plan_token(snapshot, caller, &admitted, &[], now)?;
+        let settled = self.settle_evaluating(Work::Write, write, |snapshot, budget| {
+            let (change, written) =
+                self.plan_token(snapshot, caller, &admitted, &[], now, budget)?;
             let change = change.and(self.plan_consumption(snapshot, caller, &admitted, now)?);
             let change = caller.within_token_limit(snapshot, change)?;
             let entries: Vec<_> = admitted
@@ -138,9 +140,10 @@ impl App {
         admitted: &Admitted,
         latest: &[&Token],
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<(Change, Written), Error> {
         let Admitted { draft, containers, origin: value, .. } = admitted;
-        let mut checked = self.check_draft(caller, draft, containers, now)?;
+        let mut checked = self.check_draft(caller, draft, containers, now, budget)?;
         let mut change = Change::new();
         let existing = caller.existing(draft);
         if existing != Existing::Ignore {
@@ -153,10 +156,11 @@ impl App {
                             let fingerprint = found.token.fingerprint.clone();
                             let changed = latest.iter().find(|it| it.id == found.token.id);
                             let (update, token) = match changed {
-                                Some(changed) => self.plan_further(caller, changed, &patch, now)?,
-                                None => {
-                                    self.plan_revision(snapshot, caller, *found, &patch, now)?
+                                Some(changed) => {
+                                    self.plan_further(caller, changed, &patch, now, budget)?
                                 }
+                                None => self
+                                    .plan_revision(snapshot, caller, *found, &patch, now, budget)?,
                             };
                             // A merge must not turn a stored token into another one.
                             if token.fingerprint != fingerprint {
@@ -170,15 +174,15 @@ impl App {
                             (Change::new(), token, Origin::Read)
                         }
                     };
-                    let shown = self.show_duplicate(caller, token)?;
+                    let shown = self.show_duplicate(caller, token, budget)?;
                     return Ok((change.and(update), Written { shown, origin }));
                 }
             }
         }
-        change = change.and(self.settle_id(snapshot, caller, &mut checked, now)?);
+        change = change.and(self.settle_id(snapshot, caller, &mut checked, now, budget)?);
         change = change.and(self.create_rows(&checked.token, &caller.keys)?);
         let exposure = caller.exposure(containers, Right::Create, *value)?;
-        let shown = self.show(checked.token, exposure);
+        let shown = self.show(checked.token, exposure, budget);
         Ok((change, Written { shown, origin: Origin::New }))
     }
 
@@ -189,6 +193,7 @@ impl App {
         caller: &Caller,
         checked: &mut Checked,
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<Change, Error> {
         let token = &mut checked.token;
         let own = tables::tokens(token.tenant, token.id);
@@ -205,7 +210,7 @@ impl App {
                 for _ in 0..ALIAS_TRIES_MAX {
                     let scope = expressions::Data(checked.visible.expose());
                     let name = template
-                        .evaluate_text(&scope, self)
+                        .evaluate_text(&scope, self, budget)
                         .map_err(|failed| Error::invalid("id", failed.to_string()))?;
                     let name = TokenName::choose(name.expose())
                         .map_err(|invalid| Error::invalid("id", invalid.to_string()))?;
@@ -246,9 +251,14 @@ impl App {
     }
 
     /// The answer to a create that met a token of the same content.
-    pub(super) fn show_duplicate(&self, caller: &Caller, token: Token) -> Result<Shown, Error> {
+    pub(super) fn show_duplicate(
+        &self,
+        caller: &Caller,
+        token: Token,
+        budget: &Budget,
+    ) -> Result<Shown, Error> {
         let exposure = caller.exposure(&token.containers, Right::Create, ValueOrigin::Duplicate)?;
-        Ok(self.show(token, exposure))
+        Ok(self.show(token, exposure, budget))
     }
 }
 

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::app::authenticate::Caller;
 use crate::app::error::Error;
+use crate::app::evaluations::Work;
 use crate::app::read_token::{Shown, ShownData};
 use crate::app::token_rows;
 use crate::domain::access::Transform;
@@ -19,7 +20,7 @@ use crate::domain::mistakes::{Mistakes, deeper};
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::BankDetails;
-use crate::expressions::{Budget, Reference, Scope, Template};
+use crate::expressions::{Budget, Failed, Reference, Scope, Template};
 use crate::secret::{Secret, Wipe};
 use crate::store::Snapshot;
 
@@ -28,9 +29,9 @@ struct Named(HashMap<Reference, Value>);
 
 /// One call's expressions: what they name, and the work that they may do together, since a body
 /// may hold a great many of them.
-struct Filling {
+struct Filling<'a> {
     named: Named,
-    budget: Budget,
+    budget: &'a Budget,
     mistakes: Mistakes,
 }
 
@@ -53,7 +54,8 @@ impl Drop for Named {
 impl App {
     pub async fn detokenize(&self, caller: &Caller, body: &Value) -> Result<Secret<Value>, Error> {
         let now = self.now();
-        let (filled, opened) = self.fill_body(caller, body, now)?;
+        let read = |budget: &Budget| self.fill_body(caller, body, now, budget);
+        let (filled, opened) = self.evaluating(Work::Page, read).await?;
         self.note_reads(caller, opened.into_values(), now).await?;
         Ok(filled)
     }
@@ -64,6 +66,7 @@ impl App {
         caller: &Caller,
         body: &Value,
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<(Secret<Value>, BTreeMap<Uuid, Entity>), Error> {
         let mut mistakes = Mistakes::new();
         let mut references = Vec::new();
@@ -84,7 +87,7 @@ impl App {
             if named.0.contains_key(&reference) {
                 continue;
             }
-            match self.open_reference(&snapshot, caller, &reference, now)? {
+            match self.open_reference(&snapshot, caller, &reference, now, budget)? {
                 Some((value, entity)) => {
                     opened.insert(entity.id, entity);
                     named.0.insert(reference, value);
@@ -93,7 +96,7 @@ impl App {
             }
         }
         mistakes.into_result()?;
-        let mut filling = Filling { named, budget: Budget::whole(), mistakes: Mistakes::new() };
+        let mut filling = Filling { named, budget, mistakes: Mistakes::new() };
         let filled = Secret::new(self.fill(body, "$", &mut filling));
         filling.mistakes.into_result()?;
         Ok((filled, opened))
@@ -106,6 +109,7 @@ impl App {
         caller: &Caller,
         reference: &Reference,
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<Option<(Value, Entity)>, Error> {
         if let Reference::TokenIntent(id) = reference {
             let Some((intent, _)) = self.find_intent(snapshot, caller, id, now)? else {
@@ -114,6 +118,7 @@ impl App {
             let home = Container::parse(intent.kind.default_container()).into_iter();
             let home: Vec<_> = home.collect();
             let exposure = caller.exposure(&home, Right::Use, ValueOrigin::Stored)?;
+            budget.spend_json(intent.data.json()).map_err(too_much_work)?;
             let entity = intent.id.into();
             return Ok(Some((self.whole_intent(intent, exposure), entity)));
         }
@@ -123,17 +128,21 @@ impl App {
         let mut token = found.token;
         let exposure = caller.exposure(&token.containers, Right::Use, ValueOrigin::Stored)?;
         self.attach_cvc(snapshot, &mut token, now)?;
-        let shown = self.show(token, exposure);
-        let value = match reference {
-            Reference::TokenData(_) => data_of(&shown),
-            Reference::Token(_) | Reference::TokenIntent(_) => whole_token(&shown),
-        };
+        let shown = self.show(token, exposure, budget);
+        // The data is parsed below, and so is the mask of a whole token.
+        let whole = !matches!(reference, Reference::TokenData(_));
+        let plain = matches!(shown.data, ShownData::Plain).then(|| shown.token.data.json());
+        let mask = shown.token.effective_mask().filter(|_| whole);
+        for text in plain.into_iter().chain(mask) {
+            budget.spend_json(text).map_err(too_much_work)?;
+        }
+        let value = if whole { whole_token(&shown) } else { data_of(&shown) };
         Ok(Some((value, Entity::token(&shown.token))))
     }
 
     fn whole_intent(&self, intent: TokenIntent, exposure: Exposure) -> Value {
         let data = match exposure.transform {
-            Transform::Reveal => intent.whole_data().expose().clone(),
+            Transform::Reveal => std::mem::take(intent.whole_data().expose_mut()),
             // An intent has no mask: what may not be revealed is not shown.
             Transform::Mask | Transform::Redact => Value::Null,
         };
@@ -158,14 +167,14 @@ impl App {
         whole
     }
 
-    fn fill(&self, value: &Value, path: &str, filling: &mut Filling) -> Value {
+    fn fill(&self, value: &Value, path: &str, filling: &mut Filling<'_>) -> Value {
         match value {
             Value::String(text) => match Template::parse_with_references(text) {
                 // What does not parse was reported before anything was opened.
                 Err(_) => Value::Null,
                 Ok(template) if template.is_constant() => value.clone(),
                 Ok(template) => template
-                    .evaluate_out_of(&filling.budget, &filling.named, self)
+                    .evaluate(&filling.named, self, filling.budget)
                     .unwrap_or_else(|failed| {
                         filling.mistakes.add(path, failed.to_string());
                         Value::Null
@@ -185,6 +194,10 @@ impl App {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
     }
+}
+
+fn too_much_work(failed: Failed) -> Error {
+    Error::invalid("$", failed.to_string())
 }
 
 /// Stops at one more than the quota allows.
@@ -223,7 +236,7 @@ fn gather(
 
 fn data_of(shown: &Shown) -> Value {
     match &shown.data {
-        ShownData::Plain => shown.token.whole_data().expose().clone(),
+        ShownData::Plain => std::mem::take(shown.token.whole_data().expose_mut()),
         ShownData::Masked(value) => value.expose().clone(),
         ShownData::Absent => Value::Null,
     }

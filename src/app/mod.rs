@@ -14,6 +14,7 @@ mod damage;
 mod delete_token;
 mod detokenize;
 mod error;
+mod evaluations;
 mod floor;
 mod holdings;
 mod instrument;
@@ -109,6 +110,7 @@ pub struct App {
     clock: Clock,
     random: Random,
     callers: callers::Callers,
+    evaluations: evaluations::Evaluations,
     turns: turns::Turns,
     flights: Arc<once::Flights>,
     cvc_keys: CvcKeys,

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::app::authenticate::Caller;
 use crate::app::error::Error;
+use crate::app::evaluations::Work;
 use crate::app::token_rows::{self, Versioned};
 use crate::domain::access::Transform;
 use crate::domain::audit::Entity;
@@ -13,7 +14,7 @@ use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin}
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 use crate::domain::token_type::{BankDetails, TokenType};
-use crate::expressions::Mask;
+use crate::expressions::Budget;
 use crate::secret::Secret;
 use crate::store::Snapshot;
 
@@ -51,7 +52,8 @@ impl Shown {
 impl App {
     pub async fn read_token(&self, caller: &Caller, id: &str) -> Result<Shown, Error> {
         let now = self.now();
-        let shown = self.show_token(caller, id, now)?;
+        let read = |budget: &Budget| self.show_token(caller, id, now, budget);
+        let shown = self.evaluating(Work::Read, read).await?;
         self.note_read(caller, Entity::token(&shown.token), now).await?;
         Ok(shown)
     }
@@ -61,17 +63,18 @@ impl App {
         caller: &Caller,
         id: &str,
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<Shown, Error> {
         let snapshot = self.snapshot()?;
         let mut token = live_token(&snapshot, caller, id, now)?.token;
         let exposure = caller.exposure(&token.containers, Right::Read, ValueOrigin::Stored)?;
         self.attach_cvc(&snapshot, &mut token, now)?;
-        Ok(self.show(token, exposure))
+        Ok(self.show(token, exposure, budget))
     }
 
     /// The only maker of a [`Shown`]. Data whose mask cannot be evaluated is redacted: a mask never
     /// fails open.
-    pub(super) fn show(&self, token: Token, exposure: Exposure) -> Shown {
+    pub(super) fn show(&self, token: Token, exposure: Exposure, budget: &Budget) -> Shown {
         let Exposure { extent, transform, fingerprint } = exposure;
         if extent == Extent::Outline {
             let data = ShownData::Absent;
@@ -79,7 +82,9 @@ impl App {
         }
         let data = match transform {
             Transform::Reveal => ShownData::Plain,
-            Transform::Mask => self.masked(&token).map_or(ShownData::Absent, ShownData::Masked),
+            Transform::Mask => {
+                self.masked(&token, budget).map_or(ShownData::Absent, ShownData::Masked)
+            }
             Transform::Redact => ShownData::Absent,
         };
         // Types without details are read without parsing their data.
@@ -93,14 +98,15 @@ impl App {
         Shown { token, data, extent, fingerprint, card, bank }
     }
 
-    pub(super) fn masked(&self, token: &Token) -> Option<Secret<Value>> {
-        let mask: Value = serde_json::from_str(token.effective_mask()?).ok()?;
-        let mask = Mask::parse(&mask).ok()?;
+    pub(super) fn masked(&self, token: &Token, budget: &Budget) -> Option<Secret<Value>> {
+        let owner = token.mask.as_ref().map(|_| token.tenant);
+        let mask = self.evaluations.parsed.mask(owner, token.effective_mask()?, budget)?;
+        budget.spend_json(token.data.json()).ok()?;
         let data = token.whole_data();
         let shown = if token.mask.is_some() {
-            mask.apply(data.expose(), self)
+            mask.apply(data.expose(), self, budget)
         } else {
-            mask.apply_strict(data.expose(), self)
+            mask.apply_strict(data.expose(), self, budget)
         };
         shown.map(Secret::new)
     }

@@ -11,13 +11,13 @@ use crate::bounds::{MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX};
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::expires_at::parse_expiry;
-use crate::domain::id::TokenId;
+use crate::domain::id::{TenantId, TokenId};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::tenant::TenantKind;
 use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::{TestNumbers, TokenType};
-use crate::expressions::{self, Failed, Malformed, Mask, Template};
+use crate::expressions::{self, Budget, Failed, Malformed, Mask, Template, Unparsed};
 use crate::secret::Secret;
 
 /// What a request asks for. Mistakes that were found in its shape come along, so that the
@@ -127,6 +127,7 @@ impl App {
         draft: &TokenDraft,
         containers: &[Container],
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<Checked, Error> {
         let Shape { mask, wanted, expires_at, mut mistakes } = draft.check_shape(now);
         let (Some(kind), Some(data)) = (draft.kind, &draft.data) else {
@@ -163,24 +164,32 @@ impl App {
             modified_by: None,
             modified_at: None,
         };
-        mistakes.append(self.evaluate(caller, &mut token, data.expose()));
+        mistakes.append(self.evaluate(caller, &mut token, data.expose(), budget));
         mistakes.into_result()?;
         Ok(Checked { token, wanted, visible: data })
     }
 
     /// Fills in what the token's expressions give for its data, which they see without the code;
     /// what is wrong with them comes back.
-    pub(super) fn evaluate(&self, caller: &Caller, token: &mut Token, visible: &Value) -> Mistakes {
+    pub(super) fn evaluate(
+        &self,
+        caller: &Caller,
+        token: &mut Token,
+        visible: &Value,
+        budget: &Budget,
+    ) -> Mistakes {
         let mut mistakes = Mistakes::new();
         let indexes = token.effective_search_indexes();
-        let search_terms = self.search_terms(&indexes, visible, &mut mistakes);
+        let owner = token.search_indexes.as_ref().map(|_| token.tenant);
+        let search_terms = self.search_terms(owner, &indexes, visible, &mut mistakes, budget);
         let expression = token.effective_fingerprint_expression();
         let metadata = token.metadata.iter();
         let metadata = metadata.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
         let metadata = Value::Object(metadata.collect());
         let scope = expressions::DataAndMetadata { data: visible, metadata: &metadata };
         let path = "fingerprint_expression";
-        let value = match self.evaluate_text(expression, &scope) {
+        let owner = token.fingerprint_expression.as_ref().map(|_| token.tenant);
+        let value = match self.evaluate_text(owner, expression, &scope, budget) {
             Ok(value) => Some(value),
             // Data may be an empty text; only an expression of the caller's own must give one.
             Err(Unevaluated::Failed(Failed::Empty)) if token.fingerprint_expression.is_none() => {
@@ -201,13 +210,15 @@ impl App {
     /// What the index expressions give: one text each, without repetition.
     fn search_terms(
         &self,
+        owner: Option<TenantId>,
         indexes: &[&str],
         visible: &Value,
         mistakes: &mut Mistakes,
+        budget: &Budget,
     ) -> Vec<String> {
         let mut terms = Vec::with_capacity(indexes.len());
         for (at, index) in indexes.iter().enumerate() {
-            match self.evaluate_text(index, &expressions::Data(visible)) {
+            match self.evaluate_text(owner, index, &expressions::Data(visible), budget) {
                 Ok(term) => terms.push(term.expose().clone()),
                 Err(why) => mistakes.add(format!("search_indexes[{at}]"), why.to_string()),
             }
@@ -217,13 +228,16 @@ impl App {
         terms
     }
 
+    /// `owner` is the tenant whose expression it is, `None` for a type's own.
     pub(super) fn evaluate_text(
         &self,
+        owner: Option<TenantId>,
         expression: &str,
         scope: &dyn expressions::Scope,
+        budget: &Budget,
     ) -> Result<Secret<String>, Unevaluated> {
-        let template = Template::parse(expression).map_err(Unevaluated::Malformed)?;
-        template.evaluate_text(scope, self).map_err(Unevaluated::Failed)
+        let template = self.evaluations.parsed.template(owner, expression, budget)?;
+        template.evaluate_text(scope, self, budget).map_err(Unevaluated::Failed)
     }
 }
 
@@ -232,6 +246,15 @@ impl App {
 pub(super) enum Unevaluated {
     Failed(Failed),
     Malformed(Malformed),
+}
+
+impl From<Unparsed> for Unevaluated {
+    fn from(unparsed: Unparsed) -> Self {
+        match unparsed {
+            Unparsed::Malformed(malformed) => Self::Malformed(malformed),
+            Unparsed::Unpaid(failed) => Self::Failed(failed),
+        }
+    }
 }
 
 impl std::fmt::Display for Unevaluated {

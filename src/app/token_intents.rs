@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::app::authenticate::Caller;
 use crate::app::create_token::no_intent;
 use crate::app::error::{Error, Fault};
+use crate::app::evaluations::Work;
 use crate::app::once::Write;
 use crate::app::token_draft::check_data;
 use crate::crypto::{TenantKeys, Version, version};
@@ -18,7 +19,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::{BankDetails, TokenType};
-use crate::expressions;
+use crate::expressions::{self, Budget};
 use crate::secret::Secret;
 use crate::store::record::{decode_token_intent, encode_token_intent};
 use crate::store::tables::{self, Counted, Falls};
@@ -47,8 +48,8 @@ impl App {
         write: &Write<'_, ShownIntent>,
     ) -> Result<ShownIntent, Error> {
         let now = self.now();
-        self.settle_once(write, |snapshot| {
-            let intent = self.check_intent(caller, draft, now)?;
+        self.settle_evaluating(Work::Write, write, |snapshot, budget| {
+            let intent = self.check_intent(caller, draft, now, budget)?;
             let change = self.create_intent_rows(&intent, &caller.keys)?;
             let change = caller.within_token_limit(snapshot, change)?;
             let change = change.and(self.audit_caller(caller, Act::Create, intent.id, now));
@@ -121,6 +122,7 @@ impl App {
         caller: &Caller,
         draft: &TokenIntentDraft,
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<TokenIntent, Error> {
         let mut mistakes = draft.mistakes.clone();
         if let Some(kind) = draft.kind
@@ -143,7 +145,7 @@ impl App {
             id: TokenIntentId::new(self.next_id(now)),
             tenant: caller.tenant.id,
             kind,
-            fingerprint: self.default_fingerprint(caller, kind, data.expose())?,
+            fingerprint: self.default_fingerprint(caller, kind, data.expose(), budget)?,
             data: Data::from_value(data.expose()),
             cvc_expires_at: cvc.as_ref().map(|_| cvc_expires_at),
             cvc,
@@ -158,9 +160,10 @@ impl App {
         caller: &Caller,
         kind: TokenType,
         visible: &Value,
+        budget: &Budget,
     ) -> Result<String, Error> {
         let expression = kind.default_fingerprint_expression();
-        match self.evaluate_text(expression, &expressions::Data(visible)) {
+        match self.evaluate_text(None, expression, &expressions::Data(visible), budget) {
             Ok(value) => Ok(caller.keys.fingerprint().fingerprint(kind.as_str(), value.expose())),
             Err(why) => Err(Error::invalid("data", why.to_string())),
         }

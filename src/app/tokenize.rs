@@ -10,6 +10,7 @@ use crate::app::audit::AuditScope;
 use crate::app::authenticate::Caller;
 use crate::app::create_token::{Admitted, Existing, Origin, Written, no_intent};
 use crate::app::error::Error;
+use crate::app::evaluations::Work;
 use crate::app::once::Write;
 use crate::app::token_draft::TokenDraft;
 use crate::app::update_token::TokenPatch;
@@ -18,6 +19,7 @@ use crate::domain::container::Container;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
+use crate::expressions::Budget;
 use crate::secret::Secret;
 use crate::store::{Change, Snapshot};
 
@@ -86,12 +88,12 @@ impl App {
         if !admitted.iter().filter_map(|(draft, ..)| draft.intent()).all(|id| intents.insert(id)) {
             return Err(no_intent());
         }
-        let settled = self.settle_once(write, |snapshot| {
+        let settled = self.settle_evaluating(Work::Tokenize, write, |snapshot, budget| {
             let mut change = Change::new();
             let mut written: Vec<(Piece, Place)> = Vec::with_capacity(admitted.len());
             let mut mistakes = mistakes.clone();
             for (draft, place, path) in &admitted {
-                let planned = self.plan_piece(snapshot, caller, draft, &written, now);
+                let planned = self.plan_piece(snapshot, caller, draft, &written, now, budget);
                 if let Some((one, piece)) = noted(planned, path, &mut mistakes)? {
                     change = change.and(one);
                     written.push((piece, *place));
@@ -125,18 +127,19 @@ impl App {
         draft: &Admitted,
         written: &[(Piece, Place)],
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<(Change, Piece), Error> {
         let latest = latest(written);
-        let (change, new) = self.plan_token(snapshot, caller, draft, &latest, now)?;
+        let (change, new) = self.plan_token(snapshot, caller, draft, &latest, now, budget)?;
         let same = earlier(written, &new, |old| same_content(old, &new));
         match (same, draft.existing(caller)) {
             (Some(same), Existing::Read) => return Ok((Change::new(), Piece::SameAs(same))),
             (Some(_), Existing::Update) => {
                 if let Some(old) = latest.iter().find(|old| same_content(old, &new)) {
                     let patch = TokenPatch::from_new(&new.shown.token);
-                    let (change, token) = self.plan_further(caller, old, &patch, now)?;
+                    let (change, token) = self.plan_further(caller, old, &patch, now, budget)?;
                     let origin = Origin::Updated;
-                    let shown = self.show_duplicate(caller, token)?;
+                    let shown = self.show_duplicate(caller, token, budget)?;
                     return Ok((change, Piece::Written(Box::new(Written { shown, origin }))));
                 }
             }

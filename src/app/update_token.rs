@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::app::authenticate::{Caller, lacks};
 use crate::app::create_token::{Duplicate, Origin, Written, duplicate};
 use crate::app::error::Error;
+use crate::app::evaluations::Work;
 use crate::app::once::Write;
 use crate::app::read_token::live_token;
 use crate::app::token_draft::{Deduplicate, check_data, check_expiry, check_mask};
@@ -22,7 +23,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
-use crate::expressions::Template;
+use crate::expressions::{Budget, Template};
 use crate::secret::Secret;
 use crate::store::{Change, Snapshot, Table, tables};
 
@@ -96,7 +97,7 @@ impl App {
     ) -> Result<Written, Error> {
         let now = self.now();
         let _turn = self.turns.take(id.as_bytes()).await;
-        let settled = self.settle_once(write, |snapshot| {
+        let settled = self.settle_evaluating(Work::Write, write, |snapshot, budget| {
             let found = live_token(snapshot, caller, id, now)?;
             let before = found.token.containers.clone();
             caller.require_in_all(Permission::TokenUpdate, &before)?;
@@ -117,9 +118,10 @@ impl App {
             let grants = grants.and(caller.grants(&after));
             let shown = |token: Token, origin: ValueOrigin| {
                 let exposure = grants.exposure(Right::Update, origin).ok_or_else(lacks)?;
-                Ok::<_, Error>(self.show(token, exposure))
+                Ok::<_, Error>(self.show(token, exposure, budget))
             };
-            let (change, token) = self.plan_revision(snapshot, caller, found, patch, now)?;
+            let (change, token) =
+                self.plan_revision(snapshot, caller, found, patch, now, budget)?;
             // What was a duplicate before is none of this patch's doing, and stays changeable.
             let moved = token.fingerprint != print || token.containers != before;
             if moved && caller.deduplicates(patch.deduplicate) {
@@ -159,10 +161,11 @@ impl App {
         found: Versioned,
         patch: &TokenPatch,
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<(Change, Token), Error> {
         let Versioned { token: mut old, version } = found;
         self.attach_cvc(snapshot, &mut old, now)?;
-        let new = self.revise(caller, &old, patch, now)?;
+        let new = self.revise(caller, &old, patch, now, budget)?;
         let record = tables::tokens(old.tenant, old.id);
         let change = Change::new()
             .expect_version(Table::Tokens, record, version)
@@ -178,8 +181,9 @@ impl App {
         old: &Token,
         patch: &TokenPatch,
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<(Change, Token), Error> {
-        let new = self.revise(caller, old, patch, now)?;
+        let new = self.revise(caller, old, patch, now, budget)?;
         Ok((self.update_rows(old, &new, &caller.keys)?, new))
     }
 
@@ -189,6 +193,7 @@ impl App {
         old: &Token,
         patch: &TokenPatch,
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<Token, Error> {
         let mut mistakes = patch.mistakes.clone();
         let data = patched_data(caller, old, patch.data.as_ref(), &mut mistakes);
@@ -236,7 +241,7 @@ impl App {
             modified_by: Some(caller.application.id),
             modified_at: Some(now),
         };
-        let mistakes = self.evaluate(caller, &mut new, data.expose());
+        let mistakes = self.evaluate(caller, &mut new, data.expose(), budget);
         // Which expression failed, and why, would tell about data that the caller may not see.
         if !mistakes.is_empty() && !caller.grants(&old.containers).shows_plain() {
             return Err(Error::invalid("data", String::from(UNEVALUATED)));

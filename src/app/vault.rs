@@ -9,6 +9,7 @@ use crate::app::audit::{AuditFinding, AuditPolicy, AuditScope, Reads, Watch};
 use crate::app::callers::Callers;
 use crate::app::damage::Damage;
 use crate::app::error::{Error, Fault};
+use crate::app::evaluations::Evaluations;
 use crate::app::masters::Masters;
 use crate::app::rotation::facts::{self, KeyFacts, Rotation};
 use crate::app::scrub::ScrubWatch;
@@ -142,6 +143,7 @@ impl App {
             clock,
             random,
             callers: Callers::new(),
+            evaluations: Evaluations::new(),
             turns: Turns::new(),
             flights: Arc::default(),
             cvc_keys,

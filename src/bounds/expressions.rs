@@ -1,9 +1,11 @@
 //! Expressions: masks, fingerprints, search indexes, aliases.
 
-use super::{BODY_BYTES_MAX, EXPRESSION_CHARS_MAX, JSON_DEPTH_MAX, TOKEN_NAME_CHARS_MAX};
+use super::{
+    BODY_BYTES_MAX, EXPRESSION_CHARS_MAX, JSON_DEPTH_MAX, MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX,
+    TOKEN_NAME_CHARS_MAX,
+};
 
-/// One mask leaf, index, id or fingerprint expression. The longest published example has 90 bytes;
-/// the text is parsed on every masked read.
+/// One mask leaf, index, id or fingerprint expression. The longest published example has 90 bytes.
 pub const TEMPLATE_BYTES_MAX: usize = 4 * 1024;
 /// One string of a detokenize body, which may be a whole document with a few expressions in it.
 pub const REFERENCES_BYTES_MAX: usize = BODY_BYTES_MAX;
@@ -17,9 +19,27 @@ pub const VARIABLE_SEGMENTS_MAX: usize = JSON_DEPTH_MAX;
 pub const EXPRESSION_OUTPUT_BYTES_MAX: usize = 2 * BODY_BYTES_MAX;
 /// Items of a list that a filter makes (`split`, `concat`): an item costs ten times its text.
 pub const EXPRESSION_ITEMS_MAX: usize = 16 * 1024;
-/// Bytes and values that one evaluation (of a whole mask, too) may touch. It lets every filter of
-/// the longest expression read and write a whole body, and ends in about a tenth of a second at the very worst.
-pub const EXPRESSION_WORK_MAX: usize = 2 * FILTERS_MAX * BODY_BYTES_MAX;
+/// Work that the expressions of one request do on the thread that serves it, in units of about a
+/// nanosecond. Whoever needs more waits for one of [`EVALUATIONS_MAX`] places elsewhere.
+pub const EXPRESSION_WORK_INLINE_MAX: usize = 1_000_000;
+/// Work of one write, or of the read of one token: mask, search indexes, fingerprint and id together. The
+/// largest data of the smallest values fits through its type's own expressions and a simple mask.
+pub const EXPRESSION_WORK_WRITE_MAX: usize = 6_000_000;
+/// Work of one tokenize call, whatever its number of tokens: its body holds the data of two
+/// tokens of the largest size, or of many small ones.
+pub const EXPRESSION_WORK_TOKENIZE_MAX: usize =
+    EXPRESSION_WORK_WRITE_MAX * (BODY_BYTES_MAX / TOKEN_DATA_BYTES_MAX);
+/// Work of one page of a list, and of one detokenize call: all its tokens together.
+pub const EXPRESSION_WORK_PAGE_MAX: usize = 24_000_000;
+/// Requests whose expressions are evaluated at the same time beyond the inline part. Less than two
+/// cores' worth would let one of them delay the next; more would leave too little to the others.
+pub const EVALUATIONS_MAX: usize = 2;
+/// Requests that wait for that; beyond them the answer is 503. The last one waits for a second
+/// when all of them are pages.
+pub const EVALUATIONS_WAITING_MAX: usize = 64;
+/// Masks and expressions that are kept parsed, and their memory.
+pub const PARSED_MAX: usize = 4_096;
+pub const PARSED_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Characters that a masking filter is told to keep: a card number needs two of them.
 pub const SEPARATORS_BYTES_MAX: usize = 64;
 /// Nesting of a mask: twice what a record about a person needs.
@@ -39,9 +59,20 @@ pub const PATTERN_BYTES_MAX: usize = 1024;
 /// States of a compiled pattern of `match` and `search`, counted repetitions unrolled. Matching
 /// costs this many steps a character at worst.
 pub const PATTERN_STATES_MAX: usize = 256;
+/// Parts of a pattern that are looked at for its states, those that give none included.
+pub const PATTERN_STEPS_MAX: usize = 4 * PATTERN_STATES_MAX;
+/// States of all patterns that are written in one expression, and in one mask: each takes 40 bytes, and
+/// a short text can ask for very many.
+pub const TEMPLATE_STATES_MAX: usize = 4 * PATTERN_STATES_MAX;
+pub const MASK_STATES_MAX: usize = 4 * TEMPLATE_STATES_MAX;
 
 const _: () = assert!(TEMPLATE_BYTES_MAX >= 4 * EXPRESSION_CHARS_MAX);
 const _: () = assert!(REFERENCES_BYTES_MAX > TOKEN_NAME_CHARS_MAX * 4);
 const _: () = assert!(EXPRESSION_OUTPUT_BYTES_MAX >= BODY_BYTES_MAX);
-const _: () = assert!(EXPRESSION_WORK_MAX >= EXPRESSION_OUTPUT_BYTES_MAX);
+const _: () = assert!(EXPRESSION_WORK_WRITE_MAX >= EXPRESSION_OUTPUT_BYTES_MAX);
+const _: () = assert!(EXPRESSION_WORK_INLINE_MAX < EXPRESSION_WORK_WRITE_MAX);
+const _: () = assert!(EXPRESSION_WORK_WRITE_MAX <= EXPRESSION_WORK_TOKENIZE_MAX);
+const _: () = assert!(EXPRESSION_WORK_TOKENIZE_MAX <= EXPRESSION_WORK_PAGE_MAX);
+// One mask of the largest size, parsed, must not be all that the cache holds.
+const _: () = assert!(16 * 64 * MASK_BYTES_MAX <= PARSED_BYTES_MAX);
 const _: () = assert!(MASK_DEPTH_MAX < JSON_DEPTH_MAX);

@@ -1,33 +1,16 @@
-//! From [`Template`] and a scope to a value. Every step is paid for out of a [`Budget`].
+//! From [`Template`] and a scope to a value. Every step is paid for out of the request's [`Budget`].
 //!
 //! Values that are made on the way are wiped when the next filter has read them.
 
-use std::cell::Cell;
-
 use serde_json::Value;
 
+use super::budget::{Budget, CALL, Weight, check_size, text_made};
 use super::filters::{Action, Argument, Arguments, Call, text_of};
 use super::{Expression, Failed, Outside, Piece, Scope, Segment, Source, Template, Variable};
 use crate::bounds;
 use crate::secret::Secret;
 
 static NULL: Value = Value::Null;
-
-/// What is left of the work that one evaluation, or several together, may do.
-#[derive(Debug)]
-pub struct Budget(Cell<usize>);
-
-impl Budget {
-    pub const fn whole() -> Self {
-        Self(Cell::new(bounds::EXPRESSION_WORK_MAX))
-    }
-
-    pub(super) fn spend(&self, work: usize) -> Result<(), Failed> {
-        let left = self.0.get().checked_sub(work);
-        self.0.set(left.unwrap_or_default());
-        left.map(|_| ()).ok_or(Failed::TooMuchWork)
-    }
-}
 
 /// How `reveal_last` treats a value that is no longer than what it is asked to reveal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,10 +58,13 @@ impl Datum<'_> {
         Self::Owned(Secret::new(value))
     }
 
-    fn into_value(self) -> Result<Value, Failed> {
+    /// Copies what is borrowed; what is owned was paid for when it was made.
+    fn into_value(self, budget: &Budget) -> Result<Value, Failed> {
         match self {
             Self::Borrowed(value) => {
-                check_size(weight(value))?;
+                let weight = Weight::of(value);
+                budget.spend(weight.made())?;
+                check_size(weight.size())?;
                 Ok(value.clone())
             }
             Self::Owned(mut value) => Ok(std::mem::take(value.expose_mut())),
@@ -95,24 +81,24 @@ impl Template {
     ) -> Result<Value, Failed> {
         match self.pieces.as_slice() {
             [] => Ok(Value::String(String::new())),
-            [Piece::Text(text)] => Ok(Value::String(text.clone())),
+            [Piece::Text(text)] => {
+                bench.budget.spend(text_made(text.len()))?;
+                Ok(Value::String(text.clone()))
+            }
             [Piece::Expression(expression)] => {
-                let value = expression.evaluate(scope, bench)?.into_value()?;
-                bench.budget.spend(weight(&value))?;
-                Ok(value)
+                expression.evaluate(scope, bench)?.into_value(bench.budget)
             }
             pieces => {
                 let mut text = Text::new();
                 for piece in pieces {
                     match piece {
-                        Piece::Text(constant) => text.push_str(constant)?,
+                        Piece::Text(constant) => text.add(constant, bench.budget)?,
                         Piece::Expression(expression) => {
                             let datum = expression.evaluate(scope, bench)?;
-                            text.push_str(&text_of(datum.value()?)?)?;
+                            text.add(&text_of(datum.value()?)?, bench.budget)?;
                         }
                     }
                 }
-                bench.budget.spend(text.len())?;
                 Ok(text.finish())
             }
         }
@@ -125,7 +111,7 @@ impl Template {
             Piece::Expression(expression) => match &expression.source {
                 Source::Literal(_) => true,
                 Source::Reference(reference) => scope.reference(reference).is_some(),
-                Source::Variable(variable) => variable.resolve(scope).is_some(),
+                Source::Variable(variable) => variable.find(scope).is_some(),
             },
         })
     }
@@ -142,7 +128,7 @@ impl Expression {
             Source::Reference(reference) => {
                 Datum::Borrowed(scope.reference(reference).ok_or(Failed::UnknownReference)?)
             }
-            Source::Variable(variable) => variable.resolve_or_null(scope),
+            Source::Variable(variable) => variable.resolve(scope, bench.budget)?,
         };
         for call in &self.calls {
             datum = call.run(&datum, scope, bench)?;
@@ -158,22 +144,45 @@ impl Call {
         scope: &'a dyn Scope,
         bench: &Bench<'_>,
     ) -> Result<Datum<'a>, Failed> {
-        let arguments = Arguments::new(
-            self.arguments
-                .iter()
-                .map(|argument| match argument {
-                    Argument::Literal(value) => Datum::Borrowed(value),
-                    Argument::Path(_) => Datum::Borrowed(&NULL),
-                    Argument::Variable(variable) => variable.resolve_or_null(scope),
-                })
-                .collect(),
-        );
-        if let Ok(value) = input.value() {
-            bench.budget.spend(weight(value).saturating_add(1))?;
+        let mut work = CALL;
+        let mut arguments = Vec::with_capacity(self.arguments.len());
+        for argument in &self.arguments {
+            let argument = match argument {
+                Argument::Literal(value) => Datum::Borrowed(value),
+                Argument::Path(_) => Datum::Borrowed(&NULL),
+                Argument::Variable(variable) => variable.resolve(scope, bench.budget)?,
+            };
+            work = work.saturating_add(Weight::of(argument.value()?).read());
+            arguments.push(argument);
         }
+        let arguments = Arguments::new(arguments);
+        if let Ok(value) = input.value() {
+            work = work.saturating_add(Weight::of(value).read());
+        }
+        bench.budget.spend(work)?;
+        let output = self.action(input, &arguments, bench).inspect_err(|failed| {
+            // It stopped at the bound, after it had made as much.
+            if *failed == Failed::TooLarge {
+                bench.budget.spend(bounds::EXPRESSION_OUTPUT_BYTES_MAX).ok();
+            }
+        })?;
+        if let Ok(value) = output.value() {
+            let weight = Weight::of(value);
+            bench.budget.spend(weight.made())?;
+            check_size(weight.size())?;
+        }
+        Ok(output)
+    }
+
+    fn action<'a>(
+        &self,
+        input: &Datum<'_>,
+        arguments: &Arguments<'_>,
+        bench: &Bench<'_>,
+    ) -> Result<Datum<'a>, Failed> {
         let output = match &self.filter.action {
             Action::Total(run) => run(input.value()?),
-            Action::Value(run) => run(input.value()?, &arguments, bench)?,
+            Action::Value(run) => run(input.value()?, arguments, bench)?,
             Action::Encode(encode) => match input {
                 Datum::Bytes(bytes) => Value::String(encode(bytes.expose())),
                 Datum::Borrowed(_) | Datum::Owned(_) => {
@@ -191,37 +200,48 @@ impl Call {
                 }
             },
             Action::Sign(sign) => {
-                return sign(input.value()?, &arguments, bench)
+                return sign(input.value()?, arguments, bench)
                     .map(|bytes| Datum::Bytes(Secret::new(bytes)));
             }
         };
-        let output = Datum::owned(output);
-        let size = weight(output.value()?);
-        check_size(size)?;
-        bench.budget.spend(size)?;
-        Ok(output)
+        Ok(Datum::owned(output))
     }
 }
 
 impl Variable {
-    fn resolve_or_null<'a>(&'a self, scope: &'a dyn Scope) -> Datum<'a> {
-        self.resolve(scope).unwrap_or(Datum::Borrowed(&NULL))
+    /// Null when there is no such thing.
+    fn resolve<'a>(&'a self, scope: &'a dyn Scope, budget: &Budget) -> Result<Datum<'a>, Failed> {
+        budget.spend(self.work)?;
+        match self.find(scope) {
+            None => Ok(Datum::Borrowed(&NULL)),
+            Some(Found::Value(value)) => Ok(Datum::Borrowed(value)),
+            Some(Found::SizeOf(value)) => {
+                budget.spend(CALL.saturating_add(value.as_str().map_or(0, str::len)))?;
+                Ok(size_of(value).map_or(Datum::Borrowed(&NULL), |size| Datum::owned(size.into())))
+            }
+        }
     }
 
-    fn resolve<'a>(&'a self, scope: &'a dyn Scope) -> Option<Datum<'a>> {
+    fn find<'a>(&'a self, scope: &'a dyn Scope) -> Option<Found<'a>> {
         let mut value = scope.variable(&self.name)?;
         for (place, segment) in self.segments.iter().enumerate() {
             match step(value, segment) {
                 Some(next) => value = next,
                 // `size` of a thing is a number and has no members.
                 None if place.saturating_add(1) == self.segments.len() => {
-                    return size_of(value, segment).map(|size| Datum::owned(size.into()));
+                    return has_size(value, segment).then_some(Found::SizeOf(value));
                 }
                 None => return None,
             }
         }
-        Some(Datum::Borrowed(value))
+        Some(Found::Value(value))
     }
+}
+
+/// What a variable names.
+enum Found<'a> {
+    SizeOf(&'a Value),
+    Value(&'a Value),
 }
 
 fn step<'a>(value: &'a Value, segment: &Segment) -> Option<&'a Value> {
@@ -237,14 +257,17 @@ fn step<'a>(value: &'a Value, segment: &Segment) -> Option<&'a Value> {
     }
 }
 
-fn size_of(value: &Value, segment: &Segment) -> Option<usize> {
-    match (value, segment) {
-        (_, Segment::Index(_)) => None,
-        (_, Segment::Key(key)) if key != "size" => None,
-        (Value::Array(items), _) => Some(items.len()),
-        (Value::Object(members), _) => Some(members.len()),
-        (Value::String(text), _) => Some(text.chars().count()),
-        (Value::Null | Value::Bool(_) | Value::Number(_), _) => None,
+fn has_size(value: &Value, segment: &Segment) -> bool {
+    matches!(segment, Segment::Key(key) if key == "size")
+        && matches!(value, Value::Array(_) | Value::Object(_) | Value::String(_))
+}
+
+fn size_of(value: &Value) -> Option<usize> {
+    match value {
+        Value::Array(items) => Some(items.len()),
+        Value::Object(members) => Some(members.len()),
+        Value::String(text) => Some(text.chars().count()),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 
@@ -252,24 +275,6 @@ fn size_of(value: &Value, segment: &Segment) -> Option<usize> {
 pub(super) fn place(index: i64, length: usize) -> Option<usize> {
     let distance = usize::try_from(index.unsigned_abs()).ok()?;
     if index < 0 { length.checked_sub(distance) } else { Some(distance) }
-}
-
-/// About the bytes of the value's JSON text, and never more than them.
-pub(super) fn weight(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
-        Value::String(text) => text.len().saturating_add(1),
-        Value::Array(items) => {
-            items.iter().fold(1_usize, |sum, item| sum.saturating_add(weight(item)))
-        }
-        Value::Object(members) => members.iter().fold(1_usize, |sum, (key, member)| {
-            sum.saturating_add(key.len()).saturating_add(weight(member))
-        }),
-    }
-}
-
-pub(super) fn check_size(bytes: usize) -> Result<(), Failed> {
-    if bytes > bounds::EXPRESSION_OUTPUT_BYTES_MAX { Err(Failed::TooLarge) } else { Ok(()) }
 }
 
 /// A text that refuses to grow past the bound, and is wiped if it is never finished.
@@ -295,6 +300,12 @@ impl Text {
         check_size(self.len().saturating_add(more.len()))?;
         self.0.expose_mut().push_str(more);
         Ok(())
+    }
+
+    /// As [`Text::push_str`], paid for before it is done.
+    pub(super) fn add(&mut self, more: &str, budget: &Budget) -> Result<(), Failed> {
+        budget.spend(text_made(more.len()))?;
+        self.push_str(more)
     }
 
     pub(super) fn push(&mut self, c: char) -> Result<(), Failed> {

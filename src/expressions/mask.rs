@@ -7,11 +7,16 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::evaluate::{Bench, Budget, Revealing};
+use super::budget::{Budget, Weight, text_made};
+use super::evaluate::{Bench, Revealing};
 use super::{Data, Malformed, Outside, Template, Why};
 use crate::bounds;
+use crate::secret::Secret;
 
-pub struct Mask(Node);
+pub struct Mask {
+    root: Node,
+    states: usize,
+}
 
 enum Node {
     Constant(Value),
@@ -24,30 +29,48 @@ impl Mask {
     /// Each mistake stands under its path within the mask: `name.first`, `cards[0].number`; the
     /// mask itself is the empty path.
     pub fn parse(mask: &Value) -> Result<Self, Vec<(String, Malformed)>> {
-        let mut parser = Parser { members: 0, path: Vec::new(), mistakes: Vec::new() };
+        let mut parser = Parser { members: 0, states: 0, path: Vec::new(), mistakes: Vec::new() };
         let root = parser.node(mask);
         match root {
-            Some(root) if parser.mistakes.is_empty() => Ok(Self(root)),
+            Some(root) if parser.mistakes.is_empty() => Ok(Self { root, states: parser.states }),
             Some(_) | None => Err(parser.mistakes),
         }
     }
 
+    /// The states of all patterns in it.
+    pub(super) const fn states(&self) -> usize {
+        self.states
+    }
+
     /// The masked data. A leaf whose value the data does not have, or that cannot be evaluated, is
     /// left out of its object, and is null in a list, where the others' places would shift. An
-    /// object or list of which nothing is left is left out too; `None` when that is all of it.
-    pub fn apply(&self, data: &Value, outside: &dyn Outside) -> Option<Value> {
-        self.apply_as(data, outside, Revealing::AsAsked)
+    /// object or list of which nothing is left is left out too; `None` when that is all of it, and
+    /// when the budget runs out on the way: what is shown does not depend on how far it reached.
+    pub fn apply(&self, data: &Value, outside: &dyn Outside, budget: &Budget) -> Option<Value> {
+        self.apply_as(data, Revealing::AsAsked, outside, budget)
     }
 
     /// As [`Mask::apply`], for the default masks of sensitive types: `reveal_last` hides a value
     /// that it would otherwise show whole.
-    pub fn apply_strict(&self, data: &Value, outside: &dyn Outside) -> Option<Value> {
-        self.apply_as(data, outside, Revealing::NeverWhole)
+    pub fn apply_strict(
+        &self,
+        data: &Value,
+        outside: &dyn Outside,
+        budget: &Budget,
+    ) -> Option<Value> {
+        self.apply_as(data, Revealing::NeverWhole, outside, budget)
     }
 
-    fn apply_as(&self, data: &Value, outside: &dyn Outside, revealing: Revealing) -> Option<Value> {
-        let budget = Budget::whole();
-        self.0.show(Data(data), &Bench::new(outside, &budget, revealing))
+    fn apply_as(
+        &self,
+        data: &Value,
+        revealing: Revealing,
+        outside: &dyn Outside,
+        budget: &Budget,
+    ) -> Option<Value> {
+        let shown = self.root.show(Data(data), &Bench::new(outside, budget, revealing));
+        let mut shown = Secret::new(shown?);
+        (!budget.ran_out()).then(|| std::mem::take(shown.expose_mut()))
     }
 }
 
@@ -60,22 +83,33 @@ impl fmt::Debug for Mask {
 
 impl Node {
     fn show(&self, data: Data<'_>, bench: &Bench<'_>) -> Option<Value> {
+        if bench.budget.ran_out() {
+            return None;
+        }
         match self {
-            Self::Constant(value) => Some(value.clone()),
+            Self::Constant(value) => {
+                bench.budget.spend(Weight::of(value).made()).ok()?;
+                Some(value.clone())
+            }
             Self::Leaf(template) => {
                 let value = template.evaluate_within(&data, bench).ok()?;
                 (!value.is_null() || template.is_defined(&data)).then_some(value)
             }
             Self::List(nodes) => {
+                bench.budget.spend(text_made(0)).ok()?;
                 let shown: Vec<_> = nodes.iter().map(|node| node.show(data, bench)).collect();
                 let nothing = !shown.is_empty() && shown.iter().all(Option::is_none);
                 let items = shown.into_iter().map(Option::unwrap_or_default).collect();
                 (!nothing).then_some(Value::Array(items))
             }
             Self::Object(nodes) => {
+                bench.budget.spend(text_made(0)).ok()?;
                 let members: Map<String, Value> = nodes
                     .iter()
-                    .filter_map(|(key, node)| Some((key.clone(), node.show(data, bench)?)))
+                    .filter_map(|(key, node)| {
+                        bench.budget.spend(text_made(key.len())).ok()?;
+                        Some((key.clone(), node.show(data, bench)?))
+                    })
                     .collect();
                 let nothing = !nodes.is_empty() && members.is_empty();
                 (!nothing).then_some(Value::Object(members))
@@ -86,6 +120,8 @@ impl Node {
 
 struct Parser<'a> {
     members: usize,
+    /// Of the patterns so far.
+    states: usize,
     path: Vec<Step<'a>>,
     mistakes: Vec<(String, Malformed)>,
 }
@@ -113,7 +149,18 @@ impl<'a> Parser<'a> {
         match mask {
             Value::Null | Value::Bool(_) | Value::Number(_) => Some(Node::Constant(mask.clone())),
             Value::String(text) => match Template::parse(text) {
-                Ok(template) => Some(Node::Leaf(template)),
+                Ok(template) => {
+                    let before = self.states;
+                    self.states = before.saturating_add(template.states);
+                    if self.states > bounds::MASK_STATES_MAX {
+                        // Once: every further pattern would say the same.
+                        if before <= bounds::MASK_STATES_MAX {
+                            self.mistake(Malformed::new(0, Why::TooManyStates));
+                        }
+                        return None;
+                    }
+                    Some(Node::Leaf(template))
+                }
                 Err(malformed) => {
                     self.mistake(malformed);
                     None

@@ -6,6 +6,8 @@
 //! are, and never works or writes more than `bounds` allows. Tags (`{% .. %}`) and the filter
 //! `date` are not part of it.
 
+mod budget;
+mod cache;
 mod evaluate;
 mod failures;
 mod filters;
@@ -23,8 +25,10 @@ use serde_json::Value;
 pub use failures::{Failed, Malformed, Why};
 pub use mask::Mask;
 
-use crate::secret::Secret;
-pub use evaluate::Budget;
+pub use budget::Budget;
+pub use cache::{Cache, Unparsed};
+
+use crate::secret::{Secret, Wipe as _};
 use evaluate::{Bench, Revealing};
 use filters::{Argument, Call};
 
@@ -124,6 +128,8 @@ impl fmt::Debug for Reference {
 /// A text with expressions in it, parsed and checked.
 pub struct Template {
     pieces: Vec<Piece>,
+    /// Of all patterns in it: most of its memory, if there are any.
+    states: usize,
 }
 
 enum Piece {
@@ -136,6 +142,17 @@ struct Expression {
     calls: Vec<Call>,
 }
 
+impl Expression {
+    /// The states of all patterns in it.
+    fn states(&self) -> usize {
+        let arguments = self.calls.iter().flat_map(|call| &call.arguments);
+        arguments.fold(0, |states, argument| match argument {
+            Argument::Path(path) => states.saturating_add(path.states()),
+            Argument::Literal(_) | Argument::Variable(_) => states,
+        })
+    }
+}
+
 enum Source {
     Literal(Value),
     Reference(Reference),
@@ -145,6 +162,8 @@ enum Source {
 struct Variable {
     name: String,
     segments: Vec<Segment>,
+    /// Of finding it: each name is compared with several members, which may begin alike.
+    work: usize,
 }
 
 enum Segment {
@@ -207,16 +226,11 @@ impl Template {
 
     /// A text that is exactly one expression keeps that expression's JSON type; any other text
     /// becomes a string, in which null is nothing.
-    pub fn evaluate(&self, scope: &dyn Scope, outside: &dyn Outside) -> Result<Value, Failed> {
-        self.evaluate_out_of(&Budget::whole(), scope, outside)
-    }
-
-    /// As [`Template::evaluate`], where several templates of one request share the work.
-    pub fn evaluate_out_of(
+    pub fn evaluate(
         &self,
-        budget: &Budget,
         scope: &dyn Scope,
         outside: &dyn Outside,
+        budget: &Budget,
     ) -> Result<Value, Failed> {
         self.evaluate_within(scope, &Bench::new(outside, budget, Revealing::AsAsked))
     }
@@ -228,8 +242,9 @@ impl Template {
         &self,
         scope: &dyn Scope,
         outside: &dyn Outside,
+        budget: &Budget,
     ) -> Result<Secret<String>, Failed> {
-        let mut value = Secret::new(self.evaluate(scope, outside)?);
+        let mut value = Secret::new(self.evaluate(scope, outside, budget)?);
         let text = match value.expose_mut() {
             Value::String(text) => Secret::new(std::mem::take(text)),
             other @ (Value::Null
@@ -246,6 +261,29 @@ impl Template {
             Piece::Expression(expression) => Some(expression),
             Piece::Text(_) => None,
         })
+    }
+}
+
+/// Its constants may be keys, and it may have been in the cache for long.
+impl Drop for Template {
+    fn drop(&mut self) {
+        for piece in &mut self.pieces {
+            let expression = match piece {
+                Piece::Text(text) => {
+                    text.wipe();
+                    continue;
+                }
+                Piece::Expression(expression) => expression,
+            };
+            if let Source::Literal(value) = &mut expression.source {
+                value.wipe();
+            }
+            for argument in expression.calls.iter_mut().flat_map(|call| &mut call.arguments) {
+                if let Argument::Literal(value) = argument {
+                    value.wipe();
+                }
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Number, Value};
 
+use super::budget::STEP;
 use super::filters::{self, Argument, Call, Filter, Place};
 use super::lex::Cursor;
 use super::{Expression, Malformed, Piece, Reference, Segment, Source, Template, Variable, Why};
@@ -33,6 +34,7 @@ pub(super) fn template(text: &str, names: Names) -> Result<Template, Malformed> 
     let mut cursor = Cursor::new(text);
     let mut pieces = Vec::new();
     let mut expressions = 0_usize;
+    let mut states = 0_usize;
     let mut trim = Trim::Nothing;
     loop {
         let (before, opened) = match cursor.take_past("{{") {
@@ -42,7 +44,7 @@ pub(super) fn template(text: &str, names: Names) -> Result<Template, Malformed> 
         let before = if trim == Trim::Spaces { before.trim_start() } else { before };
         if !opened {
             push_text(&mut pieces, before);
-            return Ok(Template { pieces });
+            return Ok(Template { pieces, states });
         }
         let opening = cursor.at().saturating_sub(2);
         let trimming = names == Names::Variables && cursor.eat("-");
@@ -54,6 +56,10 @@ pub(super) fn template(text: &str, names: Names) -> Result<Template, Malformed> 
         let mut expression = ExpressionParser { cursor, names, opening };
         let parsed;
         (parsed, trim) = expression.parse()?;
+        states = states.saturating_add(parsed.states());
+        if states > bounds::TEMPLATE_STATES_MAX {
+            return Err(Malformed::new(opening, Why::TooManyStates));
+        }
         pieces.push(Piece::Expression(parsed));
         cursor = expression.cursor;
     }
@@ -273,7 +279,14 @@ impl<'a> ExpressionParser<'a> {
             } else if self.cursor.eat("[") {
                 segments.push(self.bracketed(at)?);
             } else {
-                return Ok(Variable { name: name.to_owned(), segments });
+                let work = segments.iter().fold(STEP, |work, segment| {
+                    let length = match segment {
+                        Segment::Index(_) => 0,
+                        Segment::Key(key) => key.len(),
+                    };
+                    work.saturating_add(STEP).saturating_add(length)
+                });
+                return Ok(Variable { name: name.to_owned(), segments, work });
             }
             if segments.len() > bounds::VARIABLE_SEGMENTS_MAX {
                 return Err(Malformed::new(at, Why::TooManySegments));

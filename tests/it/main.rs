@@ -37,6 +37,7 @@ mod flipped_bits;
 mod floods;
 mod formulas;
 mod harness;
+mod hostile_expressions;
 mod idempotency;
 mod intents;
 mod keys;

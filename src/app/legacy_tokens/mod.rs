@@ -16,6 +16,7 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::app::authenticate::Caller;
 use crate::app::error::{Error, Fault};
+use crate::app::evaluations::Work;
 use crate::app::listed::Listed;
 use crate::app::read_token::Shown;
 use crate::app::timeline::{START, Timelines};
@@ -70,7 +71,7 @@ impl App {
             query.metadata.iter().map(|(key, value)| (fold(key), fold(value))).collect();
         if let Some(ids) = &query.ids {
             let found = self.named(&snapshot, caller, ids, &folded, now)?;
-            return self.page_of(&snapshot, caller, permission, found, stretch, now);
+            return self.page_of(&snapshot, caller, permission, found, stretch, now).await;
         }
         let mut filters: Vec<_> =
             folded.iter().map(|(key, value)| Filter::Metadata(key, value)).collect();
@@ -106,7 +107,10 @@ impl App {
             tokio::task::yield_now().await;
         }
         let total = known_total.unwrap_or(gathered.seen);
-        let tokens = self.show_listed(&snapshot, caller, permission, &gathered.tokens, now)?;
+        let tokens = self.evaluating(Work::Page, |budget| {
+            self.show_listed(&snapshot, caller, permission, &gathered.tokens, now, budget)
+        });
+        let tokens = tokens.await?;
         Ok(LegacyTokenPage { tokens, total })
     }
 
@@ -143,7 +147,7 @@ impl App {
     }
 
     /// The stretch of these tokens that the caller may see.
-    fn page_of(
+    async fn page_of(
         &self,
         snapshot: &Snapshot,
         caller: &Caller,
@@ -157,7 +161,10 @@ impl App {
         let total = tokens.len();
         let page = tokens.iter().skip(stretch.skip).take(stretch.take);
         let page: Vec<_> = page.map(|token| token.id).collect();
-        let tokens = self.show_listed(snapshot, caller, permission, &page, now)?;
+        let tokens = self.evaluating(Work::Page, |budget| {
+            self.show_listed(snapshot, caller, permission, &page, now, budget)
+        });
+        let tokens = tokens.await?;
         Ok(LegacyTokenPage { tokens, total })
     }
 }

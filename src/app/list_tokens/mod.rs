@@ -6,6 +6,7 @@ pub(super) mod tests;
 use crate::app::App;
 use crate::app::authenticate::Caller;
 use crate::app::error::{Error, Fault, TokenFault};
+use crate::app::evaluations::Work;
 use crate::app::read_token::Shown;
 use crate::app::scan::Scan;
 use crate::app::token_rows;
@@ -16,6 +17,7 @@ use crate::domain::id::TokenId;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_query::TokenQuery;
+use crate::expressions::Budget;
 use crate::store::{Snapshot, Table};
 
 /// Where a page starts, and how many tokens it may have.
@@ -44,7 +46,8 @@ impl App {
         query: &TokenQuery,
         start: &CursorStart,
     ) -> Result<TokenPage, Error> {
-        let page = self.token_page(caller, permission, query, start)?;
+        let read = |budget: &Budget| self.token_page(caller, permission, query, start, budget);
+        let page = self.evaluating(Work::Page, read).await?;
         self.note_shown(caller, &page.tokens).await?;
         Ok(page)
     }
@@ -61,6 +64,7 @@ impl App {
         permission: Permission,
         query: &TokenQuery,
         start: &CursorStart,
+        budget: &Budget,
     ) -> Result<TokenPage, Error> {
         let scan = Scan::new(caller, permission, query)?;
         let after = start.after.as_deref().map(|cursor| scan.position(cursor)).transpose()?;
@@ -69,7 +73,8 @@ impl App {
         for (token, fault) in &scanned.damaged {
             self.note_damage(Table::TokenLists, caller.tenant.id, *token, *fault);
         }
-        let tokens = self.show_listed(&snapshot, caller, permission, &scanned.tokens, now)?;
+        let tokens =
+            self.show_listed(&snapshot, caller, permission, &scanned.tokens, now, budget)?;
         Ok(TokenPage { tokens, next: scanned.next.map(|position| scan.cursor(position)) })
     }
 
@@ -82,17 +87,21 @@ impl App {
         permission: Permission,
         tokens: &[TokenId],
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<Vec<Shown>, Error> {
         let searches = permission == Permission::TokenSearch;
         let right = if searches { Right::Search } else { Right::Read };
         let mut shown = Vec::with_capacity(tokens.len());
         for id in tokens {
-            match self.show_one(snapshot, caller, *id, right, now) {
+            match self.show_one(snapshot, caller, *id, right, now, budget) {
                 Ok(one) => shown.extend(one),
                 // One damaged record must not cost the whole page.
                 Err(error) => {
                     self.pass_over(Table::Tokens, caller.tenant.id, id.uuid(), error)?;
                 }
+            }
+            if budget.is_in_vain() {
+                return Err(Error::Busy);
             }
         }
         Ok(shown)
@@ -106,6 +115,7 @@ impl App {
         id: TokenId,
         right: Right,
         now: Timestamp,
+        budget: &Budget,
     ) -> Result<Option<Shown>, Error> {
         let found = token_rows::find_by_id(snapshot, &caller.keys, caller.tenant.id, id)?;
         let missing = Error::Internal(Fault::Token(id, TokenFault::Missing));
@@ -115,6 +125,6 @@ impl App {
             return Ok(None);
         };
         self.attach_cvc(snapshot, &mut token, now)?;
-        Ok(Some(self.show(token, exposure)))
+        Ok(Some(self.show(token, exposure, budget)))
     }
 }

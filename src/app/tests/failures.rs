@@ -1,5 +1,6 @@
 //! Operations on a disk that fails: errors for those who wait, nothing lost for those who do not.
 
+use crate::app::evaluations::Work;
 use crate::app::tests::workload::{Done, Told, work};
 use crate::app::tests::{Vault, deduplicating, draft, named, prepared};
 use crate::app::{App, ApplicationQuery, Error, VaultFailure};
@@ -76,7 +77,7 @@ fn a_read_that_fails_is_an_error_of_the_storage_and_ends_the_store() {
             .and_then(|_| app.read_application(tenant, again.caller.application.id))
             .and_then(|_| app.list_applications(tenant, &ApplicationQuery::default()))
             .and_then(|_| app.count_tokens(tenant))
-            .and_then(|_| app.show_token(&again.caller, &id, app.now()))
+            .and_then(|_| app.show_token(&again.caller, &id, app.now(), &Work::Read.budget()))
             .and_then(|_| app.verify())
             .and_then(|_| block_on(again.create(deduplicating("new"))));
         match read {

@@ -5,6 +5,7 @@ mod audit;
 mod backups;
 mod callers;
 mod concurrency;
+mod cost;
 mod damage;
 mod failures;
 mod floor;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::app::evaluations::Work;
 use crate::app::{
     App, ApplicationDraft, Caller, Deduplicate, Error, FirstKey, TenantDraft, TokenDraft,
     VaultFailure, Write, Written,
@@ -95,7 +97,7 @@ impl Vault {
 
     /// The whole value, `None` when there is no such token.
     fn data(&self, id: &str) -> Option<Value> {
-        match self.app.show_token(&self.caller, id, self.app.now()) {
+        match self.app.show_token(&self.caller, id, self.app.now(), &Work::Read.budget()) {
             Ok(shown) => Some(shown.token.data.value().expose().clone()),
             Err(Error::NotFound("token")) => None,
             Err(other) => panic!("{other:?}"),

@@ -5,11 +5,14 @@ use serde_json::Value;
 
 use super::Arguments;
 use super::card::bin_length;
-use super::text::rewrite;
+use super::text::spell_out;
 use crate::expressions::evaluate::{Bench, Text};
 use crate::expressions::{Failed, Outside};
 
 type Outcome = Result<Value, Failed>;
+
+/// The work of one random character.
+const RANDOM: usize = 16;
 
 const DIGITS: &[u8] = b"0123456789";
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
@@ -18,7 +21,8 @@ const LETTERS_AND_DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 pub(super) fn alias_card(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
     let (bin, last) = (arguments.flag(0)?, arguments.flag(1)?);
     let is_separator = |c: char| matches!(c, ' ' | '-');
-    rewrite(input, |text| {
+    spell_out(input, bench, |text| {
+        bench.budget.spend(text.len().saturating_mul(RANDOM))?;
         let digits = text.chars().filter(|c| !is_separator(*c)).count();
         let first = if bin { bin_length(digits) } else { 0 };
         let last = if last { 4 } else { 0 };
@@ -72,7 +76,8 @@ fn alias(
     replacement: impl Fn(char, &mut Dice<'_>) -> Option<char>,
 ) -> Outcome {
     let (first, last) = (arguments.length(0, 0)?, arguments.length(1, 0)?);
-    rewrite(input, |text| {
+    spell_out(input, bench, |text| {
+        bench.budget.spend(text.len().saturating_mul(RANDOM))?;
         let chars = text.chars().count();
         let mut dice = Dice::new(bench.outside);
         let mut alias = Text::with_capacity(text.len());
@@ -94,13 +99,13 @@ fn alias(
 /// Random bytes, drawn in blocks because each call outside may be a system call.
 struct Dice<'a> {
     outside: &'a dyn Outside,
-    block: [u8; 64],
+    block: [u8; 256],
     used: usize,
 }
 
 impl<'a> Dice<'a> {
     const fn new(outside: &'a dyn Outside) -> Self {
-        Self { outside, block: [0; 64], used: 64 }
+        Self { outside, block: [0; 256], used: 256 }
     }
 
     fn byte(&mut self) -> u8 {

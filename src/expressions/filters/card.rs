@@ -5,9 +5,10 @@
 
 use serde_json::Value;
 
-use super::text::rewrite;
+use super::text::{rewrite, spell_out};
 use super::{Arguments, text_of};
 use crate::expressions::Failed;
+use crate::expressions::budget::CHARACTER;
 use crate::expressions::evaluate::{Bench, Revealing, Text};
 
 type Outcome = Result<Value, Failed>;
@@ -30,7 +31,7 @@ pub(super) fn last4(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome 
 pub(super) fn reveal_last(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
     let length = arguments.length(0, 0)?;
     let filler = arguments.character(1, 'X')?;
-    rewrite(input, |text| {
+    spell_out(input, bench, |text| {
         let chars = text.chars().count();
         if chars <= length && bench.revealing == Revealing::AsAsked {
             return cover(text, filler, |_, _| true);
@@ -44,12 +45,12 @@ pub(super) fn reveal_last(input: &Value, arguments: &Arguments<'_>, bench: &Benc
     })
 }
 
-pub(super) fn reveal(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn reveal(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
     let first = arguments.length(0, 0)?;
     let last = arguments.length(1, 0)?;
     let filler = arguments.character(2, 'X')?;
     let kept = arguments.separators(3)?;
-    rewrite(input, |text| {
+    spell_out(input, bench, |text| {
         let chars = text.chars().count();
         if chars <= first.saturating_add(last) {
             return cover(text, filler, |_, _| false);
@@ -60,11 +61,12 @@ pub(super) fn reveal(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) ->
     })
 }
 
-pub(super) fn card_mask(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn card_mask(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
     let (bin, last) = (arguments.flag(0)?, arguments.flag(1)?);
     let filler = arguments.character(2, 'X')?;
     let kept = arguments.separators(3)?;
-    rewrite(input, |text| {
+    spell_out(input, bench, |text| {
+        bench.budget.spend(text.len().saturating_mul(2 * CHARACTER))?;
         let digits = text.chars().filter(|c| !kept.contains(*c)).count();
         let first = if bin { bin_length(digits) } else { 0 };
         let tail = digits.saturating_sub(if last { 4 } else { 0 });
@@ -95,9 +97,10 @@ fn cover(
 }
 
 /// A number that is all issuer has no account to hide, so it is not a card.
-pub(super) fn card_bin(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn card_bin(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
     let separator = arguments.separators(0)?;
-    rewrite(input, |text| {
+    spell_out(input, bench, |text| {
+        bench.budget.spend(text.len().saturating_mul(2 * CHARACTER))?;
         let digits = || text.chars().filter(|c| !separator.contains(*c));
         let count = digits().count();
         let length = bin_length(count);

@@ -3,13 +3,18 @@
 
 use serde_json::Value;
 
-use super::text::rewrite;
+use super::text::{MATCH, spell_out};
 use super::{Arguments, hash_of, text_of};
 use crate::domain::html::entity;
+use crate::expressions::budget::CHARACTER;
 use crate::expressions::evaluate::{Bench, Text};
 use crate::expressions::{Failed, Hash};
 
 type Outcome = Result<Value, Failed>;
+
+/// The work of hashing a byte, and the bytes that an HMAC of nothing hashes.
+const HASH_BYTE: usize = 6;
+const BLOCKS: usize = 512;
 
 /// JSON text; a text stays as it is, without quotes, and null stays null.
 pub(super) fn stringify(input: &Value) -> Value {
@@ -28,7 +33,9 @@ pub(super) fn to_string(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outc
     Ok(Value::String(text_of(input)?.into_owned()))
 }
 
-pub(super) fn to_boolean(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn to_boolean(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    // There may be much white space around it, which is looked at twice.
+    bench.budget.spend(input.as_str().map_or(0, str::len).saturating_mul(CHARACTER))?;
     match input {
         Value::Null | Value::Bool(_) => Ok(input.clone()),
         Value::String(text) if text.trim().eq_ignore_ascii_case("true") => Ok(true.into()),
@@ -48,15 +55,20 @@ pub(super) fn hmac(
         return Err(Failed::NotEncodable);
     }
     let hash = arguments.value(0).map_or(Ok(Hash::Sha256), hash_of)?;
-    let key = arguments.text(1)?;
-    Ok(bench.outside.hmac(hash, key.as_bytes(), text_of(input)?.as_bytes()))
+    let (key, message) = (arguments.text(1)?, text_of(input)?);
+    let bytes = key.len().saturating_add(message.len()).saturating_add(BLOCKS);
+    bench.budget.spend(bytes.saturating_mul(HASH_BYTE))?;
+    Ok(bench.outside.hmac(hash, key.as_bytes(), message.as_bytes()))
 }
 
 /// Upper case, as published.
 pub(super) fn base16(bytes: &[u8]) -> String {
+    bytes.iter().flat_map(|byte| [hex_digit(byte >> 4), hex_digit(byte & 15)]).collect()
+}
+
+fn hex_digit(nibble: u8) -> char {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().map_or('0', char::from);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    DIGITS.get(usize::from(nibble)).copied().map_or('0', char::from)
 }
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -92,9 +104,17 @@ fn from_base64(text: &str, alphabet: &[u8; 64]) -> Result<Vec<u8>, Failed> {
     }
     let mut bytes = Vec::with_capacity(body.len());
     let (mut group, mut bits) = (0_u32, 0_u32);
+    let [.., last_but_one, last] = *alphabet;
     for letter in body.bytes() {
-        let sextet = alphabet.iter().position(|known| *known == letter);
-        let sextet = sextet.and_then(|at| u32::try_from(at).ok()).ok_or(Failed::NotEncodable)?;
+        let sextet = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            _ if letter == last_but_one => 62,
+            _ if letter == last => 63,
+            _ => return Err(Failed::NotEncodable),
+        };
+        let sextet = u32::from(sextet);
         group = group << 6 | sextet;
         bits += 6;
         if bits >= 8 {
@@ -106,20 +126,28 @@ fn from_base64(text: &str, alphabet: &[u8; 64]) -> Result<Vec<u8>, Failed> {
     Ok(bytes)
 }
 
-pub(super) fn base64_encode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| Text::from(to_base64(text.as_bytes(), STANDARD)))
+pub(super) fn base64_encode(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    spell_out(input, bench, |text| Text::from(to_base64(text.as_bytes(), STANDARD)))
 }
 
-pub(super) fn base64_url_safe_encode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| Text::from(to_base64(text.as_bytes(), URL_SAFE)))
+pub(super) fn base64_url_safe_encode(
+    input: &Value,
+    _: &Arguments<'_>,
+    bench: &Bench<'_>,
+) -> Outcome {
+    spell_out(input, bench, |text| Text::from(to_base64(text.as_bytes(), URL_SAFE)))
 }
 
-pub(super) fn base64_decode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| utf8(from_base64(text, STANDARD)?))
+pub(super) fn base64_decode(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    spell_out(input, bench, |text| utf8(from_base64(text, STANDARD)?))
 }
 
-pub(super) fn base64_url_safe_decode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| utf8(from_base64(text, URL_SAFE)?))
+pub(super) fn base64_url_safe_decode(
+    input: &Value,
+    _: &Arguments<'_>,
+    bench: &Bench<'_>,
+) -> Outcome {
+    spell_out(input, bench, |text| utf8(from_base64(text, URL_SAFE)?))
 }
 
 fn utf8(bytes: Vec<u8>) -> Result<Text, Failed> {
@@ -127,8 +155,8 @@ fn utf8(bytes: Vec<u8>) -> Result<Text, Failed> {
 }
 
 /// As forms encode: a space is a plus.
-pub(super) fn url_encode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
+pub(super) fn url_encode(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    spell_out(input, bench, |text| {
         let mut encoded = Text::with_capacity(text.len());
         for byte in text.bytes() {
             match byte {
@@ -137,7 +165,8 @@ pub(super) fn url_encode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Out
                 byte if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte))?,
                 byte => {
                     encoded.push('%')?;
-                    encoded.push_str(&base16(&[byte]))?;
+                    encoded.push(hex_digit(byte >> 4))?;
+                    encoded.push(hex_digit(byte & 15))?;
                 }
             }
         }
@@ -146,8 +175,8 @@ pub(super) fn url_encode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Out
 }
 
 /// A percent sign without two digits behind it stands for itself.
-pub(super) fn url_decode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
+pub(super) fn url_decode(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    spell_out(input, bench, |text| {
         let mut decoded = Vec::with_capacity(text.len());
         let mut rest = text.as_bytes();
         while let [byte, after @ ..] = rest {
@@ -169,8 +198,8 @@ pub(super) fn url_decode(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Out
     })
 }
 
-pub(super) fn escape(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
+pub(super) fn escape(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    spell_out(input, bench, |text| {
         let mut escaped = Text::with_capacity(text.len());
         for c in text.chars() {
             match entity(c) {
@@ -182,8 +211,8 @@ pub(super) fn escape(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome
     })
 }
 
-pub(super) fn escape_once(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
+pub(super) fn escape_once(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    spell_out(input, bench, |text| {
         let mut escaped = Text::with_capacity(text.len());
         for (at, c) in text.char_indices() {
             match entity(c) {
@@ -213,12 +242,13 @@ fn is_entity(after: &str) -> bool {
     length > 0 && name.as_bytes().get(length) == Some(&b';')
 }
 
-pub(super) fn newline_to_br(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| {
+pub(super) fn newline_to_br(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    spell_out(input, bench, |text| {
         let mut broken = Text::with_capacity(text.len());
         let lines = text.split('\n');
         let last = text.matches('\n').count();
         for (at, line) in lines.enumerate() {
+            bench.budget.spend(MATCH)?;
             if at == last {
                 broken.push_str(line)?;
             } else {
@@ -232,14 +262,15 @@ pub(super) fn newline_to_br(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> 
 
 /// Takes away scripts, styles and comments with what is in them, then tags. An opening without its
 /// end stays. Once an end was not found it is not looked for again, so that the work stays linear.
-pub(super) fn strip_html(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn strip_html(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
     const BLOCKS: [(&str, &str); 4] =
         [("<script", "</script>"), ("<style", "</style>"), ("<!--", "-->"), ("<", ">")];
-    rewrite(input, |text| {
+    spell_out(input, bench, |text| {
         let mut plain = Text::with_capacity(text.len());
         let mut endless = [false; 4];
         let mut rest = text;
         while let Some((before, from)) = rest.find('<').and_then(|at| rest.split_at_checked(at)) {
+            bench.budget.spend(MATCH)?;
             plain.push_str(before)?;
             let mut after = None;
             for ((open, close), endless) in BLOCKS.iter().zip(&mut endless) {

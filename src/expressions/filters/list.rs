@@ -7,11 +7,12 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::number::Number;
+use super::number::{Number, operand};
 use super::{Arguments, text_of};
 use crate::bounds;
 use crate::expressions::Failed;
-use crate::expressions::evaluate::{Bench, Text, place, weight};
+use crate::expressions::budget::Weight;
+use crate::expressions::evaluate::{Bench, Text, place};
 
 type Outcome = Result<Value, Failed>;
 
@@ -127,11 +128,10 @@ pub(super) fn join(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> O
     Ok(text.finish())
 }
 
-pub(super) fn concat(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn concat(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
     let Some(more @ Value::Array(_)) = arguments.value(0) else {
         return Err(Failed::NotAList);
     };
-    bench.budget.spend(weight(more))?;
     let (before, after) = (items(input), items(more));
     if before.len().saturating_add(after.len()) > bounds::EXPRESSION_ITEMS_MAX {
         return Err(Failed::TooLarge);
@@ -155,8 +155,10 @@ pub(super) fn compact(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -
     choose(input, |item| Ok(!property.of(item)?.is_null()))
 }
 
-pub(super) fn uniq(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn uniq(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
     let property = Property::named(arguments)?;
+    // All of it is hashed, and may be copied.
+    bench.budget.spend(Weight::of(input).made().saturating_mul(2))?;
     let mut seen = HashSet::new();
     choose(input, |item| Ok(seen.insert(property.of(item)?.clone())))
 }
@@ -210,12 +212,15 @@ fn choose(input: &Value, mut is_chosen: impl FnMut(&Value) -> Result<bool, Faile
 struct Test<'a> {
     property: Property<'a>,
     wanted: Option<&'a Value>,
+    /// The wanted value as a number: it may have many digits, and is compared with every item.
+    number: Option<f64>,
 }
 
 impl<'a> Test<'a> {
     fn of(arguments: &'a Arguments<'_>) -> Result<Self, Failed> {
         let wanted = arguments.value(1).filter(|value| !value.is_null());
-        Ok(Self { property: Property::named(arguments)?, wanted })
+        let number = wanted.and_then(Value::as_f64);
+        Ok(Self { property: Property::named(arguments)?, wanted, number })
     }
 
     fn passes(&self, item: &Value) -> Result<bool, Failed> {
@@ -223,18 +228,18 @@ impl<'a> Test<'a> {
         Ok(match self.wanted {
             Some(Value::Number(wanted)) => found
                 .as_number()
-                .is_some_and(|found| found == wanted || found.as_f64() == wanted.as_f64()),
+                .is_some_and(|found| found == wanted || found.as_f64() == self.number),
             Some(wanted) => found == wanted,
             None => !matches!(found, Value::Null | Value::Bool(false)),
         })
     }
 }
 
-pub(super) fn sum(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn sum(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
     let property = Property::named(arguments)?;
     let mut sum = Number::Whole(0);
     for item in items(input) {
-        sum = sum.add(Number::of(property.of(item)?)?)?;
+        sum = sum.add(operand(property.of(item)?, bench)?)?;
     }
     sum.into_value()
 }
@@ -277,7 +282,7 @@ fn keyed<'v>(
 ) -> Result<Vec<(&'v Value, &'v Value)>, Failed> {
     let items = items(input);
     let rounds = usize::try_from(items.len().checked_ilog2().unwrap_or_default()).unwrap_or(64);
-    bench.budget.spend(weight(input).saturating_mul(rounds))?;
+    bench.budget.spend(Weight::of(input).read().saturating_mul(rounds))?;
     let property = Property::named(arguments)?;
     items.into_iter().map(|item| Ok((property.of(item)?, item))).collect()
 }

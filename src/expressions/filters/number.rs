@@ -14,6 +14,9 @@ use crate::expressions::evaluate::Bench;
 
 type Outcome = Result<Value, Failed>;
 
+/// The work of an operation on decimals: they are written as text and parsed again.
+const DECIMAL: usize = 4_000;
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
     Float(f64),
@@ -235,64 +238,77 @@ fn floored(a: i128, b: i128) -> Option<(i128, i128)> {
     Some((quotient, rest))
 }
 
-fn operands(input: &Value, arguments: &Arguments<'_>) -> Result<(Number, Number), Failed> {
+fn operands(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    bench: &Bench<'_>,
+) -> Result<(Number, Number), Failed> {
     let other = arguments.value(0).unwrap_or(&Value::Null);
-    Ok((Number::of(input)?, Number::of(other)?))
+    Ok((operand(input, bench)?, operand(other, bench)?))
 }
 
-pub(super) fn plus(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    let (a, b) = operands(input, arguments)?;
+/// A number that something is done with, and the work of it.
+pub(super) fn operand(value: &Value, bench: &Bench<'_>) -> Result<Number, Failed> {
+    let number = Number::of(value)?;
+    match number {
+        Number::Float(_) => bench.budget.spend(DECIMAL).map(|()| number),
+        Number::Whole(_) => Ok(number),
+    }
+}
+
+pub(super) fn plus(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    let (a, b) = operands(input, arguments, bench)?;
     a.add(b)?.into_value()
 }
 
-pub(super) fn minus(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    let (a, b) = operands(input, arguments)?;
+pub(super) fn minus(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    let (a, b) = operands(input, arguments, bench)?;
     a.combine(b, i128::checked_sub, |a, b| a - b)?.into_value()
 }
 
-pub(super) fn times(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    let (a, b) = operands(input, arguments)?;
+pub(super) fn times(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    let (a, b) = operands(input, arguments, bench)?;
     a.times(b)?.into_value()
 }
 
-pub(super) fn divided_by(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    let (a, b) = operands(input, arguments)?;
+pub(super) fn divided_by(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    let (a, b) = operands(input, arguments, bench)?;
     a.divided_by(b)?.into_value()
 }
 
-pub(super) fn modulo(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    let (a, b) = operands(input, arguments)?;
+pub(super) fn modulo(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    let (a, b) = operands(input, arguments, bench)?;
     a.modulo(b)?.into_value()
 }
 
-pub(super) fn at_least(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    let (a, b) = operands(input, arguments)?;
+pub(super) fn at_least(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    let (a, b) = operands(input, arguments, bench)?;
     if a.compare(b) == Ordering::Less { b } else { a }.into_value()
 }
 
-pub(super) fn at_most(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    let (a, b) = operands(input, arguments)?;
+pub(super) fn at_most(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    let (a, b) = operands(input, arguments, bench)?;
     if a.compare(b) == Ordering::Greater { b } else { a }.into_value()
 }
 
-pub(super) fn abs(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    match Number::of(input)? {
+pub(super) fn abs(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    match operand(input, bench)? {
         Number::Whole(whole) => whole.checked_abs().map(Number::Whole).ok_or(Failed::Overflow)?,
         Number::Float(float) => Number::Float(float.abs()),
     }
     .into_value()
 }
 
-pub(super) fn round(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    Number::of(input)?.round(arguments.integer(0, 0)?)?.into_value()
+pub(super) fn round(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    operand(input, bench)?.round(arguments.integer(0, 0)?)?.into_value()
 }
 
-pub(super) fn ceil(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    whole(Number::of(input)?, f64::ceil)
+pub(super) fn ceil(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    whole(operand(input, bench)?, f64::ceil)
 }
 
-pub(super) fn floor(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    whole(Number::of(input)?, f64::floor)
+pub(super) fn floor(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    whole(operand(input, bench)?, f64::floor)
 }
 
 fn whole(number: Number, round: fn(f64) -> f64) -> Outcome {
@@ -302,6 +318,6 @@ fn whole(number: Number, round: fn(f64) -> f64) -> Outcome {
     }
 }
 
-pub(super) fn to_number(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
-    if input.is_null() { Ok(Value::Null) } else { Number::of(input)?.into_value() }
+pub(super) fn to_number(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+    if input.is_null() { Ok(Value::Null) } else { operand(input, bench)?.into_value() }
 }

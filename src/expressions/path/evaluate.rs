@@ -7,14 +7,12 @@ use serde_json::Value;
 
 use super::{
     Comparison, Condition, Extent, Operand, Pattern, PatternSource, Query, Reach, Segment,
-    Selector, Start,
+    Selector, Start, pattern,
 };
 use crate::bounds;
 use crate::expressions::Failed;
-use crate::expressions::evaluate::{Budget, place, weight};
-
-/// A step over a value costs about as much as copying so many bytes.
-const STEP: usize = 8;
+use crate::expressions::budget::{Budget, STEP, Weight};
+use crate::expressions::evaluate::place;
 
 pub(super) fn nodes<'v>(
     segments: &[Segment],
@@ -94,6 +92,8 @@ impl<'v> Evaluation<'v, '_> {
                     }
                 }
                 (Selector::Name(name), Value::Object(members)) => {
+                    // The look-up compares it with several names, which may begin alike.
+                    self.budget.spend(name.len())?;
                     if let Some(member) = members.get(name) {
                         self.push(member, found)?;
                     }
@@ -197,7 +197,8 @@ impl<'v> Evaluation<'v, '_> {
                 let Some(Value::String(source)) = source.as_deref() else {
                     return Ok(false);
                 };
-                self.budget.spend(source.len().saturating_add(bounds::PATTERN_STATES_MAX))?;
+                self.budget.spend_parsing(source)?;
+                self.budget.spend(pattern::PARSE_STATES)?;
                 match Pattern::parse(source) {
                     Some(pattern) => pattern.is_match(text, extent, self.budget),
                     None => Ok(false),
@@ -251,7 +252,8 @@ impl<'v> Evaluation<'v, '_> {
         comparison: Comparison,
         b: Option<&Value>,
     ) -> Result<bool, Failed> {
-        self.budget.spend(a.map_or(0, weight).saturating_add(b.map_or(0, weight)))?;
+        let read = |value: &Value| Weight::of(value).read();
+        self.budget.spend(a.map_or(0, read).saturating_add(b.map_or(0, read)))?;
         let equal = || match (a, b) {
             (None, None) => true,
             (Some(a), Some(b)) => same(a, b),

@@ -14,21 +14,32 @@ mod tests;
 use serde_json::Value;
 
 use super::Failed;
-use super::evaluate::Budget;
+use super::budget::{Budget, Weight};
 use pattern::Pattern;
 
-pub(super) struct JsonPath(Vec<Segment>);
+pub(super) struct JsonPath {
+    segments: Vec<Segment>,
+    states: usize,
+}
 
 impl JsonPath {
     pub(super) fn parse(text: &str) -> Option<Self> {
-        parse::path(text).map(Self)
+        parse::path(text).map(|(segments, states)| Self { segments, states })
+    }
+
+    /// The states of all its patterns.
+    pub(super) const fn states(&self) -> usize {
+        self.states
     }
 
     /// Null when there is none; several are an error.
     pub(super) fn only_value(&self, root: &Value, budget: &Budget) -> Result<Value, Failed> {
-        match evaluate::nodes(&self.0, root, budget)?.as_slice() {
+        match evaluate::nodes(&self.segments, root, budget)?.as_slice() {
             [] => Ok(Value::Null),
-            [only] => Ok((*only).clone()),
+            [only] => {
+                budget.spend(Weight::of(only).made())?;
+                Ok((*only).clone())
+            }
             [_, _, ..] => Err(Failed::ManyValues),
         }
     }

@@ -10,13 +10,14 @@ use super::{
 use crate::bounds;
 use crate::expressions::lex::Cursor;
 
-pub(super) fn path(text: &str) -> Option<Vec<Segment>> {
-    let mut parser = Parser { cursor: Cursor::new(text.trim()), parts: 0, depth: 0 };
+/// The segments, and the states of all patterns in them.
+pub(super) fn path(text: &str) -> Option<(Vec<Segment>, usize)> {
+    let mut parser = Parser { cursor: Cursor::new(text.trim()), parts: 0, depth: 0, states: 0 };
     if !parser.cursor.eat("$") {
         return None;
     }
     let segments = parser.segments()?;
-    parser.cursor.is_done().then_some(segments)
+    parser.cursor.is_done().then_some((segments, parser.states))
 }
 
 struct Parser<'a> {
@@ -24,6 +25,8 @@ struct Parser<'a> {
     /// Segments, selectors and conditions so far.
     parts: usize,
     depth: usize,
+    /// Of the patterns so far.
+    states: usize,
 }
 
 impl Parser<'_> {
@@ -262,7 +265,12 @@ impl Parser<'_> {
         let pattern = match self.operand()? {
             // RFC 9535 has a bad pattern match nothing; one that is written down is a mistake.
             Operand::Literal(Value::String(pattern)) => {
-                PatternSource::Literal(Pattern::parse(&pattern)?)
+                let pattern = Pattern::parse(&pattern)?;
+                self.states = self.states.checked_add(pattern.states())?;
+                if self.states > bounds::TEMPLATE_STATES_MAX {
+                    return None;
+                }
+                PatternSource::Literal(pattern)
             }
             operand @ (Operand::Count(_)
             | Operand::Length(_)

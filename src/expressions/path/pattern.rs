@@ -4,11 +4,18 @@
 //! All states advance together over the text, so no pattern can make it go back: the cost is the
 //! text's length times the number of states, and is paid from the budget.
 
+use std::sync::Arc;
+
 use super::Extent;
 use crate::bounds;
 use crate::expressions::Failed;
-use crate::expressions::evaluate::Budget;
+use crate::expressions::budget::{Budget, CALL};
 use crate::expressions::lex::Cursor;
+
+/// The most work that the states of one pattern are when it is parsed.
+pub(super) const PARSE_STATES: usize = bounds::PATTERN_STEPS_MAX * STATE;
+/// Going through one state for a character of the text.
+const STATE: usize = 8;
 
 pub(super) struct Pattern {
     states: Vec<State>,
@@ -20,14 +27,14 @@ pub(super) struct Pattern {
 enum State {
     Either(usize, usize),
     End,
-    One(Class, usize),
+    One(Arc<Class>, usize),
 }
 
 impl State {
-    const fn work(&self) -> usize {
+    fn work(&self) -> usize {
         match self {
-            Self::Either(..) | Self::End => 1,
-            Self::One(class, _) => class.ranges.len().saturating_add(1),
+            Self::Either(..) | Self::End => STATE,
+            Self::One(class, _) => class.ranges.len().saturating_add(STATE),
         }
     }
 }
@@ -43,11 +50,15 @@ impl Pattern {
         if !cursor.is_done() {
             return None;
         }
-        let mut states = Vec::new();
-        states.push(State::End);
+        let mut states = States { all: vec![State::End], steps: 0 };
         let start = emit(&mut states, &node, 0)?;
+        let states = states.all;
         let work = states.iter().map(State::work).sum();
         Some(Self { states, start, work })
+    }
+
+    pub(super) const fn states(&self) -> usize {
+        self.states.len()
     }
 
     pub(super) fn is_match(
@@ -56,6 +67,7 @@ impl Pattern {
         extent: Extent,
         budget: &Budget,
     ) -> Result<bool, Failed> {
+        budget.spend(CALL.saturating_add(self.work))?;
         let mut active = Active::new(self.states.len());
         let mut next = Active::new(self.states.len());
         active.add(&self.states, self.start);
@@ -116,7 +128,6 @@ impl Active {
     }
 }
 
-#[derive(Clone)]
 struct Class {
     negated: bool,
     ranges: Vec<(char, char)>,
@@ -134,13 +145,25 @@ impl Class {
 
 enum Node {
     Alternatives(Vec<Node>),
-    One(Class),
+    One(Arc<Class>),
     Repeat { node: Box<Node>, least: usize, most: Option<usize> },
     Sequence(Vec<Node>),
 }
 
+/// The states that a pattern has so far.
+struct States {
+    all: Vec<State>,
+    /// Nodes that were looked at. One that matches only the empty text adds no state, and may stand
+    /// in a repetition very often.
+    steps: usize,
+}
+
 /// Adds the states of the node in front of `then`, and says where they begin.
-fn emit(states: &mut Vec<State>, node: &Node, then: usize) -> Option<usize> {
+fn emit(states: &mut States, node: &Node, then: usize) -> Option<usize> {
+    states.steps = states.steps.checked_add(1)?;
+    if states.steps > bounds::PATTERN_STEPS_MAX {
+        return None;
+    }
     match node {
         Node::Alternatives(nodes) => {
             let mut start = None;
@@ -153,14 +176,14 @@ fn emit(states: &mut Vec<State>, node: &Node, then: usize) -> Option<usize> {
             }
             start
         }
-        Node::One(class) => add(states, State::One(class.clone(), then)),
+        Node::One(class) => add(states, State::One(Arc::clone(class), then)),
         Node::Repeat { node, least, most } => {
             let mut start = then;
             match most {
                 None => {
                     let head = add(states, State::Either(then, then))?;
                     let body = emit(states, node, head)?;
-                    *states.get_mut(head)? = State::Either(body, then);
+                    *states.all.get_mut(head)? = State::Either(body, then);
                     start = head;
                 }
                 Some(most) => {
@@ -189,12 +212,12 @@ fn emit(states: &mut Vec<State>, node: &Node, then: usize) -> Option<usize> {
     }
 }
 
-fn add(states: &mut Vec<State>, state: State) -> Option<usize> {
-    let place = states.len();
+fn add(states: &mut States, state: State) -> Option<usize> {
+    let place = states.all.len();
     if place >= bounds::PATTERN_STATES_MAX {
         return None;
     }
-    states.push(state);
+    states.all.push(state);
     Some(place)
 }
 
@@ -217,18 +240,19 @@ fn alternatives(cursor: &mut Cursor<'_>, depth: usize) -> Option<Node> {
 }
 
 fn atom(cursor: &mut Cursor<'_>, depth: usize) -> Option<Node> {
-    Some(match cursor.bump()? {
+    let class = match cursor.bump()? {
         '(' => {
             let inner = alternatives(cursor, depth.checked_add(1)?)?;
             return cursor.eat(")").then_some(inner);
         }
-        '[' => Node::One(class(cursor)?),
-        '.' => Node::One(Class { negated: true, ranges: vec![('\n', '\n'), ('\r', '\r')] }),
-        '\\' => Node::One(escaped(cursor)?),
+        '[' => class(cursor)?,
+        '.' => Class { negated: true, ranges: vec![('\n', '\n'), ('\r', '\r')] },
+        '\\' => escaped(cursor)?,
         // Patterns of other dialects are anchored by hand; here `match` does it.
         '*' | '+' | '?' | '{' | '}' | ']' | '^' | '$' => return None,
-        c => Node::One(Class::only(c)),
-    })
+        c => Class::only(c),
+    };
+    Some(Node::One(Arc::new(class)))
 }
 
 fn quantified(cursor: &mut Cursor<'_>, node: Node) -> Option<Node> {

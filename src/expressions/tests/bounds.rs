@@ -50,10 +50,23 @@ fn no_filter_writes_more_than_the_bound() {
 }
 
 #[test]
-fn a_whole_body_passes_through_the_longest_chain() {
-    let body = "x".repeat(bounds::BODY_BYTES_MAX - 2);
-    let text = format!("{{{{ data {}}}}}", "| upcase ".repeat(bounds::FILTERS_MAX - 1));
-    assert!(evaluate(&text, &json!(body)).is_ok());
+fn the_largest_text_passes_through_many_filters_but_not_through_the_longest_chains() {
+    let data = json!("x".repeat(bounds::TOKEN_DATA_BYTES_MAX - 2));
+    let chain = |filters: usize| format!("{{{{ data {}}}}}", "| upcase ".repeat(filters));
+    assert!(evaluate(&chain(16), &data).is_ok());
+    let text = "{{ data | capitalize | escape | reveal_last: 4 | url_encode | replace: 'x', 'y' }}";
+    assert_eq!(evaluate(text, &data), Err(Failed::TooMuchWork));
+}
+
+#[test]
+fn the_largest_data_of_the_smallest_values_has_a_fingerprint_and_a_simple_mask() {
+    let data = json!({"list": vec![1; bounds::JSON_VALUES_MAX - 8], "name": "Ada Lovelace"});
+    let budget = budget();
+    let print = Template::parse("{{ data | stringify }}").unwrap();
+    assert!(print.evaluate_text(&Data(&data), &Fixed::new(), &budget).is_ok());
+    budget.spend_json(&data.to_string()).unwrap();
+    let mask = Mask::parse(&json!({"name": "{{ data.name | reveal_last: 4 }}"})).unwrap();
+    assert!(mask.apply(&data, &Fixed::new(), &budget).is_some());
 }
 
 #[test]
@@ -61,12 +74,57 @@ fn the_whole_of_a_mask_shares_one_budget() {
     let leaf = "{{ data | upcase | downcase | upcase | downcase }}";
     let leaves: Vec<&str> = vec![leaf; bounds::MASK_MEMBERS_MAX - 1];
     let mask = Mask::parse(&json!(leaves)).unwrap();
-    let shown = mask.apply(&json!("x".repeat(bounds::BODY_BYTES_MAX)), &Fixed::new()).unwrap();
-    let shown = shown.as_array().unwrap();
-    assert!(shown[0].is_string());
-    assert!(shown.last().unwrap().is_null());
-    let bytes: usize = shown.iter().filter_map(Value::as_str).map(str::len).sum();
-    assert!(bytes <= bounds::EXPRESSION_WORK_MAX);
+    let data = |bytes: usize| json!("x".repeat(bytes));
+    assert!(mask.apply(&data(100), &Fixed::new(), &budget()).is_some());
+    let large = data(bounds::TOKEN_DATA_BYTES_MAX);
+    let budget = budget();
+    assert_eq!(mask.apply(&large, &Fixed::new(), &budget), None);
+    assert!(budget.ran_out());
+    // Nothing is left for any other either, however simple.
+    let simple = Mask::parse(&json!({"constant": 1})).unwrap();
+    assert_eq!(simple.apply(&large, &Fixed::new(), &budget), None);
+}
+
+#[test]
+fn a_budget_that_is_spent_to_the_last_unit_has_not_run_out() {
+    let budget = Budget::of(10);
+    assert_eq!(budget.spend(10), Ok(()));
+    assert!(!budget.ran_out());
+    assert_eq!(budget.spend(1), Err(Failed::TooMuchWork));
+    assert!(budget.ran_out() && !budget.is_in_vain());
+    assert_eq!(budget.spend(0), Err(Failed::TooMuchWork));
+    let first = Budget::first(10);
+    assert_eq!(first.spend(11), Err(Failed::TooMuchWork));
+    assert!(first.is_in_vain());
+}
+
+#[test]
+fn what_stops_at_the_bound_of_its_result_is_paid_for() {
+    for filter in ["escape", "replace: '', 'xxxxxxx'", "append: data | append: data | append: data"]
+    {
+        let template = Template::parse(&format!("{{{{ data | {filter} | size }}}}")).unwrap();
+        let data = json!("'".repeat(bounds::TOKEN_DATA_BYTES_MAX + 1));
+        let budget = budget();
+        let failed = template.evaluate(&Data(&data), &Fixed::new(), &budget);
+        assert_eq!(failed, Err(Failed::TooLarge), "{filter}");
+        let left = bounds::EXPRESSION_WORK_WRITE_MAX - bounds::EXPRESSION_OUTPUT_BYTES_MAX;
+        assert_eq!(budget.spend(left), Err(Failed::TooMuchWork), "{filter}");
+    }
+}
+
+#[test]
+fn patterns_have_few_states_together() {
+    let path = |patterns: usize| {
+        let one = format!("search(@, '.{{{}}}')", bounds::PATTERN_STATES_MAX - 2);
+        format!("{{{{ data | json: \"$[?{}]\" }}}}", vec![one; patterns].join(" || "))
+    };
+    assert!(Template::parse(&path(4)).is_ok());
+    assert_eq!(Template::parse(&path(5)).err().map(|it| it.why), Some(Why::BadJsonPath));
+    check_malformed(&format!("{}{}", path(4), path(1)), path(4).len(), Why::TooManyStates);
+    assert!(Mask::parse(&json!(vec![path(4); 4])).is_ok());
+    let mistakes = Mask::parse(&json!(vec![path(4); 7])).unwrap_err();
+    assert_eq!(mistakes.len(), 1);
+    assert_eq!((mistakes[0].0.as_str(), mistakes[0].1.why), ("[4]", Why::TooManyStates));
 }
 
 #[test]

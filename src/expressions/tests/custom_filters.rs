@@ -65,7 +65,7 @@ fn a_source_that_gives_only_unfair_bytes_does_not_hang() {
         }
     }
     let template = Template::parse("{{ data | alias_card }}").unwrap();
-    assert!(template.evaluate(&Data(&json!(CARD)), &Stuck).is_ok());
+    assert!(template.evaluate(&Data(&json!(CARD)), &Stuck, &budget()).is_ok());
 }
 
 #[test]

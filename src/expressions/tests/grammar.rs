@@ -120,7 +120,7 @@ fn a_text_is_asked_for_where_ids_and_indexes_are_made() {
     let text = |template: &str, data: Value| {
         Template::parse(template)
             .unwrap()
-            .evaluate_text(&Data(&data), &Fixed::new())
+            .evaluate_text(&Data(&data), &Fixed::new(), &budget())
             .map(|text| text.expose().clone())
     };
     assert_eq!(text("{{ data }}", json!(12)).as_deref(), Ok("12"));
@@ -136,7 +136,7 @@ fn a_text_is_asked_for_where_ids_and_indexes_are_made() {
 fn fingerprints_see_metadata() {
     let template = Template::parse("{{ data }}-{{ metadata.user }}").unwrap();
     let scope = DataAndMetadata { data: &json!("a"), metadata: &json!({"user": "u"}) };
-    assert_eq!(template.evaluate(&scope, &Fixed::new()), Ok(json!("a-u")));
+    assert_eq!(template.evaluate(&scope, &Fixed::new(), &budget()), Ok(json!("a-u")));
 }
 
 #[test]

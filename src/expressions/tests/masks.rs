@@ -7,7 +7,7 @@ use super::*;
 #[track_caller]
 fn check_mask(mask: &Value, data: &Value, expected: Option<&Value>) {
     let mask = Mask::parse(mask).unwrap();
-    assert_eq!(mask.apply(data, &Fixed::new()).as_ref(), expected);
+    assert_eq!(mask.apply(data, &Fixed::new(), &budget()).as_ref(), expected);
 }
 
 fn card_mask() -> Value {
@@ -86,10 +86,10 @@ fn a_strict_mask_never_shows_a_whole_value() {
         (json!(12345), json!("X2345"), json!("X2345")),
         (json!(""), json!(""), json!("")),
     ] {
-        assert_eq!(mask.apply(&data, &Fixed::new()), Some(documented));
-        assert_eq!(mask.apply_strict(&data, &Fixed::new()), Some(strict));
+        assert_eq!(mask.apply(&data, &Fixed::new(), &budget()), Some(documented));
+        assert_eq!(mask.apply_strict(&data, &Fixed::new(), &budget()), Some(strict));
     }
-    assert_eq!(mask.apply_strict(&json!(["1234567"]), &Fixed::new()), None);
+    assert_eq!(mask.apply_strict(&json!(["1234567"]), &Fixed::new(), &budget()), None);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Shared by the tests of the language: a world outside that is the same every time.
 
 mod bounds;
+mod cache;
 mod custom_filters;
 mod grammar;
 mod masks;
@@ -9,6 +10,7 @@ mod references;
 mod standard_filters;
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -49,9 +51,14 @@ impl Outside for Fixed {
     }
 }
 
+/// That of a write.
+pub(super) const fn budget() -> Budget {
+    Budget::of(crate::bounds::EXPRESSION_WORK_WRITE_MAX)
+}
+
 pub(super) fn evaluate(text: &str, data: &Value) -> Result<Value, Failed> {
     let template = Template::parse(text).unwrap_or_else(|why| panic!("{text}: {why}"));
-    template.evaluate(&Data(data), &Fixed::new())
+    template.evaluate(&Data(data), &Fixed::new(), &budget())
 }
 
 #[track_caller]

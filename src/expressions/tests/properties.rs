@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::bounds;
-use crate::expressions::evaluate::weight;
+use crate::expressions::budget::Weight;
 
 fn values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -66,10 +66,12 @@ fn check_total(text: &str, data: &Value) -> Result<(), TestCaseError> {
         match template {
             Err(malformed) => prop_assert!(malformed.at <= text.len()),
             Ok(template) => {
-                if let Ok(value) = template.evaluate(&Data(data), &Fixed::new()) {
-                    prop_assert!(weight(&value) <= bounds::EXPRESSION_OUTPUT_BYTES_MAX + 1);
+                if let Ok(value) = template.evaluate(&Data(data), &Fixed::new(), &budget()) {
+                    prop_assert!(
+                        Weight::of(&value).size() <= bounds::EXPRESSION_OUTPUT_BYTES_MAX + 1
+                    );
                 }
-                drop(template.evaluate_text(&Data(data), &Fixed::new()));
+                drop(template.evaluate_text(&Data(data), &Fixed::new(), &budget()));
             }
         }
     }
@@ -142,7 +144,7 @@ proptest! {
         for data in [data, json!(text), json!({"number": text})] {
             for mask in ["{{ data | reveal_last: 4 }}", "{{ data.number | reveal_last: 4 }}"] {
                 let mask = Mask::parse(&json!(mask)).unwrap();
-                let Some(Value::String(shown)) = mask.apply_strict(&data, &Fixed::new()) else {
+                let Some(Value::String(shown)) = mask.apply_strict(&data, &Fixed::new(), &budget()) else {
                     continue;
                 };
                 let plain = data.get("number").unwrap_or(&data);

@@ -29,7 +29,11 @@ impl Scope for Vault {
 #[track_caller]
 fn check_detokenized(text: &str, expected: &Value) {
     let template = Template::parse_with_references(text).unwrap();
-    assert_eq!(template.evaluate(&Vault, &Fixed::new()).as_ref(), Ok(expected), "{text}");
+    assert_eq!(
+        template.evaluate(&Vault, &Fixed::new(), &budget()).as_ref(),
+        Ok(expected),
+        "{text}"
+    );
 }
 
 #[test]
@@ -67,7 +71,7 @@ fn what_a_text_names_is_known_before_it_is_evaluated() {
 #[test]
 fn an_unknown_token_fails_the_evaluation() {
     let template = Template::parse_with_references("{{ nobody | default: 'x' }}").unwrap();
-    assert_eq!(template.evaluate(&Vault, &Fixed::new()), Err(Failed::UnknownReference));
+    assert_eq!(template.evaluate(&Vault, &Fixed::new(), &budget()), Err(Failed::UnknownReference));
 }
 
 #[test]

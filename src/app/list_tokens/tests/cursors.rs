@@ -28,10 +28,15 @@ async fn a_cursor_that_this_list_did_not_give_is_refused() {
     let owner = vault.owner().await;
     let list = |caller: &Caller, permission, query: &TokenQuery, after: &[u8]| {
         let start = CursorStart { after: Some(after.to_vec()), size: 1 };
-        vault.app.token_page(caller, permission, query, &start).map(|page| texts(&page.tokens))
+        vault
+            .app
+            .token_page(caller, permission, query, &start, &budget())
+            .map(|page| texts(&page.tokens))
     };
-    let page =
-        vault.app.token_page(&owner, Permission::TokenRead, &everything(), &first(1)).unwrap();
+    let page = vault
+        .app
+        .token_page(&owner, Permission::TokenRead, &everything(), &first(1), &budget())
+        .unwrap();
     let cursor = page.next.unwrap();
     assert_eq!(list(&owner, Permission::TokenRead, &everything(), &cursor).unwrap(), ["1"]);
 
@@ -130,8 +135,10 @@ async fn walk_while_changing(
     let mut start = first(size);
     let mut events = between.iter();
     loop {
-        let page =
-            vault.app.token_page(&owner, Permission::TokenRead, &everything(), &start).unwrap();
+        let page = vault
+            .app
+            .token_page(&owner, Permission::TokenRead, &everything(), &start, &budget())
+            .unwrap();
         seen.extend(page.tokens.iter().map(|shown| shown.token.public_id()));
         let Some(next) = page.next else { break };
         start.after = Some(next);

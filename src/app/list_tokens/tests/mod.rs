@@ -23,6 +23,10 @@ use crate::domain::token_query::TokenFilter;
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 
+fn budget() -> Budget {
+    Work::Page.budget()
+}
+
 /// A vault with one tenant.
 pub(in crate::app) struct Vault {
     pub(in crate::app) app: App,
@@ -153,7 +157,8 @@ fn pages(vault: &Vault, caller: &Caller, query: &TokenQuery, size: usize) -> Vec
     let mut pages = Vec::new();
     let mut start = first(size);
     loop {
-        let page = vault.app.token_page(caller, Permission::TokenRead, query, &start).unwrap();
+        let page =
+            vault.app.token_page(caller, Permission::TokenRead, query, &start, &budget()).unwrap();
         pages.push(texts(&page.tokens));
         match page.next {
             None => return pages,

@@ -51,7 +51,7 @@ async fn a_container_that_is_named_needs_the_permission_on_it_and_not_only_on_a_
     let vault = Vault::new().await;
     let some = vault.caller(&[Permission::TokenSearch], &[("/a/x/", Transform::Mask)]).await;
     let try_list = |path, permission| {
-        vault.app.token_page(&some, permission, &within(path), &first(1)).map(drop)
+        vault.app.token_page(&some, permission, &within(path), &first(1), &budget()).map(drop)
     };
     assert!(try_list("/a/x/", Permission::TokenRead).is_ok());
     assert!(try_list("/a/x/y/", Permission::TokenRead).is_ok());
@@ -85,8 +85,10 @@ async fn tokens_show_what_the_rule_that_grants_the_permission_shows() {
     vault.create("hidden", &["/b/"]).await;
     let rules = [("/a/", Transform::Reveal), ("/b/", Transform::Redact)];
     let some = vault.caller(&[], &rules).await;
-    let page =
-        vault.app.token_page(&some, Permission::TokenRead, &everything(), &first(9)).unwrap();
+    let page = vault
+        .app
+        .token_page(&some, Permission::TokenRead, &everything(), &first(9), &budget())
+        .unwrap();
     let kinds: Vec<_> = page.tokens.iter().map(|it| matches!(it.data, ShownData::Plain)).collect();
     assert_eq!(kinds, [true, false]);
 }
@@ -122,7 +124,7 @@ async fn no_record_is_opened_but_those_on_the_page() {
         vault.app.store().commit(change).await.unwrap();
     }
     let list = |start: &CursorStart| {
-        vault.app.token_page(&some, Permission::TokenRead, &everything(), start)
+        vault.app.token_page(&some, Permission::TokenRead, &everything(), start, &budget())
     };
     let page = list(&first(1)).unwrap();
     assert_eq!(texts(&page.tokens), ["seen"]);

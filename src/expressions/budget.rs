@@ -1,0 +1,158 @@
+//! The work that the expressions of one request may do together.
+//!
+//! One unit of work is meant to take about one nanosecond of the release build on a server of today, and
+//! no filter takes much longer for its units: `tests/cost.rs` measures them. What a filter reads is
+//! paid before it runs, what it made is paid after it, so a request can go over its budget by what
+//! one filter makes: at most [`bounds::EXPRESSION_OUTPUT_BYTES_MAX`] bytes or
+//! [`bounds::EXPRESSION_ITEMS_MAX`] values, about a millisecond.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+use super::Failed;
+use crate::bounds;
+
+/// A filter's call: its arguments are gathered, its result is boxed and wiped later.
+pub(super) const CALL: usize = 100;
+/// A step over a value, by a path or a variable.
+pub(super) const STEP: usize = 16;
+/// One character of a text that is looked at alone, beyond the work of reading the text.
+pub(super) const CHARACTER: usize = 8;
+/// A look at one value of a list or an object: numbers are kept as text and are parsed for it.
+const READ_VALUE: usize = 40;
+/// One more value in memory: it is allocated, filled, wiped and freed.
+const MAKE_VALUE: usize = 80;
+/// One byte of an expression, a mask, a path or a pattern that is parsed.
+const PARSE_BYTE: usize = 48;
+/// One byte of JSON text that becomes a value, which is wiped later.
+const JSON_BYTE: usize = 3;
+
+/// What is left of a request's work. It is made once for a request and handed down, so that no
+/// number of expressions, tokens or retried decisions adds up to more.
+///
+/// Atomic only so that a request's future may move between threads; no two threads share one.
+#[derive(Debug)]
+pub struct Budget {
+    left: AtomicUsize,
+    stage: Stage,
+}
+
+/// Whether a larger budget follows when this one runs out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    First,
+    Last,
+}
+
+/// The value of a budget that something did not fit into. A budget that was spent to the last unit is
+/// zero instead, and nothing was refused for it.
+const RAN_OUT: usize = usize::MAX;
+
+impl Budget {
+    pub const fn of(work: usize) -> Self {
+        Self { left: AtomicUsize::new(work), stage: Stage::Last }
+    }
+
+    /// A small budget to begin with. What does not fit into it is done again, with a larger one.
+    pub const fn first(work: usize) -> Self {
+        Self { left: AtomicUsize::new(work), stage: Stage::First }
+    }
+
+    /// Whether the outcome will be thrown away, so that it need not be finished.
+    pub fn is_in_vain(&self) -> bool {
+        self.stage == Stage::First && self.ran_out()
+    }
+
+    /// Whether something did not fit. From then on nothing does.
+    pub fn ran_out(&self) -> bool {
+        self.left.load(Ordering::Relaxed) == RAN_OUT
+    }
+
+    /// Pays for parsing a mask or an expression.
+    pub(super) fn spend_parsing(&self, text: &str) -> Result<(), Failed> {
+        self.spend(text.len().saturating_mul(PARSE_BYTE))
+    }
+
+    /// Pays for making a value of JSON text, before it is parsed.
+    pub fn spend_json(&self, text: &str) -> Result<(), Failed> {
+        // Every value but the first and every member's name stands behind one of these. A text may hold
+        // them too, which makes it dearer than it is.
+        let marks = text.bytes().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count();
+        let bytes = text.len().saturating_mul(JSON_BYTE);
+        self.spend(Weight { bytes, values: marks.saturating_add(1) }.made())
+    }
+
+    pub(super) fn spend(&self, work: usize) -> Result<(), Failed> {
+        let left = self.left.load(Ordering::Relaxed);
+        match left.checked_sub(work) {
+            Some(left_over) if left != RAN_OUT => {
+                self.left.store(left_over, Ordering::Relaxed);
+                Ok(())
+            }
+            Some(_) | None => {
+                self.left.store(RAN_OUT, Ordering::Relaxed);
+                Err(Failed::TooMuchWork)
+            }
+        }
+    }
+}
+
+/// How much of memory a value is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Weight {
+    bytes: usize,
+    /// Names of members count as values: each is an allocation.
+    values: usize,
+}
+
+impl Weight {
+    pub(super) fn of(value: &Value) -> Self {
+        let mut weight = Self { bytes: 0, values: 0 };
+        weight.add(value);
+        weight
+    }
+
+    fn add(&mut self, value: &Value) {
+        self.values = self.values.saturating_add(1);
+        match value {
+            Value::Null | Value::Bool(_) => (),
+            Value::Number(number) => self.add_bytes(number.as_str().len()),
+            Value::String(text) => self.add_bytes(text.len()),
+            Value::Array(items) => items.iter().for_each(|item| self.add(item)),
+            Value::Object(members) => members.iter().for_each(|(name, member)| {
+                self.values = self.values.saturating_add(1);
+                self.add_bytes(name.len());
+                self.add(member);
+            }),
+        }
+    }
+
+    const fn add_bytes(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// The work of reading it all.
+    pub(super) const fn read(self) -> usize {
+        self.bytes.saturating_add(self.values.saturating_mul(READ_VALUE))
+    }
+
+    /// The work of making it.
+    pub(super) const fn made(self) -> usize {
+        self.bytes.saturating_add(self.values.saturating_mul(MAKE_VALUE))
+    }
+
+    /// About the bytes of its JSON text, and never more than them.
+    pub(super) const fn size(self) -> usize {
+        self.bytes.saturating_add(self.values)
+    }
+}
+
+/// The work of making a text.
+pub(super) const fn text_made(bytes: usize) -> usize {
+    bytes.saturating_add(MAKE_VALUE)
+}
+
+pub(super) fn check_size(bytes: usize) -> Result<(), Failed> {
+    if bytes > bounds::EXPRESSION_OUTPUT_BYTES_MAX { Err(Failed::TooLarge) } else { Ok(()) }
+}

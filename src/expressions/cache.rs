@@ -1,0 +1,158 @@
+//! Masks and expressions that were parsed before, found again by their text.
+//!
+//! An entry belongs to a tenant, or to the program for the texts of the types themselves. A tenant never
+//! finds what another one brought, so the time that a request takes says nothing about the texts
+//! of others. Entries hold the constants of expressions, keys among them, and are wiped when they go. All
+//! of them go when there is no room for one more: what is in use comes back with the next request.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde_json::Value;
+
+use super::budget::CALL;
+use super::{Budget, Failed, Malformed, Mask, Template};
+use crate::bounds::{PARSED_BYTES_MAX, PARSED_MAX};
+use crate::domain::id::TenantId;
+use crate::secret::Secret;
+
+/// Memory of a parsed text: what a byte of it becomes, and what is there before the first.
+const BYTES_PER_BYTE: usize = 32;
+const BYTES_PER_ENTRY: usize = 256;
+const BYTES_PER_STATE: usize = 64;
+/// The work of making one state of a pattern.
+const STATE: usize = 50;
+/// The work of finding a text: it is hashed and compared.
+const FIND_BYTE: usize = 2;
+
+pub struct Cache {
+    hasher: RandomState,
+    kept: RwLock<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    bytes: usize,
+    by_hash: HashMap<u64, Entry>,
+}
+
+struct Entry {
+    owner: Option<TenantId>,
+    text: Secret<String>,
+    parsed: Parsed,
+}
+
+#[derive(Clone)]
+enum Parsed {
+    Mask(Arc<Mask>),
+    Template(Arc<Template>),
+}
+
+/// Why a text gave nothing that could be evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unparsed {
+    Malformed(Malformed),
+    Unpaid(Failed),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Mask,
+    Template,
+}
+
+impl Cache {
+    pub fn new() -> Self {
+        Self { hasher: RandomState::new(), kept: RwLock::default() }
+    }
+
+    /// As [`Template::parse`]. `owner` is the tenant whose text it is, `None` for a type's own.
+    pub fn template(
+        &self,
+        owner: Option<TenantId>,
+        text: &str,
+        budget: &Budget,
+    ) -> Result<Arc<Template>, Unparsed> {
+        budget.spend(find_work(text)).map_err(Unparsed::Unpaid)?;
+        let hash = self.hasher.hash_one((owner, Kind::Template, text));
+        if let Some(Parsed::Template(found)) = self.find(hash, owner, text) {
+            return Ok(found);
+        }
+        budget.spend_parsing(text).map_err(Unparsed::Unpaid)?;
+        let parsed = Arc::new(Template::parse(text).map_err(Unparsed::Malformed)?);
+        budget.spend(parsed.states.saturating_mul(STATE)).map_err(Unparsed::Unpaid)?;
+        self.keep(hash, owner, text, Parsed::Template(Arc::clone(&parsed)), parsed.states);
+        Ok(parsed)
+    }
+
+    /// The mask of this JSON text; `None` when it is none, or too costly to parse.
+    pub fn mask(&self, owner: Option<TenantId>, text: &str, budget: &Budget) -> Option<Arc<Mask>> {
+        budget.spend(find_work(text)).ok()?;
+        let hash = self.hasher.hash_one((owner, Kind::Mask, text));
+        if let Some(Parsed::Mask(found)) = self.find(hash, owner, text) {
+            return Some(found);
+        }
+        budget.spend_parsing(text).ok()?;
+        budget.spend_json(text).ok()?;
+        let mask: Value = serde_json::from_str(text).ok()?;
+        let parsed = Arc::new(Mask::parse(&mask).ok()?);
+        budget.spend(parsed.states().saturating_mul(STATE)).ok()?;
+        self.keep(hash, owner, text, Parsed::Mask(Arc::clone(&parsed)), parsed.states());
+        Some(parsed)
+    }
+
+    fn find(&self, hash: u64, owner: Option<TenantId>, text: &str) -> Option<Parsed> {
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = kept.by_hash.get(&hash)?;
+        (entry.owner == owner && entry.text.expose() == text).then(|| entry.parsed.clone())
+    }
+
+    fn keep(&self, hash: u64, owner: Option<TenantId>, text: &str, parsed: Parsed, states: usize) {
+        let bytes = BYTES_PER_ENTRY
+            .saturating_add(text.len().saturating_mul(BYTES_PER_BYTE))
+            .saturating_add(states.saturating_mul(BYTES_PER_STATE));
+        let entry = Entry { owner, text: Secret::new(String::from(text)), parsed };
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        let full = kept.bytes.saturating_add(bytes) > PARSED_BYTES_MAX;
+        if full || kept.by_hash.len() >= PARSED_MAX {
+            // Freed when nobody waits for the lock.
+            let gone = std::mem::take(&mut *kept);
+            Self::put(&mut kept, hash, entry, bytes);
+            drop(kept);
+            drop(gone);
+        } else {
+            Self::put(&mut kept, hash, entry, bytes);
+        }
+    }
+
+    /// An entry of the same hash gives way. Its bytes stay counted until all entries go.
+    fn put(kept: &mut Kept, hash: u64, entry: Entry, bytes: usize) {
+        kept.bytes = kept.bytes.saturating_add(bytes);
+        kept.by_hash.insert(hash, entry);
+    }
+
+    /// How many entries there are.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.kept.read().unwrap().by_hash.len()
+    }
+}
+
+fn find_work(text: &str) -> usize {
+    CALL.saturating_add(text.len().saturating_mul(FIND_BYTE))
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Texts of callers are never printed.
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cache(..)")
+    }
+}
