@@ -198,7 +198,7 @@ mod tests {
         fn it_reads_as_a_file_would_and_the_file_stays_as_it_was(
             length in 0_usize..20_000, operations in prop::collection::vec(operation(), 0..8),
         ) {
-            let original: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            let original: Vec<u8> = (0..length).map(|at| u8::try_from(at % 251).unwrap()).collect();
             let (overlay, path) = overlay(&original);
             let mut model = original.clone();
             for operation in operations {
@@ -215,7 +215,7 @@ mod tests {
                     }
                 }
             }
-            prop_assert_eq!(Disk::len(&overlay).unwrap(), model.len() as u64);
+            prop_assert_eq!(Disk::len(&overlay).unwrap(), u64::try_from(model.len()).unwrap());
             let mut read = vec![0; model.len()];
             overlay.read(0, &mut read).unwrap();
             prop_assert!(read == model);

@@ -85,8 +85,8 @@ fn chain_of(extent: Option<Extent>) -> Store {
     store
 }
 
-fn inspect(store: &Store, expected: Expected) -> ChainReport {
-    Inspection::new(&store.snapshot().unwrap(), expected).unwrap().run(&mut |_| ()).unwrap()
+fn inspect(store: &Store, expected: &Expected) -> ChainReport {
+    Inspection::new(&store.snapshot().unwrap(), *expected).unwrap().run(&mut |_| ()).unwrap()
 }
 
 fn rows(store: &Store) -> Vec<(Vec<u8>, Vec<u8>)> {
@@ -100,7 +100,7 @@ fn findings(damage: impl Fn(&Store) -> Change) -> Vec<String> {
     let store = chain();
     let change = damage(&store);
     commit(&store, change);
-    inspect(&store, Expected::default()).findings
+    inspect(&store, &Expected::default()).findings
 }
 
 #[track_caller]
@@ -110,12 +110,12 @@ fn check(damage: impl Fn(&Store) -> Change, expected: &[&str]) {
 
 #[test]
 fn a_chain_that_nobody_touched_is_whole() {
-    let report = inspect(&chain(), Expected::default());
+    let report = inspect(&chain(), &Expected::default());
     assert_eq!(report.findings, Vec::<String>::new());
     let at = Timestamp::from_seconds(1_800_000_001);
     assert_eq!((report.entries, report.checkpoints), (40, 3));
     assert_eq!((report.last_signed, report.unanchored), (Some((36, at)), 4));
-    let empty = inspect(&open(&TestDisk::new()), Expected::default());
+    let empty = inspect(&open(&TestDisk::new()), &Expected::default());
     assert_eq!((empty.is_whole(), empty.entries), (true, 0));
 }
 
@@ -233,23 +233,23 @@ fn a_cut_tail_is_found_by_its_head_and_behind_a_receipt_by_that() {
     let change = cut(&store);
     commit(&store, change);
     assert_eq!(
-        inspect(&store, Expected::default()).findings,
+        inspect(&store, &Expected::default()).findings,
         Vec::<String>::new(),
         "it was cut with care"
     );
     let expected = "the receipt is of 36 entries, but the chain has 24: its tail was cut";
-    assert_eq!(inspect(&store, since(receipt)).findings, [expected]);
+    assert_eq!(inspect(&store, &since(receipt)).findings, [expected]);
     // Whoever goes on writing behind the cut makes another chain.
     commit(&store, entries(SCOPES[0], 12));
     let expected = "the chain of 36 entries is not the one of the receipt";
-    assert_eq!(inspect(&store, since(receipt)).findings, [expected]);
+    assert_eq!(inspect(&store, &since(receipt)).findings, [expected]);
 }
 
 #[test]
 fn a_receipt_of_the_chain_is_met_and_others_are_not() {
     let store = chain();
     let good = receipt(&store);
-    let report = inspect(&store, since(good));
+    let report = inspect(&store, &since(good));
     assert_eq!((report.findings, report.after_receipt), (Vec::new(), Some(4)));
     let text = encode_receipt(&good);
     assert_eq!(decode_receipt(&text).unwrap(), good);
@@ -258,7 +258,7 @@ fn a_receipt_of_the_chain_is_met_and_others_are_not() {
 
     let mut forged = good;
     forged.checkpoint.at = Timestamp::from_seconds(0);
-    assert_eq!(inspect(&store, since(forged)).findings, ["the receipt's own signature is wrong"]);
+    assert_eq!(inspect(&store, &since(forged)).findings, ["the receipt's own signature is wrong"]);
     let other = SigningKey::from_seed(&Secret::new([4; 32])).unwrap();
     let Checkpoint { sequence, link, previous, at, .. } = good.checkpoint;
     let signed = |file| {
@@ -268,9 +268,9 @@ fn a_receipt_of_the_chain_is_met_and_others_are_not() {
         Receipt { file, public_key: other.public(), checkpoint }
     };
     let expected = "the chain has another signing key than the receipt";
-    assert_eq!(inspect(&store, since(signed(FILE))).findings, [expected]);
+    assert_eq!(inspect(&store, &since(signed(FILE))).findings, [expected]);
     assert_eq!(
-        inspect(&store, since(signed([8; 16]))).findings,
+        inspect(&store, &since(signed([8; 16]))).findings,
         ["the receipt is of another vault"]
     );
 }
@@ -329,19 +329,19 @@ fn pruned(signed: Signed) -> Store {
 #[test]
 fn a_chain_starts_later_only_where_the_vault_says_so() {
     let store = pruned(Signed::Start);
-    let report = inspect(&store, Expected::default());
+    let report = inspect(&store, &Expected::default());
     assert_eq!((report.findings, report.first, report.entries), (Vec::new(), 24, 16));
     let mut old = receipt(&chain());
     old.checkpoint = Checkpoint::oldest(&chain().snapshot().unwrap(), 1).unwrap()[0];
-    let found = inspect(&store, since(old)).findings;
+    let found = inspect(&store, &since(old)).findings;
     assert!(found.iter().any(|it| it.contains("a newer receipt is needed")), "{found:?}");
 
     // A checkpoint's own signature does not make a start, and no start at all leaves a gap.
-    let found = inspect(&pruned(Signed::Checkpoint), Expected::default()).findings;
+    let found = inspect(&pruned(Signed::Checkpoint), &Expected::default()).findings;
     assert_eq!(found, ["the chain's start at 24 is not signed by the vault"]);
     let store = pruned(Signed::Start);
     commit(&store, Change::new().delete(Table::Meta, b"audit_start".to_vec()));
-    let found = inspect(&store, Expected::default()).findings;
+    let found = inspect(&store, &Expected::default()).findings;
     assert!(found.contains(&String::from("entries 0 to 22 are missing")), "{found:?}");
 }
 
@@ -364,7 +364,7 @@ fn sixty_four_writers_leave_no_gap_and_a_refused_change_leaves_nothing() {
             });
         }
     });
-    let report = inspect(&store, Expected::default());
+    let report = inspect(&store, &Expected::default());
     assert_eq!((report.findings, report.entries), (Vec::new(), before + 64 * 8 * 3));
 }
 
@@ -381,7 +381,7 @@ fn the_head_is_what_it_always_was() {
 #[test]
 fn a_chain_of_the_first_version_is_read_forever() {
     let store = chain_of(None);
-    let report = inspect(&store, Expected::default());
+    let report = inspect(&store, &Expected::default());
     assert_eq!((report.findings, report.checkpoints), (Vec::new(), 3));
     let stored = store.snapshot().unwrap().under(Table::AuditCheckpoints, &[], 1).unwrap();
     assert_eq!(stored[0].1.len(), 8 + 8 + 32 + 64);
@@ -389,19 +389,15 @@ fn a_chain_of_the_first_version_is_read_forever() {
     let text = encode_receipt(&good);
     assert!(text.contains("strongroom audit receipt 1"), "{text}");
     assert_eq!(decode_receipt(&text).unwrap(), good);
-    assert_eq!(inspect(&store, since(good)).findings, Vec::<String>::new());
+    assert_eq!(inspect(&store, &since(good)).findings, Vec::<String>::new());
     // A newer program goes on with the newer version.
     sign(&store);
-    let report = inspect(&store, since(good));
+    let report = inspect(&store, &since(good));
     assert_eq!((report.findings, report.unanchored), (Vec::new(), 0));
 }
 
 fn new_key() -> SigningKey {
     SigningKey::from_seed(&Secret::new([5; 32])).unwrap()
-}
-
-fn second(records: RecordState) -> Option<Extent> {
-    Some(Extent { signer: 2, records })
 }
 
 /// The chain with a second key from 40 entries on, and twelve more.
@@ -412,7 +408,7 @@ fn rotated(by: &SigningKey) -> Store {
     let at = Timestamp::from_seconds(1_800_000_002);
     commit(&store, Handover::sign(&FILE, 2, by, &new_key(), head, at).keep());
     commit(&store, entries(SCOPES[1], 12));
-    sign_as(&store, &new_key(), second(RecordState::default()));
+    sign_as(&store, &new_key(), Some(Extent { signer: 2, records: RecordState::default() }));
     store
 }
 
@@ -431,27 +427,27 @@ fn a_new_key_is_trusted_by_who_trusts_the_old_one_and_the_other_way_around() {
         since(old),
         Expected { own: Some(new_key().public()), ..Expected::default() },
     ] {
-        let report = inspect(&store, expected);
+        let report = inspect(&store, &expected);
         assert_eq!((report.findings, report.unanchored), (Vec::new(), 0));
         let signer = report.signer.unwrap();
         assert_eq!((signer.number, signer.public_key, signer.from), (2, new_key().public(), 40));
     }
     let expected = Expected { own: Some(key().public()), ..Expected::default() };
-    let found = inspect(&store, expected).findings;
+    let found = inspect(&store, &expected).findings;
     assert_eq!(found, ["the chain is not signed by the vault's own key"]);
 }
 
 #[test]
 fn a_key_that_was_not_introduced_by_the_one_before_it_is_found() {
     let stranger = SigningKey::from_seed(&Secret::new([6; 32])).unwrap();
-    let found = inspect(&rotated(&stranger), Expected::default()).findings;
+    let found = inspect(&rotated(&stranger), &Expected::default()).findings;
     let expected = "signing key 2 was not introduced by the one before it: it is not the vault's";
     assert_eq!(found, [expected]);
     // Without the handover the new key is nobody's.
     let store = rotated(&key());
     let place = [b"audit_signer/".as_slice(), &[0, 0, 0, 2]].concat();
     commit(&store, Change::new().delete(Table::Meta, place));
-    let found = inspect(&store, Expected::default()).findings;
+    let found = inspect(&store, &Expected::default()).findings;
     assert_eq!(found, ["the checkpoint of 52 entries is not signed by the vault"]);
 }
 
@@ -460,7 +456,7 @@ fn a_key_that_was_replaced_signs_nothing_more() {
     let store = rotated(&key());
     commit(&store, entries(SCOPES[0], 1));
     sign(&store);
-    let found = inspect(&store, Expected::default()).findings;
+    let found = inspect(&store, &Expected::default()).findings;
     assert_eq!(found, ["the checkpoint of 53 entries is not signed by the vault"]);
     // Nor may it say where the chain starts.
     let store = rotated(&key());
@@ -468,7 +464,7 @@ fn a_key_that_was_replaced_signs_nothing_more() {
     let at = Timestamp::from_seconds(1_900_000_000);
     let start = statement(Signed::Start, first.head(), 0, at).sign(&key());
     commit(&store, start.keep_as_start());
-    let found = inspect(&store, Expected::default()).findings;
+    let found = inspect(&store, &Expected::default()).findings;
     assert!(
         found.contains(&String::from("the chain's start at 12 is not signed by the vault")),
         "{found:?}"
@@ -492,13 +488,13 @@ fn a_chain_that_was_signed_anew_by_another_key_is_found_by_who_knows_the_old_one
         change = change.put(Table::AuditCheckpoints, place, value.unwrap());
     }
     commit(&store, change);
-    assert_eq!(inspect(&store, Expected::default()).findings, Vec::<String>::new());
-    let found = inspect(&store, known(&key())).findings;
+    assert_eq!(inspect(&store, &Expected::default()).findings, Vec::<String>::new());
+    let found = inspect(&store, &known(&key())).findings;
     assert_eq!(found, ["the chain is not signed by the public key that was given"]);
-    let found = inspect(&store, since(kept)).findings;
+    let found = inspect(&store, &since(kept)).findings;
     assert_eq!(found, ["the chain has another signing key than the receipt"]);
     let expected = Expected { own: Some(key().public()), ..Expected::default() };
-    let found = inspect(&store, expected).findings;
+    let found = inspect(&store, &expected).findings;
     assert_eq!(found, ["the chain is not signed by the vault's own key"]);
 }
 
@@ -512,7 +508,7 @@ fn records_that_go_back_from_one_checkpoint_to_the_next_are_found() {
             commit(&store, entries(SCOPES[0], 1));
             sign_as(&store, &key(), extent(*records));
         }
-        inspect(&store, Expected::default()).findings
+        inspect(&store, &Expected::default()).findings
     };
     assert_eq!(found(&[state(4, 3), state(4, 3), state(5, 2)]), Vec::<String>::new());
     let back = found(&[state(4, 3), RecordState::default(), state(3, 3)]);
