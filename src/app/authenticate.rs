@@ -72,7 +72,7 @@ impl App {
     }
 
     fn caller(&self, snapshot: &Snapshot, record: KeyRecord) -> Result<Caller, Error> {
-        let KeyRecord { key, tag } = record;
+        let KeyRecord { key, tag, .. } = record;
         let keys = self.tenant_keys(snapshot, key.tenant)?;
         let dangling = Error::Internal(Fault::Dangling);
         let (application, _) =

@@ -8,6 +8,7 @@ use crate::app::error::Error;
 use crate::app::once::Write;
 use crate::bounds::KEYS_PER_APPLICATION_MAX;
 use crate::crypto::TenantKeys;
+use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::application::{ApiKey, Application, KeyForm};
 use crate::domain::audit::Act;
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
@@ -22,6 +23,7 @@ use crate::store::{Change, Snapshot, Table, tables};
 pub struct NewKey {
     pub key: ApiKey,
     pub text: KeyText,
+    pub answer_seed: AnswerSeed,
 }
 
 impl App {
@@ -107,12 +109,17 @@ impl App {
             created_by: made_by,
             created_at: now,
         };
-        NewKey { key, text: KeyText::new(tenant, owner.kind, &self.random().bytes()) }
+        NewKey {
+            key,
+            text: KeyText::new(tenant, owner.kind, &self.random().bytes()),
+            answer_seed: AnswerSeed::new(self.random().bytes()),
+        }
     }
 
     pub(super) fn keep_key(&self, keys: &TenantKeys, new: &NewKey) -> Change {
         let tag = self.tag(&new.text);
-        let record = KeyRecord { key: new.key.clone(), tag };
+        let answer_seed = Some(new.answer_seed.duplicate());
+        let record = KeyRecord { key: new.key.clone(), tag, answer_seed };
         let plain = encode_api_key(&record);
         let system = self.system();
         let by_tag = system.api_keys().place(&tag);
@@ -132,7 +139,7 @@ impl App {
 
     /// Wherever a rotation has its row by the time this is written.
     pub(super) fn forget_key(&self, record: &KeyRecord) -> Change {
-        let KeyRecord { key, tag } = record;
+        let KeyRecord { key, tag, .. } = record;
         let listed = tables::application_keys(key.tenant, key.application, key.id);
         let change = Change::new().delete(Table::ApplicationKeys, listed);
         let delete =

@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::app::authenticate::Caller;
 use crate::app::error::Error;
 use crate::bounds::{MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX};
+use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::expires_at::parse_expiry;
@@ -163,6 +164,7 @@ impl App {
             created_at: now,
             modified_by: None,
             modified_at: None,
+            answer_seed: Some(AnswerSeed::new(self.random().bytes())),
         };
         mistakes.append(self.evaluate(caller, &mut token, data.expose(), budget));
         mistakes.into_result()?;

@@ -11,6 +11,7 @@ use crate::app::evaluations::Work;
 use crate::app::once::Write;
 use crate::app::token_draft::check_data;
 use crate::crypto::{TenantKeys, Version, version};
+use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::Act;
 use crate::domain::card::CardDetails;
 use crate::domain::data::Data;
@@ -152,6 +153,7 @@ impl App {
             created_by: caller.application.id,
             created_at: now,
             expires_at,
+            answer_seed: Some(AnswerSeed::new(self.random().bytes())),
         })
     }
 

@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::app::error::{Error, Fault, TokenFault};
 use crate::app::listed;
 use crate::crypto::{IndexKey, OpenFailed, Phase, TenantKeys};
+use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::container::Container;
 use crate::domain::id::{TenantId, TokenId};
 use crate::domain::token::{Token, TokenName};
@@ -208,13 +209,19 @@ impl App {
     }
 
     /// The record of a token that has its entries, unless it may lack those of a new key.
-    fn put_again(&self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
+    pub(super) fn put_again(&self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
         match keys.phase() {
             Phase::Both => self.put_all(token, keys),
             Phase::Announced | Phase::Flipped | Phase::Clearing | Phase::Settled => {
                 self.put_record(token, keys)
             }
         }
+    }
+
+    /// The seed that the next version of this token's record has.
+    pub(super) fn answer_seed(&self, token: &Token) -> AnswerSeed {
+        let seed = token.answer_seed.as_ref().map(AnswerSeed::duplicate);
+        seed.unwrap_or_else(|| AnswerSeed::new(self.random().bytes()))
     }
 
     fn put_cvc(&self, token: &Token) -> Result<Change, Error> {

@@ -240,6 +240,7 @@ impl App {
             created_at: old.created_at,
             modified_by: Some(caller.application.id),
             modified_at: Some(now),
+            answer_seed: Some(self.answer_seed(old)),
         };
         let mistakes = self.evaluate(caller, &mut new, data.expose(), budget);
         // Which expression failed, and why, would tell about data that the caller may not see.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::bounds::{TOKEN_NAME_CHARS_MAX, TOKEN_NAME_CHARS_MIN};
+use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::id::{ApplicationId, TenantId, TokenId};
@@ -41,6 +42,8 @@ pub struct Token {
     pub created_at: Timestamp,
     pub modified_by: Option<ApplicationId>,
     pub modified_at: Option<Timestamp>,
+    /// Absent in records of earlier versions until they are written again.
+    pub answer_seed: Option<AnswerSeed>,
 }
 
 /// Search terms and metadata are the caller's; only the assigned id is ours to print.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::data::Data;
 use crate::domain::id::{ApplicationId, TenantId, TokenIntentId};
 use crate::domain::time::Timestamp;
@@ -21,6 +22,8 @@ pub struct TokenIntent {
     pub created_by: ApplicationId,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
+    /// Absent in records of earlier versions.
+    pub answer_seed: Option<AnswerSeed>,
 }
 
 impl TokenIntent {

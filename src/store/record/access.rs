@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::domain::access::{Access, AccessRule, Transform};
+use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
 use crate::domain::container::Container;
+use crate::domain::hex;
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
@@ -19,6 +21,8 @@ const VERSION: u8 = 1;
 pub struct KeyRecord {
     pub key: ApiKey,
     pub tag: [u8; 32],
+    /// Absent in records of earlier versions.
+    pub answer_seed: Option<AnswerSeed>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -56,6 +60,9 @@ struct ApiKeyV1 {
     created_by: Option<Uuid>,
     created_at: i64,
     tag: [u8; 32],
+    /// Hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer_seed: Option<String>,
 }
 
 pub fn encode_application(application: &Application) -> Secret<Vec<u8>> {
@@ -112,7 +119,7 @@ pub fn decode_application(
 }
 
 pub fn encode_api_key(record: &KeyRecord) -> Secret<Vec<u8>> {
-    let KeyRecord { key, tag } = record;
+    let KeyRecord { key, tag, answer_seed } = record;
     encode(
         VERSION,
         &ApiKeyV1 {
@@ -123,6 +130,7 @@ pub fn encode_api_key(record: &KeyRecord) -> Secret<Vec<u8>> {
             created_by: key.created_by.map(ApplicationId::uuid),
             created_at: micros(key.created_at),
             tag: *tag,
+            answer_seed: answer_seed.as_ref().map(|seed| hex::encode(seed.expose())),
         },
     )
 }
@@ -137,7 +145,9 @@ pub fn decode_api_key(bytes: &[u8]) -> Result<KeyRecord, BadRecord> {
         created_by: record.created_by.map(ApplicationId::new),
         created_at: Timestamp::from_micros(record.created_at),
     };
-    Ok(KeyRecord { key, tag: record.tag })
+    let seed = record.answer_seed.as_deref().map(|text| hex::decode(text).ok_or(BadRecord));
+    let answer_seed = seed.transpose()?.map(AnswerSeed::new);
+    Ok(KeyRecord { key, tag: record.tag, answer_seed })
 }
 
 fn texts(permissions: &[Permission]) -> Vec<String> {

@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
+use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::container::Container;
 use crate::domain::data::Data;
+use crate::domain::hex;
 use crate::domain::id::{ApplicationId, TenantId, TokenId};
 use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
@@ -50,6 +52,10 @@ struct TokenV1<'a> {
     modified_by: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     modified_at: Option<i64>,
+    /// Hexadecimal. A record without it is as valid: a program that does not know the member drops
+    /// it, and remembered answers then show the token's outline only.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    answer_seed: Option<Cow<'a, str>>,
 }
 
 /// `None` when a text that must be JSON is not, which no token made by this program has.
@@ -71,6 +77,7 @@ pub fn encode_token(token: &Token) -> Option<Secret<Vec<u8>>> {
         created_at: micros(token.created_at),
         modified_by: token.modified_by.map(ApplicationId::uuid),
         modified_at: token.modified_at.map(micros),
+        answer_seed: token.answer_seed.as_ref().map(|it| hex::encode(it.expose()).into()),
     };
     Some(encode(VERSION, &record))
 }
@@ -80,6 +87,7 @@ pub fn decode_token(tenant: TenantId, id: TokenId, bytes: &[u8]) -> Result<Token
     let record: TokenV1<'_> = serde_json::from_slice(body(VERSION, bytes)?).map_err(bad)?;
     let containers: Option<Vec<_>> =
         record.containers.iter().map(|path| Container::parse(path).ok()).collect();
+    let seed = record.answer_seed.as_deref().map(|text| hex::decode(text).ok_or(BadRecord));
     let name = record.id.as_deref().map(TokenName::parse).transpose();
     Ok(Token {
         id,
@@ -101,5 +109,6 @@ pub fn decode_token(tenant: TenantId, id: TokenId, bytes: &[u8]) -> Result<Token
         created_at: Timestamp::from_micros(record.created_at),
         modified_by: record.modified_by.map(ApplicationId::new),
         modified_at: record.modified_at.map(Timestamp::from_micros),
+        answer_seed: seed.transpose()?.map(AnswerSeed::new),
     })
 }

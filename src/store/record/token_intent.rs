@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
+use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::data::Data;
+use crate::domain::hex;
 use crate::domain::id::{ApplicationId, TenantId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
@@ -29,6 +31,9 @@ struct TokenIntentV1<'a> {
     created_by: Uuid,
     created_at: i64,
     expires_at: i64,
+    /// Hexadecimal.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    answer_seed: Option<Cow<'a, str>>,
 }
 
 /// `None` when the data's text is no JSON, which no intent made by this program has.
@@ -41,6 +46,7 @@ pub fn encode_token_intent(intent: &TokenIntent) -> Option<Secret<Vec<u8>>> {
         created_by: intent.created_by.uuid(),
         created_at: micros(intent.created_at),
         expires_at: micros(intent.expires_at),
+        answer_seed: intent.answer_seed.as_ref().map(|it| hex::encode(it.expose()).into()),
     };
     Some(encode(VERSION, &record))
 }
@@ -51,6 +57,7 @@ pub fn decode_token_intent(
     bytes: &[u8],
 ) -> Result<TokenIntent, BadRecord> {
     let record: TokenIntentV1<'_> = serde_json::from_slice(body(VERSION, bytes)?).map_err(bad)?;
+    let seed = record.answer_seed.as_deref().map(|text| hex::decode(text).ok_or(BadRecord));
     Ok(TokenIntent {
         id,
         tenant,
@@ -62,5 +69,6 @@ pub fn decode_token_intent(
         created_by: ApplicationId::new(record.created_by),
         created_at: Timestamp::from_micros(record.created_at),
         expires_at: Timestamp::from_micros(record.expires_at),
+        answer_seed: seed.transpose()?.map(AnswerSeed::new),
     })
 }

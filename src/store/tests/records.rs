@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::bounds::THREEDS_RETENTION;
 use crate::domain::access::{Access, AccessRule, Transform};
+use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
 use crate::domain::audit::AuditEntry;
 use crate::domain::container::Container;
@@ -258,6 +259,7 @@ fn tell_token(token: &Token) -> Value {
         "created_at": token.created_at.micros(),
         "modified_by": token.modified_by.map(|id| id.to_string()),
         "modified_at": token.modified_at.map(Timestamp::micros),
+        "answer_seed": token.answer_seed.as_ref().map(|seed| hex::encode(seed.expose())),
     })
 }
 
@@ -316,6 +318,7 @@ fn tell_api_key(record: &KeyRecord) -> Value {
         "created_by": record.key.created_by.map(|id| id.to_string()),
         "created_at": record.key.created_at.micros(),
         "tag": hex::encode(&record.tag),
+        "answer_seed": record.answer_seed.as_ref().map(|seed| hex::encode(seed.expose())),
     })
 }
 
@@ -376,6 +379,7 @@ prop_compose! {
         fingerprint in (of(any::<String>()), any::<String>()),
         expires_at in of(time()),
         history in history(),
+        seed in of(any::<[u8; 16]>()),
     ) -> Token {
         Token {
             id: TokenId::new(ID),
@@ -397,6 +401,7 @@ prop_compose! {
             created_at: history.1,
             modified_by: history.2,
             modified_at: history.3,
+            answer_seed: seed.map(AnswerSeed::new),
         }
     }
 }
@@ -484,6 +489,7 @@ proptest! {
     #[test]
     fn an_api_key_comes_back_as_it_was(
         id: u128, legacy: bool, history in history(), operator: bool, tag: [u8; 32],
+        seed in of(any::<[u8; 16]>()),
     ) {
         let key = ApiKey {
             id: KeyId::new(Uuid::from_u128(id)),
@@ -493,7 +499,7 @@ proptest! {
             created_by: Some(history.0).filter(|_| !operator),
             created_at: history.1,
         };
-        let record = KeyRecord { key, tag };
+        let record = KeyRecord { key, tag, answer_seed: seed.map(AnswerSeed::new) };
         let bytes = encode_api_key(&record);
         prop_assert_eq!(decode_api_key(bytes.expose()).unwrap(), record);
     }
