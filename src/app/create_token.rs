@@ -29,6 +29,8 @@ use crate::store::{Change, Snapshot, Table, tables};
 pub struct Written {
     pub shown: Shown,
     pub origin: Origin,
+    /// Decides, with the caller's rights, how much is shown.
+    pub value: ValueOrigin,
 }
 
 /// Where the token of an answer comes from.
@@ -175,7 +177,8 @@ impl App {
                         }
                     };
                     let shown = self.show_duplicate(caller, token, budget)?;
-                    return Ok((change.and(update), Written { shown, origin }));
+                    let value = ValueOrigin::Duplicate;
+                    return Ok((change.and(update), Written { shown, origin, value }));
                 }
             }
         }
@@ -183,7 +186,7 @@ impl App {
         change = change.and(self.create_rows(&checked.token, &caller.keys)?);
         let exposure = caller.exposure(containers, Right::Create, *value)?;
         let shown = self.show(checked.token, exposure, budget);
-        Ok((change, Written { shown, origin: Origin::New }))
+        Ok((change, Written { shown, origin: Origin::New, value: *value }))
     }
 
     /// Gives the token the id it is to have, with the expectation that it is free.
@@ -274,10 +277,6 @@ pub(super) fn no_intent() -> Error {
 }
 
 impl Admitted {
-    pub(super) fn containers(&self) -> &[Container] {
-        &self.containers
-    }
-
     pub(super) fn intent(&self) -> Option<TokenIntentId> {
         self.intent.as_ref().map(|intent| intent.id)
     }

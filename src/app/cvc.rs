@@ -26,7 +26,7 @@ impl App {
         expires_at: Timestamp,
     ) -> Result<Change, Error> {
         let place = tables::cvcs(tenant, id);
-        let value = self.seal_with_cvc(tenant, &place, code, expires_at)?;
+        let value = self.seal_with_cvc(tenant, &place, code.expose(), expires_at)?;
         Ok(Change::new().put(Table::Cvcs, place, value))
     }
 
@@ -67,13 +67,13 @@ impl App {
         &self,
         tenant: TenantId,
         place: &[u8],
-        text: &Secret<String>,
+        text: &str,
         expires_at: Timestamp,
     ) -> Result<Vec<u8>, Error> {
         let minute = minute_of(expires_at);
         let key = self.cvc_key(tenant, minute)?;
         let mut plain = Secret::new(expires_at.micros().to_be_bytes().to_vec());
-        plain.expose_mut().extend_from_slice(text.expose().as_bytes());
+        plain.expose_mut().extend_from_slice(text.as_bytes());
         let mut value = minute.to_be_bytes().to_vec();
         value.extend(key.seal(&identity(&tenant, place), plain.expose(), self.random()));
         Ok(value)

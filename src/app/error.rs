@@ -4,7 +4,7 @@
 use crate::crypto::OpenFailed;
 use crate::domain::id::{SessionId, TokenId};
 use crate::domain::mistakes::Mistakes;
-use crate::idempotency::Answer;
+use crate::idempotency::Replay;
 use crate::store::record::BadRecord;
 use crate::store::{CommitFailure, StorageFailure};
 
@@ -24,7 +24,7 @@ pub enum Error {
     /// The disk is nearly full; what is refused until there is space again, as a sentence.
     ReadOnly(&'static str),
     /// Not a failure at all: an earlier request with the same idempotency key was answered so.
-    Replayed(Box<Answer>),
+    Replayed(Box<Replay>),
     /// The file failed or was closed; the process is about to end.
     Stopped,
     /// As [`Error::Stopped`], noticed first by this operation.
@@ -50,6 +50,8 @@ pub struct Upstream {
 /// What is wrong with us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
+    /// An answer that is to be remembered does not fit together.
+    BadAnswer,
     /// A record did not decode.
     BadRecord,
     /// A record did not open under its key.
@@ -73,6 +75,7 @@ impl Fault {
     /// For the log and the operator.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::BadAnswer => "an answer does not fit together",
             Self::BadRecord => "a record does not decode",
             Self::DoesNotOpen => "a record does not open under its key",
             Self::Dangling => "a record points to nothing",
@@ -88,7 +91,7 @@ impl Fault {
     pub const fn token(self) -> Option<TokenId> {
         match self {
             Self::Token(token, _) => Some(token),
-            Self::BadRecord | Self::Dangling | Self::DoesNotOpen => None,
+            Self::BadAnswer | Self::BadRecord | Self::Dangling | Self::DoesNotOpen => None,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::domain::time::Timestamp;
 use crate::store::record::{KeyRecord, decode_api_key, encode_api_key};
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// A key with its text, which exists only in this answer.
+/// A key with its text, which exists only in this answer and its repetitions.
 #[derive(Debug)]
 pub struct NewKey {
     pub key: ApiKey,

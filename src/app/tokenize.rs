@@ -15,7 +15,7 @@ use crate::app::once::Write;
 use crate::app::token_draft::TokenDraft;
 use crate::app::update_token::TokenPatch;
 use crate::domain::audit::AuditEntry;
-use crate::domain::container::Container;
+use crate::domain::exposure::ValueOrigin;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
@@ -59,8 +59,6 @@ pub enum Piece {
 #[derive(Debug)]
 pub struct Tokenized {
     pub written: Vec<(Piece, Place)>,
-    /// All containers that tokens went to.
-    pub containers: Vec<Container>,
 }
 
 impl App {
@@ -104,11 +102,10 @@ impl App {
             }
             mistakes.into_result()?;
             let change = caller.within_token_limit(snapshot, change)?;
-            let containers = all_containers(&admitted);
             let converted = admitted.iter().filter_map(|(draft, ..)| draft.conversion(caller, now));
             let entries: Vec<_> = converted.chain(entries(&written, caller, now)).collect();
             let audit = self.audit(AuditScope::Tenant(caller.tenant.id), &entries);
-            Ok((change.and(audit), Tokenized { written, containers }))
+            Ok((change.and(audit), Tokenized { written }))
         });
         let tokenized = settled.await?;
         let found = tokenized.written.iter().filter_map(|(piece, _)| match piece {
@@ -140,7 +137,9 @@ impl App {
                     let (change, token) = self.plan_further(caller, old, &patch, now, budget)?;
                     let origin = Origin::Updated;
                     let shown = self.show_duplicate(caller, token, budget)?;
-                    return Ok((change, Piece::Written(Box::new(Written { shown, origin }))));
+                    let value = ValueOrigin::Duplicate;
+                    let written = Written { shown, origin, value };
+                    return Ok((change, Piece::Written(Box::new(written))));
                 }
             }
             (Some(_), Existing::Ignore) | (None, _) => (),
@@ -210,14 +209,6 @@ fn same_content(old: &Token, new: &Written) -> bool {
 
 fn same_name(old: &Token, new: &Written) -> bool {
     old.name.is_some() && old.name == new.shown.token.name
-}
-
-fn all_containers(admitted: &[(Admitted, Place, String)]) -> Vec<Container> {
-    let mut all: Vec<_> =
-        admitted.iter().flat_map(|(draft, ..)| draft.containers().iter().cloned()).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
 }
 
 /// A value on its own is stored as a plain token.

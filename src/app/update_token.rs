@@ -129,20 +129,23 @@ impl App {
                     Duplicate::None(expectation) => {
                         let audit = self.audit_update(caller, &token, now);
                         let shown = shown(token, ValueOrigin::Stored)?;
-                        let written = Written { shown, origin: Origin::New };
+                        let value = ValueOrigin::Stored;
+                        let written = Written { shown, origin: Origin::New, value };
                         return Ok((change.and(expectation).and(audit), written));
                     }
                     Duplicate::Found(other) => {
                         let (mut other, origin) = (other.token, Origin::Read);
                         self.attach_cvc(snapshot, &mut other, now)?;
                         let shown = shown(other, ValueOrigin::Duplicate)?;
-                        return Ok((Change::new(), Written { shown, origin }));
+                        let value = ValueOrigin::Duplicate;
+                        return Ok((Change::new(), Written { shown, origin, value }));
                     }
                 }
             }
             let change = change.and(self.audit_update(caller, &token, now));
             let shown = shown(token, ValueOrigin::Stored)?;
-            Ok((change, Written { shown, origin: Origin::New }))
+            let value = ValueOrigin::Stored;
+            Ok((change, Written { shown, origin: Origin::New, value }))
         });
         let written = settled.await?;
         self.note_found(caller, std::iter::once(&written)).await?;

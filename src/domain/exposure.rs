@@ -134,6 +134,13 @@ impl Grants {
 }
 
 impl Exposure {
+    /// Whether it shows at least as much as another one.
+    pub fn covers(&self, other: &Self) -> bool {
+        (self.extent == Extent::Full || other.extent == Extent::Outline)
+            && self.transform >= other.transform
+            && (self.fingerprint == Fingerprint::Shown || other.fingerprint == Fingerprint::Hidden)
+    }
+
     const fn full(transform: Transform, fingerprint: Fingerprint) -> Self {
         Self { extent: Extent::Full, transform, fingerprint }
     }

@@ -11,7 +11,8 @@ use crate::secret::Secret;
 /// 22 base58 digits hold 128 bits.
 const DIGITS: usize = 22;
 
-/// A key's text. It exists where a key is made and where one is presented, never in the store.
+/// A key's text. It exists where a key is made and where one is presented; the store has it only in
+/// a remembered answer, sealed under the key's own seed.
 #[derive(Debug)]
 pub struct KeyText(Secret<String>);
 

@@ -9,16 +9,13 @@ use crate::http::reply::Reply;
 use crate::http::wire::json::list;
 use crate::http::wire::{application, key, permission, template};
 use crate::http::{Exchange, Instead};
-use crate::idempotency::Answer;
+use crate::idempotency::{Answer, Status};
 
 impl Exchange<'_> {
     pub(super) async fn create_application(&self) -> Result<Reply, Instead> {
         let draft = application::parse_draft(self.body.expose())?;
-        let answer = |(new, key): &(Application, Option<NewKey>)| {
-            let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
-            let body = application::render(new, &listed, key.as_ref());
-            Answer::new(201, body).at(format!("/applications/{}", new.id))
-        };
+        let answer =
+            |(new, key): &(Application, Option<NewKey>)| application::answer(new, key.as_ref());
         let (tenant, caller) = (self.caller.tenant.id, Some(self.caller));
         let write = self.write(&answer);
         let made = self.app.create_application(tenant, &draft, caller, &write).await?;
@@ -28,7 +25,7 @@ impl Exchange<'_> {
     pub(super) fn list_applications(&self) -> Result<Reply, Problem> {
         let (query, page) = application::parse_query(&self.query)?;
         let found = self.app.list_applications(self.caller.tenant.id, &query)?;
-        let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys, None);
+        let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys);
         let items: Vec<_> = found.applications.iter().map(render).collect();
         Ok(Reply::ok(page.render(found.total, &items)))
     }
@@ -47,7 +44,7 @@ impl Exchange<'_> {
         let (known, _) = self.app.read_application(self.caller.tenant.id, id)?;
         let (name, access) = application::parse_update(self.body.expose(), known.kind)?;
         let answer = |(changed, keys): &(Application, Vec<ApiKey>)| {
-            Answer::new(200, application::render(changed, keys, None))
+            Answer::new(Status::Ok, application::render(changed, keys))
         };
         let (caller, write) = (self.caller, self.write(&answer));
         let changed = self.app.update_application(caller, id, &name, &access, &write).await?;
@@ -61,10 +58,7 @@ impl Exchange<'_> {
 
     pub(super) async fn create_application_key(&self) -> Result<Reply, Instead> {
         let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
-        let answer = |new: &NewKey| {
-            let location = format!("/applications/{id}/keys/{}", new.key.id);
-            Answer::new(201, key::render(&new.key, Some(&new.text))).at(location)
-        };
+        let answer: fn(&NewKey) -> Answer = key::answer;
         let (caller, write) = (Some(self.caller), self.write(&answer));
         let new = self.app.create_key(tenant, id, None, caller, &write).await?;
         Ok(Reply::from(answer(&new)))
@@ -72,7 +66,7 @@ impl Exchange<'_> {
 
     pub(super) fn list_application_keys(&self) -> Result<Reply, Problem> {
         let keys = self.app.list_keys(self.caller.tenant.id, self.application_id()?)?;
-        let items: Vec<_> = keys.iter().map(|listed| key::render(listed, None)).collect();
+        let items: Vec<_> = keys.iter().map(key::render).collect();
         Ok(Reply::ok(list(&items)))
     }
 
@@ -80,7 +74,7 @@ impl Exchange<'_> {
         let id = self.key_id()?;
         let keys = self.app.list_keys(self.caller.tenant.id, self.application_id()?)?;
         let found = keys.iter().find(|listed| listed.id == id);
-        Ok(Reply::ok(key::render(found.ok_or(Error::NotFound("key"))?, None)))
+        Ok(Reply::ok(key::render(found.ok_or(Error::NotFound("key"))?)))
     }
 
     pub(super) async fn delete_application_key(&self) -> Result<Reply, Problem> {
@@ -106,7 +100,7 @@ impl Exchange<'_> {
 
     fn application(&self, id: ApplicationId) -> Result<Reply, Problem> {
         let (found, keys) = self.app.read_application(self.caller.tenant.id, id)?;
-        Ok(Reply::ok(application::render(&found, &keys, None)))
+        Ok(Reply::ok(application::render(&found, &keys)))
     }
 
     /// An id that cannot be one belongs to nothing.

@@ -48,7 +48,7 @@ pub use crate::http::requests::Requests;
 use crate::http::route::{Carries, Matched, Operation, Repeated, Route};
 use crate::http::watch::Probe;
 use crate::http::wire::query::Query;
-use crate::idempotency::{Answer, is_key};
+use crate::idempotency::{Replay, is_key};
 use crate::limits::{self, KeyHash, Limiter, Network};
 use crate::log::{Log, RequestLine, Trace};
 use crate::metrics::Panel;
@@ -115,7 +115,7 @@ impl Exchange<'_> {
 enum Instead {
     Problem(Problem),
     /// An earlier request with the same idempotency key was answered so.
-    Replay(Box<Answer>),
+    Replay(Box<Replay>),
 }
 
 /// What is known of a request when it is logged.
@@ -149,7 +149,7 @@ impl Http {
         } else {
             match self.reply(&parts, body, peer, &mut seen).await {
                 Ok(reply) => asked.success(reply),
-                Err(Instead::Replay(answer)) => match self.replayed(*answer, &seen).await {
+                Err(Instead::Replay(earlier)) => match self.replayed(*earlier, &seen).await {
                     Ok(reply) => asked.success(reply),
                     Err(problem) => self.failure(&asked, &problem),
                 },
@@ -181,12 +181,12 @@ impl Http {
     }
 
     /// Shows again what was shown before, which is an access as much.
-    async fn replayed(&self, answer: Answer, seen: &Seen) -> Result<Reply, Problem> {
+    async fn replayed(&self, replay: Replay, seen: &Seen) -> Result<Reply, Problem> {
         if let Some(caller) = &seen.caller {
-            self.app.note_replay(caller, &answer).await?;
+            self.app.note_replay(caller, &replay).await?;
         }
         self.requests.count_replayed();
-        Ok(Reply::replayed(answer))
+        Ok(Reply::replayed(replay))
     }
 
     /// The address counts here too: a preflight costs as much as a refusal.
@@ -265,8 +265,7 @@ impl Http {
         exchange.dispatch(matched.route.operation).await
     }
 
-    /// Takes the request's idempotency key, or finds what it was answered before. A replay passes
-    /// today's permission.
+    /// Takes the request's idempotency key, or finds what it was answered before.
     fn begin_once(
         &self,
         parts: &Parts,
@@ -284,13 +283,8 @@ impl Http {
         let path = parts.uri.path();
         let path = path.strip_suffix('/').unwrap_or(path);
         let once = self.app.begin_once(caller, parts.method.as_str(), path, key)?;
-        let Some(answer) = self.app.replay(&once)? else { return Ok(Some(once)) };
-        if let Some(needs) = &answer.needs
-            && caller.require_in_all(needs.permission, &needs.containers)? < needs.transform
-        {
-            return Err(Error::Forbidden(SHOWS_MORE).into());
-        }
-        Err(Instead::Replay(Box::new(answer)))
+        let Some(replay) = self.app.replay(&once)? else { return Ok(Some(once)) };
+        Err(Instead::Replay(Box::new(replay)))
     }
 
     /// All that is decided before the body is read.
@@ -353,8 +347,6 @@ fn key_of(headers: &HeaderMap) -> Option<KeyText> {
     headers.get(API_KEY).and_then(|value| value.to_str().ok()).and_then(KeyText::parse)
 }
 
-const SHOWS_MORE: &str = "The first answer shows more than the API key may see today.";
-
 impl From<Problem> for Instead {
     fn from(problem: Problem) -> Self {
         Self::Problem(problem)
@@ -369,8 +361,8 @@ impl From<Mistakes> for Instead {
 
 impl From<Error> for Instead {
     fn from(error: Error) -> Self {
-        if let Error::Replayed(answer) = error {
-            return Self::Replay(answer);
+        if let Error::Replayed(replay) = error {
+            return Self::Replay(replay);
         }
         Self::Problem(error.into())
     }

@@ -6,7 +6,7 @@ use hyper::{Response, StatusCode};
 use crate::domain::time::Timestamp;
 use crate::http::problem::Problem;
 use crate::http::route::Successor;
-use crate::idempotency::Answer;
+use crate::idempotency::{Answer, Replay, Status};
 use crate::log::Trace;
 use crate::secret::SecretBody;
 
@@ -56,8 +56,11 @@ impl Reply {
     }
 
     /// An answer that was given before.
-    pub(crate) fn replayed(answer: Answer) -> Self {
-        Self::from(answer).with(REPLAYED, HeaderValue::from_static("true"))
+    pub(crate) fn replayed(earlier: Replay) -> Self {
+        let Replay { status, location, body, .. } = earlier;
+        let mut reply = Self::with_status(status_code(status), SecretBody::from(body));
+        reply.location = location;
+        reply.with(REPLAYED, HeaderValue::from_static("true"))
     }
 
     #[must_use]
@@ -73,10 +76,17 @@ impl Reply {
 
 impl From<Answer> for Reply {
     fn from(answer: Answer) -> Self {
-        let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
-        let mut reply = Self::with_status(status, SecretBody::from(answer.body));
+        let body = SecretBody::from(answer.whole_body());
+        let mut reply = Self::with_status(status_code(answer.status), body);
         reply.location = answer.location;
         reply
+    }
+}
+
+const fn status_code(status: Status) -> StatusCode {
+    match status {
+        Status::Created => StatusCode::CREATED,
+        Status::Ok => StatusCode::OK,
     }
 }
 

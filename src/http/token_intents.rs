@@ -10,10 +10,7 @@ use crate::idempotency::Answer;
 impl Exchange<'_> {
     pub(super) async fn create_token_intent(&self) -> Result<Reply, Instead> {
         let draft = token::parse_intent_draft(self.body.expose());
-        let answer = |shown: &ShownIntent| {
-            let location = format!("/token-intents/{}", shown.intent.id);
-            Answer::new(201, token_intent::render(shown)).at(location)
-        };
+        let answer: fn(&ShownIntent) -> Answer = token_intent::answer;
         let write = self.write(&answer);
         let shown = self.app.create_token_intent(self.caller, &draft, &write).await?;
         Ok(Reply::from(answer(&shown)))

@@ -1,11 +1,12 @@
 //! Token operations over HTTP.
 
 use crate::app::{Tokenized, Written};
-use crate::domain::permission::Permission;
+use crate::domain::exposure::Right;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::wire::{token, tokenize};
 use crate::http::{Exchange, Instead};
+use crate::idempotency::Status;
 use crate::secret::SecretBuffer;
 
 impl Exchange<'_> {
@@ -13,7 +14,7 @@ impl Exchange<'_> {
         let draft = token::parse_draft(self.body.expose());
         let answer = |written: &Written| {
             let location = token_path(&written.shown.token.public_id());
-            token::answer(written, 201, Permission::TokenCreate).at(location)
+            token::answer(written, Status::Created, Right::Create).at(location)
         };
         let written = self.app.create_token(self.caller, draft, &self.write(&answer)).await?;
         Ok(Reply::from(answer(&written)))
@@ -26,7 +27,7 @@ impl Exchange<'_> {
 
     pub(super) async fn update_token(&self) -> Result<Reply, Instead> {
         let patch = token::parse_patch(self.body.expose());
-        let answer = |written: &Written| token::answer(written, 200, Permission::TokenUpdate);
+        let answer = |written: &Written| token::answer(written, Status::Ok, Right::Update);
         let (id, write) = (self.parameter(0), self.write(&answer));
         let written = self.app.update_token(self.caller, id, &patch, &write).await?;
         Ok(Reply::from(answer(&written)))

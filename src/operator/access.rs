@@ -18,14 +18,13 @@ pub(super) async fn create_application(
 ) -> Result<Vec<u8>, Error> {
     let (tenant, draft) = (tenant_id(tenant)?, application::parse_draft(body)?);
     let (new, key) = app.create_application(tenant, &draft, None, &Write::plain()).await?;
-    let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
-    Ok(bytes(application::render(&new, &listed, key.as_ref())))
+    Ok(bytes(application::answer(&new, key.as_ref()).whole_body()))
 }
 
 pub(super) fn list_applications(app: &App, tenant: &str) -> Result<Vec<u8>, Error> {
     let all = ApplicationQuery { take: usize::MAX, ..Default::default() };
     let page = app.list_applications(tenant_id(tenant)?, &all)?;
-    let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys, None);
+    let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys);
     Ok(bytes(json::list(&page.applications.iter().map(render).collect::<Vec<_>>())))
 }
 
@@ -36,7 +35,7 @@ pub(super) async fn create_key(
 ) -> Result<Vec<u8>, Error> {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let new = app.create_key(tenant, application, None, None, &Write::plain()).await?;
-    Ok(bytes(key::render(&new.key, Some(&new.text))))
+    Ok(bytes(key::answer(&new).whole_body()))
 }
 
 pub(super) async fn import_key(
@@ -47,7 +46,7 @@ pub(super) async fn import_key(
 ) -> Result<Vec<u8>, Error> {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let new = app.create_key(tenant, application, Some(text), None, &Write::plain()).await?;
-    Ok(bytes(key::render(&new.key, None)))
+    Ok(bytes(key::render(&new.key)))
 }
 
 pub(super) async fn delete_key(

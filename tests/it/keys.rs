@@ -32,7 +32,7 @@ fn rotate(vault: &Vault) -> Value {
 }
 
 /// Asks again and again until no rotation is under way.
-fn wait_for_the_end(vault: &Vault) {
+pub(crate) fn wait_for_the_end(vault: &Vault) {
     while !rotations(vault).is_empty() {
         thread::yield_now();
     }

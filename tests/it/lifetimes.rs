@@ -16,7 +16,7 @@ fn read(vault: &Vault, id: &str) -> Answer {
 }
 
 /// The vault's own clock, in seconds, moved by `seconds`.
-fn now_plus(vault: &Vault, seconds: i64) -> String {
+pub(crate) fn now_plus(vault: &Vault, seconds: i64) -> String {
     let now = vault.advance(0)["now"].as_str().map(String::from).unwrap();
     let format = time::format_description::well_known::Rfc3339;
     let now = time::OffsetDateTime::parse(&now, &format).unwrap();

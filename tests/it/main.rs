@@ -59,6 +59,7 @@ mod race;
 mod rate_limits;
 mod recovery;
 mod removed_files;
+mod replays;
 mod report;
 mod rules;
 mod service;

@@ -21,7 +21,7 @@ use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
-use crate::idempotency::Answer;
+use crate::idempotency::Replay;
 use crate::store::chain::AuditRow;
 use crate::store::record::{decode_audit, encode_audit};
 use crate::store::{Change, SealedEntries, Table};
@@ -169,13 +169,8 @@ impl App {
     }
 
     /// An answer that is given again shows the tokens in it once more.
-    pub async fn note_replay(&self, caller: &Caller, answer: &Answer) -> Result<(), Error> {
-        let entity = |(id, name): &(uuid::Uuid, Option<String>)| Entity {
-            kind: EntityKind::Token,
-            id: *id,
-            name: name.as_deref().map(Box::from),
-        };
-        self.note_reads(caller, answer.tokens.iter().map(entity), self.now()).await
+    pub async fn note_replay(&self, caller: &Caller, replay: &Replay) -> Result<(), Error> {
+        self.note_reads(caller, replay.shown.iter().cloned(), self.now()).await
     }
 }
 

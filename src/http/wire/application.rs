@@ -8,6 +8,7 @@ use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::{ApiKey, Application, ApplicationKind};
 use crate::domain::container::Container;
 use crate::domain::id::ApplicationId;
+use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::http::wire::fields::Fields;
@@ -15,6 +16,7 @@ use crate::http::wire::json::Object;
 use crate::http::wire::key;
 use crate::http::wire::page::OffsetPage;
 use crate::http::wire::query::Query;
+use crate::idempotency::{Answer, Kept, Status};
 use crate::secret::Secret;
 
 pub(crate) fn parse_draft(body: &Value) -> Result<ApplicationDraft, Mistakes> {
@@ -160,17 +162,34 @@ pub(crate) fn parse_query(query: &Query) -> Result<(ApplicationQuery, OffsetPage
     Ok((query, page))
 }
 
-pub(crate) fn render(
+/// The answer that made the application, with the text of its first key.
+pub(crate) fn answer(made: &Application, key: Option<&NewKey>) -> Answer {
+    let mut answer = Answer::empty(Status::Created);
+    let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
+    let text = key.map(|new| (&new.text, key::name(&mut answer, new)));
+    render_members(made, &listed, text).close_into(&mut answer);
+    answer.at(format!("/applications/{}", made.id))
+}
+
+pub(crate) fn render(application: &Application, keys: &[ApiKey]) -> Secret<Vec<u8>> {
+    render_members(application, keys, None).close()
+}
+
+fn render_members(
     application: &Application,
     keys: &[ApiKey],
-    new_key: Option<&NewKey>,
-) -> Secret<Vec<u8>> {
+    text: Option<(&KeyText, usize)>,
+) -> Object {
     let mut object = Object::new();
     object.display("id", application.id);
     object.display("tenant_id", application.tenant);
     object.text("name", &application.name);
-    object.optional_text("key", new_key.map(|new| new.text.expose()));
-    let keys: Vec<_> = keys.iter().map(|listed| key::render(listed, None)).collect();
+    if let Some((text, subject)) = text {
+        object.keep(Kept::With(subject));
+        object.text("key", text.expose());
+        object.keep(Kept::Always);
+    }
+    let keys: Vec<_> = keys.iter().map(key::render).collect();
     object.list("keys", &keys);
     object.text("type", application.kind.as_str());
     let access = &application.access;
@@ -180,7 +199,7 @@ pub(crate) fn render(
     object.time("created_at", application.created_at);
     object.optional_display("modified_by", application.modified_by);
     object.optional_time("modified_at", application.modified_at);
-    object.close()
+    object
 }
 
 pub(crate) fn render_rule(rule: &AccessRule) -> Secret<Vec<u8>> {

@@ -2,19 +2,22 @@
 //! and absent members are left out, which is most of what a serializer would have to be told.
 
 use crate::domain::time::Timestamp;
+use crate::idempotency::{Answer, Kept};
 use crate::secret::{Secret, SecretBuffer};
 
 /// An object under construction.
 #[derive(Debug)]
 pub(crate) struct Object {
     out: SecretBuffer,
+    /// Where what is kept in another way begins, in order.
+    marks: Vec<(usize, Kept)>,
 }
 
 impl Object {
     pub(crate) fn new() -> Self {
         let mut out = SecretBuffer::with_capacity(768);
         out.push(b'{');
-        Self { out }
+        Self { out, marks: Vec::new() }
     }
 
     pub(crate) fn close(mut self) -> Secret<Vec<u8>> {
@@ -69,9 +72,30 @@ impl Object {
         self.out.extend(json.as_bytes());
     }
 
-    /// How much is written so far: where the next byte goes.
-    pub(crate) const fn len(&self) -> usize {
-        self.out.len()
+    /// More of the value that was begun last.
+    pub(crate) fn more(&mut self, json: &str) {
+        self.out.extend(json.as_bytes());
+    }
+
+    /// How long what follows is kept in a remembered answer, up to the next such mark.
+    pub(crate) fn keep(&mut self, kept: Kept) {
+        self.marks.push((self.out.len(), kept));
+    }
+
+    /// As [`Object::close`], in the parts that the marks make.
+    pub(crate) fn close_into(mut self, answer: &mut Answer) {
+        let marks = std::mem::take(&mut self.marks);
+        let text = self.close();
+        let mut rest = text.expose().as_slice();
+        let (mut at, mut kept) = (0_usize, Kept::Always);
+        for (next, kept_next) in marks {
+            // Marks are in order and within the text, since it only grows.
+            let length = next.saturating_sub(at).min(rest.len());
+            let (part, after) = rest.split_at(length);
+            answer.push(part, kept);
+            (rest, at, kept) = (after, next, kept_next);
+        }
+        answer.push(rest, kept);
     }
 
     pub(crate) fn texts<'a>(&mut self, name: &str, values: impl Iterator<Item = &'a str>) {

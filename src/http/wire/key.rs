@@ -1,18 +1,42 @@
 //! API keys on the wire.
 
+use crate::app::NewKey;
 use crate::domain::application::ApiKey;
 use crate::domain::key_text::KeyText;
 use crate::http::wire::json::Object;
+use crate::idempotency::{Answer, Kept, Status, SubjectId};
 use crate::secret::Secret;
 
-/// The text is there only in the answer that made the key.
-pub(crate) fn render(key: &ApiKey, text: Option<&KeyText>) -> Secret<Vec<u8>> {
+/// The answer that made the key, with its text.
+pub(crate) fn answer(new: &NewKey) -> Answer {
+    let mut answer = Answer::empty(Status::Created);
+    let subject = name(&mut answer, new);
+    render_members(&new.key, Some((&new.text, subject))).close_into(&mut answer);
+    answer.at(format!("/applications/{}/keys/{}", new.key.application, new.key.id))
+}
+
+/// Makes a new key a subject of an answer.
+pub(crate) fn name(answer: &mut Answer, new: &NewKey) -> usize {
+    let ApiKey { application, id, .. } = new.key;
+    answer.subject(SubjectId::ApiKey { application, id }, Some(&new.answer_seed))
+}
+
+pub(crate) fn render(key: &ApiKey) -> Secret<Vec<u8>> {
+    render_members(key, None).close()
+}
+
+/// The text is there only in the answer that made the key, and is kept no longer than the key.
+fn render_members(key: &ApiKey, text: Option<(&KeyText, usize)>) -> Object {
     let mut object = Object::new();
     object.display("id", key.id);
     object.display("tenant_id", key.tenant);
-    object.optional_text("key", text.map(KeyText::expose));
+    if let Some((text, subject)) = text {
+        object.keep(Kept::With(subject));
+        object.text("key", text.expose());
+        object.keep(Kept::Always);
+    }
     object.text("version", "v1");
     object.optional_display("created_by", key.created_by);
     object.time("created_at", key.created_at);
-    object.close()
+    object
 }

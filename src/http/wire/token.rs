@@ -1,10 +1,8 @@
 //! Tokens on the wire.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use serde_json::Value;
-use uuid::Uuid;
 
 use crate::app::{
     Deduplicate, Origin, Shown, ShownData, TokenDraft, TokenIntentDraft, TokenPatch, Written,
@@ -12,14 +10,12 @@ use crate::app::{
 use crate::bounds::{CONTAINERS_MAX, EXPRESSION_CHARS_MAX, SEARCH_INDEXES_MAX};
 use crate::domain::container::Container;
 use crate::domain::data::with_cvc;
-use crate::domain::exposure::{Extent, Fingerprint};
+use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right};
 use crate::domain::metadata::check_metadata;
-use crate::domain::permission::Permission;
-use crate::domain::token::Token;
 use crate::domain::token_type::TokenType;
 use crate::http::wire::fields::Fields;
 use crate::http::wire::json::Object;
-use crate::idempotency::{Answer, Needs};
+use crate::idempotency::{Answer, Disclosure, Kept, Status, SubjectId};
 use crate::secret::Secret;
 
 pub(crate) fn parse_draft(body: &Value) -> TokenDraft {
@@ -158,19 +154,19 @@ pub(crate) fn deduplicate(fields: &mut Fields<'_>) -> Option<Deduplicate> {
     Some(if wanted { Deduplicate::Yes } else { Deduplicate::No })
 }
 
-/// The answer to a create or an update, whose repetition needs the same permission again.
-pub(crate) fn answer(written: &Written, status: u16, permission: Permission) -> Answer {
-    answer_as(written, written.origin, status, permission)
+/// The answer to a create or an update.
+pub(crate) fn answer(written: &Written, status: Status, right: Right) -> Answer {
+    let mut answer = Answer::empty(status);
+    write(&mut answer, written, written.origin, right);
+    answer
 }
 
-/// As [`answer`], of a token that stands for a later one of the same content too.
-pub(crate) fn answer_as(
-    written: &Written,
-    origin: Origin,
-    status: u16,
-    permission: Permission,
-) -> Answer {
-    let (mut object, cvc) = render_members(&written.shown);
+/// Writes a token into an answer, with what decided about how much of it is shown.
+pub(crate) fn write(answer: &mut Answer, written: &Written, origin: Origin, right: Right) {
+    let Shown { extent, fingerprint, .. } = written.shown;
+    let exposure = Exposure { extent, transform: written.shown.transform(), fingerprint };
+    let subject = name(answer, written, right, exposure);
+    let mut object = render_members(&written.shown, subject);
     object.object("_extras", |extras| {
         extras.flag("deduplicated", origin != Origin::New);
         match origin {
@@ -179,53 +175,55 @@ pub(crate) fn answer_as(
             Origin::Updated => extras.text("deduplication_behavior", "update_existing"),
         }
     });
-    let token = &written.shown.token;
-    Answer {
-        status,
-        location: None,
-        body: object.close(),
-        cvcs: cvc.zip(token.cvc_expires_at).into_iter().collect(),
-        needs: Some(Needs {
-            permission,
-            containers: token.containers.clone(),
-            transform: written.shown.transform(),
-        }),
-        tokens: vec![named(token)],
-    }
+    object.close_into(answer);
 }
 
-/// How an answer remembers a token that it shows.
-pub(crate) fn named(token: &Token) -> (Uuid, Option<String>) {
-    (token.id.uuid(), token.name.as_ref().map(|name| String::from(name.as_str())))
+/// Makes a token a subject of an answer that shows this much of it.
+pub(crate) fn name(
+    answer: &mut Answer,
+    written: &Written,
+    right: Right,
+    exposure: Exposure,
+) -> usize {
+    let (token, value) = (&written.shown.token, written.value);
+    let containers = token.containers.clone();
+    answer.disclose(Disclosure { right, value, containers, exposure });
+    let name = token.name.as_ref().map(|name| String::from(name.as_str()));
+    answer.subject(SubjectId::Token { id: token.id, name }, token.answer_seed.as_ref())
 }
 
 pub(crate) fn render(shown: &Shown) -> Secret<Vec<u8>> {
-    render_members(shown).0.close()
+    render_members(shown, 0).close()
 }
 
-/// The members, and where among them a card verification code stands.
-fn render_members(shown: &Shown) -> (Object, Option<Range<usize>>) {
+/// The members. Those that are not always kept go with the token, which is this subject.
+fn render_members(shown: &Shown, subject: usize) -> Object {
     let token = &shown.token;
     let mut object = Object::new();
-    let mut cvc = None;
     object.text("id", &token.public_id());
     object.display("tenant_id", token.tenant);
     object.text("type", token.kind.as_str());
+    object.keep(Kept::With(subject));
+    // A code of unknown retention is not kept at all.
+    let until = token.cvc_expires_at;
+    let with_code = until.map_or(Kept::Once, |until| Kept::WithCvc(subject, until));
     match (&shown.data, &token.cvc) {
         (ShownData::Plain, None) => object.json("data", token.data.json()),
         (ShownData::Plain, Some(code)) => {
-            let (text, place) = with_cvc(token.data.json(), code.expose());
-            object.json("data", text.expose());
-            let start = object.len().saturating_sub(text.expose().len());
-            cvc = Some(place.start.saturating_add(start)..place.end.saturating_add(start));
+            let (before, member, after) = with_cvc(token.data.json(), code.expose());
+            object.json("data", before);
+            object.keep(with_code);
+            object.more(member.expose());
+            object.keep(Kept::With(subject));
+            object.more(after);
         }
         (ShownData::Masked(value), code) => {
-            let start = object.len();
-            object.value("data", value.expose());
             // A mask of the token's own may show the code: all of it goes when the code does.
             if code.is_some() && token.mask.is_some() {
-                cvc = Some(start..object.len());
+                object.keep(with_code);
             }
+            object.value("data", value.expose());
+            object.keep(Kept::With(subject));
         }
         (ShownData::Absent, _) => (),
     }
@@ -239,10 +237,12 @@ fn render_members(shown: &Shown) -> (Object, Option<Range<usize>>) {
     if shown.fingerprint == Fingerprint::Shown {
         object.text("fingerprint", &token.fingerprint);
     }
+    object.keep(Kept::Always);
     object.texts("containers", token.containers.iter().map(Container::as_str));
     if shown.extent == Extent::Outline {
-        return (object, None);
+        return object;
     }
+    object.keep(Kept::With(subject));
     if let Some(mask) = token.effective_mask() {
         object.json("mask", mask);
     }
@@ -253,12 +253,13 @@ fn render_members(shown: &Shown) -> (Object, Option<Range<usize>>) {
     });
     object.texts("search_indexes", token.effective_search_indexes().into_iter());
     object.text("fingerprint_expression", token.effective_fingerprint_expression());
+    object.keep(Kept::Always);
     object.optional_time("expires_at", token.expires_at);
     object.display("created_by", token.created_by);
     object.time("created_at", token.created_at);
     object.optional_display("modified_by", token.modified_by);
     object.optional_time("modified_at", token.modified_at);
-    (object, cvc)
+    object
 }
 
 #[cfg(test)]

@@ -3,14 +3,30 @@
 use crate::app::ShownIntent;
 use crate::domain::token_type::TokenType;
 use crate::http::wire::json::Object;
+use crate::idempotency::{Answer, Kept, Status, SubjectId};
 use crate::secret::Secret;
 
+pub(crate) fn answer(shown: &ShownIntent) -> Answer {
+    let mut answer = Answer::empty(Status::Created);
+    let intent = &shown.intent;
+    let id = SubjectId::TokenIntent(intent.id);
+    let subject = answer.subject(id, intent.answer_seed.as_ref());
+    render_members(shown, subject).close_into(&mut answer);
+    answer.at(format!("/token-intents/{}", intent.id))
+}
+
 pub(crate) fn render(shown: &ShownIntent) -> Secret<Vec<u8>> {
+    render_members(shown, 0).close()
+}
+
+/// The members. Those that are not always kept go with the intent, which is this subject.
+fn render_members(shown: &ShownIntent, subject: usize) -> Object {
     let intent = &shown.intent;
     let mut object = Object::new();
     object.display("id", intent.id);
     object.text("type", intent.kind.as_str());
     object.display("tenant_id", intent.tenant);
+    object.keep(Kept::With(subject));
     object.text("fingerprint", &intent.fingerprint);
     let network_token = intent.kind == TokenType::NetworkToken;
     match &shown.card {
@@ -24,9 +40,10 @@ pub(crate) fn render(shown: &ShownIntent) -> Secret<Vec<u8>> {
     if let Some(bank) = &shown.bank {
         object.value("bank", &bank.to_value());
     }
+    object.keep(Kept::Always);
     object.json("authentication", "null");
     object.display("created_by", intent.created_by);
     object.time("created_at", intent.created_at);
     object.time("expires_at", intent.expires_at);
-    object.close()
+    object
 }

@@ -1,17 +1,14 @@
 //! The bodies of `POST /tokenize`: any JSON, with token requests and plain values in it.
 
-use std::ops::Range;
-
 use serde_json::{Map, Value};
 
 use crate::app::{Origin, Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
 use crate::bounds::BULK_TOKENS_MAX;
 use crate::domain::access::Transform;
+use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right};
 use crate::domain::mistakes::deeper;
-use crate::domain::permission::Permission;
-use crate::domain::time::Timestamp;
 use crate::http::wire::token;
-use crate::idempotency::{Answer, Needs};
+use crate::idempotency::{Answer, Kept, Status};
 use crate::secret::SecretBuffer;
 
 /// The drafts of a body, in the order in which [`answer`] puts their tokens back.
@@ -56,33 +53,19 @@ fn is_token_request(members: &Map<String, Value>) -> bool {
 
 /// The body's own shape, with each draft's token in its place.
 pub(crate) fn answer(body: &Value, tokenized: &Tokenized) -> Answer {
-    let mut filler =
-        Filler { tokenized, next: 0, out: SecretBuffer::with_capacity(0), cvcs: Vec::new() };
+    let (out, answer) = (SecretBuffer::with_capacity(0), Answer::empty(Status::Ok));
+    let mut filler = Filler { tokenized, next: 0, out, answer };
     filler.fill(body);
-    let mut answer = Answer::new(200, filler.out.finish());
-    answer.cvcs = filler.cvcs;
-    let shown = tokenized.written.iter().filter_map(|(piece, _)| match piece {
-        Piece::Written(written) => Some(written.shown.transform()),
-        Piece::SameAs(_) => None,
-    });
-    let tokens = tokenized.written.iter().filter_map(|(piece, _)| match piece {
-        Piece::Written(written) => Some(token::named(&written.shown.token)),
-        Piece::SameAs(_) => None,
-    });
-    answer.tokens = tokens.collect();
-    answer.needs = Some(Needs {
-        permission: Permission::TokenCreate,
-        containers: tokenized.containers.clone(),
-        transform: shown.max().unwrap_or(Transform::Redact),
-    });
-    answer
+    filler.flush();
+    filler.answer
 }
 
 struct Filler<'a> {
     tokenized: &'a Tokenized,
     next: usize,
+    /// What is written since the last token: names, punctuation and ids.
     out: SecretBuffer,
-    cvcs: Vec<(Range<usize>, Timestamp)>,
+    answer: Answer,
 }
 
 impl Filler<'_> {
@@ -131,21 +114,28 @@ impl Filler<'_> {
         let Some(written) = written else { return };
         match place {
             Place::Id => {
+                token::name(&mut self.answer, written, Right::Create, AN_ID);
                 self.out.json(&Value::from(written.shown.token.public_id()));
             }
             Place::Token => {
-                let one = token::answer_as(written, origin, 200, Permission::TokenCreate);
-                let start = self.out.len();
-                let moved = |range: Range<usize>| {
-                    range.start.saturating_add(start)..range.end.saturating_add(start)
-                };
-                let cvcs = one.cvcs.into_iter().map(|(range, until)| (moved(range), until));
-                self.cvcs.extend(cvcs);
-                self.out.extend(one.body.expose());
+                self.flush();
+                token::write(&mut self.answer, written, origin, Right::Create);
             }
         }
     }
+
+    fn flush(&mut self) {
+        let out = std::mem::replace(&mut self.out, SecretBuffer::with_capacity(0));
+        self.answer.push(out.finish().expose(), Kept::Always);
+    }
 }
+
+/// An id on its own shows nothing of its token.
+const AN_ID: Exposure = Exposure {
+    extent: Extent::Outline,
+    transform: Transform::Redact,
+    fingerprint: Fingerprint::Hidden,
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,21 @@
-//! Remembered answers, version 1.
+//! Remembered answers, version 2.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | version, 2 |
+//! | 4 | the length of the head, big-endian |
+//! | n | the head: JSON with all but texts |
+//! | n | the parts that are always kept, one after the other |
+//! | n | for each subject its hidden parts, sealed, one after the other |
+//!
+//! Lengths are in the head. The hidden parts of a subject are sealed together under a key that is
+//! derived from the seed in the subject's own record. Opened, they are, for each part: a byte (0
+//! for text, 1 for a text that is sealed under the key of a card verification code), the length in
+//! four bytes, big-endian, and the bytes. The texts are bytes rather than JSON strings, since
+//! sealed bytes would need twice the room.
+//!
+//! Version 1 is one JSON text with all of the answer, which nothing can be removed from: see
+//! [`WholeAnswer`]. It is read as long as such answers are remembered, and no longer written.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -6,87 +23,374 @@ use uuid::Uuid;
 
 use crate::domain::access::Transform;
 use crate::domain::container::Container;
+use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
 use crate::domain::hex;
+use crate::domain::id::{ApplicationId, KeyId, TokenId, TokenIntentId};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
-use crate::idempotency::{Answer, Needs};
+use crate::idempotency::{Disclosure, Status, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::{BadRecord, bad, body, encode, micros};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+const WHOLE_VERSION: u8 = 1;
+const LENGTH_BYTES: usize = 4;
+const TEXT: u8 = 0;
+const CVC: u8 = 1;
 
-/// An answer without its card verification codes, which are sealed apart: where each goes, and its
-/// bytes under a key that will be destroyed.
 #[derive(Debug)]
 pub struct AnswerRecord {
     pub answered_at: Timestamp,
-    pub answer: Answer,
+    pub status: Status,
+    pub location: Option<String>,
+    pub disclosures: Vec<Disclosure>,
+    pub content: AnswerContent,
+}
+
+#[derive(Debug)]
+pub enum AnswerContent {
+    Parts {
+        /// Each with its hidden parts as [`encode_hidden`] gives them, sealed.
+        subjects: Vec<(SubjectId, Vec<u8>)>,
+        body: Vec<StoredPart>,
+    },
+    Whole(WholeAnswer),
+}
+
+/// A part of a body.
+#[derive(Debug)]
+pub enum StoredPart {
+    /// The next hidden part of this subject.
+    Hidden(usize),
+    Text(Secret<Vec<u8>>),
+}
+
+/// A part that is sealed with the others of its subject.
+#[derive(Debug)]
+pub enum HiddenPart {
+    /// Sealed under the key of a card verification code.
+    Cvc(Vec<u8>),
+    Text(Secret<Vec<u8>>),
+}
+
+/// An answer of version 1.
+#[derive(Debug)]
+pub struct WholeAnswer {
+    /// JSON text without card verification codes.
+    pub body: Secret<Vec<u8>>,
+    /// Where each code goes, in order, and its bytes under a key that will be destroyed.
     pub cvcs: Vec<(usize, Vec<u8>)>,
+    /// The tokens that the body shows, with the ids that callers chose for them.
+    pub tokens: Vec<(Uuid, Option<String>)>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct AnswerV1<'a> {
+struct HeadV2 {
     answered_at: i64,
     status: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     location: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    permission: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    transform: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    disclosures: Vec<DisclosureV2>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    subjects: Vec<SubjectV2>,
+    body: Vec<PartV2>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DisclosureV2 {
+    right: RightV2,
+    value: ValueV2,
     containers: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    extent: ExtentV2,
+    transform: String,
+    fingerprint: bool,
+}
+
+/// Of the rights, those that write.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RightV2 {
+    Create,
+    Update,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ValueV2 {
+    Collected,
+    Duplicate,
+    Own,
+    Stored,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ExtentV2 {
+    Full,
+    Outline,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SubjectV2 {
+    id: SubjectIdV2,
+    /// The length of its sealed parts.
+    sealed: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SubjectIdV2 {
+    Key(Uuid, Uuid),
+    Token(Uuid, Option<String>),
+    TokenIntent(Uuid),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum PartV2 {
+    /// The number of a subject.
+    Of(usize),
+    /// The length of a text.
+    Text(usize),
+}
+
+#[derive(Deserialize)]
+struct AnswerV1<'a> {
+    answered_at: i64,
+    status: u16,
+    #[serde(default)]
+    location: Option<String>,
+    #[serde(default)]
+    permission: Option<String>,
+    #[serde(default)]
+    transform: Option<String>,
+    #[serde(default)]
+    containers: Vec<String>,
+    #[serde(default)]
     cvcs: Vec<(usize, String)>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     tokens: Vec<(Uuid, Option<String>)>,
     #[serde(borrow)]
     body: &'a RawValue,
 }
 
-/// `None` for a body that is no JSON, which no remembered answer has.
+/// `None` for an answer of version 1, which is not written any more, and for one to a request that
+/// only reads.
 pub fn encode_answer(record: &AnswerRecord) -> Option<Secret<Vec<u8>>> {
-    let AnswerRecord { answered_at, answer, cvcs } = record;
-    let needs = answer.needs.as_ref();
-    let paths = needs.map_or_else(Vec::new, |needs| {
-        needs.containers.iter().map(|path| String::from(path.as_str())).collect()
-    });
-    let record = AnswerV1 {
-        answered_at: micros(*answered_at),
-        status: answer.status,
-        location: answer.location.clone(),
-        permission: needs.map(|needs| String::from(needs.permission.as_str())),
-        transform: needs.map(|needs| String::from(needs.transform.as_str())),
-        containers: paths,
-        cvcs: cvcs.iter().map(|(at, sealed)| (*at, hex::encode(sealed))).collect(),
-        tokens: answer.tokens.clone(),
-        body: serde_json::from_slice(answer.body.expose()).ok()?,
+    let AnswerContent::Parts { subjects, body } = &record.content else { return None };
+    let head = HeadV2 {
+        answered_at: micros(record.answered_at),
+        status: record.status.code(),
+        location: record.location.clone(),
+        disclosures: record.disclosures.iter().map(disclosed).collect::<Option<_>>()?,
+        subjects: subjects
+            .iter()
+            .map(|(id, sealed)| SubjectV2 { id: subject_to_record(id), sealed: sealed.len() })
+            .collect(),
+        body: body
+            .iter()
+            .map(|part| match part {
+                StoredPart::Hidden(subject) => PartV2::Of(*subject),
+                StoredPart::Text(text) => PartV2::Text(text.expose().len()),
+            })
+            .collect(),
     };
-    Some(encode(VERSION, &record))
+    let head = encode(VERSION, &head);
+    let (version, head) = head.expose().split_first()?;
+    let texts = body.iter().filter_map(|part| match part {
+        StoredPart::Hidden(_) => None,
+        StoredPart::Text(text) => Some(text.expose()),
+    });
+    let sealed = subjects.iter().map(|(_, sealed)| sealed);
+    let tail: Vec<_> = texts.chain(sealed).collect();
+    let length = tail.iter().map(|bytes| bytes.len()).sum::<usize>();
+    let length = length.saturating_add(1).saturating_add(LENGTH_BYTES).saturating_add(head.len());
+    let mut bytes = Secret::new(Vec::with_capacity(length));
+    bytes.expose_mut().push(*version);
+    bytes.expose_mut().extend_from_slice(&u32::try_from(head.len()).ok()?.to_be_bytes());
+    bytes.expose_mut().extend_from_slice(head);
+    for part in tail {
+        bytes.expose_mut().extend_from_slice(part);
+    }
+    Some(bytes)
 }
 
 pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
-    let record: AnswerV1<'_> = serde_json::from_slice(body(VERSION, bytes)?).map_err(bad)?;
-    let containers: Option<Vec<_>> =
-        record.containers.iter().map(|path| Container::parse(path).ok()).collect();
-    let containers = containers.ok_or(BadRecord)?;
-    let needs = match (record.permission, record.transform) {
-        (Some(permission), Some(transform)) => Some(Needs {
-            permission: Permission::parse(&permission).ok_or(BadRecord)?,
-            containers,
-            transform: Transform::parse(&transform).ok_or(BadRecord)?,
-        }),
-        _ => None,
+    if bytes.first() == Some(&WHOLE_VERSION) {
+        return decode_whole(bytes);
+    }
+    let (head, mut rest) = counted(body(VERSION, bytes)?)?;
+    let head: HeadV2 = serde_json::from_slice(head).map_err(bad)?;
+    let mut parts = Vec::with_capacity(head.body.len());
+    for part in &head.body {
+        parts.push(match part {
+            PartV2::Of(subject) if *subject < head.subjects.len() => StoredPart::Hidden(*subject),
+            PartV2::Of(_) => return Err(BadRecord),
+            PartV2::Text(length) => {
+                StoredPart::Text(Secret::new(take(&mut rest, *length)?.to_vec()))
+            }
+        });
+    }
+    let mut subjects = Vec::with_capacity(head.subjects.len());
+    for subject in head.subjects {
+        let sealed = take(&mut rest, subject.sealed)?.to_vec();
+        subjects.push((subject_of_record(subject.id), sealed));
+    }
+    if !rest.is_empty() {
+        return Err(BadRecord);
+    }
+    Ok(AnswerRecord {
+        answered_at: Timestamp::from_micros(head.answered_at),
+        status: Status::from_code(head.status).ok_or(BadRecord)?,
+        location: head.location,
+        disclosures: head.disclosures.iter().map(disclosure).collect::<Result<_, _>>()?,
+        content: AnswerContent::Parts { subjects, body: parts },
+    })
+}
+
+/// The hidden parts of one subject, before they are sealed. `None` for one of 4 GiB.
+pub fn encode_hidden(parts: &[HiddenPart]) -> Option<Secret<Vec<u8>>> {
+    let mut bytes = Secret::new(Vec::with_capacity(512));
+    for part in parts {
+        let (kind, text) = match part {
+            HiddenPart::Cvc(sealed) => (CVC, sealed),
+            HiddenPart::Text(text) => (TEXT, text.expose()),
+        };
+        let bytes = bytes.expose_mut();
+        bytes.push(kind);
+        bytes.extend_from_slice(&u32::try_from(text.len()).ok()?.to_be_bytes());
+        bytes.extend_from_slice(text);
+    }
+    Some(bytes)
+}
+
+pub fn decode_hidden(mut bytes: &[u8]) -> Result<Vec<HiddenPart>, BadRecord> {
+    let mut parts = Vec::new();
+    while let Some((kind, rest)) = bytes.split_first() {
+        let (text, rest) = counted(rest)?;
+        parts.push(match *kind {
+            TEXT => HiddenPart::Text(Secret::new(text.to_vec())),
+            CVC => HiddenPart::Cvc(text.to_vec()),
+            _ => return Err(BadRecord),
+        });
+        bytes = rest;
+    }
+    Ok(parts)
+}
+
+fn decode_whole(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
+    let record: AnswerV1<'_> = serde_json::from_slice(body(WHOLE_VERSION, bytes)?).map_err(bad)?;
+    let disclosures = match (record.permission, record.transform) {
+        // What it showed was decided by this right alone.
+        (Some(permission), Some(transform)) => vec![disclosure(&DisclosureV2 {
+            right: match Permission::parse(&permission) {
+                Some(Permission::TokenCreate) => RightV2::Create,
+                Some(Permission::TokenUpdate) => RightV2::Update,
+                Some(_) | None => return Err(BadRecord),
+            },
+            value: ValueV2::Own,
+            containers: record.containers,
+            extent: ExtentV2::Full,
+            transform,
+            fingerprint: true,
+        })?],
+        (None, None) if record.containers.is_empty() => Vec::new(),
+        // A right of which a part is missing must not be taken for none.
+        (Some(_), None) | (None, _) => return Err(BadRecord),
     };
     let cvcs = record.cvcs.iter().map(|(at, sealed)| Some((*at, hex::decode_all(sealed)?)));
-    let cvcs = cvcs.collect::<Option<_>>().ok_or(BadRecord)?;
-    let answer = Answer {
-        status: record.status,
+    Ok(AnswerRecord {
+        answered_at: Timestamp::from_micros(record.answered_at),
+        status: Status::from_code(record.status).ok_or(BadRecord)?,
         location: record.location,
-        body: Secret::new(record.body.get().as_bytes().to_vec()),
-        cvcs: Vec::new(),
-        needs,
-        tokens: record.tokens,
-    };
-    Ok(AnswerRecord { answered_at: Timestamp::from_micros(record.answered_at), answer, cvcs })
+        disclosures,
+        content: AnswerContent::Whole(WholeAnswer {
+            body: Secret::new(record.body.get().as_bytes().to_vec()),
+            cvcs: cvcs.collect::<Option<_>>().ok_or(BadRecord)?,
+            tokens: record.tokens,
+        }),
+    })
+}
+
+fn disclosed(disclosure: &Disclosure) -> Option<DisclosureV2> {
+    let Exposure { extent, transform, fingerprint } = disclosure.exposure;
+    Some(DisclosureV2 {
+        right: match disclosure.right {
+            Right::Create => RightV2::Create,
+            Right::Update => RightV2::Update,
+            Right::Read | Right::Search | Right::Use => return None,
+        },
+        value: match disclosure.value {
+            ValueOrigin::Collected => ValueV2::Collected,
+            ValueOrigin::Duplicate => ValueV2::Duplicate,
+            ValueOrigin::Own => ValueV2::Own,
+            ValueOrigin::Stored => ValueV2::Stored,
+        },
+        containers: disclosure.containers.iter().map(|it| String::from(it.as_str())).collect(),
+        extent: match extent {
+            Extent::Full => ExtentV2::Full,
+            Extent::Outline => ExtentV2::Outline,
+        },
+        transform: String::from(transform.as_str()),
+        fingerprint: fingerprint == Fingerprint::Shown,
+    })
+}
+
+fn disclosure(record: &DisclosureV2) -> Result<Disclosure, BadRecord> {
+    let containers = record.containers.iter();
+    let containers = containers.map(|path| Container::parse(path).ok().ok_or(BadRecord));
+    Ok(Disclosure {
+        right: match record.right {
+            RightV2::Create => Right::Create,
+            RightV2::Update => Right::Update,
+        },
+        value: match record.value {
+            ValueV2::Collected => ValueOrigin::Collected,
+            ValueV2::Duplicate => ValueOrigin::Duplicate,
+            ValueV2::Own => ValueOrigin::Own,
+            ValueV2::Stored => ValueOrigin::Stored,
+        },
+        containers: containers.collect::<Result<_, _>>()?,
+        exposure: Exposure {
+            extent: match record.extent {
+                ExtentV2::Full => Extent::Full,
+                ExtentV2::Outline => Extent::Outline,
+            },
+            transform: Transform::parse(&record.transform).ok_or(BadRecord)?,
+            fingerprint: if record.fingerprint { Fingerprint::Shown } else { Fingerprint::Hidden },
+        },
+    })
+}
+
+fn subject_to_record(id: &SubjectId) -> SubjectIdV2 {
+    match id {
+        SubjectId::ApiKey { application, id } => SubjectIdV2::Key(application.uuid(), id.uuid()),
+        SubjectId::Token { id, name } => SubjectIdV2::Token(id.uuid(), name.clone()),
+        SubjectId::TokenIntent(id) => SubjectIdV2::TokenIntent(id.uuid()),
+    }
+}
+
+fn subject_of_record(record: SubjectIdV2) -> SubjectId {
+    match record {
+        SubjectIdV2::Key(application, id) => {
+            SubjectId::ApiKey { application: ApplicationId::new(application), id: KeyId::new(id) }
+        }
+        SubjectIdV2::Token(id, name) => SubjectId::Token { id: TokenId::new(id), name },
+        SubjectIdV2::TokenIntent(id) => SubjectId::TokenIntent(TokenIntentId::new(id)),
+    }
+}
+
+/// Bytes with their length in front, and what comes after them.
+fn counted(bytes: &[u8]) -> Result<(&[u8], &[u8]), BadRecord> {
+    let (length, mut rest) = bytes.split_first_chunk::<LENGTH_BYTES>().ok_or(BadRecord)?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).ok().ok_or(BadRecord)?;
+    let counted = take(&mut rest, length)?;
+    Ok((counted, rest))
+}
+
+fn take<'a>(bytes: &mut &'a [u8], length: usize) -> Result<&'a [u8], BadRecord> {
+    let (taken, rest) = bytes.split_at_checked(length).ok_or(BadRecord)?;
+    *bytes = rest;
+    Ok(taken)
 }

@@ -1,5 +1,5 @@
 //! The encodings of records: a version byte, then JSON, so that a customer can read a backup
-//! without us. Old versions are read forever: a new one is added beside them, never in place.
+//! without us; audit entries and remembered answers have encodings of their own. Old versions are read forever: a new one is added beside them, never in place.
 //!
 //! Versions in use are documented by the types here and kept as files in `tests/vectors`.
 
@@ -19,7 +19,10 @@ mod token_intent;
 pub use access::{
     KeyRecord, decode_api_key, decode_application, encode_api_key, encode_application,
 };
-pub use answer::{AnswerRecord, decode_answer, encode_answer};
+pub use answer::{
+    AnswerContent, AnswerRecord, HiddenPart, StoredPart, WholeAnswer, decode_answer, decode_hidden,
+    encode_answer, encode_hidden,
+};
 pub use audit::{decode_audit, encode_audit};
 pub use backups::{decode_backups, encode_backups};
 pub use receipt::{decode_receipt, encode_receipt};

@@ -1,5 +1,6 @@
 //! The store on disks that fail, its batches against a model, and the encodings of its records.
 
+mod answers;
 mod backups;
 mod batches;
 mod chain;

@@ -4,6 +4,11 @@
 //! remembered in memory, since a process that ends takes its requests with it. What was answered is
 //! remembered in the file: a repetition finds it, whoever was first to be committed.
 
+mod remember;
+#[cfg(test)]
+mod tests;
+mod whole;
+
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,9 +19,8 @@ use crate::bounds::DECISIONS_MAX;
 use crate::crypto::version;
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
-use crate::idempotency::{Answer, Decision, decide, half_day, live_half_days};
-use crate::secret::Secret;
-use crate::store::record::{AnswerRecord, decode_answer, encode_answer};
+use crate::idempotency::{Answer, Decision, Replay, Status, decide, half_day, live_half_days};
+use crate::store::record::decode_answer;
 use crate::store::{Change, Snapshot, Table, Verdict, tables};
 
 /// One request of an idempotency key, under way. Dropping it lets the next one in.
@@ -50,7 +54,7 @@ impl<T> std::fmt::Debug for Write<'_, T> {
 impl<T> Write<'_, T> {
     /// A write that nobody repeats: the operator's.
     pub const fn plain() -> Self {
-        Self { once: None, answer: &|_| Answer::new(200, Secret::new(Vec::new())) }
+        Self { once: None, answer: &|_| Answer::empty(Status::Ok) }
     }
 }
 
@@ -79,11 +83,12 @@ impl App {
         Ok(Once { caller: Arc::clone(caller), blinded, flights, fresh: Mutex::default() })
     }
 
-    /// The answer to the first request of this key, if there was one.
-    pub fn replay(&self, once: &Once) -> Result<Option<Answer>, Error> {
+    /// The answer to the first request of this key, if there was one, as far as the caller may see
+    /// it today.
+    pub fn replay(&self, once: &Once) -> Result<Option<Replay>, Error> {
         let now = self.now();
         match self.probe(&self.snapshot()?, once, now)? {
-            Probe::Answered(answer) => Ok(Some(answer)),
+            Probe::Answered(replay) => Ok(Some(*replay)),
             Probe::Fresh(expected) => {
                 let mut fresh = once.fresh.lock().unwrap_or_else(PoisonError::into_inner);
                 *fresh = Some((half_day(now), expected));
@@ -118,13 +123,13 @@ impl App {
                 Some(once) => match self.look(&snapshot, once, now)? {
                     Probe::Fresh(expected) => Some((once, expected)),
                     // A client left while its commit was under way, and came back.
-                    Probe::Answered(answer) => return Err(Error::Replayed(Box::new(answer))),
+                    Probe::Answered(replay) => return Err(Error::Replayed(replay)),
                 },
             };
             let (mut change, outcome) = decide(&snapshot)?;
             if let Some((once, expected)) = expected {
                 let answer = (write.answer)(&outcome);
-                change = change.and(expected).and(self.remember(once, answer, now)?);
+                change = change.and(expected).and(self.remember(&snapshot, once, answer, now)?);
             }
             // Until it is queued, a rotation of keys must wait for it; the file need not.
             let _era = snapshot.era();
@@ -159,7 +164,8 @@ impl App {
             let plain = keys.open(Table::Idempotency.number(), &place, &sealed)?;
             let record = decode_answer(plain.expose())?;
             if decide(Some(record.answered_at), now) == Decision::Replay {
-                return self.restore(tenant, &place, record, now).map(Probe::Answered);
+                let replay = self.restore(snapshot, &once.caller, &place, record, now)?;
+                return Ok(Probe::Answered(Box::new(replay)));
             }
             // Forgotten, but not swept yet.
             let version = version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
@@ -167,54 +173,11 @@ impl App {
         }
         Ok(Probe::Fresh(expected))
     }
-
-    /// Puts the card verification codes back that are still kept, from the last to the first, so
-    /// that the places of the others stay right.
-    fn restore(
-        &self,
-        tenant: TenantId,
-        place: &[u8],
-        record: AnswerRecord,
-        now: Timestamp,
-    ) -> Result<Answer, Error> {
-        let mut answer = record.answer;
-        for (at, sealed) in record.cvcs.iter().rev() {
-            if let Some(member) = self.open_cvc(tenant, place, sealed, now)?
-                && let Some((before, after)) = answer.body.expose().split_at_checked(*at)
-            {
-                answer.body = Secret::new([before, member.expose().as_bytes(), after].concat());
-            }
-        }
-        Ok(answer)
-    }
-
-    /// Card verification codes in the answer are sealed apart, and go when they have to.
-    fn remember(&self, once: &Once, mut answer: Answer, now: Timestamp) -> Result<Change, Error> {
-        let (tenant, keys) = (once.caller.tenant.id, &once.caller.keys);
-        let place = tables::idempotency(half_day(now), tenant, &once.blinded);
-        let mut cvcs = Vec::with_capacity(answer.cvcs.len());
-        let mut removed: usize = 0;
-        for (range, expires_at) in std::mem::take(&mut answer.cvcs) {
-            let start = range.start.saturating_sub(removed);
-            let range = start..range.end.saturating_sub(removed);
-            let member = answer.body.expose().get(range.clone()).map(<[u8]>::to_vec);
-            let Some(Ok(member)) = member.map(String::from_utf8) else { continue };
-            let member = Secret::new(member);
-            removed = removed.saturating_add(member.expose().len());
-            answer.body.expose_mut().drain(range);
-            cvcs.push((start, self.seal_with_cvc(tenant, &place, &member, expires_at)?));
-        }
-        let plain = encode_answer(&AnswerRecord { answered_at: now, answer, cvcs });
-        let plain = plain.ok_or(Error::Internal(Fault::BadRecord))?;
-        let table = Table::Idempotency.number();
-        let sealed = keys.seal(table, &place, plain.expose(), self.random());
-        Ok(Change::new().put(Table::Idempotency, place, sealed))
-    }
 }
 
 /// What the file says about a key.
 enum Probe {
-    Answered(Answer),
+    Answered(Box<Replay>),
     /// Nothing, as long as this holds: whoever is committed first has answered, and the other one
     /// reads that answer.
     Fresh(Change),

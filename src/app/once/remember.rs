@@ -1,0 +1,260 @@
+//! A remembered answer, kept in parts and put together again.
+//!
+//! The data file keeps an answer for 24 hours, and the tokens, token intents and API keys that it
+//! shows may be deleted or expire before that. What the answer shows of each is sealed under a key
+//! of its own, derived from a random seed that is in the record of the token, intent or API key and
+//! nowhere else. Deleting the record deletes the seed, and from then on no key opens that part of
+//! the answer: deleting needs to know nothing of the answers, and an answer needs no row beside its
+//! own. The whole is sealed once more under the tenant's key as every record is.
+//!
+//! Two other ways were dropped. Rows of parts by token, deleted with it, cost a row for each answer
+//! and token. Keeping only which version of a token was shown cannot repeat the first answer after
+//! a patch.
+//!
+//! A token whose record an earlier version wrote has no seed. The first answer that is to be
+//! remembered of it writes the record again with one, in the same change.
+
+use crate::app::App;
+use crate::app::authenticate::Caller;
+use crate::app::error::{Error, Fault};
+use crate::app::once::Once;
+use crate::app::{token_intents, token_rows};
+use crate::crypto::{Identity, SealingKey};
+use crate::domain::answer_seed::AnswerSeed;
+use crate::domain::audit::{Entity, EntityKind};
+use crate::domain::id::TokenId;
+use crate::domain::time::Timestamp;
+use crate::idempotency::{Answer, Disclosure, Kept, Part, Replay, Subject, SubjectId, half_day};
+use crate::secret::Secret;
+use crate::store::record::{
+    AnswerContent, AnswerRecord, HiddenPart, StoredPart, decode_api_key, decode_hidden,
+    encode_answer, encode_hidden,
+};
+use crate::store::{Change, Snapshot, Table, tables};
+
+/// The hidden parts of one subject while an answer is taken apart.
+struct Hiding {
+    subject: Subject,
+    parts: Vec<HiddenPart>,
+}
+
+impl App {
+    /// The change that keeps an answer.
+    pub(super) fn remember(
+        &self,
+        snapshot: &Snapshot,
+        once: &Once,
+        answer: Answer,
+        now: Timestamp,
+    ) -> Result<Change, Error> {
+        let (tenant, keys) = (once.caller.tenant.id, &once.caller.keys);
+        let place = tables::idempotency(half_day(now), tenant, &once.blinded);
+        let hiding = |subject| Hiding { subject, parts: Vec::new() };
+        let mut hidden: Vec<_> = answer.subjects.into_iter().map(hiding).collect();
+        let mut body = Vec::with_capacity(answer.body.len());
+        for Part { text, kept } in answer.body {
+            let (at, part) = match kept {
+                Kept::Always => {
+                    body.push(StoredPart::Text(text));
+                    continue;
+                }
+                Kept::Once => continue,
+                Kept::With(at) => (at, HiddenPart::Text(text)),
+                Kept::WithCvc(at, until) => {
+                    let text = str::from_utf8(text.expose()).ok().ok_or_else(impossible)?;
+                    (at, HiddenPart::Cvc(self.seal_with_cvc(tenant, &place, text, until)?))
+                }
+            };
+            hidden.get_mut(at).ok_or_else(impossible)?.parts.push(part);
+            body.push(StoredPart::Hidden(at));
+        }
+        let mut change = Change::new();
+        let mut subjects = Vec::with_capacity(hidden.len());
+        for Hiding { subject: Subject { id, seed }, parts } in hidden {
+            let mut sealed = Vec::new();
+            if !parts.is_empty() {
+                let seed = if let Some(seed) = seed {
+                    seed
+                } else {
+                    let (seeded, seed) = self.give_seed(snapshot, &once.caller, &id)?;
+                    change = change.and(seeded);
+                    seed
+                };
+                let plain = encode_hidden(&parts).ok_or_else(impossible)?;
+                let identity = identity(&once.caller, &place);
+                let key = part_key(&once.caller, &seed);
+                sealed = key.seal(&identity, plain.expose(), self.random());
+            }
+            subjects.push((id, sealed));
+        }
+        let plain = encode_answer(&AnswerRecord {
+            answered_at: now,
+            status: answer.status,
+            location: answer.location,
+            disclosures: answer.disclosures,
+            content: AnswerContent::Parts { subjects, body },
+        });
+        let plain = plain.ok_or_else(impossible)?;
+        let sealed = keys.seal(Table::Idempotency.number(), &place, plain.expose(), self.random());
+        Ok(change.put(Table::Idempotency, place, sealed))
+    }
+
+    /// The answer without what is gone, if the caller has all rights to it today.
+    pub(super) fn restore(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        place: &[u8],
+        record: AnswerRecord,
+        now: Timestamp,
+    ) -> Result<Replay, Error> {
+        for disclosure in &record.disclosures {
+            caller.require_again(disclosure)?;
+        }
+        let AnswerRecord { status, location, .. } = record;
+        let (body, shown) = match record.content {
+            AnswerContent::Parts { subjects, body } => {
+                self.join(snapshot, caller, place, subjects, body, now)?
+            }
+            AnswerContent::Whole(whole) => {
+                self.prune(snapshot, caller, place, whole, location.as_deref(), now)?
+            }
+        };
+        Ok(Replay { status, location, body, shown })
+    }
+
+    /// The body of what is still there, and the tokens in it.
+    fn join(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        place: &[u8],
+        subjects: Vec<(SubjectId, Vec<u8>)>,
+        body: Vec<StoredPart>,
+        now: Timestamp,
+    ) -> Result<(Secret<Vec<u8>>, Vec<Entity>), Error> {
+        let mut shown = Vec::new();
+        // `None` for a subject that is gone.
+        let mut hidden = Vec::with_capacity(subjects.len());
+        for (id, sealed) in subjects {
+            let Some(seed) = live_seed(snapshot, caller, &id, now)? else {
+                hidden.push(None);
+                continue;
+            };
+            let mut parts = Vec::new();
+            if !sealed.is_empty() {
+                let plain = part_key(caller, &seed).open(&identity(caller, place), &sealed)?;
+                parts = decode_hidden(plain.expose())?;
+            }
+            hidden.push(Some(parts.into_iter()));
+            if let SubjectId::Token { id, name } = id {
+                shown.push(token_entity(id, name.as_deref()));
+            }
+        }
+        let mut texts = Vec::with_capacity(body.len());
+        for part in body {
+            let part = match part {
+                StoredPart::Text(text) => HiddenPart::Text(text),
+                StoredPart::Hidden(at) => match hidden.get_mut(at) {
+                    Some(Some(parts)) => parts.next().ok_or_else(bad_record)?,
+                    Some(None) => continue,
+                    None => return Err(bad_record()),
+                },
+            };
+            match part {
+                HiddenPart::Text(text) => texts.push(text),
+                HiddenPart::Cvc(sealed) => {
+                    let text = self.open_cvc(caller.tenant.id, place, &sealed, now)?;
+                    texts.extend(text.map(|text| Secret::new(text.expose().as_bytes().to_vec())));
+                }
+            }
+        }
+        if hidden.iter_mut().flatten().any(|parts| parts.next().is_some()) {
+            return Err(bad_record());
+        }
+        let texts: Vec<_> = texts.iter().map(|text| text.expose().as_slice()).collect();
+        Ok((Secret::new(texts.concat()), shown))
+    }
+
+    /// Writes the record of a token again, with a seed. Only a token that the change found and
+    /// leaves as it is comes here: what it makes or changes has a seed.
+    fn give_seed(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        id: &SubjectId,
+    ) -> Result<(Change, AnswerSeed), Error> {
+        let SubjectId::Token { id, .. } = id else { return Err(impossible()) };
+        let found = token_rows::find_by_id(snapshot, &caller.keys, caller.tenant.id, *id)?;
+        let mut found = found.ok_or_else(impossible)?;
+        let seed = self.answer_seed(&found.token);
+        found.token.answer_seed = Some(seed.duplicate());
+        let record = tables::tokens(caller.tenant.id, *id);
+        let change = Change::new()
+            .expect_version(Table::Tokens, record, found.version)
+            .and(self.put_again(&found.token, &caller.keys)?);
+        Ok((change, seed))
+    }
+}
+
+impl Caller {
+    /// The rule that decided about the first answer decides again, with today's rights.
+    fn require_again(&self, disclosure: &Disclosure) -> Result<(), Error> {
+        let Disclosure { right, value, containers, exposure } = disclosure;
+        let today = self.exposure(containers, *right, *value)?;
+        if today.covers(exposure) { Ok(()) } else { Err(Error::Forbidden(SHOWS_MORE)) }
+    }
+}
+
+const SHOWS_MORE: &str = "The first answer shows more than the API key may see today.";
+
+/// The seed of a subject that exists and has not expired. One without a seed was written again
+/// by an earlier version, and counts as gone.
+fn live_seed(
+    snapshot: &Snapshot,
+    caller: &Caller,
+    id: &SubjectId,
+    now: Timestamp,
+) -> Result<Option<AnswerSeed>, Error> {
+    let (tenant, keys) = (caller.tenant.id, &caller.keys);
+    Ok(match id {
+        SubjectId::ApiKey { application, id } => {
+            let place = tables::application_keys(tenant, *application, *id);
+            let Some(sealed) = snapshot.value(Table::ApplicationKeys, &place)? else {
+                return Ok(None);
+            };
+            let plain = keys.open(Table::ApplicationKeys.number(), &place, &sealed)?;
+            decode_api_key(plain.expose())?.answer_seed
+        }
+        SubjectId::Token { id, .. } => token_rows::find_by_id(snapshot, keys, tenant, *id)?
+            .filter(|found| found.token.is_live(now))
+            .and_then(|found| found.token.answer_seed),
+        SubjectId::TokenIntent(id) => token_intents::find_by_id(snapshot, keys, tenant, *id)?
+            .filter(|(intent, _)| intent.is_live(now))
+            .and_then(|(intent, _)| intent.answer_seed),
+    })
+}
+
+/// Sealing under a key of the seed alone would do; with the tenant's, a seed is of no use elsewhere.
+pub(super) fn part_key(caller: &Caller, seed: &AnswerSeed) -> SealingKey {
+    let key = caller.keys.lasting().tag(&[b"answer parts", seed.expose()]);
+    SealingKey::new(0, &Secret::new(key))
+}
+
+pub(super) fn identity<'a>(caller: &'a Caller, place: &'a [u8]) -> Identity<'a> {
+    let tenant = caller.tenant.id.bytes();
+    Identity { tenant, table: Table::Idempotency.number(), key: place }
+}
+
+pub(super) fn token_entity(id: TokenId, name: Option<&str>) -> Entity {
+    Entity { kind: EntityKind::Token, id: id.uuid(), name: name.map(Box::from) }
+}
+
+/// What the wire layer made does not fit together: nothing is written.
+const fn impossible() -> Error {
+    Error::Internal(Fault::BadAnswer)
+}
+
+const fn bad_record() -> Error {
+    Error::Internal(Fault::BadRecord)
+}

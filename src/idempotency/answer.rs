@@ -1,0 +1,176 @@
+//! The answer to a write, in parts.
+//!
+//! The parts say how long each is kept: some as long as the answer is remembered, others only as
+//! long as the token, token intent or API key that they show exists, and those with a card
+//! verification code no longer than the code. A part that is no longer kept is left out of a
+//! repetition, and what is left is a whole JSON text: a part holds whole members with the comma in
+//! front of them.
+
+use crate::domain::answer_seed::AnswerSeed;
+use crate::domain::audit::Entity;
+use crate::domain::container::Container;
+use crate::domain::exposure::{Exposure, Right, ValueOrigin};
+use crate::domain::id::{ApplicationId, KeyId, TokenId, TokenIntentId};
+use crate::domain::time::Timestamp;
+use crate::secret::Secret;
+
+/// An answer as it is sent the first time, and all that its repetition depends on.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: Status,
+    /// The path of what was made.
+    pub location: Option<String>,
+    /// A repetition must be shown as much on its own day.
+    pub disclosures: Vec<Disclosure>,
+    /// What the body shows, each once.
+    pub subjects: Vec<Subject>,
+    /// JSON text, one part after the other.
+    pub body: Vec<Part>,
+}
+
+/// The statuses that are remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Created,
+    Ok,
+}
+
+/// How much an answer shows of a token, and why it may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disclosure {
+    /// The right that the request used.
+    pub right: Right,
+    pub value: ValueOrigin,
+    pub containers: Vec<Container>,
+    pub exposure: Exposure,
+}
+
+/// A thing that an answer shows and that can be deleted or expire before the answer is forgotten.
+#[derive(Debug)]
+pub struct Subject {
+    pub id: SubjectId,
+    /// Absent when its record was written by an earlier version.
+    pub seed: Option<AnswerSeed>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SubjectId {
+    ApiKey {
+        application: ApplicationId,
+        id: KeyId,
+    },
+    Token {
+        id: TokenId,
+        /// The id that callers know it by, where they chose one.
+        name: Option<String>,
+    },
+    TokenIntent(TokenIntentId),
+}
+
+#[derive(Debug)]
+pub struct Part {
+    pub text: Secret<Vec<u8>>,
+    pub kept: Kept,
+}
+
+/// How long a part is kept. Numbers are places among the answer's subjects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// As long as the answer is remembered.
+    Always,
+    /// Sent the first time and never kept.
+    Once,
+    /// As long as this subject exists.
+    With(usize),
+    /// As long as this subject exists and the code in it may be kept.
+    WithCvc(usize, Timestamp),
+}
+
+/// What a repetition gets.
+#[derive(Debug)]
+pub struct Replay {
+    pub status: Status,
+    pub location: Option<String>,
+    /// JSON text.
+    pub body: Secret<Vec<u8>>,
+    /// The tokens that the body shows again.
+    pub shown: Vec<Entity>,
+}
+
+impl Answer {
+    /// An answer that is kept whole.
+    pub fn new(status: Status, body: Secret<Vec<u8>>) -> Self {
+        let mut answer = Self::empty(status);
+        answer.body.push(Part { text: body, kept: Kept::Always });
+        answer
+    }
+
+    pub const fn empty(status: Status) -> Self {
+        Self {
+            status,
+            location: None,
+            disclosures: Vec::new(),
+            subjects: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn at(mut self, location: String) -> Self {
+        self.location = Some(location);
+        self
+    }
+
+    pub fn disclose(&mut self, disclosure: Disclosure) {
+        if !self.disclosures.contains(&disclosure) {
+            self.disclosures.push(disclosure);
+        }
+    }
+
+    /// The place of this subject, which is added if it is new. One answer may show a token as it
+    /// was in the file and as it changes it: the seed of the changed record is the one that counts.
+    pub fn subject(&mut self, id: SubjectId, seed: Option<&AnswerSeed>) -> usize {
+        let seed = seed.map(AnswerSeed::duplicate);
+        if let Some(place) = self.subjects.iter().position(|subject| subject.id == id) {
+            if let (Some(known), Some(_)) = (self.subjects.get_mut(place), &seed) {
+                known.seed = seed;
+            }
+            return place;
+        }
+        self.subjects.push(Subject { id, seed });
+        self.subjects.len().saturating_sub(1)
+    }
+
+    pub fn push(&mut self, text: &[u8], kept: Kept) {
+        match self.body.last_mut() {
+            Some(last) if last.kept == kept && kept == Kept::Always => {
+                last.text = Secret::new([last.text.expose().as_slice(), text].concat());
+            }
+            Some(_) | None if text.is_empty() => (),
+            Some(_) | None => self.body.push(Part { text: Secret::new(text.to_vec()), kept }),
+        }
+    }
+
+    /// All of it, as the first request gets it.
+    pub fn whole_body(&self) -> Secret<Vec<u8>> {
+        let texts: Vec<_> = self.body.iter().map(|part| part.text.expose().as_slice()).collect();
+        Secret::new(texts.concat())
+    }
+}
+
+impl Status {
+    pub const fn code(self) -> u16 {
+        match self {
+            Self::Created => 201,
+            Self::Ok => 200,
+        }
+    }
+
+    pub const fn from_code(code: u16) -> Option<Self> {
+        match code {
+            200 => Some(Self::Ok),
+            201 => Some(Self::Created),
+            _ => None,
+        }
+    }
+}
