@@ -21,7 +21,7 @@ pub(crate) struct Problem {
     /// What the counter that refused allows, for 429.
     pub(crate) limit: Option<Box<Refusal>>,
     /// Methods that the path knows, for 405.
-    pub(crate) allow: Option<String>,
+    pub(crate) allow: Option<Box<str>>,
     pub(crate) fault: Option<Box<Fault>>,
     /// Which server of a 3DS session failed, for 424.
     pub(crate) upstream: Option<Box<Upstream>>,
@@ -58,7 +58,7 @@ impl Problem {
 
     pub(crate) fn method_not_allowed(allow: String) -> Self {
         let mut problem = Self::new(405, "This path does not know this method.");
-        problem.allow = Some(allow);
+        problem.allow = Some(allow.into_boxed_str());
         problem
     }
 
