@@ -21,10 +21,7 @@ fn within_bounds(mut path: String) -> String {
 /// The mistakes of one request. A message is a constant or made of numbers we chose, never of the
 /// caller's text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Mistakes {
-    by_path: BTreeMap<String, Vec<String>>,
-    count: usize,
-}
+pub struct Mistakes(BTreeMap<String, Vec<String>>);
 
 impl Mistakes {
     pub fn new() -> Self {
@@ -39,20 +36,17 @@ impl Mistakes {
 
     /// Beyond the bound nothing is added: whoever mends a hundred mistakes will find the rest.
     pub fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        if !self.is_full() {
+        // Most have a path of their own: those of a large body are not summed up for each of them.
+        let is_full = self.0.len() >= MISTAKES_MAX
+            || self.0.values().map(Vec::len).sum::<usize>() >= MISTAKES_MAX;
+        if !is_full {
             let path = within_bounds(path.into());
-            self.by_path.entry(path).or_default().push(message.into());
-            self.count = self.count.saturating_add(1);
+            self.0.entry(path).or_default().push(message.into());
         }
     }
 
-    /// Whether nothing more is added. A walk over a body need not go on then.
-    pub const fn is_full(&self) -> bool {
-        self.count >= MISTAKES_MAX
-    }
-
     pub fn append(&mut self, other: Self) {
-        for (path, messages) in other.by_path {
+        for (path, messages) in other.0 {
             for message in messages {
                 self.add(path.clone(), message);
             }
@@ -62,12 +56,11 @@ impl Mistakes {
     /// The same, of something that stands at this path of a larger whole.
     #[must_use]
     pub fn under(self, path: &str) -> Self {
-        let moved = |(inner, all): (String, _)| (format!("{path}.{inner}"), all);
-        Self { by_path: self.by_path.into_iter().map(moved).collect(), count: self.count }
+        Self(self.0.into_iter().map(|(inner, all)| (format!("{path}.{inner}"), all)).collect())
     }
 
     pub fn is_empty(&self) -> bool {
-        self.by_path.is_empty()
+        self.0.is_empty()
     }
 
     /// `Ok` when there are none.
@@ -76,7 +69,7 @@ impl Mistakes {
     }
 
     pub const fn by_path(&self) -> &BTreeMap<String, Vec<String>> {
-        &self.by_path
+        &self.0
     }
 }
 
