@@ -114,11 +114,16 @@ fn an_expired_token_that_is_put_back_is_found() {
 fn an_older_version_of_a_record_is_found() {
     let vault = Vault::new();
     let old = rows(&vault);
+    // The caller would hold the rotation up.
+    let Vault { app, disk, caller } = vault;
+    drop(caller);
     block_on(async {
-        vault.app.rotate_server().await.unwrap();
+        app.rotate_server().await.unwrap();
         let mut walk = Walk::default();
-        while vault.app.rotate_step(&mut walk).await.unwrap() != Step::Idle {}
+        while app.rotate_step(&mut walk).await.unwrap() != Step::Idle {}
     });
+    app.close();
+    let vault = Vault::on(TestDisk::holding(disk.durable()), Clock::new()).unwrap();
     vault.assert_clean();
     let vault = replant(&vault, &old, |table, _| table == Table::Tenants);
     assert_finds(&vault, &["server: ", "behind the server's back"]);
