@@ -3,16 +3,14 @@
 use crate::app::App;
 use crate::app::audit::{AuditScope, expired};
 use crate::app::authenticate::Caller;
-use crate::app::error::{Error, Fault};
+use crate::app::duplicates::{Duplicate, Existing, duplicate};
+use crate::app::error::Error;
 use crate::app::evaluations::Work;
 use crate::app::once::Write;
 use crate::app::read_token::Shown;
-use crate::app::token_draft::{Checked, Deduplicate, TokenDraft, WantedId};
-use crate::app::token_rows::{self, Filter, Versioned};
-use crate::app::update_token::TokenPatch;
-use crate::bounds::{ALIAS_TRIES_MAX, DUPLICATES_READ_MAX};
-use crate::domain::access::Transform;
-use crate::domain::application::ApplicationKind;
+use crate::app::token_draft::{Checked, TokenDraft, WantedId};
+use crate::app::token_rows;
+use crate::bounds::ALIAS_TRIES_MAX;
 use crate::domain::audit::{Act, AuditEntry};
 use crate::domain::container::Container;
 use crate::domain::exposure::{Right, ValueOrigin};
@@ -21,7 +19,7 @@ use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_intent::TokenIntent;
-use crate::expressions::{self, Budget, Template};
+use crate::expressions::{self, Budget};
 use crate::store::{Change, Snapshot, Table, tables};
 
 /// A token that a write answers with.
@@ -41,14 +39,6 @@ pub enum Origin {
     Read,
     /// There was one with the same content, and it was brought up to date.
     Updated,
-}
-
-/// What to do about a token of the same content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Existing {
-    Ignore,
-    Read,
-    Update,
 }
 
 /// A draft whose permission is checked, and the intent that it converts.
@@ -149,7 +139,9 @@ impl App {
         let mut change = Change::new();
         let existing = caller.existing(draft);
         if existing != Existing::Ignore {
-            match duplicate(snapshot, caller, &checked.token, now)? {
+            let merges = existing == Existing::Update;
+            let fits = |found: &Token| !merges || caller.may_merge(found, &checked.token, *value);
+            match duplicate(snapshot, caller, &checked.token, fits, now)? {
                 Duplicate::None(expectation) => change = change.and(expectation),
                 Duplicate::Found(found) => {
                     let (update, token, origin) = match existing {
@@ -176,8 +168,15 @@ impl App {
                             (Change::new(), token, Origin::Read)
                         }
                     };
-                    let shown = self.show_duplicate(caller, token, budget)?;
-                    let value = ValueOrigin::Duplicate;
+                    // The content of somebody else's intent is not the caller's own.
+                    let value = match value {
+                        ValueOrigin::Collected => ValueOrigin::Stored,
+                        ValueOrigin::Duplicate | ValueOrigin::Own | ValueOrigin::Stored => {
+                            ValueOrigin::Duplicate
+                        }
+                    };
+                    let exposure = caller.exposure(containers, Right::Create, value)?;
+                    let shown = self.show(token, exposure, budget);
                     return Ok((change.and(update), Written { shown, origin, value }));
                 }
             }
@@ -277,6 +276,10 @@ pub(super) fn no_intent() -> Error {
 }
 
 impl Admitted {
+    pub(super) const fn value_origin(&self) -> ValueOrigin {
+        self.origin
+    }
+
     pub(super) fn intent(&self) -> Option<TokenIntentId> {
         self.intent.as_ref().map(|intent| intent.id)
     }
@@ -289,93 +292,4 @@ impl Admitted {
     pub(super) fn existing(&self, caller: &Caller) -> Existing {
         caller.existing(&self.draft)
     }
-}
-
-impl Caller {
-    /// The request's own word, else the tenant's setting. A conversion always brings the token that
-    /// is there up to date.
-    fn existing(&self, draft: &TokenDraft) -> Existing {
-        let setting = |name| self.tenant.settings.get(name).map(String::as_str);
-        let deduplicate = draft.deduplicate.unwrap_or(match setting("deduplicate_tokens") {
-            Some("true") => Deduplicate::Yes,
-            _ => Deduplicate::No,
-        });
-        let update = setting("token_deduplication_behavior") == Some("update_existing");
-        match deduplicate {
-            Deduplicate::No => Existing::Ignore,
-            Deduplicate::Yes if update || draft.token_intent_id.is_some() => Existing::Update,
-            Deduplicate::Yes => Existing::Read,
-        }
-    }
-
-    /// Whether the caller knows the intent's value or may see it: its own application has sent it,
-    /// or it may read in plain where the value is or goes. A public application's key is in many
-    /// hands, so that application as a whole knows nothing.
-    fn may_know(&self, intent: &TokenIntent, containers: &[Container]) -> bool {
-        let made = intent.created_by == self.application.id
-            && self.application.kind != ApplicationKind::Public;
-        let home = Container::parse(intent.kind.default_container());
-        let home = home.is_ok_and(|home| self.grants(&[home]).usage == Some(Transform::Reveal));
-        made || home || self.grants(containers).shows_plain()
-    }
-
-    /// What a draft brings to the token of the same content that it met. Without the right to
-    /// update that token, only members of the data that its fingerprint does not read: the others
-    /// identify it.
-    pub(super) fn merge_into(&self, old: &Token, new: &Token) -> Result<TokenPatch, Error> {
-        if self.grants(&old.containers).update.is_some() {
-            return Ok(TokenPatch::from_new(new));
-        }
-        let fingerprint = Template::parse(old.effective_fingerprint_expression()).ok();
-        let fingerprint = fingerprint.ok_or(Error::Internal(Fault::BadRecord))?;
-        Ok(TokenPatch::beside_fingerprint(new, &fingerprint))
-    }
-
-    pub(super) fn deduplicates(&self, wanted: Option<Deduplicate>) -> bool {
-        let draft = TokenDraft { deduplicate: wanted, ..TokenDraft::default() };
-        self.existing(&draft) != Existing::Ignore
-    }
-}
-
-pub(super) enum Duplicate {
-    Found(Box<Versioned>),
-    /// There is none, as long as this still holds.
-    None(Change),
-}
-
-/// Another live token of the same type, fingerprint and containers. Both fingerprints were made
-/// by the same expression: one that the caller chose could make its own value look like any other.
-pub(super) fn duplicate(
-    snapshot: &Snapshot,
-    caller: &Caller,
-    token: &Token,
-    now: Timestamp,
-) -> Result<Duplicate, Error> {
-    let Some(path) = token.containers.first() else { return Ok(Duplicate::None(Change::new())) };
-    let filter = Filter::Fingerprint(&token.fingerprint);
-    let prefix = filter.prefix(caller.keys.index(), token.tenant, path);
-    let entries = snapshot.under(Table::TokenLists, &prefix, DUPLICATES_READ_MAX)?;
-    let all_read = entries.len() < DUPLICATES_READ_MAX;
-    for (key, _) in &entries {
-        let Some(id) = tables::token_of_list_key(key).filter(|id| *id != token.id) else {
-            continue;
-        };
-        let found = match token_rows::find_by_id(snapshot, &caller.keys, token.tenant, id) {
-            // A damaged record is no duplicate: it must not refuse its value for good.
-            Err(Error::Internal(_)) => continue,
-            found => found?,
-        };
-        if let Some(found) = found
-            && found.token.containers == token.containers
-            && found.token.effective_fingerprint_expression()
-                == token.effective_fingerprint_expression()
-            && found.token.is_live(now)
-        {
-            return Ok(Duplicate::Found(Box::new(found)));
-        }
-    }
-    // Of more than were read nothing can be expected; a race then adds one more to very many.
-    let keys = entries.into_iter().map(|(key, _)| key).collect();
-    let expectation = Change::new().expect_under(Table::TokenLists, prefix, keys);
-    Ok(Duplicate::None(if all_read { expectation } else { Change::new() }))
 }

@@ -13,6 +13,7 @@ mod cvc;
 mod damage;
 mod delete_token;
 mod detokenize;
+mod duplicates;
 mod error;
 mod evaluations;
 mod floor;

@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::app::App;
 use crate::app::audit::AuditScope;
 use crate::app::authenticate::Caller;
-use crate::app::create_token::{Admitted, Existing, Origin, Written, no_intent};
+use crate::app::create_token::{Admitted, Origin, Written, no_intent};
+use crate::app::duplicates::Existing;
 use crate::app::error::Error;
 use crate::app::evaluations::Work;
 use crate::app::once::Write;
@@ -132,7 +133,11 @@ impl App {
         match (same, draft.existing(caller)) {
             (Some(same), Existing::Read) => return Ok((Change::new(), Piece::SameAs(same))),
             (Some(_), Existing::Update) => {
-                if let Some(old) = latest.iter().find(|old| same_content(old, &new)) {
+                let fits = |old: &Token| {
+                    same_content(old, &new)
+                        && caller.may_merge(old, &new.shown.token, draft.value_origin())
+                };
+                if let Some(old) = latest.iter().find(|old| fits(old)) {
                     let patch = TokenPatch::from_new(&new.shown.token);
                     let (change, token) = self.plan_further(caller, old, &patch, now, budget)?;
                     let origin = Origin::Updated;

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::app::authenticate::{Caller, lacks};
-use crate::app::create_token::{Duplicate, Origin, Written, duplicate};
+use crate::app::create_token::{Origin, Written};
+use crate::app::duplicates::{Duplicate, duplicate};
 use crate::app::error::Error;
 use crate::app::evaluations::Work;
 use crate::app::once::Write;
@@ -125,7 +126,7 @@ impl App {
             // What was a duplicate before is none of this patch's doing, and stays changeable.
             let moved = token.fingerprint != print || token.containers != before;
             if moved && caller.deduplicates(patch.deduplicate) {
-                match duplicate(snapshot, caller, &token, now)? {
+                match duplicate(snapshot, caller, &token, |_| true, now)? {
                     Duplicate::None(expectation) => {
                         let audit = self.audit_update(caller, &token, now);
                         let shown = shown(token, ValueOrigin::Stored)?;

@@ -53,7 +53,8 @@ impl Access {
     pub fn new(mut permissions: Vec<Permission>, mut rules: Vec<AccessRule>) -> Self {
         permissions.sort_unstable();
         permissions.dedup();
-        rules.sort_by_key(|rule| rule.priority);
+        // Of two rules with the same priority the one that shows less goes first.
+        rules.sort_by_key(|rule| (rule.priority, rule.transform));
         Self { permissions, rules }
     }
 
@@ -65,9 +66,11 @@ impl Access {
         &self.rules
     }
 
-    /// Whether any rule shows data in plain.
+    /// Whether any right shows data in plain: a rule that reveals, or the plain permission to use
+    /// tokens in expressions.
     pub fn reveals(&self) -> bool {
         self.rules.iter().any(|rule| rule.transform == Transform::Reveal)
+            || self.permissions.iter().any(|it| self.plain(*it) == Some(Transform::Reveal))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -218,5 +221,21 @@ mod tests {
         assert!(access.redacts_somewhere(TokenRead));
         assert!(!access.redacts_somewhere(TokenCreate));
         assert!(!Access::new(vec![TokenRead], vec![]).redacts_somewhere(TokenRead));
+    }
+
+    #[test]
+    fn a_rule_that_reveals_and_the_plain_right_to_use_show_data_in_plain() {
+        assert!(Access::new(vec![], vec![rule(1, "/a/", Reveal, &[TokenCreate])]).reveals());
+        assert!(Access::new(vec![TokenUse], vec![]).reveals());
+        let masked = vec![rule(1, "/a/", Mask, &[TokenRead])];
+        assert!(!Access::new(vec![TokenRead, TokenCreate], masked).reveals());
+    }
+
+    #[test]
+    fn of_rules_with_the_same_priority_the_one_that_shows_less_decides() {
+        let rules = vec![rule(1, "/", Reveal, &[TokenRead]), rule(1, "/a/", Redact, &[TokenRead])];
+        let access = Access::new(vec![], rules);
+        assert_eq!(access.in_any(TokenRead, &paths(&["/a/"])), Some(Redact));
+        assert_eq!(access.in_any(TokenRead, &paths(&["/b/"])), Some(Reveal));
     }
 }

@@ -92,12 +92,14 @@ impl Grants {
                 let transform = min(held, self.read.unwrap_or(Transform::Mask));
                 Some(Exposure::full(transform, Fingerprint::of(transform)))
             }
-            // The caller knows the content of a duplicate, or could not have met it.
-            (Right::Create | Right::Update, ValueOrigin::Duplicate) => Some(match self.read {
+            // The caller of a create has sent the content that the duplicate has.
+            (Right::Create, ValueOrigin::Duplicate) => Some(match self.read {
                 Some(read) => Exposure::full(min(held, read), Fingerprint::Shown),
                 None => Exposure::outline(Fingerprint::Shown),
             }),
-            (Right::Create | Right::Update, ValueOrigin::Stored) => Some(match self.read {
+            // A patch may leave the content alone and meet a duplicate by a move.
+            (Right::Update, ValueOrigin::Duplicate)
+            | (Right::Create | Right::Update, ValueOrigin::Stored) => Some(match self.read {
                 Some(read) => {
                     let transform = min(held, read);
                     Exposure::full(transform, Fingerprint::of(transform))
@@ -219,8 +221,8 @@ mod tests {
                         assert_eq!(shown.transform, Redact, "{case}");
                     }
                     // A redacted view of a value that the caller may not know has no fingerprint.
-                    let knows =
-                        writes && matches!(origin, ValueOrigin::Own | ValueOrigin::Duplicate);
+                    let knows = (writes && origin == ValueOrigin::Own)
+                        || (right == Right::Create && origin == ValueOrigin::Duplicate);
                     if shown.transform == Redact && !knows {
                         assert_eq!(shown.fingerprint, Fingerprint::Hidden, "{case}");
                     }
@@ -255,18 +257,20 @@ mod tests {
             check(writer(Reveal), right, ValueOrigin::Own, "reveal print");
             check(writer(Redact), right, ValueOrigin::Own, "redact print");
             check(writer(Reveal), right, ValueOrigin::Stored, "outline redact");
-            check(writer(Reveal), right, ValueOrigin::Duplicate, "outline redact print");
             check(writer(Reveal), right, ValueOrigin::Collected, "mask print");
             check(writer(Redact), right, ValueOrigin::Collected, "redact");
             check(both(Reveal, Redact), right, ValueOrigin::Own, "reveal print");
             check(both(Reveal, Redact), right, ValueOrigin::Stored, "redact");
-            check(both(Reveal, Redact), right, ValueOrigin::Duplicate, "redact print");
             check(both(Reveal, Redact), right, ValueOrigin::Collected, "redact");
             check(both(Reveal, Mask), right, ValueOrigin::Stored, "mask print");
             check(both(Reveal, Reveal), right, ValueOrigin::Stored, "reveal print");
             check(both(Reveal, Reveal), right, ValueOrigin::Collected, "reveal print");
             check(both(Mask, Reveal), right, ValueOrigin::Stored, "mask print");
         }
+        check(writer(Reveal), Right::Create, ValueOrigin::Duplicate, "outline redact print");
+        check(writer(Reveal), Right::Update, ValueOrigin::Duplicate, "outline redact");
+        check(both(Reveal, Redact), Right::Create, ValueOrigin::Duplicate, "redact print");
+        check(both(Reveal, Redact), Right::Update, ValueOrigin::Duplicate, "redact");
         let reader = |read| Grants { read, ..NONE };
         for right in [Right::Read, Right::Use] {
             check(NONE, right, ValueOrigin::Stored, "refused");

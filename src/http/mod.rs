@@ -228,9 +228,9 @@ impl Http {
         let begun = self.admit(parts, peer, seen).map_err(Instead::from);
         let begun = begun.and_then(|(matched, caller)| {
             let once = self.begin_once(parts, &matched, &caller)?;
-            Ok((matched, caller, once))
+            Ok((matched, once))
         });
-        let (matched, caller, once) = match begun {
+        let (matched, once) = match begun {
             Ok(begun) => begun,
             Err(instead) => {
                 body::drain(body).await;
@@ -246,6 +246,12 @@ impl Http {
                 (Secret::new(Value::Null), bodies.share())
             }
         };
+        // The body may have taken half a minute, and the key may be gone or hold less by now.
+        let caller = match key_of(&parts.headers) {
+            Some(key) => self.app.authenticate(&key)?,
+            None => return Err(Error::Unauthenticated.into()),
+        };
+        caller.require_one_somewhere(matched.route.permissions)?;
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let query = query.ok_or(Problem::new(400, "The query is too long or not valid UTF-8."))?;
         let parameters = matched.parameters;

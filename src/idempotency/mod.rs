@@ -41,10 +41,13 @@ pub fn half_day(at: Timestamp) -> u64 {
     u64::try_from(at.seconds().div_euclid(HALF_DAY_S)).unwrap_or(0)
 }
 
-/// The half-days in which an answer that is still remembered can stand, newest first.
-pub fn live_half_days(now: Timestamp) -> [u64; 3] {
-    let newest = half_day(now);
-    [newest, newest.saturating_sub(1), newest.saturating_sub(2)]
+/// The half-days in which an answer that is still remembered can stand, newest first. The first of
+/// them has not begun: an answer stands there when the clock was ahead and was set back since, by
+/// twelve hours at most. A clock that was ahead by more forgets the keys of that time.
+pub fn live_half_days(now: Timestamp) -> [u64; 4] {
+    let current = half_day(now);
+    let [before, earlier] = [1, 2].map(|ago| current.saturating_sub(ago));
+    [current.saturating_add(1), current, before, earlier]
 }
 
 #[cfg(test)]
@@ -81,6 +84,14 @@ mod tests {
             let now = Timestamp::from_seconds(first + age_s);
             let kept = half_day(Timestamp::from_seconds(first));
             prop_assert!(live_half_days(now).contains(&kept));
+        }
+
+        #[test]
+        fn an_answer_of_a_clock_that_was_up_to_half_a_day_ahead_is_found(
+            now in 200_000_i64..4_000_000_000, ahead_s in 0_i64..=HALF_DAY_S,
+        ) {
+            let kept = half_day(Timestamp::from_seconds(now + ahead_s));
+            prop_assert!(live_half_days(Timestamp::from_seconds(now)).contains(&kept));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use redb::{Database, ReadableTable as _, TableDefinition};
 use serde_json::json;
 
-use crate::harness::{Vault, get};
+use crate::harness::Vault;
 use crate::watch::metric;
 
 /// For a busy machine; the first pass of the scrub begins a second after the start.
@@ -123,7 +123,10 @@ fn the_scrub_finds_an_index_entry_that_hides_a_token() {
     assert!(count > 1, "{count}");
     vault.restart();
     // Nobody has asked for it: the lists are silently short.
-    let ready = || vault.send(&get("/readyz")).with_status(200).json["checks"]["records"].clone();
+    let ready = || {
+        let ready = vault.get("/readyz", &vault.keys.management).with_status(200);
+        ready.json["checks"]["records"].clone()
+    };
     wait_until("readyz does not say so", || ready() != "ok");
     assert_eq!(metric(&vault, "strongroom_damaged_rows"), 1);
     assert_eq!(metric(&vault, "strongroom_check{check=\"records\"}"), 0);

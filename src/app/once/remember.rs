@@ -22,6 +22,7 @@ use crate::app::{token_intents, token_rows};
 use crate::crypto::{Identity, SealingKey};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::{Entity, EntityKind};
+use crate::domain::container::Container;
 use crate::domain::id::TokenId;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{Answer, Disclosure, Kept, Part, Replay, Subject, SubjectId, half_day};
@@ -36,6 +37,19 @@ use crate::store::{Change, Snapshot, Table, tables};
 struct Hiding {
     subject: Subject,
     parts: Vec<HiddenPart>,
+}
+
+/// The body of an answer as the file has it.
+struct StoredBody<'a> {
+    subjects: Vec<(SubjectId, Vec<u8>)>,
+    body: Vec<StoredPart>,
+    disclosures: &'a [Disclosure],
+}
+
+/// What still opens the parts of a subject, and where a token is now.
+struct LiveSubject {
+    seed: AnswerSeed,
+    containers: Option<Vec<Container>>,
 }
 
 impl App {
@@ -114,7 +128,8 @@ impl App {
         let AnswerRecord { status, location, .. } = record;
         let (body, shown) = match record.content {
             AnswerContent::Parts { subjects, body } => {
-                self.join(snapshot, caller, place, subjects, body, now)?
+                let stored = StoredBody { subjects, body, disclosures: &record.disclosures };
+                self.join(snapshot, caller, place, stored, now)?
             }
             AnswerContent::Whole(whole) => {
                 self.prune(snapshot, caller, place, whole, location.as_deref(), now)?
@@ -129,15 +144,18 @@ impl App {
         snapshot: &Snapshot,
         caller: &Caller,
         place: &[u8],
-        subjects: Vec<(SubjectId, Vec<u8>)>,
-        body: Vec<StoredPart>,
+        stored: StoredBody<'_>,
         now: Timestamp,
     ) -> Result<(Secret<Vec<u8>>, Vec<Entity>), Error> {
+        let StoredBody { subjects, body, disclosures } = stored;
         let mut shown = Vec::new();
         // `None` for a subject that is gone.
         let mut hidden = Vec::with_capacity(subjects.len());
         for (id, sealed) in subjects {
-            let Some(seed) = live_seed(snapshot, caller, &id, now)? else {
+            // A token that was moved shows no more than the caller may see where it is now.
+            let live = live_subject(snapshot, caller, &id, now)?;
+            let live = live.filter(|it| caller.sees_in(it.containers.as_deref(), disclosures));
+            let Some(LiveSubject { seed, .. }) = live else {
                 hidden.push(None);
                 continue;
             };
@@ -198,6 +216,18 @@ impl App {
 }
 
 impl Caller {
+    /// Whether the answer could be given again about a token that is in these containers now. The
+    /// containers that the answer was given for have been looked at.
+    fn sees_in(&self, containers: Option<&[Container]>, disclosures: &[Disclosure]) -> bool {
+        let Some(containers) = containers else { return true };
+        let covers = |disclosure: &Disclosure| {
+            let Disclosure { right, value, exposure, .. } = disclosure;
+            self.exposure(containers, *right, *value).is_ok_and(|today| today.covers(exposure))
+        };
+        disclosures.iter().any(|disclosure| disclosure.containers == containers)
+            || disclosures.iter().all(covers)
+    }
+
     /// The rule that decided about the first answer decides again, with today's rights.
     fn require_again(&self, disclosure: &Disclosure) -> Result<(), Error> {
         let Disclosure { right, value, containers, exposure } = disclosure;
@@ -208,31 +238,32 @@ impl Caller {
 
 const SHOWS_MORE: &str = "The first answer shows more than the API key may see today.";
 
-/// The seed of a subject that exists and has not expired. One without a seed was written again
+/// The seed of a subject that exists and has not expired, and the containers of a token. One without a seed was written again
 /// by an earlier version, and counts as gone.
-fn live_seed(
+fn live_subject(
     snapshot: &Snapshot,
     caller: &Caller,
     id: &SubjectId,
     now: Timestamp,
-) -> Result<Option<AnswerSeed>, Error> {
+) -> Result<Option<LiveSubject>, Error> {
     let (tenant, keys) = (caller.tenant.id, &caller.keys);
-    Ok(match id {
+    let (seed, containers) = match id {
         SubjectId::ApiKey { application, id } => {
             let place = tables::application_keys(tenant, *application, *id);
             let Some(sealed) = snapshot.value(Table::ApplicationKeys, &place)? else {
                 return Ok(None);
             };
             let plain = keys.open(Table::ApplicationKeys.number(), &place, &sealed)?;
-            decode_api_key(plain.expose())?.answer_seed
+            (decode_api_key(plain.expose())?.answer_seed, None)
         }
         SubjectId::Token { id, .. } => token_rows::find_by_id(snapshot, keys, tenant, *id)?
             .filter(|found| found.token.is_live(now))
-            .and_then(|found| found.token.answer_seed),
+            .map_or((None, None), |it| (it.token.answer_seed, Some(it.token.containers))),
         SubjectId::TokenIntent(id) => token_intents::find_by_id(snapshot, keys, tenant, *id)?
             .filter(|(intent, _)| intent.is_live(now))
-            .and_then(|(intent, _)| intent.answer_seed),
-    })
+            .map_or((None, None), |(intent, _)| (intent.answer_seed, None)),
+    };
+    Ok(seed.map(|seed| LiveSubject { seed, containers }))
 }
 
 /// Sealing under a key of the seed alone would do; with the tenant's, a seed is of no use elsewhere.

@@ -6,7 +6,7 @@
 //! thread shared, about half of that on one of its own.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -21,14 +21,12 @@ use crate::expressions::{Budget, Cache, Data, Mask, Template};
 const WORK: usize = EXPRESSION_WORK_WRITE_MAX / if cfg!(debug_assertions) { 10 } else { 1 };
 const LONGEST: Duration = Duration::from_millis(if cfg!(debug_assertions) { 200 } else { 40 });
 
-/// CPU time of this thread, or the time of day where the kernel does not say.
+/// CPU time of this thread; zero where the kernel does not say.
 fn cpu_time() -> Duration {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text.split(' ').next().and_then(|first| first.parse().ok());
-    nanoseconds.map_or_else(|| Instant::now().duration_since(*START), Duration::from_nanos)
+    Duration::from_nanos(nanoseconds.unwrap_or_default())
 }
-
-static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
 
 /// Spends a write's budget by doing the same again and again.
 fn spend(what: &str, mut once: impl FnMut(&Budget)) {
