@@ -61,7 +61,7 @@ impl Evaluations {
     }
 
     /// A place to evaluate in. Beyond a bound nobody waits for one.
-    async fn place(&self) -> Result<SemaphorePermit<'_>, Error> {
+    pub(super) async fn place(&self) -> Result<SemaphorePermit<'_>, Error> {
         let Some(_waiting) = Waiting::begin(&self.waiting) else { return Err(Error::Busy) };
         let place = self.places.acquire().await;
         // It is never closed.

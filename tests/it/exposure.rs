@@ -350,30 +350,30 @@ fn a_planted_mask_shows_nothing_of_what_others_merge_into_the_token() {
     let vault = Vault::start();
     update_existing(&vault);
     let plain = ["token:create", "token:read", "token:search"];
-    let planter = vault.key_with("private", &plain, &json!([]));
+    let maker = vault.key_with("private", &plain, &json!([]));
     let all = json!({"cvc": "{{ data.cvc }}", "holder": "{{ data.holder }}"});
     let planted = json!({"type": "card", "data": {"number": NUMBER}, "mask": all});
-    let id = create(&vault, &planter, planted.clone()).with_status(201).id();
+    let id = create(&vault, &maker, planted.clone()).with_status(201).id();
     let data = json!({"number": NUMBER, "cvc": "987", "holder": "Ann Victim"});
     let body = json!({"type": "card", "data": data});
     let merged = create(&vault, &vault.keys.public, body.clone()).with_status(201);
     assert_ne!(merged.id(), id);
-    let hit = vault.get(&format!("/tokens/{id}"), &planter).with_status(200).text();
+    let hit = vault.get(&format!("/tokens/{id}"), &maker).with_status(200).text();
     assert!(!hit.contains("987") && !hit.contains("Ann Victim"), "{hit}");
     // Nor by way of an intent, alone or beside the planted token in one call.
     let intent = || {
         let made = vault.post("/token-intents", &vault.keys.public, body.clone());
         json!({"token_intent_id": made.with_status(201).id(), "deduplicate_token": true})
     };
-    let converted = create(&vault, &planter, intent()).with_status(201);
+    let converted = create(&vault, &maker, intent()).with_status(201);
     assert!(!converted.text().contains("Ann Victim"), "{}", converted.text());
     let both = json!({"a": planted, "b": intent()});
-    let both = vault.post("/tokenize", &planter, both).with_status(200);
+    let both = vault.post("/tokenize", &maker, both).with_status(200);
     assert!(!both.text().contains("Ann Victim"), "{}", both.text());
     // Its own application may go on merging into it.
     let mut again = planted;
     again["data"]["holder"] = json!("Own");
-    assert_eq!(create(&vault, &planter, again).with_status(201).id(), id);
+    assert_eq!(create(&vault, &maker, again).with_status(201).id(), id);
 }
 
 #[test]
@@ -405,9 +405,10 @@ fn a_key_that_is_revoked_while_its_body_arrives_does_nothing() {
     let (last, first) = bytes.split_last().unwrap();
     let mut connection = vault.connect();
     connection.send(first).unwrap();
-    // Another request is answered, so the head of this one has been read for long.
-    vault.get("/permissions", &vault.keys.private).with_status(200);
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    // While these are answered, the head of the first one is read.
+    for _ in 0..30 {
+        vault.get("/permissions", &vault.keys.private).with_status(200);
+    }
     let path = format!("/applications/{}", application.id());
     vault.delete(&path, &vault.keys.management).with_status(204);
     connection.send(&[*last]).unwrap();

@@ -7,6 +7,7 @@ mod callers;
 mod concurrency;
 mod cost;
 mod damage;
+mod evaluations;
 mod failures;
 mod floor;
 mod power;
