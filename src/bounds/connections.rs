@@ -104,16 +104,25 @@ pub const OPERATION_BYTES_MAX: usize = 16 * 1024;
 pub const ANSWER_BYTES_MAX: usize = 8 * 1024;
 /// What a connection holds at most, beyond its requests: the buffers of TLS and HTTP.
 pub const CONNECTION_BYTES: usize = H1_BUFFER_BYTES_MAX + 32 * 1024;
-/// What all requests in flight and their connections hold at most, together, beyond their answers. The
+/// An answer to a read that every request may have while it is written out.
+pub const ANSWER_BYTES_FREE: usize = 32 * 1024;
+/// What larger answers to reads hold, of all requests together, until the clients have taken them.
+pub const ANSWERS_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// What a client waits that asks for a large answer while others have not taken theirs.
+pub const ANSWERS_RETRY_AFTER_S: u64 = 1;
+/// What all requests in flight and their connections hold at most, together, with their answers. The
 /// shipped unit lets the process have twice as much (`MemoryMax=`).
 pub const MEMORY_IN_FLIGHT_MAX: usize = 1024 * 1024 * 1024;
 
 const _: () = assert!(
     REQUESTS_MAX * REQUEST_BYTES
         + BODIES_BYTES_MAX
+        + ANSWERS_BYTES_MAX
         + (CONNECTIONS_MAX + RESULTS_CONNECTIONS_MAX) * CONNECTION_BYTES
         <= MEMORY_IN_FLIGHT_MAX
 );
+// A request whose answer is ready has given back its head, its body and its state.
+const _: () = assert!(ANSWER_BYTES_FREE <= REQUEST_BYTES);
 const _: () = assert!(H2_SHARED_UNKNOWN_MAX < H2_SHARED_MAX);
 const _: () = assert!(H2_STREAMS_UNKNOWN_MAX < H2_STREAMS_MAX);
 // A connection may use all its streams at once, and still not be the only one.

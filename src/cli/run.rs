@@ -20,7 +20,7 @@ use crate::cli::watch::{self, Process};
 use crate::config::Threeds;
 use crate::domain::audit::Act;
 use crate::formulas::Catalog;
-use crate::http::{Bodies, Deprecated, Http, Requests};
+use crate::http::{Answers, Bodies, Deprecated, Http, Requests};
 use crate::limits::{Limiter, Network};
 use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket, SocketFailure};
@@ -118,6 +118,7 @@ async fn serve(
         deprecated: plan.deprecated,
         requests,
         bodies: Bodies::new(),
+        answers: Answers::default(),
         panel,
     });
     watch::serve(listeners, &http, &tasks, &log);

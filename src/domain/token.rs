@@ -82,6 +82,15 @@ impl Token {
         self.data.with(self.cvc.as_ref())
     }
 
+    /// What it takes on the wire, roughly.
+    pub fn bytes(&self) -> usize {
+        let metadata =
+            self.metadata.iter().map(|(key, value)| key.len().saturating_add(value.len()));
+        let metadata = metadata.fold(0, usize::saturating_add);
+        let mask = self.mask.as_ref().map_or(0, String::len);
+        self.data.json().len().saturating_add(mask).saturating_add(metadata)
+    }
+
     pub fn effective_mask(&self) -> Option<&str> {
         self.mask.as_deref().or(self.kind.default_mask())
     }

@@ -4,6 +4,7 @@
 //! The order of checks is the same for every route: the address's limit, the route, the key, the
 //! key's limits, a permission that the key lacks everywhere, the body, and then the operation's own.
 
+mod answers;
 mod applications;
 mod bodies;
 mod body;
@@ -37,9 +38,11 @@ use hyper::{Method, Request, Response};
 use serde_json::Value;
 
 use crate::app::{App, Caller, Client, Error, Once};
+use crate::bounds::{ANSWER_BYTES_FREE, ANSWERS_RETRY_AFTER_S};
 use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
 use crate::formulas::Catalog;
+pub use crate::http::answers::Answers;
 pub use crate::http::bodies::Bodies;
 use crate::http::problem::Problem;
 use crate::http::reply::{Asked, Reply};
@@ -74,6 +77,7 @@ pub struct Http {
     pub deprecated: Deprecated,
     pub requests: Arc<Requests>,
     pub bodies: Bodies,
+    pub answers: Answers,
     /// What the probes and the operator look at.
     pub panel: Arc<Panel>,
 }
@@ -148,7 +152,7 @@ impl Http {
             told.map_or_else(|problem| asked.failure(&problem), |reply| asked.success(reply))
         } else {
             match self.reply(&parts, body, peer, &mut seen).await {
-                Ok(reply) => asked.success(reply),
+                Ok(reply) => self.hold(&asked, &seen, asked.success(reply)),
                 Err(Instead::Replay(earlier)) => match self.replayed(*earlier, &seen).await {
                     Ok(reply) => asked.success(reply),
                     Err(problem) => self.failure(&asked, &problem),
@@ -173,6 +177,24 @@ impl Http {
             duration,
         });
         response
+    }
+
+    /// The answer with its share of the memory of all answers, if it needs one.
+    fn hold(
+        &self,
+        asked: &Asked,
+        seen: &Seen,
+        response: Response<SecretBody>,
+    ) -> Response<SecretBody> {
+        let bytes = response.body().len();
+        let reads = seen.route.is_some_and(|route| route.repeated == Repeated::Again);
+        if !reads || bytes <= ANSWER_BYTES_FREE {
+            return response;
+        }
+        match self.answers.share(bytes) {
+            Some(share) => response.map(|body| body.holding(share)),
+            None => asked.failure(&Problem::retry(503, NO_MEMORY, ANSWERS_RETRY_AFTER_S)),
+        }
     }
 
     fn failure(&self, asked: &Asked, problem: &Problem) -> Response<SecretBody> {
@@ -335,6 +357,8 @@ impl Http {
         }
     }
 }
+
+const NO_MEMORY: &str = "The server has no memory for an answer of this size at the moment: others have not read theirs.";
 
 /// A request as the limits count it.
 fn counted(caller: &Caller, address: IpAddr, operation: Operation) -> limits::Request {

@@ -40,6 +40,12 @@ impl SecretBody {
         Self { left: Some(bytes).filter(|bytes| !bytes.is_empty()) }
     }
 
+    /// The same body, which keeps `share` until its bytes are sent or dropped.
+    #[must_use]
+    pub fn holding(self, share: impl Send + 'static) -> Self {
+        Self { left: self.left.map(|bytes| Bytes::from_owner(HeldBytes { bytes, _share: share })) }
+    }
+
     pub fn len(&self) -> usize {
         self.left.as_ref().map_or(0, Bytes::len)
     }
@@ -90,6 +96,18 @@ impl Body for SecretBody {
 impl fmt::Debug for SecretBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretBody(..)")
+    }
+}
+
+/// Bytes and what is given back with them.
+struct HeldBytes<S> {
+    bytes: Bytes,
+    _share: S,
+}
+
+impl<S> AsRef<[u8]> for HeldBytes<S> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

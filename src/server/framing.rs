@@ -9,6 +9,9 @@
 /// Longest line that can be a `Content-Length` or a `Transfer-Encoding` which is taken: both names,
 /// with room for spaces and twenty digits.
 const LINE_BYTES_KEPT: usize = 64;
+/// Digits of a chunk's size: all that a 64-bit number has, without any leading zeros.
+const CHUNK_SIZE_DIGITS_MAX: usize = 16;
+const _: () = assert!(CHUNK_SIZE_DIGITS_MAX < LINE_BYTES_KEPT);
 /// No header value may hold it.
 const SPOILED: u8 = 0;
 
@@ -114,7 +117,11 @@ impl Framing {
             State::Head => self.note_header().map(|()| State::Head),
             State::ChunkSize => {
                 let size = self.line.split(|byte| b"; \t".contains(byte)).next()?;
-                match u64::from_str_radix(std::str::from_utf8(size).ok()?, 16).ok()? {
+                // Of a longer line only the beginning is known, and hyper reads all of it.
+                let is_known = size.len() <= CHUNK_SIZE_DIGITS_MAX;
+                let is_hex = !size.is_empty() && size.iter().all(u8::is_ascii_hexdigit);
+                let size = std::str::from_utf8(size).ok().filter(|_| is_known && is_hex)?;
+                match u64::from_str_radix(size, 16).ok()? {
                     0 => Some(State::Trailers),
                     size => Some(State::ChunkData(size)),
                 }
@@ -146,7 +153,8 @@ impl Framing {
             return None;
         }
         if is_length {
-            let digits = std::str::from_utf8(value).ok()?;
+            let is_number = value.iter().all(u8::is_ascii_digit);
+            let digits = std::str::from_utf8(value).ok().filter(|_| is_number)?;
             let length = digits.parse().ok()?;
             let same = self.content_length.is_none_or(|known| known == length);
             self.content_length = same.then_some(length);
@@ -205,6 +213,16 @@ mod tests {
         check(&format!("{first}GET / HTTP/1.1\n\r\n"), Some(first.len() + 14));
         let first = "POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\n\r\n";
         check(&format!("{first}GET / HTTP/1.1\n\r\n"), Some(first.len() + 14));
+    }
+
+    #[test]
+    fn a_chunk_size_that_is_not_a_plain_hexadecimal_number_is_spoiled() {
+        let head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+        for size in ["+5", "0x5", "", "-1", &format!("{}5", "0".repeat(70)), &"0".repeat(17)] {
+            check(&format!("{head}{size}\r\nhello"), Some(head.len() + size.len() + 1));
+        }
+        check(&format!("{head}00000005\r\nhello\r\n0\r\n\r\n"), None);
+        check("POST / HTTP/1.1\r\nContent-Length: +3\r\n\r\n", Some(36));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Lists and searches over the wire: pages, cursors, parameters, and the operations that are on
 //! their way out.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Request, Vault, post};
@@ -319,4 +321,27 @@ fn deprecated_operations_are_gone_once_the_operator_turns_them_off() {
     assert!(gone.member("detail").contains("POST /v2/tokens/search"), "{}", gone.text());
     vault.get("/tokens", "").problem(401);
     assert_eq!(list(&vault, "/v2/tokens"), ["1"]);
+}
+
+#[test]
+fn a_page_of_large_tokens_ends_early_and_leaves_none_out() {
+    let vault = Vault::start();
+    let data = "x".repeat(120_000);
+    let made: BTreeSet<_> =
+        (0..12).map(|_| vault.token(json!({"type": "token", "data": data}))).collect();
+    let mut found = Vec::new();
+    let mut path = String::from("/v2/tokens?size=100");
+    for _ in 0..4 {
+        let page = vault.get(&path, &vault.keys.private).with_status(200);
+        assert!(page.bytes.len() < 1_500_000, "{}", page.bytes.len());
+        let tokens = page.json["data"].as_array().unwrap();
+        found.extend(tokens.iter().map(|token| String::from(token["id"].as_str().unwrap())));
+        let Some(next) = page.json["pagination"]["next"].as_str() else { break };
+        path = format!("/v2/tokens?size=100&start={next}");
+    }
+    assert_eq!(found.len(), made.len(), "each once");
+    assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), made);
+    // A numbered page cannot end early.
+    vault.get("/tokens?size=100", &vault.keys.private).invalid(&["size"]);
+    vault.get("/tokens?size=5", &vault.keys.private).with_status(200);
 }

@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::app::authenticate::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::evaluations::Work;
+use crate::app::list_tokens::ShownPage;
 use crate::app::listed::Listed;
 use crate::app::read_token::Shown;
 use crate::app::timeline::{START, Timelines};
@@ -110,8 +111,7 @@ impl App {
         let tokens = self.evaluating(Work::Page, |budget| {
             self.show_listed(&snapshot, caller, permission, &gathered.tokens, now, budget)
         });
-        let tokens = tokens.await?;
-        Ok(LegacyTokenPage { tokens, total })
+        Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
     }
 
     /// The live tokens among these ids, each once, whose metadata has all of these entries.
@@ -164,10 +164,19 @@ impl App {
         let tokens = self.evaluating(Work::Page, |budget| {
             self.show_listed(snapshot, caller, permission, &page, now, budget)
         });
-        let tokens = tokens.await?;
-        Ok(LegacyTokenPage { tokens, total })
+        Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
     }
 }
+
+/// A numbered page cannot end early: the next one begins at a number.
+fn whole(page: ShownPage) -> Result<Vec<Shown>, Error> {
+    match page.taken {
+        None => Ok(page.tokens),
+        Some(_) => Err(Error::invalid("size", String::from(TOO_LARGE))),
+    }
+}
+
+const TOO_LARGE: &str = "The page would hold too much data; ask for fewer tokens at a time.";
 
 /// What a walk has found so far.
 struct Gathered {

@@ -10,7 +10,7 @@ use crate::app::evaluations::Work;
 use crate::app::read_token::Shown;
 use crate::app::scan::Scan;
 use crate::app::token_rows;
-use crate::bounds::LIST_SKIPPED_MAX;
+use crate::bounds::{LIST_SKIPPED_MAX, PAGE_BYTES_MAX};
 use crate::domain::audit::Entity;
 use crate::domain::exposure::{Right, ValueOrigin};
 use crate::domain::id::TokenId;
@@ -34,6 +34,14 @@ pub struct TokenPage {
     pub tokens: Vec<Shown>,
     /// The cursor of the next page, which may turn out to be empty. Absent on the last one.
     pub next: Option<Vec<u8>>,
+}
+
+/// Tokens that an index led to.
+pub(super) struct ShownPage {
+    pub(super) tokens: Vec<Shown>,
+    /// How many ids were looked at when the page had all the bytes that it may have; `None` when
+    /// that were all of them.
+    pub(super) taken: Option<usize>,
 }
 
 impl App {
@@ -73,9 +81,15 @@ impl App {
         for (token, fault) in &scanned.damaged {
             self.note_damage(Table::TokenLists, caller.tenant.id, *token, *fault);
         }
-        let tokens =
+        let listed =
             self.show_listed(&snapshot, caller, permission, &scanned.tokens, now, budget)?;
-        Ok(TokenPage { tokens, next: scanned.next.map(|position| scan.cursor(position)) })
+        let next = match listed.taken {
+            // The next page begins behind the last token that this one has room for.
+            Some(taken) => scan.page(&snapshot, after, taken, LIST_SKIPPED_MAX, now)?.next,
+            None => scanned.next,
+        };
+        let next = next.map(|position| scan.cursor(position));
+        Ok(TokenPage { tokens: listed.tokens, next })
     }
 
     /// Opens what an index led to. The seal vouches for records, not for index entries: what the
@@ -88,13 +102,20 @@ impl App {
         tokens: &[TokenId],
         now: Timestamp,
         budget: &Budget,
-    ) -> Result<Vec<Shown>, Error> {
+    ) -> Result<ShownPage, Error> {
         let searches = permission == Permission::TokenSearch;
         let right = if searches { Right::Search } else { Right::Read };
-        let mut shown = Vec::with_capacity(tokens.len());
-        for id in tokens {
+        let mut shown: Vec<Shown> = Vec::with_capacity(tokens.len());
+        let mut bytes: usize = 0;
+        for (taken, id) in tokens.iter().enumerate() {
+            if bytes > PAGE_BYTES_MAX {
+                return Ok(ShownPage { tokens: shown, taken: Some(taken) });
+            }
             match self.show_one(snapshot, caller, *id, right, now, budget) {
-                Ok(one) => shown.extend(one),
+                Ok(one) => {
+                    bytes = bytes.saturating_add(one.as_ref().map_or(0, |it| it.token.bytes()));
+                    shown.extend(one);
+                }
                 // One damaged record must not cost the whole page.
                 Err(error) => {
                     self.pass_over(Table::Tokens, caller.tenant.id, id.uuid(), error)?;
@@ -104,7 +125,7 @@ impl App {
                 return Err(Error::Busy);
             }
         }
-        Ok(shown)
+        Ok(ShownPage { tokens: shown, taken: None })
     }
 
     /// `None` for a token that the caller may not see, or that has expired.
