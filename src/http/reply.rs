@@ -191,9 +191,26 @@ fn reset_s(at: Timestamp) -> i64 {
     at.micros().saturating_add(999_999).div_euclid(1_000_000)
 }
 
+/// Whether a text holds twelve characters in a row of a secret, or all of a shorter one.
+fn holds_part(text: &str, secret: &str) -> bool {
+    let length = secret.len().clamp(1, SECRET_PART_BYTES);
+    secret
+        .as_bytes()
+        .windows(length)
+        .any(|part| text.as_bytes().windows(length).any(|piece| piece.eq_ignore_ascii_case(part)))
+}
+
+/// The shortest part of an API key that is worth hiding; the words in front of it are shorter.
+const SECRET_PART_BYTES: usize = 12;
+
 /// The caller's own trace id, if it is one that can be repeated in a header and a log line. The API
 /// key of the request is none: a client that mixes the two up must not find its key in the log.
 pub(crate) fn trace_of(headers: &HeaderMap, secret: Option<&HeaderValue>) -> Option<String> {
-    let text = headers.get(TRACE).filter(|trace| Some(*trace) != secret)?.to_str().ok()?;
+    let text = headers.get(TRACE)?.to_str().ok()?;
+    // Nor a part of the key: the rest of it is a prefix that everybody knows.
+    let secret = secret.and_then(|secret| secret.to_str().ok());
+    if secret.is_some_and(|secret| holds_part(text, secret)) {
+        return None;
+    }
     Trace::is_repeatable(text).then(|| String::from(text))
 }

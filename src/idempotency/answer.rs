@@ -51,6 +51,8 @@ pub struct Subject {
     pub id: SubjectId,
     /// Absent when its record was written by an earlier version.
     pub seed: Option<AnswerSeed>,
+    /// Where a token was; nothing else has containers.
+    pub containers: Vec<Container>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +131,12 @@ impl Answer {
 
     /// The place of this subject, which is added if it is new. One answer may show a token as it
     /// was in the file and as it changes it: the seed of the changed record is the one that counts.
-    pub fn subject(&mut self, id: SubjectId, seed: Option<&AnswerSeed>) -> usize {
+    pub fn subject(
+        &mut self,
+        id: SubjectId,
+        seed: Option<&AnswerSeed>,
+        containers: &[Container],
+    ) -> usize {
         let seed = seed.map(AnswerSeed::duplicate);
         if let Some(place) = self.subjects.iter().position(|subject| subject.id == id) {
             if let (Some(known), Some(_)) = (self.subjects.get_mut(place), &seed) {
@@ -137,7 +144,7 @@ impl Answer {
             }
             return place;
         }
-        self.subjects.push(Subject { id, seed });
+        self.subjects.push(Subject { id, seed, containers: containers.to_vec() });
         self.subjects.len().saturating_sub(1)
     }
 

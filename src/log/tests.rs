@@ -111,7 +111,10 @@ fn check_trace(sent: &str, logged: &str) {
 fn a_trace_id_from_outside_is_logged_only_if_it_cannot_be_a_card_number() {
     check_trace("checkout-17.retry_2", "checkout-17.retry_2");
     check_trace("1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed", "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed");
-    check_trace("00000000000000001b9d6bcdbbfd4b2d", "00000000000000001b9d6bcdbbfd4b2d");
+    check_trace("1b9d6bcdbbfd4b2d9b5dab8dfbbd4bed", "1b9d6bcdbbfd4b2d9b5dab8dfbbd4bed");
+    check_trace("00000000000000001b9d6bcdbbfd4b2d", "withheld");
+    check_trace("4242424242424242a123456789012345", "withheld");
+    check_trace("42424242-4242-4242-a123-456789012345", "withheld");
     check_trace("4242424242424242", "withheld");
     check_trace("card-4242-4242-4242-4242", "withheld");
     check_trace("42424242-4242-4242-4242-424242424242", "withheld");

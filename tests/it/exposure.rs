@@ -417,6 +417,35 @@ fn a_key_that_is_revoked_while_its_body_arrives_does_nothing() {
 }
 
 #[test]
+fn a_replay_of_several_tokens_shows_nothing_of_one_that_was_moved_to_another_ones_place() {
+    let vault = Vault::start();
+    let rules = json!([
+        rule(1, "/a/", "reveal", &["token:create", "token:read"]),
+        rule(2, "/b/", "reveal", &["token:create"]),
+    ]);
+    let key = vault.key_with("private", &[], &rules);
+    let data = json!({"id": "n2", "s": "SECRET-B"});
+    let id = vault.token(json!({
+        "type": "token", "data": data, "containers": ["/a/"],
+        "fingerprint_expression": "{{ data.id }}",
+    }));
+    let body = json!({
+        "x": {
+            "type": "token", "data": {"id": "n2"}, "containers": ["/a/"],
+            "fingerprint_expression": "{{ data.id }}", "deduplicate_token": true,
+        },
+        "y": {"type": "token", "data": "other", "containers": ["/b/"]},
+    });
+    let request = crate::harness::post("/tokenize").key(&key).json(body);
+    let request = request.header("BT-IDEMPOTENCY-KEY", "both");
+    let first = vault.send(&request).with_status(200);
+    assert!(first.text().contains(&id) && first.text().contains("SECRET-B"), "{}", first.text());
+    patch(&vault, &vault.keys.private, &id, json!({"containers": ["/b/"]})).with_status(200);
+    let replay = vault.send(&request).with_status(200);
+    assert!(!replay.text().contains("SECRET-B"), "{}", replay.text());
+}
+
+#[test]
 fn a_replay_shows_nothing_of_a_token_that_was_moved_out_of_sight() {
     let vault = Vault::start();
     let rules = json!([rule(1, "/a/", "reveal", &["token:create", "token:read"])]);

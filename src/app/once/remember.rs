@@ -49,7 +49,8 @@ struct StoredBody<'a> {
 /// What still opens the parts of a subject, and where a token is now.
 struct LiveSubject {
     seed: AnswerSeed,
-    containers: Option<Vec<Container>>,
+    /// Empty for what has none.
+    containers: Vec<Container>,
 }
 
 impl App {
@@ -84,7 +85,7 @@ impl App {
         }
         let mut change = Change::new();
         let mut subjects = Vec::with_capacity(hidden.len());
-        for Hiding { subject: Subject { id, seed }, parts } in hidden {
+        for Hiding { subject: Subject { id, seed, containers }, parts } in hidden {
             let mut sealed = Vec::new();
             if !parts.is_empty() {
                 let seed = if let Some(seed) = seed {
@@ -96,7 +97,7 @@ impl App {
                 };
                 let plain = encode_hidden(&parts).ok_or_else(impossible)?;
                 let identity = identity(&once.caller, &place);
-                let key = part_key(&once.caller, &seed);
+                let key = part_key(&once.caller, &seed, &containers);
                 sealed = key.seal(&identity, plain.expose(), self.random());
             }
             subjects.push((id, sealed));
@@ -152,16 +153,16 @@ impl App {
         // `None` for a subject that is gone.
         let mut hidden = Vec::with_capacity(subjects.len());
         for (id, sealed) in subjects {
-            // A token that was moved shows no more than the caller may see where it is now.
-            let live = live_subject(snapshot, caller, &id, now)?;
-            let live = live.filter(|it| caller.sees_in(it.containers.as_deref(), disclosures));
-            let Some(LiveSubject { seed, .. }) = live else {
+            let Some(live) = live_subject(snapshot, caller, &id, now)? else {
                 hidden.push(None);
                 continue;
             };
             let mut parts = Vec::new();
             if !sealed.is_empty() {
-                let plain = part_key(caller, &seed).open(&identity(caller, place), &sealed)?;
+                let Some(plain) = open_parts(caller, place, &live, &sealed, disclosures)? else {
+                    hidden.push(None);
+                    continue;
+                };
                 parts = decode_hidden(plain.expose())?;
             }
             hidden.push(Some(parts.into_iter()));
@@ -216,16 +217,16 @@ impl App {
 }
 
 impl Caller {
-    /// Whether the answer could be given again about a token that is in these containers now. The
-    /// containers that the answer was given for have been looked at.
-    fn sees_in(&self, containers: Option<&[Container]>, disclosures: &[Disclosure]) -> bool {
-        let Some(containers) = containers else { return true };
-        let covers = |disclosure: &Disclosure| {
-            let Disclosure { right, value, exposure, .. } = disclosure;
+    /// Whether these disclosures, which were made where a token was, could be made in these
+    /// containers today.
+    fn may_disclose<'d>(
+        &self,
+        containers: &[Container],
+        mut disclosures: impl Iterator<Item = &'d Disclosure>,
+    ) -> bool {
+        disclosures.all(|Disclosure { right, value, exposure, .. }| {
             self.exposure(containers, *right, *value).is_ok_and(|today| today.covers(exposure))
-        };
-        disclosures.iter().any(|disclosure| disclosure.containers == containers)
-            || disclosures.iter().all(covers)
+        })
     }
 
     /// The rule that decided about the first answer decides again, with today's rights.
@@ -254,22 +255,49 @@ fn live_subject(
                 return Ok(None);
             };
             let plain = keys.open(Table::ApplicationKeys.number(), &place, &sealed)?;
-            (decode_api_key(plain.expose())?.answer_seed, None)
+            (decode_api_key(plain.expose())?.answer_seed, Vec::new())
         }
         SubjectId::Token { id, .. } => token_rows::find_by_id(snapshot, keys, tenant, *id)?
             .filter(|found| found.token.is_live(now))
-            .map_or((None, None), |it| (it.token.answer_seed, Some(it.token.containers))),
+            .map_or((None, Vec::new()), |it| (it.token.answer_seed, it.token.containers)),
         SubjectId::TokenIntent(id) => token_intents::find_by_id(snapshot, keys, tenant, *id)?
             .filter(|(intent, _)| intent.is_live(now))
-            .map_or((None, None), |(intent, _)| (intent.answer_seed, None)),
+            .map_or((None, Vec::new()), |(intent, _)| (intent.answer_seed, Vec::new())),
     };
     Ok(seed.map(|seed| LiveSubject { seed, containers }))
 }
 
+/// The parts of a subject. They are sealed under a key of the containers that the token was in, so
+/// that they tell whether it was moved; then they open only if the caller could be answered the same
+/// where the token is now. `None` when it could not.
+fn open_parts(
+    caller: &Caller,
+    place: &[u8],
+    live: &LiveSubject,
+    sealed: &[u8],
+    disclosures: &[Disclosure],
+) -> Result<Option<Secret<Vec<u8>>>, Error> {
+    let identity = identity(caller, place);
+    let open =
+        |containers: &[Container]| part_key(caller, &live.seed, containers).open(&identity, sealed);
+    let not_moved = open(&live.containers);
+    if not_moved.is_ok() || live.containers.is_empty() {
+        return Ok(Some(not_moved?));
+    }
+    for made in disclosures {
+        let Ok(plain) = open(&made.containers) else { continue };
+        let of_it = disclosures.iter().filter(|it| it.containers == made.containers);
+        return Ok(caller.may_disclose(&live.containers, of_it).then_some(plain));
+    }
+    Err(bad_record())
+}
+
 /// Sealing under a key of the seed alone would do; with the tenant's, a seed is of no use elsewhere.
-pub(super) fn part_key(caller: &Caller, seed: &AnswerSeed) -> SealingKey {
-    let key = caller.keys.lasting().tag(&[b"answer parts", seed.expose()]);
-    SealingKey::new(0, &Secret::new(key))
+pub(super) fn part_key(caller: &Caller, seed: &AnswerSeed, containers: &[Container]) -> SealingKey {
+    let paths: Vec<_> = containers.iter().map(Container::as_str).collect();
+    let paths = paths.join("\n");
+    let parts = [b"answer parts".as_slice(), seed.expose(), paths.as_bytes()];
+    SealingKey::new(0, &Secret::new(caller.keys.lasting().tag(&parts)))
 }
 
 pub(super) fn identity<'a>(caller: &'a Caller, place: &'a [u8]) -> Identity<'a> {

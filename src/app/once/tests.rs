@@ -24,7 +24,7 @@ fn answer(written: &Written) -> Answer {
     let mut answer = Answer::empty(Status::Created);
     let name = token.name.as_ref().map(|name| String::from(name.as_str()));
     let id = SubjectId::Token { id: token.id, name };
-    let subject = answer.subject(id, token.answer_seed.as_ref());
+    let subject = answer.subject(id, token.answer_seed.as_ref(), &token.containers);
     answer.push(format!("{{\"id\":\"{}\"", token.public_id()).as_bytes(), Kept::Always);
     answer.push(format!(",\"data\":{}", token.data.json()).as_bytes(), Kept::With(subject));
     answer.push(b"}", Kept::Always);
@@ -100,7 +100,7 @@ async fn after_a_delete_nothing_in_the_file_opens_what_an_answer_showed() {
     assert_eq!(tables_with(&vault, &owner.keys, &seed), [Table::Tokens]);
     let (place, sealed) = sealed_parts(&vault, &owner.keys);
     let open = |seed| {
-        let key = remember::part_key(&owner, seed);
+        let key = remember::part_key(&owner, seed, &made.shown.token.containers);
         key.open(&remember::identity(&owner, &place), &sealed)
     };
     let opened = open(made.shown.token.answer_seed.as_ref().unwrap()).unwrap();
@@ -143,7 +143,7 @@ async fn after_a_key_is_deleted_nothing_in_the_file_opens_its_text() {
     let answer = |new: &NewKey| {
         let mut answer = Answer::empty(Status::Created);
         let id = SubjectId::ApiKey { application, id: new.key.id };
-        let subject = answer.subject(id, Some(&new.answer_seed));
+        let subject = answer.subject(id, Some(&new.answer_seed), &[]);
         answer.push(b"{\"v\":1", Kept::Always);
         let text = format!(",\"key\":\"{}\"", new.text.expose());
         answer.push(text.as_bytes(), Kept::With(subject));

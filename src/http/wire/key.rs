@@ -18,7 +18,7 @@ pub(crate) fn answer(new: &NewKey) -> Answer {
 /// Makes a new key a subject of an answer.
 pub(crate) fn name(answer: &mut Answer, new: &NewKey) -> usize {
     let ApiKey { application, id, .. } = new.key;
-    answer.subject(SubjectId::ApiKey { application, id }, Some(&new.answer_seed))
+    answer.subject(SubjectId::ApiKey { application, id }, Some(&new.answer_seed), &[])
 }
 
 pub(crate) fn render(key: &ApiKey) -> Secret<Vec<u8>> {

@@ -189,7 +189,8 @@ pub(crate) fn name(
     let containers = token.containers.clone();
     answer.disclose(Disclosure { right, value, containers, exposure });
     let name = token.name.as_ref().map(|name| String::from(name.as_str()));
-    answer.subject(SubjectId::Token { id: token.id, name }, token.answer_seed.as_ref())
+    let (id, seed) = (SubjectId::Token { id: token.id, name }, token.answer_seed.as_ref());
+    answer.subject(id, seed, &token.containers)
 }
 
 pub(crate) fn render(shown: &Shown) -> Secret<Vec<u8>> {

@@ -10,7 +10,7 @@ pub(crate) fn answer(shown: &ShownIntent) -> Answer {
     let mut answer = Answer::empty(Status::Created);
     let intent = &shown.intent;
     let id = SubjectId::TokenIntent(intent.id);
-    let subject = answer.subject(id, intent.answer_seed.as_ref());
+    let subject = answer.subject(id, intent.answer_seed.as_ref(), &[]);
     render_members(shown, subject).close_into(&mut answer);
     answer.at(format!("/token-intents/{}", intent.id))
 }
