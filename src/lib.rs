@@ -58,7 +58,7 @@
 //! 5. A permission that the caller holds in no container at all ends it here, before any body. So
 //!    does an idempotency key whose first request is under way or was answered.
 //! 6. The body is read: bounded in bytes, in time and in the memory of all bodies, wiped when done
-//!    with.
+//!    with. The caller is looked up once more, since its key may have been deleted meanwhile.
 //! 7. `http::wire` parses it into a [`app::TokenDraft`] and gathers all mistakes.
 //! 8. [`app::App::create_token`] reads a [`store::Snapshot`], checks access and data, evaluates the
 //!    expressions, seals the token and its audit entry, and makes of it all one [`store::Change`].
@@ -66,6 +66,8 @@
 //!    each change's expectations, applies those that hold, syncs once, and answers all of them. A
 //!    change whose expectations failed is decided again on a fresh snapshot.
 //! 10. `http` renders the token as the caller may see it, or the problem, and logs one line.
+//!     [`domain::exposure`] has decided how much of the token that is. A large answer to a read
+//!     takes its memory from one budget until the client has read it.
 //!
 //! Only the commit changes anything. A client that leaves before it leaves nothing behind; after
 //! it, the writer finishes without the client.
@@ -80,7 +82,8 @@
 //! 3. Nothing grows without a name in [`bounds`].
 //! 4. Keys of the file start with the tenant's id, and a caller brings the tenant along: another
 //!    tenant's resource is not found, exactly like one that does not exist.
-//! 5. A mask that cannot be evaluated shows nothing; a record that does not authenticate is not
+//! 5. An answer shows a stored value only with the transform of the caller's right to read it:
+//!    [`domain::exposure`] decides, for every route. A mask that cannot be evaluated shows nothing; a record that does not authenticate is not
 //!    opened.
 //! 6. The time of day comes from [`clock`], randomness from [`crypto::Random`], and nothing comes
 //!    from the environment but what systemd sets there: the directory of credentials

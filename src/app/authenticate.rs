@@ -140,7 +140,7 @@ impl Caller {
         }
     }
 
-    /// What an answer about a token in these containers shows to this caller.
+    /// Decides how much of a token in these containers an answer shows to this caller.
     pub(super) fn exposure(
         &self,
         containers: &[Container],

@@ -68,7 +68,7 @@ impl Damage {
         known.pass = pass.saturating_add(1);
     }
 
-    /// How many rows are known to be damaged, at most [`DAMAGED_ROWS_MAX`].
+    /// The number of rows known to be damaged, at most [`DAMAGED_ROWS_MAX`].
     pub(super) fn count(&self) -> u64 {
         u64::try_from(self.lock().rows.len()).unwrap_or(u64::MAX)
     }
@@ -83,7 +83,7 @@ impl Damage {
 }
 
 impl App {
-    /// Returns with the next damaged row that was not told of yet.
+    /// Waits for the next damaged row that has not been logged.
     pub async fn damage_found(&self) -> DamagedRow {
         loop {
             if let Some(row) = self.damage.lock().news.pop_front() {

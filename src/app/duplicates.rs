@@ -16,7 +16,7 @@ use crate::domain::token_intent::TokenIntent;
 use crate::expressions::Template;
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// What to do about a token of the same content.
+/// The way a create treats a token of the same content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Existing {
     Ignore,
@@ -41,9 +41,9 @@ impl Caller {
         }
     }
 
-    /// Whether the caller knows the intent's value or may see it: its own application has sent it,
-    /// or it may read in plain where the value is or goes. A public application's key is in many
-    /// hands, so that application as a whole knows nothing.
+    /// A caller may know an intent's value if its own application made the intent, or if it may
+    /// read or use tokens in plain in the type's container or in the containers of the new token.
+    /// A public application's key is shared by all visitors, so making the intent does not count.
     pub(super) fn may_know(&self, intent: &TokenIntent, containers: &[Container]) -> bool {
         let made = intent.created_by == self.application.id
             && self.application.kind != ApplicationKind::Public;
@@ -52,9 +52,9 @@ impl Caller {
         made || home || self.grants(containers).shows_plain()
     }
 
-    /// Whether a value may go into a token that has another mask or other search indexes than the
-    /// draft. The maker of the token has chosen them and would see the value through them, so the
-    /// token must be of the caller's own application and the value as well.
+    /// A merge needs a token with the same mask and search indexes as the draft, or a token and a
+    /// value of the caller's own private application. Otherwise the maker of the token would read
+    /// the merged value through a mask or an index that it chose.
     pub(super) fn may_merge(&self, old: &Token, new: &Token, value: ValueOrigin) -> bool {
         let own = value == ValueOrigin::Own
             && old.created_by == self.application.id
@@ -63,9 +63,9 @@ impl Caller {
             && old.effective_search_indexes() == new.effective_search_indexes())
     }
 
-    /// What a draft brings to the token of the same content that it met. Without the right to
-    /// update that token, only members of the data that its fingerprint does not read: the others
-    /// identify it.
+    /// The patch that merges a draft into the token of the same content. A caller without the right
+    /// to update that token changes only members of the data that the fingerprint does not read,
+    /// since the others identify the token.
     pub(super) fn merge_into(&self, old: &Token, new: &Token) -> Result<TokenPatch, Error> {
         if self.grants(&old.containers).update.is_some() {
             return Ok(TokenPatch::from_new(new));

@@ -62,7 +62,7 @@ pub enum Fault {
     Token(TokenId, TokenFault),
 }
 
-/// What is wrong with a token's record.
+/// A defect of a token's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenFault {
     BadRecord,

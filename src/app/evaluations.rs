@@ -19,7 +19,7 @@ use crate::bounds;
 use crate::expressions::{Budget, Cache, Failed};
 use crate::store::{Change, Snapshot};
 
-/// What every evaluation needs beside its budget.
+/// State that all evaluations share.
 #[derive(Debug)]
 pub(super) struct Evaluations {
     pub(super) parsed: Cache,
@@ -27,7 +27,7 @@ pub(super) struct Evaluations {
     waiting: AtomicUsize,
 }
 
-/// What a request is, which decides how much work its expressions may do.
+/// The kind of a request, which decides how much work its expressions may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     /// A page of a list, or a detokenize call.

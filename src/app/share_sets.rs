@@ -12,7 +12,7 @@ use crate::domain::share_set::ShareSet;
 use crate::store::chain::AuditRow;
 use crate::store::{Change, Table, meta};
 
-/// What the audit chain says about a set that the file has.
+/// Whether the audit chain agrees with a share set in the data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainWord {
     /// It has an entry of this set, with other hashes.

@@ -102,13 +102,13 @@ pub const REQUEST_BYTES: usize = 2 * HEADER_BYTES_MAX + BODY_BYTES_FREE + OPERAT
 /// is refused.
 pub const OPERATION_BYTES_MAX: usize = 16 * 1024;
 pub const ANSWER_BYTES_MAX: usize = 8 * 1024;
-/// What a connection holds at most, beyond its requests: the buffers of TLS and HTTP.
+/// The most that a connection holds beside its requests: the buffers of TLS and HTTP.
 pub const CONNECTION_BYTES: usize = H1_BUFFER_BYTES_MAX + 32 * 1024;
 /// An answer to a read that every request may have while it is written out.
 pub const ANSWER_BYTES_FREE: usize = 32 * 1024;
-/// What larger answers to reads hold, of all requests together, until the clients have taken them.
+/// Memory for all larger answers to reads together, until the clients have read them.
 pub const ANSWERS_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// What a client waits that asks for a large answer while others have not taken theirs.
+/// `Retry-After` of a read that finds this memory taken.
 pub const ANSWERS_RETRY_AFTER_S: u64 = 1;
 /// What all requests in flight and their connections hold at most, together, with their answers. The
 /// shipped unit lets the process have twice as much (`MemoryMax=`).

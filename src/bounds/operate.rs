@@ -25,6 +25,8 @@ pub const REPORT_PROOF_AGE_MAX: Duration = Duration::from_hours(30 * 24);
 /// Auditors ask for a year of audit entries.
 pub const REPORT_AUDIT_RETENTION_MIN: Duration = Duration::from_hours(365 * 24);
 
+/// A settings file; the shipped one, all comments, has 20 KiB.
+pub const SETTINGS_BYTES_MAX: u64 = 1024 * 1024;
 /// A master key's file: 64 digits, a line end, and a little patience with editors.
 pub const MASTER_KEY_FILE_BYTES_MAX: u64 = 4_096;
 /// How long a word to the service manager may wait for it.

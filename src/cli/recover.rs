@@ -25,6 +25,10 @@ use crate::store::{Store, Table, meta};
 const CHAIN_DIFFERS: &str = "strongroom: warning: the hashes of these shares in the data file are not \
                              those in its audit chain; run strongroom audit verify";
 
+const HASHES_DIFFER: &str = "strongroom: warning: these shares give the right key, but the hashes that \
+                             were written down are not theirs; someone changed a share's text or the \
+                             hashes";
+
 pub(super) fn recover(command: &KeyRecover) -> Result<(), Failure> {
     let witness = Witness::of(command)?;
     let shares = if command.share.is_empty() {
@@ -32,22 +36,34 @@ pub(super) fn recover(command: &KeyRecover) -> Result<(), Failure> {
     } else {
         command.share.iter().map(read_share).collect::<Result<_, _>>()?
     };
-    if let Some(first) = shares.first()
-        && let Some(known) = witness.share_set(first)?
-    {
-        refuse_strangers(&shares, &known)?;
-    }
-    let text = MasterKey::combine(&shares).map_err(unreadable)?;
-    let bytes = Secret::new(text.expose().as_bytes().to_vec());
-    let key = MasterKey::parse(&bytes)
-        .map_err(|invalid| Failure::new(Exit::Data, "these shares give no key").why(invalid))?;
-    let checked = witness.check(key, shares.first().map_or([0; 4], Share::set_bytes))?;
+    let known = shares.first().map(|first| witness.share_set(first)).transpose()?.flatten();
+    let strangers = known.as_ref().and_then(|known| strangers(&shares, known));
+    let (text, checked) = match (combine(&shares, &witness), strangers) {
+        (Ok(recovered), None) => recovered,
+        // A key that was checked is right whatever the hashes say: they are kept in clear.
+        (Ok(recovered), Some(_)) => {
+            complain(HASHES_DIFFER);
+            recovered
+        }
+        (Err(_), Some(strangers)) => return Err(strangers),
+        (Err(failure), None) => return Err(failure),
+    };
     vault::write_secret(&command.out, text.expose().as_bytes(), 0o400)?;
     say(&format!("The master key is recovered; {checked}.\n  file:  {}", command.out.display()));
     Ok(())
 }
 
-/// What the key is held against.
+/// The text of the key, and how it was checked.
+fn combine(shares: &[Share], witness: &Witness) -> Result<(Secret<String>, &'static str), Failure> {
+    let text = MasterKey::combine(shares).map_err(unreadable)?;
+    let bytes = Secret::new(text.expose().as_bytes().to_vec());
+    let key = MasterKey::parse(&bytes)
+        .map_err(|invalid| Failure::new(Exit::Data, "these shares give no key").why(invalid))?;
+    let checked = witness.check(key, shares.first().map_or([0; 4], Share::set_bytes))?;
+    Ok((text, checked))
+}
+
+/// The thing that the recovered key is checked with.
 enum Witness {
     Backup(PathBuf),
     /// The operator has asked for that.
@@ -84,7 +100,7 @@ impl Witness {
         }
     }
 
-    /// What can be said of the key.
+    /// Checks the key, and says for the operator how it was checked.
     fn check(&self, key: MasterKey, set: [u8; 4]) -> Result<&'static str, Failure> {
         match self {
             Self::Backup(path) => {
@@ -101,18 +117,20 @@ impl Witness {
     }
 }
 
-/// Names every share that is not the one that was made.
-fn refuse_strangers(shares: &[Share], known: &ShareSet) -> Result<(), Failure> {
+/// Names every share whose hash is not the recorded one; `None` when all of them fit.
+fn strangers(shares: &[Share], known: &ShareSet) -> Option<Failure> {
     let of_set = shares.iter().filter(|share| share.set_bytes() == known.set);
     let strangers = of_set.filter(|share| !known.has(share.number(), &share.hash()));
     let numbers: Vec<_> = strangers.map(|share| share.number().to_string()).collect();
     if numbers.is_empty() {
-        return Ok(());
+        return None;
     }
     let (numbers, set) = (numbers.join(", "), hex::encode(&known.set));
-    Err(Failure::new(Exit::Data, format!("share {numbers} of set {set} was changed or made up"))
-        .why("its hash is not the one that was written down when the shares were made")
-        .try_this("ask its keeper, leave it out and bring another share of this set"))
+    let failure =
+        Failure::new(Exit::Data, format!("share {numbers} of set {set} was changed or made up"))
+            .why("its hash is not the one that was written down when the shares were made")
+            .try_this("ask its keeper, leave it out and bring another share of this set");
+    Some(failure)
 }
 
 fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>, Failure> {

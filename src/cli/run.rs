@@ -146,7 +146,7 @@ async fn serve(
     finish(&app, fatal, &log).await
 }
 
-/// What the listeners for everyone ask.
+/// Answers the requests of the API listener.
 #[derive(Clone)]
 struct Api(Arc<Http>);
 

@@ -1,10 +1,13 @@
 //! `strongroom init`, `check` and `serve`: the real thing.
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::{self, AuditPolicy};
+use crate::bounds::SETTINGS_BYTES_MAX;
 use crate::cli::commands::Init;
 use crate::cli::dev::{block_on, refused};
 use crate::cli::failure::{Exit, Failure};
@@ -30,8 +33,16 @@ pub(super) fn read_threeds(path: &Path) -> Result<Threeds, Failure> {
 }
 
 fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Result<T, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| vault::cannot("read the settings", path, &error))?;
+    let failed = |error: &io::Error| vault::cannot("read the settings", path, error);
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| failed(&error))?;
+    // One byte more, so that a file that is too large is noticed.
+    let most = SETTINGS_BYTES_MAX.saturating_add(1);
+    let read = file.take(most).read_to_string(&mut text).map_err(|error| failed(&error))?;
+    if u64::try_from(read).is_ok_and(|read| read == most) {
+        let why = format!("it has more than {SETTINGS_BYTES_MAX} bytes");
+        return Err(Failure::new(Exit::Config, "the settings are too large").file(path).why(why));
+    }
     parse(&text).map_err(|InvalidConfig(mistakes)| {
         Failure::new(Exit::Config, "the settings are wrong")
             .file(path)

@@ -1,4 +1,4 @@
-//! How API keys are found without their texts being kept.
+//! The index of API keys: it finds a key by its text, and the text is not stored.
 //!
 //! A text's tag is its HMAC under the server's first index key. It stands sealed in the key's record
 //! and never changes: without the text no other tag can be computed. The row that the key is found by

@@ -33,7 +33,7 @@ pub struct MasterKey {
     first: Subkeys,
 }
 
-/// What a master key is used as.
+/// The keys that are derived from a master key.
 #[derive(Clone)]
 struct Subkeys {
     sealing: SealingKey,

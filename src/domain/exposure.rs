@@ -45,7 +45,7 @@ pub struct Grants {
     pub usage: Option<Transform>,
 }
 
-/// What an answer shows of a token.
+/// The part of a token that an answer shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exposure {
     pub extent: Extent,

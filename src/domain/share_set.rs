@@ -9,7 +9,7 @@ use crate::domain::time::Timestamp;
 pub struct ShareSet {
     /// Names the set; random.
     pub set: [u8; 4],
-    /// How many are needed to give the key back.
+    /// The number of shares that give the key back.
     pub needed: u8,
     pub made_at: Timestamp,
     /// Of each share, from number 1 on.

@@ -82,7 +82,7 @@ impl Token {
         self.data.with(self.cvc.as_ref())
     }
 
-    /// What it takes on the wire, roughly.
+    /// Its approximate size in an answer.
     pub fn bytes(&self) -> usize {
         let metadata =
             self.metadata.iter().map(|(key, value)| key.len().saturating_add(value.len()));

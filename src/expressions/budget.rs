@@ -98,7 +98,7 @@ impl Budget {
     }
 }
 
-/// How much of memory a value is.
+/// The size of a value in memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Weight {
     bytes: usize,

@@ -133,7 +133,7 @@ impl Cache {
         kept.by_hash.insert(hash, entry);
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.kept.read().unwrap().by_hash.len()

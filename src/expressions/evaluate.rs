@@ -238,7 +238,7 @@ impl Variable {
     }
 }
 
-/// What a variable names.
+/// The value that a variable names.
 enum Found<'a> {
     SizeOf(&'a Value),
     Value(&'a Value),

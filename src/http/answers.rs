@@ -7,22 +7,30 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::bounds::{ANSWER_BYTES_FREE, ANSWERS_BYTES_MAX};
+use hyper::Response;
 
-/// What all large answers together hold.
+use crate::bounds::{ANSWER_BYTES_FREE, ANSWERS_BYTES_MAX, ANSWERS_RETRY_AFTER_S};
+use crate::http::Http;
+use crate::http::problem::Problem;
+use crate::http::reply::Asked;
+use crate::secret::SecretBody;
+
+const NO_MEMORY: &str = "The server has no memory for an answer of this size at the moment: others have not read theirs.";
+
+/// The bytes that all large answers hold together.
 #[derive(Debug, Clone, Default)]
 pub struct Answers(Arc<AtomicUsize>);
 
-/// What one answer holds of the budget, given back when dropped.
+/// One answer's part of the budget; dropping it gives the bytes back.
 #[derive(Debug)]
-pub(super) struct Share {
+struct Share {
     answers: Answers,
     held: usize,
 }
 
 impl Answers {
     /// `None` when there is no memory left. An answer that is alone may be of any size.
-    pub(super) fn share(&self, bytes: usize) -> Option<Share> {
+    fn share(&self, bytes: usize) -> Option<Share> {
         let held = if bytes <= ANSWER_BYTES_FREE { 0 } else { bytes };
         let more = |taken: usize| {
             let sum = taken.checked_add(held)?;
@@ -36,6 +44,25 @@ impl Answers {
 impl Drop for Share {
     fn drop(&mut self) {
         self.answers.0.fetch_sub(self.held, Ordering::Relaxed);
+    }
+}
+
+impl Http {
+    /// The answer with its share of the memory of all answers, if it needs one. The first answer to
+    /// a write does not go through here: a 503 in its place would hide that the write was made.
+    pub(super) fn hold(
+        &self,
+        asked: &Asked,
+        response: Response<SecretBody>,
+    ) -> Response<SecretBody> {
+        let bytes = response.body().len();
+        if bytes <= ANSWER_BYTES_FREE {
+            return response;
+        }
+        match self.answers.share(bytes) {
+            Some(share) => response.map(|body| body.holding(share)),
+            None => asked.failure(&Problem::retry(503, NO_MEMORY, ANSWERS_RETRY_AFTER_S)),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::bounds::{
     BODIES_BYTES_MAX, BODY_BYTES_FREE, BODY_MEMORY_MAX, JSON_OBJECT_BYTES, JSON_VALUE_BYTES,
 };
 
-/// What all bodies together hold beyond [`BODY_BYTES_FREE`] each.
+/// The bytes that all bodies hold together, beyond [`BODY_BYTES_FREE`] each.
 #[derive(Debug)]
 pub struct Bodies {
     taken: AtomicUsize,
@@ -49,7 +49,7 @@ impl Default for Bodies {
     }
 }
 
-/// What one request's body holds of the budget, given back when dropped.
+/// One body's part of the budget; dropping it gives the bytes back.
 #[derive(Debug)]
 pub(super) struct Share<'b> {
     bodies: &'b Bodies,
@@ -127,7 +127,7 @@ mod tests {
         assert!(parsed_bytes(card.as_bytes()) < BODY_BYTES_FREE);
     }
 
-    /// What the allocator gives for a value, without what the allocator itself adds.
+    /// The size of a value's allocations, without the allocator's own overhead.
     fn heap_bytes(value: &serde_json::Value) -> usize {
         use serde_json::Value;
         match value {

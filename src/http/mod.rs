@@ -38,7 +38,6 @@ use hyper::{Method, Request, Response};
 use serde_json::Value;
 
 use crate::app::{App, Caller, Client, Error, Once};
-use crate::bounds::{ANSWER_BYTES_FREE, ANSWERS_RETRY_AFTER_S};
 use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
 use crate::formulas::Catalog;
@@ -72,7 +71,7 @@ pub struct Http {
     pub catalog: Catalog,
     /// Peers whose word about the client's address is taken.
     pub trusted_proxies: Vec<Network>,
-    /// How clients call us, where the operator has said it: `https://host`.
+    /// The operator's `threeds.public_url`, if it is set: `https://host`.
     pub public_url: Option<String>,
     pub deprecated: Deprecated,
     pub requests: Arc<Requests>,
@@ -129,6 +128,12 @@ struct Seen {
     caller: Option<Arc<Caller>>,
 }
 
+impl Seen {
+    fn writes(&self) -> bool {
+        self.route.is_some_and(|route| route.repeated == Repeated::Once)
+    }
+}
+
 impl Http {
     pub async fn answer(
         &self,
@@ -152,9 +157,10 @@ impl Http {
             told.map_or_else(|problem| asked.failure(&problem), |reply| asked.success(reply))
         } else {
             match self.reply(&parts, body, peer, &mut seen).await {
-                Ok(reply) => self.hold(&asked, &seen, asked.success(reply)),
+                Ok(reply) if seen.writes() => asked.success(reply),
+                Ok(reply) => self.hold(&asked, asked.success(reply)),
                 Err(Instead::Replay(earlier)) => match self.replayed(*earlier, &seen).await {
-                    Ok(reply) => asked.success(reply),
+                    Ok(reply) => self.hold(&asked, asked.success(reply)),
                     Err(problem) => self.failure(&asked, &problem),
                 },
                 Err(Instead::Problem(problem)) => self.failure(&asked, &problem),
@@ -177,24 +183,6 @@ impl Http {
             duration,
         });
         response
-    }
-
-    /// The answer with its share of the memory of all answers, if it needs one.
-    fn hold(
-        &self,
-        asked: &Asked,
-        seen: &Seen,
-        response: Response<SecretBody>,
-    ) -> Response<SecretBody> {
-        let bytes = response.body().len();
-        let reads = seen.route.is_some_and(|route| route.repeated == Repeated::Again);
-        if !reads || bytes <= ANSWER_BYTES_FREE {
-            return response;
-        }
-        match self.answers.share(bytes) {
-            Some(share) => response.map(|body| body.holding(share)),
-            None => asked.failure(&Problem::retry(503, NO_MEMORY, ANSWERS_RETRY_AFTER_S)),
-        }
     }
 
     fn failure(&self, asked: &Asked, problem: &Problem) -> Response<SecretBody> {
@@ -357,8 +345,6 @@ impl Http {
         }
     }
 }
-
-const NO_MEMORY: &str = "The server has no memory for an answer of this size at the moment: others have not read theirs.";
 
 /// A request as the limits count it.
 fn counted(caller: &Caller, address: IpAddr, operation: Operation) -> limits::Request {

@@ -113,7 +113,7 @@ impl Problem {
     }
 }
 
-/// What is logged of a fault of ours.
+/// The log event of an internal fault.
 pub(crate) fn event(fault: Fault) -> Event {
     let event = Event::error("internal_fault").with("fault", Value::Name(fault.name()));
     match fault.token() {

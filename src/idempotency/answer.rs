@@ -22,7 +22,7 @@ pub struct Answer {
     pub location: Option<String>,
     /// A repetition must be shown as much on its own day.
     pub disclosures: Vec<Disclosure>,
-    /// What the body shows, each once.
+    /// The tokens, intents and keys that the body shows, each once.
     pub subjects: Vec<Subject>,
     /// JSON text, one part after the other.
     pub body: Vec<Part>,
@@ -35,7 +35,7 @@ pub enum Status {
     Ok,
 }
 
-/// How much an answer shows of a token, and why it may.
+/// The part of a token that an answer shows, and the right that allowed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disclosure {
     /// The right that the request used.
@@ -75,7 +75,7 @@ pub struct Part {
     pub kept: Kept,
 }
 
-/// How long a part is kept. Numbers are places among the answer's subjects.
+/// The lifetime of a part. Numbers are indexes into the answer's subjects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
     /// As long as the answer is remembered.
@@ -88,7 +88,7 @@ pub enum Kept {
     WithCvc(usize, Timestamp),
 }
 
-/// What a repetition gets.
+/// The answer to a repeated request.
 #[derive(Debug)]
 pub struct Replay {
     pub status: Status,

@@ -69,7 +69,7 @@ pub enum Command {
         needed: u8,
         hashes: Vec<String>,
     },
-    /// What the vault knows of a set of recovery shares.
+    /// A set of recovery shares, as the vault recorded it.
     MasterShareSet {
         set: String,
     },

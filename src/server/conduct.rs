@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hyper::StatusCode;
 
-/// What a connection has been answered so far.
+/// Counts the refusals of one connection.
 #[derive(Debug)]
 pub(super) struct Conduct {
     refused_in_a_row: AtomicU32,

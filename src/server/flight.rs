@@ -171,7 +171,7 @@ impl Streams {
 pub(super) struct Place {
     streams: Arc<Streams>,
     kind: Kind,
-    /// How often the answer has moved: when it was ready, and with each piece.
+    /// A counter that grows when the answer is ready and with each piece that is sent.
     pieces: AtomicU32,
     /// The look before that, plus one; zero before there is an answer.
     waits_since: AtomicU32,

@@ -107,7 +107,7 @@ impl Framing {
         self.line_bytes = 0;
     }
 
-    /// What follows the line that has just ended; `None` if it cannot be taken.
+    /// The state after the line that has just ended; `None` refuses the request.
     fn end_line(&mut self) -> Option<State> {
         let is_empty = self.line_bytes == 0;
         match self.state {

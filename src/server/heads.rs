@@ -1,4 +1,4 @@
-//! What the head of a request must be, beyond what the parser has let through.
+//! Checks of a request's head that hyper's parser does not make.
 
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};

@@ -40,7 +40,7 @@ pub(super) const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
 pub(super) struct Refusals {
     pub(super) random: Arc<Random>,
     pub(super) traffic: Arc<Traffic>,
-    /// What every answer of these connections carries.
+    /// Headers that every answer of these connections has.
     pub(super) hsts: Hsts,
     pub(super) log: Log,
 }

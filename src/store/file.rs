@@ -85,7 +85,14 @@ pub(super) fn open_unwritten(
     let database = builder.create_with_backend(overlay)?;
     match check_format(&database) {
         Err(OpenFailure::Older(from)) => {
-            let migrated = migration::run(&database, from, master, &Random::new());
+            // With another vault's key the copy keeps its keys as they are, and opening the vault
+            // reports the wrong key.
+            let migrated = first_look(&database).and_then(|snapshot| {
+                let check = meta::master_check(&snapshot)?.unwrap_or_default();
+                drop(snapshot);
+                let master = master.filter(|master| master.has_check(&check));
+                migration::run(&database, from, master, &Random::new())
+            });
             migrated.map_err(OpenFailure::Storage)?;
         }
         checked => checked?,

@@ -173,12 +173,13 @@ fn separate_master_keys(
     master: Option<&MasterKey>,
     random: &Random,
 ) -> Result<Change, StorageFailure> {
-    let known = meta::master_check(snapshot)?.unwrap_or_default();
-    // Whoever opens the vault with another key is told so.
-    let Some(master) = master.filter(|master| master.has_check(&known)) else {
-        return Ok(Change::new());
-    };
+    let Some(master) = master else { return Ok(Change::new()) };
     let damaged = || StorageFailure::Damaged(String::from("a key does not open"));
+    let known = meta::master_check(snapshot)?.ok_or_else(damaged)?;
+    // A file that moved to the next format without its keys would never open again.
+    if !master.has_check(&known) {
+        return Err(damaged());
+    }
     let mut change = meta::put_master_check(Change::new(), master.check());
     for (key, sealed) in snapshot.under(Table::Keys, &[], usize::MAX)? {
         let scope: &[u8; 16] = key.first_chunk().ok_or_else(damaged)?;

@@ -375,3 +375,14 @@ fn people_read_how_to_use_a_development_vault_and_that_it_is_one() {
     }
     assert!(server.log().contains("WARNING"));
 }
+
+#[test]
+fn settings_and_backups_that_are_no_files_of_ours_are_refused_in_time() {
+    let directory = Directory::new();
+    let refused = run(&["check", "--config", "/dev/zero"]).with_code(78).stderr;
+    assert!(refused.contains("more than 1048576 bytes"), "{refused}");
+    let pipe = directory.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    run(&["verify", pipe.to_str().unwrap()]).with_code(65);
+}

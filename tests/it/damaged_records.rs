@@ -1,6 +1,7 @@
 //! Damaged rows of the data file: lists pass over them, the log names them, and the scrub finds them
 //! without being asked.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use redb::{Database, ReadableTable as _, TableDefinition};
@@ -12,9 +13,13 @@ use crate::watch::metric;
 /// For a busy machine; the first pass of the scrub begins a second after the start.
 const SEEN_WITHIN: Duration = Duration::from_mins(2);
 
-/// Changes rows of a table of the stopped vault.
-fn edit(vault: &Vault, table: &str, change: impl Fn(&[u8], &[u8]) -> Option<Vec<u8>>) -> usize {
-    let database = Database::open(vault.data().join("strongroom.redb")).unwrap();
+/// Changes rows of a table of the stopped vault in this directory.
+pub(crate) fn edit(
+    data: &Path,
+    table: &str,
+    change: impl Fn(&[u8], &[u8]) -> Option<Vec<u8>>,
+) -> usize {
+    let database = Database::open(data.join("strongroom.redb")).unwrap();
     let definition: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new(table);
     let transaction = database.begin_write().unwrap();
     let mut count = 0;
@@ -68,7 +73,7 @@ fn one_damaged_record_costs_no_list_and_is_named() {
     let ids = [token("x"), token("x"), token("x")];
     assert_eq!(vault.stop(), Some(0));
     let damaged = bytes(&ids[1]);
-    let count = edit(&vault, "tokens", |key, value| {
+    let count = edit(&vault.data(), "tokens", |key, value| {
         let mut value = value.to_vec();
         if key.ends_with(&damaged) {
             *value.last_mut().unwrap() ^= 1;
@@ -118,8 +123,9 @@ fn the_scrub_finds_an_index_entry_that_hides_a_token() {
     assert_eq!(metric(&vault, "strongroom_damaged_rows"), 0);
     assert_eq!(vault.stop(), Some(0));
     let hidden = bytes(&id);
-    let count =
-        edit(&vault, "token_lists", |key, value| (!key.ends_with(&hidden)).then(|| value.to_vec()));
+    let count = edit(&vault.data(), "token_lists", |key, value| {
+        (!key.ends_with(&hidden)).then(|| value.to_vec())
+    });
     assert!(count > 1, "{count}");
     vault.restart();
     // Nobody has asked for it: the lists are silently short.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ring::digest::{SHA256, digest};
 
+use crate::damaged_records::edit;
 use crate::harness::{Directory, Ended, Vault, run};
 use crate::keys::with_shares;
 
@@ -177,4 +178,25 @@ fn a_running_vault_names_a_changed_share_and_its_chain_has_the_hashes() {
         let hash = hex(hash.as_ref());
         assert!(chain.contains(&hash), "{hash} is not in {chain}");
     }
+}
+
+#[test]
+fn shares_that_give_the_right_key_are_taken_although_their_hashes_were_changed() {
+    let directory = Directory::new();
+    let (config, shares) = with_shares(&directory, "one");
+    let (config, out) = (config.to_str().unwrap(), directory.join("out.key"));
+    let changed = edit(&directory.join("one"), "meta", |key, value| {
+        let mut value = value.to_vec();
+        if key.starts_with(b"shares/") {
+            // A digit of the last hash, which is the last text of the row.
+            let digit = value.iter().rposition(u8::is_ascii_hexdigit).unwrap();
+            value[digit] = if value[digit] == b'0' { b'1' } else { b'0' };
+        }
+        Some(value)
+    });
+    assert_eq!(changed, 1);
+    let told = recover(&out, &["--config", config], &[&shares[4], &shares[0], &shares[1]]);
+    let told = told.with_code(0).stderr;
+    assert!(told.contains("hashes that were written down are not theirs"), "{told}");
+    assert_eq!(fs::read(&out).unwrap(), fs::read(directory.join("one.key")).unwrap());
 }

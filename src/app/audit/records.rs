@@ -14,8 +14,8 @@ use crate::domain::id::{ApplicationId, SessionId, TenantId, TokenId, TokenIntent
 use crate::store::chain::{Checkpoint, RecordState};
 use crate::store::{RecordDigests, Snapshot, StorageFailure, Table, Tally, tables};
 
-/// What the chain says is gone although its record is there. Only those are kept in memory: there
-/// are none in a file that nobody has touched.
+/// Records that are still in the file although the newest entry of the chain deleted or expired
+/// them. Only these are kept in memory, and an untouched file has none.
 #[derive(Debug)]
 pub(super) struct Gone<'a> {
     snapshot: &'a Snapshot,
@@ -131,7 +131,7 @@ impl<'a> Gone<'a> {
 }
 
 impl App {
-    /// What the newest checkpoint is to say of the records; nothing when their digest is missing.
+    /// The record digest for the next checkpoint; `None` when the digest is missing.
     pub(super) fn record_state(&self, snapshot: &Snapshot) -> Result<RecordState, Error> {
         let system = self.system();
         let Some(Tally { generation, digest, .. }) =

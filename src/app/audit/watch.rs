@@ -57,7 +57,7 @@ impl Watch {
         *signed = Moment { monotonic: Instant::now(), at };
     }
 
-    /// How long ago that was, by the clock that says more.
+    /// The time since the last signature: the larger of what the two clocks say.
     pub(in crate::app) fn since_signed(&self, now: Timestamp) -> Duration {
         let signed = *self.signed.lock().unwrap_or_else(PoisonError::into_inner);
         now.since(signed.at).max(signed.monotonic.elapsed())

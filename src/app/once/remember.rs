@@ -46,7 +46,7 @@ struct StoredBody<'a> {
     disclosures: &'a [Disclosure],
 }
 
-/// What still opens the parts of a subject, and where a token is now.
+/// The seed that opens a subject's parts, and the containers that a token is in now.
 struct LiveSubject {
     seed: AnswerSeed,
     /// Empty for what has none.
@@ -309,7 +309,7 @@ pub(super) fn token_entity(id: TokenId, name: Option<&str>) -> Entity {
     Entity { kind: EntityKind::Token, id: id.uuid(), name: name.map(Box::from) }
 }
 
-/// What the wire layer made does not fit together: nothing is written.
+/// The wire layer made an answer whose parts do not fit together: nothing is written.
 const fn impossible() -> Error {
     Error::Internal(Fault::BadAnswer)
 }

@@ -1,4 +1,4 @@
-//! What the file keeps of answers: nothing that opens when the thing that it shows is gone.
+//! Tests of remembered answers: nothing in the file opens once the thing that it shows is gone.
 
 use serde_json::{Value, json};
 

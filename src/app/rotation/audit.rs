@@ -55,7 +55,7 @@ impl App {
         let new = made.and_then(|key| SigningKey::from_seed(&key.bytes));
         let new = new.ok_or(Error::Internal(Fault::Dangling))?;
         let head = Head::read(snapshot)?;
-        // What is not signed yet is the old key's to sign.
+        // The old key signs the entries that are not signed yet.
         let signed = self.plan_checkpoint(snapshot, |_| true)?.unwrap_or_default();
         let handover =
             Handover::sign(&signers.file, number, system.signing(), &new, head, now).keep();

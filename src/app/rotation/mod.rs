@@ -43,7 +43,7 @@ pub(super) struct Rotations {
     uses: tokio::sync::Mutex<()>,
 }
 
-/// What one step did.
+/// The outcome of one step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     /// No rotation is under way.

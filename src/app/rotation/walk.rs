@@ -35,7 +35,7 @@ const SERVER_TABLES: &[Table] = &[Table::Tenants, Table::ApiKeys, Table::Threeds
 #[derive(Debug, Default)]
 pub struct Walk {
     of: Option<([u8; 16], Phase)>,
-    /// How many tables are done.
+    /// The number of tables that are done.
     done: usize,
     from: Vec<u8>,
     /// Rows that do not open under their own key.
@@ -247,7 +247,7 @@ pub(super) fn is_past(table: Table, scope: &[u8; 16], key: &[u8]) -> bool {
     table.sealed_by() == SealedBy::Tenant { at: 0 } && !key.starts_with(scope)
 }
 
-/// What a damaged row is named by; nil for keys that hold no id of their own.
+/// The id that names a damaged row in the log; nil for a key without one.
 fn id_of(table: Table, key: &[u8]) -> Uuid {
     let id = match table.sealed_by() {
         SealedBy::Tenant { at: 0 } if table != Table::TokenNames => key.last_chunk::<16>(),

@@ -15,7 +15,7 @@ use crate::store::{Entry, Table, tables};
 const NO_RECORD: &str = "an index entry leads to no record";
 const STRANGE: &str = "an index entry is not its record's";
 
-/// What an entry leads to.
+/// The record that an index entry points to.
 enum Led {
     To(Box<Token>),
     /// To a record that does not open.

@@ -37,15 +37,15 @@ pub(super) const TABLES: &[Table] = &[
     Table::Due,
 ];
 
-/// How far a pass has come. It is kept in memory alone: a restart begins anew.
+/// The progress of a pass. It is kept in memory only: a restart starts a new pass.
 #[derive(Debug, Default)]
 pub struct ScrubWalk {
-    /// How many tables are done.
+    /// The number of tables that are done.
     done: usize,
     from: Vec<u8>,
 }
 
-/// What one step did.
+/// The outcome of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scrubbed {
     /// There is more in this pass.
@@ -54,7 +54,7 @@ pub enum Scrubbed {
     Everything,
 }
 
-/// What is known of passes, for those who watch.
+/// Counts of passes, for metrics and `status`.
 #[derive(Debug, Default)]
 pub(super) struct ScrubWatch {
     rows: AtomicU64,

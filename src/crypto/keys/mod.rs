@@ -190,7 +190,7 @@ impl SystemKeys {
         self.sealing.open(identity, sealed)
     }
 
-    /// What API keys are found by.
+    /// The index that finds API keys.
     pub const fn api_keys(&self) -> &ApiKeyIndex {
         &self.api_keys
     }

@@ -1,4 +1,4 @@
-//! What shares give back, and what they refuse.
+//! Tests of splitting and combining.
 
 use std::collections::BTreeSet;
 

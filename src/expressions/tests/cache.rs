@@ -1,4 +1,4 @@
-//! What was parsed is found again, by its owner alone, and there is an end to it.
+//! Tests of the cache: entries belong to one tenant, and the cache is bounded.
 
 use uuid::Uuid;
 

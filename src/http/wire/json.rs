@@ -77,7 +77,7 @@ impl Object {
         self.out.extend(json.as_bytes());
     }
 
-    /// How long what follows is kept in a remembered answer, up to the next such mark.
+    /// Sets how long the following text is kept in a remembered answer, until the next call.
     pub(crate) fn keep(&mut self, kept: Kept) {
         self.marks.push((self.out.len(), kept));
     }

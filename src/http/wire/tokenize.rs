@@ -63,7 +63,7 @@ pub(crate) fn answer(body: &Value, tokenized: &Tokenized) -> Answer {
 struct Filler<'a> {
     tokenized: &'a Tokenized,
     next: usize,
-    /// What is written since the last token: names, punctuation and ids.
+    /// Text since the last token: names, punctuation and ids.
     out: SecretBuffer,
     answer: Answer,
 }

@@ -47,6 +47,10 @@ pub struct Chunk {
 impl Reader {
     /// Reads the manifest and nothing else.
     pub fn open(path: &Path) -> Result<Self, InvalidBackup> {
+        // Opening a pipe would wait for somebody to write to it.
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(InvalidBackup::NotABackup);
+        }
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();
         let mut magic = [0; 18];

@@ -17,7 +17,7 @@ const VERSION: u8 = 2;
 /// A signed link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// How many entries there were.
+    /// The number of entries.
     pub sequence: u64,
     /// The same of the checkpoint before it.
     pub previous: u64,
