@@ -3,49 +3,16 @@
 //! Nothing here knows of HTTP. Exactly one await of an operation changes the world, and it is the
 //! commit; a client that leaves before it leaves nothing, after it the writer finishes alone.
 
-mod applications;
+mod access;
 mod audit;
-mod authenticate;
-mod backups;
-mod callers;
-mod create_token;
-mod cvc;
-mod damage;
-mod delete_token;
-mod detokenize;
-mod duplicates;
+mod commit;
 mod error;
-mod evaluations;
-mod floor;
-mod holdings;
-mod instrument;
 mod keys;
-mod legacy_tokens;
-mod list_tokens;
-mod listed;
-mod masters;
-mod once;
-mod outside;
-mod read_token;
-mod rotation;
-mod scan;
-mod scrub;
-mod share_sets;
-mod sweep;
-mod tenants;
 #[cfg(test)]
 mod tests;
 mod threeds;
-mod timeline;
-mod token_draft;
-mod token_intents;
-mod token_quota;
-mod token_rows;
-mod tokenize;
-mod turns;
-mod update_token;
-mod vault;
-mod verify;
+mod tokens;
+mod upkeep;
 
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -59,61 +26,61 @@ use crate::domain::time::Timestamp;
 use crate::store::{Change, CvcKeys, Migrated, Snapshot, Store, Verdict};
 
 pub use crate::store::backup::BackupFailure;
-pub use applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
+pub use access::api_keys::NewKey;
+pub use access::applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
+pub use access::authenticate::Caller;
+pub use access::tenants::{TenantChange, TenantDraft};
 pub use audit::{
     AuditFinding, AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, Expected,
     ExportPage, ExportQuery, Exported, LogPage, LogQuery, LogStart, Receipt, decode_receipt,
     encode_receipt,
 };
-pub use authenticate::Caller;
-pub use backups::{Proof, ProofFailure, clear_leftovers, prove};
-pub use create_token::{Origin, Written};
-pub use damage::DamagedRow;
+pub use commit::disk::{DiskNews, Room};
+pub use commit::idempotency::{Once, Write};
 pub use error::{Error, Fault, TokenFault, Upstream};
-pub use floor::{DiskNews, Room};
-pub use holdings::Holding;
-pub use keys::NewKey;
-pub use legacy_tokens::{LegacyTokenPage, Stretch};
-pub use list_tokens::{CursorStart, TokenPage};
-pub use once::{Once, Write};
-pub use read_token::{Shown, ShownData};
-pub use rotation::{
+pub use keys::open::VaultFailure;
+pub use keys::rotation::{
     KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry, NewSigner, Rotated, Step, Walk,
 };
-pub use scrub::{ScrubWalk, Scrubbed};
-pub use share_sets::ChainWord;
-pub use sweep::Swept;
-pub use tenants::{TenantChange, TenantDraft};
+pub use keys::share_sets::ChainWord;
 pub use threeds::{
     Asking, Awaited, ChallengeReply, Challenged, Client, DirectoryServers, Introduction,
     RangesRefreshed, Reply, SessionDraft, Unanswered, Visitor,
 };
-pub use token_draft::{Deduplicate, TokenDraft};
-pub use token_intents::{ShownIntent, TokenIntentDraft};
-pub use tokenize::{Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
-pub use update_token::TokenPatch;
-pub use vault::VaultFailure;
+pub use tokens::create::{Origin, Written};
+pub use tokens::draft::{Deduplicate, TokenDraft};
+pub use tokens::intents::{ShownIntent, TokenIntentDraft};
+pub use tokens::lists::cursor::{CursorStart, TokenPage};
+pub use tokens::lists::numbered::{LegacyTokenPage, Stretch};
+pub use tokens::read::{Shown, ShownData};
+pub use tokens::tokenize::{Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
+pub use tokens::update::TokenPatch;
+pub use upkeep::backups::{Proof, ProofFailure, clear_leftovers, prove};
+pub use upkeep::damage::DamagedRow;
+pub use upkeep::holdings::Holding;
+pub use upkeep::scrub::{ScrubWalk, Scrubbed};
+pub use upkeep::sweep::Swept;
 
 pub use crate::crypto::KeyPurpose;
 
 /// The version of the data file and of everything in it.
 pub use crate::store::FORMAT;
-pub use verify::Report;
+pub use upkeep::verify::Report;
 
 /// Everything an operation needs.
 #[derive(Debug)]
 pub struct App {
     store: Store,
-    masters: masters::Masters,
+    masters: keys::masters::Masters,
     system: RwLock<Arc<SystemKeys>>,
     uses: Uses,
-    rotations: rotation::Rotations,
+    rotations: keys::rotation::Rotations,
     clock: Clock,
     random: Random,
-    callers: callers::Callers,
-    evaluations: evaluations::Evaluations,
-    turns: turns::Turns,
-    flights: Arc<once::Flights>,
+    callers: access::callers::Callers,
+    evaluations: tokens::evaluations::Evaluations,
+    turns: commit::lanes::Turns,
+    flights: Arc<commit::idempotency::Flights>,
     cvc_keys: CvcKeys,
     bins: RwLock<Arc<BinTable>>,
     /// Reads on their way into the audit chain.
@@ -121,13 +88,13 @@ pub struct App {
     audit_retention: Duration,
     audit_watch: audit::Watch,
     migrated: Option<Migrated>,
-    floor: Option<floor::Floor>,
+    floor: Option<commit::disk::Floor>,
     /// As microseconds: when everything that was due had been removed.
     swept_at: AtomicI64,
     threeds: threeds::ThreedsState,
     /// Rows that cannot be used.
-    damage: damage::Damage,
-    scrubs: scrub::ScrubWatch,
+    damage: upkeep::damage::Damage,
+    scrubs: upkeep::scrub::ScrubWatch,
 }
 
 impl App {

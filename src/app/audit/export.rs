@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::app::audit::AuditScope;
 use crate::app::error::Error;
-use crate::app::vault::SYSTEM;
+use crate::app::keys::open::SYSTEM;
 use crate::bounds::{AUDIT_EXPORT_ENTRIES_MAX, AUDIT_ROWS_AT_ONCE, LOG_ROWS_EXAMINED_MAX};
 use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
 use crate::domain::id::TenantId;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::app::authenticate::Caller;
+use crate::app::access::authenticate::Caller;
 use crate::app::error::{Error, Fault};
 use crate::bounds::{AUDIT_DISORDER, AUDIT_ROWS_AT_ONCE, LOG_ROWS_EXAMINED_MAX};
 use crate::domain::audit::{AuditEntry, EntityKind};

@@ -11,10 +11,10 @@ mod records;
 mod watch;
 
 use crate::app::App;
-use crate::app::authenticate::Caller;
-use crate::app::create_token::{Origin, Written};
+use crate::app::access::authenticate::Caller;
 use crate::app::error::{Error, Fault};
-use crate::app::vault::SYSTEM;
+use crate::app::keys::open::SYSTEM;
+use crate::app::tokens::create::{Origin, Written};
 use crate::bounds::{AUDIT_RETENTION_DAYS, AUDIT_ROW_ENTRIES_MAX};
 use crate::crypto::Identity;
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};

@@ -9,8 +9,8 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::{Mutex, Notify, oneshot};
 
 use crate::app::App;
+use crate::app::access::authenticate::Caller;
 use crate::app::audit::AuditScope;
-use crate::app::authenticate::Caller;
 use crate::app::error::Error;
 use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY};
 use crate::domain::audit::{Act, AuditEntry, Entity};

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::error::Error;
-use crate::app::vault::SYSTEM;
-use crate::app::verify::Report;
+use crate::app::keys::open::SYSTEM;
+use crate::app::upkeep::verify::Report;
 use crate::domain::audit::{Act, AuditEntry, EntityKind};
 use crate::domain::id::{ApplicationId, SessionId, TenantId, TokenId, TokenIntentId};
 use crate::store::chain::{Checkpoint, RecordState};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::app::rotation::{Step, Walk};
+use crate::app::keys::rotation::{Step, Walk};
 use crate::app::tests::{Vault, new_tenant};
 use crate::app::{App, Error, KeyPurpose, KeyState, Write};
 use crate::store::Table;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::task::JoinSet;
 
-use crate::app::callers::Callers;
+use crate::app::access::callers::Callers;
 use crate::app::tests::{Vault, everything};
 use crate::app::{App, Error, TenantChange, Write};
 use crate::bounds::CALLERS_MAX;

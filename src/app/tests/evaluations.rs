@@ -1,7 +1,7 @@
 //! Budgets and places of requests whose expressions take long.
 
 use super::{Vault, draft};
-use crate::app::evaluations::{Evaluations, Work};
+use crate::app::tokens::evaluations::{Evaluations, Work};
 use crate::app::{Error, Write};
 use crate::bounds::{EVALUATIONS_MAX, EVALUATIONS_WAITING_MAX, EXPRESSION_WORK_INLINE_MAX};
 use crate::store::tests::block_on;

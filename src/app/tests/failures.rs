@@ -1,8 +1,8 @@
 //! Operations on a disk that fails: errors for those who wait, nothing lost for those who do not.
 
-use crate::app::evaluations::Work;
 use crate::app::tests::workload::{Done, Told, work};
 use crate::app::tests::{Vault, deduplicating, draft, named, prepared};
+use crate::app::tokens::evaluations::Work;
 use crate::app::{App, ApplicationQuery, Error, VaultFailure};
 use crate::clock::Clock;
 use crate::store::tests::disk::{EIO, ENOSPC, EROFS, Fault, Operation, TestDisk};

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::app::evaluations::Work;
+use crate::app::tokens::evaluations::Work;
 use crate::app::{
     App, ApplicationDraft, Caller, Deduplicate, Error, FirstKey, TenantDraft, TokenDraft,
     VaultFailure, Write, Written,

@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-use crate::app::damage::DamagedRow;
 use crate::app::tests::{Vault, draft, expiring, named};
+use crate::app::upkeep::damage::DamagedRow;
 use crate::app::{App, ScrubWalk, Scrubbed};
 use crate::bounds::SCRUB_COST_MAX;
 use crate::store::tests::block_on;
@@ -153,7 +153,8 @@ fn a_step_costs_no_more_than_its_bound_and_a_pass_goes_on_where_it_was() {
             vault.create_id(draft(&at.to_string())).await;
         }
     });
-    let all: usize = crate::app::scrub::TABLES.iter().map(|table| rows(&vault, *table).len()).sum();
+    let all: usize =
+        crate::app::upkeep::scrub::TABLES.iter().map(|table| rows(&vault, *table).len()).sum();
     let steps = pass(&vault.app);
     assert!(steps > 400 * 16 / SCRUB_COST_MAX, "{steps} steps");
     assert_eq!(vault.app.scrubs.rows(), u64::try_from(all).unwrap(), "each row once");

@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::app::App;
+use crate::app::access::authenticate::Caller;
 use crate::app::audit::AuditScope;
-use crate::app::authenticate::Caller;
+use crate::app::commit::idempotency::Write;
 use crate::app::error::{Error, Upstream};
-use crate::app::once::Write;
 use crate::app::threeds::advance;
 use crate::app::threeds::create::Client;
 use crate::app::threeds::directory::{Awaited, not_configured};

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use crate::app::App;
-use crate::app::authenticate::Caller;
-use crate::app::create_token::no_intent;
+use crate::app::access::authenticate::Caller;
 use crate::app::error::Error;
-use crate::app::token_rows;
+use crate::app::tokens::create::no_intent;
+use crate::app::tokens::rows;
 use crate::domain::audit::Entity;
 use crate::domain::data::Data;
 use crate::domain::time::Timestamp;
@@ -51,7 +51,7 @@ impl App {
                 return Ok(HeldCard { card, expires_at, entity });
             }
         };
-        let found = token_rows::find(snapshot, &caller.keys, caller.tenant.id, id)?;
+        let found = rows::find(snapshot, &caller.keys, caller.tenant.id, id)?;
         let found = found.filter(|found| found.token.is_live(now));
         let token = found.ok_or_else(|| Error::invalid(path, NO_TOKEN))?.token;
         let card = card(token.kind, &token.data).ok_or_else(|| Error::invalid(path, NO_CARD))?;

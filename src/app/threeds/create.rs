@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use serde_json::{Map, Value};
 
 use crate::app::App;
+use crate::app::access::authenticate::Caller;
 use crate::app::audit::AuditScope;
-use crate::app::authenticate::Caller;
+use crate::app::commit::idempotency::Write;
 use crate::app::error::{Error, Upstream};
-use crate::app::once::Write;
 use crate::bounds::THREEDS_SESSION_MAX;
 use crate::domain::audit::Act;
 use crate::domain::card::iin::TestCard;

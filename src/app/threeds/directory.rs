@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::app::App;
-use crate::app::authenticate::Caller;
+use crate::app::access::authenticate::Caller;
 use crate::app::error::{Error, Upstream};
 use crate::app::threeds::create::Client;
 use crate::crypto::Random;

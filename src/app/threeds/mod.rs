@@ -22,9 +22,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::app::App;
-use crate::app::authenticate::Caller;
+use crate::app::access::authenticate::Caller;
+use crate::app::commit::idempotency::Write;
 use crate::app::error::Error;
-use crate::app::once::Write;
 use crate::bounds::THREEDS_RETENTION;
 use crate::domain::audit::Act;
 use crate::domain::id::SessionId;

@@ -6,10 +6,10 @@ use std::sync::{Arc, PoisonError};
 
 use crate::app::App;
 use crate::app::error::{Error, Fault, Upstream};
+use crate::app::keys::open::SYSTEM;
 use crate::app::threeds::create::NO_SCHEME;
 use crate::app::threeds::directory::{Awaited, DirectoryServers, not_configured};
-use crate::app::vault::SYSTEM;
-use crate::app::verify::Report;
+use crate::app::upkeep::verify::Report;
 use crate::bounds::THREEDS_RANGES_RECORD_MAX;
 use crate::crypto::Identity;
 use crate::domain::card::iin::brand_of;

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::error::{Error, Fault};
-use crate::app::verify::Report;
+use crate::app::upkeep::verify::Report;
 use crate::crypto::{TenantKeys, Version, version};
 use crate::domain::id::{SessionId, TenantId};
 use crate::store::record::{decode_session, encode_session};

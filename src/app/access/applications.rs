@@ -1,0 +1,253 @@
+//! Applications: the programs of a tenant and what they may do.
+
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::access::api_keys::{NewKey, key_records_of, keys_of};
+use crate::app::access::authenticate::{Caller, application};
+use crate::app::audit::actor_of;
+use crate::app::commit::idempotency::Write;
+use crate::app::error::{Error, Fault};
+use crate::bounds::{APPLICATIONS_MAX, KEYS_PER_APPLICATION_MAX};
+use crate::crypto::TenantKeys;
+use crate::domain::access::Access;
+use crate::domain::application::{ApiKey, Application, ApplicationKind};
+use crate::domain::audit::{Act, Actor, Entity};
+use crate::domain::id::{ApplicationId, TenantId};
+use crate::domain::time::Timestamp;
+use crate::store::record::{decode_application, encode_application};
+use crate::store::{Change, Snapshot, Table, tables};
+
+#[derive(Debug)]
+pub struct ApplicationDraft {
+    pub name: String,
+    pub kind: ApplicationKind,
+    pub access: Access,
+    /// Whether a first key is wanted with it.
+    pub key: FirstKey,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstKey {
+    Made,
+    None,
+}
+
+#[derive(Debug, Default)]
+pub struct ApplicationQuery {
+    pub ids: Vec<ApplicationId>,
+    pub kinds: Vec<ApplicationKind>,
+    /// How many to leave out before the first.
+    pub skip: usize,
+    pub take: usize,
+}
+
+#[derive(Debug)]
+pub struct ApplicationPage {
+    pub applications: Vec<(Application, Vec<ApiKey>)>,
+    pub total: usize,
+}
+
+impl App {
+    /// `caller` is absent when the operator makes it.
+    pub async fn create_application(
+        &self,
+        tenant: TenantId,
+        draft: &ApplicationDraft,
+        caller: Option<&Caller>,
+        write: &Write<'_, (Application, Option<NewKey>)>,
+    ) -> Result<(Application, Option<NewKey>), Error> {
+        let now = self.now();
+        let made_by = caller.map(|caller| caller.application.id);
+        let new = Application {
+            id: ApplicationId::new(self.next_id(now)),
+            tenant,
+            name: draft.name.clone(),
+            kind: draft.kind,
+            access: draft.access.clone(),
+            created_by: made_by,
+            created_at: now,
+            modified_by: None,
+            modified_at: None,
+        };
+        self.settle_once(write, |snapshot| {
+            let (tenant_record, keys) = self.tenant_with_keys(snapshot, tenant)?;
+            let count = snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
+            if count.len() >= APPLICATIONS_MAX {
+                return Err(Error::Conflict("The tenant has as many applications as it can."));
+            }
+            let change = Change::new()
+                .expect_present(Table::Tenants, tables::tenants(tenant))
+                .and(self.keep_application(&keys, &new))
+                .and(self.audit_one(tenant, actor_of(caller), Act::Create, new.id, now))
+                .and(self.audit_reveal(&new, actor_of(caller), new.id, now));
+            if draft.key == FirstKey::None {
+                return Ok((change, (new.clone(), None)));
+            }
+            let key = self.make_key(tenant_record.kind, &new, made_by, now);
+            let actor = actor_of(caller);
+            let change = change
+                .and(self.keep_key(&keys, &key))
+                .and(self.audit_one(tenant, actor, Act::Create, key.key.id, now))
+                .and(self.audit_reveal(&new, actor, key.key.id, now));
+            Ok((change, (new.clone(), Some(key))))
+        })
+        .await
+    }
+
+    pub fn read_application(
+        &self,
+        tenant: TenantId,
+        id: ApplicationId,
+    ) -> Result<(Application, Vec<ApiKey>), Error> {
+        let snapshot = self.snapshot()?;
+        let (_, keys) = self.tenant_with_keys(&snapshot, tenant)?;
+        let (application, _) = application(&snapshot, &keys, tenant, id)?.ok_or(not_found())?;
+        let api_keys = keys_of(&snapshot, &keys, &application)?;
+        Ok((application, api_keys))
+    }
+
+    /// Newest first: ids are ordered by time, so this is the table read backwards.
+    pub fn list_applications(
+        &self,
+        tenant: TenantId,
+        query: &ApplicationQuery,
+    ) -> Result<ApplicationPage, Error> {
+        let snapshot = self.snapshot()?;
+        let (_, keys) = self.tenant_with_keys(&snapshot, tenant)?;
+        let stored = snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
+        let mut found = Vec::new();
+        for (key, sealed) in stored.iter().rev() {
+            let application = match open_application(&keys, tenant, key, sealed) {
+                Ok(application) => application,
+                Err(error) => {
+                    let id = tables::token_of_key(key).map_or(Uuid::nil(), |(_, id)| id.uuid());
+                    self.pass_over(Table::Applications, tenant, id, error)?;
+                    continue;
+                }
+            };
+            let wanted_id = query.ids.is_empty() || query.ids.contains(&application.id);
+            if wanted_id && (query.kinds.is_empty() || query.kinds.contains(&application.kind)) {
+                found.push(application);
+            }
+        }
+        let total = found.len();
+        let page = found.into_iter().skip(query.skip).take(query.take);
+        let with_keys = page.map(|application| {
+            let api_keys = keys_of(&snapshot, &keys, &application)?;
+            Ok((application, api_keys))
+        });
+        Ok(ApplicationPage { applications: with_keys.collect::<Result<_, Error>>()?, total })
+    }
+
+    pub async fn update_application(
+        &self,
+        caller: &Caller,
+        id: ApplicationId,
+        name: &str,
+        access: &Access,
+        write: &Write<'_, (Application, Vec<ApiKey>)>,
+    ) -> Result<(Application, Vec<ApiKey>), Error> {
+        let (now, tenant) = (self.now(), caller.tenant.id);
+        let _turn = self.turns.take(id.bytes()).await;
+        self.settle_once(write, |snapshot| {
+            let keys = &caller.keys;
+            let (mut changed, version) =
+                application(snapshot, keys, tenant, id)?.ok_or(not_found())?;
+            changed.access.clone_from(access);
+            changed.name = String::from(name);
+            changed.modified_by = Some(caller.application.id);
+            changed.modified_at = Some(now);
+            let api_keys = keys_of(snapshot, keys, &changed)?;
+            let change = Change::new()
+                .expect_version(Table::Applications, tables::applications(tenant, id), version)
+                .and(self.keep_application(keys, &changed))
+                .and(self.audit_caller(caller, Act::Update, id, now))
+                .and(self.audit_reveal(&changed, caller.actor(), id, now));
+            Ok((change, (changed, api_keys)))
+        })
+        .await
+    }
+
+    /// Its keys go with it.
+    pub async fn delete_application(
+        &self,
+        caller: &Caller,
+        id: ApplicationId,
+    ) -> Result<(), Error> {
+        let (now, tenant) = (self.now(), caller.tenant.id);
+        let _turn = self.turns.take(id.bytes()).await;
+        self.settle_upkeep(|snapshot| {
+            let (gone, version) =
+                application(snapshot, &caller.keys, tenant, id)?.ok_or(not_found())?;
+            let key = tables::applications(tenant, id);
+            let mut change = Change::new()
+                .expect_version(Table::Applications, key.clone(), version)
+                .delete(Table::Applications, key)
+                .and(self.audit_caller(caller, Act::Delete, id, now));
+            for record in key_records_of(snapshot, &caller.keys, &gone)? {
+                change = change.and(self.forget_key(&record)).and(self.audit_caller(
+                    caller,
+                    Act::Delete,
+                    record.key.id,
+                    now,
+                ));
+            }
+            // A key that is made in this very moment would outlive its application.
+            let prefix = tables::applications(tenant, id);
+            let known =
+                snapshot.under(Table::ApplicationKeys, &prefix, KEYS_PER_APPLICATION_MAX)?;
+            let known = known.into_iter().map(|(key, _)| key).collect();
+            Ok((change.expect_under(Table::ApplicationKeys, prefix, known), ()))
+        })
+        .await
+    }
+
+    /// The mark of a grant: what was made or changed belongs to an application that sees data in
+    /// plain. Whoever may make applications may make such ones, so the entries must be easy to find.
+    pub(in crate::app) fn audit_reveal(
+        &self,
+        owner: &Application,
+        actor: Actor,
+        entity: impl Into<Entity>,
+        at: Timestamp,
+    ) -> Change {
+        if owner.access.reveals() {
+            self.audit_one(owner.tenant, actor, Act::GrantReveal, entity, at)
+        } else {
+            Change::new()
+        }
+    }
+
+    fn keep_application(&self, keys: &TenantKeys, application: &Application) -> Change {
+        let key = tables::applications(application.tenant, application.id);
+        let plain = encode_application(application);
+        let sealed = keys.seal(Table::Applications.number(), &key, plain.expose(), self.random());
+        Change::new().put(Table::Applications, key, sealed)
+    }
+
+    pub(in crate::app) fn tenant_with_keys(
+        &self,
+        snapshot: &Snapshot,
+        id: TenantId,
+    ) -> Result<(crate::domain::tenant::Tenant, TenantKeys), Error> {
+        let tenant = self.find_tenant(snapshot, id)?.ok_or(Error::NotFound("tenant"))?;
+        Ok((tenant, self.tenant_keys(snapshot, id)?))
+    }
+}
+
+pub(in crate::app) fn open_application(
+    keys: &TenantKeys,
+    tenant: TenantId,
+    key: &[u8],
+    sealed: &[u8],
+) -> Result<Application, Error> {
+    let id = key.get(16..).and_then(|id| Uuid::from_slice(id).ok());
+    let id = ApplicationId::new(id.ok_or(Error::Internal(Fault::BadRecord))?);
+    let plain = keys.open(Table::Applications.number(), key, sealed)?;
+    Ok(decode_application(tenant, id, plain.expose())?)
+}
+
+pub(in crate::app) const fn not_found() -> Error {
+    Error::NotFound("application")
+}

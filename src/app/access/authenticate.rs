@@ -1,0 +1,206 @@
+//! Who calls: from the text of a key to a tenant, an application and what it may do.
+
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::app::error::{Error, Fault};
+use crate::crypto::{Identity, SystemKeys, TenantKeys};
+use crate::domain::access::Transform;
+use crate::domain::application::{ApiKey, Application};
+use crate::domain::container::Container;
+use crate::domain::exposure::{Exposure, Grants, Right, ValueOrigin};
+use crate::domain::id::{ApplicationId, TenantId};
+use crate::domain::key_text::KeyText;
+use crate::domain::permission::Permission;
+use crate::domain::tenant::Tenant;
+use crate::store::record::{KeyRecord, decode_api_key, decode_application, decode_tenant};
+use crate::store::{Era, Snapshot, Table, tables};
+
+/// What an authenticated request acts as.
+#[derive(Debug)]
+pub struct Caller {
+    pub tenant: Tenant,
+    pub application: Application,
+    pub key: ApiKey,
+    /// Stands for the key where it is counted; the text is not kept.
+    pub tag: [u8; 32],
+    pub(in crate::app) keys: TenantKeys,
+    /// A rotation of the keys waits for those who hold them.
+    _era: Era,
+}
+
+impl App {
+    pub fn authenticate(&self, text: &KeyText) -> Result<Arc<Caller>, Error> {
+        loop {
+            let system = self.system();
+            let tag = system.api_keys().tag(text.expose());
+            let generation = self.store.access_generation();
+            if let Some(caller) = self.callers.find(&tag, generation) {
+                return Ok(caller);
+            }
+            let snapshot = self.snapshot()?;
+            if let Some(record) = self.key_record(&snapshot, &tag)? {
+                let caller = Arc::new(self.caller(&snapshot, record)?);
+                self.callers.remember(tag, &caller, generation);
+                return Ok(caller);
+            }
+            // A rotation may have moved the row to a place that these keys do not know. Once the keys
+            // stay the same over a look, the row is not there.
+            if Arc::ptr_eq(&system, &self.system()) {
+                return Err(Error::Unauthenticated);
+            }
+        }
+    }
+
+    /// A keyed hash finds the key: its time tells nothing about the texts of others.
+    pub(in crate::app) fn tag(&self, text: &KeyText) -> [u8; 32] {
+        self.system().api_keys().tag(text.expose())
+    }
+
+    pub(in crate::app) fn key_record(
+        &self,
+        snapshot: &Snapshot,
+        tag: &[u8; 32],
+    ) -> Result<Option<KeyRecord>, Error> {
+        let system = self.system();
+        for place in system.api_keys().places(tag) {
+            if let Some(sealed) = snapshot.value(Table::ApiKeys, &place)? {
+                return open_api_key(&system, &place, &sealed).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn caller(&self, snapshot: &Snapshot, record: KeyRecord) -> Result<Caller, Error> {
+        let KeyRecord { key, tag, .. } = record;
+        let keys = self.tenant_keys(snapshot, key.tenant)?;
+        let dangling = Error::Internal(Fault::Dangling);
+        let (application, _) =
+            application(snapshot, &keys, key.tenant, key.application)?.ok_or(dangling)?;
+        let tenant = self.tenant(snapshot, key.tenant)?;
+        Ok(Caller { tenant, application, key, tag, keys, _era: snapshot.era() })
+    }
+
+    pub(in crate::app) fn tenant(
+        &self,
+        snapshot: &Snapshot,
+        id: TenantId,
+    ) -> Result<Tenant, Error> {
+        self.find_tenant(snapshot, id)?.ok_or(Error::Internal(Fault::Dangling))
+    }
+
+    pub(in crate::app) fn find_tenant(
+        &self,
+        snapshot: &Snapshot,
+        id: TenantId,
+    ) -> Result<Option<Tenant>, Error> {
+        let key = tables::tenants(id);
+        let Some(sealed) = snapshot.value(Table::Tenants, &key)? else {
+            return Ok(None);
+        };
+        let plain = self.system().open(&tenant_identity(&key), &sealed)?;
+        Ok(Some(decode_tenant(id, plain.expose())?))
+    }
+}
+
+impl Caller {
+    /// Before the body is read: permissions of which the key holds none anywhere. None at all are
+    /// held by every key.
+    pub fn require_one_somewhere(&self, permissions: &[Permission]) -> Result<(), Error> {
+        let held = |permission: &Permission| {
+            self.may_hold(*permission) && self.application.access.holds_somewhere(*permission)
+        };
+        if permissions.is_empty() || permissions.iter().any(held) { Ok(()) } else { Err(lacks()) }
+    }
+
+    pub fn require_in_all(
+        &self,
+        permission: Permission,
+        containers: &[Container],
+    ) -> Result<Transform, Error> {
+        let granted = self.application.access.in_all(permission, containers);
+        granted.filter(|_| self.may_hold(permission)).ok_or_else(lacks)
+    }
+
+    pub fn require_in_any(
+        &self,
+        permission: Permission,
+        containers: &[Container],
+    ) -> Result<Transform, Error> {
+        let granted = self.application.access.in_any(permission, containers);
+        granted.filter(|_| self.may_hold(permission)).ok_or_else(lacks)
+    }
+
+    /// Everything that this caller holds on a token in these containers.
+    pub(in crate::app) fn grants(&self, containers: &[Container]) -> Grants {
+        let in_any = |permission| self.require_in_any(permission, containers).ok();
+        let in_all = |permission| self.require_in_all(permission, containers).ok();
+        Grants {
+            create: in_all(Permission::TokenCreate),
+            read: in_any(Permission::TokenRead),
+            search: in_any(Permission::TokenSearch),
+            update: in_all(Permission::TokenUpdate),
+            usage: in_any(Permission::TokenUse),
+        }
+    }
+
+    /// Decides how much of a token in these containers an answer shows to this caller.
+    pub(in crate::app) fn exposure(
+        &self,
+        containers: &[Container],
+        right: Right,
+        origin: ValueOrigin,
+    ) -> Result<Exposure, Error> {
+        self.grants(containers).exposure(right, origin).ok_or_else(lacks)
+    }
+
+    /// The containers that the permission is held in, outermost ones only, in order.
+    pub(in crate::app) fn reach(&self, permission: Permission) -> Result<Vec<Container>, Error> {
+        self.require_one_somewhere(&[permission])?;
+        Ok(self.application.access.reach(permission))
+    }
+
+    /// Checked when the application is made too; here it holds whatever the record says.
+    fn may_hold(&self, permission: Permission) -> bool {
+        permission.may_be_held_by(self.application.kind)
+    }
+}
+
+/// The application and its sealed record's version.
+pub(in crate::app) fn application(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: ApplicationId,
+) -> Result<Option<(Application, crate::crypto::Version)>, Error> {
+    let key = tables::applications(tenant, id);
+    let Some(sealed) = snapshot.value(Table::Applications, &key)? else {
+        return Ok(None);
+    };
+    let plain = keys.open(Table::Applications.number(), &key, &sealed)?;
+    let version = crate::crypto::version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
+    Ok(Some((decode_application(tenant, id, plain.expose())?, version)))
+}
+
+/// The record of a row of [`Table::ApiKeys`].
+pub(in crate::app) fn open_api_key(
+    system: &SystemKeys,
+    place: &[u8; 32],
+    sealed: &[u8],
+) -> Result<KeyRecord, Error> {
+    let plain = system.open(&api_key_identity(place), sealed)?;
+    Ok(decode_api_key(plain.expose())?)
+}
+
+/// Keys and tenants belong to the server, whose scope is all zeros.
+pub(in crate::app) const fn api_key_identity(place: &[u8; 32]) -> Identity<'_> {
+    Identity { tenant: &[0; 16], table: Table::ApiKeys.number(), key: place }
+}
+
+pub(in crate::app) const fn tenant_identity(key: &[u8]) -> Identity<'_> {
+    Identity { tenant: &[0; 16], table: Table::Tenants.number(), key }
+}
+
+pub(in crate::app) const fn lacks() -> Error {
+    Error::Forbidden("The API key does not have the permission that this operation needs.")
+}

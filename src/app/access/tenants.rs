@@ -1,0 +1,147 @@
+//! Tenants: made and adjusted by the operator, read and renamed by their own management keys.
+
+use std::collections::BTreeMap;
+
+use crate::app::App;
+use crate::app::access::authenticate::{Caller, tenant_identity};
+use crate::app::audit::actor_of;
+use crate::app::commit::idempotency::Write;
+use crate::app::error::{Error, Fault};
+use crate::bounds::TENANTS_MAX;
+use crate::crypto::{Version, version};
+use crate::domain::audit::{Act, Actor};
+use crate::domain::id::TenantId;
+use crate::domain::quota::Quotas;
+use crate::domain::tenant::{Tenant, TenantKind, Threeds};
+use crate::store::record::{decode_tenant, encode_tenant};
+use crate::store::tables::{self, Counted};
+use crate::store::{Change, Snapshot, Table};
+
+/// What the operator says of a new tenant.
+#[derive(Debug)]
+pub struct TenantDraft {
+    pub name: String,
+    pub kind: TenantKind,
+    pub threeds: Threeds,
+    pub quotas: Quotas,
+}
+
+/// What is to be different; the rest stays.
+#[derive(Debug, Default)]
+pub struct TenantChange {
+    pub name: Option<String>,
+    pub threeds: Option<Threeds>,
+    pub settings: Option<BTreeMap<String, String>>,
+    /// Names and values, checked one by one.
+    pub quotas: Vec<(String, String)>,
+}
+
+impl App {
+    pub async fn create_tenant(&self, draft: TenantDraft) -> Result<Tenant, Error> {
+        let now = self.now();
+        let tenant = Tenant {
+            id: TenantId::new(self.next_id(now)),
+            name: draft.name,
+            kind: draft.kind,
+            threeds: draft.threeds,
+            settings: BTreeMap::new(),
+            quotas: draft.quotas,
+            created_at: now,
+            modified_by: None,
+            modified_at: None,
+        };
+        self.settle(|snapshot| {
+            if snapshot.len(Table::Tenants)? >= u64::try_from(TENANTS_MAX).unwrap_or(u64::MAX) {
+                return Err(Error::Conflict("This server holds as many tenants as it can."));
+            }
+            let change = self
+                .make_tenant_keys(snapshot, tenant.id)?
+                .expect_absent(Table::Tenants, tables::tenants(tenant.id))
+                .and(self.keep_tenant(&tenant))
+                .and(self.audit_one(tenant.id, Actor::Operator, Act::Create, tenant.id, now));
+            Ok((change, ()))
+        })
+        .await?;
+        Ok(tenant)
+    }
+
+    pub fn list_tenants(&self) -> Result<Vec<Tenant>, Error> {
+        let snapshot = self.snapshot()?;
+        let stored = snapshot.under(Table::Tenants, &[], TENANTS_MAX)?;
+        stored.iter().map(|(key, sealed)| self.open_tenant(key, sealed)).collect()
+    }
+
+    /// The operator's change, or a management key's own (`caller`).
+    pub async fn change_tenant(
+        &self,
+        id: TenantId,
+        change: &TenantChange,
+        caller: Option<&Caller>,
+        write: &Write<'_, Tenant>,
+    ) -> Result<Tenant, Error> {
+        let now = self.now();
+        let _turn = self.turns.take(id.bytes()).await;
+        self.settle_once(write, |snapshot| {
+            let (mut tenant, version) =
+                self.versioned_tenant(snapshot, id)?.ok_or(Error::NotFound("tenant"))?;
+            apply(&mut tenant, change)?;
+            tenant.modified_by = caller.map(|caller| caller.application.id);
+            tenant.modified_at = Some(now);
+            let write = Change::new()
+                .expect_version(Table::Tenants, tables::tenants(id), version)
+                .and(self.keep_tenant(&tenant))
+                .and(self.audit_one(id, actor_of(caller), Act::Update, id, now));
+            Ok((write, tenant))
+        })
+        .await
+    }
+
+    pub fn count_tokens(&self, tenant: TenantId) -> Result<i64, Error> {
+        Ok(self.snapshot()?.count(&tables::counts(tenant, Counted::Tokens))?)
+    }
+
+    fn keep_tenant(&self, tenant: &Tenant) -> Change {
+        let key = tables::tenants(tenant.id);
+        let plain = encode_tenant(tenant);
+        let sealed = self.system().seal(&tenant_identity(&key), plain.expose(), self.random());
+        Change::new().put(Table::Tenants, key, sealed)
+    }
+
+    fn versioned_tenant(
+        &self,
+        snapshot: &Snapshot,
+        id: TenantId,
+    ) -> Result<Option<(Tenant, Version)>, Error> {
+        let key = tables::tenants(id);
+        let Some(sealed) = snapshot.value(Table::Tenants, &key)? else {
+            return Ok(None);
+        };
+        let version = version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
+        Ok(Some((self.open_tenant(&key, &sealed)?, version)))
+    }
+
+    fn open_tenant(&self, key: &[u8], sealed: &[u8]) -> Result<Tenant, Error> {
+        let id = uuid::Uuid::from_slice(key).ok().ok_or(Error::Internal(Fault::BadRecord))?;
+        let plain = self.system().open(&tenant_identity(key), sealed)?;
+        Ok(decode_tenant(TenantId::new(id), plain.expose())?)
+    }
+}
+
+fn apply(tenant: &mut Tenant, change: &TenantChange) -> Result<(), Error> {
+    if let Some(name) = &change.name {
+        tenant.name.clone_from(name);
+    }
+    if let Some(threeds) = change.threeds {
+        tenant.threeds = threeds;
+    }
+    if let Some(settings) = &change.settings {
+        tenant.settings.clone_from(settings);
+    }
+    for (name, value) in &change.quotas {
+        tenant
+            .quotas
+            .set(name, value)
+            .map_err(|invalid| Error::invalid("quota", invalid.to_string()))?;
+    }
+    Ok(())
+}

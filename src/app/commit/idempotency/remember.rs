@@ -1,0 +1,320 @@
+//! A remembered answer, kept in parts and put together again.
+//!
+//! The data file keeps an answer for 24 hours, and the tokens, token intents and API keys that it
+//! shows may be deleted or expire before that. What the answer shows of each is sealed under a key
+//! of its own, derived from a random seed that is in the record of the token, intent or API key and
+//! nowhere else. Deleting the record deletes the seed, and from then on no key opens that part of
+//! the answer: deleting needs to know nothing of the answers, and an answer needs no row beside its
+//! own. The whole is sealed once more under the tenant's key as every record is.
+//!
+//! Two other ways were dropped. Rows of parts by token, deleted with it, cost a row for each answer
+//! and token. Keeping only which version of a token was shown cannot repeat the first answer after
+//! a patch.
+//!
+//! A token whose record an earlier version wrote has no seed. The first answer that is to be
+//! remembered of it writes the record again with one, in the same change.
+
+use crate::app::App;
+use crate::app::access::authenticate::Caller;
+use crate::app::commit::idempotency::Once;
+use crate::app::error::{Error, Fault};
+use crate::app::tokens::intents;
+use crate::app::tokens::rows;
+use crate::crypto::{Identity, SealingKey};
+use crate::domain::answer_seed::AnswerSeed;
+use crate::domain::audit::{Entity, EntityKind};
+use crate::domain::container::Container;
+use crate::domain::id::TokenId;
+use crate::domain::time::Timestamp;
+use crate::idempotency::{Answer, Disclosure, Kept, Part, Replay, Subject, SubjectId, half_day};
+use crate::secret::Secret;
+use crate::store::record::{
+    AnswerContent, AnswerRecord, HiddenPart, StoredPart, decode_api_key, decode_hidden,
+    encode_answer, encode_hidden,
+};
+use crate::store::{Change, Snapshot, Table, tables};
+
+/// The hidden parts of one subject while an answer is taken apart.
+struct Hiding {
+    subject: Subject,
+    parts: Vec<HiddenPart>,
+}
+
+/// The body of an answer as the file has it.
+struct StoredBody<'a> {
+    subjects: Vec<(SubjectId, Vec<u8>)>,
+    body: Vec<StoredPart>,
+    disclosures: &'a [Disclosure],
+}
+
+/// The seed that opens a subject's parts, and the containers that a token is in now.
+struct LiveSubject {
+    seed: AnswerSeed,
+    /// Empty for what has none.
+    containers: Vec<Container>,
+}
+
+impl App {
+    /// The change that keeps an answer.
+    pub(super) fn remember(
+        &self,
+        snapshot: &Snapshot,
+        once: &Once,
+        answer: Answer,
+        now: Timestamp,
+    ) -> Result<Change, Error> {
+        let (tenant, keys) = (once.caller.tenant.id, &once.caller.keys);
+        let place = tables::idempotency(half_day(now), tenant, &once.blinded);
+        let hiding = |subject| Hiding { subject, parts: Vec::new() };
+        let mut hidden: Vec<_> = answer.subjects.into_iter().map(hiding).collect();
+        let mut body = Vec::with_capacity(answer.body.len());
+        for Part { text, kept } in answer.body {
+            let (at, part) = match kept {
+                Kept::Always => {
+                    body.push(StoredPart::Text(text));
+                    continue;
+                }
+                Kept::Once => continue,
+                Kept::With(at) => (at, HiddenPart::Text(text)),
+                Kept::WithCvc(at, until) => {
+                    let text = str::from_utf8(text.expose()).ok().ok_or_else(impossible)?;
+                    (at, HiddenPart::Cvc(self.seal_with_cvc(tenant, &place, text, until)?))
+                }
+            };
+            hidden.get_mut(at).ok_or_else(impossible)?.parts.push(part);
+            body.push(StoredPart::Hidden(at));
+        }
+        let mut change = Change::new();
+        let mut subjects = Vec::with_capacity(hidden.len());
+        for Hiding { subject: Subject { id, seed, containers }, parts } in hidden {
+            let mut sealed = Vec::new();
+            if !parts.is_empty() {
+                let seed = if let Some(seed) = seed {
+                    seed
+                } else {
+                    let (seeded, seed) = self.give_seed(snapshot, &once.caller, &id)?;
+                    change = change.and(seeded);
+                    seed
+                };
+                let plain = encode_hidden(&parts).ok_or_else(impossible)?;
+                let identity = identity(&once.caller, &place);
+                let key = part_key(&once.caller, &seed, &containers);
+                sealed = key.seal(&identity, plain.expose(), self.random());
+            }
+            subjects.push((id, sealed));
+        }
+        let plain = encode_answer(&AnswerRecord {
+            answered_at: now,
+            status: answer.status,
+            location: answer.location,
+            disclosures: answer.disclosures,
+            content: AnswerContent::Parts { subjects, body },
+        });
+        let plain = plain.ok_or_else(impossible)?;
+        let sealed = keys.seal(Table::Idempotency.number(), &place, plain.expose(), self.random());
+        Ok(change.put(Table::Idempotency, place, sealed))
+    }
+
+    /// The answer without what is gone, if the caller has all rights to it today.
+    pub(super) fn restore(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        place: &[u8],
+        record: AnswerRecord,
+        now: Timestamp,
+    ) -> Result<Replay, Error> {
+        for disclosure in &record.disclosures {
+            caller.require_again(disclosure)?;
+        }
+        let AnswerRecord { status, location, .. } = record;
+        let (body, shown) = match record.content {
+            AnswerContent::Parts { subjects, body } => {
+                let stored = StoredBody { subjects, body, disclosures: &record.disclosures };
+                self.join(snapshot, caller, place, stored, now)?
+            }
+            AnswerContent::Whole(whole) => {
+                self.prune(snapshot, caller, place, whole, location.as_deref(), now)?
+            }
+        };
+        Ok(Replay { status, location, body, shown })
+    }
+
+    /// The body of what is still there, and the tokens in it.
+    fn join(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        place: &[u8],
+        stored: StoredBody<'_>,
+        now: Timestamp,
+    ) -> Result<(Secret<Vec<u8>>, Vec<Entity>), Error> {
+        let StoredBody { subjects, body, disclosures } = stored;
+        let mut shown = Vec::new();
+        // `None` for a subject that is gone.
+        let mut hidden = Vec::with_capacity(subjects.len());
+        for (id, sealed) in subjects {
+            let Some(live) = live_subject(snapshot, caller, &id, now)? else {
+                hidden.push(None);
+                continue;
+            };
+            let mut parts = Vec::new();
+            if !sealed.is_empty() {
+                let Some(plain) = open_parts(caller, place, &live, &sealed, disclosures)? else {
+                    hidden.push(None);
+                    continue;
+                };
+                parts = decode_hidden(plain.expose())?;
+            }
+            hidden.push(Some(parts.into_iter()));
+            if let SubjectId::Token { id, name } = id {
+                shown.push(token_entity(id, name.as_deref()));
+            }
+        }
+        let mut texts = Vec::with_capacity(body.len());
+        for part in body {
+            let part = match part {
+                StoredPart::Text(text) => HiddenPart::Text(text),
+                StoredPart::Hidden(at) => match hidden.get_mut(at) {
+                    Some(Some(parts)) => parts.next().ok_or_else(bad_record)?,
+                    Some(None) => continue,
+                    None => return Err(bad_record()),
+                },
+            };
+            match part {
+                HiddenPart::Text(text) => texts.push(text),
+                HiddenPart::Cvc(sealed) => {
+                    let text = self.open_cvc(caller.tenant.id, place, &sealed, now)?;
+                    texts.extend(text.map(|text| Secret::new(text.expose().as_bytes().to_vec())));
+                }
+            }
+        }
+        if hidden.iter_mut().flatten().any(|parts| parts.next().is_some()) {
+            return Err(bad_record());
+        }
+        let texts: Vec<_> = texts.iter().map(|text| text.expose().as_slice()).collect();
+        Ok((Secret::new(texts.concat()), shown))
+    }
+
+    /// Writes the record of a token again, with a seed. Only a token that the change found and
+    /// leaves as it is comes here: what it makes or changes has a seed.
+    fn give_seed(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        id: &SubjectId,
+    ) -> Result<(Change, AnswerSeed), Error> {
+        let SubjectId::Token { id, .. } = id else { return Err(impossible()) };
+        let found = rows::find_by_id(snapshot, &caller.keys, caller.tenant.id, *id)?;
+        let mut found = found.ok_or_else(impossible)?;
+        let seed = self.answer_seed(&found.token);
+        found.token.answer_seed = Some(seed.duplicate());
+        let record = tables::tokens(caller.tenant.id, *id);
+        let change = Change::new()
+            .expect_version(Table::Tokens, record, found.version)
+            .and(self.put_again(&found.token, &caller.keys)?);
+        Ok((change, seed))
+    }
+}
+
+impl Caller {
+    /// Whether these disclosures, which were made where a token was, could be made in these
+    /// containers today.
+    fn may_disclose<'d>(
+        &self,
+        containers: &[Container],
+        mut disclosures: impl Iterator<Item = &'d Disclosure>,
+    ) -> bool {
+        disclosures.all(|Disclosure { right, value, exposure, .. }| {
+            self.exposure(containers, *right, *value).is_ok_and(|today| today.covers(exposure))
+        })
+    }
+
+    /// The rule that decided about the first answer decides again, with today's rights.
+    fn require_again(&self, disclosure: &Disclosure) -> Result<(), Error> {
+        let Disclosure { right, value, containers, exposure } = disclosure;
+        let today = self.exposure(containers, *right, *value)?;
+        if today.covers(exposure) { Ok(()) } else { Err(Error::Forbidden(SHOWS_MORE)) }
+    }
+}
+
+const SHOWS_MORE: &str = "The first answer shows more than the API key may see today.";
+
+/// The seed of a subject that exists and has not expired, and the containers of a token. One without a seed was written again
+/// by an earlier version, and counts as gone.
+fn live_subject(
+    snapshot: &Snapshot,
+    caller: &Caller,
+    id: &SubjectId,
+    now: Timestamp,
+) -> Result<Option<LiveSubject>, Error> {
+    let (tenant, keys) = (caller.tenant.id, &caller.keys);
+    let (seed, containers) = match id {
+        SubjectId::ApiKey { application, id } => {
+            let place = tables::application_keys(tenant, *application, *id);
+            let Some(sealed) = snapshot.value(Table::ApplicationKeys, &place)? else {
+                return Ok(None);
+            };
+            let plain = keys.open(Table::ApplicationKeys.number(), &place, &sealed)?;
+            (decode_api_key(plain.expose())?.answer_seed, Vec::new())
+        }
+        SubjectId::Token { id, .. } => rows::find_by_id(snapshot, keys, tenant, *id)?
+            .filter(|found| found.token.is_live(now))
+            .map_or((None, Vec::new()), |it| (it.token.answer_seed, it.token.containers)),
+        SubjectId::TokenIntent(id) => intents::find_by_id(snapshot, keys, tenant, *id)?
+            .filter(|(intent, _)| intent.is_live(now))
+            .map_or((None, Vec::new()), |(intent, _)| (intent.answer_seed, Vec::new())),
+    };
+    Ok(seed.map(|seed| LiveSubject { seed, containers }))
+}
+
+/// The parts of a subject. They are sealed under a key of the containers that the token was in, so
+/// that they tell whether it was moved; then they open only if the caller could be answered the same
+/// where the token is now. `None` when it could not.
+fn open_parts(
+    caller: &Caller,
+    place: &[u8],
+    live: &LiveSubject,
+    sealed: &[u8],
+    disclosures: &[Disclosure],
+) -> Result<Option<Secret<Vec<u8>>>, Error> {
+    let identity = identity(caller, place);
+    let open =
+        |containers: &[Container]| part_key(caller, &live.seed, containers).open(&identity, sealed);
+    let not_moved = open(&live.containers);
+    if not_moved.is_ok() || live.containers.is_empty() {
+        return Ok(Some(not_moved?));
+    }
+    for made in disclosures {
+        let Ok(plain) = open(&made.containers) else { continue };
+        let of_it = disclosures.iter().filter(|it| it.containers == made.containers);
+        return Ok(caller.may_disclose(&live.containers, of_it).then_some(plain));
+    }
+    Err(bad_record())
+}
+
+/// Sealing under a key of the seed alone would do; with the tenant's, a seed is of no use elsewhere.
+pub(super) fn part_key(caller: &Caller, seed: &AnswerSeed, containers: &[Container]) -> SealingKey {
+    let paths: Vec<_> = containers.iter().map(Container::as_str).collect();
+    let paths = paths.join("\n");
+    let parts = [b"answer parts".as_slice(), seed.expose(), paths.as_bytes()];
+    SealingKey::new(0, &Secret::new(caller.keys.lasting().tag(&parts)))
+}
+
+pub(super) fn identity<'a>(caller: &'a Caller, place: &'a [u8]) -> Identity<'a> {
+    let tenant = caller.tenant.id.bytes();
+    Identity { tenant, table: Table::Idempotency.number(), key: place }
+}
+
+pub(super) fn token_entity(id: TokenId, name: Option<&str>) -> Entity {
+    Entity { kind: EntityKind::Token, id: id.uuid(), name: name.map(Box::from) }
+}
+
+/// The wire layer made an answer whose parts do not fit together: nothing is written.
+const fn impossible() -> Error {
+    Error::Internal(Fault::BadAnswer)
+}
+
+const fn bad_record() -> Error {
+    Error::Internal(Fault::BadRecord)
+}

@@ -1,0 +1,141 @@
+//! Card verification codes: sealed apart from everything else, under keys that are destroyed.
+//!
+//! Which key seals a code is decided by the minute in which the code's retention ends. When that
+//! minute has passed the key is overwritten, and no copy of the data file can give the code back.
+
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::error::{Error, Fault};
+use crate::crypto::{Identity, SealingKey};
+use crate::domain::id::TenantId;
+use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
+use crate::secret::Secret;
+use crate::store::{Change, Snapshot, Table, tables};
+
+const MINUTE_BYTES: usize = 8;
+
+impl App {
+    /// The row of a code that is kept until `expires_at`. Its key is durable when this returns.
+    pub(in crate::app) fn keep_cvc(
+        &self,
+        tenant: TenantId,
+        id: Uuid,
+        code: &Secret<String>,
+        expires_at: Timestamp,
+    ) -> Result<Change, Error> {
+        let place = tables::cvcs(tenant, id);
+        let value = self.seal_with_cvc(tenant, &place, code.expose(), expires_at)?;
+        Ok(Change::new().put(Table::Cvcs, place, value))
+    }
+
+    /// The code of this token or intent, unless its time is over or its key is gone.
+    pub(in crate::app) fn find_cvc(
+        &self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        id: Uuid,
+        now: Timestamp,
+    ) -> Result<Option<Secret<String>>, Error> {
+        let place = tables::cvcs(tenant, id);
+        let Some(value) = snapshot.value(Table::Cvcs, &place)? else { return Ok(None) };
+        self.open_cvc(tenant, &place, &value, now)
+    }
+
+    /// Puts the code into a token that was read, if it is still kept.
+    pub(in crate::app) fn attach_cvc(
+        &self,
+        snapshot: &Snapshot,
+        token: &mut Token,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        if token.cvc_expires_at.is_some_and(|at| now < at) {
+            token.cvc = self.find_cvc(snapshot, token.tenant, token.id.uuid(), now)?;
+        }
+        Ok(())
+    }
+
+    /// Destroys the keys of all minutes that have passed.
+    pub(in crate::app) fn destroy_cvc_keys(&self) -> Result<usize, Error> {
+        let destroyed = self.cvc_keys.destroy_before(minute_of(self.now()));
+        Ok(destroyed.map_err(|failure| self.store.fail(failure))?)
+    }
+
+    /// Seals a text that holds a code under the code's own key: it is gone when the code is.
+    pub(in crate::app) fn seal_with_cvc(
+        &self,
+        tenant: TenantId,
+        place: &[u8],
+        text: &str,
+        expires_at: Timestamp,
+    ) -> Result<Vec<u8>, Error> {
+        let minute = minute_of(expires_at);
+        let key = self.cvc_key(tenant, minute)?;
+        let mut plain = Secret::new(expires_at.micros().to_be_bytes().to_vec());
+        plain.expose_mut().extend_from_slice(text.as_bytes());
+        let mut value = minute.to_be_bytes().to_vec();
+        value.extend(key.seal(&identity(&tenant, place), plain.expose(), self.random()));
+        Ok(value)
+    }
+
+    pub(in crate::app) fn open_cvc(
+        &self,
+        tenant: TenantId,
+        place: &[u8],
+        value: &[u8],
+        now: Timestamp,
+    ) -> Result<Option<Secret<String>>, Error> {
+        let bad = Error::Internal(Fault::BadRecord);
+        let Some((minute, sealed)) = value.split_at_checked(MINUTE_BYTES) else { return Err(bad) };
+        let Ok(minute) = minute.try_into().map(u64::from_be_bytes) else { return Err(bad) };
+        let Some(wrapped) = self.cvc_keys.sealed(&(*tenant.bytes(), minute)) else {
+            return Ok(None);
+        };
+        let key = self.open_cvc_key(tenant, minute, &wrapped)?;
+        let plain = key.open(&identity(&tenant, place), sealed)?;
+        let Some((until, code)) = plain.expose().split_first_chunk::<8>() else { return Err(bad) };
+        let until = Timestamp::from_micros(i64::from_be_bytes(*until));
+        let code = str::from_utf8(code).ok().filter(|_| now < until);
+        Ok(code.map(|code| Secret::new(String::from(code))))
+    }
+
+    /// The key of a minute, made and synced if it is the first use. That is one sync a minute and
+    /// tenant, so it may as well happen here.
+    fn cvc_key(&self, tenant: TenantId, minute: u64) -> Result<SealingKey, Error> {
+        let name = (*tenant.bytes(), minute);
+        let wrapped = if let Some(wrapped) = self.cvc_keys.sealed(&name) {
+            wrapped
+        } else {
+            let key: Secret<[u8; 32]> = Secret::new(self.random().bytes());
+            let place = minute.to_be_bytes();
+            let identity = identity(&tenant, &place);
+            let fresh = self.system().cvcs().seal(&identity, key.expose(), self.random());
+            let kept = self.cvc_keys.keep(name, &fresh);
+            kept.map_err(|failure| self.store.fail(failure))?.ok_or(Error::Busy)?
+        };
+        self.open_cvc_key(tenant, minute, &wrapped)
+    }
+
+    fn open_cvc_key(
+        &self,
+        tenant: TenantId,
+        minute: u64,
+        wrapped: &[u8],
+    ) -> Result<SealingKey, Error> {
+        let place = minute.to_be_bytes();
+        let bytes = self.system().cvcs().open(&identity(&tenant, &place), wrapped)?;
+        let bytes = bytes.expose().as_slice().try_into().ok();
+        let bytes = Secret::new(bytes.ok_or(Error::Internal(Fault::BadRecord))?);
+        Ok(SealingKey::new(0, &bytes))
+    }
+}
+
+fn identity<'a>(tenant: &'a TenantId, place: &'a [u8]) -> Identity<'a> {
+    Identity { tenant: tenant.bytes(), table: Table::Cvcs.number(), key: place }
+}
+
+/// The minute in which this moment lies.
+fn minute_of(at: Timestamp) -> u64 {
+    u64::try_from(at.seconds()).unwrap_or(0).div_euclid(60)
+}

@@ -1,0 +1,47 @@
+//! The master key in use, and while it is being replaced, both: which of them sealed the keys of a
+//! snapshot, the snapshot itself says.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::app::error::{Error, Fault};
+use crate::app::keys::rotation::facts;
+use crate::crypto::MasterKey;
+use crate::store::{Snapshot, Table};
+
+#[derive(Debug)]
+pub(in crate::app) struct Masters(RwLock<Vec<Arc<MasterKey>>>);
+
+impl Masters {
+    pub(in crate::app) fn new(master: MasterKey) -> Self {
+        Self(RwLock::new(vec![Arc::new(master)]))
+    }
+
+    /// The one that sealed the keys which this snapshot shows.
+    pub(in crate::app) fn of(&self, snapshot: &Snapshot) -> Result<Arc<MasterKey>, Error> {
+        let check = snapshot.value(Table::Meta, facts::MASTER)?;
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let found = known.iter().find(|master| check.as_deref() == Some(master.check().as_slice()));
+        found.map(Arc::clone).ok_or(Error::Internal(Fault::DoesNotOpen))
+    }
+
+    /// Before the file is sealed under it, so that nobody meets a key that does not open.
+    pub(in crate::app) fn add(&self, master: MasterKey) -> Arc<MasterKey> {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.iter().find(|own| own.check() == master.check()) {
+            return Arc::clone(found);
+        }
+        let master = Arc::new(master);
+        known.push(Arc::clone(&master));
+        master
+    }
+
+    /// When nobody reads what another one sealed.
+    pub(in crate::app) fn keep_only(&self, check: [u8; 8]) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|master| *master.check() == check);
+    }
+
+    pub(in crate::app) fn are_several(&self) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).len() > 1
+    }
+}

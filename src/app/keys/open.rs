@@ -1,0 +1,389 @@
+//! Making and opening a vault: the file, the master key, the server's own keys.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::app::App;
+use crate::app::access::callers::Callers;
+use crate::app::audit::{AuditFinding, AuditPolicy, AuditScope, Reads, Watch};
+use crate::app::commit::lanes::Turns;
+use crate::app::error::{Error, Fault};
+use crate::app::keys::masters::Masters;
+use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
+use crate::app::threeds::ThreedsState;
+use crate::app::tokens::evaluations::Evaluations;
+use crate::app::upkeep::damage::Damage;
+use crate::app::upkeep::scrub::ScrubWatch;
+use crate::clock::Clock;
+use crate::crypto::{
+    DigestKey, Identity, KeyMaterial, KeyPurpose, MasterKey, Phase, Random, SigningKey, SystemKeys,
+    TenantKeys, Uses,
+};
+use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
+use crate::domain::id::TenantId;
+use crate::domain::time::Timestamp;
+use crate::secret::Secret;
+use crate::store::backup::BackupFailure;
+use crate::store::chain::{self, Checkpoint, Signers};
+use crate::store::{
+    Change, Cleanliness, CvcKeys, Migrated, MigrationFailure, OpenFailure, Snapshot,
+    StorageFailure, Store, Table, Verdict, meta, tables,
+};
+
+pub(in crate::app) const SYSTEM: [u8; 16] = SystemKeys::SCOPE;
+
+/// Why a vault could not be made or opened. Nothing was changed.
+#[derive(Debug)]
+pub enum VaultFailure {
+    File(OpenFailure),
+    /// The file's own keys do not open although the master key is the right one.
+    KeysDamaged,
+    /// The file is of an older format, and there is no backup of it at this place.
+    NotMigrated(PathBuf, BackupFailure),
+    /// The right one once: it was replaced at this time.
+    ReplacedMasterKey(Timestamp),
+    WrongMasterKey,
+}
+
+impl App {
+    /// A new vault in an existing directory.
+    pub fn create(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
+        let random = Random::new();
+        let first = first_change(&master, &random, clock.now());
+        let store = Store::create(directory, first).map_err(VaultFailure::File)?;
+        let cvc_keys = CvcKeys::open(directory);
+        Self::start(store, cvc_keys, master, clock, random)
+    }
+
+    pub fn open(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
+        let (store, migrated) = match Store::open(directory) {
+            Err(OpenFailure::Older(_)) => {
+                let migrated = Store::migrate(directory, &master, clock.now())?;
+                (Store::open(directory), Some(migrated))
+            }
+            opened => (opened, None),
+        };
+        let cvc_keys = CvcKeys::open(directory);
+        let store = store.map_err(VaultFailure::File)?;
+        let opened = Self::start(store, cvc_keys, master, clock, Random::new())?;
+        if let Err(failure) = opened.note_restore() {
+            opened.close();
+            return Err(failed(failure));
+        }
+        Ok(Self { migrated, ..opened })
+    }
+
+    /// The vault as it is, for checking: nothing is written to any file.
+    pub fn open_unwritten(
+        directory: &Path,
+        master: MasterKey,
+        clock: Clock,
+    ) -> Result<(Self, Cleanliness), VaultFailure> {
+        let opened = Store::open_unwritten(directory, Some(&master));
+        let (store, cleanliness) = opened.map_err(VaultFailure::File)?;
+        let cvc_keys = CvcKeys::open_unwritten(directory);
+        Ok((Self::start(store, cvc_keys, master, clock, Random::new())?, cleanliness))
+    }
+
+    /// The first to open a restored file writes down that it was restored.
+    fn note_restore(&self) -> Result<(), StorageFailure> {
+        let Some(at) = meta::restored_at(&self.store.snapshot()?)? else { return Ok(()) };
+        let entity = Entity::of_server(EntityKind::Vault);
+        let entry = AuditEntry { at, actor: Actor::Operator, act: Act::Restore, entity };
+        let audit = self.audit(AuditScope::Server, &[entry]);
+        self.store.amend(meta::forget_restored().and(audit))?;
+        Ok(())
+    }
+
+    /// A vault on a disk of the caller's own making, for tests of failing disks.
+    pub fn on_backend(
+        backend: impl crate::store::Disk,
+        master: MasterKey,
+        clock: Clock,
+    ) -> Result<Self, VaultFailure> {
+        let random = Random::new();
+        let first = first_change(&master, &random, clock.now());
+        let store = Store::on_backend(backend, first).map_err(VaultFailure::File)?;
+        Self::start(store, CvcKeys::unlinked(), master, clock, random)
+    }
+
+    pub(in crate::app) fn start(
+        store: Store,
+        cvc_keys: Result<CvcKeys, StorageFailure>,
+        master: MasterKey,
+        clock: Clock,
+        random: Random,
+    ) -> Result<Self, VaultFailure> {
+        let cvc_keys =
+            cvc_keys.map_err(|failure| VaultFailure::File(OpenFailure::Storage(failure)));
+        let uses = Uses::default();
+        let opened = cvc_keys.and_then(|keys| {
+            let snapshot = unlock(&store, &master, &random, clock.now())?;
+            let system = open_system_keys(&snapshot, &master, &uses)?;
+            let fault = store.keep_digests(system.digests()).map_err(failed)?;
+            Ok((keys, system, fault))
+        });
+        let (cvc_keys, system, fault) = match opened {
+            Ok(opened) => opened,
+            Err(failure) => {
+                store.close();
+                return Err(failure);
+            }
+        };
+        let policy = AuditPolicy::default();
+        let swept_at = AtomicI64::new(clock.now().micros());
+        let audit_watch = Watch::new(clock.now());
+        let app = Self {
+            store,
+            masters: Masters::new(master),
+            system: RwLock::new(Arc::new(system)),
+            uses,
+            rotations: crate::app::keys::rotation::Rotations::default(),
+            clock,
+            random,
+            callers: Callers::new(),
+            evaluations: Evaluations::new(),
+            turns: Turns::new(),
+            flights: Arc::default(),
+            cvc_keys,
+            bins: RwLock::default(),
+            reads: Reads::new(policy.reads),
+            audit_retention: policy.retention,
+            audit_watch,
+            migrated: None,
+            floor: None,
+            swept_at,
+            threeds: ThreedsState::default(),
+            damage: Damage::default(),
+            scrubs: ScrubWatch::default(),
+        };
+        match app.snapshot().and_then(|snapshot| app.records_are_current(&snapshot)) {
+            Ok(true) if fault.is_none() => Ok(app),
+            // It is served on, and told.
+            Ok(_) => {
+                app.audit_watch.find(AuditFinding::ForeignRecords);
+                Ok(app)
+            }
+            Err(Error::Storage(failure)) => {
+                app.close();
+                Err(failed(failure))
+            }
+            Err(_) => {
+                app.close();
+                Err(VaultFailure::KeysDamaged)
+            }
+        }
+    }
+
+    /// What opening did to a file of an older format.
+    pub const fn migrated(&self) -> Option<&Migrated> {
+        self.migrated.as_ref()
+    }
+
+    /// Whether the data file and that of the card verification codes' keys are still those of the data
+    /// directory. When one is not, everything written since is about to be lost: the store fails.
+    pub fn look_at_files(&self) -> Result<(), Error> {
+        let looked = self.store.check_place().and_then(|()| self.cvc_keys.check_place());
+        Ok(looked.map_err(|failure| self.store.fail(failure))?)
+    }
+
+    /// Writes what has queued and closes the file.
+    pub fn close(&self) {
+        self.store.clone().close();
+    }
+
+    pub(in crate::app) fn system(&self) -> Arc<SystemKeys> {
+        Arc::clone(&self.system.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes the server's own keys as the file has them now.
+    pub(in crate::app) fn reload_system(&self) -> Result<(), Error> {
+        let snapshot = self.snapshot()?;
+        let master = self.masters.of(&snapshot)?;
+        let keys = open_keys(&snapshot, &master, &SYSTEM)?;
+        let phase = phase_of(&snapshot, &SYSTEM)?;
+        let keys = keys.and_then(|keys| SystemKeys::new(&keys, phase, &self.uses));
+        let keys = keys.ok_or(Error::Internal(Fault::DoesNotOpen))?;
+        *self.system.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
+        Ok(())
+    }
+
+    pub(in crate::app) fn tenant_keys(
+        &self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+    ) -> Result<TenantKeys, Error> {
+        let keys = open_keys(snapshot, &*self.masters.of(snapshot)?, tenant.bytes())?
+            .ok_or(Error::Internal(Fault::DoesNotOpen))?;
+        let phase = phase_of(snapshot, tenant.bytes())?;
+        TenantKeys::new(*tenant.bytes(), &keys, phase, &self.uses)
+            .ok_or(Error::Internal(Fault::Dangling))
+    }
+
+    /// The change that makes and keeps the keys of a new tenant.
+    pub(in crate::app) fn make_tenant_keys(
+        &self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+    ) -> Result<Change, Error> {
+        let purposes = [KeyPurpose::Seal, KeyPurpose::Index, KeyPurpose::Fingerprint];
+        Ok(self.make_keys(snapshot, tenant.bytes(), &purposes, 1)?.0)
+    }
+
+    /// New keys of this number, unless the master key is replaced in the meantime, and the change
+    /// that keeps them.
+    pub(in crate::app) fn make_keys(
+        &self,
+        snapshot: &Snapshot,
+        scope: &[u8; 16],
+        purposes: &[KeyPurpose],
+        number: u32,
+    ) -> Result<(Change, Vec<KeyMaterial>), Error> {
+        let master = self.masters.of(snapshot)?;
+        let (keys, made) = new_keys(&master, &self.random, scope, purposes, number, self.now());
+        let check = master.check().to_vec();
+        Ok((keys.expect_value(Table::Meta, facts::MASTER.to_vec(), check), made))
+    }
+}
+
+impl From<MigrationFailure> for VaultFailure {
+    fn from(failure: MigrationFailure) -> Self {
+        match failure {
+            MigrationFailure::Backup(path, failure) => Self::NotMigrated(path, failure),
+            MigrationFailure::File(failure) => Self::File(failure),
+            MigrationFailure::WrongMasterKey => Self::WrongMasterKey,
+        }
+    }
+}
+
+fn first_change(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
+    let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
+    let (keys, _) = new_keys(master, random, &SYSTEM, &purposes, 1, now);
+    meta::put_master_check(keys, master.check())
+        .and(facts::put_master_made(now))
+        .and(begin_chain(master, random, now))
+}
+
+fn new_keys(
+    master: &MasterKey,
+    random: &Random,
+    scope: &[u8; 16],
+    purposes: &[KeyPurpose],
+    number: u32,
+    now: Timestamp,
+) -> (Change, Vec<KeyMaterial>) {
+    let mut change = Change::new();
+    let mut made = Vec::with_capacity(purposes.len());
+    for purpose in purposes {
+        let material = KeyMaterial::generate(*purpose, number, random);
+        let key = tables::keys(scope, purpose.code(), material.number);
+        let sealed = master.seal(&identity(scope, &key), material.bytes.expose(), random);
+        let facts = KeyFacts { made_at: Some(now), destroyed_at: None };
+        change = change.expect_absent(Table::Keys, key.clone()).and(facts.put(&key)).put(
+            Table::Keys,
+            key,
+            sealed,
+        );
+        made.push(material);
+    }
+    (change, made)
+}
+
+/// Holds the master key against the file, and gives a file from before there was an audit chain, or
+/// digests of its records, what it needs for them. Nothing is written under a wrong key.
+fn unlock(
+    store: &Store,
+    master: &MasterKey,
+    random: &Random,
+    now: Timestamp,
+) -> Result<Snapshot, VaultFailure> {
+    let snapshot = store.snapshot().map_err(failed)?;
+    match meta::master_check(&snapshot).map_err(failed)? {
+        Some(check) if check == master.check() => (),
+        Some(_) => {
+            let replaced = facts::master_replaced(&snapshot, master).map_err(failed)?;
+            return Err(
+                replaced.map_or(VaultFailure::WrongMasterKey, VaultFailure::ReplacedMasterKey)
+            );
+        }
+        None => return Err(VaultFailure::File(OpenFailure::NotOurs)),
+    }
+    let mut missing = Change::new();
+    if Signers::read(&snapshot).map_err(failed)?.is_none() {
+        missing = begin_chain(master, random, now);
+    }
+    let place = tables::keys_of(&SYSTEM, KeyPurpose::Digest.code());
+    let written = if snapshot.under(Table::Keys, &place, 1).map_err(failed)?.is_empty() {
+        // Checkpoints that tell of records are younger than the key: it was there, and is gone.
+        let newest = Checkpoint::newest(&snapshot).map_err(failed)?;
+        if newest.is_some_and(|newest| newest.extent.is_some()) {
+            return Err(VaultFailure::KeysDamaged);
+        }
+        let (keys, made) = new_keys(master, random, &SYSTEM, &[KeyPurpose::Digest], 1, now);
+        let key = made.first().ok_or(VaultFailure::KeysDamaged)?;
+        store.begin_digests(&DigestKey::new(&key.bytes), missing.and(keys))
+    } else {
+        store.amend(missing)
+    };
+    match written.map_err(failed)? {
+        Verdict::Applied => store.snapshot().map_err(failed),
+        Verdict::Refused => Err(VaultFailure::KeysDamaged),
+    }
+}
+
+/// The keys of the audit chain, and what stands in the file in clear about it.
+fn begin_chain(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
+    let purposes = [KeyPurpose::Audit, KeyPurpose::Sign];
+    let (mut change, made) = new_keys(master, random, &SYSTEM, &purposes, 1, now);
+    let signing = made.iter().find(|key| key.purpose == KeyPurpose::Sign);
+    if let Some(signing) = signing.and_then(|key| SigningKey::from_seed(&key.bytes)) {
+        let public = signing.public().to_vec();
+        change = change.put(Table::Meta, chain::META_PUBLIC_KEY.to_vec(), public);
+    }
+    change
+}
+
+fn open_system_keys(
+    snapshot: &Snapshot,
+    master: &MasterKey,
+    uses: &Uses,
+) -> Result<SystemKeys, VaultFailure> {
+    let phase = phase_of(snapshot, &SYSTEM).map_err(failed)?;
+    open_keys(snapshot, master, &SYSTEM)
+        .map_err(failed)?
+        .and_then(|keys| SystemKeys::new(&keys, phase, uses))
+        .ok_or(VaultFailure::KeysDamaged)
+}
+
+const fn failed(failure: StorageFailure) -> VaultFailure {
+    VaultFailure::File(OpenFailure::Storage(failure))
+}
+
+fn phase_of(snapshot: &Snapshot, scope: &[u8; 16]) -> Result<Phase, StorageFailure> {
+    let rotation = Rotation::of(snapshot, scope)?;
+    Ok(rotation.map_or(Phase::Settled, |rotation| rotation.phase))
+}
+
+/// The keys of one scope that seal, index and make fingerprints; `None` when one does not open.
+fn open_keys(
+    snapshot: &Snapshot,
+    master: &MasterKey,
+    scope: &[u8; 16],
+) -> Result<Option<Vec<KeyMaterial>>, StorageFailure> {
+    let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
+    let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
+        let plain = master.open(&identity(scope, key), sealed).ok()?;
+        let (purpose, number) = tables::key_parts(key)?;
+        // Keys of other purposes are their users' own business.
+        let Some(purpose) = KeyPurpose::from_code(purpose) else { return Some(None) };
+        let bytes = Secret::new(plain.expose().as_slice().try_into().ok()?);
+        Some(Some(KeyMaterial { purpose, number, bytes }))
+    };
+    let opened: Option<Vec<_>> = stored.iter().map(open).collect();
+    Ok(opened.map(|keys| keys.into_iter().flatten().collect()))
+}
+
+pub(in crate::app) const fn identity<'a>(scope: &'a [u8; 16], key: &'a [u8]) -> Identity<'a> {
+    Identity { tenant: scope, table: Table::Keys.number(), key }
+}

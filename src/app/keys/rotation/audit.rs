@@ -1,0 +1,137 @@
+//! New keys for the audit chain: one that seals its entries from now on, and one that signs it.
+//!
+//! The entries that are there stay as they are, under the key that sealed them, since the chain is
+//! made of their bytes; that key goes when their retention is over. The old signing key signs the
+//! chain's end and the new public key, and is destroyed in the same change.
+
+use std::ops::Bound;
+
+use crate::app::App;
+use crate::app::audit::AuditFinding;
+use crate::app::error::{Error, Fault};
+use crate::app::keys::open::SYSTEM;
+use crate::app::keys::rotation::facts::KeyFacts;
+use crate::app::keys::rotation::newest_number;
+use crate::bounds::{AUDIT_SIGNERS_MAX, REENCRYPT_LOOKS_MAX};
+use crate::crypto::{KeyPurpose, SealingKey, SigningKey};
+use crate::domain::audit::{Act, Actor, Entity, EntityKind};
+use crate::store::chain::{AuditRow, Checkpoint, Handover, Head};
+use crate::store::{Change, Snapshot, Table, tables};
+
+const PURPOSES: [KeyPurpose; 2] = [KeyPurpose::Audit, KeyPurpose::Sign];
+
+/// The key that signs the chain from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewSigner {
+    pub number: u32,
+    pub public_key: [u8; 32],
+}
+
+impl App {
+    pub async fn rotate_audit(&self) -> Result<NewSigner, Error> {
+        self.flush_reads().await?;
+        let _turn = self.checkpoints_turn().await;
+        if !self.may_sign()? {
+            return Err(Error::Conflict(AuditFinding::BrokenTail.told()));
+        }
+        let signer = self.settle(|snapshot| self.plan_signer(snapshot)).await?;
+        self.reload_system()?;
+        // Entries that are sealed already are waited for before their key can be destroyed.
+        self.store.turn_era();
+        Ok(signer)
+    }
+
+    fn plan_signer(&self, snapshot: &Snapshot) -> Result<(Change, NewSigner), Error> {
+        let (system, now) = (self.system(), self.now());
+        let signers = self.own_signers(snapshot)?;
+        let signers = signers.ok_or(Error::Conflict(AuditFinding::ForgedCheckpoint.told()))?;
+        if signers.handovers().len() >= AUDIT_SIGNERS_MAX {
+            return Err(Error::Conflict("The audit chain has had too many signing keys."));
+        }
+        let old = system.signer();
+        let number = newest_number(snapshot, &SYSTEM, &PURPOSES)?.max(old).saturating_add(1);
+        let (keys, made) = self.make_keys(snapshot, &SYSTEM, &PURPOSES, number)?;
+        let made = made.iter().find(|key| key.purpose == KeyPurpose::Sign);
+        let new = made.and_then(|key| SigningKey::from_seed(&key.bytes));
+        let new = new.ok_or(Error::Internal(Fault::Dangling))?;
+        let head = Head::read(snapshot)?;
+        // The old key signs the entries that are not signed yet.
+        let signed = self.plan_checkpoint(snapshot, |_| true)?.unwrap_or_default();
+        let handover =
+            Handover::sign(&signers.file, number, system.signing(), &new, head, now).keep();
+        let start = Checkpoint::start(snapshot)?.map(|start| {
+            self.start_of(snapshot, start.head(), (number, &new)).map(|it| it.keep_as_start())
+        });
+        let place = tables::keys(&SYSTEM, KeyPurpose::Sign.code(), old);
+        let made_at = KeyFacts::of(snapshot, &place)?.made_at;
+        let destroyed = KeyFacts { made_at, destroyed_at: Some(now) }.put(&place);
+        let chain = Entity::of_server(EntityKind::AuditChain);
+        let change = keys
+            .and(signed)
+            .and(handover)
+            .and(start.transpose()?.unwrap_or_default())
+            .expect_present(Table::Keys, place.clone())
+            .and(destroyed)
+            .delete(Table::Keys, place)
+            .and(self.audit_of_server(Actor::Operator, Act::Rotate, chain));
+        Ok((change, NewSigner { number, public_key: new.public() }))
+    }
+
+    /// Deletes the key that sealed the chain's entries once, when none of them is left.
+    pub async fn destroy_audit_key(&self, number: u32) -> Result<(), Error> {
+        let newest = newest_number(&self.snapshot()?, &SYSTEM, &[KeyPurpose::Audit])?;
+        if number >= newest {
+            return Err(Error::Conflict("This is the current key, or none at all."));
+        }
+        if !self.store.is_settled() {
+            self.callers.forget();
+            if !self.store.is_settled() {
+                return Err(Error::Busy);
+            }
+        }
+        // Behind what is queued.
+        let last = Change::new().expect_present(Table::Meta, super::facts::MASTER.to_vec());
+        self.store.commit(last).await?;
+        let counted = count_entries(&self.snapshot()?).await?;
+        if counted.iter().any(|(key, count)| *key == number && *count > 0) {
+            return Err(Error::Conflict(
+                "There are still entries of the audit chain under this key; see key list.",
+            ));
+        }
+        let now = self.now();
+        self.settle(|snapshot| {
+            let place = tables::keys(&SYSTEM, KeyPurpose::Audit.code(), number);
+            if snapshot.value(Table::Keys, &place)?.is_none() {
+                return Err(Error::NotFound("key"));
+            }
+            let made_at = KeyFacts::of(snapshot, &place)?.made_at;
+            let facts = KeyFacts { made_at, destroyed_at: Some(now) };
+            let chain = Entity::of_server(EntityKind::AuditChain);
+            let change = Change::new()
+                .expect_present(Table::Keys, place.clone())
+                .and(facts.put(&place))
+                .delete(Table::Keys, place)
+                .and(self.audit_of_server(Actor::Operator, Act::Delete, chain));
+            Ok((change, ()))
+        })
+        .await?;
+        self.reload_system()
+    }
+}
+
+/// Rows of the chain by the number of the key that sealed them.
+pub(super) async fn count_entries(snapshot: &Snapshot) -> Result<Vec<(u32, u64)>, Error> {
+    let mut counted: std::collections::BTreeMap<u32, u64> = std::collections::BTreeMap::new();
+    let rows = snapshot.range(Table::Audit, Bound::Unbounded, Bound::Unbounded)?;
+    for (looked_at, entry) in rows.enumerate() {
+        let (key, value) = entry?;
+        let row = AuditRow::decode(&key, &value);
+        let number = row.and_then(|row| SealingKey::number_of(&row.sealed)).unwrap_or(0);
+        let count = counted.entry(number).or_default();
+        *count = count.saturating_add(1);
+        if looked_at.is_multiple_of(REENCRYPT_LOOKS_MAX) {
+            tokio::task::yield_now().await;
+        }
+    }
+    Ok(counted.into_iter().collect())
+}

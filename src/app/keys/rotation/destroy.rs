@@ -1,0 +1,76 @@
+//! The end of a key: when nothing is under it any more.
+
+use crate::app::App;
+use crate::app::error::Error;
+use crate::app::keys::open::SYSTEM;
+use crate::app::keys::rotation::facts::{KeyFacts, Rotation};
+use crate::app::keys::rotation::{keys_of, newest_number};
+use crate::crypto::KeyPurpose;
+use crate::domain::audit::{Act, Actor};
+use crate::domain::id::TenantId;
+use crate::store::{Change, Snapshot, Table, tables};
+
+impl App {
+    /// Deletes the keys of this number, of a tenant or of the server itself. Nothing can come under
+    /// them again: without a rotation under way, only the newest is written under.
+    pub async fn destroy_key(&self, tenant: Option<TenantId>, number: u32) -> Result<(), Error> {
+        let scope = tenant.map_or(SYSTEM, |tenant| *tenant.bytes());
+        let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
+        let snapshot = self.snapshot()?;
+        if Rotation::of(&snapshot, &scope)?.is_some() {
+            return Err(Error::Conflict("The rotation of these keys is still under way."));
+        }
+        if let Some(tenant) = tenant
+            && snapshot.value(Table::Tenants, &tables::tenants(tenant))?.is_none()
+        {
+            return Err(Error::NotFound("tenant"));
+        }
+        let newest = newest_number(&snapshot, &scope, &purposes)?;
+        if number >= newest {
+            return Err(Error::Conflict("This is the current key, or none at all."));
+        }
+        let counted = self.count_scope(&snapshot, &scope).await?;
+        if (counted.records(number), counted.index_entries(number, newest)) != (0, 0) {
+            return Err(Error::Conflict(
+                "There are still records or index entries under this key; see key list.",
+            ));
+        }
+        drop(snapshot);
+        let now = self.now();
+        self.settle(|snapshot| {
+            let rotation = Rotation::place(&scope);
+            let mut change = Change::new().expect_absent(Table::Meta, rotation);
+            for purpose in purposes {
+                let place = tables::keys(&scope, purpose.code(), number);
+                if scope == SYSTEM && purpose == KeyPurpose::Index && !may_go(snapshot, &place)? {
+                    continue;
+                }
+                if snapshot.value(Table::Keys, &place)?.is_none() {
+                    return Err(Error::NotFound("key"));
+                }
+                let made_at = KeyFacts::of(snapshot, &place)?.made_at;
+                let facts = KeyFacts { made_at, destroyed_at: Some(now) };
+                change = change
+                    .expect_present(Table::Keys, place.clone())
+                    .and(facts.put(&place))
+                    .delete(Table::Keys, place);
+            }
+            let entry = self.audit_of_server(Actor::Operator, Act::Delete, keys_of(&scope));
+            Ok((change.and(entry), ()))
+        })
+        .await?;
+        if scope == SYSTEM {
+            self.reload_system()?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an index key of the server can be destroyed: it is there, and not the first one, which the
+/// tags of all API keys are made with. A server that was rotated before its index keys were has fewer of
+/// them than of those that seal.
+fn may_go(snapshot: &Snapshot, place: &[u8]) -> Result<bool, Error> {
+    let all = tables::keys_of(&SYSTEM, KeyPurpose::Index.code());
+    let stored = snapshot.under(Table::Keys, &all, usize::MAX)?;
+    Ok(stored.iter().skip(1).any(|(own, _)| own == place))
+}

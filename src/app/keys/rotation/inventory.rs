@@ -1,0 +1,343 @@
+//! `strongroom key list`: every key with its age, its uses, and how much is under it. Counted one by
+//! one in a single snapshot, by what the file says in clear; memory grows with the number of keys.
+//!
+//! That reads the whole file. Whoever only wants to know ages and states asks for no counts.
+
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::access::authenticate::open_api_key;
+use crate::app::error::Error;
+use crate::app::keys::open::SYSTEM;
+use crate::app::keys::rotation::audit::count_entries as count_rows;
+use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
+use crate::app::keys::rotation::walk::{first_key, is_past, owner};
+use crate::app::tokens::rows;
+use crate::bounds::REENCRYPT_LOOKS_MAX;
+use crate::crypto::{KeyPurpose, SealingKey};
+use crate::domain::hex;
+use crate::domain::id::TenantId;
+use crate::domain::time::Timestamp;
+use crate::store::tables::{self, SealedBy};
+use crate::store::{Snapshot, Table};
+
+/// All keys of a vault. Nothing in it is secret.
+#[derive(Debug)]
+pub struct KeyInventory {
+    pub master: MasterEntry,
+    /// By scope, the server's first; then by purpose and number.
+    pub keys: Vec<ListedKey>,
+    /// Those under way.
+    pub rotations: Vec<ListedRotation>,
+    pub counted_at: Timestamp,
+}
+
+#[derive(Debug)]
+pub struct ListedRotation {
+    /// `None` for the server's own keys.
+    pub tenant: Option<TenantId>,
+    pub phase: &'static str,
+    pub started_at: Timestamp,
+}
+
+#[derive(Debug)]
+pub struct MasterEntry {
+    /// Names the key without telling anything of it.
+    pub check: String,
+    /// Unknown in files from before this was kept.
+    pub made_at: Option<Timestamp>,
+}
+
+#[derive(Debug)]
+pub struct ListedKey {
+    /// `None` for the server's own.
+    pub tenant: Option<TenantId>,
+    /// `None` for keys that seal no records here and index nothing.
+    pub purpose: Option<KeyPurpose>,
+    pub number: u32,
+    pub state: KeyState,
+    pub made_at: Option<Timestamp>,
+    pub destroyed_at: Option<Timestamp>,
+    /// How often it has sealed; approximate when the process was ever killed.
+    pub uses: Option<u64>,
+    /// Values that are sealed under it, if it is for that and they were counted.
+    pub records: Option<u64>,
+    /// Index entries that were made with it, likewise.
+    pub index_entries: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyState {
+    Current,
+    Destroyed,
+    /// The server's first index key, once there is a newer one: the tags of API keys are made with it,
+    /// so it stays.
+    Lasting,
+    /// There is a newer one.
+    Retiring,
+}
+
+impl KeyState {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Current => "current",
+            Self::Destroyed => "destroyed",
+            Self::Lasting => "lasting",
+            Self::Retiring => "retiring",
+        }
+    }
+}
+
+impl ListedKey {
+    pub fn age(&self, now: Timestamp) -> Option<Duration> {
+        self.made_at.map(|at| now.since(at))
+    }
+}
+
+/// How much is under the keys of one scope.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    /// By the number of the sealing key.
+    records: HashMap<u32, u64>,
+    /// Rows of the audit chain, likewise by the key that sealed them; the server's scope has them.
+    audit_rows: HashMap<u32, u64>,
+    /// Under the newest index key, and under the one before it.
+    newest_entries: u64,
+    older_entries: u64,
+}
+
+/// By scope.
+type Records = HashMap<[u8; 16], HashMap<u32, u64>>;
+
+impl Counted {
+    pub(super) fn records(&self, number: u32) -> u64 {
+        self.records.get(&number).copied().unwrap_or(0)
+    }
+
+    pub(super) const fn index_entries(&self, number: u32, newest: u32) -> u64 {
+        if number == newest { self.newest_entries } else { self.older_entries }
+    }
+}
+
+impl App {
+    /// With everything counted, which reads the whole file.
+    pub async fn key_inventory(&self) -> Result<KeyInventory, Error> {
+        self.write_uses().await?;
+        let (snapshot, now) = (self.snapshot()?, self.now());
+        let mut counted = HashMap::new();
+        let mut records = count_records(&snapshot, None).await?;
+        for scope in scopes(&snapshot)? {
+            let records = records.remove(&scope).unwrap_or_default();
+            counted.insert(scope, self.count_entries(&snapshot, &scope, records).await?);
+        }
+        inventory(&snapshot, &counted, now)
+    }
+
+    /// Without counts, and so at once.
+    pub fn key_ages(&self) -> Result<KeyInventory, Error> {
+        inventory(&self.snapshot()?, &HashMap::new(), self.now())
+    }
+
+    pub(super) async fn count_scope(
+        &self,
+        snapshot: &Snapshot,
+        scope: &[u8; 16],
+    ) -> Result<Counted, Error> {
+        let records = count_records(snapshot, Some(scope)).await?.remove(scope);
+        self.count_entries(snapshot, scope, records.unwrap_or_default()).await
+    }
+
+    /// An entry does not tell its key. Where there was more than one, every token is opened and
+    /// what it has under the newest is counted; whatever there is beyond that is under an older one.
+    async fn count_entries(
+        &self,
+        snapshot: &Snapshot,
+        scope: &[u8; 16],
+        records: HashMap<u32, u64>,
+    ) -> Result<Counted, Error> {
+        let mut counted = Counted { records, ..Counted::default() };
+        if *scope == SYSTEM {
+            let system = self.system();
+            for entry in snapshot.range(Table::ApiKeys, Bound::Unbounded, Bound::Unbounded)? {
+                let (key, sealed) = entry?;
+                let place = key.as_slice().try_into().ok();
+                let record = place.and_then(|place| open_api_key(&system, place, &sealed).ok());
+                let is_newest = record
+                    .is_some_and(|it| system.api_keys().newest_place(&it.tag).as_slice() == key);
+                let under = if is_newest {
+                    &mut counted.newest_entries
+                } else {
+                    &mut counted.older_entries
+                };
+                *under = under.saturating_add(1);
+            }
+            counted.audit_rows = count_rows(snapshot).await?.into_iter().collect();
+            return Ok(counted);
+        }
+        let mut all: u64 = 0;
+        // Entries of all tokens together stand under zeros, whatever the key.
+        let lists = [scope.as_slice(), &[0; 15], &[1]].concat();
+        for (table, from) in [(Table::TokenLists, lists.as_slice()), (Table::TokenNames, scope)] {
+            for entry in snapshot.range(table, Bound::Included(from), Bound::Unbounded)? {
+                if !entry?.0.starts_with(scope) {
+                    break;
+                }
+                all = all.saturating_add(1);
+                breathe(all).await;
+            }
+        }
+        let index =
+            snapshot.under(Table::Keys, &tables::keys_of(scope, KeyPurpose::Index.code()), 2)?;
+        if index.len() < 2 {
+            counted.newest_entries = all;
+            return Ok(counted);
+        }
+        let tenant = TenantId::new(Uuid::from_bytes(*scope));
+        let keys = self.tenant_keys(snapshot, tenant)?;
+        let mut seen: u64 = 0;
+        for entry in snapshot.range(Table::Tokens, Bound::Included(scope), Bound::Unbounded)? {
+            let (key, sealed) = entry?;
+            let Some((_, id)) = tables::token_of_key(&key).filter(|(own, _)| *own == tenant) else {
+                break;
+            };
+            if let Ok(found) = rows::open(&keys, tenant, id, &sealed) {
+                let under = rows::under_newest(&found.token, &keys);
+                for (table, key) in under {
+                    let is_there = snapshot.value(table, &key)?.is_some();
+                    let more = u64::from(is_there);
+                    counted.newest_entries = counted.newest_entries.saturating_add(more);
+                }
+            }
+            seen = seen.saturating_add(16);
+            breathe(seen).await;
+        }
+        counted.older_entries = all.saturating_sub(counted.newest_entries);
+        Ok(counted)
+    }
+}
+
+fn inventory(
+    snapshot: &Snapshot,
+    counted: &HashMap<[u8; 16], Counted>,
+    counted_at: Timestamp,
+) -> Result<KeyInventory, Error> {
+    let check = snapshot.value(Table::Meta, facts::MASTER)?.unwrap_or_default();
+    let made_at = facts::master_made(snapshot)?;
+    let mut keys = Vec::new();
+    for scope in scopes(snapshot)? {
+        keys.extend(list_scope(snapshot, &scope, counted.get(&scope))?);
+    }
+    let master = MasterEntry { check: hex::encode(&check), made_at };
+    let listed = |rotation: Rotation| ListedRotation {
+        tenant: tenant_of(&rotation.scope),
+        phase: rotation.phase.name(),
+        started_at: rotation.started_at,
+    };
+    let rotations = Rotation::all(snapshot)?.into_iter().map(listed).collect();
+    Ok(KeyInventory { master, keys, rotations, counted_at })
+}
+
+/// The server's own comes first.
+fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, Error> {
+    let tenants = snapshot.under(Table::Tenants, &[], usize::MAX)?;
+    let tenants = tenants.iter().filter_map(|(tenant, _)| tenant.as_slice().try_into().ok());
+    Ok(std::iter::once(SYSTEM).chain(tenants).collect())
+}
+
+fn list_scope(
+    snapshot: &Snapshot,
+    scope: &[u8; 16],
+    counted: Option<&Counted>,
+) -> Result<Vec<ListedKey>, Error> {
+    let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
+    let alive: Vec<_> = stored.into_iter().map(|(place, _)| place).collect();
+    let mut places = alive.clone();
+    for (place, facts) in KeyFacts::under(snapshot, scope)? {
+        if facts.destroyed_at.is_some() {
+            places.push(place);
+        }
+    }
+    places.sort_unstable();
+    let newest_of = |code: u8| {
+        let parts = alive.iter().filter_map(|place| tables::key_parts(place));
+        parts.filter(|(own, _)| *own == code).map(|(_, number)| number).max().unwrap_or(0)
+    };
+    let index = tables::keys_of(&SYSTEM, KeyPurpose::Index.code());
+    let first_index = alive.iter().find(|place| place.starts_with(&index));
+    let mut keys = Vec::with_capacity(places.len());
+    for place in &places {
+        let Some((code, number)) = tables::key_parts(place) else { continue };
+        let facts = KeyFacts::of(snapshot, place)?;
+        let purpose = KeyPurpose::from_code(code);
+        let state = match alive.contains(place) {
+            false => KeyState::Destroyed,
+            true if number == newest_of(code) => KeyState::Current,
+            true if *scope == SYSTEM && Some(place) == first_index => KeyState::Lasting,
+            true => KeyState::Retiring,
+        };
+        let counted = counted.filter(|_| state != KeyState::Destroyed);
+        let is = |wanted| purpose == Some(wanted);
+        let uses = snapshot.count(&tables::seal_counts(scope, number))?;
+        keys.push(ListedKey {
+            tenant: tenant_of(scope),
+            purpose,
+            number,
+            state,
+            made_at: facts.made_at,
+            destroyed_at: facts.destroyed_at,
+            uses: is(KeyPurpose::Seal).then(|| u64::try_from(uses).unwrap_or(0)),
+            records: counted.and_then(|it| match purpose? {
+                KeyPurpose::Audit => Some(it.audit_rows.get(&number).copied().unwrap_or(0)),
+                KeyPurpose::Seal => Some(it.records(number)),
+                KeyPurpose::Digest
+                | KeyPurpose::Fingerprint
+                | KeyPurpose::Index
+                | KeyPurpose::Sign => None,
+            }),
+            index_entries: counted
+                .filter(|_| is(KeyPurpose::Index))
+                .map(|it| it.index_entries(number, newest_of(code))),
+        });
+    }
+    Ok(keys)
+}
+
+fn tenant_of(scope: &[u8; 16]) -> Option<TenantId> {
+    (*scope != SYSTEM).then(|| TenantId::new(Uuid::from_bytes(*scope)))
+}
+
+/// Of one scope, or of all of them in one go.
+async fn count_records(snapshot: &Snapshot, only: Option<&[u8; 16]>) -> Result<Records, Error> {
+    let mut records = Records::new();
+    let mut looked_at: u64 = 0;
+    for table in Table::ALL.iter().filter(|table| table.sealed_by() != SealedBy::Others) {
+        let from = only.map_or(&[][..], |scope| first_key(*table, scope));
+        for entry in snapshot.range(*table, Bound::Included(from), Bound::Unbounded)? {
+            let (key, sealed) = entry?;
+            if only.is_some_and(|scope| is_past(*table, scope, &key)) {
+                break;
+            }
+            if let Some(scope) = owner(*table, &key)
+                && only.is_none_or(|only| *only == scope)
+            {
+                let number = SealingKey::number_of(&sealed).unwrap_or(0);
+                let count = records.entry(scope).or_default().entry(number).or_default();
+                *count = count.saturating_add(1);
+            }
+            looked_at = looked_at.saturating_add(1);
+            breathe(looked_at).await;
+        }
+    }
+    Ok(records)
+}
+
+/// Lets others have their turn now and then.
+async fn breathe(done: u64) {
+    if done.is_multiple_of(u64::try_from(REENCRYPT_LOOKS_MAX).unwrap_or(u64::MAX)) {
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,215 @@
+//! Rotation of keys while the vault works: a new key is announced, everything is sealed anew in the
+//! background, and when nothing is left under the old key it can be destroyed.
+//!
+//! [`Phase`] says who uses which key when. What moves a rotation from one phase to the next is
+//! [`App::rotate_step`], called again and again by one background task. The phase is in the file, and
+//! each sealed value names its key in clear, so that a restart goes on where it was.
+
+mod audit;
+mod destroy;
+pub(in crate::app) mod facts;
+mod inventory;
+mod master;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::error::{Error, Fault};
+use crate::app::keys::open::SYSTEM;
+use crate::crypto::{Handover, KeyPurpose, Phase};
+use crate::domain::audit::{Act, Actor, Entity, EntityKind};
+use crate::domain::id::TenantId;
+use crate::store::{Change, Snapshot, Table, Verdict, tables};
+
+use facts::Rotation;
+
+pub use audit::NewSigner;
+pub use inventory::{KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry};
+pub use master::Rotated;
+pub use walk::Walk;
+
+/// Tells the background task that there is something to do.
+#[derive(Debug, Default)]
+pub(in crate::app) struct Rotations {
+    begun: Notify,
+    /// One replacement of the master key at a time.
+    master: tokio::sync::Mutex<()>,
+    handover: std::sync::Mutex<Option<Handover>>,
+    /// One writing of counted uses at a time: whoever comes next finds all that were counted.
+    uses: tokio::sync::Mutex<()>,
+}
+
+/// The outcome of one step.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// No rotation is under way.
+    Idle,
+    /// Requests that began before the phase are still under way.
+    Waiting,
+    /// So many rows were looked at and so many of them written.
+    Walked { looked_at: usize, written: usize },
+    /// The rotation of this scope is in this phase, and was in another one before.
+    Entered([u8; 16], Phase),
+    /// The master key was replaced, and the one before is forgotten.
+    MasterReplaced,
+    /// The rotation is over; so many records could not be opened and stay as they are.
+    Finished([u8; 16], u64),
+}
+
+impl App {
+    /// Returns when a rotation was begun.
+    pub async fn rotation_begun(&self) {
+        self.rotations.begun.notified().await;
+    }
+
+    /// Announces new keys for a tenant; the number that they have.
+    pub async fn rotate_tenant(&self, tenant: TenantId) -> Result<u32, Error> {
+        let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
+        self.begin_rotation(tenant.bytes(), &purposes, |snapshot| {
+            let found = snapshot.value(Table::Tenants, &tables::tenants(tenant))?;
+            found.map(drop).ok_or(Error::NotFound("tenant"))
+        })
+        .await
+    }
+
+    /// Announces new keys for what the server seals itself and for the places that API keys are found
+    /// at.
+    pub async fn rotate_server(&self) -> Result<u32, Error> {
+        self.begin_rotation(&SYSTEM, &[KeyPurpose::Seal, KeyPurpose::Index], |_| Ok(())).await
+    }
+
+    async fn begin_rotation(
+        &self,
+        scope: &[u8; 16],
+        purposes: &[KeyPurpose],
+        check: impl Fn(&Snapshot) -> Result<(), Error>,
+    ) -> Result<u32, Error> {
+        let number = self
+            .settle(|snapshot| {
+                check(snapshot)?;
+                if Rotation::of(snapshot, scope)?.is_some() {
+                    return Err(Error::Conflict(
+                        "These keys are being rotated already; wait until key list says 0 under the \
+                         old ones.",
+                    ));
+                }
+                let number = newest_number(snapshot, scope, purposes)?.saturating_add(1);
+                let (phase, started_at) = (Phase::Announced, self.now());
+                let rotation = Rotation { scope: *scope, phase, started_at };
+                let (keys, _) = self.make_keys(snapshot, scope, purposes, number)?;
+                let change = keys
+                    .expect_absent(Table::Meta, Rotation::place(scope))
+                    .put(Table::Meta, Rotation::place(scope), rotation.value())
+                    .and(self.audit_of_server(Actor::Operator, Act::Rotate, keys_of(scope)));
+                Ok((change, number))
+            })
+            .await?;
+        self.rotations.begun.notify_one();
+        Ok(number)
+    }
+
+    /// One small step of the first rotation that is under way. Only one task may call this, and
+    /// with the same `walk` each time.
+    pub async fn rotate_step(&self, walk: &mut Walk) -> Result<Step, Error> {
+        self.require_room_for_changes()?;
+        let Some(rotation) = Rotation::first(&self.snapshot()?)? else {
+            let is_forgotten = self.forget_old_masters().await?;
+            return Ok(if is_forgotten { Step::MasterReplaced } else { Step::Idle });
+        };
+        if walk.is_new_to(&rotation) {
+            // In this order: whoever reads after the turn has the new keys.
+            if rotation.scope == SYSTEM {
+                self.reload_system()?;
+            }
+            self.store.turn_era();
+            walk.enter(&rotation);
+            return Ok(Step::Entered(rotation.scope, rotation.phase));
+        }
+        if !self.everyone_knows(&rotation).await? {
+            return Ok(Step::Waiting);
+        }
+        match rotation.phase {
+            Phase::Announced => self.enter(&rotation, Phase::Both).await,
+            Phase::Both => match self.reseal_some(&rotation, walk).await? {
+                Some(step) => Ok(step),
+                None if rotation.scope == SYSTEM => self.finish(&rotation, walk).await,
+                None => self.enter(&rotation, Phase::Flipped).await,
+            },
+            Phase::Flipped => self.enter(&rotation, Phase::Clearing).await,
+            Phase::Clearing => match self.clear_some(&rotation, walk).await? {
+                Some(step) => Ok(step),
+                None => self.finish(&rotation, walk).await,
+            },
+            Phase::Settled => self.finish(&rotation, walk).await,
+        }
+    }
+
+    /// Whether nobody works any more with what was read before the phase began. Changes that are
+    /// queued without anyone waiting for them are written by then, too.
+    async fn everyone_knows(&self, rotation: &Rotation) -> Result<bool, Error> {
+        if !self.store.is_settled() {
+            // Remembered callers are none of those under way.
+            self.callers.forget();
+            if !self.store.is_settled() {
+                return Ok(false);
+            }
+        }
+        let queued_last =
+            Change::new().expect_present(Table::Meta, Rotation::place(&rotation.scope));
+        Ok(self.store.commit(queued_last).await? == Verdict::Applied)
+    }
+
+    async fn enter(&self, rotation: &Rotation, phase: Phase) -> Result<Step, Error> {
+        let next = Rotation { phase, ..*rotation };
+        let place = Rotation::place(&rotation.scope);
+        let change = Change::new().expect_value(Table::Meta, place.clone(), rotation.value()).put(
+            Table::Meta,
+            place,
+            next.value(),
+        );
+        match self.store.commit(change).await? {
+            Verdict::Applied => Ok(Step::Walked { looked_at: 0, written: 0 }),
+            Verdict::Refused => Err(Error::Busy),
+        }
+    }
+
+    async fn finish(&self, rotation: &Rotation, walk: &mut Walk) -> Result<Step, Error> {
+        let place = Rotation::place(&rotation.scope);
+        let change = Change::new()
+            .expect_value(Table::Meta, place.clone(), rotation.value())
+            .delete(Table::Meta, place);
+        match self.store.commit(change).await? {
+            Verdict::Applied => {
+                if rotation.scope == SYSTEM {
+                    self.reload_system()?;
+                }
+                let unopened = walk.unopened();
+                *walk = Walk::default();
+                Ok(Step::Finished(rotation.scope, unopened))
+            }
+            Verdict::Refused => Err(Error::Busy),
+        }
+    }
+}
+
+/// The largest number that a key of these purposes has.
+fn newest_number(
+    snapshot: &Snapshot,
+    scope: &[u8; 16],
+    purposes: &[KeyPurpose],
+) -> Result<u32, Error> {
+    let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
+    let numbers = stored.iter().filter_map(|(key, _)| tables::key_parts(key));
+    let of_purposes =
+        numbers.filter(|(code, _)| purposes.iter().any(|purpose| purpose.code() == *code));
+    of_purposes.map(|(_, number)| number).max().ok_or(Error::Internal(Fault::Dangling))
+}
+
+/// The keys of a tenant, or of the server, as the audit chain tells of them.
+fn keys_of(scope: &[u8; 16]) -> Entity {
+    Entity::new(EntityKind::EncryptionKey, Uuid::from_bytes(*scope))
+}

@@ -1,0 +1,286 @@
+//! The walk over everything that a scope has sealed: batch after batch, each row sealed anew unless
+//! somebody else has written it in the meantime.
+
+use std::ops::Bound;
+
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::access::authenticate::{api_key_identity, open_api_key};
+use crate::app::error::{Error, Fault};
+use crate::app::keys::open::SYSTEM;
+use crate::app::keys::rotation::Step;
+use crate::app::keys::rotation::facts::Rotation;
+use crate::app::tokens::rows;
+use crate::bounds::{REENCRYPT_BATCH_MAX, REENCRYPT_LOOKS_MAX};
+use crate::crypto::{Identity, Phase, SealingKey, TenantKeys, version};
+use crate::domain::id::TenantId;
+use crate::store::record::encode_api_key;
+use crate::store::tables::SealedBy;
+use crate::store::{Change, Entry, Snapshot, Table, Verdict, tables};
+
+/// Tokens come before their names, whose rows they write.
+const TENANT_TABLES: &[Table] = &[
+    Table::Tokens,
+    Table::TokenNames,
+    Table::TokenIntents,
+    Table::ThreedsSessions,
+    Table::Idempotency,
+    Table::Applications,
+    Table::ApplicationKeys,
+];
+const SERVER_TABLES: &[Table] = &[Table::Tenants, Table::ApiKeys, Table::ThreedsRanges];
+
+/// How far the walk has come. It is kept in memory alone: what is done need not be found again.
+#[derive(Debug, Default)]
+pub struct Walk {
+    of: Option<([u8; 16], Phase)>,
+    /// The number of tables that are done.
+    done: usize,
+    from: Vec<u8>,
+    /// Rows that do not open under their own key.
+    unopened: u64,
+}
+
+/// A stretch of a table.
+struct Stretch {
+    rows: Vec<Entry>,
+    looked_at: usize,
+    /// Where the next one starts.
+    next: Option<Vec<u8>>,
+}
+
+impl Walk {
+    /// True when this is another phase than before; the walk then starts anew.
+    pub(super) fn is_new_to(&self, rotation: &Rotation) -> bool {
+        self.of != Some((rotation.scope, rotation.phase))
+    }
+
+    pub(super) fn enter(&mut self, rotation: &Rotation) {
+        let same_scope = self.of.is_some_and(|(scope, _)| scope == rotation.scope);
+        let unopened = if same_scope { self.unopened } else { 0 };
+        *self = Self { of: Some((rotation.scope, rotation.phase)), unopened, ..Self::default() };
+    }
+
+    pub(super) const fn unopened(&self) -> u64 {
+        self.unopened
+    }
+
+    fn go_on(&mut self, next: Option<Vec<u8>>) {
+        if next.is_none() {
+            self.done = self.done.saturating_add(1);
+        }
+        self.from = next.unwrap_or_default();
+    }
+}
+
+impl App {
+    /// Seals some rows anew. `None` when there is nothing left that could be.
+    pub(super) async fn reseal_some(
+        &self,
+        rotation: &Rotation,
+        walk: &mut Walk,
+    ) -> Result<Option<Step>, Error> {
+        let tables = if rotation.scope == SYSTEM { SERVER_TABLES } else { TENANT_TABLES };
+        let Some(table) = tables.get(walk.done).copied() else { return Ok(None) };
+        let snapshot = self.snapshot()?;
+        let tenant = TenantId::new(Uuid::from_bytes(rotation.scope));
+        let keys = match rotation.scope {
+            SYSTEM => None,
+            _ => Some(self.tenant_keys(&snapshot, tenant)?),
+        };
+        let number = keys.as_ref().map_or_else(|| self.system().number(), TenantKeys::number);
+        let is_old = |row: &Entry| SealingKey::number_of(&row.1) != Some(number);
+        let stretch = stretch(&snapshot, table, &rotation.scope, &walk.from, is_old)?;
+        let mut changes = Vec::with_capacity(stretch.rows.len());
+        for (key, sealed) in &stretch.rows {
+            let resealed = match &keys {
+                None if table == Table::ApiKeys => self.move_api_key(key, sealed),
+                None => self.reseal_of_server(table, key, sealed),
+                Some(keys) if table == Table::Tokens => self.reseal_token(keys, key, sealed),
+                Some(keys) => self.reseal_of_tenant(keys, table, key, sealed),
+            };
+            match resealed {
+                Ok(change) => changes.push(change),
+                // It stays as it is, under the old key.
+                Err(error) => {
+                    self.pass_over(table, tenant, id_of(table, key), error)?;
+                    walk.unopened = walk.unopened.saturating_add(1);
+                }
+            }
+        }
+        drop(snapshot);
+        let written = changes.len();
+        self.commit_each(changes).await?;
+        walk.go_on(stretch.next);
+        Ok(Some(Step::Walked { looked_at: stretch.looked_at, written }))
+    }
+
+    /// Removes entries under the old index key. `None` when all tokens were looked at.
+    pub(super) async fn clear_some(
+        &self,
+        rotation: &Rotation,
+        walk: &mut Walk,
+    ) -> Result<Option<Step>, Error> {
+        if walk.done > 0 {
+            return Ok(None);
+        }
+        let snapshot = self.snapshot()?;
+        let tenant = TenantId::new(Uuid::from_bytes(rotation.scope));
+        let keys = self.tenant_keys(&snapshot, tenant)?;
+        let stretch = stretch(&snapshot, Table::Tokens, &rotation.scope, &walk.from, |_| true)?;
+        let (mut change, mut written) = (Change::new(), 0_usize);
+        for (key, sealed) in &stretch.rows {
+            let id = tables::token_of_key(key).map(|(_, id)| id);
+            let found = id.and_then(|id| rows::open(&keys, tenant, id, sealed).ok());
+            let Some(found) = found else { continue };
+            let mut is_clear = true;
+            for (table, key) in rows::besides(&found.token, &keys) {
+                // Nobody writes them any more, so this needs no expectation.
+                if snapshot.value(table, &key)?.is_some() {
+                    change = change.delete(table, key);
+                    is_clear = false;
+                }
+            }
+            written = written.saturating_add(usize::from(!is_clear));
+        }
+        drop(snapshot);
+        self.store.commit(change).await?;
+        walk.go_on(stretch.next);
+        Ok(Some(Step::Walked { looked_at: stretch.looked_at, written }))
+    }
+
+    /// All at once, and where somebody else was faster, one by one. One that is refused then was
+    /// written anew by others, under the newest key as everything is.
+    async fn commit_each(&self, changes: Vec<Change>) -> Result<(), Error> {
+        let all = changes.iter().cloned().fold(Change::new(), Change::and);
+        if self.store.commit(all).await? == Verdict::Refused {
+            for change in changes {
+                self.store.commit(change).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn reseal_token(&self, keys: &TenantKeys, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
+        let (tenant, id) = tables::token_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
+        let found = rows::open(keys, tenant, id, sealed)?;
+        let change = Change::new().expect_version(Table::Tokens, key.to_vec(), found.version);
+        Ok(change.and(self.put_all(&found.token, keys)?))
+    }
+
+    fn reseal_of_tenant(
+        &self,
+        keys: &TenantKeys,
+        table: Table,
+        key: &[u8],
+        sealed: &[u8],
+    ) -> Result<Change, Error> {
+        let plain = keys.open(table.number(), key, sealed)?;
+        let again = keys.seal(table.number(), key, plain.expose(), self.random());
+        replaced(table, key, sealed, again)
+    }
+
+    /// Seals the row of an API key anew, at the place that the newest index key gives it.
+    fn move_api_key(&self, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
+        let bad = || Error::Internal(Fault::BadRecord);
+        let (system, place) = (self.system(), key.try_into().ok().ok_or_else(bad)?);
+        let record = open_api_key(&system, place, sealed)?;
+        let new = system.api_keys().newest_place(&record.tag);
+        let plain = encode_api_key(&record);
+        let again = system.seal(&api_key_identity(&new), plain.expose(), self.random());
+        let version = version(sealed).ok_or_else(bad)?;
+        let change = Change::new().expect_version(Table::ApiKeys, key.to_vec(), version);
+        Ok(change.delete(Table::ApiKeys, key.to_vec()).put(Table::ApiKeys, new.to_vec(), again))
+    }
+
+    fn reseal_of_server(&self, table: Table, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
+        let identity = Identity { tenant: &SYSTEM, table: table.number(), key };
+        let system = self.system();
+        let plain = system.open(&identity, sealed)?;
+        let again = system.seal(&identity, plain.expose(), self.random());
+        replaced(table, key, sealed, again)
+    }
+}
+
+fn replaced(table: Table, key: &[u8], old: &[u8], new: Vec<u8>) -> Result<Change, Error> {
+    let version = version(old).ok_or(Error::Internal(Fault::BadRecord))?;
+    let change = Change::new().expect_version(table, key.to_vec(), version);
+    Ok(change.put(table, key.to_vec(), new))
+}
+
+/// The next rows of a scope that are wanted. Bounded in what it looks at and in what it takes.
+fn stretch(
+    snapshot: &Snapshot,
+    table: Table,
+    scope: &[u8; 16],
+    from: &[u8],
+    wanted: impl Fn(&Entry) -> bool,
+) -> Result<Stretch, Error> {
+    let from = if from.is_empty() { first_key(table, scope) } else { from };
+    let (mut rows, mut looked_at) = (Vec::new(), 0_usize);
+    for entry in snapshot.range(table, Bound::Included(from), Bound::Unbounded)? {
+        let row = entry?;
+        if is_past(table, scope, &row.0) {
+            break;
+        }
+        if rows.len() == REENCRYPT_BATCH_MAX || looked_at == REENCRYPT_LOOKS_MAX {
+            return Ok(Stretch { rows, looked_at, next: Some(row.0) });
+        }
+        looked_at = looked_at.saturating_add(1);
+        if owner(table, &row.0) == Some(*scope) && wanted(&row) {
+            rows.push(row);
+        }
+    }
+    Ok(Stretch { rows, looked_at, next: None })
+}
+
+/// Where the rows of a scope begin, as far as its key orders them.
+pub(super) fn first_key(table: Table, scope: &[u8; 16]) -> &[u8] {
+    match table.sealed_by() {
+        SealedBy::Tenant { at: 0 } => scope,
+        SealedBy::Tenant { .. } | SealedBy::Server | SealedBy::Others => &[],
+    }
+}
+
+pub(super) fn is_past(table: Table, scope: &[u8; 16], key: &[u8]) -> bool {
+    table.sealed_by() == SealedBy::Tenant { at: 0 } && !key.starts_with(scope)
+}
+
+/// The id that names a damaged row in the log; nil for a key without one.
+fn id_of(table: Table, key: &[u8]) -> Uuid {
+    let id = match table.sealed_by() {
+        SealedBy::Tenant { at: 0 } if table != Table::TokenNames => key.last_chunk::<16>(),
+        SealedBy::Tenant { at: 16 } => key.first_chunk::<16>(),
+        SealedBy::Tenant { .. } | SealedBy::Server | SealedBy::Others => None,
+    };
+    id.map_or(Uuid::nil(), |id| Uuid::from_bytes(*id))
+}
+
+/// Whose key has sealed the value of this key.
+pub(super) fn owner(table: Table, key: &[u8]) -> Option<[u8; 16]> {
+    match table.sealed_by() {
+        SealedBy::Server => Some(SYSTEM),
+        SealedBy::Tenant { at } => key.get(at..)?.first_chunk().copied(),
+        SealedBy::Others => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_that_a_scope_seals_is_walked() {
+        for table in Table::ALL {
+            let walked = match table.sealed_by() {
+                SealedBy::Others => {
+                    !TENANT_TABLES.contains(table) && !SERVER_TABLES.contains(table)
+                }
+                SealedBy::Server => SERVER_TABLES.contains(table),
+                SealedBy::Tenant { .. } => TENANT_TABLES.contains(table),
+            };
+            assert!(walked, "{}", table.name());
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Recovery shares of the master key: that they are made is written down, with a hash of each, so that
+//! a share which is not the one that was made can be named.
+
+use std::ops::Bound;
+
+use crate::app::App;
+use crate::app::error::{Error, Fault};
+use crate::app::keys::open::SYSTEM;
+use crate::bounds::SHARE_SETS_MAX;
+use crate::domain::audit::{Act, Actor, Entity, EntityKind};
+use crate::domain::share_set::ShareSet;
+use crate::store::chain::AuditRow;
+use crate::store::{Change, Table, meta};
+
+/// Whether the audit chain agrees with a share set in the data file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChainWord {
+    /// It has an entry of this set, with other hashes.
+    Differs,
+    /// It has no entry of this set; those older than the retention are removed.
+    Silent,
+    Same,
+}
+
+impl App {
+    /// Writes down that these shares are made of this vault's master key, before anybody gets one.
+    pub async fn note_shares(&self, check: &str, set: &ShareSet) -> Result<(), Error> {
+        if self.master_check()? != check {
+            return Err(Error::Conflict(
+                "This is another master key than this vault's, perhaps the one before a rotation.",
+            ));
+        }
+        self.settle(|snapshot| {
+            let mut known = meta::share_sets(snapshot)?;
+            known.sort_by_key(|known| known.made_at);
+            let surplus = (known.len().saturating_add(1)).saturating_sub(SHARE_SETS_MAX);
+            let forgotten = known.iter().take(surplus);
+            let change = forgotten.fold(Change::new(), |change, set| {
+                change.delete(Table::Meta, meta::share_set_key(set.set))
+            });
+            let mut entity = Entity::of_server(EntityKind::MasterKey);
+            entity.name = Some(set.told().into_boxed_str());
+            let entry = self.audit_of_server(Actor::Operator, Act::Export, entity);
+            Ok((meta::put_share_set(change, set).and(entry), ()))
+        })
+        .await
+    }
+
+    /// The set of this name, if the file knows it, and whether the audit chain agrees.
+    pub fn share_set(&self, set: [u8; 4]) -> Result<Option<(ShareSet, ChainWord)>, Error> {
+        let snapshot = self.snapshot()?;
+        let Some(known) = meta::share_set(&snapshot, set)? else { return Ok(None) };
+        let told = known.told();
+        let name = told.split(' ').next().unwrap_or_default();
+        let mut word = ChainWord::Silent;
+        // The newest entry of the set decides.
+        for entry in snapshot.range(Table::Audit, Bound::Included(&SYSTEM), Bound::Unbounded)? {
+            let (key, value) = entry?;
+            if !key.starts_with(&SYSTEM) {
+                break;
+            }
+            let row = AuditRow::decode(&key, &value).ok_or(Error::Internal(Fault::BadRecord))?;
+            for entry in self.open_audit_row(&row)? {
+                let said = entry.entity.name.as_deref().unwrap_or_default();
+                if entry.entity.kind == EntityKind::MasterKey
+                    && said.split(' ').next() == Some(name)
+                {
+                    word = if said == told { ChainWord::Same } else { ChainWord::Differs };
+                }
+            }
+        }
+        Ok(Some((known, word)))
+    }
+}

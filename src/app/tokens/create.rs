@@ -1,0 +1,295 @@
+//! `POST /tokens`: a new token, the conversion of an intent, or the token that was there already.
+
+use crate::app::App;
+use crate::app::access::authenticate::Caller;
+use crate::app::audit::{AuditScope, expired};
+use crate::app::commit::idempotency::Write;
+use crate::app::error::Error;
+use crate::app::tokens::draft::{Checked, TokenDraft, WantedId};
+use crate::app::tokens::duplicates::{Duplicate, Existing, duplicate};
+use crate::app::tokens::evaluations::Work;
+use crate::app::tokens::read::Shown;
+use crate::app::tokens::rows;
+use crate::bounds::ALIAS_TRIES_MAX;
+use crate::domain::audit::{Act, AuditEntry};
+use crate::domain::container::Container;
+use crate::domain::exposure::{Right, ValueOrigin};
+use crate::domain::id::TokenIntentId;
+use crate::domain::permission::Permission;
+use crate::domain::time::Timestamp;
+use crate::domain::token::{Token, TokenName};
+use crate::domain::token_intent::TokenIntent;
+use crate::expressions::{self, Budget};
+use crate::store::{Change, Snapshot, Table, tables};
+
+/// A token that a write answers with.
+#[derive(Debug)]
+pub struct Written {
+    pub shown: Shown,
+    pub origin: Origin,
+    /// Decides, with the caller's rights, how much is shown.
+    pub value: ValueOrigin,
+}
+
+/// Where the token of an answer comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    New,
+    /// There was one with the same content, and it stays as it is.
+    Read,
+    /// There was one with the same content, and it was brought up to date.
+    Updated,
+}
+
+/// A draft whose permission is checked, and the intent that it converts.
+pub(in crate::app) struct Admitted {
+    draft: TokenDraft,
+    containers: Vec<Container>,
+    /// Of the data.
+    origin: ValueOrigin,
+    intent: Option<TokenIntent>,
+}
+
+impl App {
+    pub async fn create_token(
+        &self,
+        caller: &Caller,
+        draft: TokenDraft,
+        write: &Write<'_, Written>,
+    ) -> Result<Written, Error> {
+        let now = self.now();
+        let admitted = self.admit_draft(caller, draft, now)?;
+        let settled = self.settle_evaluating(Work::Write, write, |snapshot, budget| {
+            let (change, written) =
+                self.plan_token(snapshot, caller, &admitted, &[], now, budget)?;
+            let change = change.and(self.plan_consumption(snapshot, caller, &admitted, now)?);
+            let change = caller.within_token_limit(snapshot, change)?;
+            let entries: Vec<_> = admitted
+                .conversion(caller, now)
+                .into_iter()
+                .chain(written.entry(caller, now))
+                .collect();
+            Ok((change.and(self.audit(AuditScope::Tenant(caller.tenant.id), &entries)), written))
+        });
+        let written = settled.await?;
+        self.note_found(caller, std::iter::once(&written)).await?;
+        Ok(written)
+    }
+
+    /// The permission for the draft's containers, before anything is said about its content.
+    pub(in crate::app) fn admit_draft(
+        &self,
+        caller: &Caller,
+        mut draft: TokenDraft,
+        now: Timestamp,
+    ) -> Result<Admitted, Error> {
+        let mut intent = None;
+        if let Some(id) = &draft.token_intent_id {
+            intent = self.find_intent(&self.snapshot()?, caller, id, now)?.map(|(it, _)| it);
+            match &intent {
+                Some(found) => {
+                    draft.kind = Some(found.kind);
+                    draft.data = Some(found.data.value());
+                }
+                None => draft.mistakes.add("token_intent_id", NO_INTENT),
+            }
+        }
+        let Some(containers) = draft.effective_containers() else {
+            return Err(Error::Invalid(draft.mistakes_without_data(now)));
+        };
+        caller.require_in_all(Permission::TokenCreate, &containers)?;
+        let origin = match &intent {
+            Some(intent) if !caller.may_know(intent, &containers) => ValueOrigin::Collected,
+            Some(_) | None => ValueOrigin::Own,
+        };
+        // Each of these could put a value that the caller may not see into what it sees.
+        if origin == ValueOrigin::Collected && draft.sets_appearance() {
+            return Err(Error::Forbidden(COLLECTED));
+        }
+        Ok(Admitted { draft, containers, origin, intent })
+    }
+
+    /// The change that takes the draft's intent away, if it has one.
+    pub(in crate::app) fn plan_consumption(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        admitted: &Admitted,
+        now: Timestamp,
+    ) -> Result<Change, Error> {
+        match &admitted.intent {
+            Some(intent) => self.consume_intent(snapshot, caller, intent, now),
+            None => Ok(Change::new()),
+        }
+    }
+
+    /// The change that makes the token, or the one that was there already. `latest` are tokens that
+    /// earlier parts of the same change leave otherwise than the file has them.
+    pub(in crate::app) fn plan_token(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        admitted: &Admitted,
+        latest: &[&Token],
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Result<(Change, Written), Error> {
+        let Admitted { draft, containers, origin: value, .. } = admitted;
+        let mut checked = self.check_draft(caller, draft, containers, now, budget)?;
+        let mut change = Change::new();
+        let existing = caller.existing(draft);
+        if existing != Existing::Ignore {
+            let merges = existing == Existing::Update;
+            let fits = |found: &Token| !merges || caller.may_merge(found, &checked.token, *value);
+            match duplicate(snapshot, caller, &checked.token, fits, now)? {
+                Duplicate::None(expectation) => change = change.and(expectation),
+                Duplicate::Found(found) => {
+                    let (update, token, origin) = match existing {
+                        Existing::Update => {
+                            let patch = caller.merge_into(&found.token, &checked.token)?;
+                            let fingerprint = found.token.fingerprint.clone();
+                            let changed = latest.iter().find(|it| it.id == found.token.id);
+                            let (update, token) = match changed {
+                                Some(changed) => {
+                                    self.plan_further(caller, changed, &patch, now, budget)?
+                                }
+                                None => self
+                                    .plan_revision(snapshot, caller, *found, &patch, now, budget)?,
+                            };
+                            // A merge must not turn a stored token into another one.
+                            if token.fingerprint != fingerprint {
+                                return Err(Error::Forbidden(OTHER_CONTENT));
+                            }
+                            (update, token, Origin::Updated)
+                        }
+                        Existing::Ignore | Existing::Read => {
+                            let mut token = found.token;
+                            self.attach_cvc(snapshot, &mut token, now)?;
+                            (Change::new(), token, Origin::Read)
+                        }
+                    };
+                    // The content of somebody else's intent is not the caller's own.
+                    let value = match value {
+                        ValueOrigin::Collected => ValueOrigin::Stored,
+                        ValueOrigin::Duplicate | ValueOrigin::Own | ValueOrigin::Stored => {
+                            ValueOrigin::Duplicate
+                        }
+                    };
+                    let exposure = caller.exposure(containers, Right::Create, value)?;
+                    let shown = self.show(token, exposure, budget);
+                    return Ok((change.and(update), Written { shown, origin, value }));
+                }
+            }
+        }
+        change = change.and(self.settle_id(snapshot, caller, &mut checked, now, budget)?);
+        change = change.and(self.create_rows(&checked.token, &caller.keys)?);
+        let exposure = caller.exposure(containers, Right::Create, *value)?;
+        let shown = self.show(checked.token, exposure, budget);
+        Ok((change, Written { shown, origin: Origin::New, value: *value }))
+    }
+
+    /// Gives the token the id it is to have, with the expectation that it is free.
+    fn settle_id(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        checked: &mut Checked,
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Result<Change, Error> {
+        let token = &mut checked.token;
+        let own = tables::tokens(token.tenant, token.id);
+        let own = Change::new().expect_absent(Table::Tokens, own);
+        match &checked.wanted {
+            WantedId::Assigned => Ok(own),
+            WantedId::Name(name) => {
+                let free = self.free_name(snapshot, caller, name, now)?;
+                token.name = Some(name.clone());
+                let conflict = Error::Conflict("A token with this id exists already.");
+                free.map(|free| own.and(free)).ok_or(conflict)
+            }
+            WantedId::Alias(template) => {
+                for _ in 0..ALIAS_TRIES_MAX {
+                    let scope = expressions::Data(checked.visible.expose());
+                    let name = template
+                        .evaluate_text(&scope, self, budget)
+                        .map_err(|failed| Error::invalid("id", failed.to_string()))?;
+                    let name = TokenName::choose(name.expose())
+                        .map_err(|invalid| Error::invalid("id", invalid.to_string()))?;
+                    if let Some(free) = self.free_name(snapshot, caller, &name, now)? {
+                        token.name = Some(name);
+                        return Ok(own.and(free));
+                    }
+                }
+                // An alias that keeps being taken gives way to an assigned id.
+                Ok(own)
+            }
+        }
+    }
+
+    /// What must hold for the name to be free, `None` when it is taken. A token that has expired no
+    /// longer holds its name, and goes with the change that takes it.
+    fn free_name(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        name: &TokenName,
+        now: Timestamp,
+    ) -> Result<Option<Change>, Error> {
+        let (tenant, keys) = (caller.tenant.id, &caller.keys);
+        let place = rows::name_key(keys.index(), tenant, name);
+        Ok(Some(match rows::find(snapshot, keys, tenant, name.as_str())? {
+            Some(found) if found.token.is_live(now) => return Ok(None),
+            Some(gone) => {
+                let record = tables::tokens(tenant, gone.token.id);
+                Change::new()
+                    .expect_version(Table::Tokens, record, gone.version)
+                    .and(rows::delete(&gone.token, keys))
+                    .and(self.audit(AuditScope::Tenant(tenant), &[expired(&gone.token, now)]))
+            }
+            // No assigned id can be the same: a chosen name never has the shape of one.
+            None => Change::new().expect_absent(Table::TokenNames, place),
+        }))
+    }
+
+    /// The answer to a create that met a token of the same content.
+    pub(in crate::app) fn show_duplicate(
+        &self,
+        caller: &Caller,
+        token: Token,
+        budget: &Budget,
+    ) -> Result<Shown, Error> {
+        let exposure = caller.exposure(&token.containers, Right::Create, ValueOrigin::Duplicate)?;
+        Ok(self.show(token, exposure, budget))
+    }
+}
+
+const COLLECTED: &str = "Only the application that made the token intent, or an API key that may \
+                         see the data in plain, can convert it with a mask, search indexes, a \
+                         fingerprint expression or an expression as its id.";
+const OTHER_CONTENT: &str =
+    "The token of the same content that is there would not have the same fingerprint afterwards.";
+const NO_INTENT: &str = "There is no such token intent, or it was converted already.";
+
+pub(in crate::app) fn no_intent() -> Error {
+    Error::invalid("token_intent_id", NO_INTENT)
+}
+
+impl Admitted {
+    pub(in crate::app) const fn value_origin(&self) -> ValueOrigin {
+        self.origin
+    }
+
+    pub(in crate::app) fn intent(&self) -> Option<TokenIntentId> {
+        self.intent.as_ref().map(|intent| intent.id)
+    }
+
+    /// What becomes of the intent.
+    pub(in crate::app) fn conversion(&self, caller: &Caller, at: Timestamp) -> Option<AuditEntry> {
+        self.intent().map(|id| caller.did(Act::Convert, id.into(), at))
+    }
+
+    pub(in crate::app) fn existing(&self, caller: &Caller) -> Existing {
+        caller.existing(&self.draft)
+    }
+}

@@ -1,0 +1,332 @@
+//! A token as a request asks for it, and the checks that make a token of it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::app::App;
+use crate::app::access::authenticate::Caller;
+use crate::app::error::Error;
+use crate::bounds::{MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX};
+use crate::domain::answer_seed::AnswerSeed;
+use crate::domain::container::Container;
+use crate::domain::data::Data;
+use crate::domain::expires_at::parse_expiry;
+use crate::domain::id::{TenantId, TokenId};
+use crate::domain::mistakes::Mistakes;
+use crate::domain::tenant::TenantKind;
+use crate::domain::time::Timestamp;
+use crate::domain::token::{Token, TokenName};
+use crate::domain::token_type::{TestNumbers, TokenType};
+use crate::expressions::{self, Budget, Failed, Malformed, Mask, Template, Unparsed};
+use crate::secret::Secret;
+
+/// What a request asks for. Mistakes that were found in its shape come along, so that the
+/// permission for its containers is checked before anything is said about its content.
+#[derive(Debug, Default)]
+pub struct TokenDraft {
+    /// A value, or an expression for one.
+    pub id: Option<String>,
+    /// The intent to convert; type and data are its own then.
+    pub token_intent_id: Option<String>,
+    pub kind: Option<TokenType>,
+    pub data: Option<Secret<Value>>,
+    pub mask: Option<Value>,
+    pub containers: Option<Vec<Container>>,
+    pub metadata: BTreeMap<String, String>,
+    pub search_indexes: Option<Vec<String>>,
+    pub fingerprint_expression: Option<String>,
+    pub deduplicate: Option<Deduplicate>,
+    pub expires_at: Option<String>,
+    pub mistakes: Mistakes,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deduplicate {
+    No,
+    Yes,
+}
+
+/// The id a draft asks for.
+pub(in crate::app) enum WantedId {
+    /// An expression; each evaluation may give another name.
+    Alias(Template),
+    Assigned,
+    Name(TokenName),
+}
+
+/// What a draft says beside its type and data, and every mistake that can be seen without them.
+struct Shape {
+    mask: Option<String>,
+    wanted: WantedId,
+    expires_at: Option<Timestamp>,
+    mistakes: Mistakes,
+}
+
+/// A draft that is a token in all but its final id.
+pub(in crate::app) struct Checked {
+    pub(in crate::app) token: Token,
+    pub(in crate::app) wanted: WantedId,
+    /// What expressions may see of the data.
+    pub(in crate::app) visible: Secret<Value>,
+}
+
+impl TokenDraft {
+    fn check_shape(&self, now: Timestamp) -> Shape {
+        let mut mistakes = self.mistakes.clone();
+        let mask = check_mask(self.mask.as_ref(), &mut mistakes);
+        let wanted = wanted_id(self.id.as_deref(), &mut mistakes);
+        let expires_at = check_expiry(self.expires_at.as_deref(), now, &mut mistakes);
+        Shape { mask, wanted, expires_at, mistakes }
+    }
+
+    /// Every mistake that can be seen without good data: expressions are parsed, not evaluated.
+    pub(in crate::app) fn mistakes_without_data(&self, now: Timestamp) -> Mistakes {
+        let mut mistakes = self.check_shape(now).mistakes;
+        let indexes = self.search_indexes.iter().flatten().enumerate();
+        let indexes = indexes.map(|(at, text)| (format!("search_indexes[{at}]"), text));
+        let print = self.fingerprint_expression.iter();
+        let print = print.map(|text| (String::from("fingerprint_expression"), text));
+        for (path, text) in indexes.chain(print) {
+            if let Err(malformed) = Template::parse(text) {
+                mistakes.add(path, malformed.to_string());
+            }
+        }
+        mistakes
+    }
+
+    /// Whether the draft sets how its value appears to readers: by a mask, by expressions that index
+    /// or compare it, or by an id that is made of it.
+    pub(in crate::app) fn sets_appearance(&self) -> bool {
+        let computed = |id: &str| !Template::parse(id).is_ok_and(|id| id.is_constant());
+        self.mask.is_some()
+            || self.search_indexes.is_some()
+            || self.fingerprint_expression.is_some()
+            || self.id.as_deref().is_some_and(computed)
+    }
+
+    /// Those it names, or its type's own; `None` when neither is known.
+    pub(in crate::app) fn effective_containers(&self) -> Option<Vec<Container>> {
+        let mut containers = match (&self.containers, self.kind) {
+            // All of them were mistakes.
+            (Some(containers), _) if containers.is_empty() => return None,
+            (Some(containers), _) => containers.clone(),
+            (None, Some(kind)) => vec![Container::parse(kind.default_container()).ok()?],
+            (None, None) => return None,
+        };
+        containers.sort_unstable();
+        containers.dedup();
+        Some(containers)
+    }
+}
+
+impl App {
+    /// Every mistake of the draft at once, or a token.
+    pub(in crate::app) fn check_draft(
+        &self,
+        caller: &Caller,
+        draft: &TokenDraft,
+        containers: &[Container],
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Result<Checked, Error> {
+        let Shape { mask, wanted, expires_at, mut mistakes } = draft.check_shape(now);
+        let (Some(kind), Some(data)) = (draft.kind, &draft.data) else {
+            return Err(Error::Invalid(draft.mistakes_without_data(now)));
+        };
+        let mut data = Secret::new(data.expose().clone());
+        let mut wrong = Mistakes::new();
+        check_data(kind, caller.tenant.kind, &mut data, &mut wrong);
+        if !wrong.is_empty() {
+            // Evaluating over data that is not what its type says would only add noise.
+            wrong.append(draft.mistakes_without_data(now));
+            return Err(Error::Invalid(wrong));
+        }
+
+        let cvc = kind.take_cvc(data.expose_mut());
+        let mut token = Token {
+            id: TokenId::new(self.next_id(now)),
+            name: None,
+            tenant: caller.tenant.id,
+            kind,
+            data: Data::from_value(data.expose()),
+            cvc_expires_at: cvc.as_ref().map(|_| now.plus(caller.tenant.quotas.cvc_retention)),
+            cvc,
+            mask,
+            containers: containers.to_vec(),
+            metadata: draft.metadata.clone(),
+            search_indexes: draft.search_indexes.clone(),
+            search_terms: Vec::new(),
+            fingerprint_expression: draft.fingerprint_expression.clone(),
+            fingerprint: String::new(),
+            expires_at,
+            created_by: caller.application.id,
+            created_at: now,
+            modified_by: None,
+            modified_at: None,
+            answer_seed: Some(AnswerSeed::new(self.random().bytes())),
+        };
+        mistakes.append(self.evaluate(caller, &mut token, data.expose(), budget));
+        mistakes.into_result()?;
+        Ok(Checked { token, wanted, visible: data })
+    }
+
+    /// Fills in what the token's expressions give for its data, which they see without the code;
+    /// what is wrong with them comes back.
+    pub(in crate::app) fn evaluate(
+        &self,
+        caller: &Caller,
+        token: &mut Token,
+        visible: &Value,
+        budget: &Budget,
+    ) -> Mistakes {
+        let mut mistakes = Mistakes::new();
+        let indexes = token.effective_search_indexes();
+        let owner = token.search_indexes.as_ref().map(|_| token.tenant);
+        let search_terms = self.search_terms(owner, &indexes, visible, &mut mistakes, budget);
+        let expression = token.effective_fingerprint_expression();
+        let metadata = token.metadata.iter();
+        let metadata = metadata.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+        let metadata = Value::Object(metadata.collect());
+        let scope = expressions::DataAndMetadata { data: visible, metadata: &metadata };
+        let path = "fingerprint_expression";
+        let owner = token.fingerprint_expression.as_ref().map(|_| token.tenant);
+        let value = match self.evaluate_text(owner, expression, &scope, budget) {
+            Ok(value) => Some(value),
+            // Data may be an empty text; only an expression of the caller's own must give one.
+            Err(Unevaluated::Failed(Failed::Empty)) if token.fingerprint_expression.is_none() => {
+                None
+            }
+            Err(why) => {
+                mistakes.add(path, why.to_string());
+                None
+            }
+        };
+        let value = value.as_ref().map_or("", |value| value.expose());
+        let key = caller.keys.fingerprint();
+        token.fingerprint = key.fingerprint(token.kind.as_str(), value);
+        token.search_terms = search_terms;
+        mistakes
+    }
+
+    /// What the index expressions give: one text each, without repetition.
+    fn search_terms(
+        &self,
+        owner: Option<TenantId>,
+        indexes: &[&str],
+        visible: &Value,
+        mistakes: &mut Mistakes,
+        budget: &Budget,
+    ) -> Vec<String> {
+        let mut terms = Vec::with_capacity(indexes.len());
+        for (at, index) in indexes.iter().enumerate() {
+            match self.evaluate_text(owner, index, &expressions::Data(visible), budget) {
+                Ok(term) => terms.push(term.expose().clone()),
+                Err(why) => mistakes.add(format!("search_indexes[{at}]"), why.to_string()),
+            }
+        }
+        terms.sort_unstable();
+        terms.dedup();
+        terms
+    }
+
+    /// `owner` is the tenant whose expression it is, `None` for a type's own.
+    pub(in crate::app) fn evaluate_text(
+        &self,
+        owner: Option<TenantId>,
+        expression: &str,
+        scope: &dyn expressions::Scope,
+        budget: &Budget,
+    ) -> Result<Secret<String>, Unevaluated> {
+        let template = self.evaluations.parsed.template(owner, expression, budget)?;
+        template.evaluate_text(scope, self, budget).map_err(Unevaluated::Failed)
+    }
+}
+
+/// Why an expression gave no text.
+#[derive(Debug)]
+pub(in crate::app) enum Unevaluated {
+    Failed(Failed),
+    Malformed(Malformed),
+}
+
+impl From<Unparsed> for Unevaluated {
+    fn from(unparsed: Unparsed) -> Self {
+        match unparsed {
+            Unparsed::Malformed(malformed) => Self::Malformed(malformed),
+            Unparsed::Unpaid(failed) => Self::Failed(failed),
+        }
+    }
+}
+
+impl std::fmt::Display for Unevaluated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Failed(failed) => failed.fmt(f),
+            Self::Malformed(malformed) => malformed.fmt(f),
+        }
+    }
+}
+
+/// Checks the data against its type and brings it into the form in which it is kept.
+pub(in crate::app) fn check_data(
+    kind: TokenType,
+    tenant: TenantKind,
+    data: &mut Secret<Value>,
+    mistakes: &mut Mistakes,
+) {
+    let numbers = match tenant {
+        TenantKind::Production => TestNumbers::Refused,
+        TenantKind::Test => TestNumbers::Taken,
+    };
+    match kind.check(data.expose(), numbers) {
+        Err(found) => mistakes.append(found),
+        Ok(()) => kind.normalize(data.expose_mut()),
+    }
+    let text = Data::from_value(data.expose());
+    if text.json().len() > TOKEN_DATA_BYTES_MAX {
+        mistakes.add("data", format!("Data has at most {TOKEN_DATA_BYTES_MAX} bytes as JSON."));
+    }
+}
+
+/// The mask as JSON text, when the draft has one of its own.
+pub(in crate::app) fn check_mask(mask: Option<&Value>, mistakes: &mut Mistakes) -> Option<String> {
+    let mask = mask?;
+    let text = mask.to_string();
+    if text.len() > MASK_BYTES_MAX {
+        mistakes.add("mask", format!("A mask has at most {MASK_BYTES_MAX} bytes as JSON."));
+    } else if let Err(found) = Mask::parse(mask) {
+        for (path, malformed) in found {
+            let path = if path.is_empty() { String::from("mask") } else { format!("mask.{path}") };
+            mistakes.add(path, malformed.to_string());
+        }
+    }
+    Some(text)
+}
+
+pub(in crate::app) fn check_expiry(
+    text: Option<&str>,
+    now: Timestamp,
+    mistakes: &mut Mistakes,
+) -> Option<Timestamp> {
+    match parse_expiry(text?, now) {
+        Ok(at) => Some(at),
+        Err(why) => {
+            mistakes.add("expires_at", why.message());
+            None
+        }
+    }
+}
+
+fn wanted_id(text: Option<&str>, mistakes: &mut Mistakes) -> WantedId {
+    let Some(text) = text else { return WantedId::Assigned };
+    match Template::parse(text) {
+        Err(malformed) => mistakes.add("id", malformed.to_string()),
+        Ok(template) if !template.is_constant() => return WantedId::Alias(template),
+        Ok(_) => match TokenName::choose(text) {
+            Ok(name) => return WantedId::Name(name),
+            Err(invalid) => mistakes.add("id", invalid.to_string()),
+        },
+    }
+    WantedId::Assigned
+}

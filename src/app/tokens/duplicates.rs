@@ -1,0 +1,127 @@
+//! Deduplication: which token is a duplicate of a draft, and what the draft may change in it.
+
+use crate::app::access::authenticate::Caller;
+use crate::app::error::{Error, Fault};
+use crate::app::tokens::draft::{Deduplicate, TokenDraft};
+use crate::app::tokens::rows::{self, Filter, Versioned};
+use crate::app::tokens::update::TokenPatch;
+use crate::bounds::DUPLICATES_READ_MAX;
+use crate::domain::access::Transform;
+use crate::domain::application::ApplicationKind;
+use crate::domain::container::Container;
+use crate::domain::exposure::ValueOrigin;
+use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
+use crate::domain::token_intent::TokenIntent;
+use crate::expressions::Template;
+use crate::store::{Change, Snapshot, Table, tables};
+
+/// The way a create treats a token of the same content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::app) enum Existing {
+    Ignore,
+    Read,
+    Update,
+}
+
+impl Caller {
+    /// The request's own word, else the tenant's setting. A conversion always brings the token that
+    /// is there up to date.
+    pub(in crate::app) fn existing(&self, draft: &TokenDraft) -> Existing {
+        let setting = |name| self.tenant.settings.get(name).map(String::as_str);
+        let deduplicate = draft.deduplicate.unwrap_or(match setting("deduplicate_tokens") {
+            Some("true") => Deduplicate::Yes,
+            _ => Deduplicate::No,
+        });
+        let update = setting("token_deduplication_behavior") == Some("update_existing");
+        match deduplicate {
+            Deduplicate::No => Existing::Ignore,
+            Deduplicate::Yes if update || draft.token_intent_id.is_some() => Existing::Update,
+            Deduplicate::Yes => Existing::Read,
+        }
+    }
+
+    /// A caller may know an intent's value if its own application made the intent, or if it may
+    /// read or use tokens in plain in the type's container or in the containers of the new token.
+    /// A public application's key is shared by all visitors, so making the intent does not count.
+    pub(in crate::app) fn may_know(&self, intent: &TokenIntent, containers: &[Container]) -> bool {
+        let made = intent.created_by == self.application.id
+            && self.application.kind != ApplicationKind::Public;
+        let home = Container::parse(intent.kind.default_container());
+        let home = home.is_ok_and(|home| self.grants(&[home]).usage == Some(Transform::Reveal));
+        made || home || self.grants(containers).shows_plain()
+    }
+
+    /// A merge needs a token with the same mask and search indexes as the draft, or a token and a
+    /// value of the caller's own private application. Otherwise the maker of the token would read
+    /// the merged value through a mask or an index that it chose.
+    pub(in crate::app) fn may_merge(&self, old: &Token, new: &Token, value: ValueOrigin) -> bool {
+        let own = value == ValueOrigin::Own
+            && old.created_by == self.application.id
+            && self.application.kind != ApplicationKind::Public;
+        own || (old.effective_mask() == new.effective_mask()
+            && old.effective_search_indexes() == new.effective_search_indexes())
+    }
+
+    /// The patch that merges a draft into the token of the same content. A caller without the right
+    /// to update that token changes only members of the data that the fingerprint does not read,
+    /// since the others identify the token.
+    pub(in crate::app) fn merge_into(&self, old: &Token, new: &Token) -> Result<TokenPatch, Error> {
+        if self.grants(&old.containers).update.is_some() {
+            return Ok(TokenPatch::from_new(new));
+        }
+        let fingerprint = Template::parse(old.effective_fingerprint_expression()).ok();
+        let fingerprint = fingerprint.ok_or(Error::Internal(Fault::BadRecord))?;
+        Ok(TokenPatch::beside_fingerprint(new, &fingerprint))
+    }
+
+    pub(in crate::app) fn deduplicates(&self, wanted: Option<Deduplicate>) -> bool {
+        let draft = TokenDraft { deduplicate: wanted, ..TokenDraft::default() };
+        self.existing(&draft) != Existing::Ignore
+    }
+}
+
+pub(in crate::app) enum Duplicate {
+    Found(Box<Versioned>),
+    /// There is none, as long as this still holds.
+    None(Change),
+}
+
+/// Another live token of the same type, fingerprint and containers. Both fingerprints were made
+/// by the same expression: one that the caller chose could make its own value look like any other.
+pub(in crate::app) fn duplicate(
+    snapshot: &Snapshot,
+    caller: &Caller,
+    token: &Token,
+    fits: impl Fn(&Token) -> bool,
+    now: Timestamp,
+) -> Result<Duplicate, Error> {
+    let Some(path) = token.containers.first() else { return Ok(Duplicate::None(Change::new())) };
+    let filter = Filter::Fingerprint(&token.fingerprint);
+    let prefix = filter.prefix(caller.keys.index(), token.tenant, path);
+    let entries = snapshot.under(Table::TokenLists, &prefix, DUPLICATES_READ_MAX)?;
+    let all_read = entries.len() < DUPLICATES_READ_MAX;
+    for (key, _) in &entries {
+        let Some(id) = tables::token_of_list_key(key).filter(|id| *id != token.id) else {
+            continue;
+        };
+        let found = match rows::find_by_id(snapshot, &caller.keys, token.tenant, id) {
+            // A damaged record is no duplicate: it must not refuse its value for good.
+            Err(Error::Internal(_)) => continue,
+            found => found?,
+        };
+        if let Some(found) = found
+            && found.token.containers == token.containers
+            && found.token.effective_fingerprint_expression()
+                == token.effective_fingerprint_expression()
+            && fits(&found.token)
+            && found.token.is_live(now)
+        {
+            return Ok(Duplicate::Found(Box::new(found)));
+        }
+    }
+    // Of more than were read nothing can be expected; a race then adds one more to very many.
+    let keys = entries.into_iter().map(|(key, _)| key).collect();
+    let expectation = Change::new().expect_under(Table::TokenLists, prefix, keys);
+    Ok(Duplicate::None(if all_read { expectation } else { Change::new() }))
+}

@@ -1,0 +1,257 @@
+//! Token intents: made, read, deleted, and consumed by the token that they become.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::access::authenticate::Caller;
+use crate::app::commit::idempotency::Write;
+use crate::app::error::{Error, Fault};
+use crate::app::tokens::create::no_intent;
+use crate::app::tokens::draft::check_data;
+use crate::app::tokens::evaluations::Work;
+use crate::crypto::{TenantKeys, Version, version};
+use crate::domain::answer_seed::AnswerSeed;
+use crate::domain::audit::Act;
+use crate::domain::card::CardDetails;
+use crate::domain::data::Data;
+use crate::domain::id::{TenantId, TokenIntentId};
+use crate::domain::mistakes::Mistakes;
+use crate::domain::time::Timestamp;
+use crate::domain::token_intent::TokenIntent;
+use crate::domain::token_type::{BankDetails, TokenType};
+use crate::expressions::{self, Budget};
+use crate::secret::Secret;
+use crate::store::record::{decode_token_intent, encode_token_intent};
+use crate::store::tables::{self, Counted, Falls};
+use crate::store::{Change, Snapshot, Table};
+
+#[derive(Debug, Default)]
+pub struct TokenIntentDraft {
+    pub kind: Option<TokenType>,
+    pub data: Option<Secret<Value>>,
+    pub mistakes: Mistakes,
+}
+
+/// An intent and what its answer tells about its content.
+#[derive(Debug)]
+pub struct ShownIntent {
+    pub intent: TokenIntent,
+    pub card: Option<CardDetails>,
+    pub bank: Option<BankDetails>,
+}
+
+impl App {
+    pub async fn create_token_intent(
+        &self,
+        caller: &Caller,
+        draft: &TokenIntentDraft,
+        write: &Write<'_, ShownIntent>,
+    ) -> Result<ShownIntent, Error> {
+        let now = self.now();
+        self.settle_evaluating(Work::Write, write, |snapshot, budget| {
+            let intent = self.check_intent(caller, draft, now, budget)?;
+            let change = self.create_intent_rows(&intent, &caller.keys)?;
+            let change = caller.within_token_limit(snapshot, change)?;
+            let change = change.and(self.audit_caller(caller, Act::Create, intent.id, now));
+            Ok((change, self.show_intent(intent)))
+        })
+        .await
+    }
+
+    pub async fn read_token_intent(&self, caller: &Caller, id: &str) -> Result<ShownIntent, Error> {
+        let now = self.now();
+        let found = self.find_intent(&self.snapshot()?, caller, id, now)?;
+        let (intent, _) = found.ok_or(Error::NotFound("token intent"))?;
+        self.note_read(caller, intent.id.into(), now).await?;
+        Ok(self.show_intent(intent))
+    }
+
+    pub async fn delete_token_intent(&self, caller: &Caller, id: &str) -> Result<(), Error> {
+        let _turn = self.turns.take(id.as_bytes()).await;
+        self.settle(|snapshot| {
+            let now = self.now();
+            let found = self.find_intent(snapshot, caller, id, now)?;
+            let (intent, version) = found.ok_or(Error::NotFound("token intent"))?;
+            let audit = self.audit_caller(caller, Act::Delete, intent.id, now);
+            Ok((expected(&intent, version).and(delete(&intent)).and(audit), ()))
+        })
+        .await
+    }
+
+    /// The intent, if the tenant has it and it is live, and its record's version.
+    pub(in crate::app) fn find_intent(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<(TokenIntent, Version)>, Error> {
+        let Some(id) = TokenIntentId::parse(id) else { return Ok(None) };
+        let found = find_by_id(snapshot, &caller.keys, caller.tenant.id, id)?;
+        let Some((mut intent, version)) = found.filter(|(it, _)| it.is_live(now)) else {
+            return Ok(None);
+        };
+        if intent.cvc_expires_at.is_some_and(|at| now < at) {
+            intent.cvc = self.find_cvc(snapshot, intent.tenant, intent.id.uuid(), now)?;
+        }
+        Ok(Some((intent, version)))
+    }
+
+    /// The part of a conversion that takes the intent away: it happens once.
+    pub(in crate::app) fn consume_intent(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        intent: &TokenIntent,
+        now: Timestamp,
+    ) -> Result<Change, Error> {
+        let found = self.find_intent(snapshot, caller, &intent.id.to_string(), now)?;
+        let (intent, version) = found.ok_or_else(no_intent)?;
+        Ok(expected(&intent, version).and(delete(&intent)))
+    }
+
+    pub(in crate::app) fn show_intent(&self, intent: TokenIntent) -> ShownIntent {
+        let data = intent.data.value();
+        let card = intent.kind.card_details(data.expose(), &self.bins());
+        let bank = intent.kind.bank_details(data.expose());
+        ShownIntent { intent, card, bank }
+    }
+
+    fn check_intent(
+        &self,
+        caller: &Caller,
+        draft: &TokenIntentDraft,
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Result<TokenIntent, Error> {
+        let mut mistakes = draft.mistakes.clone();
+        if let Some(kind) = draft.kind
+            && !caller.may_intend(kind)
+        {
+            mistakes.add("type", "Token intents of this type are not available.");
+        }
+        let (Some(kind), Some(data)) = (draft.kind, &draft.data) else {
+            return Err(Error::Invalid(mistakes));
+        };
+        let mut data = Secret::new(data.expose().clone());
+        check_data(kind, caller.tenant.kind, &mut data, &mut mistakes);
+        mistakes.into_result()?;
+        let quotas = &caller.tenant.quotas;
+        let cvc = kind.take_cvc(data.expose_mut());
+        let expires_at = now.plus(quotas.token_intent_retention);
+        // A code does not outlive the intent that it belongs to.
+        let cvc_expires_at = now.plus(quotas.cvc_retention).min(expires_at);
+        Ok(TokenIntent {
+            id: TokenIntentId::new(self.next_id(now)),
+            tenant: caller.tenant.id,
+            kind,
+            fingerprint: self.default_fingerprint(caller, kind, data.expose(), budget)?,
+            data: Data::from_value(data.expose()),
+            cvc_expires_at: cvc.as_ref().map(|_| cvc_expires_at),
+            cvc,
+            created_by: caller.application.id,
+            created_at: now,
+            expires_at,
+            answer_seed: Some(AnswerSeed::new(self.random().bytes())),
+        })
+    }
+
+    fn default_fingerprint(
+        &self,
+        caller: &Caller,
+        kind: TokenType,
+        visible: &Value,
+        budget: &Budget,
+    ) -> Result<String, Error> {
+        let expression = kind.default_fingerprint_expression();
+        match self.evaluate_text(None, expression, &expressions::Data(visible), budget) {
+            Ok(value) => Ok(caller.keys.fingerprint().fingerprint(kind.as_str(), value.expose())),
+            Err(why) => Err(Error::invalid("data", why.to_string())),
+        }
+    }
+
+    fn create_intent_rows(&self, intent: &TokenIntent, keys: &TenantKeys) -> Result<Change, Error> {
+        let key = tables::token_intents(intent.tenant, intent.id);
+        let plain = encode_token_intent(intent).ok_or(Error::Internal(Fault::BadRecord))?;
+        let table = Table::TokenIntents.number();
+        let sealed = keys.seal(table, &key, plain.expose(), self.random());
+        let mut change = Change::new()
+            .expect_absent(Table::TokenIntents, key.clone())
+            .put(Table::TokenIntents, key, sealed)
+            .count(tables::counts(intent.tenant, Counted::TokenIntents), 1);
+        for due in dues(intent) {
+            change = change.put(Table::Due, due, Vec::new());
+        }
+        if let (Some(code), Some(at)) = (&intent.cvc, intent.cvc_expires_at) {
+            change = change.and(self.keep_cvc(intent.tenant, intent.id.uuid(), code, at)?);
+        }
+        Ok(change)
+    }
+
+    /// Forgets the code of an intent whose time is over, and nothing else of it.
+    pub(in crate::app) fn forget_intent_cvc(
+        &self,
+        mut intent: TokenIntent,
+        version: Version,
+        keys: &TenantKeys,
+    ) -> Result<Change, Error> {
+        intent.cvc_expires_at = None;
+        let key = tables::token_intents(intent.tenant, intent.id);
+        let plain = encode_token_intent(&intent).ok_or(Error::Internal(Fault::BadRecord))?;
+        let table = Table::TokenIntents.number();
+        let sealed = keys.seal(table, &key, plain.expose(), self.random());
+        Ok(expected(&intent, version)
+            .put(Table::TokenIntents, key, sealed)
+            .delete(Table::Cvcs, tables::cvcs(intent.tenant, intent.id.uuid())))
+    }
+}
+
+impl Caller {
+    /// Only cards, unless the tenant's settings widen the list.
+    fn may_intend(&self, kind: TokenType) -> bool {
+        let wider = self.tenant.settings.get("token_intent_types");
+        kind == TokenType::Card
+            || wider.is_some_and(|list| list.split(',').any(|name| name.trim() == kind.as_str()))
+    }
+}
+
+pub(in crate::app) fn find_by_id(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: TokenIntentId,
+) -> Result<Option<(TokenIntent, Version)>, Error> {
+    let key = tables::token_intents(tenant, id);
+    let Some(sealed) = snapshot.value(Table::TokenIntents, &key)? else { return Ok(None) };
+    let plain = keys.open(Table::TokenIntents.number(), &key, &sealed)?;
+    let version = version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
+    Ok(Some((decode_token_intent(tenant, id, plain.expose())?, version)))
+}
+
+pub(in crate::app) fn expected(intent: &TokenIntent, version: Version) -> Change {
+    let record = tables::token_intents(intent.tenant, intent.id);
+    Change::new().expect_version(Table::TokenIntents, record, version)
+}
+
+/// Removes an intent with all its rows.
+pub(in crate::app) fn delete(intent: &TokenIntent) -> Change {
+    let mut change = Change::new()
+        .delete(Table::TokenIntents, tables::token_intents(intent.tenant, intent.id))
+        .count(tables::counts(intent.tenant, Counted::TokenIntents), -1);
+    for due in dues(intent) {
+        change = change.delete(Table::Due, due);
+    }
+    if intent.cvc_expires_at.is_some() {
+        change = change.delete(Table::Cvcs, tables::cvcs(intent.tenant, intent.id.uuid()));
+    }
+    change
+}
+
+/// The entries of [`Table::Due`] that belong to an intent.
+pub(in crate::app) fn dues(intent: &TokenIntent) -> Vec<Vec<u8>> {
+    let id: Uuid = intent.id.uuid();
+    let due = |at, falls| tables::due(at, falls, intent.tenant, id);
+    let code = intent.cvc_expires_at.map(|at| due(at, Falls::CvcOfTokenIntent));
+    code.into_iter().chain([due(intent.expires_at, Falls::TokenIntent)]).collect()
+}

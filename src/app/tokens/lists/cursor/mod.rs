@@ -1,0 +1,155 @@
+//! Lists and searches with cursors: `GET /v2/tokens` and `POST /v2/tokens/search`.
+
+#[cfg(test)]
+pub(in crate::app) mod tests;
+
+use crate::app::App;
+use crate::app::access::authenticate::Caller;
+use crate::app::error::{Error, Fault, TokenFault};
+use crate::app::tokens::evaluations::Work;
+use crate::app::tokens::lists::scan::Scan;
+use crate::app::tokens::read::Shown;
+use crate::app::tokens::rows;
+use crate::bounds::{LIST_SKIPPED_MAX, PAGE_BYTES_MAX};
+use crate::domain::audit::Entity;
+use crate::domain::exposure::{Right, ValueOrigin};
+use crate::domain::id::TokenId;
+use crate::domain::permission::Permission;
+use crate::domain::time::Timestamp;
+use crate::domain::token_query::TokenQuery;
+use crate::expressions::Budget;
+use crate::store::{Snapshot, Table};
+
+/// Where a page starts, and how many tokens it may have.
+#[derive(Debug)]
+pub struct CursorStart {
+    /// The cursor of the page before; the first page when absent.
+    pub after: Option<Vec<u8>>,
+    pub size: usize,
+}
+
+#[derive(Debug)]
+pub struct TokenPage {
+    /// By container, then newest first.
+    pub tokens: Vec<Shown>,
+    /// The cursor of the next page, which may turn out to be empty. Absent on the last one.
+    pub next: Option<Vec<u8>>,
+}
+
+/// Tokens that an index led to.
+pub(in crate::app) struct ShownPage {
+    pub(in crate::app) tokens: Vec<Shown>,
+    /// How many ids were looked at when the page had all the bytes that it may have; `None` when
+    /// that were all of them.
+    pub(in crate::app) taken: Option<usize>,
+}
+
+impl App {
+    /// Lists ask for the permission to read, searches for the permission to search; its rule's
+    /// transform decides how much of each token is shown.
+    pub async fn list_tokens(
+        &self,
+        caller: &Caller,
+        permission: Permission,
+        query: &TokenQuery,
+        start: &CursorStart,
+    ) -> Result<TokenPage, Error> {
+        let read = |budget: &Budget| self.token_page(caller, permission, query, start, budget);
+        let page = self.evaluating(Work::Page, read).await?;
+        self.note_shown(caller, &page.tokens).await?;
+        Ok(page)
+    }
+
+    /// A page is an access to each of its tokens.
+    pub(in crate::app) async fn note_shown(
+        &self,
+        caller: &Caller,
+        shown: &[Shown],
+    ) -> Result<(), Error> {
+        let entities = shown.iter().map(|shown| Entity::token(&shown.token));
+        self.note_reads(caller, entities, self.now()).await
+    }
+
+    fn token_page(
+        &self,
+        caller: &Caller,
+        permission: Permission,
+        query: &TokenQuery,
+        start: &CursorStart,
+        budget: &Budget,
+    ) -> Result<TokenPage, Error> {
+        let scan = Scan::new(caller, permission, query)?;
+        let after = start.after.as_deref().map(|cursor| scan.position(cursor)).transpose()?;
+        let (snapshot, now) = (self.snapshot()?, self.now());
+        let scanned = scan.page(&snapshot, after, start.size, LIST_SKIPPED_MAX, now)?;
+        for (token, fault) in &scanned.damaged {
+            self.note_damage(Table::TokenLists, caller.tenant.id, *token, *fault);
+        }
+        let listed =
+            self.show_listed(&snapshot, caller, permission, &scanned.tokens, now, budget)?;
+        let next = match listed.taken {
+            // The next page begins behind the last token that this one has room for.
+            Some(taken) => scan.page(&snapshot, after, taken, LIST_SKIPPED_MAX, now)?.next,
+            None => scanned.next,
+        };
+        let next = next.map(|position| scan.cursor(position));
+        Ok(TokenPage { tokens: listed.tokens, next })
+    }
+
+    /// Opens what an index led to. The seal vouches for records, not for index entries: what the
+    /// record does not grant is left out, whatever the index said.
+    pub(in crate::app) fn show_listed(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        permission: Permission,
+        tokens: &[TokenId],
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Result<ShownPage, Error> {
+        let searches = permission == Permission::TokenSearch;
+        let right = if searches { Right::Search } else { Right::Read };
+        let mut shown: Vec<Shown> = Vec::with_capacity(tokens.len());
+        let mut bytes: usize = 0;
+        for (taken, id) in tokens.iter().enumerate() {
+            if bytes > PAGE_BYTES_MAX {
+                return Ok(ShownPage { tokens: shown, taken: Some(taken) });
+            }
+            match self.show_one(snapshot, caller, *id, right, now, budget) {
+                Ok(one) => {
+                    bytes = bytes.saturating_add(one.as_ref().map_or(0, |it| it.token.bytes()));
+                    shown.extend(one);
+                }
+                // One damaged record must not cost the whole page.
+                Err(error) => {
+                    self.pass_over(Table::Tokens, caller.tenant.id, id.uuid(), error)?;
+                }
+            }
+            if budget.is_in_vain() {
+                return Err(Error::Busy);
+            }
+        }
+        Ok(ShownPage { tokens: shown, taken: None })
+    }
+
+    /// `None` for a token that the caller may not see, or that has expired.
+    fn show_one(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        id: TokenId,
+        right: Right,
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Result<Option<Shown>, Error> {
+        let found = rows::find_by_id(snapshot, &caller.keys, caller.tenant.id, id)?;
+        let missing = Error::Internal(Fault::Token(id, TokenFault::Missing));
+        let mut token = found.ok_or(missing)?.token;
+        let exposure = caller.exposure(&token.containers, right, ValueOrigin::Stored);
+        let Some(exposure) = exposure.ok().filter(|_| token.is_live(now)) else {
+            return Ok(None);
+        };
+        self.attach_cvc(snapshot, &mut token, now)?;
+        Ok(Some(self.show(token, exposure, budget)))
+    }
+}

@@ -1,0 +1,7 @@
+//! Lists of tokens: by cursor, and by page number for the deprecated interface.
+
+pub(in crate::app) mod cursor;
+pub(in crate::app) mod entry;
+pub(in crate::app) mod numbered;
+pub(in crate::app) mod scan;
+pub(in crate::app) mod timeline;

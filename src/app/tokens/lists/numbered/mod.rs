@@ -1,0 +1,223 @@
+//! The deprecated `GET /tokens` and `POST /tokens/search`: pages by number, newest first, all
+//! containers together.
+//!
+//! To say how many tokens there are, they are counted one by one, by index entries alone. That may
+//! take a while, so others get their turn in between.
+
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::access::authenticate::Caller;
+use crate::app::error::{Error, Fault};
+use crate::app::tokens::evaluations::Work;
+use crate::app::tokens::lists::cursor::ShownPage;
+use crate::app::tokens::lists::entry::Listed;
+use crate::app::tokens::lists::timeline::{START, Timelines};
+use crate::app::tokens::read::Shown;
+use crate::app::tokens::rows::{self, Filter};
+use crate::bounds::TIMELINE_STEPS_MAX;
+use crate::domain::container::Container;
+use crate::domain::id::{TenantId, TokenId};
+use crate::domain::permission::Permission;
+use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
+use crate::domain::token_query::LegacyTokenQuery;
+use crate::store::tables::{self, Counted};
+use crate::store::{Snapshot, Table};
+
+/// How many tokens to leave out before the first, and how many to take.
+#[derive(Debug, Clone, Copy)]
+pub struct Stretch {
+    pub skip: usize,
+    pub take: usize,
+}
+
+#[derive(Debug)]
+pub struct LegacyTokenPage {
+    /// Newest first.
+    pub tokens: Vec<Shown>,
+    pub total: usize,
+}
+
+impl App {
+    pub async fn list_tokens_by_number(
+        &self,
+        caller: &Caller,
+        permission: Permission,
+        query: &LegacyTokenQuery,
+        stretch: Stretch,
+    ) -> Result<LegacyTokenPage, Error> {
+        let page = self.page_by_number(caller, permission, query, stretch).await?;
+        self.note_shown(caller, &page.tokens).await?;
+        Ok(page)
+    }
+
+    async fn page_by_number(
+        &self,
+        caller: &Caller,
+        permission: Permission,
+        query: &LegacyTokenQuery,
+        stretch: Stretch,
+    ) -> Result<LegacyTokenPage, Error> {
+        let reach = caller.reach(permission)?;
+        let (snapshot, now) = (self.snapshot()?, self.now());
+        let folded: Vec<_> =
+            query.metadata.iter().map(|(key, value)| (fold(key), fold(value))).collect();
+        if let Some(ids) = &query.ids {
+            let found = self.named(&snapshot, caller, ids, &folded, now)?;
+            return self.page_of(&snapshot, caller, permission, found, stretch, now).await;
+        }
+        let mut filters: Vec<_> =
+            folded.iter().map(|(key, value)| Filter::Metadata(key, value)).collect();
+        filters.extend(query.search_term.iter().map(|term| Filter::SearchTerm(term.expose())));
+        let tenant = caller.tenant.id;
+        let known_total = match filters.as_slice() {
+            [] => count_all(&snapshot, tenant, &reach, now)?,
+            _ => None,
+        };
+        if filters.is_empty() {
+            filters.push(Filter::Everything);
+        }
+        let timelines = Timelines::of(&filters, &caller.keys, tenant);
+        let mut gathered = Gathered { stretch, known_total, seen: 0, tokens: Vec::new() };
+        let mut from = Some(START.to_vec());
+        while let Some(position) = from.take_if(|_| !gathered.is_complete()) {
+            let steps = timelines.walk(&snapshot, position, TIMELINE_STEPS_MAX)?;
+            for (position, value) in &steps.entries {
+                let token = tables::token_of_list_key(position);
+                match (Listed::decode(value), token) {
+                    (Ok(listed), Some(token)) => {
+                        if listed.is_live(now) && listed.is_within(&reach) {
+                            gathered.take(token);
+                        }
+                    }
+                    (_, token) => {
+                        let id = token.map_or(Uuid::nil(), TokenId::uuid);
+                        self.note_damage(Table::TokenLists, tenant, id, Fault::BadRecord);
+                    }
+                }
+            }
+            from = steps.from;
+            tokio::task::yield_now().await;
+        }
+        let total = known_total.unwrap_or(gathered.seen);
+        let tokens = self.evaluating(Work::Page, |budget| {
+            self.show_listed(&snapshot, caller, permission, &gathered.tokens, now, budget)
+        });
+        Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
+    }
+
+    /// The live tokens among these ids, each once, whose metadata has all of these entries.
+    fn named(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        ids: &[String],
+        metadata: &[(String, String)],
+        now: Timestamp,
+    ) -> Result<Vec<Token>, Error> {
+        let (ids, tenant): (BTreeSet<_>, _) = (ids.iter().collect(), caller.tenant.id);
+        let mut found = Vec::new();
+        for id in ids {
+            let token = match rows::find(snapshot, &caller.keys, tenant, id) {
+                Ok(token) => token,
+                Err(Error::Internal(fault)) => {
+                    let id = fault.token().map_or(Uuid::nil(), TokenId::uuid);
+                    self.note_damage(Table::Tokens, tenant, id, fault);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            found.extend(token.map(|versioned| versioned.token).filter(|token| {
+                let has = |(key, value): &(String, String)| {
+                    let mut own = token.metadata.iter();
+                    own.any(|(name, text)| fold(name) == *key && fold(text) == *value)
+                };
+                token.is_live(now) && metadata.iter().all(has)
+            }));
+        }
+        Ok(found)
+    }
+
+    /// The stretch of these tokens that the caller may see.
+    async fn page_of(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        permission: Permission,
+        mut tokens: Vec<Token>,
+        stretch: Stretch,
+        now: Timestamp,
+    ) -> Result<LegacyTokenPage, Error> {
+        tokens.retain(|token| caller.require_in_any(permission, &token.containers).is_ok());
+        tokens.sort_by_key(|token| (Reverse(token.created_at), token.id));
+        let total = tokens.len();
+        let page = tokens.iter().skip(stretch.skip).take(stretch.take);
+        let page: Vec<_> = page.map(|token| token.id).collect();
+        let tokens = self.evaluating(Work::Page, |budget| {
+            self.show_listed(snapshot, caller, permission, &page, now, budget)
+        });
+        Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
+    }
+}
+
+/// A numbered page cannot end early: the next one begins at a number.
+fn whole(page: ShownPage) -> Result<Vec<Shown>, Error> {
+    match page.taken {
+        None => Ok(page.tokens),
+        Some(_) => Err(Error::invalid("size", String::from(TOO_LARGE))),
+    }
+}
+
+const TOO_LARGE: &str = "The page would hold too much data; ask for fewer tokens at a time.";
+
+/// What a walk has found so far.
+struct Gathered {
+    stretch: Stretch,
+    known_total: Option<usize>,
+    seen: usize,
+    tokens: Vec<TokenId>,
+}
+
+impl Gathered {
+    fn take(&mut self, token: TokenId) {
+        if self.seen >= self.stretch.skip && self.tokens.len() < self.stretch.take {
+            self.tokens.push(token);
+        }
+        self.seen = self.seen.saturating_add(1);
+    }
+
+    /// Whether there is nothing more to learn.
+    fn is_complete(&self) -> bool {
+        self.known_total.is_some_and(|total| {
+            self.tokens.len() == self.stretch.take || self.stretch.skip >= total
+        })
+    }
+}
+
+/// The tenant's own count, where it is the answer: the caller sees every container, and nothing
+/// that has fallen due still waits to be swept.
+fn count_all(
+    snapshot: &Snapshot,
+    tenant: TenantId,
+    reach: &[Container],
+    now: Timestamp,
+) -> Result<Option<usize>, Error> {
+    let due = tables::due_after(now);
+    let waiting = snapshot.range(Table::Due, Bound::Unbounded, Bound::Excluded(&due))?.next();
+    if reach.first() != Some(&Container::root()) || waiting.transpose()?.is_some() {
+        return Ok(None);
+    }
+    Ok(usize::try_from(snapshot.count(&tables::counts(tenant, Counted::Tokens))?).ok())
+}
+
+fn fold(text: &str) -> String {
+    text.to_lowercase()
+}

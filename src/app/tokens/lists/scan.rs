@@ -1,0 +1,192 @@
+//! Walking a list by container and time, from one cursor to the next.
+//!
+//! Only index entries are read here, never a record, and only those of containers that the caller
+//! may see: what lies between them is skipped by seeking. So a page costs the same whatever else
+//! the tenant holds.
+
+use std::ops::Bound;
+
+use uuid::Uuid;
+
+use crate::app::access::authenticate::Caller;
+use crate::app::error::{Error, Fault};
+use crate::app::tokens::lists::entry::Listed;
+use crate::app::tokens::rows::Filter;
+use crate::bounds::{CURSOR_TAG_BYTES, LIST_KEY_TAIL_BYTES};
+use crate::domain::container::Container;
+use crate::domain::id::TokenId;
+use crate::domain::permission::Permission;
+use crate::domain::time::Timestamp;
+use crate::domain::token_query::{TokenFilter, TokenQuery};
+use crate::store::{Snapshot, Table, tables};
+
+const HIDDEN_FINGERPRINT: &str =
+    "An API key that sees tokens redacted cannot ask for those of a fingerprint.";
+
+/// One list: the same for every page of it.
+pub(in crate::app) struct Scan<'a> {
+    caller: &'a Caller,
+    permission: Permission,
+    query: &'a TokenQuery,
+    filter: [u8; 16],
+    /// The same in every phase of a rotation, for cursors.
+    lasting_filter: [u8; 16],
+    /// The outermost containers that are listed, in order.
+    reach: Vec<Container>,
+}
+
+/// A page of ids. A position is a listing key behind tenant and filter.
+pub(in crate::app) struct Scanned {
+    pub(in crate::app) tokens: Vec<TokenId>,
+    /// Entries that make no sense and were passed over: the token that each leads to, nil where it does
+    /// not tell.
+    pub(in crate::app) damaged: Vec<(Uuid, Fault)>,
+    /// Where the next page starts, after this position.
+    pub(in crate::app) next: Option<Vec<u8>>,
+}
+
+impl<'a> Scan<'a> {
+    /// Refused when the caller lacks the permission on the container that the query names.
+    pub(in crate::app) fn new(
+        caller: &'a Caller,
+        permission: Permission,
+        query: &'a TokenQuery,
+    ) -> Result<Self, Error> {
+        let reach = match &query.container {
+            Some(container) => {
+                let named = vec![container.clone()];
+                caller.require_in_any(permission, &named)?;
+                named
+            }
+            None => caller.reach(permission)?,
+        };
+        // A filter that matches would tell the fingerprint that a redacted view leaves out.
+        if matches!(query.filter, TokenFilter::Fingerprint(_))
+            && caller.application.access.redacts_somewhere(permission)
+        {
+            return Err(Error::Forbidden(HIDDEN_FINGERPRINT));
+        }
+        let filter = Filter::from(&query.filter);
+        let lasting_filter = filter.blinded(caller.keys.lasting());
+        let filter = filter.blinded(caller.keys.index());
+        Ok(Self { caller, permission, query, filter, lasting_filter, reach })
+    }
+
+    /// At most `skipped_max` entries are passed over; then the page ends early.
+    pub(in crate::app) fn page(
+        &self,
+        snapshot: &Snapshot,
+        after: Option<&[u8]>,
+        size: usize,
+        skipped_max: usize,
+        now: Timestamp,
+    ) -> Result<Scanned, Error> {
+        let prefix = [self.caller.tenant.id.bytes(), self.filter.as_slice()].concat();
+        let (mut tokens, mut damaged) = (Vec::new(), Vec::new());
+        let mut last = after.map(<[u8]>::to_vec);
+        let mut skipped: usize = 0;
+        for container in &self.reach {
+            let Some((from, to)) = stretch(container, after) else {
+                continue;
+            };
+            let keyed = |position: &[u8]| [prefix.as_slice(), position].concat();
+            let from = from.map(keyed);
+            let to = keyed(&to);
+            let from = from.as_ref().map(Vec::as_slice);
+            for entry in snapshot.range(Table::TokenLists, from, Bound::Excluded(&to))? {
+                let (key, value) = entry?;
+                let token = tables::token_of_list_key(&key);
+                let shown = match (parts(&key, prefix.len()), Listed::decode(&value), token) {
+                    (Some((_, path)), Ok(listed), Some(token)) => {
+                        let is_shown = listed.is_live(now) && listed.is_shown_at(path, &self.reach);
+                        is_shown.then_some(token)
+                    }
+                    (_, _, token) => {
+                        damaged.push((token.map_or(Uuid::nil(), TokenId::uuid), Fault::BadRecord));
+                        None
+                    }
+                };
+                if let Some(token) = shown {
+                    if tokens.len() == size {
+                        return Ok(Scanned { tokens, damaged, next: last });
+                    }
+                    tokens.push(token);
+                } else if skipped == skipped_max {
+                    return Ok(Scanned { tokens, damaged, next: last });
+                } else {
+                    skipped = skipped.saturating_add(1);
+                }
+                last = key.get(prefix.len()..).map(<[u8]>::to_vec);
+            }
+        }
+        Ok(Scanned { tokens, damaged, next: None })
+    }
+
+    /// The position with a proof that this list gave it to this tenant.
+    pub(in crate::app) fn cursor(&self, mut position: Vec<u8>) -> Vec<u8> {
+        let tag = self.tag(&position);
+        position.extend(tag);
+        position
+    }
+
+    /// The position of a cursor that this list gave.
+    pub(in crate::app) fn position<'c>(&self, cursor: &'c [u8]) -> Result<&'c [u8], Error> {
+        let parts = cursor.split_last_chunk::<CURSOR_TAG_BYTES>();
+        let genuine = parts.filter(|(position, tag)| {
+            let expected = self.tag(position);
+            // Every byte is looked at: the time it takes tells nothing about the right tag.
+            let differences = expected.iter().zip(tag.iter()).fold(0, |all, (a, b)| all | (a ^ b));
+            differences == 0
+        });
+        let refused = "The cursor does not come from this list, or was changed.";
+        genuine.map(|(position, _)| position).ok_or_else(|| Error::invalid("start", refused))
+    }
+
+    fn tag(&self, position: &[u8]) -> [u8; CURSOR_TAG_BYTES] {
+        let container = self.query.container.as_ref().map_or("", Container::as_str);
+        self.caller.keys.lasting().blind(&[
+            b"cursor",
+            self.caller.tenant.id.bytes(),
+            self.permission.as_str().as_bytes(),
+            container.as_bytes(),
+            &self.lasting_filter,
+            position,
+        ])
+    }
+}
+
+impl<'a> From<&'a TokenFilter> for Filter<'a> {
+    fn from(filter: &'a TokenFilter) -> Self {
+        match filter {
+            TokenFilter::Everything => Self::Everything,
+            TokenFilter::Fingerprint(print) => Self::Fingerprint(print),
+            TokenFilter::Metadata(key, value) => Self::Metadata(key, value),
+            TokenFilter::SearchTerm(term) => Self::SearchTerm(term.expose()),
+            TokenFilter::Type(kind) => Self::Type(*kind),
+        }
+    }
+}
+
+/// The positions of a container and all inside it, as far as they come after the given one.
+/// Every path ends with a slash, so what follows the slash in the alphabet ends the stretch.
+fn stretch<'a>(
+    container: &'a Container,
+    after: Option<&'a [u8]>,
+) -> Option<(Bound<&'a [u8]>, Vec<u8>)> {
+    let from = container.as_str().as_bytes();
+    let mut to = from.to_vec();
+    let slash = to.last_mut()?;
+    *slash = slash.saturating_add(1);
+    match after {
+        Some(after) if after >= to.as_slice() => None,
+        Some(after) if after >= from => Some((Bound::Excluded(after), to)),
+        Some(_) | None => Some((Bound::Included(from), to)),
+    }
+}
+
+/// The position that a listing key stands for, and its path.
+fn parts(key: &[u8], prefix: usize) -> Option<(&[u8], &str)> {
+    let position = key.get(prefix..)?;
+    let path = position.get(..position.len().checked_sub(LIST_KEY_TAIL_BYTES)?)?;
+    Some((position, std::str::from_utf8(path).ok()?))
+}

@@ -1,0 +1,42 @@
+//! The quota of stored tokens: how many tokens and token intents a tenant may have together.
+
+use crate::app::access::authenticate::Caller;
+use crate::app::error::Error;
+use crate::store::tables::{self, Counted};
+use crate::store::{Change, Snapshot};
+
+impl Caller {
+    /// The change, with what must still hold when it is applied so that the tenant stays within its
+    /// quota. A change that adds nothing, such as a conversion or a duplicate, always fits.
+    ///
+    /// The decision rests on the snapshot's counts, and the writer checks them again: changes that
+    /// were decided at the same time cannot pass the quota together.
+    pub(in crate::app) fn within_token_limit(
+        &self,
+        snapshot: &Snapshot,
+        change: Change,
+    ) -> Result<Change, Error> {
+        let Some(limit) = self.tenant.quotas.token_limit else { return Ok(change) };
+        let counts = [Counted::Tokens, Counted::TokenIntents]
+            .map(|counted| tables::counts(self.tenant.id, counted));
+        let added = counts.iter().fold(0_i64, |sum, key| sum.saturating_add(change.added(key)));
+        if added <= 0 {
+            return Ok(change);
+        }
+        let room = i64::try_from(limit).unwrap_or(i64::MAX).saturating_sub(added);
+        let mut stored = 0_i64;
+        for key in &counts {
+            stored = stored.saturating_add(snapshot.count(key)?);
+        }
+        if stored > room {
+            return Err(Error::invalid(
+                "$",
+                format!(
+                    "The tenant may have at most {limit} tokens and token intents (its quota \
+                 token_limit), and this would be more."
+                ),
+            ));
+        }
+        Ok(change.expect_counts_at_most(counts.to_vec(), room))
+    }
+}

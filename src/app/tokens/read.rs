@@ -1,0 +1,126 @@
+//! `GET /tokens/{id}`, and how much of a token an answer shows.
+
+use serde_json::Value;
+
+use crate::app::App;
+use crate::app::access::authenticate::Caller;
+use crate::app::error::Error;
+use crate::app::tokens::evaluations::Work;
+use crate::app::tokens::rows::{self, Versioned};
+use crate::domain::access::Transform;
+use crate::domain::audit::Entity;
+use crate::domain::card::CardDetails;
+use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
+use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
+use crate::domain::token_type::{BankDetails, TokenType};
+use crate::expressions::Budget;
+use crate::secret::Secret;
+use crate::store::Snapshot;
+
+/// A token as its reader may see it.
+#[derive(Debug)]
+pub struct Shown {
+    pub token: Token,
+    pub data: ShownData,
+    pub extent: Extent,
+    pub fingerprint: Fingerprint,
+    /// For card types: what the number tells. It is no secret, and there whatever the transform.
+    pub card: Option<CardDetails>,
+    pub bank: Option<BankDetails>,
+}
+
+#[derive(Debug)]
+pub enum ShownData {
+    /// The whole value, as it stands in the token.
+    Plain,
+    Masked(Secret<Value>),
+    Absent,
+}
+
+impl Shown {
+    /// The least transform that shows as much.
+    pub const fn transform(&self) -> Transform {
+        match &self.data {
+            ShownData::Plain => Transform::Reveal,
+            ShownData::Masked(_) => Transform::Mask,
+            ShownData::Absent => Transform::Redact,
+        }
+    }
+}
+
+impl App {
+    pub async fn read_token(&self, caller: &Caller, id: &str) -> Result<Shown, Error> {
+        let now = self.now();
+        let read = |budget: &Budget| self.show_token(caller, id, now, budget);
+        let shown = self.evaluating(Work::Read, read).await?;
+        self.note_read(caller, Entity::token(&shown.token), now).await?;
+        Ok(shown)
+    }
+
+    pub(in crate::app) fn show_token(
+        &self,
+        caller: &Caller,
+        id: &str,
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Result<Shown, Error> {
+        let snapshot = self.snapshot()?;
+        let mut token = live_token(&snapshot, caller, id, now)?.token;
+        let exposure = caller.exposure(&token.containers, Right::Read, ValueOrigin::Stored)?;
+        self.attach_cvc(&snapshot, &mut token, now)?;
+        Ok(self.show(token, exposure, budget))
+    }
+
+    /// The only maker of a [`Shown`]. Data whose mask cannot be evaluated is redacted: a mask never
+    /// fails open.
+    pub(in crate::app) fn show(&self, token: Token, exposure: Exposure, budget: &Budget) -> Shown {
+        let Exposure { extent, transform, fingerprint } = exposure;
+        if extent == Extent::Outline {
+            let data = ShownData::Absent;
+            return Shown { token, data, extent, fingerprint, card: None, bank: None };
+        }
+        let data = match transform {
+            Transform::Reveal => ShownData::Plain,
+            Transform::Mask => {
+                self.masked(&token, budget).map_or(ShownData::Absent, ShownData::Masked)
+            }
+            Transform::Redact => ShownData::Absent,
+        };
+        // Types without details are read without parsing their data.
+        let (card, bank) = if token.kind == TokenType::Token {
+            (None, None)
+        } else {
+            let plain = token.data.value();
+            let card = token.kind.card_details(plain.expose(), &self.bins());
+            (card, token.kind.bank_details(plain.expose()))
+        };
+        Shown { token, data, extent, fingerprint, card, bank }
+    }
+
+    pub(in crate::app) fn masked(&self, token: &Token, budget: &Budget) -> Option<Secret<Value>> {
+        let owner = token.mask.as_ref().map(|_| token.tenant);
+        let mask = self.evaluations.parsed.mask(owner, token.effective_mask()?, budget)?;
+        budget.spend_json(token.data.json()).ok()?;
+        let data = token.whole_data();
+        let shown = if token.mask.is_some() {
+            mask.apply(data.expose(), self, budget)
+        } else {
+            mask.apply_strict(data.expose(), self, budget)
+        };
+        shown.map(Secret::new)
+    }
+}
+
+/// The token, if the tenant has it and it has not expired. Whose it is and whether it ever was
+/// cannot be told apart.
+pub(in crate::app) fn live_token(
+    snapshot: &Snapshot,
+    caller: &Caller,
+    id: &str,
+    now: Timestamp,
+) -> Result<Versioned, Error> {
+    rows::find(snapshot, &caller.keys, caller.tenant.id, id)?
+        .filter(|found| found.token.is_live(now))
+        .ok_or(Error::NotFound("token"))
+}

@@ -1,0 +1,343 @@
+//! The rows of a token: its record and every index entry that leads to it. One function names them
+//! all; creating writes them, changing writes the difference, deleting removes them and `verify`
+//! holds the file against them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::app::App;
+use crate::app::error::{Error, Fault, TokenFault};
+use crate::app::tokens::lists::entry;
+use crate::crypto::{IndexKey, OpenFailed, Phase, TenantKeys};
+use crate::domain::answer_seed::AnswerSeed;
+use crate::domain::container::Container;
+use crate::domain::id::{TenantId, TokenId};
+use crate::domain::token::{Token, TokenName};
+use crate::domain::token_type::TokenType;
+use crate::secret::Secret;
+use crate::store::record::{BadRecord, decode_token, encode_token};
+use crate::store::tables::{self, Counted, Falls};
+use crate::store::{Change, Snapshot, Table};
+
+/// What a list is narrowed to. All but `Everything` are blinded: the file does not tell by what.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::app) enum Filter<'a> {
+    Everything,
+    Fingerprint(&'a str),
+    /// Exactly this key and value.
+    Metadata(&'a str, &'a str),
+    SearchTerm(&'a str),
+    Type(TokenType),
+}
+
+/// Index entries with what stands in them: nothing, or what [`listed`] says, in clear.
+pub(in crate::app) type Entries = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
+
+impl Filter<'_> {
+    pub(in crate::app) fn blinded(self, index: &IndexKey) -> [u8; 16] {
+        match self {
+            Self::Everything => [0; 16],
+            Self::Fingerprint(print) => index.blind(&[b"fingerprint", print.as_bytes()]),
+            Self::Metadata(key, value) => {
+                index.blind(&[b"metadata", key.as_bytes(), value.as_bytes()])
+            }
+            Self::SearchTerm(term) => index.blind(&[b"search", term.as_bytes()]),
+            Self::Type(kind) => index.blind(&[b"type", kind.as_str().as_bytes()]),
+        }
+    }
+
+    /// The start of every entry of this filter in exactly this container.
+    pub(in crate::app) fn prefix(
+        self,
+        index: &IndexKey,
+        tenant: TenantId,
+        path: &Container,
+    ) -> Vec<u8> {
+        [tenant.bytes(), self.blinded(index).as_slice(), path.as_str().as_bytes(), &[0]].concat()
+    }
+}
+
+/// Where a predefined id is looked up.
+pub(in crate::app) fn name_key(index: &IndexKey, tenant: TenantId, name: &TokenName) -> Vec<u8> {
+    let blinded = index.blind(&[b"token name", name.as_str().as_bytes()]);
+    tables::token_names(tenant, &blinded)
+}
+
+/// The same for a token's own, if it has one, under each of these keys.
+fn name_keys<'a>(
+    token: &'a Token,
+    indexes: impl Iterator<Item = &'a IndexKey>,
+) -> impl Iterator<Item = Vec<u8>> {
+    indexes.filter_map(|index| Some(name_key(index, token.tenant, token.name.as_ref()?)))
+}
+
+/// All index entries of a token under one key but its predefined id's, whose value is sealed.
+pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
+    let mut entries = Entries::new();
+    let list = |filter: Filter<'_>, path: &Container| {
+        let filter = filter.blinded(index);
+        let key = tables::token_lists(token.tenant, &filter, path, token.created_at, token.id);
+        (Table::TokenLists, key)
+    };
+    let timeline = |filter: Filter<'_>| {
+        let filter = filter.blinded(index);
+        (
+            Table::TokenLists,
+            tables::token_timeline(token.tenant, &filter, token.created_at, token.id),
+        )
+    };
+    let (in_container, in_all) = (entry::in_container(token), entry::in_all(token));
+    entries.insert(timeline(Filter::Everything), in_all.clone());
+    let folded: BTreeSet<_> = token
+        .metadata
+        .iter()
+        .map(|(key, value)| (key.to_lowercase(), value.to_lowercase()))
+        .collect();
+    for (key, value) in &folded {
+        entries.insert(timeline(Filter::Metadata(key, value)), in_all.clone());
+    }
+    for term in &token.search_terms {
+        entries.insert(timeline(Filter::SearchTerm(term)), in_all.clone());
+    }
+    for path in &token.containers {
+        let mut filters = vec![
+            Filter::Everything,
+            Filter::Type(token.kind),
+            Filter::Fingerprint(&token.fingerprint),
+        ];
+        filters.extend(token.search_terms.iter().map(|term| Filter::SearchTerm(term)));
+        filters.extend(token.metadata.iter().map(|(key, value)| Filter::Metadata(key, value)));
+        for filter in filters {
+            entries.insert(list(filter, path), in_container.clone());
+        }
+    }
+    if let Some(at) = token.expires_at {
+        let key = tables::due(at, Falls::Token, token.tenant, token.id.uuid());
+        entries.insert((Table::Due, key), Vec::new());
+    }
+    if let Some(at) = token.cvc_expires_at {
+        let key = tables::due(at, Falls::CvcOfToken, token.tenant, token.id.uuid());
+        entries.insert((Table::Due, key), Vec::new());
+    }
+    entries
+}
+
+/// Under every key that entries are written under now.
+fn written(token: &Token, keys: &TenantKeys) -> Entries {
+    keys.written_indexes().flat_map(|index| entries(token, index)).collect()
+}
+
+/// Under every key that there may be entries under.
+fn live(token: &Token, keys: &TenantKeys) -> Entries {
+    keys.live_indexes().flat_map(|index| entries(token, index)).collect()
+}
+
+/// Every entry that a token has under the newest key and that depends on the key.
+pub(in crate::app) fn under_newest(token: &Token, keys: &TenantKeys) -> Vec<(Table, Vec<u8>)> {
+    let Some(newest) = keys.newest_index() else { return Vec::new() };
+    let everything = [token.tenant.bytes().as_slice(), &[0; 16]].concat();
+    let lists = entries(token, newest).into_keys();
+    let keyed =
+        lists.filter(|(table, key)| *table == Table::TokenLists && !key.starts_with(&everything));
+    let names = name_keys(token, std::iter::once(newest)).map(|key| (Table::TokenNames, key));
+    keyed.chain(names).collect()
+}
+
+/// What a token may have in a rotation under the other key than the one that it is found by.
+pub(in crate::app) fn besides(token: &Token, keys: &TenantKeys) -> Vec<(Table, Vec<u8>)> {
+    let found = entries(token, keys.index());
+    let others = live(token, keys).into_keys().filter(|entry| !found.contains_key(entry));
+    let names = name_keys(token, keys.live_indexes().skip(1));
+    others.chain(names.map(|key| (Table::TokenNames, key))).collect()
+}
+
+impl App {
+    /// Writes a new token with all its rows. Whether its ids are free is the caller's expectation.
+    pub(in crate::app) fn create_rows(
+        &self,
+        token: &Token,
+        keys: &TenantKeys,
+    ) -> Result<Change, Error> {
+        Ok(self
+            .put_all(token, keys)?
+            .and(self.put_cvc(token)?)
+            .count(tables::counts(token.tenant, Counted::Tokens), 1))
+    }
+
+    /// The record and every entry, whatever is there: a record that is sealed under the newest key
+    /// has its entries under the newest key.
+    pub(in crate::app) fn put_all(
+        &self,
+        token: &Token,
+        keys: &TenantKeys,
+    ) -> Result<Change, Error> {
+        let mut change = self.put_record(token, keys)?;
+        for ((table, key), value) in written(token, keys) {
+            change = change.put(table, key, value);
+        }
+        for key in name_keys(token, keys.written_indexes()) {
+            let table = Table::TokenNames.number();
+            let sealed = keys.seal(table, &key, token.id.bytes(), self.random());
+            change = change.put(Table::TokenNames, key, sealed);
+        }
+        Ok(change)
+    }
+
+    /// Writes what is different. The name, the tenant and the time of creation never are.
+    pub(in crate::app) fn update_rows(
+        &self,
+        old: &Token,
+        new: &Token,
+        keys: &TenantKeys,
+    ) -> Result<Change, Error> {
+        let mut change = self.put_again(new, keys)?;
+        let (before, after) = (live(old, keys), written(new, keys));
+        for (table, key) in before.keys().filter(|entry| !after.contains_key(*entry)) {
+            change = change.delete(*table, key.clone());
+        }
+        for ((table, key), value) in &after {
+            if before.get(&(*table, key.clone())) != Some(value) {
+                change = change.put(*table, key.clone(), value.clone());
+            }
+        }
+        if old.cvc_expires_at.is_some() && new.cvc_expires_at.is_none() {
+            change = change.delete(Table::Cvcs, tables::cvcs(old.tenant, old.id.uuid()));
+        }
+        // A code that was not touched stays where it is.
+        let codes = [old, new].map(|token| token.cvc.as_ref().map(Secret::expose));
+        if old.cvc_expires_at == new.cvc_expires_at && codes[0] == codes[1] {
+            return Ok(change);
+        }
+        Ok(change.and(self.put_cvc(new)?))
+    }
+
+    /// Forgets a code whose time is over, and nothing else of its token.
+    pub(in crate::app) fn forget_token_cvc(
+        &self,
+        mut token: Token,
+        keys: &TenantKeys,
+    ) -> Result<Change, Error> {
+        token.cvc_expires_at = None;
+        let place = tables::cvcs(token.tenant, token.id.uuid());
+        Ok(self.put_again(&token, keys)?.delete(Table::Cvcs, place))
+    }
+
+    /// The record of a token that has its entries, unless it may lack those of a new key.
+    pub(in crate::app) fn put_again(
+        &self,
+        token: &Token,
+        keys: &TenantKeys,
+    ) -> Result<Change, Error> {
+        match keys.phase() {
+            Phase::Both => self.put_all(token, keys),
+            Phase::Announced | Phase::Flipped | Phase::Clearing | Phase::Settled => {
+                self.put_record(token, keys)
+            }
+        }
+    }
+
+    /// The seed that the next version of this token's record has.
+    pub(in crate::app) fn answer_seed(&self, token: &Token) -> AnswerSeed {
+        let seed = token.answer_seed.as_ref().map(AnswerSeed::duplicate);
+        seed.unwrap_or_else(|| AnswerSeed::new(self.random().bytes()))
+    }
+
+    fn put_cvc(&self, token: &Token) -> Result<Change, Error> {
+        match (&token.cvc, token.cvc_expires_at) {
+            (Some(code), Some(at)) => self.keep_cvc(token.tenant, token.id.uuid(), code, at),
+            _ => Ok(Change::new()),
+        }
+    }
+
+    fn put_record(&self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
+        let key = tables::tokens(token.tenant, token.id);
+        let plain = encode_token(token).ok_or(Error::Internal(Fault::BadRecord))?;
+        let sealed = keys.seal(Table::Tokens.number(), &key, plain.expose(), self.random());
+        // A value that would not open again must not be answered as stored.
+        let again = keys.open(Table::Tokens.number(), &key, &sealed)?;
+        if again.expose() != plain.expose() {
+            return Err(Error::Internal(Fault::DoesNotOpen));
+        }
+        Ok(Change::new().put(Table::Tokens, key, sealed))
+    }
+}
+
+/// Removes a token with all its rows.
+pub(in crate::app) fn delete(token: &Token, keys: &TenantKeys) -> Change {
+    let mut change = Change::new()
+        .delete(Table::Tokens, tables::tokens(token.tenant, token.id))
+        .count(tables::counts(token.tenant, Counted::Tokens), -1);
+    for (table, key) in live(token, keys).into_keys() {
+        change = change.delete(table, key);
+    }
+    if token.cvc_expires_at.is_some() {
+        change = change.delete(Table::Cvcs, tables::cvcs(token.tenant, token.id.uuid()));
+    }
+    for key in name_keys(token, keys.live_indexes()) {
+        change = change.delete(Table::TokenNames, key);
+    }
+    change
+}
+
+/// The token of this id, whether callers know it by that or not, and its record's version.
+pub(in crate::app) fn find_by_id(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: TokenId,
+) -> Result<Option<Versioned>, Error> {
+    let key = tables::tokens(tenant, id);
+    let Some(sealed) = snapshot.value(Table::Tokens, &key)? else {
+        return Ok(None);
+    };
+    open(keys, tenant, id, &sealed).map(Some)
+}
+
+/// The token that callers know by this text.
+pub(in crate::app) fn find(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    tenant: TenantId,
+    text: &str,
+) -> Result<Option<Versioned>, Error> {
+    if let Some(id) = TokenId::parse(text)
+        && let Some(found) = find_by_id(snapshot, keys, tenant, id)?
+        && found.token.name.is_none()
+    {
+        return Ok(Some(found));
+    }
+    let Ok(name) = TokenName::parse(text) else {
+        return Ok(None);
+    };
+    let key = name_key(keys.index(), tenant, &name);
+    let Some(sealed) = snapshot.value(Table::TokenNames, &key)? else {
+        return Ok(None);
+    };
+    let id = keys.open(Table::TokenNames.number(), &key, &sealed)?;
+    let id = uuid::Uuid::from_slice(id.expose()).ok().ok_or(Error::Internal(Fault::BadRecord))?;
+    let id = TokenId::new(id);
+    let found = find_by_id(snapshot, keys, tenant, id)?;
+    found.map(Some).ok_or(Error::Internal(Fault::Token(id, TokenFault::Missing)))
+}
+
+/// A token as it was read, and the name of that reading.
+#[derive(Debug)]
+pub(in crate::app) struct Versioned {
+    pub(in crate::app) token: Token,
+    pub(in crate::app) version: crate::crypto::Version,
+}
+
+pub(in crate::app) fn open(
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: TokenId,
+    sealed: &[u8],
+) -> Result<Versioned, Error> {
+    let key = tables::tokens(tenant, id);
+    let fault = |fault| Error::Internal(Fault::Token(id, fault));
+    let plain = keys.open(Table::Tokens.number(), &key, sealed);
+    let plain = plain.map_err(|OpenFailed| fault(TokenFault::DoesNotOpen))?;
+    let version = crate::crypto::version(sealed).ok_or_else(|| fault(TokenFault::BadRecord))?;
+    let token = decode_token(tenant, id, plain.expose());
+    let token = token.map_err(|BadRecord| fault(TokenFault::BadRecord))?;
+    Ok(Versioned { token, version })
+}

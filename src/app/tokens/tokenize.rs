@@ -1,0 +1,226 @@
+//! `POST /tokenize`: any JSON in, the same shape out with tokens in place of values. All of it in
+//! one change, or none.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::app::App;
+use crate::app::access::authenticate::Caller;
+use crate::app::audit::AuditScope;
+use crate::app::commit::idempotency::Write;
+use crate::app::error::Error;
+use crate::app::tokens::create::{Admitted, Origin, Written, no_intent};
+use crate::app::tokens::draft::TokenDraft;
+use crate::app::tokens::duplicates::Existing;
+use crate::app::tokens::evaluations::Work;
+use crate::app::tokens::update::TokenPatch;
+use crate::domain::audit::AuditEntry;
+use crate::domain::exposure::ValueOrigin;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
+use crate::expressions::Budget;
+use crate::secret::Secret;
+use crate::store::{Change, Snapshot};
+
+/// A body whose values are drafts: the shape of the answer, with a place for each token.
+#[derive(Debug)]
+pub struct TokenizeDraft {
+    /// In the order in which the places of the shape are numbered.
+    pub drafts: Vec<Part>,
+}
+
+/// One value or token request of a body.
+#[derive(Debug)]
+pub struct Part {
+    pub draft: TokenDraft,
+    pub place: Place,
+    /// Where in the body it stands.
+    pub path: String,
+}
+
+/// What stands in the answer where a token was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A value on its own gives way to the token's id.
+    Id,
+    /// What was shaped like a token request gives way to the whole token.
+    Token,
+}
+
+/// One token of the answer.
+#[derive(Debug)]
+pub enum Piece {
+    /// The same content as the token of an earlier place, which it is a duplicate of.
+    SameAs(usize),
+    Written(Box<Written>),
+}
+
+#[derive(Debug)]
+pub struct Tokenized {
+    pub written: Vec<(Piece, Place)>,
+}
+
+impl App {
+    pub async fn tokenize(
+        &self,
+        caller: &Caller,
+        draft: TokenizeDraft,
+        write: &Write<'_, Tokenized>,
+    ) -> Result<Tokenized, Error> {
+        let now = self.now();
+        let limit = caller.tenant.quotas.tokenize_limit;
+        if draft.drafts.len() > usize::try_from(limit).unwrap_or(usize::MAX) {
+            let message = format!("At most {limit} tokens may be made at once.");
+            return Err(Error::invalid("$", message));
+        }
+        // A part without permission is refused before anything is said about any part's content.
+        let mut mistakes = Mistakes::new();
+        let mut admitted = Vec::with_capacity(draft.drafts.len());
+        for Part { draft, place, path } in draft.drafts {
+            let found = noted(self.admit_draft(caller, draft, now), &path, &mut mistakes)?;
+            admitted.extend(found.map(|draft| (draft, place, path)));
+        }
+        // The file would see one intent consumed twice as one consumption.
+        let mut intents = HashSet::new();
+        if !admitted.iter().filter_map(|(draft, ..)| draft.intent()).all(|id| intents.insert(id)) {
+            return Err(no_intent());
+        }
+        let settled = self.settle_evaluating(Work::Tokenize, write, |snapshot, budget| {
+            let mut change = Change::new();
+            let mut written: Vec<(Piece, Place)> = Vec::with_capacity(admitted.len());
+            let mut mistakes = mistakes.clone();
+            for (draft, place, path) in &admitted {
+                let planned = self.plan_piece(snapshot, caller, draft, &written, now, budget);
+                if let Some((one, piece)) = noted(planned, path, &mut mistakes)? {
+                    change = change.and(one);
+                    written.push((piece, *place));
+                }
+                let consumed = self.plan_consumption(snapshot, caller, draft, now);
+                let consumed = noted(consumed, path, &mut mistakes)?;
+                change = change.and(consumed.unwrap_or_default());
+            }
+            mistakes.into_result()?;
+            let change = caller.within_token_limit(snapshot, change)?;
+            let converted = admitted.iter().filter_map(|(draft, ..)| draft.conversion(caller, now));
+            let entries: Vec<_> = converted.chain(entries(&written, caller, now)).collect();
+            let audit = self.audit(AuditScope::Tenant(caller.tenant.id), &entries);
+            Ok((change.and(audit), Tokenized { written }))
+        });
+        let tokenized = settled.await?;
+        let found = tokenized.written.iter().filter_map(|(piece, _)| match piece {
+            Piece::SameAs(_) => None,
+            Piece::Written(written) => Some(written.as_ref()),
+        });
+        self.note_found(caller, found).await?;
+        Ok(tokenized)
+    }
+
+    /// One token of a call. Tokens of the same call do not find each other in the file.
+    fn plan_piece(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        draft: &Admitted,
+        written: &[(Piece, Place)],
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Result<(Change, Piece), Error> {
+        let latest = latest(written);
+        let (change, new) = self.plan_token(snapshot, caller, draft, &latest, now, budget)?;
+        let same = earlier(written, &new, |old| same_content(old, &new));
+        match (same, draft.existing(caller)) {
+            (Some(same), Existing::Read) => return Ok((Change::new(), Piece::SameAs(same))),
+            (Some(_), Existing::Update) => {
+                let fits = |old: &Token| {
+                    same_content(old, &new)
+                        && caller.may_merge(old, &new.shown.token, draft.value_origin())
+                };
+                if let Some(old) = latest.iter().find(|old| fits(old)) {
+                    let patch = TokenPatch::from_new(&new.shown.token);
+                    let (change, token) = self.plan_further(caller, old, &patch, now, budget)?;
+                    let origin = Origin::Updated;
+                    let shown = self.show_duplicate(caller, token, budget)?;
+                    let value = ValueOrigin::Duplicate;
+                    let written = Written { shown, origin, value };
+                    return Ok((change, Piece::Written(Box::new(written))));
+                }
+            }
+            (Some(_), Existing::Ignore) | (None, _) => (),
+        }
+        if earlier(written, &new, |old| same_name(old, &new)).is_some() {
+            return Err(Error::Conflict("A token with this id exists already."));
+        }
+        Ok((change, Piece::Written(Box::new(new))))
+    }
+}
+
+/// What the call did to its tokens. A token that stands in several places was made once.
+fn entries(
+    written: &[(Piece, Place)],
+    caller: &Caller,
+    at: Timestamp,
+) -> impl Iterator<Item = AuditEntry> {
+    written.iter().filter_map(move |(piece, _)| match piece {
+        Piece::SameAs(_) => None,
+        Piece::Written(written) => written.entry(caller, at),
+    })
+}
+
+/// What is wrong with one part is gathered with what is wrong with the others.
+fn noted<T>(
+    outcome: Result<T, Error>,
+    path: &str,
+    mistakes: &mut Mistakes,
+) -> Result<Option<T>, Error> {
+    match outcome {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::Invalid(found)) => {
+            mistakes.append(found.under(path));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The tokens that the call has made or changed so far, the last state of each first.
+fn latest(written: &[(Piece, Place)]) -> Vec<&Token> {
+    let tokens = written.iter().rev().filter_map(|(piece, _)| match piece {
+        Piece::Written(written) if written.origin != Origin::Read => Some(&written.shown.token),
+        Piece::SameAs(_) | Piece::Written(_) => None,
+    });
+    tokens.collect()
+}
+
+/// The place of the first earlier token that is the same in this respect as a new one.
+fn earlier(
+    written: &[(Piece, Place)],
+    new: &Written,
+    same: impl Fn(&Token) -> bool,
+) -> Option<usize> {
+    let matches = |(one, _): &(Piece, Place)| match one {
+        Piece::SameAs(_) => false,
+        Piece::Written(old) => old.origin == Origin::New && same(&old.shown.token),
+    };
+    (new.origin == Origin::New).then(|| written.iter().position(matches)).flatten()
+}
+
+fn same_content(old: &Token, new: &Written) -> bool {
+    let new = &new.shown.token;
+    (&old.fingerprint, &old.containers) == (&new.fingerprint, &new.containers)
+        && old.effective_fingerprint_expression() == new.effective_fingerprint_expression()
+}
+
+fn same_name(old: &Token, new: &Written) -> bool {
+    old.name.is_some() && old.name == new.shown.token.name
+}
+
+/// A value on its own is stored as a plain token.
+pub fn leaf(value: &Value) -> TokenDraft {
+    TokenDraft {
+        kind: Some(crate::domain::token_type::TokenType::Token),
+        data: Some(Secret::new(value.clone())),
+        ..TokenDraft::default()
+    }
+}

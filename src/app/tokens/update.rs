@@ -1,0 +1,328 @@
+//! `PATCH /tokens/{id}`: a merge patch on data, mask and metadata, replacement of the rest.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::app::App;
+use crate::app::access::authenticate::{Caller, lacks};
+use crate::app::commit::idempotency::Write;
+use crate::app::error::Error;
+use crate::app::tokens::create::{Origin, Written};
+use crate::app::tokens::draft::{Deduplicate, check_data, check_expiry, check_mask};
+use crate::app::tokens::duplicates::{Duplicate, duplicate};
+use crate::app::tokens::evaluations::Work;
+use crate::app::tokens::read::live_token;
+use crate::app::tokens::rows::Versioned;
+use crate::domain::audit::{Act, Entity};
+use crate::domain::container::Container;
+use crate::domain::data::Data;
+use crate::domain::exposure::{Right, ValueOrigin};
+use crate::domain::merge_patch::merge_patch;
+use crate::domain::metadata::check_metadata;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::permission::Permission;
+use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
+use crate::expressions::{Budget, Template};
+use crate::secret::Secret;
+use crate::store::{Change, Snapshot, Table, tables};
+
+/// What is to be different. A member that is absent stays; one that is `null` goes back to what the
+/// type gives by default.
+#[derive(Debug, Default)]
+pub struct TokenPatch {
+    pub data: Option<Secret<Value>>,
+    pub mask: Option<Value>,
+    pub metadata: Option<Value>,
+    pub containers: Option<Option<Vec<Container>>>,
+    pub search_indexes: Option<Option<Vec<String>>>,
+    pub fingerprint_expression: Option<Option<String>>,
+    pub deduplicate: Option<Deduplicate>,
+    pub expires_at: Option<Option<String>>,
+    pub mistakes: Mistakes,
+}
+
+impl TokenPatch {
+    /// What a token of the same content brings to the one that is there: its data and metadata.
+    pub(in crate::app) fn from_new(token: &Token) -> Self {
+        let metadata = token.metadata.iter();
+        let metadata = metadata.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+        Self {
+            data: Some(token.whole_data()),
+            metadata: Some(Value::Object(metadata.collect())),
+            ..Self::default()
+        }
+    }
+
+    /// As [`TokenPatch::from_new`], less the metadata and the members of the data that this
+    /// fingerprint expression reads. The code of a card is never visible to it.
+    pub(in crate::app) fn beside_fingerprint(token: &Token, fingerprint: &Template) -> Self {
+        let mut data = token.whole_data();
+        match data.expose_mut() {
+            Value::Object(members) => {
+                let has_cvc = token.cvc.is_some();
+                members.retain(|name, _| (has_cvc && name == "cvc") || !fingerprint.reads(name));
+            }
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => return Self::default(),
+        }
+        Self { data: Some(data), ..Self::default() }
+    }
+
+    /// Whether it changes how the token's value appears to readers.
+    fn sets_appearance(&self) -> bool {
+        self.mask.is_some()
+            || self.search_indexes.is_some()
+            || self.fingerprint_expression.is_some()
+    }
+}
+
+/// A caller that may not see a token's value may replace it, but not change what anyone sees of it.
+const APPEARANCE: &str = "Only an API key that may see the token's data in plain can change its \
+                          mask, search indexes or fingerprint expression.";
+const MOVED: &str = "The API key could see more of the token in these containers than it may see \
+                     where the token is now.";
+const UNEVALUATED: &str = "An expression of the token cannot be evaluated with this data.";
+
+impl App {
+    pub async fn update_token(
+        &self,
+        caller: &Caller,
+        id: &str,
+        patch: &TokenPatch,
+        write: &Write<'_, Written>,
+    ) -> Result<Written, Error> {
+        let now = self.now();
+        let _turn = self.turns.take(id.as_bytes()).await;
+        let settled = self.settle_evaluating(Work::Write, write, |snapshot, budget| {
+            let found = live_token(snapshot, caller, id, now)?;
+            let before = found.token.containers.clone();
+            caller.require_in_all(Permission::TokenUpdate, &before)?;
+            let grants = caller.grants(&before);
+            if patch.sets_appearance() && !grants.shows_plain() {
+                return Err(Error::Forbidden(APPEARANCE));
+            }
+            if matches!(&patch.containers, Some(Some(none)) if none.is_empty()) {
+                // All of them were mistakes.
+                return Err(Error::Invalid(patch.mistakes.clone()));
+            }
+            let after = containers_after(&found.token, patch);
+            let print = found.token.fingerprint.clone();
+            caller.require_in_all(Permission::TokenUpdate, &after)?;
+            if grants.learns_under(&caller.grants(&after)) {
+                return Err(Error::Forbidden(MOVED));
+            }
+            let grants = grants.and(caller.grants(&after));
+            let shown = |token: Token, origin: ValueOrigin| {
+                let exposure = grants.exposure(Right::Update, origin).ok_or_else(lacks)?;
+                Ok::<_, Error>(self.show(token, exposure, budget))
+            };
+            let (change, token) =
+                self.plan_revision(snapshot, caller, found, patch, now, budget)?;
+            // What was a duplicate before is none of this patch's doing, and stays changeable.
+            let moved = token.fingerprint != print || token.containers != before;
+            if moved && caller.deduplicates(patch.deduplicate) {
+                match duplicate(snapshot, caller, &token, |_| true, now)? {
+                    Duplicate::None(expectation) => {
+                        let audit = self.audit_update(caller, &token, now);
+                        let shown = shown(token, ValueOrigin::Stored)?;
+                        let value = ValueOrigin::Stored;
+                        let written = Written { shown, origin: Origin::New, value };
+                        return Ok((change.and(expectation).and(audit), written));
+                    }
+                    Duplicate::Found(other) => {
+                        let (mut other, origin) = (other.token, Origin::Read);
+                        self.attach_cvc(snapshot, &mut other, now)?;
+                        let shown = shown(other, ValueOrigin::Duplicate)?;
+                        let value = ValueOrigin::Duplicate;
+                        return Ok((Change::new(), Written { shown, origin, value }));
+                    }
+                }
+            }
+            let change = change.and(self.audit_update(caller, &token, now));
+            let shown = shown(token, ValueOrigin::Stored)?;
+            let value = ValueOrigin::Stored;
+            Ok((change, Written { shown, origin: Origin::New, value }))
+        });
+        let written = settled.await?;
+        self.note_found(caller, std::iter::once(&written)).await?;
+        Ok(written)
+    }
+
+    fn audit_update(&self, caller: &Caller, token: &Token, now: Timestamp) -> Change {
+        self.audit_caller(caller, Act::Update, Entity::token(token), now)
+    }
+
+    /// The token as the patch makes it, and the change that keeps it so.
+    pub(in crate::app) fn plan_revision(
+        &self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        found: Versioned,
+        patch: &TokenPatch,
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Result<(Change, Token), Error> {
+        let Versioned { token: mut old, version } = found;
+        self.attach_cvc(snapshot, &mut old, now)?;
+        let new = self.revise(caller, &old, patch, now, budget)?;
+        let record = tables::tokens(old.tenant, old.id);
+        let change = Change::new()
+            .expect_version(Table::Tokens, record, version)
+            .and(self.update_rows(&old, &new, &caller.keys)?);
+        Ok((change, new))
+    }
+
+    /// A further patch of a token that an earlier part of the same change makes or changes. That
+    /// part says what it rests on.
+    pub(in crate::app) fn plan_further(
+        &self,
+        caller: &Caller,
+        old: &Token,
+        patch: &TokenPatch,
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Result<(Change, Token), Error> {
+        let new = self.revise(caller, old, patch, now, budget)?;
+        Ok((self.update_rows(old, &new, &caller.keys)?, new))
+    }
+
+    fn revise(
+        &self,
+        caller: &Caller,
+        old: &Token,
+        patch: &TokenPatch,
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Result<Token, Error> {
+        let mut mistakes = patch.mistakes.clone();
+        let data = patched_data(caller, old, patch.data.as_ref(), &mut mistakes);
+        let mask = patched_mask(old, patch.mask.as_ref(), &mut mistakes);
+        let metadata = patched_metadata(old, patch.metadata.as_ref(), &mut mistakes);
+        let expires_at = match &patch.expires_at {
+            Some(text) => check_expiry(text.as_deref(), now, &mut mistakes),
+            None => old.expires_at,
+        };
+        mistakes.into_result()?;
+
+        let mut data = data;
+        let cvc = old.kind.take_cvc(data.expose_mut());
+        let fresh = patch.data.as_ref().is_some_and(|data| data.expose().get("cvc").is_some());
+        let cvc_expires_at = match &cvc {
+            // A new code starts its clock anew; one that was not touched keeps its own.
+            Some(_) if fresh => Some(now.plus(caller.tenant.quotas.cvc_retention)),
+            Some(_) => old.cvc_expires_at,
+            None => None,
+        };
+        let mut new = Token {
+            id: old.id,
+            name: old.name.clone(),
+            tenant: old.tenant,
+            kind: old.kind,
+            data: Data::from_value(data.expose()),
+            cvc,
+            cvc_expires_at,
+            mask,
+            containers: containers_after(old, patch),
+            metadata,
+            search_indexes: patch
+                .search_indexes
+                .clone()
+                .unwrap_or_else(|| old.search_indexes.clone()),
+            search_terms: Vec::new(),
+            fingerprint_expression: patch
+                .fingerprint_expression
+                .clone()
+                .unwrap_or_else(|| old.fingerprint_expression.clone()),
+            fingerprint: String::new(),
+            expires_at,
+            created_by: old.created_by,
+            created_at: old.created_at,
+            modified_by: Some(caller.application.id),
+            modified_at: Some(now),
+            answer_seed: Some(self.answer_seed(old)),
+        };
+        let mistakes = self.evaluate(caller, &mut new, data.expose(), budget);
+        // Which expression failed, and why, would tell about data that the caller may not see.
+        if !mistakes.is_empty() && !caller.grants(&old.containers).shows_plain() {
+            return Err(Error::invalid("data", String::from(UNEVALUATED)));
+        }
+        mistakes.into_result()?;
+        Ok(new)
+    }
+}
+
+fn containers_after(old: &Token, patch: &TokenPatch) -> Vec<Container> {
+    let mut containers = match &patch.containers {
+        None => old.containers.clone(),
+        Some(Some(containers)) => containers.clone(),
+        Some(None) => Container::parse(old.kind.default_container()).into_iter().collect(),
+    };
+    containers.sort_unstable();
+    containers.dedup();
+    containers
+}
+
+fn patched_data(
+    caller: &Caller,
+    old: &Token,
+    patch: Option<&Secret<Value>>,
+    mistakes: &mut Mistakes,
+) -> Secret<Value> {
+    let mut data = old.whole_data();
+    if let Some(patch) = patch {
+        if merge_patch(data.expose_mut(), patch.expose()).is_err() {
+            mistakes.add("data", "The patch is nested too deeply.");
+        }
+        check_data(old.kind, caller.tenant.kind, &mut data, mistakes);
+    }
+    data
+}
+
+/// The patch is merged into the mask that applies today; `null` goes back to the type's own.
+fn patched_mask(old: &Token, patch: Option<&Value>, mistakes: &mut Mistakes) -> Option<String> {
+    let patch = match patch {
+        None => return old.mask.clone(),
+        Some(Value::Null) => return None,
+        Some(patch) => patch,
+    };
+    let today = old.effective_mask().and_then(|text| serde_json::from_str(text).ok());
+    let mut mask = today.unwrap_or(Value::Null);
+    if merge_patch(&mut mask, patch).is_err() {
+        mistakes.add("mask", "The patch is nested too deeply.");
+    }
+    check_mask(Some(&mask), mistakes)
+}
+
+fn patched_metadata(
+    old: &Token,
+    patch: Option<&Value>,
+    mistakes: &mut Mistakes,
+) -> BTreeMap<String, String> {
+    let members = match patch {
+        None => return old.metadata.clone(),
+        Some(Value::Null) => return BTreeMap::new(),
+        Some(Value::Object(members)) => members,
+        Some(_) => {
+            mistakes.add("metadata", "Deserialization error, invalid input.");
+            return BTreeMap::new();
+        }
+    };
+    let today = old.metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+    let mut merged: Map<String, Value> = today.collect();
+    for (key, value) in members {
+        if value.is_null() {
+            merged.remove(key);
+        } else {
+            merged.insert(key.clone(), value.clone());
+        }
+    }
+    check_metadata(&merged).unwrap_or_else(|found| {
+        mistakes.append(found);
+        BTreeMap::new()
+    })
+}

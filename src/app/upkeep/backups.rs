@@ -1,0 +1,335 @@
+//! Backups: taking one, proving that one can be restored, and both by a schedule.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use tokio::task::spawn_blocking;
+
+use crate::app::App;
+use crate::app::commit::disk::{Allowance, Room};
+use crate::app::error::Error;
+use crate::app::keys::open::VaultFailure;
+use crate::app::upkeep::verify::Report;
+use crate::clock::Clock;
+use crate::crypto::MasterKey;
+use crate::domain::audit::{Act, Actor, Entity, EntityKind};
+use crate::domain::backup::{
+    BACKUP_MARK_DIGITS, BackupPlan, BackupState, Proven, Taken, file_name, is_file_name,
+    is_file_name_of,
+};
+use crate::domain::time::Timestamp;
+use crate::store::backup::{self, BackupFailure, InvalidBackup, Manifest, Reader, Written};
+use crate::store::record::{decode_backups, encode_backups};
+use crate::store::{Change, RestoreFailure, StorageFailure, Store, meta};
+
+/// A backup that was restored, and what walking through it found.
+#[derive(Debug)]
+pub struct Proof {
+    pub manifest: Manifest,
+    pub report: Report,
+}
+
+/// Why nothing can be said about a backup's content, or nothing good.
+#[derive(Debug)]
+pub enum ProofFailure {
+    Backup(InvalidBackup),
+    /// The schedule found none.
+    NoBackup,
+    /// The scratch directory would be on the data file's own disk, and leave it less than its floor.
+    NoSpace,
+    /// The program met something that it did not expect.
+    Panicked,
+    Restore(RestoreFailure),
+    /// The scratch directory could not be made or removed.
+    Scratch(io::Error),
+    /// Records do not open, or do not fit together.
+    Unclean,
+    Vault(VaultFailure),
+    Verify(Error),
+}
+
+impl App {
+    /// One consistent snapshot in a new file. The writer goes on meanwhile.
+    pub async fn back_up(&self, path: PathBuf) -> Result<Written, BackupFailure> {
+        self.back_up_at(path, Actor::Operator, self.now()).await
+    }
+
+    /// What was answered before `now` is in it.
+    async fn back_up_at(
+        &self,
+        path: PathBuf,
+        actor: Actor,
+        now: Timestamp,
+    ) -> Result<Written, BackupFailure> {
+        self.require_room_for_traces().map_err(|_full| BackupFailure::NoSpace)?;
+        if let Some(allowance) = self.allowance() {
+            let path = path.clone();
+            let admits = spawn_blocking(move || allowance.admits(parent(&path), 0)).await;
+            if !admits.map_err(io::Error::from)?? {
+                return Err(BackupFailure::NoSpace);
+            }
+        }
+        let vault = Entity::of_server(EntityKind::Vault);
+        self.audit_server(actor, Act::Backup, vault).await.map_err(not_now)?;
+        let snapshot = self.store.snapshot()?;
+        let master = self.masters.of(&snapshot).map_err(not_now)?;
+        let key = master.backup_key().clone();
+        let written = spawn_blocking(move || backup::write(&snapshot, &path, &key, now)).await;
+        written.unwrap_or_else(|_panicked| {
+            let what = String::from("the engine met a page that makes no sense");
+            Err(BackupFailure::Vault(StorageFailure::Damaged(what)))
+        })
+    }
+
+    /// What is known of scheduled backups.
+    pub fn backup_state(&self) -> Result<BackupState, Error> {
+        let record = meta::backups(&self.snapshot()?)?;
+        Ok(record.map(|record| decode_backups(&record)).transpose()?.unwrap_or_default())
+    }
+
+    /// Tells the files of this vault from those of others in the same directory of backups.
+    pub fn backup_mark(&self) -> Result<String, Error> {
+        let id = meta::file_id(&self.snapshot()?)?.unwrap_or_default();
+        Ok(id.simple().to_string().chars().take(BACKUP_MARK_DIGITS).collect())
+    }
+
+    /// Takes a backup if one is due, and removes those that are not kept. Whether it could be
+    /// written is remembered either way.
+    pub async fn take_due_backup(
+        &self,
+        plan: &BackupPlan,
+    ) -> Result<Option<Result<Taken, BackupFailure>>, Error> {
+        let Some(state) = self.last_of_backups().await? else { return Ok(None) };
+        let start = self.now();
+        // Those from before the master key was replaced need the old one: a new one comes at once.
+        let replaced_at = self.key_ages()?.master.made_at;
+        let needs_old_key = state.taken.is_some_and(|it| replaced_at.is_some_and(|at| it.at < at));
+        let is_due = plan.backup_is_due(&state, start);
+        if !(is_due || (needs_old_key && state.failed_at.is_none())) {
+            return Ok(None);
+        }
+        self.begin(&BackupState { failed_at: Some(start), ..state }).await?;
+        let path = plan.directory.join(file_name(start, &self.backup_mark()?));
+        let written = self.back_up_at(path, Actor::System, start).await;
+        let taken = match written {
+            Ok(written) => {
+                let id = written.manifest.file_id.clone();
+                let (directory, keep) = (plan.directory.clone(), plan.keep);
+                // What could not be removed is tried again after the next backup.
+                spawn_blocking(move || prune(&directory, keep, id.as_deref())).await.ok();
+                Ok(Taken {
+                    at: written.manifest.created_at(),
+                    bytes: written.file_bytes,
+                    rows: written.manifest.rows,
+                    took: self.now().since(start),
+                })
+            }
+            Err(failure) => Err(failure),
+        };
+        let state = match &taken {
+            Ok(taken) => BackupState { taken: Some(*taken), failed_at: None, ..state },
+            Err(_) => BackupState { failed_at: Some(self.now()), ..state },
+        };
+        self.keep_state(&state).await?;
+        Ok(Some(taken))
+    }
+
+    /// Restores the newest backup into a scratch directory beside it and verifies it, if that is
+    /// due.
+    pub async fn prove_due_backup(
+        &self,
+        plan: &BackupPlan,
+    ) -> Result<Option<Result<Proven, ProofFailure>>, Error> {
+        let Some(state) = self.last_of_backups().await? else { return Ok(None) };
+        let start = self.now();
+        if !plan.proof_is_due(&state, start) {
+            return Ok(None);
+        }
+        self.begin(&BackupState { proof_failed_at: Some(start), ..state }).await?;
+        let id = meta::file_id(&self.snapshot()?)?.map(|id| id.to_string());
+        let directory = plan.directory.clone();
+        let scratch = scratch(&directory, &self.backup_mark()?);
+        let master = self.masters.of(&self.snapshot()?)?.as_ref().clone();
+        let (clock, allowance) = (self.clock.clone(), self.allowance());
+        let proven = spawn_blocking(move || {
+            let newest = newest(&directory, id.as_deref())?;
+            require_space(allowance.as_ref(), &directory, &newest)?;
+            let proof = prove(&newest, &scratch, master, clock)?;
+            proof.report.is_clean().then_some(proof.manifest).ok_or(ProofFailure::Unclean)
+        })
+        .await;
+        let proven = proven.unwrap_or(Err(ProofFailure::Panicked)).map(|manifest| {
+            let now = self.now();
+            let (backup_at, rows) = (manifest.created_at(), manifest.rows);
+            Proven { at: now, backup_at, rows, took: now.since(start) }
+        });
+        let state = match &proven {
+            Ok(proven) => BackupState { proven: Some(*proven), proof_failed_at: None, ..state },
+            Err(_) => BackupState { proof_failed_at: Some(self.now()), ..state },
+        };
+        self.keep_state(&state).await?;
+        Ok(Some(proven))
+    }
+
+    /// What is known when a look begins: a try that a process died in counts as one that failed.
+    /// `None` below the hard floor, where nothing could be remembered.
+    async fn last_of_backups(&self) -> Result<Option<BackupState>, Error> {
+        if self.room() == Room::Nothing {
+            return Ok(None);
+        }
+        let Some(record) = meta::backups_if_cut_off(&self.snapshot()?)? else {
+            return self.backup_state().map(Some);
+        };
+        let state = decode_backups(&record)?;
+        self.keep_state(&state).await?;
+        Ok(Some(state))
+    }
+
+    /// Only the schedule writes this and what follows, so there is nothing to expect.
+    async fn begin(&self, if_cut_off: &BackupState) -> Result<(), Error> {
+        self.store.commit(meta::put_backups_if_cut_off(encode_backups(if_cut_off))).await?;
+        Ok(())
+    }
+
+    async fn keep_state(&self, state: &BackupState) -> Result<(), Error> {
+        self.store.commit(meta::put_backups(encode_backups(state))).await?;
+        Ok(())
+    }
+}
+
+/// What cannot be audited does not happen.
+#[expect(clippy::wildcard_enum_match_arm, reason = "whatever else: it is not in the chain")]
+fn not_now(error: Error) -> BackupFailure {
+    match error {
+        Error::Storage(failure) => BackupFailure::Vault(failure),
+        _ => BackupFailure::NotAudited,
+    }
+}
+
+/// Restores a backup into a directory of its own, opens it with the master key and walks through
+/// all of it. The directory is gone afterwards; what was left at its place before is removed, too.
+pub fn prove(
+    backup: &Path,
+    scratch: &Path,
+    master: MasterKey,
+    clock: Clock,
+) -> Result<Proof, ProofFailure> {
+    let backup = Reader::open(backup).map_err(ProofFailure::Backup)?;
+    backup.check_origin(&master).map_err(ProofFailure::Backup)?;
+    clear(scratch).map_err(ProofFailure::Scratch)?;
+    fs::DirBuilder::new().mode(0o700).create(scratch).map_err(ProofFailure::Scratch)?;
+    let proof = restore_and_verify(backup, scratch, master, clock);
+    clear(scratch).map_err(ProofFailure::Scratch)?;
+    proof
+}
+
+fn restore_and_verify(
+    backup: Reader,
+    scratch: &Path,
+    master: MasterKey,
+    clock: Clock,
+) -> Result<Proof, ProofFailure> {
+    let manifest = Store::restore(scratch, backup, Change::new()).map_err(ProofFailure::Restore)?;
+    let app = App::open(scratch, master, clock).map_err(ProofFailure::Vault)?;
+    let report = app.verify();
+    app.close();
+    Ok(Proof { manifest, report: report.map_err(ProofFailure::Verify)? })
+}
+
+fn clear(scratch: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(scratch) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// One that cannot even be told to be another vault's is proven, too: that is how damage is found.
+fn newest(directory: &Path, file_id: Option<&str>) -> Result<PathBuf, ProofFailure> {
+    let mut own = scheduled(directory).map_err(ProofFailure::Scratch)?;
+    own.retain(|path| is_of(path, file_id) != Some(false));
+    own.pop().ok_or(ProofFailure::NoBackup)
+}
+
+/// What is restored takes about as much as the data file, and at times a little more: the backup's
+/// own size stands for that.
+fn require_space(
+    allowance: Option<&Allowance>,
+    directory: &Path,
+    backup: &Path,
+) -> Result<(), ProofFailure> {
+    let Some(allowance) = allowance else { return Ok(()) };
+    let admits = fs::metadata(backup).and_then(|it| allowance.admits(directory, it.len()));
+    admits.map_err(ProofFailure::Scratch)?.then_some(()).ok_or(ProofFailure::NoSpace)
+}
+
+/// Where a file is to be.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+}
+
+/// Removes what lies beyond `keep`, oldest first. What has not the schedule's name, is not whole or
+/// is another vault's neither counts nor goes.
+fn prune(directory: &Path, keep: usize, file_id: Option<&str>) -> io::Result<()> {
+    let mut whole = scheduled(directory)?;
+    whole.retain(|path| is_of(path, file_id) == Some(true));
+    let beyond = whole.len().saturating_sub(keep.max(1));
+    whole.iter().take(beyond).try_for_each(fs::remove_file)
+}
+
+/// Whether a backup is this vault's; `None` when its manifest cannot be read.
+fn is_of(path: &Path, file_id: Option<&str>) -> Option<bool> {
+    let backup = Reader::open(path).ok()?;
+    Some(backup.manifest().file_id.as_deref() == file_id)
+}
+
+/// The files that have the schedule's names, oldest first.
+fn scheduled(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(is_file_name) {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+/// In the directory of backups, while one of them is proven.
+fn scratch(directory: &Path, mark: &str) -> PathBuf {
+    directory.join(format!("strongroom-proof-{mark}.scratch"))
+}
+
+/// What a run of this vault that was killed left in the directory of backups. Nobody else writes
+/// there under such names.
+pub fn clear_leftovers(directory: &Path, mark: &str) -> io::Result<()> {
+    clear(&scratch(directory, mark))?;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let cut_off = name.to_str().and_then(|name| name.strip_suffix(".unfinished"));
+        if cut_off.is_some_and(|name| is_file_name_of(name, mark)) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+impl ProofFailure {
+    /// For the log, which takes no other texts.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Backup(_) => "backup",
+            Self::NoBackup => "no_backup",
+            Self::NoSpace => "no_space",
+            Self::Panicked => "panicked",
+            Self::Restore(_) => "restore",
+            Self::Scratch(_) => "scratch",
+            Self::Unclean => "unclean",
+            Self::Vault(_) => "vault",
+            Self::Verify(_) => "verify",
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Damaged rows that lists, sweeps, rotations and the scrub have met. A walk passes over such a row
+//! instead of failing, and notes it here; the server logs each row once, and the readiness, the metrics
+//! and `strongroom status` tell how many there are.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::error::{Error, Fault};
+use crate::bounds::DAMAGED_ROWS_MAX;
+use crate::domain::id::TenantId;
+use crate::metrics::Counter;
+use crate::store::Table;
+
+/// A row that does not open, does not decode, or does not fit to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DamagedRow {
+    /// The table of the row, or of the one that is missing.
+    pub table: Table,
+    /// Nil for what belongs to no tenant.
+    pub tenant: Uuid,
+    /// Of the token, the application or whatever the row belongs to; nil where the row does not tell.
+    pub id: Uuid,
+    pub why: &'static str,
+}
+
+#[derive(Debug, Default)]
+pub(in crate::app) struct Damage {
+    known: Mutex<Known>,
+    found: Notify,
+    /// Each time that a walk met a damaged row, also the same one.
+    met: Counter,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// In which pass of the scrub a row was last found to be damaged.
+    rows: HashMap<(Table, Uuid, &'static str), u64>,
+    pass: u64,
+    /// Not logged yet.
+    news: VecDeque<DamagedRow>,
+}
+
+impl Damage {
+    pub(in crate::app) fn note(&self, row: DamagedRow) {
+        self.met.add(1);
+        let mut known = self.lock();
+        let (place, pass) = ((row.table, row.id, row.why), known.pass);
+        let is_new = !known.rows.contains_key(&place);
+        if is_new && known.rows.len() >= DAMAGED_ROWS_MAX {
+            return;
+        }
+        known.rows.insert(place, pass);
+        if is_new {
+            known.news.push_back(row);
+            self.found.notify_one();
+        }
+    }
+
+    /// A pass of the scrub has ended: what was not met in it is right again, or gone.
+    pub(in crate::app) fn end_pass(&self) {
+        let mut known = self.lock();
+        let pass = known.pass;
+        known.rows.retain(|_, met_in| *met_in >= pass);
+        known.pass = pass.saturating_add(1);
+    }
+
+    /// The number of rows known to be damaged, at most [`DAMAGED_ROWS_MAX`].
+    pub(in crate::app) fn count(&self) -> u64 {
+        u64::try_from(self.lock().rows.len()).unwrap_or(u64::MAX)
+    }
+
+    pub(in crate::app) fn met(&self) -> u64 {
+        self.met.get()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl App {
+    /// Waits for the next damaged row that has not been logged.
+    pub async fn damage_found(&self) -> DamagedRow {
+        loop {
+            if let Some(row) = self.damage.lock().news.pop_front() {
+                return row;
+            }
+            self.damage.found.notified().await;
+        }
+    }
+
+    /// Notes what a walk cannot use and goes on without it. Failures of the disk are no damage to pass
+    /// over: they are given back.
+    pub(in crate::app) fn pass_over(
+        &self,
+        table: Table,
+        tenant: TenantId,
+        id: Uuid,
+        error: Error,
+    ) -> Result<(), Error> {
+        let Error::Internal(fault) = error else { return Err(error) };
+        self.note_damage(table, tenant, id, fault);
+        Ok(())
+    }
+
+    pub(in crate::app) fn note_damage(
+        &self,
+        table: Table,
+        tenant: TenantId,
+        id: Uuid,
+        fault: Fault,
+    ) {
+        self.damage.note(DamagedRow { table, tenant: tenant.uuid(), id, why: fault.name() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(id: u128) -> DamagedRow {
+        let id = Uuid::from_u128(id);
+        DamagedRow { table: Table::Tokens, tenant: Uuid::nil(), id, why: "damaged" }
+    }
+
+    #[test]
+    fn a_row_is_news_once_until_a_pass_did_not_meet_it() {
+        let damage = Damage::default();
+        let news = || damage.lock().news.drain(..).count();
+        for _ in 0..3 {
+            damage.note(row(1));
+        }
+        damage.note(row(2));
+        assert_eq!((damage.count(), damage.met(), news()), (2, 4, 2));
+        damage.end_pass();
+        assert_eq!(damage.count(), 2, "both were met in that pass");
+        damage.note(row(2));
+        damage.end_pass();
+        assert_eq!((damage.count(), news()), (1, 0), "the first is right again");
+        damage.note(row(1));
+        assert_eq!((damage.count(), news()), (2, 1));
+    }
+
+    #[test]
+    fn what_is_known_has_a_bound() {
+        let damage = Damage::default();
+        for id in 0..2 * u128::try_from(DAMAGED_ROWS_MAX).unwrap() {
+            damage.note(row(id));
+        }
+        assert_eq!(damage.lock().news.len(), DAMAGED_ROWS_MAX);
+        assert_eq!(damage.count(), u64::try_from(DAMAGED_ROWS_MAX).unwrap());
+    }
+}

@@ -1,0 +1,76 @@
+//! What each tenant holds, and since when: retention in figures.
+
+use std::ops::Bound;
+
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::access::applications::ApplicationQuery;
+use crate::app::error::Error;
+use crate::domain::application::{ApiKey, Application};
+use crate::domain::id::{TenantId, assigned_at};
+use crate::domain::tenant::Tenant;
+use crate::domain::time::Timestamp;
+use crate::store::tables::{self, Counted};
+use crate::store::{Snapshot, Table, meta};
+
+/// One tenant's part of the vault.
+#[derive(Debug)]
+pub struct Holding {
+    pub tenant: Tenant,
+    pub tokens: u64,
+    pub oldest_token: Option<Timestamp>,
+    pub token_intents: u64,
+    pub oldest_token_intent: Option<Timestamp>,
+    pub applications: Vec<(Application, Vec<ApiKey>)>,
+}
+
+impl App {
+    /// Tells this vault from others; a restored one has the id of the one that it was.
+    pub fn vault_id(&self) -> Result<Option<Uuid>, Error> {
+        Ok(meta::file_id(&self.snapshot()?)?)
+    }
+
+    /// Ids are in the order of time, so the oldest record of a kind is the first: no scan.
+    pub fn holdings(&self) -> Result<Vec<Holding>, Error> {
+        let mut holdings = Vec::new();
+        for tenant in self.list_tenants()? {
+            let snapshot = self.snapshot()?;
+            let count = |counted| -> Result<u64, Error> {
+                let count = snapshot.count(&tables::counts(tenant.id, counted))?;
+                Ok(u64::try_from(count).unwrap_or(0))
+            };
+            let everything = ApplicationQuery { take: usize::MAX, ..Default::default() };
+            holdings.push(Holding {
+                tokens: count(Counted::Tokens)?,
+                oldest_token: oldest(&snapshot, Table::Tokens, tenant.id)?,
+                token_intents: count(Counted::TokenIntents)?,
+                oldest_token_intent: oldest(&snapshot, Table::TokenIntents, tenant.id)?,
+                applications: self.list_applications(tenant.id, &everything)?.applications,
+                tenant,
+            });
+        }
+        Ok(holdings)
+    }
+
+    /// The oldest thing that should be gone by now and is not: how far the sweep lags behind.
+    pub fn oldest_due(&self) -> Result<Option<Timestamp>, Error> {
+        let snapshot = self.snapshot()?;
+        let end = tables::due_after(self.now());
+        let mut due = snapshot.range(Table::Due, Bound::Unbounded, Bound::Excluded(&end))?;
+        Ok(due.next().transpose()?.and_then(|(key, _)| tables::due_at(&key)))
+    }
+
+    /// When the oldest 3DS session began.
+    pub fn oldest_threeds_session(&self) -> Result<Option<Timestamp>, Error> {
+        let first = self.snapshot()?.under(Table::ThreedsSessions, &[], 1)?;
+        let id = first.first().and_then(|(key, _)| key.first_chunk::<16>());
+        Ok(id.map(|id| assigned_at(Uuid::from_bytes(*id))))
+    }
+}
+
+fn oldest(snapshot: &Snapshot, table: Table, tenant: TenantId) -> Result<Option<Timestamp>, Error> {
+    let first = snapshot.under(table, tenant.bytes(), 1)?;
+    let key = first.first().and_then(|(key, _)| tables::token_of_key(key));
+    Ok(key.map(|(_, id)| assigned_at(id.uuid())))
+}

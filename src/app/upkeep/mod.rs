@@ -1,0 +1,9 @@
+//! Upkeep: sweeping, scrubbing, backups, verification, and the state that operators observe.
+
+pub(in crate::app) mod backups;
+pub(in crate::app) mod damage;
+pub(in crate::app) mod holdings;
+pub(in crate::app) mod observe;
+pub(in crate::app) mod scrub;
+pub(in crate::app) mod sweep;
+pub(in crate::app) mod verify;

@@ -1,0 +1,135 @@
+//! What keeps the vault safe, as far as it can be watched: keys, backups, the audit chain.
+
+use crate::app::App;
+use crate::app::audit::AuditFinding;
+use crate::app::keys::rotation::ListedKey;
+use crate::bounds::AUDIT_SIGN_LAG_MAX;
+use crate::crypto::KeyPurpose;
+use crate::metrics::{Checks, Kind, Label, Page, Status, Told};
+
+impl App {
+    pub(super) fn measure_keys(&self, page: &mut Page) {
+        let Ok(inventory) = self.key_ages() else { return };
+        let now = self.now();
+        let mut age = page.family(
+            "strongroom_master_key_age_seconds",
+            "Since the master key was made.",
+            Kind::Gauge,
+        );
+        if let Some(at) = inventory.master.made_at {
+            age.sample(&[], now.since(at));
+        }
+        let sealing = || inventory.keys.iter().filter(|key| key.purpose == Some(KeyPurpose::Seal));
+        let mut ages =
+            page.family("strongroom_key_age_seconds", "Since a key was made.", Kind::Gauge);
+        for key in sealing() {
+            if let Some(age) = key.age(now) {
+                ages.sample(&labels(key), age);
+            }
+        }
+        let mut uses =
+            page.family("strongroom_key_uses_total", "How often a key has sealed.", Kind::Counter);
+        for key in sealing() {
+            uses.sample(&labels(key), key.uses.unwrap_or(0));
+        }
+        let rotations = u64::try_from(inventory.rotations.len()).unwrap_or(u64::MAX);
+        page.gauge("strongroom_key_rotations", "Rotations that are under way.", rotations);
+    }
+
+    /// A vault without a schedule has no samples of these.
+    pub(super) fn measure_backups(&self, page: &mut Page) {
+        let Ok(state) = self.backup_state() else { return };
+        let now = self.now();
+        let mut age = page.family(
+            "strongroom_backup_age_seconds",
+            "Since the moment that the newest scheduled backup shows.",
+            Kind::Gauge,
+        );
+        if let Some(since) = state.age_of_backup(now) {
+            age.sample(&[], since);
+        }
+        let mut bytes = page.family(
+            "strongroom_backup_bytes",
+            "Size of the newest scheduled backup.",
+            Kind::Gauge,
+        );
+        if let Some(taken) = state.taken {
+            bytes.sample(&[], taken.bytes);
+        }
+        let mut proof = page.family(
+            "strongroom_restore_proven_age_seconds",
+            "Since a backup was last restored and verified.",
+            Kind::Gauge,
+        );
+        if let Some(since) = state.age_of_proof(now) {
+            proof.sample(&[], since);
+        }
+        let mut failed = page.family(
+            "strongroom_backup_failed",
+            "Whether the last try failed: to take a backup, to prove one.",
+            Kind::Gauge,
+        );
+        for (step, at) in [("take", state.failed_at), ("prove", state.proof_failed_at)] {
+            failed.sample(&[("step", Label::Name(step))], u64::from(at.is_some()));
+        }
+    }
+
+    pub(super) fn measure_audit(&self, page: &mut Page) {
+        let Ok(status) = self.audit_status() else { return };
+        page.family(
+            "strongroom_audit_entries_total",
+            "Entries that the audit chain has ever had.",
+            Kind::Counter,
+        )
+        .sample(&[], status.head.next);
+        page.gauge(
+            "strongroom_audit_unsigned_entries",
+            "Entries behind the newest checkpoint.",
+            status.unsigned(),
+        );
+    }
+
+    pub(super) fn check_audit(&self, checks: &mut Checks) {
+        let is_late = self.audit_watch.since_signed(self.now()) > AUDIT_SIGN_LAG_MAX
+            && self.audit_status().is_ok_and(|status| status.unsigned() > 0);
+        let late = is_late.then_some("The audit chain has not been signed for too long.");
+        checks.set("audit", self.audit_watch.finding().map(AuditFinding::told).or(late));
+    }
+
+    pub(super) fn tell_safety(&self, status: &mut Status) {
+        let now = self.now();
+        if let Ok(inventory) = self.key_ages() {
+            if let Some(at) = inventory.master.made_at {
+                status.set("keys", "master_made_at", Told::Time(at));
+            }
+            let oldest = inventory.keys.iter().filter_map(|key| key.age(now)).max();
+            let days = oldest.map_or(0, |age| age.as_secs() / 86_400);
+            status.set("keys", "oldest_days", Told::Count(days));
+            let rotations = u64::try_from(inventory.rotations.len()).unwrap_or(u64::MAX);
+            status.set("keys", "rotations", Told::Count(rotations));
+        }
+        if let Ok(backups) = self.backup_state() {
+            if let Some(taken) = backups.taken {
+                status.set("backups", "taken_at", Told::Time(taken.at));
+            }
+            if let Some(proven) = backups.proven {
+                status.set("backups", "proven_at", Told::Time(proven.at));
+            }
+            let failed = backups.failed_at.is_some() || backups.proof_failed_at.is_some();
+            status.set("backups", "last_try_failed", Told::Flag(failed));
+        }
+        if let Ok(audit) = self.audit_status() {
+            status.set("audit", "entries", Told::Count(audit.head.next));
+            if let Some((number, at)) = audit.last_checkpoint {
+                status.set("audit", "signed_up_to", Told::Count(number));
+                status.set("audit", "signed_at", Told::Time(at));
+            }
+        }
+    }
+}
+
+/// The server's own keys have no tenant: the nil id stands for it.
+fn labels(key: &ListedKey) -> [(&'static str, Label); 2] {
+    let tenant = key.tenant.map_or(uuid::Uuid::nil(), crate::domain::id::TenantId::uuid);
+    [("tenant", Label::Id(tenant)), ("number", Label::Number(u64::from(key.number)))]
+}

@@ -1,0 +1,133 @@
+//! Index entries: each leads to a record that has it. An entry of a record that does not open says
+//! nothing: the record itself is what is damaged.
+
+use uuid::Uuid;
+
+use super::Look;
+use crate::app::error::Error;
+use crate::app::tokens::intents;
+use crate::app::tokens::rows;
+use crate::crypto::TenantKeys;
+use crate::domain::id::{SessionId, TenantId, TokenId, TokenIntentId};
+use crate::domain::token::Token;
+use crate::store::tables::Falls;
+use crate::store::{Entry, Table, tables};
+
+const NO_RECORD: &str = "an index entry leads to no record";
+const STRANGE: &str = "an index entry is not its record's";
+
+/// The record that an index entry points to.
+enum Led {
+    To(Box<Token>),
+    /// To a record that does not open.
+    ToDamage,
+    Nowhere,
+}
+
+impl Look<'_> {
+    pub(super) fn listed(&mut self, (key, value): &Entry) -> Result<(), Error> {
+        let tenant = key.first_chunk().map(|it| TenantId::new(Uuid::from_bytes(*it)));
+        // Tenant, filter, time and token are the least that a key has.
+        let parts = tenant.zip(tables::token_of_list_key(key)).filter(|_| key.len() > 56);
+        let Some((tenant, id)) = parts else {
+            self.misplaced(Table::TokenLists);
+            return Ok(());
+        };
+        self.learn(tenant)?;
+        let Some(keys) = self.keys(tenant) else { return Ok(()) };
+        match self.follow(keys, tenant, id)? {
+            Led::To(token) => {
+                let place = (Table::TokenLists, key.clone());
+                let own = rows::entries(&token, keys.index());
+                let is_own = own.get(&place).is_some_and(|own| own == value)
+                    || rows::besides(&token, keys).contains(&place);
+                if !is_own {
+                    self.find(Table::TokenLists, tenant, id.uuid(), STRANGE);
+                }
+            }
+            Led::ToDamage => (),
+            Led::Nowhere => self.find(Table::TokenLists, tenant, id.uuid(), NO_RECORD),
+        }
+        Ok(())
+    }
+
+    pub(super) fn name(&mut self, (key, sealed): &Entry) -> Result<(), Error> {
+        let tenant = key.first_chunk().map(|it| TenantId::new(Uuid::from_bytes(*it)));
+        let Some(tenant) = tenant.filter(|_| key.len() == 32) else {
+            self.misplaced(Table::TokenNames);
+            return Ok(());
+        };
+        self.learn(tenant)?;
+        let Some(keys) = self.keys(tenant) else { return Ok(()) };
+        let opened = keys.open(Table::TokenNames.number(), key, sealed).map_err(Error::from);
+        let opened = self.sound(Table::TokenNames, tenant, Uuid::nil(), opened)?;
+        let Some(opened) = opened else { return Ok(()) };
+        let Ok(id) = Uuid::from_slice(opened.expose()) else {
+            self.find(Table::TokenNames, tenant, Uuid::nil(), STRANGE);
+            return Ok(());
+        };
+        match self.follow(keys, tenant, TokenId::new(id))? {
+            Led::To(token) => {
+                let is_own = token.name.as_ref().is_some_and(|name| {
+                    let places = keys.live_indexes();
+                    places.map(|index| rows::name_key(index, tenant, name)).any(|it| it == *key)
+                });
+                if !is_own {
+                    self.find(Table::TokenNames, tenant, id, STRANGE);
+                }
+            }
+            Led::ToDamage => (),
+            Led::Nowhere => self.find(Table::TokenNames, tenant, id, NO_RECORD),
+        }
+        Ok(())
+    }
+
+    pub(super) fn due(&mut self, (key, _): &Entry) -> Result<(), Error> {
+        let Some(due) = tables::due_of_key(key) else {
+            self.misplaced(Table::Due);
+            return Ok(());
+        };
+        let (tenant, id) = (due.tenant, due.id);
+        self.learn(tenant)?;
+        let Some(keys) = self.keys(tenant) else { return Ok(()) };
+        let is_own = match due.falls {
+            Falls::CvcOfToken | Falls::Token => {
+                match self.follow(keys, tenant, TokenId::new(id))? {
+                    Led::To(token) => {
+                        let place = (Table::Due, key.clone());
+                        rows::entries(&token, keys.index()).contains_key(&place)
+                    }
+                    Led::ToDamage => true,
+                    Led::Nowhere => false,
+                }
+            }
+            Falls::CvcOfTokenIntent | Falls::TokenIntent => {
+                let intent = TokenIntentId::new(id);
+                match intents::find_by_id(&self.snapshot, keys, tenant, intent) {
+                    Ok(found) => {
+                        found.is_some_and(|(intent, _)| intents::dues(&intent).contains(key))
+                    }
+                    Err(Error::Internal(_)) => true,
+                    Err(error) => return Err(error),
+                }
+            }
+            Falls::ThreedsSession | Falls::ThreedsWait => {
+                let place = tables::threeds_sessions(SessionId::new(id), tenant);
+                self.snapshot.value(Table::ThreedsSessions, &place)?.is_some()
+            }
+        };
+        if !is_own {
+            self.find(Table::Due, tenant, id, NO_RECORD);
+        }
+        Ok(())
+    }
+
+    fn follow(&self, keys: &TenantKeys, tenant: TenantId, id: TokenId) -> Result<Led, Error> {
+        match rows::find_by_id(&self.snapshot, keys, tenant, id) {
+            Ok(Some(found)) => Ok(Led::To(Box::new(found.token))),
+            Ok(None) => Ok(Led::Nowhere),
+            Err(Error::Internal(_)) => Ok(Led::ToDamage),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Records: each opens, and has the entries and rows that belong to it.
+
+use uuid::Uuid;
+
+use super::Look;
+use crate::app::access::applications::open_application;
+use crate::app::access::authenticate::open_api_key;
+use crate::app::error::Error;
+use crate::app::threeds::open_session_row;
+use crate::app::tokens::intents;
+use crate::app::tokens::rows;
+use crate::domain::id::{TenantId, TokenIntentId};
+use crate::store::record::decode_api_key;
+use crate::store::{Entry, Table, tables};
+
+const NO_ENTRY: &str = "an index entry of a record is missing or has another value";
+const NO_CODE: &str = "a card verification code is missing";
+
+impl Look<'_> {
+    pub(super) fn tenant(&mut self, (key, _): &Entry) -> Result<(), Error> {
+        let Some(tenant) = Uuid::from_slice(key).ok().map(TenantId::new) else {
+            self.misplaced(Table::Tenants);
+            return Ok(());
+        };
+        let read = self.app.find_tenant(&self.snapshot, tenant);
+        self.sound(Table::Tenants, tenant, tenant.uuid(), read)?;
+        self.learn(tenant)
+    }
+
+    pub(super) fn application(&mut self, (key, sealed): &Entry) -> Result<(), Error> {
+        let Some((tenant, id)) = tables::token_of_key(key) else {
+            self.misplaced(Table::Applications);
+            return Ok(());
+        };
+        self.learn(tenant)?;
+        let Some(keys) = self.keys(tenant) else { return Ok(()) };
+        let read = open_application(keys, tenant, key, sealed);
+        self.sound(Table::Applications, tenant, id.uuid(), read)?;
+        Ok(())
+    }
+
+    pub(super) fn application_key(&mut self, (key, sealed): &Entry) -> Result<(), Error> {
+        let parts = key.first_chunk().zip(key.last_chunk()).filter(|_| key.len() == 48);
+        let Some((tenant, id)) = parts.map(|(tenant, id)| (of(tenant), Uuid::from_bytes(*id)))
+        else {
+            self.misplaced(Table::ApplicationKeys);
+            return Ok(());
+        };
+        self.learn(tenant)?;
+        let Some(keys) = self.keys(tenant) else { return Ok(()) };
+        let table = Table::ApplicationKeys;
+        let plain = keys.open(table.number(), key, sealed).map_err(Error::from);
+        let read = plain.and_then(|plain| Ok(decode_api_key(plain.expose())?));
+        if let Some(record) = self.sound(table, tenant, id, read)? {
+            let found = self.app.key_record(&self.snapshot, &record.tag);
+            if self.sound(Table::ApiKeys, tenant, id, found)? == Some(None) {
+                self.find(Table::ApiKeys, tenant, id, "an API key is listed but cannot be used");
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn api_key(&mut self, (key, sealed): &Entry) -> Result<(), Error> {
+        let nil = TenantId::new(Uuid::nil());
+        let Ok(place) = key.as_slice().try_into() else {
+            self.misplaced(Table::ApiKeys);
+            return Ok(());
+        };
+        let read = open_api_key(&self.app.system(), place, sealed);
+        let Some(record) = self.sound(Table::ApiKeys, nil, nil.uuid(), read)? else {
+            return Ok(());
+        };
+        let own = record.key;
+        let listed = tables::application_keys(own.tenant, own.application, own.id);
+        if self.snapshot.value(Table::ApplicationKeys, &listed)?.is_none() {
+            let id = own.id.uuid();
+            self.find(Table::ApplicationKeys, own.tenant, id, "an API key is not listed");
+        }
+        Ok(())
+    }
+
+    pub(super) fn token(&mut self, (key, sealed): &Entry) -> Result<(), Error> {
+        let Some((tenant, id)) = tables::token_of_key(key) else {
+            self.misplaced(Table::Tokens);
+            return Ok(());
+        };
+        self.learn(tenant)?;
+        let Some(keys) = self.keys(tenant) else { return Ok(()) };
+        let read = rows::open(keys, tenant, id, sealed);
+        let id = id.uuid();
+        let Some(found) = self.sound(Table::Tokens, tenant, id, read)? else { return Ok(()) };
+        for ((table, key), value) in rows::entries(&found.token, keys.index()) {
+            if self.snapshot.value(table, &key)?.as_ref() != Some(&value) {
+                self.find(table, tenant, id, NO_ENTRY);
+            }
+        }
+        if let Some(name) = &found.token.name {
+            let place = rows::name_key(keys.index(), tenant, name);
+            if self.snapshot.value(Table::TokenNames, &place)?.is_none() {
+                self.find(Table::TokenNames, tenant, id, NO_ENTRY);
+            }
+        }
+        if found.token.cvc_expires_at.is_some() {
+            self.code(tenant, id)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn intent(&mut self, (key, _): &Entry) -> Result<(), Error> {
+        let Some((tenant, id)) = tables::token_of_key(key) else {
+            self.misplaced(Table::TokenIntents);
+            return Ok(());
+        };
+        self.learn(tenant)?;
+        let Some(keys) = self.keys(tenant) else { return Ok(()) };
+        let id = id.uuid();
+        let read = intents::find_by_id(&self.snapshot, keys, tenant, TokenIntentId::new(id));
+        let found = self.sound(Table::TokenIntents, tenant, id, read)?;
+        let Some((intent, _)) = found.flatten() else { return Ok(()) };
+        for due in intents::dues(&intent) {
+            if self.snapshot.value(Table::Due, &due)?.is_none() {
+                self.find(Table::Due, tenant, id, NO_ENTRY);
+            }
+        }
+        if intent.cvc_expires_at.is_some() {
+            self.code(tenant, id)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn session(&mut self, row: &Entry) -> Result<(), Error> {
+        let id = row.0.first_chunk::<16>().map(|id| Uuid::from_bytes(*id));
+        let (Some(tenant), Some(id)) = (tables::tenant_of_session_key(&row.0), id) else {
+            self.misplaced(Table::ThreedsSessions);
+            return Ok(());
+        };
+        self.learn(tenant)?;
+        let Some(keys) = self.keys(tenant) else { return Ok(()) };
+        let read = open_session_row(keys, tenant, id, &row.1);
+        let dues = self.sound(Table::ThreedsSessions, tenant, id, read)?;
+        for due in dues.into_iter().flatten() {
+            if self.snapshot.value(Table::Due, &due)?.is_none() {
+                self.find(Table::Due, tenant, id, NO_ENTRY);
+            }
+        }
+        Ok(())
+    }
+
+    fn code(&self, tenant: TenantId, id: Uuid) -> Result<(), Error> {
+        if self.snapshot.value(Table::Cvcs, &tables::cvcs(tenant, id))?.is_none() {
+            self.find(Table::Cvcs, tenant, id, NO_CODE);
+        }
+        Ok(())
+    }
+}
+
+const fn of(tenant: &[u8; 16]) -> TenantId {
+    TenantId::new(Uuid::from_bytes(*tenant))
+}

@@ -1,0 +1,211 @@
+//! What has fallen due is removed, in small batches, in the order of time: never a scan.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::ops::Bound;
+
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::audit::{AuditScope, expired};
+use crate::app::commit::disk::Room;
+use crate::app::error::{Error, Fault};
+use crate::app::threeds::remove_session;
+use crate::app::tokens::intents;
+use crate::app::tokens::rows;
+use crate::bounds::SWEEP_BATCH_MAX;
+use crate::crypto::TenantKeys;
+use crate::domain::audit::{Act, Actor, Entity};
+use crate::domain::id::{SessionId, TenantId, TokenId, TokenIntentId};
+use crate::domain::time::Timestamp;
+use crate::idempotency::live_half_days;
+use crate::store::tables::{Due, Falls};
+use crate::store::{Change, Snapshot, Table, tables};
+
+/// Nobody else does what falls due.
+const SYSTEM: Actor = Actor::System;
+
+/// What one batch did.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Swept {
+    pub removed: usize,
+    /// Where the next batch starts, when there may be more.
+    pub(in crate::app) next: Option<Vec<u8>>,
+}
+
+impl App {
+    /// Everything that is due now, batch after batch. The keys of card verification codes go first:
+    /// once they are gone, nothing else is urgent. On a full disk the rest waits.
+    pub async fn sweep_all(&self) -> Result<usize, Error> {
+        let (mut total, mut from): (usize, _) = (0, Vec::new());
+        let begun = self.now();
+        loop {
+            self.destroy_cvc_keys()?;
+            if self.room() == Room::Nothing {
+                return Ok(total);
+            }
+            let swept = self.sweep(&from).await?;
+            total = total.saturating_add(swept.removed);
+            match swept.next {
+                Some(next) => from = next,
+                None => break,
+            }
+        }
+        while self.sweep_answers().await? == SWEEP_BATCH_MAX {}
+        self.sign_audit_when_due().await?;
+        self.sweep_audit().await?;
+        self.write_uses().await?;
+        self.swept(begun);
+        Ok(total)
+    }
+
+    pub(in crate::app) async fn sweep(&self, from: &[u8]) -> Result<Swept, Error> {
+        let now = self.now();
+        let end = tables::due_after(now);
+        self.settle_upkeep(|snapshot| {
+            let due = snapshot
+                .range(Table::Due, Bound::Included(from), Bound::Excluded(&end))?
+                .take(SWEEP_BATCH_MAX)
+                .collect::<Result<Vec<_>, _>>()?;
+            let gone = going(&due);
+            let mut keys = HashMap::new();
+            let mut change = Change::new();
+            let mut removed: usize = 0;
+            for (key, _) in &due {
+                match self.remove_due(snapshot, key, now, &gone, &mut keys) {
+                    Ok(removal) => {
+                        change = change.and(removal);
+                        removed = removed.saturating_add(1);
+                    }
+                    // A damaged record stays; it must not hold up the rest.
+                    Err(error) => {
+                        let due = tables::due_of_key(key);
+                        let tenant = due.map_or(TenantId::new(Uuid::nil()), |due| due.tenant);
+                        let id = due.map_or(Uuid::nil(), |due| due.id);
+                        self.pass_over(Table::Due, tenant, id, error)?;
+                    }
+                }
+            }
+            let last = due.last().filter(|_| due.len() == SWEEP_BATCH_MAX);
+            let next = last.map(|(key, _)| [key.as_slice(), &[0]].concat());
+            Ok((change, Swept { removed, next }))
+        })
+        .await
+    }
+
+    /// Remembered answers of half-days that are over for good; how many of them went.
+    async fn sweep_answers(&self) -> Result<usize, Error> {
+        let [.., oldest_live] = live_half_days(self.now());
+        self.settle_upkeep(|snapshot| {
+            let end = oldest_live.to_be_bytes();
+            let forgotten = snapshot
+                .range(Table::Idempotency, Bound::Unbounded, Bound::Excluded(end.as_slice()))?
+                .take(SWEEP_BATCH_MAX)
+                .collect::<Result<Vec<_>, _>>()?;
+            let count = forgotten.len();
+            let delete = |change: Change, (key, _)| change.delete(Table::Idempotency, key);
+            Ok((forgotten.into_iter().fold(Change::new(), delete), count))
+        })
+        .await
+    }
+
+    fn remove_due(
+        &self,
+        snapshot: &Snapshot,
+        key: &[u8],
+        now: Timestamp,
+        gone: &HashSet<Uuid>,
+        known: &mut HashMap<TenantId, TenantKeys>,
+    ) -> Result<Change, Error> {
+        let due = tables::due_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
+        let keys = match known.entry(due.tenant) {
+            Entry::Occupied(entry) => &*entry.into_mut(),
+            Entry::Vacant(entry) => &*entry.insert(self.tenant_keys(snapshot, due.tenant)?),
+        };
+        let change = Change::new().delete(Table::Due, key.to_vec());
+        let removal = match due.falls {
+            Falls::CvcOfToken | Falls::CvcOfTokenIntent if gone.contains(&due.id) => None,
+            Falls::Token | Falls::CvcOfToken => self.remove_of_token(snapshot, due, now, keys)?,
+            Falls::ThreedsSession => {
+                let removal = remove_session(snapshot, keys, due.tenant, due.id)?;
+                let id = SessionId::new(due.id);
+                Some(removal.and(self.audit_one(due.tenant, SYSTEM, Act::Expire, id, now)))
+            }
+            Falls::ThreedsWait => {
+                Some(self.end_wait(snapshot, keys, due.tenant, SessionId::new(due.id))?)
+            }
+            Falls::TokenIntent | Falls::CvcOfTokenIntent => {
+                self.remove_of_intent(snapshot, due, now, keys)?
+            }
+        };
+        Ok(removal.unwrap_or_default().and(change))
+    }
+
+    /// An entry that is out of date must not take anything with it.
+    fn remove_of_token(
+        &self,
+        snapshot: &Snapshot,
+        due: Due,
+        now: Timestamp,
+        keys: &TenantKeys,
+    ) -> Result<Option<Change>, Error> {
+        let id = TokenId::new(due.id);
+        let found = rows::find_by_id(snapshot, keys, due.tenant, id)?;
+        let Some(found) = found else { return Ok(None) };
+        let record = tables::tokens(due.tenant, id);
+        let change = Change::new().expect_version(Table::Tokens, record, found.version);
+        let code_is_over = found.token.cvc_expires_at.is_some_and(|at| at <= now);
+        Ok(match due.falls {
+            Falls::Token if !found.token.is_live(now) => {
+                let audit =
+                    self.audit(AuditScope::Tenant(due.tenant), &[expired(&found.token, now)]);
+                Some(change.and(rows::delete(&found.token, keys)).and(audit))
+            }
+            Falls::CvcOfToken if code_is_over => {
+                let entity = Entity::token(&found.token);
+                let audit = self.audit_one(due.tenant, SYSTEM, Act::ExpireCvc, entity, now);
+                Some(change.and(self.forget_token_cvc(found.token, keys)?).and(audit))
+            }
+            Falls::Token
+            | Falls::CvcOfToken
+            | Falls::TokenIntent
+            | Falls::CvcOfTokenIntent
+            | Falls::ThreedsSession
+            | Falls::ThreedsWait => Some(change),
+        })
+    }
+
+    fn remove_of_intent(
+        &self,
+        snapshot: &Snapshot,
+        due: Due,
+        now: Timestamp,
+        keys: &TenantKeys,
+    ) -> Result<Option<Change>, Error> {
+        let id = TokenIntentId::new(due.id);
+        let found = intents::find_by_id(snapshot, keys, due.tenant, id)?;
+        let Some((intent, version)) = found else { return Ok(None) };
+        let code_is_over = intent.cvc_expires_at.is_some_and(|at| at <= now);
+        Ok(Some(match due.falls {
+            Falls::TokenIntent if !intent.is_live(now) => intents::expected(&intent, version)
+                .and(intents::delete(&intent))
+                .and(self.audit_one(due.tenant, SYSTEM, Act::Expire, id, now)),
+            Falls::CvcOfTokenIntent if code_is_over => self
+                .forget_intent_cvc(intent, version, keys)?
+                .and(self.audit_one(due.tenant, SYSTEM, Act::ExpireCvc, id, now)),
+            Falls::Token
+            | Falls::CvcOfToken
+            | Falls::TokenIntent
+            | Falls::CvcOfTokenIntent
+            | Falls::ThreedsSession
+            | Falls::ThreedsWait => intents::expected(&intent, version),
+        }))
+    }
+}
+
+/// Those that fall due as a whole in this batch: their codes go with them.
+fn going(due: &[(Vec<u8>, Vec<u8>)]) -> HashSet<Uuid> {
+    let read = due.iter().filter_map(|(key, _)| tables::due_of_key(key));
+    let whole = read.filter(|due| matches!(due.falls, Falls::Token | Falls::TokenIntent));
+    whole.map(|due| due.id).collect()
+}

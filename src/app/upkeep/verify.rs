@@ -1,0 +1,323 @@
+//! `strongroom verify`: walks the whole file. Every record opens, every record has its index
+//! entries, every index entry belongs to a record, the counts agree, and the records are those that
+//! the audit chain and their digests tell of.
+
+use std::collections::HashSet;
+use std::ops::Bound;
+
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::access::applications::open_application;
+use crate::app::access::authenticate::open_api_key;
+use crate::app::error::Error;
+use crate::app::keys::open::SYSTEM;
+use crate::app::tokens::intents;
+use crate::app::tokens::rows;
+use crate::bounds::{APPLICATIONS_MAX, VERIFY_FINDINGS_MAX};
+use crate::crypto::{Phase, SealingKey, TenantKeys};
+use crate::domain::id::{TenantId, TokenIntentId};
+use crate::domain::time::Timestamp;
+use crate::store::record::decode_api_key;
+use crate::store::tables::{self, Counted};
+use crate::store::{Snapshot, Table};
+
+/// What the walk found. Findings name tables and ids, never values.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub tenants: u64,
+    pub applications: u64,
+    pub keys: u64,
+    pub tokens: u64,
+    pub token_intents: u64,
+    pub threeds_sessions: u64,
+    pub index_entries: u64,
+    pub audit_entries: u64,
+    /// Card verification codes whose keys are there.
+    pub cvcs: u64,
+    /// Card verification codes whose keys were destroyed; they wait to be swept.
+    pub cvcs_gone: u64,
+    pub findings: Vec<String>,
+    /// Findings beyond those that are listed.
+    pub more: u64,
+}
+
+impl Report {
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    pub(in crate::app) fn find(&mut self, finding: String) {
+        if self.findings.len() < VERIFY_FINDINGS_MAX {
+            self.findings.push(finding);
+        } else {
+            self.more = self.more.saturating_add(1);
+        }
+    }
+}
+
+impl App {
+    pub fn verify(&self) -> Result<Report, Error> {
+        let snapshot = self.snapshot()?;
+        let mut report = Report::default();
+        let mut listed = HashSet::new();
+        let mut owned = Owned {
+            keys: count_under(&snapshot, Table::Keys, &SYSTEM)?,
+            counts: count_under(&snapshot, Table::Counts, &SYSTEM)?,
+        };
+        for (key, _) in snapshot.under(Table::Tenants, &[], usize::MAX)? {
+            report.tenants = report.tenants.saturating_add(1);
+            let Some(tenant) = Uuid::from_slice(&key).ok().map(TenantId::new) else {
+                report.find(String::from("tenants: a key is no id"));
+                continue;
+            };
+            if unless_damaged(self.find_tenant(&snapshot, tenant))?.is_none() {
+                report.find(format!("tenant {tenant}: its record does not open"));
+            }
+            owned.keys = owned.keys.saturating_add(count_under(&snapshot, Table::Keys, &key)?);
+            owned.counts =
+                owned.counts.saturating_add(count_under(&snapshot, Table::Counts, &key)?);
+            if let Some(keys) = unless_damaged(self.tenant_keys(&snapshot, tenant))? {
+                let found = self.verify_applications(&snapshot, tenant, &keys, &mut report)?;
+                listed.extend(found);
+                self.verify_tokens(&snapshot, tenant, &keys, &mut report)?;
+                self.verify_intents(&snapshot, tenant, &keys, &mut report)?;
+            } else {
+                report.find(format!("tenant {tenant}: its keys do not open"));
+            }
+        }
+        self.verify_sessions(&snapshot, &mut report)?;
+        self.verify_usable_keys(&snapshot, &listed, &mut report)?;
+        self.verify_audit(&snapshot, &listed, &mut report)?;
+        self.verify_ranges(&snapshot, &mut report)?;
+        verify_sums(&snapshot, &owned, &mut report)?;
+        Ok(report)
+    }
+
+    /// The ids of the API keys that are listed.
+    fn verify_applications(
+        &self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        keys: &TenantKeys,
+        report: &mut Report,
+    ) -> Result<Vec<Uuid>, Error> {
+        let mut listed = Vec::new();
+        for (key, sealed) in
+            snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?
+        {
+            report.applications = report.applications.saturating_add(1);
+            if open_application(keys, tenant, &key, &sealed).is_err() {
+                report.find(format!("tenant {tenant}: an application does not open"));
+            }
+        }
+        for (key, sealed) in snapshot.under(Table::ApplicationKeys, tenant.bytes(), usize::MAX)? {
+            report.keys = report.keys.saturating_add(1);
+            let plain = keys.open(Table::ApplicationKeys.number(), &key, &sealed).ok();
+            let record = plain.and_then(|plain| decode_api_key(plain.expose()).ok());
+            let Some(record) = record else {
+                report.find(format!("tenant {tenant}: an API key does not open"));
+                continue;
+            };
+            listed.push(record.key.id.uuid());
+            let by_tag = unless_damaged(self.key_record(snapshot, &record.tag))?.flatten();
+            if by_tag.is_none_or(|found| found.key.id != record.key.id) {
+                report.find(format!("key {}: it is listed but cannot be used", record.key.id));
+            }
+            let owner = tables::applications(tenant, record.key.application);
+            if snapshot.value(Table::Applications, &owner)?.is_none() {
+                report.find(format!("key {}: its application is missing", record.key.id));
+            }
+        }
+        Ok(listed)
+    }
+
+    /// A key that is found by its text must be in its application's list, where it can be deleted.
+    fn verify_usable_keys(
+        &self,
+        snapshot: &Snapshot,
+        listed: &HashSet<Uuid>,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let system = self.system();
+        for entry in snapshot.range(Table::ApiKeys, Bound::Unbounded, Bound::Unbounded)? {
+            let (place, sealed) = entry?;
+            let place = place.as_slice().try_into().ok();
+            let record = place.and_then(|place| open_api_key(&system, place, &sealed).ok());
+            let Some(record) = record else {
+                report.find(String::from("API keys: one does not open"));
+                continue;
+            };
+            if !listed.contains(&record.key.id.uuid()) {
+                report.find(format!("key {}: it can be used but is not listed", record.key.id));
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_intents(
+        &self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        keys: &TenantKeys,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let mut count: u64 = 0;
+        let from = Bound::Included(tenant.bytes().as_slice());
+        for entry in snapshot.range(Table::TokenIntents, from, Bound::Unbounded)? {
+            let (key, _) = entry?;
+            let Some((_, id)) = tables::token_of_key(&key).filter(|(owner, _)| *owner == tenant)
+            else {
+                break;
+            };
+            count = count.saturating_add(1);
+            let id = TokenIntentId::new(id.uuid());
+            let Ok(Some((intent, _))) = intents::find_by_id(snapshot, keys, tenant, id) else {
+                report.find(format!("token intent {id}: its record does not open"));
+                continue;
+            };
+            for due in intents::dues(&intent) {
+                report.index_entries = report.index_entries.saturating_add(1);
+                if snapshot.value(Table::Due, &due)?.is_none() {
+                    report.find(format!("token intent {id}: an entry of due is missing"));
+                }
+            }
+            if intent.cvc_expires_at.is_some() {
+                self.verify_cvc(snapshot, tenant, id.uuid(), report)?;
+            }
+        }
+        report.token_intents = report.token_intents.saturating_add(count);
+        let counted = snapshot.count(&tables::counts(tenant, Counted::TokenIntents))?;
+        if i64::try_from(count) != Ok(counted) {
+            report.find(format!("tenant {tenant}: {count} token intents, but {counted} counted"));
+        }
+        Ok(())
+    }
+
+    /// A code without its key counts as gone: that is what its key was destroyed for.
+    fn verify_cvc(
+        &self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        id: Uuid,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let place = tables::cvcs(tenant, id);
+        let Some(value) = snapshot.value(Table::Cvcs, &place)? else {
+            report.find(format!("{id}: its card verification code is missing"));
+            return Ok(());
+        };
+        match self.open_cvc(tenant, &place, &value, Timestamp::from_micros(0)) {
+            Ok(Some(_)) => report.cvcs = report.cvcs.saturating_add(1),
+            Ok(None) => report.cvcs_gone = report.cvcs_gone.saturating_add(1),
+            Err(_) => report.find(format!("{id}: its card verification code does not open")),
+        }
+        Ok(())
+    }
+
+    fn verify_tokens(
+        &self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        keys: &TenantKeys,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let mut count: u64 = 0;
+        let from = Bound::Included(tenant.bytes().as_slice());
+        for entry in snapshot.range(Table::Tokens, from, Bound::Unbounded)? {
+            let (key, sealed) = entry?;
+            let Some((owner, id)) =
+                tables::token_of_key(&key).filter(|(owner, _)| *owner == tenant)
+            else {
+                break;
+            };
+            count = count.saturating_add(1);
+            let Ok(found) = rows::open(keys, owner, id, &sealed) else {
+                report.find(format!("token {id}: its record does not open"));
+                continue;
+            };
+            for ((table, key), value) in rows::entries(&found.token, keys.index()) {
+                report.index_entries = report.index_entries.saturating_add(1);
+                if snapshot.value(table, &key)?.as_ref() != Some(&value) {
+                    report.find(format!("token {id}: an entry of {} is missing", table.name()));
+                }
+            }
+            // In a rotation: what is sealed under the new key has its entries under both.
+            let both = SealingKey::number_of(&sealed) == Some(keys.number())
+                && matches!(keys.phase(), Phase::Both | Phase::Flipped);
+            for (table, key) in rows::besides(&found.token, keys) {
+                if snapshot.value(table, &key)?.is_some() {
+                    report.index_entries = report.index_entries.saturating_add(1);
+                } else if both {
+                    report.find(format!("token {id}: a new entry of {} is missing", table.name()));
+                }
+            }
+            if found.token.cvc_expires_at.is_some() {
+                self.verify_cvc(snapshot, tenant, id.uuid(), report)?;
+            }
+            if let Some(name) = &found.token.name {
+                report.index_entries = report.index_entries.saturating_add(1);
+                let by_name = unless_damaged(rows::find(snapshot, keys, tenant, name.as_str()))?;
+                if by_name.flatten().is_none_or(|it| it.token.id != id) {
+                    report.find(format!("token {id}: its predefined id does not lead to it"));
+                }
+            }
+        }
+        report.tokens = report.tokens.saturating_add(count);
+        let counted = snapshot.count(&tables::counts(tenant, Counted::Tokens))?;
+        if i64::try_from(count) != Ok(counted) {
+            report.find(format!("tenant {tenant}: {count} tokens, but {counted} counted"));
+        }
+        Ok(())
+    }
+}
+
+/// What tenants have besides records.
+struct Owned {
+    keys: u64,
+    counts: u64,
+}
+
+fn count_under(snapshot: &Snapshot, table: Table, prefix: &[u8]) -> Result<u64, Error> {
+    Ok(u64::try_from(snapshot.under(table, prefix, usize::MAX)?.len()).unwrap_or(u64::MAX))
+}
+
+/// `None` for what does not open or decode. A disk that cannot be read is no damage to report.
+fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Internal(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Every entry that belongs to a record was seen at that record. As many entries as that means
+/// that no entry leads nowhere; more of them means that some do.
+fn verify_sums(snapshot: &Snapshot, owned: &Owned, report: &mut Report) -> Result<(), Error> {
+    let mut entries: u64 = 0;
+    for table in [Table::TokenLists, Table::TokenNames, Table::Due] {
+        entries = entries.saturating_add(snapshot.len(table)?);
+    }
+    let sums = [
+        ("index entries", report.index_entries, entries),
+        ("tokens", report.tokens, snapshot.len(Table::Tokens)?),
+        ("token intents", report.token_intents, snapshot.len(Table::TokenIntents)?),
+        ("3DS sessions", report.threeds_sessions, snapshot.len(Table::ThreedsSessions)?),
+        (
+            "card verification codes",
+            report.cvcs.saturating_add(report.cvcs_gone),
+            snapshot.len(Table::Cvcs)?,
+        ),
+        ("applications", report.applications, snapshot.len(Table::Applications)?),
+        ("API keys", report.keys, snapshot.len(Table::ApiKeys)?),
+        ("counts", owned.counts, snapshot.len(Table::Counts)?),
+        ("cryptographic keys", owned.keys, snapshot.len(Table::Keys)?),
+        ("listed API keys", report.keys, snapshot.len(Table::ApplicationKeys)?),
+    ];
+    for (what, expected, found) in sums {
+        if found != expected {
+            report.find(format!("{found} {what} in the file, but {expected} belong to something"));
+        }
+    }
+    Ok(())
+}
