@@ -1,31 +1,11 @@
 //! The command line. Every command either does its work or says what, where, why and what to do.
 
-mod audit;
-mod backup;
-mod bins;
 mod commands;
 mod dev;
-mod dev_certificate;
-mod directory;
-mod failure;
-mod key;
-mod master_key;
+mod offline;
 mod operate;
-mod preload;
-mod recover;
-mod report;
-mod restore;
-mod rotation;
-mod run;
-mod schedule;
 mod serve;
-mod service_manager;
-mod shares;
-mod status;
-mod upkeep;
-mod vault;
-mod verify;
-mod watch;
+mod support;
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use argh::{EarlyExit, FromArgs as _};
 
 use commands::{Strongroom, Subcommand};
-use failure::{Exit, Failure};
+use support::failure::{Exit, Failure};
 
 /// Runs the command of these arguments (without the program's name) and returns its exit code.
 pub fn main(arguments: &[&str]) -> u8 {
@@ -93,20 +73,20 @@ fn guarded(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure>
 fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
     match parsed.command {
         Subcommand::Application(command) => operate::application(command),
-        Subcommand::Audit(command) => audit::audit(command),
-        Subcommand::Backup(command) => backup::backup(&command),
+        Subcommand::Audit(command) => operate::audit::audit(command),
+        Subcommand::Backup(command) => operate::backup::backup(&command),
         Subcommand::Check(command) => serve::check(&command.config),
         Subcommand::Dev(command) => dev::dev(&command),
         Subcommand::DevClock(command) => operate::dev_clock(&command),
-        Subcommand::DevPreload(command) => preload::preload(&command),
+        Subcommand::DevPreload(command) => dev::preload::preload(&command),
         Subcommand::Init(command) => serve::init(&command),
-        Subcommand::Report(command) => report::report(&command),
-        Subcommand::Key(command) => key::key(command),
-        Subcommand::Restore(command) => restore::restore(&command),
+        Subcommand::Report(command) => operate::report::report(&command),
+        Subcommand::Key(command) => operate::key::key(command),
+        Subcommand::Restore(command) => offline::restore::restore(&command),
         Subcommand::Serve(command) => serve::serve(&command.config),
-        Subcommand::Status(command) => status::status(&command),
+        Subcommand::Status(command) => operate::status::status(&command),
         Subcommand::Tenant(command) => operate::tenant(command),
-        Subcommand::Verify(command) => verify::verify(&command),
+        Subcommand::Verify(command) => offline::verify::verify(&command),
         Subcommand::Version(_) => {
             say(concat!("strongroom ", env!("CARGO_PKG_VERSION")));
             Ok(())

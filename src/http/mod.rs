@@ -5,25 +5,17 @@
 //! key's limits, a permission that the key lacks everywhere, the body, and then the operation's own.
 
 mod answers;
-mod applications;
 mod bodies;
 mod body;
 mod dispatch;
-mod formulas;
-mod lists;
-mod logs;
+mod operations;
 mod origin;
 mod pages;
+mod probes;
 mod problem;
 mod reply;
-mod requests;
-mod results;
+mod request_counts;
 pub mod route;
-mod tenants;
-mod threeds;
-mod token_intents;
-mod tokens;
-mod watch;
 pub(crate) mod wire;
 
 use std::net::{IpAddr, SocketAddr};
@@ -43,12 +35,12 @@ use crate::domain::mistakes::Mistakes;
 use crate::formulas::Catalog;
 pub use crate::http::answers::Answers;
 pub use crate::http::bodies::Bodies;
+use crate::http::probes::Probe;
 use crate::http::problem::Problem;
 use crate::http::reply::{Asked, Reply};
-use crate::http::requests::NO_ROUTE;
-pub use crate::http::requests::Requests;
+use crate::http::request_counts::NO_ROUTE;
+pub use crate::http::request_counts::Requests;
 use crate::http::route::{Carries, Matched, Operation, Repeated, Route};
-use crate::http::watch::Probe;
 use crate::http::wire::query::Query;
 use crate::idempotency::{Replay, is_key};
 use crate::limits::{self, KeyHash, Limiter, Network};
@@ -56,7 +48,7 @@ use crate::log::{Log, RequestLine, Trace};
 use crate::metrics::Panel;
 use crate::secret::{Secret, SecretBody};
 
-pub use results::RESULTS_PATH;
+pub use operations::results::RESULTS_PATH;
 
 const API_KEY: &str = "bt-api-key";
 const FORWARDED_FOR: &str = "x-forwarded-for";

@@ -48,7 +48,7 @@ const WORDS: &[(&str, &[&str])] = &[
 
 /// Where types have a form that others depend on: on the wire, in the file, in files of people.
 const OUTSIDE: &[&str] = &[
-    "src/cli/dev.rs",
+    "src/cli/dev/mod.rs",
     "src/config",
     "src/formulas/",
     "src/http/wire/",

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::app::{ChallengeReply, Error};
 use crate::http::problem::Problem;
-use crate::http::requests::NO_ROUTE;
+use crate::http::request_counts::NO_ROUTE;
 use crate::http::wire::query::Query;
 use crate::http::{Http, body};
 use crate::secret::SecretBody;

@@ -1,0 +1,80 @@
+//! A certificate for trying the vault on this machine: a CA of its own and, under it, one for
+//! `localhost`, `127.0.0.1` and `::1`. Nothing but `strongroom dev` uses it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+
+use crate::cli::offline::vault::{cannot, write_secret};
+use crate::cli::support::failure::{Exit, Failure};
+use crate::domain::time::Timestamp;
+
+/// Browsers refuse longer ones.
+const VALIDITY: Duration = Duration::from_hours(825 * 24);
+/// Clocks differ a little between machines.
+const BACKDATED_S: i64 = 24 * 3_600;
+
+pub(in crate::cli) struct Files {
+    pub(in crate::cli) ca: PathBuf,
+    pub(in crate::cli) certificate: PathBuf,
+    pub(in crate::cli) private_key: PathBuf,
+}
+
+impl Files {
+    pub(in crate::cli) fn of(directory: &Path) -> Self {
+        Self {
+            ca: directory.join("ca.pem"),
+            certificate: directory.join("certificate.pem"),
+            private_key: directory.join("certificate.key"),
+        }
+    }
+}
+
+/// The CA's own key is thrown away: nobody can make another certificate that its owner trusts.
+pub(in crate::cli) fn make(files: &Files, now: Timestamp) -> Result<(), Failure> {
+    let made = certificates(now)
+        .map_err(|error| Failure::new(Exit::Software, "cannot make a certificate").why(error))?;
+    let write = |path: &Path, pem: &str| {
+        std::fs::write(path, pem).map_err(|error| cannot("write a certificate", path, &error))
+    };
+    write(&files.ca, &made.ca)?;
+    write(&files.certificate, &made.certificate)?;
+    write_secret(&files.private_key, made.private_key.as_bytes(), 0o600)
+}
+
+struct Made {
+    ca: String,
+    certificate: String,
+    private_key: String,
+}
+
+fn certificates(now: Timestamp) -> Result<Made, rcgen::Error> {
+    let from = Timestamp::from_seconds(now.seconds().saturating_sub(BACKDATED_S)).datetime();
+    let until = now.plus(VALIDITY).datetime();
+    let dated = |mut params: CertificateParams, name: &str| {
+        params.distinguished_name.push(DnType::CommonName, name);
+        if let (Some(from), Some(until)) = (from, until) {
+            (params.not_before, params.not_after) = (from, until);
+        }
+        params
+    };
+    let mut ca = dated(CertificateParams::default(), "Strongroom development CA");
+    ca.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    let ca_key = KeyPair::generate()?;
+    let ca_pem = ca.self_signed(&ca_key)?.pem();
+    let issuer = Issuer::new(ca, ca_key);
+
+    let names = ["localhost", "127.0.0.1", "::1"].map(String::from).to_vec();
+    let mut leaf = dated(CertificateParams::new(names)?, "localhost");
+    leaf.use_authority_key_identifier_extension = true;
+    leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = KeyPair::generate()?;
+    let certificate = leaf.signed_by(&key, &issuer)?.pem();
+    Ok(Made { ca: ca_pem, certificate, private_key: key.serialize_pem() })
+}

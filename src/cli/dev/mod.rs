@@ -1,0 +1,361 @@
+//! `strongroom dev`: everything for trying the vault and for tests, in one directory.
+//!
+//! Alone among the commands it keeps the texts of keys, in a file of mode 0600, so that a restart
+//! prints the same ones.
+
+pub(in crate::cli) mod certificate;
+pub(in crate::cli) mod preload;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::app::{App, ApplicationDraft, Error, FirstKey, TenantChange, TenantDraft, Write};
+use crate::bounds::{DISK_FLOOR_BYTES, REENCRYPT_PER_SECOND, THREEDS_RETENTION};
+use crate::cli::commands::Dev;
+use crate::cli::dev::certificate::Files;
+use crate::cli::offline::vault;
+use crate::cli::operate::{quotas, switch};
+use crate::cli::serve::read_threeds;
+use crate::cli::serve::run::{Plan, Ready, run};
+use crate::cli::serve::upkeep::Upkeep;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::{complain, say};
+use crate::clock::Clock;
+use crate::config::{self, MasterKeySource};
+use crate::domain::access::{Access, AccessRule, Transform};
+use crate::domain::application::ApplicationKind;
+use crate::domain::container::Container;
+use crate::domain::id::TenantId;
+use crate::domain::permission::Permission;
+use crate::domain::quota::Quotas;
+use crate::domain::tenant::{TenantKind, Threeds};
+use crate::http::Deprecated;
+use crate::limits::Limiter;
+use crate::log::RequestLines;
+use crate::operator::Clockwork;
+use crate::server::{Hsts, Settings};
+use crate::store::{CvcKeys, Store};
+
+/// What a development directory remembers besides the vault itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::cli) struct Kept {
+    pub(in crate::cli) tenant_id: String,
+    tenant_type: String,
+    pub(in crate::cli) keys: Keys,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::cli) struct Keys {
+    pub(in crate::cli) private: String,
+    public: String,
+    management: String,
+}
+
+pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
+    let listen: SocketAddr = command.listen.parse().map_err(|error| {
+        Failure::new(Exit::Usage, "--listen takes an address and a port")
+            .why(error)
+            .try_this("--listen 127.0.0.1:8443")
+    })?;
+    let limits = switch("--rate-limits", &command.rate_limits)?;
+    let wanted = command.tenant_type.as_deref().map(tenant_kind).transpose()?;
+    let quotas = quotas(&command.quota)?;
+    let threeds = match &command.threeds {
+        Some(path) => read_threeds(path)?,
+        None => config::Threeds { retention: THREEDS_RETENTION, directory: None },
+    };
+    let files = Files::of(&command.data);
+    let (app, kept) = open_or_make(&command.data, &files, wanted)?;
+    if let Err(failure) = set_quotas(&app, &kept, quotas) {
+        app.close();
+        return Err(failure);
+    }
+    let plan = Plan {
+        data_directory: command.data.clone(),
+        settings: Settings {
+            // A browser would remember it for every port of this machine.
+            hsts: Hsts::LeftOut,
+            ..Settings::new(vec![listen], files.certificate.clone(), files.private_key.clone())
+        },
+        limiter: if limits { Limiter::on() } else { Limiter::off() },
+        trusted_proxies: Vec::new(),
+        deprecated: Deprecated::Answered,
+        request_lines: RequestLines::Off,
+        clockwork: Clockwork::Settable,
+        upkeep: Upkeep {
+            bin_file: None,
+            reencrypt_per_second: REENCRYPT_PER_SECOND,
+            backups: None,
+        },
+        disk_floor_bytes: DISK_FLOOR_BYTES,
+        operator_listen: None,
+        threeds,
+    };
+    run(app, plan, |ready| {
+        let ca = std::fs::canonicalize(&files.ca)
+            .map_err(|error| vault::cannot("find the CA file", &files.ca, &error))?;
+        complain(
+            "WARNING: this is a development vault. Its master key and its API keys lie beside its \
+             data. Never put real card data into it.",
+        );
+        if command.json {
+            say(&json_line(&ready, &ca, &kept));
+        } else {
+            say(&text(ready.address, &ca, &kept));
+        }
+        Ok(())
+    })
+}
+
+pub(in crate::cli) fn master_key_path(directory: &Path) -> PathBuf {
+    directory.join("master.key")
+}
+
+pub(in crate::cli) fn kept_path(directory: &Path) -> PathBuf {
+    directory.join("keys.json")
+}
+
+pub(in crate::cli) fn read_kept(directory: &Path) -> Result<Kept, Failure> {
+    let path = kept_path(directory);
+    let bytes = std::fs::read(&path).map_err(|error| {
+        vault::cannot("read the keys of this directory", &path, &error)
+            .try_this("strongroom dev with a directory that is not there yet")
+    })?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Failure::new(Exit::Data, "the keys of this directory are damaged")
+            .file(&path)
+            .why(format!("line {}, column {}", error.line(), error.column()))
+            .try_this("delete the directory and start anew")
+    })
+}
+
+/// The file of keys is written last: a directory without it was interrupted while it was made, and
+/// is made anew. It holds nothing that anyone was told about.
+fn open_or_make(
+    directory: &Path,
+    files: &Files,
+    wanted: Option<TenantKind>,
+) -> Result<(App, Kept), Failure> {
+    let master = MasterKeySource::File(master_key_path(directory));
+    if kept_path(directory).exists() {
+        let kept = read_kept(directory)?;
+        if wanted.is_some_and(|kind| kind.as_str() != kept.tenant_type) {
+            return Err(Failure::new(Exit::Data, "this directory's tenant is of the other type")
+                .file(directory)
+                .why(format!("it was made as a {} tenant", kept.tenant_type))
+                .try_this("leave --tenant-type out, or use another --data directory"));
+        }
+        return Ok((vault::open(directory, &master, Clock::new())?, kept));
+    }
+    vault::make_directory(directory)?;
+    clear_unfinished(directory, files)?;
+    vault::make_master_key(&master_key_path(directory))?;
+    let clock = Clock::new();
+    certificate::make(files, clock.now())?;
+    let app = vault::create(directory, &master, clock)?;
+    let made = block_on(make_tenant(&app, wanted.unwrap_or(TenantKind::Test)));
+    match made.and_then(|kept| {
+        let bytes = serde_json::to_vec_pretty(&kept).unwrap_or_default();
+        vault::write_secret(&kept_path(directory), &bytes, 0o600)?;
+        std::fs::remove_file(marker(directory))
+            .map_err(|error| vault::cannot("end the first start", directory, &error))?;
+        Ok(kept)
+    }) {
+        Ok(kept) => Ok((app, kept)),
+        Err(failure) => {
+            app.close();
+            Err(failure)
+        }
+    }
+}
+
+/// Says that what is in the directory came from a first start that is not over. Without it nothing is
+/// ever removed: it could be anyone's vault.
+fn marker(directory: &Path) -> PathBuf {
+    directory.join("dev.unfinished")
+}
+
+/// Removes what an interrupted first start left, and refuses a directory that is something else.
+fn clear_unfinished(directory: &Path, files: &Files) -> Result<(), Failure> {
+    let ours = [
+        &directory.join(Store::FILE),
+        &Store::unfinished(directory),
+        &directory.join(CvcKeys::FILE),
+        &master_key_path(directory),
+        &files.ca,
+        &files.certificate,
+        &files.private_key,
+    ];
+    let marker = marker(directory);
+    let entries = std::fs::read_dir(directory)
+        .map_err(|error| vault::cannot("read the directory", directory, &error))?;
+    let mut left: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    left.retain(|path| *path != marker);
+    if let Some(path) = left.iter().find(|path| !marker.exists() || !ours.contains(path)) {
+        return Err(Failure::new(Exit::Data, "this directory holds something else")
+            .file(path)
+            .try_this("give --data a directory that is not there yet"));
+    }
+    for path in &left {
+        std::fs::remove_file(path)
+            .map_err(|error| vault::cannot("remove an unfinished file", path, &error))?;
+    }
+    if !marker.exists() {
+        vault::write_secret(&marker, b"", 0o600)?;
+    }
+    vault::restrict(directory, 0o700)
+}
+
+async fn make_tenant(app: &App, kind: TenantKind) -> Result<Kept, Failure> {
+    let draft = TenantDraft {
+        name: String::from("Development"),
+        kind,
+        threeds: Threeds::Enabled,
+        quotas: Quotas::default(),
+    };
+    let tenant = app.create_tenant(draft).await.map_err(|error| refused(&error))?;
+    let mut texts = Vec::new();
+    for kind in [ApplicationKind::Private, ApplicationKind::Public, ApplicationKind::Management] {
+        let draft = ApplicationDraft {
+            name: format!("Development {}", kind.as_str()),
+            kind,
+            access: access(kind),
+            key: FirstKey::Made,
+        };
+        let (_, key) = app
+            .create_application(tenant.id, &draft, None, &Write::plain())
+            .await
+            .map_err(|error| refused(&error))?;
+        texts.extend(key.map(|new| String::from(new.text.expose())));
+    }
+    let [private, public, management] = texts.try_into().unwrap_or_default();
+    let keys = Keys { private, public, management };
+    let tenant_type = String::from(kind.as_str());
+    Ok(Kept { tenant_id: tenant.id.to_string(), tenant_type, keys })
+}
+
+fn access(kind: ApplicationKind) -> Access {
+    let held = Permission::ALL.iter().copied().filter(|it| it.may_be_held_by(kind));
+    match kind {
+        ApplicationKind::Private => {
+            let on_tokens = Permission::ALL.iter().copied().filter(|it| it.concerns_tokens());
+            let rule = AccessRule {
+                description: Some(String::from("Everything in every container")),
+                priority: 1,
+                container: Container::root(),
+                transform: Transform::Reveal,
+                permissions: on_tokens.collect(),
+            };
+            let plain = vec![
+                Permission::TokenIntentCreate,
+                Permission::TokenIntentRead,
+                Permission::TokenIntentDelete,
+                Permission::ThreedsSessionCreate,
+                Permission::ThreedsSessionRead,
+                Permission::ThreedsSessionAuthenticate,
+                Permission::ConnectionFormulas,
+            ];
+            Access::new(plain, vec![rule])
+        }
+        ApplicationKind::Public => Access::new(
+            vec![
+                Permission::TokenCreate,
+                Permission::TokenIntentCreate,
+                Permission::ThreedsSessionCreate,
+            ],
+            vec![],
+        ),
+        ApplicationKind::Management => Access::new(held.collect(), vec![]),
+    }
+}
+
+fn set_quotas(app: &App, kept: &Kept, quotas: Vec<(String, String)>) -> Result<(), Failure> {
+    if quotas.is_empty() {
+        return Ok(());
+    }
+    let tenant = TenantId::parse(&kept.tenant_id)
+        .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
+    let change = TenantChange { quotas, ..TenantChange::default() };
+    block_on(async {
+        app.change_tenant(tenant, &change, None, &Write::plain())
+            .await
+            .map_err(|error| refused(&error))
+    })?;
+    Ok(())
+}
+
+pub(in crate::cli) fn block_on<T>(
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime =
+        runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;
+    runtime.block_on(work)
+}
+
+pub(in crate::cli) fn refused(error: &Error) -> Failure {
+    let failure = Failure::new(Exit::Data, "the vault refused");
+    match error {
+        Error::Invalid(mistakes) => {
+            let lines = mistakes.by_path().values().flatten().cloned().collect::<Vec<_>>();
+            failure.why(lines.join("\n"))
+        }
+        Error::Storage(storage) => vault::storage(storage),
+        Error::Busy
+        | Error::Conflict(_)
+        | Error::Forbidden(_)
+        | Error::InFlight
+        | Error::Internal(_)
+        | Error::NotFound(_)
+        | Error::ReadOnly(_)
+        | Error::Replayed(_)
+        | Error::Stopped
+        | Error::Unauthenticated
+        | Error::Unprocessable(_)
+        | Error::Upstream(_) => failure.why(format!("{error:?}")),
+    }
+}
+
+fn tenant_kind(text: &str) -> Result<TenantKind, Failure> {
+    TenantKind::parse(text)
+        .ok_or_else(|| Failure::new(Exit::Usage, "--tenant-type takes test or production"))
+}
+
+fn json_line(ready: &Ready, ca: &Path, kept: &Kept) -> String {
+    // Written by hand for the order of its members, which people will see.
+    let quoted = |text: &str| json!(text).to_string();
+    let results = ready.results.map(|address| quoted(&format!("https://{address}")));
+    let results = results.map(|url| format!(r#","results":{url}"#)).unwrap_or_default();
+    format!(
+        r#"{{"ready":true,"url":{}{results},"ca":{},"tenant_id":{},"keys":{{"private":{},"public":{},"management":{}}}}}"#,
+        quoted(&format!("https://{}", ready.address)),
+        quoted(&ca.display().to_string()),
+        quoted(&kept.tenant_id),
+        quoted(&kept.keys.private),
+        quoted(&kept.keys.public),
+        quoted(&kept.keys.management),
+    )
+}
+
+fn text(address: SocketAddr, ca: &Path, kept: &Kept) -> String {
+    let (ca, keys) = (ca.display(), &kept.keys);
+    let url = format!("https://{address}");
+    format!(
+        "Strongroom is ready.\n\n  url          {url}\n  CA file      {ca}\n  tenant       {} \
+         ({})\n  private key  {}\n  public key   {}\n  management   {}\n\nStore a value:\n\n  curl \
+         --cacert '{ca}' '{url}/tokens' -H 'BT-API-KEY: {}' -H 'Content-Type: application/json' \
+         -d '{{\"type\":\"token\",\"data\":\"a secret\"}}'\n\nRead it back (put the id of the answer \
+         in place of ID):\n\n  curl --cacert '{ca}' '{url}/tokens/ID' -H 'BT-API-KEY: {}'\n\nStop \
+         with Ctrl-C; start again with the same command.",
+        kept.tenant_id,
+        kept.tenant_type,
+        keys.private,
+        keys.public,
+        keys.management,
+        keys.private,
+        keys.private,
+    )
+}

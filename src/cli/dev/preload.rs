@@ -1,0 +1,112 @@
+//! `strongroom dev-preload`: fills a development vault through the very operation that clients
+//! use, with many at once so that commits are shared.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::app::{App, TokenDraft, Write};
+use crate::bounds::BATCH_CHANGES_MAX;
+use crate::cli::commands::DevPreload;
+use crate::cli::dev::{master_key_path, read_kept, refused};
+use crate::cli::offline::vault;
+use crate::cli::say;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::clock::Clock;
+use crate::config::MasterKeySource;
+use crate::domain::key_text::KeyText;
+use crate::domain::luhn;
+use crate::domain::token_type::TokenType;
+use crate::secret::Secret;
+use crate::server::tasks::Tasks;
+
+/// Ids that are printed, spread over all that were made.
+const SAMPLE: u64 = 10_000;
+
+pub(in crate::cli) fn preload(command: &DevPreload) -> Result<(), Failure> {
+    let value = match command.kind.as_str() {
+        "token" => Sample::Text,
+        "card" => Sample::Card,
+        _ => return Err(Failure::new(Exit::Usage, "--kind takes token or card")),
+    };
+    let kept = read_kept(&command.data)?;
+    let master = MasterKeySource::File(master_key_path(&command.data));
+    let app = Arc::new(vault::open(&command.data, &master, Clock::new())?);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build();
+    let runtime =
+        runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;
+    let filled = runtime.block_on(fill(&app, &kept.keys.private, command.tokens, value));
+    let filled =
+        filled.and_then(|()| runtime.block_on(app.sign_audit()).map_err(|error| refused(&error)));
+    // Sealings that are not counted are no reason to fail.
+    runtime.block_on(app.write_uses()).ok();
+    app.close();
+    filled
+}
+
+async fn fill(app: &Arc<App>, key: &str, tokens: u64, value: Sample) -> Result<(), Failure> {
+    let every = tokens.div_ceil(SAMPLE).max(1);
+    let tasks = Tasks::new();
+    let lanes = u64::try_from(BATCH_CHANGES_MAX).unwrap_or(1);
+    let (failed, mut failures) = tokio::sync::mpsc::unbounded_channel();
+    for lane in 0..lanes {
+        let (app, key, failed) = (Arc::clone(app), String::from(key), failed.clone());
+        tasks.spawn(async move {
+            let mut number = lane;
+            while number < tokens {
+                match create(&app, &key, value.draft(number)).await {
+                    Ok(id) if number.is_multiple_of(every) => say(&id),
+                    Ok(_) => (),
+                    Err(failure) => {
+                        failed.send(failure).ok();
+                        return;
+                    }
+                }
+                number = number.saturating_add(lanes);
+            }
+        });
+    }
+    drop(failed);
+    // The channel closes when the last lane is done.
+    failures.recv().await.map_or(Ok(()), Err)
+}
+
+/// What the tokens hold.
+#[derive(Clone, Copy)]
+enum Sample {
+    Card,
+    Text,
+}
+
+impl Sample {
+    /// Every number gives another value.
+    fn draft(self, number: u64) -> TokenDraft {
+        let (kind, data) = match self {
+            Self::Card => (
+                TokenType::Card,
+                json!({
+                    "number": card_number(number),
+                    "expiration_month": 12,
+                    "expiration_year": 2040,
+                }),
+            ),
+            Self::Text => (TokenType::Token, Value::from(format!("preloaded value {number}"))),
+        };
+        TokenDraft { kind: Some(kind), data: Some(Secret::new(data)), ..TokenDraft::default() }
+    }
+}
+
+/// Sixteen digits that begin like a Visa card and end in the digit that makes them pass.
+fn card_number(number: u64) -> String {
+    let candidates = (0..10).map(|check| format!("4{number:014}{check}"));
+    candidates.into_iter().find(|digits| luhn::passes(digits)).unwrap_or_default()
+}
+
+async fn create(app: &App, key: &str, draft: TokenDraft) -> Result<String, Failure> {
+    let key = KeyText::parse(key)
+        .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
+    let caller = app.authenticate(&key).map_err(|error| refused(&error))?;
+    let created =
+        app.create_token(&caller, draft, &Write::plain()).await.map_err(|error| refused(&error))?;
+    Ok(created.shown.token.public_id())
+}

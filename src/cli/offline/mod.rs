@@ -1,0 +1,7 @@
+//! Commands that work on a vault whose server is stopped, and on files.
+
+pub(in crate::cli) mod recover;
+pub(in crate::cli) mod restore;
+pub(in crate::cli) mod shares;
+pub(in crate::cli) mod vault;
+pub(in crate::cli) mod verify;

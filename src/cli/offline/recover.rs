@@ -1,0 +1,224 @@
+//! `strongroom key recover`: the master key from recovery shares. It is held against the vault or a
+//! backup before its file is written, and a share that is not the one that was made is named.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::app::ChainWord;
+use crate::cli::commands::KeyRecover;
+use crate::cli::offline::shares::{read_share, read_typed, unreadable};
+use crate::cli::offline::vault;
+use crate::cli::operate::backup::explain;
+use crate::cli::serve::read_config;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::{complain, say};
+use crate::clock::Clock;
+use crate::crypto::{MasterKey, Share};
+use crate::domain::hex;
+use crate::domain::share_set::ShareSet;
+use crate::domain::time::Timestamp;
+use crate::operator::{Answer, Asked, Command, ask};
+use crate::secret::Secret;
+use crate::store::backup::{InvalidBackup, Reader};
+use crate::store::{Store, Table, meta};
+
+const CHAIN_DIFFERS: &str = "strongroom: warning: the hashes of these shares in the data file are not \
+                             those in its audit chain; run strongroom audit verify";
+
+const HASHES_DIFFER: &str = "strongroom: warning: these shares give the right key, but the hashes that \
+                             were written down are not theirs; someone changed a share's text or the \
+                             hashes";
+
+pub(in crate::cli) fn recover(command: &KeyRecover) -> Result<(), Failure> {
+    let witness = Witness::of(command)?;
+    let shares = if command.share.is_empty() {
+        read_typed()?
+    } else {
+        command.share.iter().map(read_share).collect::<Result<_, _>>()?
+    };
+    let known = shares.first().map(|first| witness.share_set(first)).transpose()?.flatten();
+    let strangers = known.as_ref().and_then(|known| strangers(&shares, known));
+    let (text, checked) = match (combine(&shares, &witness), strangers) {
+        (Ok(recovered), None) => recovered,
+        // A key that was checked is right whatever the hashes say: they are kept in clear.
+        (Ok(recovered), Some(_)) => {
+            complain(HASHES_DIFFER);
+            recovered
+        }
+        (Err(_), Some(strangers)) => return Err(strangers),
+        (Err(failure), None) => return Err(failure),
+    };
+    vault::write_secret(&command.out, text.expose().as_bytes(), 0o400)?;
+    say(&format!("The master key is recovered; {checked}.\n  file:  {}", command.out.display()));
+    Ok(())
+}
+
+/// The text of the key, and how it was checked.
+fn combine(shares: &[Share], witness: &Witness) -> Result<(Secret<String>, &'static str), Failure> {
+    let text = MasterKey::combine(shares).map_err(unreadable)?;
+    let bytes = Secret::new(text.expose().as_bytes().to_vec());
+    let key = MasterKey::parse(&bytes)
+        .map_err(|invalid| Failure::new(Exit::Data, "these shares give no key").why(invalid))?;
+    let checked = witness.check(key, shares.first().map_or([0; 4], Share::set_bytes))?;
+    Ok((text, checked))
+}
+
+/// The thing that the recovered key is checked with.
+enum Witness {
+    Backup(PathBuf),
+    /// The operator has asked for that.
+    Nothing,
+    /// The vault in this data directory.
+    Vault(PathBuf),
+}
+
+impl Witness {
+    fn of(command: &KeyRecover) -> Result<Self, Failure> {
+        match (&command.config, &command.backup, command.unchecked) {
+            (Some(config), None, false) => Ok(Self::Vault(read_config(config)?.data_directory)),
+            (None, Some(backup), false) => Ok(Self::Backup(backup.clone())),
+            (None, None, true) => {
+                complain(
+                    "strongroom: warning: the key is not checked; a share that was changed or is of \
+                     another vault gives a wrong key",
+                );
+                Ok(Self::Nothing)
+            }
+            _ => Err(Failure::new(Exit::Usage, "what is the key to be checked with?")
+                .why("a wrong key looks like a right one until a vault or a backup refuses it")
+                .try_this("one of --config FILE, --backup FILE and --unchecked")),
+        }
+    }
+
+    /// What was written down when this share was made. `None` where nothing is known; whether the key
+    /// is the right one is checked in any case.
+    fn share_set(&self, share: &Share) -> Result<Option<ShareSet>, Failure> {
+        match self {
+            Self::Backup(path) => known_to_backup(path, share.set_bytes()),
+            Self::Nothing => Ok(None),
+            Self::Vault(directory) => known_to_vault(directory, share),
+        }
+    }
+
+    /// Checks the key, and says for the operator how it was checked.
+    fn check(&self, key: MasterKey, set: [u8; 4]) -> Result<&'static str, Failure> {
+        match self {
+            Self::Backup(path) => {
+                let backup = Reader::open(path).map_err(|it| explain(&it, path))?;
+                match backup.check_origin(&key) {
+                    Ok(()) => Ok("it is the backup's"),
+                    Err(InvalidBackup::WrongMasterKey) => Err(other_key(path, "backup")),
+                    Err(invalid) => Err(explain(&invalid, path)),
+                }
+            }
+            Self::Nothing => Ok("it was not checked: it may be a wrong one"),
+            Self::Vault(directory) => compare(directory, key, set).map(|()| "it opens the vault"),
+        }
+    }
+}
+
+/// Names every share whose hash is not the recorded one; `None` when all of them fit.
+fn strangers(shares: &[Share], known: &ShareSet) -> Option<Failure> {
+    let of_set = shares.iter().filter(|share| share.set_bytes() == known.set);
+    let strangers = of_set.filter(|share| !known.has(share.number(), &share.hash()));
+    let numbers: Vec<_> = strangers.map(|share| share.number().to_string()).collect();
+    if numbers.is_empty() {
+        return None;
+    }
+    let (numbers, set) = (numbers.join(", "), hex::encode(&known.set));
+    let failure =
+        Failure::new(Exit::Data, format!("share {numbers} of set {set} was changed or made up"))
+            .why("its hash is not the one that was written down when the shares were made")
+            .try_this("ask its keeper, leave it out and bring another share of this set");
+    Some(failure)
+}
+
+fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>, Failure> {
+    let failed = |invalid: InvalidBackup| explain(&invalid, path);
+    let mut backup = Reader::open(path).map_err(failed)?;
+    while let Some(chunk) = backup.next_chunk().map_err(failed)? {
+        // Tables stand in the order of their numbers, and this is the first.
+        if chunk.table != Table::Meta {
+            break;
+        }
+        for row in &chunk.rows {
+            let known = meta::share_set_of_row(row).map_err(|it| vault::storage(&it))?;
+            if let Some(known) = known.filter(|known| known.set == set) {
+                return Ok(Some(known));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// By the running server's word, or from the file, where it stands in clear.
+fn known_to_vault(directory: &Path, share: &Share) -> Result<Option<ShareSet>, Failure> {
+    match ask(directory, &Command::MasterShareSet { set: share.set() }) {
+        Asked::Answered(Answer::Done(told)) => Ok(parse(&told, share.set_bytes())),
+        Asked::Answered(Answer::Refused(_)) | Asked::Failed(_) => Ok(None),
+        Asked::NobodyThere => vault::catch_damage(directory, || {
+            // A file that does not open is explained when the key is compared with it.
+            let Ok(store) = Store::open(directory) else { return Ok(None) };
+            let known = store.snapshot().and_then(|it| meta::share_set(&it, share.set_bytes()));
+            store.close();
+            known.map_err(|failure| vault::storage(&failure))
+        })?,
+    }
+}
+
+fn parse(told: &Value, set: [u8; 4]) -> Option<ShareSet> {
+    let needed = told.get("needed")?.as_u64().and_then(|it| u8::try_from(it).ok())?;
+    let hashes = told.get("hashes")?.as_array()?;
+    let hashes =
+        hashes.iter().map(|it| it.as_str().and_then(hex::decode)).collect::<Option<_>>()?;
+    if told.get("chain_differs").and_then(Value::as_bool) == Some(true) {
+        complain(CHAIN_DIFFERS);
+    }
+    Some(ShareSet { set, needed, made_at: Timestamp::from_micros(0), hashes })
+}
+
+/// By the running server's word, or by opening the file.
+fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure> {
+    match ask(directory, &Command::MasterHandover) {
+        Asked::Answered(Answer::Done(told)) => {
+            let own = told.get("master").and_then(Value::as_str);
+            if own == Some(hex::encode(key.check()).as_str()) {
+                Ok(())
+            } else {
+                Err(other_key(directory, "vault"))
+            }
+        }
+        Asked::Answered(Answer::Refused(why)) => {
+            Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
+        }
+        Asked::Failed(_) | Asked::NobodyThere => {
+            let opened = vault::open_with(directory, key, Clock::new());
+            let app = opened.map_err(|failure| match failure.exit {
+                Exit::Permission => other_key(directory, "vault"),
+                Exit::Success
+                | Exit::Usage
+                | Exit::Data
+                | Exit::Unavailable
+                | Exit::Software
+                | Exit::Storage
+                | Exit::Config => failure,
+            })?;
+            if matches!(app.share_set(set), Ok(Some((_, ChainWord::Differs)))) {
+                complain(CHAIN_DIFFERS);
+            }
+            app.close();
+            Ok(())
+        }
+    }
+}
+
+fn other_key(place: &Path, what: &str) -> Failure {
+    Failure::new(Exit::Permission, format!("these shares give another key than this {what}'s"))
+        .file(place)
+        .why(
+            "they are of another vault, from before a rotation of its master key, or one of them was \
+             changed",
+        )
+        .try_this("look for shares of another set; no file was written")
+}

@@ -1,0 +1,151 @@
+//! Recovery shares of the master key: made and proven. [`crate::cli::offline::recover`] puts them together.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
+use crate::cli::offline::vault;
+use crate::cli::operate::{done, order};
+use crate::cli::say;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::config::MasterKeySource;
+use crate::crypto::{InvalidShare, MasterKey, Random, Scheme, Share};
+use crate::domain::hex;
+use crate::operator::Command;
+use crate::secret::Secret;
+
+pub(in crate::cli) fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
+    Scheme::parse(text).ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("{text} is no number of shares"))
+            .why("at least 2 must be needed, of at most 255")
+            .try_this("3-of-5: any three of five give the key back")
+    })
+}
+
+/// Holds the key against the vault, which writes down that these shares of it are made.
+fn note(directory: &Path, source: &MasterKeySource, shares: &[Share]) -> Result<(), Failure> {
+    let check = hex::encode(vault::read_master_key(source)?.check());
+    let Some(first) = shares.first() else { return Err(unproven()) };
+    let (set, needed) = (first.set(), first.scheme().needed());
+    let hashes = shares.iter().map(|share| hex::encode(&share.hash())).collect();
+    let command = Command::MasterShares { check, set, needed, hashes };
+    done(order(directory, || Ok(source.clone()), command)?).map(drop)
+}
+
+/// Makes a set, and does not end before it is proven: what was written is read again, and different
+/// choices of shares are put together and compared with the key.
+///
+/// The vault in `data` knows the hash of each share before anybody gets one.
+pub(in crate::cli) fn make(
+    data: &Path,
+    source: &MasterKeySource,
+    scheme: Scheme,
+    directory: Option<&Path>,
+) -> Result<(), Failure> {
+    let (_, text) = vault::read_master_text(source)?;
+    let made = MasterKey::split(&text, scheme, &Random::new());
+    let shares = made.map_err(|invalid| Failure::new(Exit::Data, "no shares").why(invalid))?;
+    note(data, source, &shares)?;
+    let mut kept = Vec::with_capacity(shares.len());
+    for share in &shares {
+        kept.push(match directory {
+            Some(directory) => {
+                vault::make_directory(directory)?;
+                let path = directory.join(format!("share-{}-{}.txt", share.set(), share.number()));
+                vault::write_secret(&path, page(share)?.expose().as_bytes(), 0o400)?;
+                read_share(&path)?
+            }
+            None => Share::parse(typed(share)?.expose()).map_err(unreadable)?,
+        });
+    }
+    prove(&kept, scheme, &text)?;
+    let (needed, total) = (scheme.needed(), scheme.total());
+    let set = shares.first().map(Share::set).unwrap_or_default();
+    let Some(directory) = directory else {
+        for share in &shares {
+            say(page(share)?.expose());
+        }
+        say(&format!(
+            "Any {needed} of these {total} give the master key back (proven). They are shown this \
+             once: give each to another person."
+        ));
+        return Ok(());
+    };
+    say(&format!(
+        "Recovery shares, set {set}: any {needed} of {total} give the master key back (proven).\n  \
+         files: {}/share-{set}-*.txt\n\nGive each to another person, and leave none here: enough of \
+         them are the key.",
+        directory.display()
+    ));
+    Ok(())
+}
+
+/// Each share takes part at least once, and the choices differ as much as they can.
+fn prove(shares: &[Share], scheme: Scheme, key: &Secret<Vec<u8>>) -> Result<(), Failure> {
+    let needed = usize::from(scheme.needed());
+    for from in 0..shares.len() {
+        let choice = shares.iter().cycle().skip(from).take(needed).map(typed);
+        let choice = choice.collect::<Result<Vec<_>, _>>()?;
+        let choice: Result<Vec<_>, _> = choice.iter().map(|it| Share::parse(it.expose())).collect();
+        let given = choice.and_then(|choice| MasterKey::combine(&choice));
+        let given = given.map_err(|invalid| unproven().why(invalid))?;
+        if given.expose().as_bytes().trim_ascii() != key.expose().trim_ascii().to_ascii_lowercase()
+        {
+            return Err(unproven());
+        }
+    }
+    Ok(())
+}
+
+fn unproven() -> Failure {
+    Failure::new(Exit::Software, "the shares do not give the key back")
+        .try_this("destroy them and report this")
+}
+
+/// What a keeper of a share gets: what it is, and the share on a line of its own.
+fn page(share: &Share) -> Result<Secret<String>, Failure> {
+    let scheme = share.scheme();
+    Ok(Secret::new(format!(
+        "# Share {} of {} of a strongroom master key, set {}; {} of them are needed.\n{}\n",
+        share.number(),
+        scheme.total(),
+        share.set(),
+        scheme.needed(),
+        typed(share)?.expose()
+    )))
+}
+
+fn typed(share: &Share) -> Result<Secret<String>, Failure> {
+    share.text().ok_or_else(unproven)
+}
+
+pub(in crate::cli) fn read_share(path: &PathBuf) -> Result<Share, Failure> {
+    let failed = |error: &std::io::Error| vault::cannot("read a share", path, error);
+    let length = std::fs::metadata(path).map_err(|error| failed(&error))?.len();
+    if length > MASTER_KEY_FILE_BYTES_MAX {
+        return Err(unreadable(InvalidShare::Damaged).file(path));
+    }
+    let text = Secret::new(std::fs::read_to_string(path).map_err(|error| failed(&error))?);
+    let typed = text.expose().lines().filter(|line| !line.starts_with('#'));
+    let typed = Secret::new(typed.collect::<String>());
+    Share::parse(typed.expose()).map_err(|invalid| unreadable(invalid).file(path))
+}
+
+pub(in crate::cli) fn read_typed() -> Result<Vec<Share>, Failure> {
+    let mut text = Secret::new(String::new());
+    let most = MASTER_KEY_FILE_BYTES_MAX.saturating_mul(255);
+    std::io::stdin().lock().take(most).read_to_string(text.expose_mut()).map_err(|error| {
+        Failure::new(Exit::Usage, "cannot read shares from standard input").why(error)
+    })?;
+    let typed = text.expose().lines().zip(1_u32..);
+    typed
+        .filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'))
+        .map(|(line, number)| {
+            Share::parse(line).map_err(|invalid| unreadable(invalid).line("line", number))
+        })
+        .collect()
+}
+
+pub(in crate::cli) fn unreadable(invalid: InvalidShare) -> Failure {
+    Failure::new(Exit::Data, "these shares do not give a key").why(invalid)
+}

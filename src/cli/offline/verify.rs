@@ -1,0 +1,145 @@
+//! `strongroom verify`, on a stopped vault or on a backup.
+
+use std::path::{Path, PathBuf};
+
+use crate::app::{Error, ProofFailure, Report, VaultFailure, prove};
+use crate::cli::commands::Verify;
+use crate::cli::offline::vault;
+use crate::cli::operate::backup::{explain, manifest_text};
+use crate::cli::say;
+use crate::cli::serve::read_config;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::clock::Clock;
+use crate::config::MasterKeySource;
+use crate::store::RestoreFailure;
+use crate::store::backup::Reader;
+
+pub(in crate::cli) fn verify(command: &Verify) -> Result<(), Failure> {
+    match &command.file {
+        Some(file) => verify_backup(file, key_of_backup(command)?.as_ref()),
+        None => verify_vault(command),
+    }
+}
+
+/// Named by itself, or by the settings.
+fn key_of_backup(command: &Verify) -> Result<Option<MasterKeySource>, Failure> {
+    let named = command.key.as_ref().or(command.master_key.as_ref());
+    match (named, &command.config) {
+        (Some(path), _) => Ok(Some(MasterKeySource::File(path.clone()))),
+        (None, Some(config)) => Ok(Some(read_config(config)?.master_key)),
+        (None, None) => Ok(None),
+    }
+}
+
+fn verify_vault(command: &Verify) -> Result<(), Failure> {
+    let key = command.master_key.as_deref();
+    let (directory, master) =
+        vault::place(command.config.as_deref(), command.data.as_deref(), key)?;
+    let master = vault::needed(master)?;
+    let app = vault::open_unwritten(&directory, &master)?;
+    let report = vault::catch_damage(&directory, || app.verify())?;
+    // The engine looks at its own pages once more when it goes.
+    vault::catch_damage(&directory, move || {
+        app.close();
+        drop(app);
+    })?;
+    let report = report.map_err(|error| unreadable(error, &directory))?;
+    tell(report, "the data file does not fit together", &directory)
+}
+
+/// Without a key: what anyone can check. With it: everything, in a scratch directory beside it.
+fn verify_backup(file: &Path, key: Option<&MasterKeySource>) -> Result<(), Failure> {
+    let Some(key) = key else {
+        let mut backup = Reader::open(file).map_err(|it| explain(&it, file))?;
+        backup.check_rows().map_err(|it| explain(&it, file))?;
+        say(&format!(
+            "{}\nManifest, digests and order are right. With --key every record is opened, too.",
+            manifest_text(backup.manifest())
+        ));
+        return Ok(());
+    };
+    let master = vault::read_master_key(key)?;
+    let scratch = scratch(file);
+    let proof = vault::catch_damage(&scratch, || prove(file, &scratch, master, Clock::new()))?;
+    let proof = proof.map_err(|failure| match failure {
+        ProofFailure::Backup(invalid) | ProofFailure::Restore(RestoreFailure::Backup(invalid)) => {
+            explain(&invalid, file)
+        }
+        ProofFailure::Restore(RestoreFailure::File(failure)) => {
+            vault::explain(VaultFailure::File(failure), &scratch)
+        }
+        ProofFailure::Scratch(error) => {
+            vault::cannot("use a scratch directory beside the backup", &scratch, &error)
+        }
+        ProofFailure::Vault(failure) => vault::explain(failure, &scratch),
+        ProofFailure::Verify(error) => unreadable(error, file),
+        ProofFailure::NoBackup
+        | ProofFailure::NoSpace
+        | ProofFailure::Panicked
+        | ProofFailure::Unclean => {
+            Failure::new(Exit::Data, "the backup does not fit together").file(file)
+        }
+    })?;
+    say(&manifest_text(&proof.manifest));
+    tell(proof.report, "the backup does not fit together", file)
+}
+
+/// A name that no other command has, so that two of them do not meet.
+fn scratch(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_os_string();
+    name.push(format!(".{}.scratch", std::process::id()));
+    PathBuf::from(name)
+}
+
+fn unreadable(error: Error, place: &Path) -> Failure {
+    match error {
+        Error::Storage(failure) => vault::storage(&failure),
+        Error::Busy
+        | Error::Conflict(_)
+        | Error::Forbidden(_)
+        | Error::InFlight
+        | Error::Internal(_)
+        | Error::Invalid(_)
+        | Error::NotFound(_)
+        | Error::ReadOnly(_)
+        | Error::Replayed(_)
+        | Error::Stopped
+        | Error::Unauthenticated
+        | Error::Unprocessable(_)
+        | Error::Upstream(_) => {
+            Failure::new(Exit::Data, "the tenants of the data file do not open")
+                .file(place)
+                .try_this("restore the newest backup and keep this file for examination")
+        }
+    }
+}
+
+fn tell(report: Report, unclean: &str, place: &Path) -> Result<(), Failure> {
+    say(&format!(
+        "tenants:        {}\napplications:   {}\nAPI keys:       {}\ntokens:         {}\ntoken \
+         intents:  {}\ncvcs:           {} ({} more without a key: gone)\n3DS sessions:   {}\nindex \
+         entries:  {}\naudit entries:  {}",
+        report.tenants,
+        report.applications,
+        report.keys,
+        report.tokens,
+        report.token_intents,
+        report.cvcs,
+        report.cvcs_gone,
+        report.threeds_sessions,
+        report.index_entries,
+        report.audit_entries
+    ));
+    if report.is_clean() {
+        say("Everything fits together.");
+        return Ok(());
+    }
+    let mut findings = report.findings;
+    if report.more > 0 {
+        findings.push(format!("... and {} more", report.more));
+    }
+    Err(Failure::new(Exit::Data, unclean)
+        .file(place)
+        .why(findings.join("\n"))
+        .try_this("restore the newest backup and keep this file for examination"))
+}

@@ -1,0 +1,227 @@
+//! `strongroom audit`: the chain checked, exported and signed.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use crate::app::{App, Receipt, VaultFailure, decode_receipt};
+use crate::bounds::RECEIPT_BYTES_MAX;
+use crate::cli::commands::{AuditAction, AuditCommand, AuditExport, AuditVerify};
+use crate::cli::offline::vault;
+use crate::cli::operate::{done, unreachable_server};
+use crate::cli::say;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::clock::Clock;
+use crate::config::MasterKeySource;
+use crate::domain::hex;
+use crate::operator::{Answer, Asked, Clockwork, Command, ask, render_report};
+use crate::store::Store;
+use crate::store::chain::{ChainReport, Expected, Inspection};
+
+pub(in crate::cli) fn audit(command: AuditCommand) -> Result<(), Failure> {
+    match command.action {
+        AuditAction::Export(it) => export(&it),
+        AuditAction::Receipt(it) => {
+            let (config, data) = (it.config.as_deref(), it.data.as_deref());
+            let mut hand = Hand::of(vault::place(config, data, it.master_key.as_deref())?);
+            say(&hand.carry_out(Command::AuditReceipt)?.to_string());
+            hand.close();
+            Ok(())
+        }
+        AuditAction::Verify(it) => verify(&it),
+    }
+}
+
+/// Through the running server if there is one, else on the file itself, for several commands.
+struct Hand {
+    directory: PathBuf,
+    master: Option<MasterKeySource>,
+    alone: Option<(App, Runtime)>,
+}
+
+impl Hand {
+    fn of((directory, master): (PathBuf, Option<MasterKeySource>)) -> Self {
+        Self { directory, master, alone: None }
+    }
+
+    fn carry_out(&mut self, command: Command) -> Result<Value, Failure> {
+        let asked = match &self.alone {
+            Some(_) => Asked::NobodyThere,
+            None => ask(&self.directory, &command),
+        };
+        let answer = match asked {
+            Asked::Answered(answer) => answer,
+            Asked::Failed(error) => return Err(unreachable_server(&self.directory, &error)),
+            Asked::NobodyThere => {
+                let opened = self.alone.take().map_or_else(|| self.open(), Ok)?;
+                let (app, runtime) = self.alone.insert(opened);
+                runtime.block_on(command.run(app, Clockwork::Fixed))
+            }
+        };
+        done(answer)
+    }
+
+    fn open(&self) -> Result<(App, Runtime), Failure> {
+        let master = vault::needed(self.master.clone())?;
+        let app = vault::open(&self.directory, &master, Clock::new())?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime.map_err(|error| vault::cannot("start", &self.directory, &error))?;
+        Ok((app, runtime))
+    }
+
+    fn close(self) {
+        if let Some((app, runtime)) = self.alone {
+            // A failing disk was told by the command itself.
+            runtime.block_on(app.sign_audit()).ok();
+            app.close();
+        }
+    }
+}
+
+fn export(it: &AuditExport) -> Result<(), Failure> {
+    let (config, data) = (it.config.as_deref(), it.data.as_deref());
+    let mut hand = Hand::of(vault::place(config, data, it.master_key.as_deref())?);
+    let mut out: Box<dyn Write> = match &it.out {
+        None => Box::new(io::stdout().lock()),
+        Some(path) => {
+            let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+            Box::new(file.map_err(|error| vault::cannot("write the export", path, &error))?)
+        }
+    };
+    let place = it.out.clone().unwrap_or_else(|| PathBuf::from("standard output"));
+    let mut next = None;
+    loop {
+        let (from, to) = (it.from.clone(), it.to.clone());
+        let page = hand.carry_out(Command::AuditExport { next, from, to })?;
+        let entries = page.get("entries").and_then(Value::as_array);
+        let mut lines = String::new();
+        for entry in entries.into_iter().flatten() {
+            lines.push_str(&entry.to_string());
+            lines.push('\n');
+        }
+        let written = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
+        written.map_err(|error| vault::cannot("write the export", &place, &error))?;
+        next = page.get("next").and_then(Value::as_u64);
+        if next.is_none() {
+            break;
+        }
+    }
+    hand.close();
+    Ok(())
+}
+
+fn verify(it: &AuditVerify) -> Result<(), Failure> {
+    let (directory, _) = vault::place(it.config.as_deref(), it.data.as_deref(), None)?;
+    let since = it.since.as_deref().map(read_receipt).transpose()?;
+    let (text, receipt) = since.unzip();
+    let public_key = it.public_key.as_deref().map(parse_public_key).transpose()?;
+    let mut anchors = Vec::new();
+    anchors.extend(receipt.map(|_| "the receipt"));
+    anchors.extend(public_key.map(|_| "the public key that was given"));
+    let asked = Command::AuditVerify { since: text, public_key: it.public_key.clone() };
+    let report = match ask(&directory, &asked) {
+        Asked::Answered(Answer::Done(report)) => {
+            anchors.push("the server's own key");
+            report
+        }
+        Asked::Answered(Answer::Refused(why)) => {
+            return Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")));
+        }
+        Asked::Failed(error) => return Err(unreachable_server(&directory, &error)),
+        Asked::NobodyThere => {
+            let expected = Expected { receipt, public_key, own: None };
+            let report = vault::catch_damage(&directory, || inspect(&directory, &expected))??;
+            render_report(&report)
+        }
+    };
+    show(&directory, &report, &anchors)
+}
+
+fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
+    hex::decode(text).ok_or_else(|| {
+        Failure::new(Exit::Usage, "a --public-key has 64 hexadecimal digits")
+            .try_this("the one that audit verify or audit receipt printed")
+    })
+}
+
+/// Without any key: whoever has the file can check it.
+fn inspect(directory: &Path, expected: &Expected) -> Result<ChainReport, Failure> {
+    vault::check_directory(directory)?;
+    let (store, cleanliness) = Store::open_unwritten(directory, None)
+        .map_err(|failure| vault::explain(VaultFailure::File(failure), directory))?;
+    vault::mention_recovery(cleanliness);
+    let report = store
+        .snapshot()
+        .and_then(|snapshot| Inspection::new(&snapshot, *expected))
+        .and_then(|inspection| inspection.run(&mut |_| ()));
+    store.close();
+    report.map_err(|failure| vault::storage(&failure))
+}
+
+/// `anchors` are what its keys were held against.
+fn show(directory: &Path, report: &Value, anchors: &[&str]) -> Result<(), Failure> {
+    let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let signed = report.get("last_signed").filter(|it| !it.is_null()).map(|it| {
+        let entries = it.get("entries").and_then(Value::as_u64).unwrap_or_default();
+        let at = it.get("at").and_then(Value::as_str).unwrap_or_default();
+        format!("{entries} entries, at {at}")
+    });
+    say(&format!(
+        "entries:      {} (from number {})\ncheckpoints:  {}\nlast signed:  {}\nunanchored:   {} \
+         (behind the last checkpoint)",
+        number("entries"),
+        number("first"),
+        number("checkpoints"),
+        signed.as_deref().unwrap_or("never"),
+        number("unanchored"),
+    ));
+    if let Some(after) = report.get("after_receipt").and_then(Value::as_u64) {
+        say(&format!("unanchored:   {after} (behind the receipt)"));
+    }
+    if let Some(key) = report.get("public_key").and_then(Value::as_str) {
+        say(&format!("signing key:  {key} (number {})", number("key_number")));
+    }
+    say(&format!(
+        "held against: {}",
+        match anchors {
+            [] => String::from(
+                "nothing but the file itself, in which anyone who can write it can put a key; compare \
+                 the signing key with one that you keep, or give --public-key or --since"
+            ),
+            anchors => anchors.join(", "),
+        }
+    ));
+    let findings = report.get("findings").and_then(Value::as_array);
+    let mut findings: Vec<_> =
+        findings.into_iter().flatten().filter_map(Value::as_str).map(String::from).collect();
+    if findings.is_empty() {
+        say("The chain is whole.");
+        return Ok(());
+    }
+    match number("more_findings") {
+        0 => (),
+        more => findings.push(format!("... and {more} more")),
+    }
+    Err(Failure::new(Exit::Data, "the audit chain was tampered with or is damaged")
+        .file(&directory.join(Store::FILE))
+        .why(findings.join("\n"))
+        .try_this("keep this file for examination, and compare with a backup from before"))
+}
+
+/// The text, and what it says.
+fn read_receipt(path: &Path) -> Result<(String, Receipt), Failure> {
+    let mut text = String::new();
+    let read = std::fs::File::open(path)
+        .and_then(|file| file.take(RECEIPT_BYTES_MAX).read_to_string(&mut text));
+    read.map_err(|error| vault::cannot("read the receipt", path, &error))?;
+    match decode_receipt(&text) {
+        Ok(receipt) => Ok((text, receipt)),
+        Err(_bad) => Err(Failure::new(Exit::Data, "this is not a receipt")
+            .file(path)
+            .try_this("a file that strongroom audit receipt wrote, unchanged")),
+    }
+}

@@ -1,0 +1,89 @@
+//! `strongroom backup`, and what commands say about a backup.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::cli::commands::Backup;
+use crate::cli::offline::vault;
+use crate::cli::operate::order;
+use crate::cli::say;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::operator::{Answer, Command};
+use crate::store::backup::{InvalidBackup, Manifest};
+
+pub(in crate::cli) fn backup(command: &Backup) -> Result<(), Failure> {
+    let (directory, master) = vault::place(
+        command.config.as_deref(),
+        command.data.as_deref(),
+        command.master_key.as_deref(),
+    )?;
+    let file = std::path::absolute(&command.file)
+        .map_err(|error| vault::cannot("write the backup", &command.file, &error))?;
+    if file.to_str().is_none() {
+        return Err(Failure::new(Exit::Usage, "the backup's name is no UTF-8").file(&file));
+    }
+    let command = Command::Backup { file: file.clone() };
+    match order(&directory, || vault::needed(master), command)? {
+        Answer::Done(told) => {
+            say(&format!(
+                "The backup is written.\n  file:          {}\n{}",
+                file.display(),
+                told_text(&told)
+            ));
+            Ok(())
+        }
+        Answer::Refused(why) => Err(Failure::new(Exit::Data, "no backup was written")
+            .file(&file)
+            .why(why.join("\n"))
+            .try_this(
+                "name a file that is not there yet, where there is room and the server may write",
+            )),
+    }
+}
+
+/// What the one who wrote it tells.
+fn told_text(told: &Value) -> String {
+    let manifest = serde_json::from_value::<Manifest>(told["manifest"].clone());
+    let text = manifest.map(|manifest| manifest_text(&manifest)).unwrap_or_default();
+    let number = |name: &str| told[name].as_u64().unwrap_or(0);
+    format!(
+        "{text}\n  size:          {} bytes\n  took:          {} ms",
+        number("file_bytes"),
+        number("took_ms")
+    )
+}
+
+pub(in crate::cli) fn manifest_text(manifest: &Manifest) -> String {
+    let id = manifest.file_id.as_deref().unwrap_or("none (format 1)");
+    // How many entries, and the last link.
+    let chain = manifest.audit_head.as_deref().unwrap_or("none");
+    format!(
+        "  shows:         {}\n  written by:    strongroom {}, data file's format {}\n  vault:         {id}\n  master key:    {}\n  \
+         tokens:        {}\n  audit chain:   {chain}\n  rows:          {} ({} bytes)\n  digest:        {}",
+        manifest.created_at().to_wire(),
+        manifest.program,
+        manifest.file_format,
+        manifest.master_key,
+        manifest.count("tokens"),
+        manifest.rows,
+        manifest.bytes,
+        manifest.digest
+    )
+}
+
+pub(in crate::cli) fn explain(invalid: &InvalidBackup, file: &Path) -> Failure {
+    let (exit, advice) = match invalid {
+        InvalidBackup::CutShort | InvalidBackup::Damaged(..) => {
+            (Exit::Data, "use another backup, and keep this one for examination")
+        }
+        InvalidBackup::Forged => (Exit::Permission, "use another backup; do not trust this one"),
+        InvalidBackup::Io(error) => return vault::cannot("read the backup", file, error),
+        InvalidBackup::Newer(_) => (Exit::Data, "use the newer program"),
+        InvalidBackup::NotABackup => (Exit::Data, "name a file that strongroom backup wrote"),
+        InvalidBackup::WrongMasterKey => {
+            (Exit::Permission, "bring the master key that the vault had when this was written")
+        }
+    };
+    Failure::new(exit, "this backup cannot be used").file(file).why(invalid).try_this(advice)
+}

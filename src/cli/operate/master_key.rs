@@ -1,0 +1,220 @@
+//! `strongroom key rotate --master`: a new master key, and the order in which the files change.
+//!
+//! The new key is durable in a file of its own before the data file is sealed under it; only then
+//! does that file take the old one's place. Whatever moment it is cut off at, a key that opens the
+//! data file lies under one of the two names, and the next start or the next attempt goes on.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, chown};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::app::App;
+use crate::cli::commands::KeyRotate;
+use crate::cli::dev::{block_on, refused};
+use crate::cli::offline::vault;
+use crate::cli::operate::{done, unreachable_server};
+use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::{complain, say};
+use crate::clock::Clock;
+use crate::config::{Config, MasterKeySource};
+use crate::crypto::{Handover, MasterKey, Random};
+use crate::domain::hex;
+use crate::operator::{Answer, Asked, Command, ask};
+use crate::secret::Secret;
+
+pub(in crate::cli) fn rotate(config: &Config, command: &KeyRotate) -> Result<(), Failure> {
+    let new = place(&config.master_key, command.out.as_deref())?;
+    let directory = &config.data_directory;
+    let is_new = !new.exists();
+    let rotated = match ask(directory, &Command::MasterHandover) {
+        Asked::Answered(answer) => online(directory, &new, &config.master_key, answer),
+        Asked::Failed(error) => Err(Cut::Before(unreachable_server(directory, &error))),
+        Asked::NobodyThere => offline(config, &new),
+    };
+    match rotated {
+        Ok(()) => (),
+        Err(Cut::Before(failure)) => {
+            if is_new {
+                // It is nobody's key.
+                fs::remove_file(&new).ok();
+            }
+            return Err(failure);
+        }
+        Err(Cut::Perhaps(failure)) => return Err(failure),
+    }
+    match &config.master_key {
+        MasterKeySource::File(path) => {
+            let old = put_in_place(path, &new)
+                .map_err(|error| vault::cannot("put the new key in its place", path, &error))?;
+            say(&format!(
+                "The master key is replaced.\n  new:  {}\n  old:  {}\n\nBackups from before need the \
+                 old one: destroy it (shred -u) when none of them is kept any more. Recovery shares \
+                 of the old key do not give the new one: strongroom key shares.",
+                path.display(),
+                old.display()
+            ));
+        }
+        MasterKeySource::Credential(name) => say(&format!(
+            "The data file is sealed under the new master key. It goes on running; it starts again \
+             only with the new key.\n  new:  {}\n\nNow put that file in the place that systemd loads \
+             the credential {name} from (LoadCredential=, or encrypt it anew for \
+             LoadCredentialEncrypted=). Keep the old key for backups from before, and destroy it when \
+             none of them is kept any more. Recovery shares of the old key do not give the new one: \
+             strongroom key shares.",
+            new.display()
+        )),
+    }
+    Ok(())
+}
+
+/// At start: the key of an interrupted rotation, if that is what opens the file. `None` when there
+/// is none, or it does not.
+pub(in crate::cli) fn finish_rotation(
+    path: &Path,
+    open: impl FnOnce(MasterKey) -> Result<App, Failure>,
+) -> Option<Result<App, Failure>> {
+    let new = beside(path, "new");
+    let source = MasterKeySource::File(new.clone());
+    let app = vault::read_master_key(&source).and_then(open).ok()?;
+    match put_in_place(path, &new) {
+        Ok(_) => complain("strongroom: an interrupted rotation of the master key was finished"),
+        Err(error) => complain(&format!(
+            "strongroom: the master key is {}; an interrupted rotation could not rename it ({error})",
+            new.display()
+        )),
+    }
+    Some(Ok(app))
+}
+
+/// The new key of an interrupted rotation, if there is one.
+pub(in crate::cli) fn left_by_rotation(path: &Path) -> (PathBuf, MasterKeySource) {
+    let new = beside(path, "new");
+    (new.clone(), MasterKeySource::File(new))
+}
+
+/// How far it got when it failed.
+enum Cut {
+    /// The data file is as it was.
+    Before(Failure),
+    /// Nobody knows; trying again will tell.
+    Perhaps(Failure),
+}
+
+fn place(source: &MasterKeySource, out: Option<&Path>) -> Result<PathBuf, Failure> {
+    match (source, out) {
+        (MasterKeySource::File(path), None) => Ok(beside(path, "new")),
+        (MasterKeySource::File(_), Some(_)) => {
+            Err(Failure::new(Exit::Usage, "two places for one master key")
+                .why("the settings name the master key's file, and serve reads that one")
+                .try_this("leave --out out"))
+        }
+        (MasterKeySource::Credential(_), Some(out)) => Ok(out.to_path_buf()),
+        (MasterKeySource::Credential(_), None) => {
+            Err(Failure::new(Exit::Usage, "where shall the new master key be written?")
+                .why("the settings name a systemd credential, which this cannot replace")
+                .try_this("strongroom key rotate --master --out FILE"))
+        }
+    }
+}
+
+/// Made where it is not; one that an attempt before this has left is as good as another.
+fn new_key(new: &Path, source: &MasterKeySource) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
+    if !new.exists() {
+        vault::make_master_key(new)?;
+        if let MasterKeySource::File(path) = source {
+            let own = || -> io::Result<()> {
+                let old = match fs::metadata(path) {
+                    // Lost while the server runs: this is how it gets one again.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                    known => known?,
+                };
+                let made = fs::metadata(new)?;
+                if (old.uid(), old.gid()) != (made.uid(), made.gid()) {
+                    chown(new, Some(old.uid()), Some(old.gid()))?;
+                }
+                Ok(())
+            };
+            own().map_err(|error| vault::cannot("give the new key its owner", new, &error))?;
+        }
+        sync_directory(new).map_err(|error| vault::cannot("keep the new key", new, &error))?;
+    }
+    vault::read_master_text(&MasterKeySource::File(new.to_path_buf()))
+}
+
+fn online(
+    directory: &Path,
+    new: &Path,
+    source: &MasterKeySource,
+    answer: Answer,
+) -> Result<(), Cut> {
+    let told = done(answer).map_err(Cut::Before)?;
+    let receiver = told.get("public").and_then(Value::as_str).and_then(hex::decode);
+    let receiver = receiver.ok_or_else(|| Cut::Before(not_understood()))?;
+    let (_, text) = new_key(new, source).map_err(Cut::Before)?;
+    let handed = Handover::send(&receiver, text.expose(), &Random::new());
+    let handed = handed.map_err(|_failed| Cut::Before(not_understood()))?;
+    let (public, sealed) = (hex::encode(&handed.public), hex::encode(&handed.sealed));
+    let keep = |failure: Failure| {
+        let failure = failure.line("key", new.display());
+        Cut::Perhaps(failure.try_this("keep that file and run the same command again"))
+    };
+    match ask(directory, &Command::MasterRotate { public, sealed }) {
+        // A refusal may stand for a commit whose end nobody saw, such as on a failing disk.
+        Asked::Answered(answer) => done(answer).map(drop).map_err(keep),
+        Asked::Failed(error) => Err(keep(unreachable_server(directory, &error))),
+        Asked::NobodyThere => Err(Cut::Before(
+            Failure::new(Exit::Unavailable, "the server has stopped").try_this("run this again"),
+        )),
+    }
+}
+
+fn offline(config: &Config, new: &Path) -> Result<(), Cut> {
+    let clock = Clock::new();
+    let app =
+        vault::open(&config.data_directory, &config.master_key, clock).map_err(Cut::Before)?;
+    let rotated = new_key(new, &config.master_key).map_err(Cut::Before).and_then(|(key, _)| {
+        let rotated = async { app.rotate_master(key).await.map_err(|error| refused(&error)) };
+        block_on(rotated).map(drop).map_err(Cut::Perhaps)
+    });
+    // What was done alone is signed alone; a failing disk is told by the next command.
+    block_on(async { app.sign_audit().await.map_err(|error| refused(&error)) }).ok();
+    app.close();
+    rotated
+}
+
+fn not_understood() -> Failure {
+    Failure::new(Exit::Software, "the server and this program do not understand each other")
+        .try_this("restart the server, so that both are of the same version")
+}
+
+/// The old key stays under a name of its own. Each step leaves a key in its place.
+fn put_in_place(path: &Path, new: &Path) -> io::Result<PathBuf> {
+    let source = MasterKeySource::File(path.to_path_buf());
+    let name = vault::read_master_key(&source).map(|key| hex::encode(key.check()));
+    let old = beside(path, &format!("old-{}", name.unwrap_or_default()));
+    match fs::hard_link(path, &old) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (),
+        linked => linked?,
+    }
+    fs::rename(new, path)?;
+    sync_directory(path)?;
+    Ok(old)
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |parent| {
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        File::open(parent)?.sync_all()
+    })
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    PathBuf::from(name)
+}

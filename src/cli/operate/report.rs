@@ -1,0 +1,54 @@
+//! `strongroom report`: the account of the vault, as two files.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use crate::cli::commands::Report;
+use crate::cli::offline::vault;
+use crate::cli::operate::{carry_out, done};
+use crate::cli::say;
+use crate::cli::serve::read_config;
+use crate::cli::support::failure::Failure;
+use crate::config::AuditReads;
+use crate::operator::{AccountSettings, Command};
+use crate::server::certificate_expires;
+
+pub(in crate::cli) fn report(command: &Report) -> Result<(), Failure> {
+    let config = read_config(&command.config)?;
+    let settings = AccountSettings {
+        data_directory: config.data_directory.display().to_string(),
+        listen: config.listen.iter().map(ToString::to_string).collect(),
+        certificate_expires_at: certificate_expires(&config.certificate)
+            .map(crate::domain::time::Timestamp::seconds),
+        audit_retention_days: u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX),
+        audit_reads_strict: config.audit_reads == AuditReads::Strict,
+    };
+    let account = done(carry_out(&config, Command::Report { settings })?)?;
+    let member = |name: &str| account.get(name).and_then(|it| it.as_str()).unwrap_or_default();
+    // 2026-11-14T09:30:00.1234560+00:00 as 2026-11-14T093000.
+    let stamp: String = member("made_at").chars().filter(|it| *it != ':').take(17).collect();
+    for (ending, content) in [("txt", member("text")), ("html", member("html"))] {
+        let path = command.out.join(format!("strongroom-report-{stamp}.{ending}"));
+        write_new(&path, content)?;
+        say(&format!("Written: {}", path.display()));
+    }
+    say(&match account.get("attention").and_then(serde_json::Value::as_u64) {
+        None | Some(0) => String::from("Nothing needs attention."),
+        Some(1) => String::from("One thing needs attention: it stands at the top."),
+        Some(count) => format!("{count} things need attention: they stand at the top."),
+    });
+    Ok(())
+}
+
+/// An account is kept as it was made: no file is written over. It tells who may do what, which is
+/// for its owner to pass on.
+fn write_new(path: &Path, content: &str) -> Result<(), Failure> {
+    let written = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(content.as_bytes())?;
+        file.sync_all()
+    };
+    written().map_err(|error| vault::cannot("write the account", path, &error))
+}

@@ -1,0 +1,39 @@
+//! Reading the operator's BIN file, at start and on SIGHUP.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+
+use crate::bounds::{BIN_FILE_BYTES_MAX, BIN_LINE_BYTES_MAX};
+use crate::cli::offline::vault::cannot;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::domain::card::bin_table::{BinFile, BinTable};
+
+/// Line by line: the file may be larger than what is kept of it.
+pub(in crate::cli) fn read(path: &Path) -> Result<BinTable, Failure> {
+    let failed = |error| cannot("read the BIN file", path, &error);
+    let file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.len() > BIN_FILE_BYTES_MAX {
+        return Err(Failure::new(Exit::Config, "the BIN file is too large").file(path));
+    }
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let mut table = BinFile::new();
+    let mut line = String::new();
+    let line_max = u64::try_from(BIN_LINE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(2);
+    while !table.is_done() {
+        line.clear();
+        // A longer line is cut here, and refused by its length there.
+        let read = reader.by_ref().take(line_max).read_line(&mut line).map_err(failed)?;
+        if read == 0 {
+            break;
+        }
+        table.line(line.trim_end_matches(['\n', '\r']));
+    }
+    table.finish().map_err(|mistakes| {
+        let lines =
+            mistakes.iter().map(|mistake| format!("line {}: {}", mistake.line, mistake.why));
+        Failure::new(Exit::Config, "the BIN file is wrong")
+            .file(path)
+            .why(lines.collect::<Vec<_>>().join("\n"))
+    })
+}

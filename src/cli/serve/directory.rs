@@ -1,0 +1,102 @@
+//! The directory servers of a running vault: what asks them, and the listener that they call.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use crate::app::{App, Error, RangesRefreshed};
+use crate::bounds::{RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX, THREEDS_RANGES_PERIOD};
+use crate::cli::serve::run::explain;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::config::{Directory, DirectoryServer, Threeds};
+use crate::directory::{Network, Unusable};
+use crate::http::Http;
+use crate::log::{Event, Log, Value};
+use crate::server::{Authority, Server, Settings, Vouched};
+use crate::threeds::ranges::Asked;
+use crate::threeds::scheme::Scheme;
+
+/// Tells the vault who authenticates cards, and binds the listener for results. Without directory
+/// servers there is nobody to listen to.
+pub(in crate::cli) fn set_up(
+    app: &App,
+    threeds: &Threeds,
+    log: &Log,
+) -> Result<Option<Server>, Failure> {
+    let Some(directory) = &threeds.directory else {
+        app.configure_threeds(threeds.retention, None);
+        return Ok(None);
+    };
+    let network = Network::new(directory, log.clone()).map_err(|unusable| {
+        let Unusable { scheme, problem } = unusable;
+        let source = std::error::Error::source(&problem).map(|source| format!("\n{source}"));
+        let name = scheme.as_str();
+        Failure::new(Exit::Config, format!("cannot use the directory server of {name}"))
+            .why(format!("{problem}{}", source.unwrap_or_default()))
+            .try_this(problem.advice())
+    })?;
+    app.configure_threeds(threeds.retention, Some(Arc::new(network)));
+    let server = Server::bind(results_settings(directory), log.clone());
+    server.map(Some).map_err(|error| explain(&error))
+}
+
+fn results_settings(directory: &Directory) -> Settings {
+    let mut settings = Settings::new(
+        directory.results_listen.clone(),
+        directory.results_certificate.clone(),
+        directory.results_private_key.clone(),
+    );
+    settings.name = "results";
+    settings.bounds.connections_max = RESULTS_CONNECTIONS_MAX;
+    settings.bounds.h2_shared_max = RESULTS_SHARED_MAX;
+    let authority = |server: &DirectoryServer| Authority {
+        name: server.scheme.as_str(),
+        ca: server.ca.clone(),
+    };
+    settings.authorities = directory.servers.iter().map(authority).collect();
+    settings
+}
+
+/// Until the other end of `stopped` is dropped; then it drains, as the other listener does.
+pub(in crate::cli) async fn serve_results(
+    server: Option<Server>,
+    http: Arc<Http>,
+    stopped: oneshot::Receiver<()>,
+) {
+    let Some(server) = server else { return };
+    let answer = move |request, _| {
+        let http = Arc::clone(&http);
+        async move {
+            let names = Vouched::of(&request).into_iter();
+            let schemes: Vec<_> = names.filter_map(Scheme::parse).collect();
+            http.answer_results(request, &schemes).await
+        }
+    };
+    server.run(answer, async { drop(stopped.await) }).await;
+}
+
+/// Asks for card ranges whenever they are due, for as long as the server runs.
+pub(in crate::cli) async fn refresh_ranges(app: Arc<App>, log: Log) {
+    loop {
+        for (scheme, refreshed) in app.refresh_ranges().await {
+            let event = match refreshed {
+                Ok(RangesRefreshed { asked, ranges }) => {
+                    let event = match asked {
+                        Asked::Answered => Event::info("card_ranges_refreshed"),
+                        Asked::Refused(code) => Event::error("card_ranges_refused")
+                            .with("code", Value::Count(u64::from(code.number()))),
+                        Asked::Unanswered => Event::warn("card_ranges_unanswered"),
+                    };
+                    let count = u64::try_from(ranges).unwrap_or(u64::MAX);
+                    event.with("ranges", Value::Count(count))
+                }
+                // The store has failed or is closing: the process is about to end.
+                Err(Error::Stopped | Error::Storage(_)) => return,
+                Err(Error::ReadOnly(_)) => Event::warn("card_ranges_not_kept"),
+                Err(_) => Event::error("card_ranges_failed"),
+            };
+            log.event(event.with("scheme", Value::Name(scheme.as_str())));
+        }
+        tokio::time::sleep(THREEDS_RANGES_PERIOD).await;
+    }
+}

@@ -1,0 +1,193 @@
+//! `strongroom init`, `check` and `serve`: the real thing.
+
+pub(in crate::cli) mod bins;
+pub(in crate::cli) mod directory;
+pub(in crate::cli) mod rotation;
+pub(in crate::cli) mod run;
+pub(in crate::cli) mod schedule;
+pub(in crate::cli) mod service_manager;
+pub(in crate::cli) mod upkeep;
+pub(in crate::cli) mod watch;
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::app::{self, AuditPolicy};
+use crate::bounds::SETTINGS_BYTES_MAX;
+use crate::cli::commands::Init;
+use crate::cli::dev::{block_on, refused};
+use crate::cli::offline::shares;
+use crate::cli::offline::vault;
+use crate::cli::say;
+use crate::cli::serve::run::{Plan, run};
+use crate::cli::serve::upkeep::Upkeep;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::clock::Clock;
+use crate::config::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch, Threeds};
+use crate::domain::audit::{Act, Entity, EntityKind};
+use crate::http::Deprecated;
+use crate::limits::Limiter;
+use crate::operator::Clockwork;
+use crate::server::Settings;
+use crate::store::Store;
+
+pub(in crate::cli) fn read_config(path: &Path) -> Result<Config, Failure> {
+    parse(path, Config::parse)
+}
+
+/// The `[threeds]` of a file that need hold nothing else.
+pub(in crate::cli) fn read_threeds(path: &Path) -> Result<Threeds, Failure> {
+    parse(path, Config::parse_threeds)
+}
+
+fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Result<T, Failure> {
+    let failed = |error: &io::Error| vault::cannot("read the settings", path, error);
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| failed(&error))?;
+    // One byte more, so that a file that is too large is noticed.
+    let most = SETTINGS_BYTES_MAX.saturating_add(1);
+    let read = file.take(most).read_to_string(&mut text).map_err(|error| failed(&error))?;
+    if u64::try_from(read).is_ok_and(|read| read == most) {
+        let why = format!("it has more than {SETTINGS_BYTES_MAX} bytes");
+        return Err(Failure::new(Exit::Config, "the settings are too large").file(path).why(why));
+    }
+    parse(&text).map_err(|InvalidConfig(mistakes)| {
+        Failure::new(Exit::Config, "the settings are wrong")
+            .file(path)
+            .why(mistakes.join("\n"))
+            .try_this("compare with the commented file that is shipped with strongroom")
+    })
+}
+
+fn audit_policy(config: &Config) -> AuditPolicy {
+    let days = u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX);
+    AuditPolicy {
+        reads: match config.audit_reads {
+            AuditReads::Batched => app::AuditReads::Batched,
+            AuditReads::Strict => app::AuditReads::Strict,
+        },
+        retention: Duration::from_hours(days.saturating_mul(24)),
+    }
+}
+
+pub(in crate::cli) fn check(path: &Path) -> Result<(), Failure> {
+    read_config(path)?;
+    say("The settings are right. The files that they name were not looked at.");
+    Ok(())
+}
+
+pub(in crate::cli) fn init(command: &Init) -> Result<(), Failure> {
+    let config = read_config(&command.config)?;
+    let scheme = command.recovery_shares.as_deref().map(shares::parse_scheme).transpose()?;
+    if scheme.is_none() && command.shares_directory.is_some() {
+        return Err(Failure::new(Exit::Usage, "--shares-directory without shares")
+            .try_this("add --recovery-shares 3-of-5"));
+    }
+    if let Some(directory) =
+        command.shares_directory.as_ref().filter(|it| it.exists() && !it.is_dir())
+    {
+        return Err(Failure::new(Exit::Usage, "the shares' directory is none")
+            .file(directory)
+            .try_this("name a directory; it is made if it is not there"));
+    }
+    let master = match (&command.master_key, &config.master_key) {
+        (Some(asked), MasterKeySource::File(path)) if asked != path => {
+            return Err(Failure::new(Exit::Usage, "two places for one master key")
+                .why("the settings name another file than --master-key, and serve reads that one")
+                .try_this("leave --master-key out"));
+        }
+        (Some(path), _) | (None, MasterKeySource::File(path)) => path.clone(),
+        (None, MasterKeySource::Credential(_)) => {
+            return Err(Failure::new(Exit::Usage, "where shall the master key be written?")
+                .why("the settings name a systemd credential, which systemd reads from a file")
+                .try_this(
+                    "strongroom init --config FILE --master-key /etc/strongroom/master.key",
+                ));
+        }
+    };
+    vault::make_directory(&config.data_directory)?;
+    let made_key = if master.exists() {
+        "already there"
+    } else {
+        vault::make_master_key(&master)?;
+        "made"
+    };
+    let source = MasterKeySource::File(master.clone());
+    let app = vault::create(&config.data_directory, &source, Clock::new())?;
+    let noted = block_on(async {
+        let made = Entity::of_server(EntityKind::Vault);
+        app.audit_operator(Act::Create, made).await.map_err(|error| refused(&error))
+    });
+    app.close();
+    drop(app);
+    noted?;
+    if let Some(scheme) = scheme {
+        let out = command.shares_directory.as_deref();
+        shares::make(&config.data_directory, &source, scheme, out)?;
+    }
+    let file = config.data_directory.join(Store::FILE);
+    say(&format!(
+        "The vault is ready.\n  data file:   {} (made)\n  master key:  {} ({made_key})\n\n\
+         Keep a copy of the master key apart from every backup of the data: without it the data \
+         is lost.\nNext: start strongroom serve, then strongroom tenant create and strongroom \
+         application create.",
+        file.display(),
+        master.display()
+    ));
+    Ok(())
+}
+
+pub(in crate::cli) fn serve(path: &Path) -> Result<(), Failure> {
+    let config = read_config(path)?;
+    let app = vault::open(&config.data_directory, &config.master_key, Clock::new())?;
+    let app = app.with_audit(audit_policy(&config));
+    if let Some(path) = &config.bin_file {
+        match bins::read(path) {
+            Ok(table) => app.replace_bins(table),
+            Err(failure) => {
+                app.close();
+                return Err(failure);
+            }
+        }
+    }
+    let (listen, inherited) = match service_manager::sockets()? {
+        none if none.is_empty() => (config.listen, none),
+        // Whoever handed them over has decided where to listen.
+        handed => (Vec::new(), handed),
+    };
+    let mut settings = Settings::new(listen, config.certificate, config.private_key);
+    settings.inherited = inherited;
+    let proxies = config.trusted_proxies.clone();
+    settings.trusted = Arc::new(move |address| {
+        address.is_loopback() || proxies.iter().any(|network| network.contains(address))
+    });
+    settings.bounds.connections_max = config.connections_max;
+    settings.bounds.connections_per_address_max = Some(config.connections_per_address_max);
+    let plan = Plan {
+        data_directory: config.data_directory,
+        settings,
+        limiter: match config.rate_limits {
+            Switch::Off => Limiter::off(),
+            Switch::On => Limiter::on(),
+        },
+        trusted_proxies: config.trusted_proxies,
+        deprecated: match config.deprecated_operations {
+            Switch::Off => Deprecated::Gone,
+            Switch::On => Deprecated::Answered,
+        },
+        request_lines: config.request_lines,
+        clockwork: Clockwork::Fixed,
+        upkeep: Upkeep {
+            bin_file: config.bin_file,
+            reencrypt_per_second: config.reencrypt_per_second,
+            backups: config.backup,
+        },
+        disk_floor_bytes: config.disk_floor_bytes,
+        operator_listen: config.operator_listen,
+        threeds: config.threeds,
+    };
+    run(app, plan, |_| Ok(()))
+}

@@ -1,0 +1,87 @@
+//! The background task that moves rotations of keys on, at the pace that the settings allow.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::app::{App, Error, Step, Walk};
+use crate::bounds::{REENCRYPT_BATCH_MAX, REENCRYPT_LOOKS_MAX, ROTATION_PERIOD, ROTATION_WAIT};
+use crate::log::{Event, Log, Value};
+
+/// For as long as the server runs.
+pub(in crate::cli) async fn rotate(app: Arc<App>, per_second: usize, log: Log) {
+    let mut walk = Walk::default();
+    loop {
+        match app.rotate_step(&mut walk).await {
+            Ok(Step::Idle) => {
+                tokio::select! {
+                    () = app.rotation_begun() => (),
+                    () = tokio::time::sleep(ROTATION_PERIOD) => (),
+                }
+            }
+            Ok(Step::Waiting) | Err(Error::Busy) => tokio::time::sleep(ROTATION_WAIT).await,
+            Ok(Step::Walked { looked_at, written }) => {
+                tokio::time::sleep(pause(looked_at, written, per_second)).await;
+            }
+            Ok(Step::MasterReplaced) => log.event(Event::info("master_key_replaced")),
+            Ok(Step::Entered(scope, phase)) => {
+                let event = scoped(Event::info("rotation"), scope);
+                log.event(event.with("phase", Value::Name(phase.name())));
+            }
+            Ok(Step::Finished(scope, 0)) => {
+                log.event(scoped(Event::info("rotation_finished"), scope));
+            }
+            Ok(Step::Finished(scope, unopened)) => {
+                let event = scoped(Event::error("rotation_left_records"), scope);
+                log.event(event.with("records", Value::Count(unopened)));
+            }
+            // The store has failed or is closing: the process is about to end.
+            Err(Error::Stopped | Error::Storage(_)) => return,
+            // It goes on when the disk has room again.
+            Err(Error::ReadOnly(_)) => tokio::time::sleep(ROTATION_PERIOD).await,
+            Err(_) => {
+                log.event(Event::error("rotation_failed"));
+                tokio::time::sleep(ROTATION_PERIOD).await;
+            }
+        }
+    }
+}
+
+/// Nobody to wait for and nothing to spare: to the end, as fast as it goes.
+pub(in crate::cli) async fn rotate_to_the_end(app: &App) -> Result<(), Error> {
+    let mut walk = Walk::default();
+    while app.rotate_step(&mut walk).await? != Step::Idle {}
+    Ok(())
+}
+
+/// Looking at a row costs a fraction of writing one.
+fn pause(looked_at: usize, written: usize, per_second: usize) -> Duration {
+    let looks_for_one = REENCRYPT_LOOKS_MAX.div_ceil(REENCRYPT_BATCH_MAX);
+    let cost = written.max(looked_at.div_ceil(looks_for_one));
+    let cost = u32::try_from(cost).unwrap_or(u32::MAX);
+    Duration::from_secs(1)
+        .saturating_mul(cost)
+        .checked_div(u32::try_from(per_second).unwrap_or(u32::MAX))
+        .unwrap_or_default()
+}
+
+/// The server's own keys have no tenant.
+fn scoped(event: Event, scope: [u8; 16]) -> Event {
+    match Uuid::from_bytes(scope) {
+        tenant if tenant.is_nil() => event.with("of", Value::Name("server")),
+        tenant => event.with("tenant", Value::Id(tenant)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_paid_for_in_time() {
+        assert_eq!(pause(32, 32, 1_000), Duration::from_millis(32));
+        assert_eq!(pause(1_024, 0, 1_000), Duration::from_millis(32));
+        assert_eq!(pause(0, 0, 1_000), Duration::ZERO);
+    }
+}

@@ -1,0 +1,251 @@
+//! Running a server: what `serve` and `dev` share.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+
+use crate::app::{App, Error};
+use crate::bounds::LOG_FLUSH_MAX;
+use crate::cli::offline::vault::storage;
+use crate::cli::serve::directory;
+use crate::cli::serve::service_manager::ServiceManager;
+use crate::cli::serve::upkeep::Upkeep;
+use crate::cli::serve::watch::{self, Process};
+use crate::cli::support::failure::{Exit, Failure};
+use crate::config::Threeds;
+use crate::domain::audit::Act;
+use crate::formulas::Catalog;
+use crate::http::{Answers, Bodies, Deprecated, Http, Requests};
+use crate::limits::{Limiter, Network};
+use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
+use crate::operator::{Clockwork, Socket, SocketFailure};
+use crate::server::tasks::Tasks;
+use crate::server::{
+    Answer, BindError, CertificateProblem, IncomingRequest, Server, Settings, Work,
+};
+use crate::store::{DiskOf, Fatal, StorageFailure};
+
+/// What a server needs besides its vault.
+pub(in crate::cli) struct Plan {
+    pub(in crate::cli) data_directory: PathBuf,
+    pub(in crate::cli) settings: Settings,
+    pub(in crate::cli) limiter: Limiter,
+    pub(in crate::cli) trusted_proxies: Vec<Network>,
+    pub(in crate::cli) deprecated: Deprecated,
+    pub(in crate::cli) request_lines: RequestLines,
+    pub(in crate::cli) clockwork: Clockwork,
+    pub(in crate::cli) upkeep: Upkeep,
+    pub(in crate::cli) disk_floor_bytes: u64,
+    pub(in crate::cli) operator_listen: Option<SocketAddr>,
+    pub(in crate::cli) threeds: Threeds,
+}
+
+/// Where a server can be reached.
+pub(in crate::cli) struct Ready {
+    pub(in crate::cli) address: SocketAddr,
+    /// Of the listener that directory servers call.
+    pub(in crate::cli) results: Option<SocketAddr>,
+}
+
+/// Serves until a signal or a failure ends it. `ready` is told the first addresses.
+pub(in crate::cli) fn run(
+    mut app: App,
+    plan: Plan,
+    ready: impl FnOnce(Ready) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
+    let directory = plan.data_directory.clone();
+    app.keep_free(plan.disk_floor_bytes, Arc::new(DiskOf(directory)));
+    let app = Arc::new(app);
+    let ended = runtime.block_on(serve(Arc::clone(&app), plan, ready));
+    runtime.shutdown_background();
+    app.close();
+    ended
+}
+
+async fn serve(
+    app: Arc<App>,
+    plan: Plan,
+    ready: impl FnOnce(Ready) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let clock = app.clock().clone();
+    let log = Log::start(io::stderr(), plan.request_lines, Arc::new(move || clock.now()))
+        .map_err(|error| os("start the log", &error))?;
+    install_panic_hook(log.clone());
+    tell_migration(&app, &log);
+    // Before anything is written: this may be the restart after a full disk.
+    if let Some(news) = app.look_at_disk() {
+        log.event(watch::event(&news));
+    }
+    let catalog = Catalog::load().map_err(bad_catalog)?;
+    let manager = Arc::new(ServiceManager::from_environment()?);
+    let server = Server::bind(plan.settings, log.clone()).map_err(|error| explain(&error))?;
+    let results = directory::set_up(&app, &plan.threeds, &log)?;
+    let socket = Socket::bind(&plan.data_directory).map_err(|it| no_socket(&it))?;
+    let listeners = watch::bind(&plan.data_directory, plan.operator_listen, &log)?;
+    // Before anyone is told that this is ready: a hangup without a listener ends the process.
+    let [mut terminate, mut interrupt, hangup] = signals()?;
+    let first = |server: &Server| server.addresses().first().copied();
+    let (address, results_address) = (first(&server), results.as_ref().and_then(first));
+
+    let tasks = Tasks::new();
+    let requests = Arc::new(Requests::new());
+    let process = Arc::new(Process::new(app.clock().clone(), server.addresses()));
+    let panel = Arc::new(watch::panel(&app, &server, &requests, &process, &log));
+    tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
+    tasks.spawn(Arc::clone(&manager).show_life(Arc::clone(&app)));
+    // On a full disk there is no room for it; the readiness says so.
+    if app.audit_life(Act::Start).await.is_err() {
+        log.event(Event::error("start_not_audited"));
+    }
+    plan.upkeep.begin(&app, &tasks, hangup, &log);
+    if results.is_some() {
+        tasks.spawn(directory::refresh_ranges(Arc::clone(&app), log.clone()));
+    }
+    let http = Arc::new(Http {
+        app: Arc::clone(&app),
+        limiter: plan.limiter,
+        log: log.clone(),
+        catalog,
+        trusted_proxies: plan.trusted_proxies,
+        public_url: plan.threeds.directory.map(|it| it.public_url),
+        deprecated: plan.deprecated,
+        requests,
+        bodies: Bodies::new(),
+        answers: Answers::default(),
+        panel,
+    });
+    watch::serve(listeners, &http, &tasks, &log);
+    let (stop_results, stopped) = oneshot::channel();
+    let results = directory::serve_results(results, Arc::clone(&http), stopped);
+    let answer = Api(http);
+    if let Some(address) = address {
+        ready(Ready { address, results: results_address })?;
+    }
+    manager.ready();
+    let mut fatal = None;
+    let stop = async {
+        tokio::select! {
+            _ = terminate.recv() => (),
+            _ = interrupt.recv() => (),
+            failed = app.store().failed() => fatal = Some(failed),
+        }
+        manager.stopping();
+        process.stop();
+        drop(stop_results);
+    };
+    tokio::join!(server.run(answer, stop), results);
+    tasks.end();
+    tasks.finished().await;
+    finish(&app, fatal, &log).await
+}
+
+/// Answers the requests of the API listener.
+#[derive(Clone)]
+struct Api(Arc<Http>);
+
+impl Answer for Api {
+    fn answer(&self, request: IncomingRequest, peer: SocketAddr) -> Work {
+        let http = Arc::clone(&self.0);
+        Box::pin(async move { http.answer(request, peer).await })
+    }
+
+    fn knows(&self, request: &IncomingRequest) -> bool {
+        self.0.knows(request)
+    }
+}
+
+/// The reads that were answered last, and a signature under all of it. A disk that fails in that ends
+/// the process as it would have before.
+async fn finish(app: &App, fatal: Option<Fatal>, log: &Log) -> Result<(), Failure> {
+    if let Some(Fatal::Storage(StorageFailure::Removed(_))) = &fatal {
+        log.event(Event::error("data_file_removed"));
+    }
+    let mut ended = fatal.map_or_else(|| Ok(()), |fatal| Err(end(&fatal)));
+    if ended.is_ok()
+        && (app.audit_life(Act::Stop).await.is_err()
+            || app.sign_audit().await.is_err()
+            || app.write_uses().await.is_err())
+    {
+        log.event(Event::error("audit_not_signed"));
+        let now = tokio::time::timeout(Duration::ZERO, app.store().failed()).await;
+        ended = now.map_or(Ok(()), |fatal| Err(end(&fatal)));
+    }
+    // Removed between the last look and this moment: what was answered since is lost, so this is no
+    // clean stop.
+    if ended.is_ok()
+        && let Err(Error::Storage(failure)) = app.look_at_files()
+    {
+        log.event(Event::error("data_file_removed"));
+        ended = Err(storage(&failure));
+    }
+    if ended.is_err() {
+        log.event(Event::error("store_failed"));
+    }
+    log.event(Event::info("stopped"));
+    log.flush(LOG_FLUSH_MAX);
+    ended
+}
+
+fn bad_catalog(error: impl std::fmt::Display) -> Failure {
+    Failure::new(Exit::Software, "the catalog of payment connections is damaged").why(error)
+}
+
+fn no_socket(failure: &SocketFailure) -> Failure {
+    watch::no_socket("cannot make the operator's socket", &failure.path, &failure.source)
+}
+
+fn signals() -> Result<[Signal; 3], Failure> {
+    let wait_for = |kind| signal(kind).map_err(|error| os("wait for signals", &error));
+    Ok([
+        wait_for(SignalKind::terminate())?,
+        wait_for(SignalKind::interrupt())?,
+        wait_for(SignalKind::hangup())?,
+    ])
+}
+
+fn end(fatal: &Fatal) -> Failure {
+    match fatal {
+        Fatal::Storage(failure) => storage(failure),
+        Fatal::WriterPanicked => Failure::new(Exit::Software, "the writer panicked")
+            .why("its place is in the log")
+            .try_this("start again; nothing that was answered is lost"),
+    }
+}
+
+fn tell_migration(app: &App, log: &Log) {
+    if let Some(migrated) = app.migrated() {
+        let from = Value::Count(u64::from(migrated.from));
+        log.event(Event::info("migrated").with("from_format", from));
+    }
+}
+
+pub(in crate::cli) fn explain(error: &BindError) -> Failure {
+    let exit = match error {
+        BindError::Address { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+            Exit::Unavailable
+        }
+        BindError::Address { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            Exit::Permission
+        }
+        BindError::Certificate(CertificateProblem::KeyExposed { .. }) => Exit::Permission,
+        BindError::Address { .. }
+        | BindError::Certificate(_)
+        | BindError::Inherited(_)
+        | BindError::NoAddress => Exit::Config,
+    };
+    let advice = error.advice();
+    let source = std::error::Error::source(error).map(|source| format!("\n{source}"));
+    let why = format!("{error}{}", source.unwrap_or_default());
+    Failure::new(exit, "cannot start to listen").why(why).try_this(advice)
+}
+
+fn os(what: &str, error: &io::Error) -> Failure {
+    Failure::new(Exit::Unavailable, format!("cannot {what}")).why(error)
+}

@@ -1,0 +1,165 @@
+//! What systemd hands over, and what it is told.
+//!
+//! The sockets it has bound for us stay open in its hands, so that whoever connects during a
+//! restart waits in the kernel's queue instead of being refused. It is told when the vault is
+//! ready, when it stops, and that it is alive. Without systemd none of this happens.
+
+use std::env;
+use std::ffi::OsStr;
+use std::io;
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::Arc;
+use std::time::Duration;
+
+use listenfd::ListenFd;
+
+use crate::app::App;
+use crate::bounds::NOTIFY_SEND_MAX;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::store::CommitFailure;
+
+/// More than one, so that a busy moment is not taken for the end.
+const SIGNS_PER_PERIOD: u32 = 3;
+
+/// The manager's ear, if there is a manager.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct ServiceManager {
+    ear: Option<UnixDatagram>,
+    watchdog: Option<Duration>,
+}
+
+impl ServiceManager {
+    pub(in crate::cli) fn from_environment() -> Result<Self, Failure> {
+        let Some(address) = env::var_os("NOTIFY_SOCKET").filter(|it| !it.is_empty()) else {
+            return Ok(Self::default());
+        };
+        let ear = connect(&address).map_err(|error| {
+            Failure::new(Exit::Unavailable, "cannot reach the service manager")
+                .line("socket", address.display())
+                .why(error)
+                .try_this("start it by systemctl, or without NOTIFY_SOCKET")
+        })?;
+        // Without WATCHDOG_PID it is meant for whoever has the variable.
+        let is_ours = number("WATCHDOG_PID").is_none_or(is_this_process);
+        let period = number("WATCHDOG_USEC").filter(|&period| is_ours && period > 0);
+        Ok(Self { ear: Some(ear), watchdog: period.map(Duration::from_micros) })
+    }
+
+    pub(in crate::cli) fn ready(&self) {
+        self.tell("READY=1\nSTATUS=Serving.");
+    }
+
+    pub(in crate::cli) fn stopping(&self) {
+        self.tell("STOPPING=1\nSTATUS=Finishing what is in flight.");
+    }
+
+    /// Shows signs of life for as long as there is life: this runs where requests are answered, and
+    /// each sign waits for the writer.
+    pub(in crate::cli) async fn show_life(self: Arc<Self>, app: Arc<App>) {
+        let Some(period) = self.watchdog else { return };
+        loop {
+            match app.store().reach_writer().await {
+                Ok(()) => self.tell("WATCHDOG=1"),
+                // It may be busy or stuck: the next try will show.
+                Err(CommitFailure::QueueFull) => (),
+                Err(CommitFailure::Stopped) => return,
+            }
+            tokio::time::sleep(period / SIGNS_PER_PERIOD).await;
+        }
+    }
+
+    /// A manager that does not listen is no reason to stop serving; it has deadlines of its own.
+    fn tell(&self, what: &str) {
+        if let Some(ear) = &self.ear {
+            ear.send(what.as_bytes()).ok();
+        }
+    }
+}
+
+/// A path, or a name that begins with `@` and is in no file system.
+fn connect(address: &OsStr) -> io::Result<UnixDatagram> {
+    let address = match address.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
+        _ => SocketAddr::from_pathname(address),
+    }?;
+    let ear = UnixDatagram::unbound()?;
+    ear.connect_addr(&address)?;
+    ear.set_write_timeout(Some(NOTIFY_SEND_MAX))?;
+    Ok(ear)
+}
+
+/// The sockets that the manager has bound for this process; none without a manager.
+pub(in crate::cli) fn sockets() -> Result<Vec<TcpListener>, Failure> {
+    // The crate takes an absent id for ours; the protocol does not. Taking a descriptor over is
+    // unsafe code, and the crate's, which looks whether it is a TCP socket.
+    if !number("LISTEN_PID").is_some_and(is_this_process) {
+        return Ok(Vec::new());
+    }
+    let mut handed = ListenFd::from_env();
+    let taken = (0..handed.len()).filter_map(|at| handed.take_tcp_listener(at).transpose());
+    taken.collect::<io::Result<_>>().map_err(|error| {
+        Failure::new(Exit::Config, "cannot use the sockets of the service manager")
+            .why(error)
+            .try_this("give it TCP sockets alone (ListenStream= in strongroom.socket)")
+    })
+}
+
+fn number(variable: &str) -> Option<u64> {
+    env::var_os(variable)?.to_str()?.parse().ok()
+}
+
+fn is_this_process(id: u64) -> bool {
+    id == u64::from(std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manager(address: &str) -> ServiceManager {
+        ServiceManager { ear: Some(connect(OsStr::new(address)).unwrap()), watchdog: None }
+    }
+
+    #[track_caller]
+    fn check_hears(ear: &UnixDatagram, manager: &ServiceManager) {
+        manager.ready();
+        manager.stopping();
+        let mut heard = [0; 64];
+        for beginning in [b"READY=1\n".as_slice(), b"STOPPING=1\n"] {
+            let length = ear.recv(&mut heard).unwrap();
+            assert!(heard[..length].starts_with(beginning));
+        }
+    }
+
+    #[test]
+    fn it_is_told_at_a_path_or_at_an_abstract_name() {
+        let name = format!("strongroom-notify-{}", std::process::id());
+        let path = env::temp_dir().join(&name);
+        std::fs::remove_file(&path).ok();
+        check_hears(&UnixDatagram::bind(&path).unwrap(), &manager(path.to_str().unwrap()));
+        std::fs::remove_file(&path).unwrap();
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
+        check_hears(&UnixDatagram::bind_addr(&address).unwrap(), &manager(&format!("@{name}")));
+    }
+
+    #[test]
+    fn nobody_is_told_without_a_manager_and_one_that_left_does_no_harm() {
+        ServiceManager::default().ready();
+        let name = format!("strongroom-left-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
+        let ear = UnixDatagram::bind_addr(&address).unwrap();
+        let manager = manager(&format!("@{name}"));
+        drop(ear);
+        manager.ready();
+    }
+
+    #[test]
+    fn an_address_that_is_none_is_refused() {
+        for address in ["@", "/nowhere/at/all", &"x".repeat(200)] {
+            assert!(connect(OsStr::new(address)).is_err(), "{address}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What a running server does besides answering: removing what is due, writing down reads, moving
+//! rotations on, taking backups, reading files again.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::signal::unix::Signal;
+
+use crate::app::{App, Error, ScrubWalk, Scrubbed};
+use crate::bounds::{SCRUB_PERIOD, SCRUB_REST, SWEEP_PERIOD};
+use crate::cli::serve::bins;
+use crate::cli::serve::rotation::rotate;
+use crate::cli::serve::schedule;
+use crate::cli::serve::watch;
+use crate::domain::backup::BackupPlan;
+use crate::log::{Event, Log, Value};
+use crate::server::tasks::Tasks;
+
+pub(in crate::cli) struct Upkeep {
+    /// Read again on SIGHUP.
+    pub(in crate::cli) bin_file: Option<PathBuf>,
+    pub(in crate::cli) reencrypt_per_second: usize,
+    pub(in crate::cli) backups: Option<BackupPlan>,
+}
+
+impl Upkeep {
+    pub(in crate::cli) fn begin(self, app: &Arc<App>, tasks: &Tasks, hangup: Signal, log: &Log) {
+        let app = || Arc::clone(app);
+        tasks.spawn(watch::disk(app(), log.clone()));
+        tasks.spawn(watch::files(app()));
+        tasks.spawn(sweep(app(), log.clone()));
+        tasks.spawn(scrub(app()));
+        tasks.spawn(tell_damage(app(), log.clone()));
+        let reader = app();
+        tasks.spawn(async move { reader.write_reads().await });
+        tasks.spawn(rotate(app(), self.reencrypt_per_second, log.clone()));
+        if let Some(plan) = self.backups {
+            tasks.spawn(schedule::keep_backups(app(), plan, log.clone()));
+        }
+        if let Some(path) = self.bin_file {
+            tasks.spawn(reload_bins(app(), path, hangup, log.clone()));
+        }
+    }
+}
+
+/// Removes what has fallen due, for as long as the server runs.
+async fn sweep(app: Arc<App>, log: Log) {
+    loop {
+        match app.sweep_all().await {
+            Ok(0) => (),
+            Ok(removed) => {
+                let count = u64::try_from(removed).unwrap_or(u64::MAX);
+                log.event(Event::info("swept").with("removed", Value::Count(count)));
+            }
+            // The store has failed or is closing: the process is about to end.
+            Err(Error::Stopped | Error::Storage(_)) => return,
+            Err(_) => log.event(Event::error("sweep_failed")),
+        }
+        if let Some(finding) = app.audit_news() {
+            log.event(Event::error("audit_damaged").with("why", Value::Name(finding.name())));
+        }
+        tokio::time::sleep(SWEEP_PERIOD).await;
+    }
+}
+
+/// Looks for damaged rows, slowly, for as long as the server runs.
+async fn scrub(app: Arc<App>) {
+    let mut walk = ScrubWalk::default();
+    loop {
+        tokio::time::sleep(SCRUB_PERIOD).await;
+        let looking = Arc::clone(&app);
+        // A disk that hangs must not hold a thread that answers.
+        let step = tokio::task::spawn_blocking(move || {
+            let scrubbed = looking.scrub_some(&mut walk);
+            (walk, scrubbed)
+        });
+        // A panic is logged with its place; the walk then begins anew after the rest.
+        let (next, scrubbed) =
+            step.await.unwrap_or((ScrubWalk::default(), Ok(Scrubbed::Everything)));
+        walk = next;
+        match scrubbed {
+            Ok(Scrubbed::Some) => (),
+            Ok(Scrubbed::Everything) => tokio::time::sleep(SCRUB_REST).await,
+            // The store has failed or is closing: the process is about to end.
+            Err(_) => return,
+        }
+    }
+}
+
+/// Logs each damaged row once.
+async fn tell_damage(app: Arc<App>, log: Log) {
+    loop {
+        let row = app.damage_found().await;
+        let event = Event::error("row_damaged").with("table", Value::Name(row.table.name()));
+        let event = event.with("tenant", Value::Id(row.tenant)).with("id", Value::Id(row.id));
+        log.event(event.with("why", Value::Name(row.why)));
+    }
+}
+
+/// A file with mistakes keeps the old table.
+async fn reload_bins(app: Arc<App>, path: PathBuf, mut hangup: Signal, log: Log) {
+    while hangup.recv().await.is_some() {
+        match bins::read(&path) {
+            Ok(table) => {
+                let ranges = u64::try_from(table.ranges()).unwrap_or(u64::MAX);
+                app.replace_bins(table);
+                log.event(Event::info("bin_file_loaded").with("ranges", Value::Count(ranges)));
+            }
+            Err(_) => log.event(Event::error("bin_file_refused")),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What can be watched of a running server, put together; and the tasks that watch.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::app::{App, DiskNews, Room};
+use crate::bounds::{DISK_CHECK_EVERY, FILES_CHECK_EVERY};
+use crate::cli::support::failure::{Exit, Failure};
+use crate::clock::Clock;
+use crate::domain::time::Timestamp;
+use crate::http::{Http, Requests};
+use crate::log::{Event, Log, Value};
+use crate::metrics::{Checks, Instrument, Kind, Label, Page, Panel, Status, Told};
+use crate::operator::metrics_socket_path;
+use crate::server::tasks::Tasks;
+use crate::server::{Plain, Server, Traffic};
+
+pub(in crate::cli) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Every instrument of the process. A new one is one line here.
+pub(in crate::cli) fn panel(
+    app: &Arc<App>,
+    server: &Server,
+    requests: &Arc<Requests>,
+    process: &Arc<Process>,
+    log: &Log,
+) -> Panel {
+    Panel::new(vec![
+        Arc::<Process>::clone(process),
+        Arc::<App>::clone(app),
+        Arc::new(app.store().clone()),
+        Arc::<Requests>::clone(requests),
+        Arc::<Traffic>::clone(server.traffic()),
+        Arc::new(log.clone()),
+    ])
+}
+
+/// The process itself.
+pub(in crate::cli) struct Process {
+    clock: Clock,
+    started_at: Timestamp,
+    addresses: Vec<SocketAddr>,
+    stopping: AtomicBool,
+}
+
+impl Process {
+    pub(in crate::cli) fn new(clock: Clock, addresses: &[SocketAddr]) -> Self {
+        let (started_at, addresses) = (clock.now(), addresses.to_vec());
+        Self { clock, started_at, addresses, stopping: AtomicBool::new(false) }
+    }
+
+    pub(in crate::cli) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Instrument for Process {
+    fn measure(&self, page: &mut Page) {
+        let mut family =
+            page.family("strongroom_build_info", "The version, as a label.", Kind::Gauge);
+        family.sample(&[("version", Label::Name(VERSION))], 1);
+        page.gauge(
+            "strongroom_start_time_seconds",
+            "When the process started, in seconds since 1970.",
+            self.started_at,
+        );
+    }
+
+    fn check(&self, checks: &mut Checks) {
+        let stopping = self.stopping.load(Ordering::Relaxed);
+        checks.set("process", stopping.then_some("The server is stopping."));
+    }
+
+    fn tell(&self, status: &mut Status) {
+        let up = self.clock.now().since(self.started_at);
+        status.set("process", "version", Told::Name(VERSION));
+        status.set("process", "started_at", Told::Time(self.started_at));
+        status.set("process", "up_s", Told::Count(up.as_secs()));
+        status.set("process", "listening_on", Told::Addresses(self.addresses.clone()));
+    }
+}
+
+/// The operator's listeners: the socket, and an address if the settings name one.
+pub(in crate::cli) fn bind(
+    data_directory: &Path,
+    listen: Option<SocketAddr>,
+    log: &Log,
+) -> Result<Vec<Plain>, Failure> {
+    let path = metrics_socket_path(data_directory);
+    let socket = Plain::bind_socket(&path, log.clone())
+        .map_err(|error| no_socket("cannot make the socket for metrics", &path, &error))?;
+    let mut listeners = vec![socket];
+    if let Some(address) = listen {
+        listeners.push(Plain::bind_address(address, log.clone()).map_err(|error| {
+            Failure::new(Exit::Unavailable, "cannot listen for the operator")
+                .line("where", address)
+                .why(error)
+                .try_this("choose another operator.listen in the settings, or leave it out")
+        })?);
+    }
+    Ok(listeners)
+}
+
+pub(in crate::cli) fn no_socket(what: &str, path: &Path, why: &io::Error) -> Failure {
+    Failure::new(Exit::Config, what)
+        .file(path)
+        .why(why)
+        .try_this("use a data directory with a shorter path, on a file system with sockets")
+}
+
+pub(in crate::cli) fn serve(listeners: Vec<Plain>, http: &Arc<Http>, tasks: &Tasks, log: &Log) {
+    for listener in listeners {
+        if let Some(address) = listener.address() {
+            let event = Event::info("operator_listening");
+            log.event(event.with("address", Value::Address(address)));
+        }
+        let http = Arc::clone(http);
+        tasks.spawn(listener.serve(move |request, _| {
+            let http = Arc::clone(&http);
+            async move { http.answer_operator(request).await }
+        }));
+    }
+}
+
+/// Looks at the disk again and again. Each change of what it has room for is told once.
+pub(in crate::cli) async fn disk(app: Arc<App>, log: Log) {
+    loop {
+        tokio::time::sleep(DISK_CHECK_EVERY).await;
+        let looking = Arc::clone(&app);
+        // A disk that hangs must not hold a thread that answers.
+        if let Ok(Some(news)) = tokio::task::spawn_blocking(move || looking.look_at_disk()).await {
+            log.event(event(&news));
+        }
+    }
+}
+
+/// Looks again and again whether the files that are open are those of the data directory. When one is
+/// not, the store fails, which ends the process.
+pub(in crate::cli) async fn files(app: Arc<App>) {
+    loop {
+        tokio::time::sleep(FILES_CHECK_EVERY).await;
+        let looking = Arc::clone(&app);
+        if let Ok(Err(_)) = tokio::task::spawn_blocking(move || looking.look_at_files()).await {
+            return;
+        }
+    }
+}
+
+pub(in crate::cli) fn event(news: &DiskNews) -> Event {
+    let (event, space) = match news {
+        DiskNews::Room(Room::Changes, space) => (Event::info("disk_recovered"), space),
+        DiskNews::Room(Room::Traces, space) => (Event::error("disk_nearly_full"), space),
+        DiskNews::Room(Room::Nothing, space) => (Event::error("disk_full"), space),
+        DiskNews::Unreadable => return Event::error("disk_unreadable"),
+    };
+    event.with("free_bytes", Value::Count(space.free_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_stops_is_not_ready_and_says_why() {
+        let process = Arc::new(Process::new(Clock::new(), &[]));
+        let panel = Panel::new(vec![Arc::<Process>::clone(&process)]);
+        assert!(panel.checks().are_right());
+        process.stop();
+        let told = panel.checks().to_json().to_string();
+        assert!(told.contains("The server is stopping."), "{told}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Applications and their keys over HTTP.
+
+use crate::app::{Error, NewKey};
+use crate::domain::application::{ApiKey, Application, ApplicationKind};
+use crate::domain::id::{ApplicationId, KeyId};
+use crate::domain::mistakes::Mistakes;
+use crate::http::problem::Problem;
+use crate::http::reply::Reply;
+use crate::http::wire::json::list;
+use crate::http::wire::{application, key, permission, template};
+use crate::http::{Exchange, Instead};
+use crate::idempotency::{Answer, Status};
+
+impl Exchange<'_> {
+    pub(in crate::http) async fn create_application(&self) -> Result<Reply, Instead> {
+        let draft = application::parse_draft(self.body.expose())?;
+        let answer =
+            |(new, key): &(Application, Option<NewKey>)| application::answer(new, key.as_ref());
+        let (tenant, caller) = (self.caller.tenant.id, Some(self.caller));
+        let write = self.write(&answer);
+        let made = self.app.create_application(tenant, &draft, caller, &write).await?;
+        Ok(Reply::from(answer(&made)))
+    }
+
+    pub(in crate::http) fn list_applications(&self) -> Result<Reply, Problem> {
+        let (query, page) = application::parse_query(&self.query)?;
+        let found = self.app.list_applications(self.caller.tenant.id, &query)?;
+        let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys);
+        let items: Vec<_> = found.applications.iter().map(render).collect();
+        Ok(Reply::ok(page.render(found.total, &items)))
+    }
+
+    pub(in crate::http) fn read_application(&self) -> Result<Reply, Problem> {
+        self.application(self.application_id()?)
+    }
+
+    /// The application that the key of this very request belongs to.
+    pub(in crate::http) fn read_application_by_key(&self) -> Result<Reply, Problem> {
+        self.application(self.caller.application.id)
+    }
+
+    pub(in crate::http) async fn update_application(&self) -> Result<Reply, Instead> {
+        let id = self.application_id()?;
+        let (known, _) = self.app.read_application(self.caller.tenant.id, id)?;
+        let (name, access) = application::parse_update(self.body.expose(), known.kind)?;
+        let answer = |(changed, keys): &(Application, Vec<ApiKey>)| {
+            Answer::new(Status::Ok, application::render(changed, keys))
+        };
+        let (caller, write) = (self.caller, self.write(&answer));
+        let changed = self.app.update_application(caller, id, &name, &access, &write).await?;
+        Ok(Reply::from(answer(&changed)))
+    }
+
+    pub(in crate::http) async fn delete_application(&self) -> Result<Reply, Problem> {
+        self.app.delete_application(self.caller, self.application_id()?).await?;
+        Ok(Reply::nothing())
+    }
+
+    pub(in crate::http) async fn create_application_key(&self) -> Result<Reply, Instead> {
+        let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
+        let answer: fn(&NewKey) -> Answer = key::answer;
+        let (caller, write) = (Some(self.caller), self.write(&answer));
+        let new = self.app.create_key(tenant, id, None, caller, &write).await?;
+        Ok(Reply::from(answer(&new)))
+    }
+
+    pub(in crate::http) fn list_application_keys(&self) -> Result<Reply, Problem> {
+        let keys = self.app.list_keys(self.caller.tenant.id, self.application_id()?)?;
+        let items: Vec<_> = keys.iter().map(key::render).collect();
+        Ok(Reply::ok(list(&items)))
+    }
+
+    pub(in crate::http) fn read_application_key(&self) -> Result<Reply, Problem> {
+        let id = self.key_id()?;
+        let keys = self.app.list_keys(self.caller.tenant.id, self.application_id()?)?;
+        let found = keys.iter().find(|listed| listed.id == id);
+        Ok(Reply::ok(key::render(found.ok_or(Error::NotFound("key"))?)))
+    }
+
+    pub(in crate::http) async fn delete_application_key(&self) -> Result<Reply, Problem> {
+        let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
+        self.app.delete_key(tenant, id, self.key_id()?, Some(self.caller)).await?;
+        Ok(Reply::nothing())
+    }
+
+    pub(in crate::http) fn list_permissions(&self) -> Result<Reply, Problem> {
+        let wanted = self.query.first("application_type").filter(|text| !text.is_empty());
+        let kind = wanted.map(ApplicationKind::parse);
+        if kind == Some(None) {
+            let message = "The type must be private, public or management.";
+            return Err(Mistakes::one("application_type", message).into());
+        }
+        Ok(Reply::ok(permission::render_all(kind.flatten())))
+    }
+
+    pub(in crate::http) fn read_application_template(&self) -> Result<Reply, Problem> {
+        let found = template::render_one(self.parameter(0));
+        Ok(Reply::ok(found.ok_or(Error::NotFound("template"))?))
+    }
+
+    fn application(&self, id: ApplicationId) -> Result<Reply, Problem> {
+        let (found, keys) = self.app.read_application(self.caller.tenant.id, id)?;
+        Ok(Reply::ok(application::render(&found, &keys)))
+    }
+
+    /// An id that cannot be one belongs to nothing.
+    fn application_id(&self) -> Result<ApplicationId, Error> {
+        ApplicationId::parse(self.parameter(0)).ok_or(Error::NotFound("application"))
+    }
+
+    fn key_id(&self) -> Result<KeyId, Error> {
+        KeyId::parse(self.parameter(1)).ok_or(Error::NotFound("key"))
+    }
+}

@@ -1,0 +1,56 @@
+//! Lists and searches of tokens over HTTP. They store nothing, so an idempotency key means nothing
+//! to them.
+
+use crate::app::CursorStart;
+use crate::domain::permission::Permission;
+use crate::domain::token_query::{LegacyTokenQuery, TokenQuery};
+use crate::http::Exchange;
+use crate::http::problem::Problem;
+use crate::http::reply::Reply;
+use crate::http::wire::page::OffsetPage;
+use crate::http::wire::{cursor, token, token_query};
+
+impl Exchange<'_> {
+    pub(in crate::http) async fn list_tokens(&self) -> Result<Reply, Problem> {
+        let (query, start) = token_query::parse_list(&self.query)?;
+        self.page_after(Permission::TokenRead, &query, &start).await
+    }
+
+    pub(in crate::http) async fn search_tokens(&self) -> Result<Reply, Problem> {
+        let (query, start) = token_query::parse_search(self.body.expose())?;
+        self.page_after(Permission::TokenSearch, &query, &start).await
+    }
+
+    pub(in crate::http) async fn list_tokens_v1(&self) -> Result<Reply, Problem> {
+        let (query, page) = token_query::parse_legacy_list(&self.query)?;
+        self.page_by_number(Permission::TokenRead, &query, page).await
+    }
+
+    pub(in crate::http) async fn search_tokens_v1(&self) -> Result<Reply, Problem> {
+        let (query, page) = token_query::parse_legacy_search(self.body.expose())?;
+        self.page_by_number(Permission::TokenSearch, &query, page).await
+    }
+
+    async fn page_after(
+        &self,
+        permission: Permission,
+        query: &TokenQuery,
+        start: &CursorStart,
+    ) -> Result<Reply, Problem> {
+        let page = self.app.list_tokens(self.caller, permission, query, start).await?;
+        let items: Vec<_> = page.tokens.iter().map(token::render).collect();
+        Ok(Reply::ok(cursor::render_page(start.size, page.next.as_deref(), &items)))
+    }
+
+    async fn page_by_number(
+        &self,
+        permission: Permission,
+        query: &LegacyTokenQuery,
+        page: OffsetPage,
+    ) -> Result<Reply, Problem> {
+        let stretch = page.stretch();
+        let found = self.app.list_tokens_by_number(self.caller, permission, query, stretch).await?;
+        let items: Vec<_> = found.tokens.iter().map(token::render).collect();
+        Ok(Reply::ok(page.render(found.total, &items)))
+    }
+}

@@ -1,0 +1,15 @@
+//! The audit log over HTTP.
+
+use crate::http::Exchange;
+use crate::http::problem::Problem;
+use crate::http::reply::Reply;
+use crate::http::wire::log;
+
+impl Exchange<'_> {
+    pub(in crate::http) async fn list_logs(&self) -> Result<Reply, Problem> {
+        let asked = log::parse(&self.query)?;
+        let log::Asked { query, start, page } = &asked;
+        let found = self.app.list_logs(self.caller, query, start, page.size).await?;
+        Ok(Reply::ok(log::render_page(self.caller.tenant.id, &asked, &found)))
+    }
+}

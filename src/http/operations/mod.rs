@@ -1,0 +1,11 @@
+//! The operations of the interface, by resource: from the wire to `app` and back.
+
+pub(in crate::http) mod applications;
+pub(in crate::http) mod formulas;
+pub(in crate::http) mod lists;
+pub(in crate::http) mod logs;
+pub(in crate::http) mod results;
+pub(in crate::http) mod tenants;
+pub(in crate::http) mod threeds;
+pub(in crate::http) mod token_intents;
+pub(in crate::http) mod tokens;

@@ -1,0 +1,21 @@
+//! The caller's own tenant over HTTP.
+
+use crate::domain::tenant::Tenant;
+use crate::http::reply::Reply;
+use crate::http::wire::tenant;
+use crate::http::{Exchange, Instead};
+use crate::idempotency::{Answer, Status};
+
+impl Exchange<'_> {
+    pub(in crate::http) fn read_tenant(&self) -> Reply {
+        Reply::ok(tenant::render(&self.caller.tenant))
+    }
+
+    pub(in crate::http) async fn update_tenant(&self) -> Result<Reply, Instead> {
+        let change = tenant::parse_change(self.body.expose())?;
+        let answer = |changed: &Tenant| Answer::new(Status::Ok, tenant::render(changed));
+        let (id, caller, write) = (self.caller.tenant.id, Some(self.caller), self.write(&answer));
+        let changed = self.app.change_tenant(id, &change, caller, &write).await?;
+        Ok(Reply::from(answer(&changed)))
+    }
+}

@@ -1,0 +1,57 @@
+//! 3-D Secure sessions over HTTP.
+
+use crate::http::problem::Problem;
+use crate::http::reply::Reply;
+use crate::http::wire::threeds::outcome::{self, Extent};
+use crate::http::wire::threeds::{authenticate, session};
+use crate::http::{Exchange, Instead};
+use crate::idempotency::{Answer, Status};
+use crate::threeds::session::Session;
+
+impl Exchange<'_> {
+    pub(in crate::http) async fn create_threeds_session(&self) -> Result<Reply, Instead> {
+        let draft = session::parse_draft(self.body.expose());
+        let answer = |made: &Session| {
+            let body = session::render_created(made, &self.client.base);
+            Answer::new(Status::Created, body).at(format!("/3ds/sessions/{}", made.id))
+        };
+        let write = self.write(&answer);
+        let made = self.app.create_session(self.caller, &draft, &self.client, &write).await?;
+        Ok(Reply::from(answer(&made)))
+    }
+
+    pub(in crate::http) async fn read_threeds_session(&self) -> Result<Reply, Problem> {
+        let found = self.app.read_session(self.caller, self.parameter(0)).await?;
+        Ok(Reply::ok(session::render(&found)))
+    }
+
+    /// The mobile SDK's description of its device.
+    pub(in crate::http) async fn update_threeds_session(&self) -> Result<Reply, Instead> {
+        let device = session::parse_device(self.body.expose()).map_err(Problem::from)?;
+        let answer = |changed: &Session| {
+            Answer::new(Status::Ok, session::render_created(changed, &self.client.base))
+        };
+        let write = self.write(&answer);
+        let id = self.parameter(0);
+        let changed = self.app.describe_device(self.caller, id, &device, &write).await?;
+        Ok(Reply::from(answer(&changed)))
+    }
+
+    pub(in crate::http) async fn authenticate_threeds_session(&self) -> Result<Reply, Instead> {
+        let (request, mistakes) = authenticate::parse(self.body.expose());
+        let answer =
+            |found: &Session| Answer::new(Status::Ok, outcome::render(found, Extent::Authenticate));
+        let write = self.write(&answer);
+        let id = self.parameter(0);
+        let client = &self.client;
+        let app = self.app;
+        let found =
+            app.authenticate_session(self.caller, id, &request, mistakes, client, &write).await?;
+        Ok(Reply::from(answer(&found)))
+    }
+
+    pub(in crate::http) async fn read_challenge_result(&self) -> Result<Reply, Problem> {
+        let found = self.app.challenge_result(self.caller, self.parameter(0)).await?;
+        Ok(Reply::ok(outcome::render(&found, Extent::ChallengeResult)))
+    }
+}

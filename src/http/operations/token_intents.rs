@@ -1,0 +1,28 @@
+//! Token intents over HTTP.
+
+use crate::app::ShownIntent;
+use crate::http::problem::Problem;
+use crate::http::reply::Reply;
+use crate::http::wire::{token, token_intent};
+use crate::http::{Exchange, Instead};
+use crate::idempotency::Answer;
+
+impl Exchange<'_> {
+    pub(in crate::http) async fn create_token_intent(&self) -> Result<Reply, Instead> {
+        let draft = token::parse_intent_draft(self.body.expose());
+        let answer: fn(&ShownIntent) -> Answer = token_intent::answer;
+        let write = self.write(&answer);
+        let shown = self.app.create_token_intent(self.caller, &draft, &write).await?;
+        Ok(Reply::from(answer(&shown)))
+    }
+
+    pub(in crate::http) async fn read_token_intent(&self) -> Result<Reply, Problem> {
+        let shown = self.app.read_token_intent(self.caller, self.parameter(0)).await?;
+        Ok(Reply::ok(token_intent::render(&shown)))
+    }
+
+    pub(in crate::http) async fn delete_token_intent(&self) -> Result<Reply, Problem> {
+        self.app.delete_token_intent(self.caller, self.parameter(0)).await?;
+        Ok(Reply::nothing())
+    }
+}

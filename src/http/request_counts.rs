@@ -1,0 +1,196 @@
+//! How requests are counted: by route, status and time, which limits refused them, and how many were
+//! repetitions. Every label stands in our own source.
+
+use std::time::Duration;
+
+use crate::http::pages::PAGE_NAMES;
+use crate::http::probes::PROBE_NAMES;
+use crate::http::route::ROUTES;
+use crate::limits::{ROWS, Row};
+use crate::metrics::{
+    Counter, Distribution, Histogram, Instrument, Kind, Label, Page, Status, Told, Unit,
+};
+
+/// What a request is counted under that found no route.
+pub(in crate::http) const NO_ROUTE: &str = "none";
+
+/// Every status that an answer of ours can have.
+const STATUSES: [u16; 22] = [
+    200, 201, 204, 304, 400, 401, 403, 404, 405, 408, 409, 410, 413, 414, 415, 422, 424, 429, 431,
+    500, 501, 503,
+];
+
+/// From a read out of memory to a request that met every deadline.
+const DURATION_BOUNDS: &[u64] = &[
+    250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
+    2_500_000, 5_000_000, 10_000_000, 30_000_000,
+];
+
+/// The counters of all requests.
+#[derive(Debug)]
+pub struct Requests {
+    /// By name, in order, so that one is found without a hash.
+    routes: Vec<Route>,
+    limited: Vec<(&'static str, Counter)>,
+    replayed: Counter,
+}
+
+#[derive(Debug)]
+struct Route {
+    name: &'static str,
+    statuses: [Counter; STATUSES.len()],
+    durations: Histogram,
+}
+
+impl Requests {
+    pub fn new() -> Self {
+        let names = ROUTES.iter().map(|route| route.name);
+        let names = names.chain(PAGE_NAMES.iter().copied()).chain(PROBE_NAMES.iter().copied());
+        let mut routes: Vec<_> = names.chain([NO_ROUTE]).map(Route::new).collect();
+        routes.sort_by_key(|route| route.name);
+        routes.dedup_by_key(|route| route.name);
+        let mut rows: Vec<_> = ROWS.iter().map(|row| row.scope.name()).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let limited = rows.into_iter().map(|name| (name, Counter::default())).collect();
+        Self { routes, limited, replayed: Counter::default() }
+    }
+
+    pub(in crate::http) fn count(&self, route: &'static str, status: u16, duration: Duration) {
+        let Ok(at) = self.routes.binary_search_by(|known| known.name.cmp(route)) else { return };
+        let Some(route) = self.routes.get(at) else { return };
+        if let Ok(at) = STATUSES.binary_search(&status)
+            && let Some(count) = route.statuses.get(at)
+        {
+            count.add(1);
+        }
+        route.durations.observe_duration(duration);
+    }
+
+    pub(in crate::http) fn count_limited(&self, row: &Row) {
+        let name = row.scope.name();
+        if let Some((_, count)) = self.limited.iter().find(|(known, _)| *known == name) {
+            count.add(1);
+        }
+    }
+
+    pub(in crate::http) fn count_replayed(&self) {
+        self.replayed.add(1);
+    }
+
+    /// All routes together.
+    fn durations(&self) -> Distribution {
+        let none = Histogram::new(Unit::Micros, DURATION_BOUNDS).read();
+        self.routes.iter().fold(none, |sum, route| sum.and(&route.durations.read()))
+    }
+
+    fn with_status(&self, range: std::ops::RangeInclusive<u16>) -> u64 {
+        let counts = self.routes.iter().flat_map(|route| route.statuses.iter().zip(STATUSES));
+        let counts = counts.filter(|(_, status)| range.contains(status));
+        counts.fold(0, |sum, (count, _)| sum.saturating_add(count.get()))
+    }
+}
+
+impl Route {
+    fn new(name: &'static str) -> Self {
+        let durations = Histogram::new(Unit::Micros, DURATION_BOUNDS);
+        Self { name, statuses: std::array::from_fn(|_| Counter::default()), durations }
+    }
+}
+
+impl Default for Requests {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Instrument for Requests {
+    fn measure(&self, page: &mut Page) {
+        let mut family = page.family(
+            "strongroom_requests_total",
+            "Requests that were answered, by route and status.",
+            Kind::Counter,
+        );
+        for route in &self.routes {
+            for (count, status) in route.statuses.iter().zip(STATUSES) {
+                if count.get() > 0 {
+                    let status = Label::Number(u64::from(status));
+                    let labels = [("route", Label::Name(route.name)), ("status", status)];
+                    family.sample(&labels, count.get());
+                }
+            }
+        }
+        let mut family = page.family(
+            "strongroom_request_duration_seconds",
+            "From the head of a request to its answer, by route.",
+            Kind::Histogram,
+        );
+        for route in &self.routes {
+            let durations = route.durations.read();
+            if durations.count() > 0 {
+                family.distribution(&[("route", Label::Name(route.name))], &durations);
+            }
+        }
+        let mut family = page.family(
+            "strongroom_rate_limited_total",
+            "Requests that a row of the rate limits refused.",
+            Kind::Counter,
+        );
+        for (name, count) in &self.limited {
+            family.sample(&[("row", Label::Name(name))], count.get());
+        }
+        page.counter(
+            "strongroom_idempotent_replays_total",
+            "Requests that got the answer of an earlier one with the same idempotency key.",
+            self.replayed.get(),
+        );
+    }
+
+    fn tell(&self, status: &mut Status) {
+        let durations = self.durations();
+        status.set("requests", "answered", Told::Count(durations.count()));
+        for (name, range) in
+            [("successes", 200..=399), ("client_errors", 400..=499), ("server_errors", 500..=599)]
+        {
+            status.set("requests", name, Told::Count(self.with_status(range)));
+        }
+        for (name, permille) in [("p50_us", 500), ("p99_us", 990)] {
+            status.set_known("requests", name, durations.quantile(permille).map(Told::Count));
+        }
+        let limited = self.limited.iter().fold(0, |sum: u64, it| sum.saturating_add(it.1.get()));
+        status.set("requests", "rate_limited", Told::Count(limited));
+        status.set("requests", "replayed", Told::Count(self.replayed.get()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_and_every_route_has_a_counter_that_is_found() {
+        assert!(STATUSES.is_sorted());
+        let requests = Requests::new();
+        for route in ROUTES {
+            for status in STATUSES {
+                requests.count(route.name, status, Duration::from_millis(1));
+            }
+        }
+        requests.count(NO_ROUTE, 404, Duration::ZERO);
+        requests.count("no such name", 200, Duration::ZERO);
+        let expected = u64::try_from(ROUTES.len() * STATUSES.len() + 1).unwrap();
+        assert_eq!(requests.durations().count(), expected);
+        assert_eq!(requests.with_status(200..=599), expected);
+    }
+
+    #[test]
+    fn every_row_of_the_limits_has_a_counter() {
+        let requests = Requests::new();
+        for row in &ROWS {
+            requests.count_limited(row);
+        }
+        let counted: u64 = requests.limited.iter().map(|it| it.1.get()).sum();
+        assert_eq!(counted, u64::try_from(ROWS.len()).unwrap());
+        assert!(requests.limited.iter().all(|it| it.0 != "operation"), "each has a name");
+    }
+}
