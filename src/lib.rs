@@ -53,14 +53,14 @@
 //!    needs a place among all streams.
 //! 2. [`http`] counts the client's address, then finds the route: [`http::route::ROUTES`] is the
 //!    whole interface.
-//! 3. [`app::App::authenticate`] turns the key into a [`app::Caller`]: tenant, application, access.
+//! 3. [`app::Vault::authenticate`] turns the key into a [`app::Caller`]: tenant, application, access.
 //! 4. [`limits::Limiter::admit`] charges every row of the table that covers the request.
 //! 5. A permission that the caller holds in no container at all ends it here, before any body. So
 //!    does an idempotency key whose first request is under way or was answered.
 //! 6. The body is read: bounded in bytes, in time and in the memory of all bodies, wiped when done
 //!    with. The caller is looked up once more, since its key may have been deleted meanwhile.
 //! 7. `http::wire` parses it into a [`app::TokenDraft`] and gathers all mistakes.
-//! 8. [`app::App::create_token`] reads a [`store::Snapshot`], checks access and data, evaluates the
+//! 8. [`app::Vault::create_token`] reads a [`store::Snapshot`], checks access and data, evaluates the
 //!    expressions, seals the token and its audit entry, and makes of it all one [`store::Change`].
 //! 9. [`store::Store::commit`] queues the change. The writer thread takes what has queued, checks
 //!    each change's expectations, applies those that hold, syncs once, and answers all of them. A

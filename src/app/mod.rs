@@ -26,40 +26,52 @@ use crate::domain::time::Timestamp;
 use crate::store::{Change, CvcKeys, Migrated, Snapshot, Store, Verdict};
 
 pub use crate::store::backup::BackupFailure;
+pub use access::AccessControl;
 pub use access::api_keys::NewKey;
 pub use access::applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
 pub use access::authenticate::Caller;
 pub use access::tenants::{TenantChange, TenantDraft};
+pub use audit::Audit;
 pub use audit::{
     AuditFinding, AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, Expected,
     ExportPage, ExportQuery, Exported, LogPage, LogQuery, LogStart, Receipt, decode_receipt,
     encode_receipt,
 };
 pub use commit::disk::{DiskNews, Room};
+pub use commit::idempotency::Idempotency;
 pub use commit::idempotency::{Once, Write};
 pub use error::{Error, Fault, TokenFault, Upstream};
+pub use keys::KeyRing;
 pub use keys::open::VaultFailure;
+pub use keys::rotation::KeyRotation;
 pub use keys::rotation::{
     KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry, NewSigner, Rotated, Step, Walk,
 };
 pub use keys::share_sets::ChainWord;
+pub use threeds::ThreedsSessions;
+pub use threeds::ranges::CardRanges;
 pub use threeds::{
     Asking, Awaited, ChallengeReply, Challenged, Client, DirectoryServers, Introduction,
     RangesRefreshed, Reply, SessionDraft, Unanswered, Visitor,
 };
+pub use tokens::Tokens;
 pub use tokens::create::{Origin, Written};
 pub use tokens::draft::{Deduplicate, TokenDraft};
+pub use tokens::intents::TokenIntents;
 pub use tokens::intents::{ShownIntent, TokenIntentDraft};
 pub use tokens::lists::cursor::{CursorStart, TokenPage};
 pub use tokens::lists::numbered::{LegacyTokenPage, Stretch};
 pub use tokens::read::{Shown, ShownData};
 pub use tokens::tokenize::{Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
 pub use tokens::update::TokenPatch;
+pub use upkeep::Upkeep;
+pub use upkeep::backups::Backups;
 pub use upkeep::backups::{Proof, ProofFailure, clear_leftovers, prove};
 pub use upkeep::damage::DamagedRow;
 pub use upkeep::holdings::Holding;
 pub use upkeep::scrub::{ScrubWalk, Scrubbed};
 pub use upkeep::sweep::Swept;
+pub use upkeep::verify::Verification;
 
 pub use crate::crypto::KeyPurpose;
 
@@ -69,7 +81,7 @@ pub use upkeep::verify::Report;
 
 /// Everything an operation needs.
 #[derive(Debug)]
-pub struct App {
+pub struct Vault {
     store: Store,
     masters: keys::masters::Masters,
     system: RwLock<Arc<SystemKeys>>,
@@ -97,7 +109,7 @@ pub struct App {
     scrubs: upkeep::scrub::ScrubWatch,
 }
 
-impl App {
+impl Vault {
     pub const fn store(&self) -> &Store {
         &self.store
     }

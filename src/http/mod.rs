@@ -29,7 +29,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 use serde_json::Value;
 
-use crate::app::{App, Caller, Client, Error, Once};
+use crate::app::{Caller, Client, Error, Once, Vault};
 use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
 use crate::formulas::Catalog;
@@ -57,7 +57,7 @@ const IDEMPOTENCY_KEY: &str = "bt-idempotency-key";
 /// Answers requests.
 #[derive(Debug)]
 pub struct Http {
-    pub app: Arc<App>,
+    pub app: Arc<Vault>,
     pub limiter: Limiter,
     pub log: Log,
     pub catalog: Catalog,
@@ -84,7 +84,7 @@ pub enum Deprecated {
 /// One request, authenticated and read.
 struct Exchange<'a> {
     http: &'a Http,
-    app: &'a App,
+    app: &'a Vault,
     caller: &'a Caller,
     parameters: Vec<String>,
     query: Query,
@@ -185,7 +185,7 @@ impl Http {
     /// Shows again what was shown before, which is an access as much.
     async fn replayed(&self, replay: Replay, seen: &Seen) -> Result<Reply, Problem> {
         if let Some(caller) = &seen.caller {
-            self.app.note_replay(caller, &replay).await?;
+            self.app.audit().note_replay(caller, &replay).await?;
         }
         self.requests.count_replayed();
         Ok(Reply::replayed(replay))
@@ -250,7 +250,7 @@ impl Http {
         };
         // The body may have taken half a minute, and the key may be gone or hold less by now.
         let caller = match key_of(&parts.headers) {
-            Some(key) => self.app.authenticate(&key)?,
+            Some(key) => self.app.access().authenticate(&key)?,
             None => return Err(Error::Unauthenticated.into()),
         };
         caller.require_one_somewhere(matched.route.permissions)?;
@@ -290,8 +290,8 @@ impl Http {
         ))?;
         let path = parts.uri.path();
         let path = path.strip_suffix('/').unwrap_or(path);
-        let once = self.app.begin_once(caller, parts.method.as_str(), path, key)?;
-        let Some(replay) = self.app.replay(&once)? else { return Ok(Some(once)) };
+        let once = self.app.idempotency().begin(caller, parts.method.as_str(), path, key)?;
+        let Some(replay) = self.app.idempotency().replay(&once)? else { return Ok(Some(once)) };
         Err(Instead::Replay(Box::new(replay)))
     }
 
@@ -307,7 +307,7 @@ impl Http {
         seen.route = Some(matched.route);
 
         let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
-        let caller = self.app.authenticate(&key)?;
+        let caller = self.app.access().authenticate(&key)?;
         seen.caller = Some(Arc::clone(&caller));
         let request = counted(&caller, address, matched.route.operation);
         let admitted = self.limiter.admit(&request, self.app.now());
@@ -326,7 +326,7 @@ impl Http {
     /// Whether the request carries a key of ours, for those who serve connections. Neither limits nor
     /// permissions are looked at.
     pub fn knows(&self, request: &Request<Incoming>) -> bool {
-        key_of(request.headers()).is_some_and(|key| self.app.authenticate(&key).is_ok())
+        key_of(request.headers()).is_some_and(|key| self.app.access().authenticate(&key).is_ok())
     }
 
     /// A fault of ours is logged where it is answered. One of the disk is not: it ends the process,

@@ -88,7 +88,8 @@ impl Http {
     /// load balancers have none.
     fn detail(&self, parts: &Parts) -> Detail {
         let text = parts.headers.get(API_KEY).and_then(|value| value.to_str().ok());
-        let caller = text.and_then(KeyText::parse).and_then(|key| self.app.authenticate(&key).ok());
+        let caller =
+            text.and_then(KeyText::parse).and_then(|key| self.app.access().authenticate(&key).ok());
         let kind = caller.map(|caller| caller.application.kind);
         if kind == Some(ApplicationKind::Management) { Detail::Checks } else { Detail::Status }
     }

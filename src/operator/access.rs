@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::app::{App, ApplicationQuery, Error, TenantChange, TenantDraft, Write};
+use crate::app::{ApplicationQuery, Error, TenantChange, TenantDraft, Vault, Write};
 use crate::bounds::NAME_CHARS_MAX;
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::quota::Quotas;
@@ -12,73 +12,74 @@ use crate::secret::Secret;
 
 /// `body` has the shape of the body of `POST /applications`.
 pub(super) async fn create_application(
-    app: &App,
+    app: &Vault,
     tenant: &str,
     body: &Value,
 ) -> Result<Vec<u8>, Error> {
     let (tenant, draft) = (tenant_id(tenant)?, application::parse_draft(body)?);
-    let (new, key) = app.create_application(tenant, &draft, None, &Write::plain()).await?;
+    let (new, key) = app.access().create_application(tenant, &draft, None, &Write::plain()).await?;
     Ok(bytes(application::answer(&new, key.as_ref()).whole_body()))
 }
 
-pub(super) fn list_applications(app: &App, tenant: &str) -> Result<Vec<u8>, Error> {
+pub(super) fn list_applications(app: &Vault, tenant: &str) -> Result<Vec<u8>, Error> {
     let all = ApplicationQuery { take: usize::MAX, ..Default::default() };
-    let page = app.list_applications(tenant_id(tenant)?, &all)?;
+    let page = app.access().list_applications(tenant_id(tenant)?, &all)?;
     let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys);
     Ok(bytes(json::list(&page.applications.iter().map(render).collect::<Vec<_>>())))
 }
 
 pub(super) async fn create_key(
-    app: &App,
+    app: &Vault,
     tenant: &str,
     application: &str,
 ) -> Result<Vec<u8>, Error> {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
-    let new = app.create_key(tenant, application, None, None, &Write::plain()).await?;
+    let new = app.access().create_key(tenant, application, None, None, &Write::plain()).await?;
     Ok(bytes(key::answer(&new).whole_body()))
 }
 
 pub(super) async fn import_key(
-    app: &App,
+    app: &Vault,
     tenant: &str,
     application: &str,
     text: &str,
 ) -> Result<Vec<u8>, Error> {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
-    let new = app.create_key(tenant, application, Some(text), None, &Write::plain()).await?;
+    let new =
+        app.access().create_key(tenant, application, Some(text), None, &Write::plain()).await?;
     Ok(bytes(key::render(&new.key)))
 }
 
 pub(super) async fn delete_key(
-    app: &App,
+    app: &Vault,
     tenant: &str,
     application: &str,
     key: &str,
 ) -> Result<Vec<u8>, Error> {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let key = KeyId::parse(key).ok_or(Error::NotFound("key"))?;
-    app.delete_key(tenant, application, key, None).await?;
+    app.access().delete_key(tenant, application, key, None).await?;
     Ok(br#"{"deleted":true}"#.to_vec())
 }
 
 pub(super) async fn create_tenant(
-    app: &App,
+    app: &Vault,
     name: String,
     kind: &str,
     threeds: bool,
     quotas: &[(String, String)],
 ) -> Result<Vec<u8>, Error> {
     let draft = tenant_draft(name, kind, threeds, quotas)?;
-    Ok(bytes(tenant::render_for_operator(&app.create_tenant(draft).await?)))
+    Ok(bytes(tenant::render_for_operator(&app.access().create_tenant(draft).await?)))
 }
 
-pub(super) fn list_tenants(app: &App) -> Result<Vec<u8>, Error> {
-    let tenants = app.list_tenants()?;
+pub(super) fn list_tenants(app: &Vault) -> Result<Vec<u8>, Error> {
+    let tenants = app.access().list_tenants()?;
     Ok(bytes(json::list(&tenants.iter().map(tenant::render_for_operator).collect::<Vec<_>>())))
 }
 
 pub(super) async fn change_tenant(
-    app: &App,
+    app: &Vault,
     tenant: &str,
     name: Option<String>,
     threeds: Option<bool>,
@@ -86,7 +87,8 @@ pub(super) async fn change_tenant(
 ) -> Result<Vec<u8>, Error> {
     let name = name.map(checked_name).transpose()?;
     let change = TenantChange { name, threeds: threeds.map(feature), settings: None, quotas };
-    let changed = app.change_tenant(tenant_id(tenant)?, &change, None, &Write::plain()).await?;
+    let changed =
+        app.access().change_tenant(tenant_id(tenant)?, &change, None, &Write::plain()).await?;
     Ok(bytes(tenant::render_for_operator(&changed)))
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::app::{App, BackupFailure, Error, encode_receipt};
+use crate::app::{BackupFailure, Error, Vault, encode_receipt};
 use crate::bounds::CLOCK_ADVANCE_MAX;
 use crate::operator::account::{self, AccountSettings};
 use crate::operator::vault_keys::{self, Scope};
@@ -145,14 +145,14 @@ pub enum Clockwork {
 }
 
 impl Command {
-    pub async fn run(self, app: &App, clockwork: Clockwork) -> Answer {
+    pub async fn run(self, app: &Vault, clockwork: Clockwork) -> Answer {
         match self.carry_out(app, clockwork).await {
             Ok(json) => Answer::Done(serde_json::from_slice(&json).unwrap_or(Value::Null)),
             Err(Refusal(sentences)) => Answer::Refused(sentences),
         }
     }
 
-    async fn carry_out(self, app: &App, clockwork: Clockwork) -> Result<Vec<u8>, Refusal> {
+    async fn carry_out(self, app: &Vault, clockwork: Clockwork) -> Result<Vec<u8>, Refusal> {
         match self {
             Self::AdvanceClock { seconds } => Ok(advance(app, clockwork, seconds).await?),
             Self::ApplicationCreate { tenant, application } => {
@@ -160,7 +160,7 @@ impl Command {
             }
             Self::ApplicationList { tenant } => Ok(access::list_applications(app, &tenant)?),
             Self::AuditExport { next, from, to } => Ok(audit::export(app, next, from, to).await?),
-            Self::AuditReceipt => Ok(encode_receipt(&app.audit_receipt().await?).into_bytes()),
+            Self::AuditReceipt => Ok(encode_receipt(&app.audit().receipt().await?).into_bytes()),
             Self::AuditVerify { since, public_key } => {
                 Ok(audit::verify(app, since.as_deref(), public_key.as_deref()).await?)
             }
@@ -201,16 +201,16 @@ impl Command {
     }
 }
 
-async fn back_up(app: &App, file: PathBuf) -> Result<Vec<u8>, BackupFailure> {
+async fn back_up(app: &Vault, file: PathBuf) -> Result<Vec<u8>, BackupFailure> {
     let start = app.now();
-    let written = app.back_up(file).await?;
+    let written = app.backups().back_up(file).await?;
     let took_ms = u64::try_from(app.now().since(start).as_millis()).unwrap_or(u64::MAX);
     let (manifest, file_bytes) = (written.manifest, written.file_bytes);
     let told = json!({"manifest": manifest, "file_bytes": file_bytes, "took_ms": took_ms});
     Ok(told.to_string().into_bytes())
 }
 
-async fn advance(app: &App, clockwork: Clockwork, seconds: u64) -> Result<Vec<u8>, Error> {
+async fn advance(app: &Vault, clockwork: Clockwork, seconds: u64) -> Result<Vec<u8>, Error> {
     if clockwork == Clockwork::Fixed {
         return Err(Error::Forbidden("Only a development server's clock can be moved."));
     }
@@ -219,8 +219,8 @@ async fn advance(app: &App, clockwork: Clockwork, seconds: u64) -> Result<Vec<u8
         return Err(Error::invalid("seconds", format!("At most {most} seconds at once.")));
     }
     app.clock().advance(Duration::from_secs(seconds));
-    let removed = app.sweep_all().await?;
-    for (_, refreshed) in app.refresh_ranges().await {
+    let removed = app.upkeep().sweep_all().await?;
+    for (_, refreshed) in app.card_ranges().refresh_all().await {
         refreshed?;
     }
     let now = app.now().to_wire();

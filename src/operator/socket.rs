@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::bounds::{
     OPERATOR_COMMAND_BYTES_MAX, OPERATOR_COMMAND_MAX, OPERATOR_COMMANDS_MAX, OPERATOR_READ_MAX,
 };
@@ -57,7 +57,7 @@ impl Socket {
     }
 
     /// A long command, such as a backup, must not hold up another one, such as deleting a key.
-    pub async fn serve(self, app: Arc<App>, clockwork: Clockwork) {
+    pub async fn serve(self, app: Arc<Vault>, clockwork: Clockwork) {
         let places = Arc::new(Semaphore::new(OPERATOR_COMMANDS_MAX));
         // Ends what it began when it is dropped itself.
         let mut conversations = JoinSet::new();
@@ -82,7 +82,7 @@ impl Socket {
 async fn converse(
     mut stream: UnixStream,
     owner: u32,
-    app: Arc<App>,
+    app: Arc<Vault>,
     clockwork: Clockwork,
 ) -> io::Result<()> {
     let peer = stream.peer_cred()?.uid();

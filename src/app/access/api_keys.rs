@@ -1,6 +1,6 @@
 //! API keys: made, brought along from elsewhere, listed, deleted. Their texts are shown once.
 
-use crate::app::App;
+use crate::app::access::AccessControl;
 use crate::app::access::applications::not_found;
 use crate::app::access::authenticate::{Caller, api_key_identity, application};
 use crate::app::audit::actor_of;
@@ -26,83 +26,87 @@ pub struct NewKey {
     pub answer_seed: AnswerSeed,
 }
 
-impl App {
+impl AccessControl<'_> {
     /// `caller` is absent when the operator makes it; `text` is absent when a new one is wanted.
     pub async fn create_key(
-        &self,
+        self,
         tenant: TenantId,
         id: ApplicationId,
         text: Option<&str>,
         caller: Option<&Caller>,
         write: &Write<'_, NewKey>,
     ) -> Result<NewKey, Error> {
-        let now = self.now();
+        let now = self.vault.now();
         let made_by = caller.map(|caller| caller.application.id);
         let act = if text.is_some() { Act::Import } else { Act::Create };
-        let _turn = self.turns.take(id.bytes()).await;
-        self.settle_once(write, |snapshot| {
-            let (record, keys) = self.tenant_with_keys(snapshot, tenant)?;
-            let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
-            if keys_of(snapshot, &keys, &owner)?.len() >= KEYS_PER_APPLICATION_MAX {
-                return Err(Error::Unprocessable(
-                    "The application has as many keys as it can; delete one first.",
-                ));
-            }
-            let mut new = self.make_key(record.kind, &owner, made_by, now);
-            if let Some(text) = text {
-                new.text = KeyText::parse(text).ok_or_else(not_a_key)?;
-                new.key.form = KeyForm::of(text);
-                if self.key_record(snapshot, &self.tag(&new.text))?.is_some() {
-                    return Err(Error::Conflict("This key is in use already."));
+        let _turn = self.vault.turns.take(id.bytes()).await;
+        self.vault
+            .idempotency()
+            .settle_once(write, |snapshot| {
+                let (record, keys) = self.tenant_with_keys(snapshot, tenant)?;
+                let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
+                if keys_of(snapshot, &keys, &owner)?.len() >= KEYS_PER_APPLICATION_MAX {
+                    return Err(Error::Unprocessable(
+                        "The application has as many keys as it can; delete one first.",
+                    ));
                 }
-            }
-            let change = Change::new()
-                .expect_present(Table::Applications, tables::applications(tenant, id))
-                .and(self.keep_key(&keys, &new))
-                .and(self.audit_one(tenant, actor_of(caller), act, new.key.id, now))
-                .and(self.audit_reveal(&owner, actor_of(caller), new.key.id, now));
-            Ok((change, new))
-        })
-        .await
+                let mut new = self.make_key(record.kind, &owner, made_by, now);
+                if let Some(text) = text {
+                    new.text = KeyText::parse(text).ok_or_else(not_a_key)?;
+                    new.key.form = KeyForm::of(text);
+                    if self.key_record(snapshot, &self.tag(&new.text))?.is_some() {
+                        return Err(Error::Conflict("This key is in use already."));
+                    }
+                }
+                let change = Change::new()
+                    .expect_present(Table::Applications, tables::applications(tenant, id))
+                    .and(self.keep_key(&keys, &new))
+                    .and(self.vault.audit().entry(tenant, actor_of(caller), act, new.key.id, now))
+                    .and(self.audit_reveal(&owner, actor_of(caller), new.key.id, now));
+                Ok((change, new))
+            })
+            .await
     }
 
-    pub fn list_keys(&self, tenant: TenantId, id: ApplicationId) -> Result<Vec<ApiKey>, Error> {
+    pub fn list_keys(self, tenant: TenantId, id: ApplicationId) -> Result<Vec<ApiKey>, Error> {
         Ok(self.read_application(tenant, id)?.1)
     }
 
     /// `caller` is absent when the operator deletes it.
     pub async fn delete_key(
-        &self,
+        self,
         tenant: TenantId,
         id: ApplicationId,
         key: KeyId,
         caller: Option<&Caller>,
     ) -> Result<(), Error> {
-        let now = self.now();
-        let _turn = self.turns.take(id.bytes()).await;
-        self.settle_upkeep(|snapshot| {
-            let (_, keys) = self.tenant_with_keys(snapshot, tenant)?;
-            let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
-            let records = key_records_of(snapshot, &keys, &owner)?;
-            let record = records.into_iter().find(|record| record.key.id == key);
-            let record = record.ok_or(Error::NotFound("key"))?;
-            let place = tables::application_keys(tenant, id, key);
-            let change = Change::new().expect_present(Table::ApplicationKeys, place);
-            let audit = self.audit_one(tenant, actor_of(caller), Act::Delete, key, now);
-            Ok((change.and(self.forget_key(&record)).and(audit), ()))
-        })
-        .await
+        let now = self.vault.now();
+        let _turn = self.vault.turns.take(id.bytes()).await;
+        self.vault
+            .settle_upkeep(|snapshot| {
+                let (_, keys) = self.tenant_with_keys(snapshot, tenant)?;
+                let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
+                let records = key_records_of(snapshot, &keys, &owner)?;
+                let record = records.into_iter().find(|record| record.key.id == key);
+                let record = record.ok_or(Error::NotFound("key"))?;
+                let place = tables::application_keys(tenant, id, key);
+                let change = Change::new().expect_present(Table::ApplicationKeys, place);
+                let audit =
+                    self.vault.audit().entry(tenant, actor_of(caller), Act::Delete, key, now);
+                Ok((change.and(self.forget_key(&record)).and(audit), ()))
+            })
+            .await
     }
 
     pub(in crate::app) fn make_key(
-        &self,
+        self,
         tenant: TenantKind,
         owner: &Application,
         made_by: Option<ApplicationId>,
         now: Timestamp,
     ) -> NewKey {
         let key = ApiKey {
-            id: KeyId::new(self.next_id(now)),
+            id: KeyId::new(self.vault.next_id(now)),
             tenant: owner.tenant,
             application: owner.id,
             form: KeyForm::Current,
@@ -111,22 +115,22 @@ impl App {
         };
         NewKey {
             key,
-            text: KeyText::new(tenant, owner.kind, &self.random().bytes()),
-            answer_seed: AnswerSeed::new(self.random().bytes()),
+            text: KeyText::new(tenant, owner.kind, &self.vault.random().bytes()),
+            answer_seed: AnswerSeed::new(self.vault.random().bytes()),
         }
     }
 
-    pub(in crate::app) fn keep_key(&self, keys: &TenantKeys, new: &NewKey) -> Change {
+    pub(in crate::app) fn keep_key(self, keys: &TenantKeys, new: &NewKey) -> Change {
         let tag = self.tag(&new.text);
         let answer_seed = Some(new.answer_seed.duplicate());
         let record = KeyRecord { key: new.key.clone(), tag, answer_seed };
         let plain = encode_api_key(&record);
-        let system = self.system();
+        let system = self.vault.keys().system();
         let by_tag = system.api_keys().place(&tag);
-        let sealed = system.seal(&api_key_identity(&by_tag), plain.expose(), self.random());
+        let sealed = system.seal(&api_key_identity(&by_tag), plain.expose(), self.vault.random());
         let place = tables::application_keys(new.key.tenant, new.key.application, new.key.id);
         let table = Table::ApplicationKeys.number();
-        let by_owner = keys.seal(table, &place, plain.expose(), self.random());
+        let by_owner = keys.seal(table, &place, plain.expose(), self.vault.random());
         let absent =
             |change: Change, place: [u8; 32]| change.expect_absent(Table::ApiKeys, place.to_vec());
         system
@@ -138,13 +142,13 @@ impl App {
     }
 
     /// Wherever a rotation has its row by the time this is written.
-    pub(in crate::app) fn forget_key(&self, record: &KeyRecord) -> Change {
+    pub(in crate::app) fn forget_key(self, record: &KeyRecord) -> Change {
         let KeyRecord { key, tag, .. } = record;
         let listed = tables::application_keys(key.tenant, key.application, key.id);
         let change = Change::new().delete(Table::ApplicationKeys, listed);
         let delete =
             |change: Change, place: [u8; 32]| change.delete(Table::ApiKeys, place.to_vec());
-        self.system().api_keys().places(tag).fold(change, delete)
+        self.vault.keys().system().api_keys().places(tag).fold(change, delete)
     }
 }
 

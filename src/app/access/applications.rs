@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::app::access::AccessControl;
 use crate::app::access::api_keys::{NewKey, key_records_of, keys_of};
 use crate::app::access::authenticate::{Caller, application};
 use crate::app::audit::actor_of;
@@ -48,19 +48,19 @@ pub struct ApplicationPage {
     pub total: usize,
 }
 
-impl App {
+impl AccessControl<'_> {
     /// `caller` is absent when the operator makes it.
     pub async fn create_application(
-        &self,
+        self,
         tenant: TenantId,
         draft: &ApplicationDraft,
         caller: Option<&Caller>,
         write: &Write<'_, (Application, Option<NewKey>)>,
     ) -> Result<(Application, Option<NewKey>), Error> {
-        let now = self.now();
+        let now = self.vault.now();
         let made_by = caller.map(|caller| caller.application.id);
         let new = Application {
-            id: ApplicationId::new(self.next_id(now)),
+            id: ApplicationId::new(self.vault.next_id(now)),
             tenant,
             name: draft.name.clone(),
             kind: draft.kind,
@@ -70,37 +70,46 @@ impl App {
             modified_by: None,
             modified_at: None,
         };
-        self.settle_once(write, |snapshot| {
-            let (tenant_record, keys) = self.tenant_with_keys(snapshot, tenant)?;
-            let count = snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
-            if count.len() >= APPLICATIONS_MAX {
-                return Err(Error::Conflict("The tenant has as many applications as it can."));
-            }
-            let change = Change::new()
-                .expect_present(Table::Tenants, tables::tenants(tenant))
-                .and(self.keep_application(&keys, &new))
-                .and(self.audit_one(tenant, actor_of(caller), Act::Create, new.id, now))
-                .and(self.audit_reveal(&new, actor_of(caller), new.id, now));
-            if draft.key == FirstKey::None {
-                return Ok((change, (new.clone(), None)));
-            }
-            let key = self.make_key(tenant_record.kind, &new, made_by, now);
-            let actor = actor_of(caller);
-            let change = change
-                .and(self.keep_key(&keys, &key))
-                .and(self.audit_one(tenant, actor, Act::Create, key.key.id, now))
-                .and(self.audit_reveal(&new, actor, key.key.id, now));
-            Ok((change, (new.clone(), Some(key))))
-        })
-        .await
+        self.vault
+            .idempotency()
+            .settle_once(write, |snapshot| {
+                let (tenant_record, keys) = self.tenant_with_keys(snapshot, tenant)?;
+                let count =
+                    snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
+                if count.len() >= APPLICATIONS_MAX {
+                    return Err(Error::Conflict("The tenant has as many applications as it can."));
+                }
+                let change = Change::new()
+                    .expect_present(Table::Tenants, tables::tenants(tenant))
+                    .and(self.keep_application(&keys, &new))
+                    .and(self.vault.audit().entry(
+                        tenant,
+                        actor_of(caller),
+                        Act::Create,
+                        new.id,
+                        now,
+                    ))
+                    .and(self.audit_reveal(&new, actor_of(caller), new.id, now));
+                if draft.key == FirstKey::None {
+                    return Ok((change, (new.clone(), None)));
+                }
+                let key = self.make_key(tenant_record.kind, &new, made_by, now);
+                let actor = actor_of(caller);
+                let change = change
+                    .and(self.keep_key(&keys, &key))
+                    .and(self.vault.audit().entry(tenant, actor, Act::Create, key.key.id, now))
+                    .and(self.audit_reveal(&new, actor, key.key.id, now));
+                Ok((change, (new.clone(), Some(key))))
+            })
+            .await
     }
 
     pub fn read_application(
-        &self,
+        self,
         tenant: TenantId,
         id: ApplicationId,
     ) -> Result<(Application, Vec<ApiKey>), Error> {
-        let snapshot = self.snapshot()?;
+        let snapshot = self.vault.snapshot()?;
         let (_, keys) = self.tenant_with_keys(&snapshot, tenant)?;
         let (application, _) = application(&snapshot, &keys, tenant, id)?.ok_or(not_found())?;
         let api_keys = keys_of(&snapshot, &keys, &application)?;
@@ -109,11 +118,11 @@ impl App {
 
     /// Newest first: ids are ordered by time, so this is the table read backwards.
     pub fn list_applications(
-        &self,
+        self,
         tenant: TenantId,
         query: &ApplicationQuery,
     ) -> Result<ApplicationPage, Error> {
-        let snapshot = self.snapshot()?;
+        let snapshot = self.vault.snapshot()?;
         let (_, keys) = self.tenant_with_keys(&snapshot, tenant)?;
         let stored = snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
         let mut found = Vec::new();
@@ -122,7 +131,7 @@ impl App {
                 Ok(application) => application,
                 Err(error) => {
                     let id = tables::token_of_key(key).map_or(Uuid::nil(), |(_, id)| id.uuid());
-                    self.pass_over(Table::Applications, tenant, id, error)?;
+                    self.vault.upkeep().pass_over(Table::Applications, tenant, id, error)?;
                     continue;
                 }
             };
@@ -141,98 +150,95 @@ impl App {
     }
 
     pub async fn update_application(
-        &self,
+        self,
         caller: &Caller,
         id: ApplicationId,
         name: &str,
         access: &Access,
         write: &Write<'_, (Application, Vec<ApiKey>)>,
     ) -> Result<(Application, Vec<ApiKey>), Error> {
-        let (now, tenant) = (self.now(), caller.tenant.id);
-        let _turn = self.turns.take(id.bytes()).await;
-        self.settle_once(write, |snapshot| {
-            let keys = &caller.keys;
-            let (mut changed, version) =
-                application(snapshot, keys, tenant, id)?.ok_or(not_found())?;
-            changed.access.clone_from(access);
-            changed.name = String::from(name);
-            changed.modified_by = Some(caller.application.id);
-            changed.modified_at = Some(now);
-            let api_keys = keys_of(snapshot, keys, &changed)?;
-            let change = Change::new()
-                .expect_version(Table::Applications, tables::applications(tenant, id), version)
-                .and(self.keep_application(keys, &changed))
-                .and(self.audit_caller(caller, Act::Update, id, now))
-                .and(self.audit_reveal(&changed, caller.actor(), id, now));
-            Ok((change, (changed, api_keys)))
-        })
-        .await
+        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let _turn = self.vault.turns.take(id.bytes()).await;
+        self.vault
+            .idempotency()
+            .settle_once(write, |snapshot| {
+                let keys = &caller.keys;
+                let (mut changed, version) =
+                    application(snapshot, keys, tenant, id)?.ok_or(not_found())?;
+                changed.access.clone_from(access);
+                changed.name = String::from(name);
+                changed.modified_by = Some(caller.application.id);
+                changed.modified_at = Some(now);
+                let api_keys = keys_of(snapshot, keys, &changed)?;
+                let change = Change::new()
+                    .expect_version(Table::Applications, tables::applications(tenant, id), version)
+                    .and(self.keep_application(keys, &changed))
+                    .and(self.vault.audit().caller_entry(caller, Act::Update, id, now))
+                    .and(self.audit_reveal(&changed, caller.actor(), id, now));
+                Ok((change, (changed, api_keys)))
+            })
+            .await
     }
 
     /// Its keys go with it.
-    pub async fn delete_application(
-        &self,
-        caller: &Caller,
-        id: ApplicationId,
-    ) -> Result<(), Error> {
-        let (now, tenant) = (self.now(), caller.tenant.id);
-        let _turn = self.turns.take(id.bytes()).await;
-        self.settle_upkeep(|snapshot| {
-            let (gone, version) =
-                application(snapshot, &caller.keys, tenant, id)?.ok_or(not_found())?;
-            let key = tables::applications(tenant, id);
-            let mut change = Change::new()
-                .expect_version(Table::Applications, key.clone(), version)
-                .delete(Table::Applications, key)
-                .and(self.audit_caller(caller, Act::Delete, id, now));
-            for record in key_records_of(snapshot, &caller.keys, &gone)? {
-                change = change.and(self.forget_key(&record)).and(self.audit_caller(
-                    caller,
-                    Act::Delete,
-                    record.key.id,
-                    now,
-                ));
-            }
-            // A key that is made in this very moment would outlive its application.
-            let prefix = tables::applications(tenant, id);
-            let known =
-                snapshot.under(Table::ApplicationKeys, &prefix, KEYS_PER_APPLICATION_MAX)?;
-            let known = known.into_iter().map(|(key, _)| key).collect();
-            Ok((change.expect_under(Table::ApplicationKeys, prefix, known), ()))
-        })
-        .await
+    pub async fn delete_application(self, caller: &Caller, id: ApplicationId) -> Result<(), Error> {
+        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let _turn = self.vault.turns.take(id.bytes()).await;
+        self.vault
+            .settle_upkeep(|snapshot| {
+                let (gone, version) =
+                    application(snapshot, &caller.keys, tenant, id)?.ok_or(not_found())?;
+                let key = tables::applications(tenant, id);
+                let mut change = Change::new()
+                    .expect_version(Table::Applications, key.clone(), version)
+                    .delete(Table::Applications, key)
+                    .and(self.vault.audit().caller_entry(caller, Act::Delete, id, now));
+                for record in key_records_of(snapshot, &caller.keys, &gone)? {
+                    change = change.and(self.forget_key(&record)).and(
+                        self.vault.audit().caller_entry(caller, Act::Delete, record.key.id, now),
+                    );
+                }
+                // A key that is made in this very moment would outlive its application.
+                let prefix = tables::applications(tenant, id);
+                let known =
+                    snapshot.under(Table::ApplicationKeys, &prefix, KEYS_PER_APPLICATION_MAX)?;
+                let known = known.into_iter().map(|(key, _)| key).collect();
+                Ok((change.expect_under(Table::ApplicationKeys, prefix, known), ()))
+            })
+            .await
     }
 
     /// The mark of a grant: what was made or changed belongs to an application that sees data in
     /// plain. Whoever may make applications may make such ones, so the entries must be easy to find.
     pub(in crate::app) fn audit_reveal(
-        &self,
+        self,
         owner: &Application,
         actor: Actor,
         entity: impl Into<Entity>,
         at: Timestamp,
     ) -> Change {
         if owner.access.reveals() {
-            self.audit_one(owner.tenant, actor, Act::GrantReveal, entity, at)
+            self.vault.audit().entry(owner.tenant, actor, Act::GrantReveal, entity, at)
         } else {
             Change::new()
         }
     }
 
-    fn keep_application(&self, keys: &TenantKeys, application: &Application) -> Change {
+    fn keep_application(self, keys: &TenantKeys, application: &Application) -> Change {
         let key = tables::applications(application.tenant, application.id);
         let plain = encode_application(application);
-        let sealed = keys.seal(Table::Applications.number(), &key, plain.expose(), self.random());
+        let sealed =
+            keys.seal(Table::Applications.number(), &key, plain.expose(), self.vault.random());
         Change::new().put(Table::Applications, key, sealed)
     }
 
     pub(in crate::app) fn tenant_with_keys(
-        &self,
+        self,
         snapshot: &Snapshot,
         id: TenantId,
     ) -> Result<(crate::domain::tenant::Tenant, TenantKeys), Error> {
         let tenant = self.find_tenant(snapshot, id)?.ok_or(Error::NotFound("tenant"))?;
-        Ok((tenant, self.tenant_keys(snapshot, id)?))
+        Ok((tenant, self.vault.keys().tenant_keys(snapshot, id)?))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::App;
+use crate::app::access::AccessControl;
 use crate::app::error::{Error, Fault};
 use crate::crypto::{Identity, SystemKeys, TenantKeys};
 use crate::domain::access::Transform;
@@ -29,40 +29,40 @@ pub struct Caller {
     _era: Era,
 }
 
-impl App {
-    pub fn authenticate(&self, text: &KeyText) -> Result<Arc<Caller>, Error> {
+impl AccessControl<'_> {
+    pub fn authenticate(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
         loop {
-            let system = self.system();
+            let system = self.vault.keys().system();
             let tag = system.api_keys().tag(text.expose());
-            let generation = self.store.access_generation();
-            if let Some(caller) = self.callers.find(&tag, generation) {
+            let generation = self.vault.store.access_generation();
+            if let Some(caller) = self.vault.callers.find(&tag, generation) {
                 return Ok(caller);
             }
-            let snapshot = self.snapshot()?;
+            let snapshot = self.vault.snapshot()?;
             if let Some(record) = self.key_record(&snapshot, &tag)? {
                 let caller = Arc::new(self.caller(&snapshot, record)?);
-                self.callers.remember(tag, &caller, generation);
+                self.vault.callers.remember(tag, &caller, generation);
                 return Ok(caller);
             }
             // A rotation may have moved the row to a place that these keys do not know. Once the keys
             // stay the same over a look, the row is not there.
-            if Arc::ptr_eq(&system, &self.system()) {
+            if Arc::ptr_eq(&system, &self.vault.keys().system()) {
                 return Err(Error::Unauthenticated);
             }
         }
     }
 
     /// A keyed hash finds the key: its time tells nothing about the texts of others.
-    pub(in crate::app) fn tag(&self, text: &KeyText) -> [u8; 32] {
-        self.system().api_keys().tag(text.expose())
+    pub(in crate::app) fn tag(self, text: &KeyText) -> [u8; 32] {
+        self.vault.keys().system().api_keys().tag(text.expose())
     }
 
     pub(in crate::app) fn key_record(
-        &self,
+        self,
         snapshot: &Snapshot,
         tag: &[u8; 32],
     ) -> Result<Option<KeyRecord>, Error> {
-        let system = self.system();
+        let system = self.vault.keys().system();
         for place in system.api_keys().places(tag) {
             if let Some(sealed) = snapshot.value(Table::ApiKeys, &place)? {
                 return open_api_key(&system, &place, &sealed).map(Some);
@@ -71,9 +71,9 @@ impl App {
         Ok(None)
     }
 
-    fn caller(&self, snapshot: &Snapshot, record: KeyRecord) -> Result<Caller, Error> {
+    fn caller(self, snapshot: &Snapshot, record: KeyRecord) -> Result<Caller, Error> {
         let KeyRecord { key, tag, .. } = record;
-        let keys = self.tenant_keys(snapshot, key.tenant)?;
+        let keys = self.vault.keys().tenant_keys(snapshot, key.tenant)?;
         let dangling = Error::Internal(Fault::Dangling);
         let (application, _) =
             application(snapshot, &keys, key.tenant, key.application)?.ok_or(dangling)?;
@@ -81,16 +81,12 @@ impl App {
         Ok(Caller { tenant, application, key, tag, keys, _era: snapshot.era() })
     }
 
-    pub(in crate::app) fn tenant(
-        &self,
-        snapshot: &Snapshot,
-        id: TenantId,
-    ) -> Result<Tenant, Error> {
+    pub(in crate::app) fn tenant(self, snapshot: &Snapshot, id: TenantId) -> Result<Tenant, Error> {
         self.find_tenant(snapshot, id)?.ok_or(Error::Internal(Fault::Dangling))
     }
 
     pub(in crate::app) fn find_tenant(
-        &self,
+        self,
         snapshot: &Snapshot,
         id: TenantId,
     ) -> Result<Option<Tenant>, Error> {
@@ -98,7 +94,7 @@ impl App {
         let Some(sealed) = snapshot.value(Table::Tenants, &key)? else {
             return Ok(None);
         };
-        let plain = self.system().open(&tenant_identity(&key), &sealed)?;
+        let plain = self.vault.keys().system().open(&tenant_identity(&key), &sealed)?;
         Ok(Some(decode_tenant(id, plain.expose())?))
     }
 }

@@ -5,3 +5,16 @@ pub(in crate::app) mod applications;
 pub(in crate::app) mod authenticate;
 pub(in crate::app) mod callers;
 pub(in crate::app) mod tenants;
+use crate::app::Vault;
+
+/// Tenants, applications, their API keys, and the callers that the keys stand for.
+#[derive(Debug, Clone, Copy)]
+pub struct AccessControl<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn access(&self) -> AccessControl<'_> {
+        AccessControl { vault: self }
+    }
+}

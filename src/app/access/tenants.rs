@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::app::App;
+use crate::app::access::AccessControl;
 use crate::app::access::authenticate::{Caller, tenant_identity};
 use crate::app::audit::actor_of;
 use crate::app::commit::idempotency::Write;
@@ -36,11 +36,11 @@ pub struct TenantChange {
     pub quotas: Vec<(String, String)>,
 }
 
-impl App {
-    pub async fn create_tenant(&self, draft: TenantDraft) -> Result<Tenant, Error> {
-        let now = self.now();
+impl AccessControl<'_> {
+    pub async fn create_tenant(self, draft: TenantDraft) -> Result<Tenant, Error> {
+        let now = self.vault.now();
         let tenant = Tenant {
-            id: TenantId::new(self.next_id(now)),
+            id: TenantId::new(self.vault.next_id(now)),
             name: draft.name,
             kind: draft.kind,
             threeds: draft.threeds,
@@ -50,65 +50,80 @@ impl App {
             modified_by: None,
             modified_at: None,
         };
-        self.settle(|snapshot| {
-            if snapshot.len(Table::Tenants)? >= u64::try_from(TENANTS_MAX).unwrap_or(u64::MAX) {
-                return Err(Error::Conflict("This server holds as many tenants as it can."));
-            }
-            let change = self
-                .make_tenant_keys(snapshot, tenant.id)?
-                .expect_absent(Table::Tenants, tables::tenants(tenant.id))
-                .and(self.keep_tenant(&tenant))
-                .and(self.audit_one(tenant.id, Actor::Operator, Act::Create, tenant.id, now));
-            Ok((change, ()))
-        })
-        .await?;
+        self.vault
+            .settle(|snapshot| {
+                if snapshot.len(Table::Tenants)? >= u64::try_from(TENANTS_MAX).unwrap_or(u64::MAX) {
+                    return Err(Error::Conflict("This server holds as many tenants as it can."));
+                }
+                let change = self
+                    .vault
+                    .keys()
+                    .make_tenant_keys(snapshot, tenant.id)?
+                    .expect_absent(Table::Tenants, tables::tenants(tenant.id))
+                    .and(self.keep_tenant(&tenant))
+                    .and(self.vault.audit().entry(
+                        tenant.id,
+                        Actor::Operator,
+                        Act::Create,
+                        tenant.id,
+                        now,
+                    ));
+                Ok((change, ()))
+            })
+            .await?;
         Ok(tenant)
     }
 
-    pub fn list_tenants(&self) -> Result<Vec<Tenant>, Error> {
-        let snapshot = self.snapshot()?;
+    pub fn list_tenants(self) -> Result<Vec<Tenant>, Error> {
+        let snapshot = self.vault.snapshot()?;
         let stored = snapshot.under(Table::Tenants, &[], TENANTS_MAX)?;
         stored.iter().map(|(key, sealed)| self.open_tenant(key, sealed)).collect()
     }
 
     /// The operator's change, or a management key's own (`caller`).
     pub async fn change_tenant(
-        &self,
+        self,
         id: TenantId,
         change: &TenantChange,
         caller: Option<&Caller>,
         write: &Write<'_, Tenant>,
     ) -> Result<Tenant, Error> {
-        let now = self.now();
-        let _turn = self.turns.take(id.bytes()).await;
-        self.settle_once(write, |snapshot| {
-            let (mut tenant, version) =
-                self.versioned_tenant(snapshot, id)?.ok_or(Error::NotFound("tenant"))?;
-            apply(&mut tenant, change)?;
-            tenant.modified_by = caller.map(|caller| caller.application.id);
-            tenant.modified_at = Some(now);
-            let write = Change::new()
-                .expect_version(Table::Tenants, tables::tenants(id), version)
-                .and(self.keep_tenant(&tenant))
-                .and(self.audit_one(id, actor_of(caller), Act::Update, id, now));
-            Ok((write, tenant))
-        })
-        .await
+        let now = self.vault.now();
+        let _turn = self.vault.turns.take(id.bytes()).await;
+        self.vault
+            .idempotency()
+            .settle_once(write, |snapshot| {
+                let (mut tenant, version) =
+                    self.versioned_tenant(snapshot, id)?.ok_or(Error::NotFound("tenant"))?;
+                apply(&mut tenant, change)?;
+                tenant.modified_by = caller.map(|caller| caller.application.id);
+                tenant.modified_at = Some(now);
+                let write = Change::new()
+                    .expect_version(Table::Tenants, tables::tenants(id), version)
+                    .and(self.keep_tenant(&tenant))
+                    .and(self.vault.audit().entry(id, actor_of(caller), Act::Update, id, now));
+                Ok((write, tenant))
+            })
+            .await
     }
 
-    pub fn count_tokens(&self, tenant: TenantId) -> Result<i64, Error> {
-        Ok(self.snapshot()?.count(&tables::counts(tenant, Counted::Tokens))?)
+    pub fn count_tokens(self, tenant: TenantId) -> Result<i64, Error> {
+        Ok(self.vault.snapshot()?.count(&tables::counts(tenant, Counted::Tokens))?)
     }
 
-    fn keep_tenant(&self, tenant: &Tenant) -> Change {
+    fn keep_tenant(self, tenant: &Tenant) -> Change {
         let key = tables::tenants(tenant.id);
         let plain = encode_tenant(tenant);
-        let sealed = self.system().seal(&tenant_identity(&key), plain.expose(), self.random());
+        let sealed = self.vault.keys().system().seal(
+            &tenant_identity(&key),
+            plain.expose(),
+            self.vault.random(),
+        );
         Change::new().put(Table::Tenants, key, sealed)
     }
 
     fn versioned_tenant(
-        &self,
+        self,
         snapshot: &Snapshot,
         id: TenantId,
     ) -> Result<Option<(Tenant, Version)>, Error> {
@@ -120,9 +135,9 @@ impl App {
         Ok(Some((self.open_tenant(&key, &sealed)?, version)))
     }
 
-    fn open_tenant(&self, key: &[u8], sealed: &[u8]) -> Result<Tenant, Error> {
+    fn open_tenant(self, key: &[u8], sealed: &[u8]) -> Result<Tenant, Error> {
         let id = uuid::Uuid::from_slice(key).ok().ok_or(Error::Internal(Fault::BadRecord))?;
-        let plain = self.system().open(&tenant_identity(key), sealed)?;
+        let plain = self.vault.keys().system().open(&tenant_identity(key), sealed)?;
         Ok(decode_tenant(TenantId::new(id), plain.expose())?)
     }
 }

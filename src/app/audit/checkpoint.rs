@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::app::audit::Audit;
 use crate::app::audit::AuditFinding;
 use crate::app::audit::records::Gone;
 use crate::app::commit::lanes::Turn;
@@ -39,9 +39,17 @@ impl AuditStatus {
     }
 }
 
-impl App {
-    pub fn audit_status(&self) -> Result<AuditStatus, Error> {
-        let snapshot = self.snapshot()?;
+impl<'a> Audit<'a> {
+    /// Each checkpoint names the one before it, so they are made one after the other; and where the
+    /// chain starts is signed by the newest key, so a new one waits for both.
+    pub(in crate::app) async fn checkpoints_turn(self) -> Turn<'a> {
+        self.vault.turns.take(CHECKPOINTS).await
+    }
+}
+
+impl Audit<'_> {
+    pub fn status(self) -> Result<AuditStatus, Error> {
+        let snapshot = self.vault.snapshot()?;
         let newest = Checkpoint::newest(&snapshot)?;
         Ok(AuditStatus {
             head: Head::read(&snapshot)?,
@@ -52,8 +60,8 @@ impl App {
 
     /// A quick look: the newest checkpoint is ours, and the entries behind it lead to the chain's
     /// end. That is about a minute's worth of them.
-    pub fn audit_tail_is_whole(&self) -> Result<bool, Error> {
-        let snapshot = self.snapshot()?;
+    pub fn tail_is_whole(self) -> Result<bool, Error> {
+        let snapshot = self.vault.snapshot()?;
         let head = Head::read(&snapshot)?;
         let last = match Checkpoint::newest(&snapshot)? {
             Some(newest) => Some((newest, Signed::Checkpoint)),
@@ -78,27 +86,19 @@ impl App {
     }
 
     /// The keys that have signed the chain, if they lead to the one that this vault has itself.
-    pub(in crate::app) fn own_signers(
-        &self,
-        snapshot: &Snapshot,
-    ) -> Result<Option<Signers>, Error> {
-        let own = self.system().signing().public();
+    pub(in crate::app) fn own_signers(self, snapshot: &Snapshot) -> Result<Option<Signers>, Error> {
+        let own = self.vault.keys().system().signing().public();
         let signers = Signers::read(snapshot)?;
         Ok(signers.filter(|it| it.newest().public_key == own && it.problems().is_empty()))
     }
 
-    /// Each checkpoint names the one before it, so they are made one after the other; and where the
-    /// chain starts is signed by the newest key, so a new one waits for both.
-    pub(in crate::app) async fn checkpoints_turn(&self) -> Turn<'_> {
-        self.turns.take(CHECKPOINTS).await
-    }
-
     /// Walks the chain as someone without keys would, but for the key that signs it now, which is
     /// this vault's own; others get their turn in between.
-    pub async fn inspect_audit(&self, expected: Expected) -> Result<ChainReport, Error> {
+    pub async fn inspect(self, expected: Expected) -> Result<ChainReport, Error> {
         self.flush_reads().await?;
-        let own = Some(self.system().signing().public());
-        let mut inspection = Inspection::new(&self.snapshot()?, Expected { own, ..expected })?;
+        let own = Some(self.vault.keys().system().signing().public());
+        let mut inspection =
+            Inspection::new(&self.vault.snapshot()?, Expected { own, ..expected })?;
         while inspection.advance(AUDIT_ROWS_AT_ONCE, &mut |_| ())? {
             tokio::task::yield_now().await;
         }
@@ -106,12 +106,12 @@ impl App {
     }
 
     /// The newest checkpoint, of everything up to now, for keeping elsewhere.
-    pub async fn audit_receipt(&self) -> Result<Receipt, Error> {
-        self.sign_audit().await?;
-        if let Some(finding) = self.audit_watch.finding() {
+    pub async fn receipt(self) -> Result<Receipt, Error> {
+        self.sign().await?;
+        if let Some(finding) = self.vault.audit_watch.finding() {
             return Err(Error::Conflict(finding.told()));
         }
-        let snapshot = self.snapshot()?;
+        let snapshot = self.vault.snapshot()?;
         let missing = || Error::Internal(Fault::Dangling);
         let own = self.own_signers(&snapshot)?.ok_or_else(missing)?;
         let checkpoint = Checkpoint::newest(&snapshot)?;
@@ -123,7 +123,7 @@ impl App {
 
     /// Writes down what waits and signs the chain's end, if it is not signed yet: also the last
     /// thing that a server does.
-    pub async fn sign_audit(&self) -> Result<(), Error> {
+    pub async fn sign(self) -> Result<(), Error> {
         self.flush_reads().await?;
         let _turn = self.checkpoints_turn().await;
         if !self.may_sign()? {
@@ -133,7 +133,7 @@ impl App {
     }
 
     /// A part of the sweep: signs what has grown for long enough.
-    pub(in crate::app) async fn sign_audit_when_due(&self) -> Result<(), Error> {
+    pub(in crate::app) async fn sign_when_due(self) -> Result<(), Error> {
         let _turn = self.checkpoints_turn().await;
         if !self.may_sign()? {
             return Ok(());
@@ -143,17 +143,18 @@ impl App {
 
     /// A clock that was ahead and was set back leaves a checkpoint of the future. The chain is signed
     /// at once then, and from there on by how long the process has waited.
-    fn is_due_after(&self, newest: &Checkpoint) -> bool {
-        let now = self.now();
+    fn is_due_after(self, newest: &Checkpoint) -> bool {
+        let now = self.vault.now();
         newest.at > now
             || newest.at.plus(AUDIT_CHECKPOINT_PERIOD) <= now
-            || self.audit_watch.since_signed(now) >= AUDIT_CHECKPOINT_PERIOD
+            || self.vault.audit_watch.since_signed(now) >= AUDIT_CHECKPOINT_PERIOD
     }
 
     /// Signs the chain's end unless it is signed, or not due after the newest checkpoint.
-    async fn sign_end(&self, is_due: impl Fn(&Checkpoint) -> bool) -> Result<(), Error> {
-        let begun = self.now();
+    async fn sign_end(self, is_due: impl Fn(&Checkpoint) -> bool) -> Result<(), Error> {
+        let begun = self.vault.now();
         let is_signed = self
+            .vault
             .settle_upkeep(|snapshot| {
                 let change = self.plan_checkpoint(snapshot, &is_due)?;
                 let is_signed = change.is_some();
@@ -161,14 +162,14 @@ impl App {
             })
             .await?;
         if is_signed {
-            self.audit_watch.set_signed(begun);
+            self.vault.audit_watch.set_signed(begun);
         }
         Ok(())
     }
 
     /// `None` when it is not due; nothing to change when the chain's end is signed already.
     pub(in crate::app) fn plan_checkpoint(
-        &self,
+        self,
         snapshot: &Snapshot,
         is_due: impl Fn(&Checkpoint) -> bool,
     ) -> Result<Option<Change>, Error> {
@@ -182,14 +183,14 @@ impl App {
         if newest.is_some_and(|newest| !is_due(&newest)) {
             return Ok(None);
         }
-        let system = self.system();
+        let system = self.vault.keys().system();
         let records = self.record_state(snapshot)?;
         let statement = Statement {
             signed: Signed::Checkpoint,
             file: file_id(snapshot)?,
             head,
             previous,
-            at: self.now(),
+            at: self.vault.now(),
             extent: Some(Extent { signer: system.signer(), records }),
         };
         Ok(Some(statement.sign(system.signing()).keep()))
@@ -197,7 +198,7 @@ impl App {
 
     /// Says that the chain starts here, by this key and its number.
     pub(in crate::app) fn start_of(
-        &self,
+        self,
         snapshot: &Snapshot,
         head: Head,
         (signer, key): (u32, &SigningKey),
@@ -207,7 +208,7 @@ impl App {
             file: file_id(snapshot)?,
             head,
             previous: 0,
-            at: self.now(),
+            at: self.vault.now(),
             extent: Some(Extent { signer, records: RecordState::default() }),
         };
         Ok(statement.sign(key))
@@ -215,25 +216,28 @@ impl App {
 
     /// A part of the sweep: removes whole stretches up to a checkpoint that is older than the
     /// retention. The start is moved and signed first; the rows before it follow in batches.
-    pub(in crate::app) async fn sweep_audit(&self) -> Result<(), Error> {
+    pub(in crate::app) async fn sweep(self) -> Result<(), Error> {
         let _turn = self.checkpoints_turn().await;
-        while self.settle_upkeep(|snapshot| self.plan_start(snapshot)).await? == SWEEP_BATCH_MAX {}
-        while self.settle_upkeep(|snapshot| self.plan_removal(snapshot)).await? == SWEEP_BATCH_MAX {
-        }
+        while self.vault.settle_upkeep(|snapshot| self.plan_start(snapshot)).await?
+            == SWEEP_BATCH_MAX
+        {}
+        while self.vault.settle_upkeep(|snapshot| self.plan_removal(snapshot)).await?
+            == SWEEP_BATCH_MAX
+        {}
         Ok(())
     }
 
-    fn plan_start(&self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
-        let now = self.now();
+    fn plan_start(self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
+        let now = self.vault.now();
         let oldest = Checkpoint::oldest(snapshot, SWEEP_BATCH_MAX)?;
-        let is_old = |it: &Checkpoint| it.at.plus(self.audit_retention) <= now;
+        let is_old = |it: &Checkpoint| it.at.plus(self.vault.audit_retention) <= now;
         let old: Vec<_> = oldest.into_iter().take_while(is_old).collect();
         let Some(last) = old.last() else { return Ok((Change::new(), 0)) };
         // What is signed now speaks for them, and they go.
         if !self.may_prune_to(snapshot, &old, Signed::Checkpoint)? {
             return Ok((Change::new(), 0));
         }
-        let system = self.system();
+        let system = self.vault.keys().system();
         let start = self.start_of(snapshot, last.head(), (system.signer(), system.signing()))?;
         let gone = old.iter().fold(start.keep_as_start(), |change, it| {
             let place = tables::audit_checkpoints(it.sequence);
@@ -243,7 +247,7 @@ impl App {
     }
 
     /// Some rows before the chain's start, scope after scope; how many they are.
-    fn plan_removal(&self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
+    fn plan_removal(self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
         let Some(start) = Checkpoint::start(snapshot)? else { return Ok((Change::new(), 0)) };
         if !self.may_prune_to(snapshot, &[start], Signed::Start)? {
             return Ok((Change::new(), 0));
@@ -263,7 +267,7 @@ impl App {
 
     /// Nothing goes on the word of someone else.
     fn may_prune_to(
-        &self,
+        self,
         snapshot: &Snapshot,
         checkpoints: &[Checkpoint],
         signed: Signed,
@@ -272,26 +276,26 @@ impl App {
         let is_own =
             own.is_some_and(|own| checkpoints.iter().all(|it| own.have_signed(it, signed)));
         if !is_own {
-            self.audit_watch.find(AuditFinding::ForgedCheckpoint);
+            self.vault.audit_watch.find(AuditFinding::ForgedCheckpoint);
         }
         Ok(is_own)
     }
 
     /// The chain is whole, every row opens, it is signed by the vault's own key, and the records are
     /// those that it tells of. `keys` are the API keys that are listed.
-    pub(in crate::app) fn verify_audit(
-        &self,
+    pub(in crate::app) fn verify(
+        self,
         snapshot: &Snapshot,
         keys: &HashSet<Uuid>,
         report: &mut Report,
     ) -> Result<(), Error> {
         let whole = self.verify_digests(snapshot, report)?;
-        let own = Some(self.system().signing().public());
+        let own = Some(self.vault.keys().system().signing().public());
         let mut gone = Gone::new(snapshot, keys, whole.as_ref());
         let (mut closed, mut failure) = (Vec::new(), None);
         let expected = Expected { own, ..Expected::default() };
         let chain = Inspection::new(snapshot, expected)?.run(&mut |row| {
-            let Ok(entries) = self.open_audit_row(row) else {
+            let Ok(entries) = self.open_row(row) else {
                 closed.push(row.sequence);
                 closed.truncate(crate::bounds::VERIFY_FINDINGS_MAX);
                 return;

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::app::audit::Audit;
 use crate::app::audit::AuditScope;
 use crate::app::error::Error;
 use crate::app::keys::open::SYSTEM;
@@ -33,14 +33,14 @@ pub struct ExportPage {
     pub next: Option<u64>,
 }
 
-impl App {
-    pub async fn export_audit(&self, query: ExportQuery) -> Result<ExportPage, Error> {
+impl Audit<'_> {
+    pub async fn export(self, query: ExportQuery) -> Result<ExportPage, Error> {
         if query.next.is_none() {
             self.flush_reads().await?;
             let chain = Entity::of_server(EntityKind::AuditChain);
-            self.audit_operator(Act::Export, chain).await?;
+            self.write_operator_entry(Act::Export, chain).await?;
         }
-        let mut rows = Rows::from(&self.snapshot()?, query.next.unwrap_or(0))?;
+        let mut rows = Rows::from(&self.vault.snapshot()?, query.next.unwrap_or(0))?;
         let mut entries = Vec::new();
         let wanted = |entry: &AuditEntry| {
             query.from.is_none_or(|from| entry.at >= from)
@@ -51,7 +51,7 @@ impl App {
             let scope = scope_of(row.scope);
             // A row's time is that of its newest entry.
             if query.from.is_none_or(|from| row.at >= from) {
-                let opened = self.open_audit_row(&row)?.into_iter().zip(row.sequence..);
+                let opened = self.open_row(&row)?.into_iter().zip(row.sequence..);
                 let kept = opened.filter(|(entry, _)| wanted(entry));
                 entries.extend(kept.map(|(entry, number)| Exported { number, scope, entry }));
             }

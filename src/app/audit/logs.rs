@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::app::App;
 use crate::app::access::authenticate::Caller;
+use crate::app::audit::Audit;
 use crate::app::error::{Error, Fault};
 use crate::bounds::{AUDIT_DISORDER, AUDIT_ROWS_AT_ONCE, LOG_ROWS_EXAMINED_MAX};
 use crate::domain::audit::{AuditEntry, EntityKind};
@@ -48,9 +48,9 @@ pub struct LogPage {
 /// What of the cursor's seal says that it is one.
 const CURSOR: &[u8] = b"log cursor";
 
-impl App {
+impl Audit<'_> {
     pub async fn list_logs(
-        &self,
+        self,
         caller: &Caller,
         query: &LogQuery,
         start: &LogStart,
@@ -58,14 +58,14 @@ impl App {
     ) -> Result<LogPage, Error> {
         // What the tenant has seen answered is in its log.
         self.flush_reads().await?;
-        let oldest = back(self.now(), caller.tenant.quotas.log_retention);
+        let oldest = back(self.vault.now(), caller.tenant.quotas.log_retention);
         let wanted = Wanted { query, from: query.from.map_or(oldest, |from| from.max(oldest)) };
         let (before, mut skip) = match start {
             LogStart::After(Some(cursor)) => (opened(caller, cursor)?, 0),
             LogStart::After(None) => (u64::MAX, 0),
             LogStart::Skip(count) => (u64::MAX, *count),
         };
-        let snapshot = self.snapshot()?;
+        let snapshot = self.vault.snapshot()?;
         let scope = caller.tenant.id.bytes();
         let (from, to) = (tables::audit(scope, 0), tables::audit(scope, before));
         let range = snapshot.range(Table::Audit, Bound::Included(&from), Bound::Excluded(&to))?;
@@ -91,7 +91,7 @@ impl App {
                 Part::None => continue,
                 Part::NoneFromHereOn => break,
             }
-            let entries = self.open_audit_row(&row)?;
+            let entries = self.open_row(&row)?;
             let numbers = (row.sequence..row.end()).rev();
             for (entry, number) in entries.into_iter().rev().zip(numbers) {
                 if number >= before || !wanted.has(&entry) {
@@ -113,14 +113,14 @@ impl App {
     /// The cursor is sealed: entries are numbered through all tenants, and how many others have is
     /// nobody's business.
     fn log_page(
-        &self,
+        self,
         caller: &Caller,
         entries: Vec<(Uuid, AuditEntry)>,
         next: Option<u64>,
     ) -> LogPage {
         let seal = |before: u64| {
             let table = Table::Audit.number();
-            caller.keys.seal(table, CURSOR, &before.to_be_bytes(), self.random())
+            caller.keys.seal(table, CURSOR, &before.to_be_bytes(), self.vault.random())
         };
         LogPage { entries, next: next.map(seal) }
     }

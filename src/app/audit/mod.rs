@@ -10,7 +10,7 @@ mod reads;
 mod records;
 mod watch;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::access::authenticate::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::open::SYSTEM;
@@ -35,6 +35,18 @@ pub use reads::AuditReads;
 pub(super) use reads::Reads;
 pub use watch::AuditFinding;
 pub(super) use watch::Watch;
+
+/// The audit chain: writing entries, checkpoints, listing, export and inspection.
+#[derive(Debug, Clone, Copy)]
+pub struct Audit<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn audit(&self) -> Audit<'_> {
+        Audit { vault: self }
+    }
+}
 
 /// What the operator decides about the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +79,7 @@ impl AuditScope {
     }
 }
 
-impl App {
+impl Vault {
     /// For a server that is about to start.
     #[must_use]
     pub fn with_audit(mut self, policy: AuditPolicy) -> Self {
@@ -75,43 +87,48 @@ impl App {
         self.audit_retention = policy.retention;
         self
     }
+}
 
+impl Audit<'_> {
     /// An administrative act that has no effect in the data file, such as an export.
-    pub async fn audit_operator(&self, act: Act, entity: Entity) -> Result<(), Error> {
-        self.audit_server(Actor::Operator, act, entity).await
+    pub async fn write_operator_entry(self, act: Act, entity: Entity) -> Result<(), Error> {
+        self.write_server_entry(Actor::Operator, act, entity).await
     }
 
     /// The server begins or ends its work.
-    pub async fn audit_life(&self, act: Act) -> Result<(), Error> {
-        self.audit_server(Actor::System, act, Entity::of_server(EntityKind::Vault)).await
+    pub async fn write_lifecycle_entry(self, act: Act) -> Result<(), Error> {
+        self.write_server_entry(Actor::System, act, Entity::of_server(EntityKind::Vault)).await
     }
 
     /// The same of the server's own doing.
-    pub(super) async fn audit_server(
-        &self,
+    pub(super) async fn write_server_entry(
+        self,
         actor: Actor,
         act: Act,
         entity: Entity,
     ) -> Result<(), Error> {
-        self.require_room_for_traces()?;
-        self.store.commit(self.audit_of_server(actor, act, entity)).await?;
+        self.vault.require_room_for_traces()?;
+        self.vault.store.commit(self.server_entry(actor, act, entity)).await?;
         Ok(())
     }
 
     /// One entry that belongs to no tenant.
-    pub(super) fn audit_of_server(&self, actor: Actor, act: Act, entity: Entity) -> Change {
-        let entry = AuditEntry { at: self.now(), actor, act, entity };
-        self.audit(AuditScope::Server, &[entry])
+    pub(super) fn server_entry(self, actor: Actor, act: Act, entity: Entity) -> Change {
+        let entry = AuditEntry { at: self.vault.now(), actor, act, entity };
+        self.entries(AuditScope::Server, &[entry])
     }
 
     /// The rows of these entries, as a part of the change that has their effect.
-    pub(super) fn audit(&self, scope: AuditScope, entries: &[AuditEntry]) -> Change {
+    pub(super) fn entries(self, scope: AuditScope, entries: &[AuditEntry]) -> Change {
         let scope = scope.bytes();
         let mut change = Change::new();
         for entries in entries.chunks(AUDIT_ROW_ENTRIES_MAX) {
             let latest = entries.iter().map(|entry| entry.at).max();
-            let sealed =
-                self.system().seal_audit(&place(&scope), &encode_audit(entries), self.random());
+            let sealed = self.vault.keys().system().seal_audit(
+                &place(&scope),
+                &encode_audit(entries),
+                self.vault.random(),
+            );
             change = change.audit(SealedEntries {
                 scope,
                 at: latest.unwrap_or(Timestamp::from_micros(0)),
@@ -123,8 +140,8 @@ impl App {
     }
 
     /// One entry of a tenant.
-    pub(super) fn audit_one(
-        &self,
+    pub(super) fn entry(
+        self,
         tenant: TenantId,
         actor: Actor,
         act: Act,
@@ -132,23 +149,23 @@ impl App {
         at: Timestamp,
     ) -> Change {
         let entry = AuditEntry { at, actor, act, entity: entity.into() };
-        self.audit(AuditScope::Tenant(tenant), &[entry])
+        self.entries(AuditScope::Tenant(tenant), &[entry])
     }
 
     /// What a caller did to one thing of its tenant.
-    pub(super) fn audit_caller(
-        &self,
+    pub(super) fn caller_entry(
+        self,
         caller: &Caller,
         act: Act,
         entity: impl Into<Entity>,
         at: Timestamp,
     ) -> Change {
-        self.audit_one(caller.tenant.id, caller.actor(), act, entity, at)
+        self.entry(caller.tenant.id, caller.actor(), act, entity, at)
     }
 
     /// A row's entries. The seal vouches for all of them or none.
-    pub(super) fn open_audit_row(&self, row: &AuditRow) -> Result<Vec<AuditEntry>, Error> {
-        let plain = self.system().open_audit(&place(&row.scope), &row.sealed)?;
+    pub(super) fn open_row(self, row: &AuditRow) -> Result<Vec<AuditEntry>, Error> {
+        let plain = self.vault.keys().system().open_audit(&place(&row.scope), &row.sealed)?;
         let entries = decode_audit(plain.expose())?;
         if entries.len() == usize::from(row.count) {
             Ok(entries)
@@ -159,18 +176,18 @@ impl App {
 
     /// Tokens that a write found and left as they are were read.
     pub(super) async fn note_found<'w>(
-        &self,
+        self,
         caller: &Caller,
         written: impl Iterator<Item = &'w Written>,
     ) -> Result<(), Error> {
         let found = written.filter(|written| written.origin == Origin::Read);
         let found: Vec<_> = found.map(|it| Entity::token(&it.shown.token)).collect();
-        self.note_reads(caller, found.into_iter(), self.now()).await
+        self.note_reads(caller, found.into_iter(), self.vault.now()).await
     }
 
     /// An answer that is given again shows the tokens in it once more.
-    pub async fn note_replay(&self, caller: &Caller, replay: &Replay) -> Result<(), Error> {
-        self.note_reads(caller, replay.shown.iter().cloned(), self.now()).await
+    pub async fn note_replay(self, caller: &Caller, replay: &Replay) -> Result<(), Error> {
+        self.note_reads(caller, replay.shown.iter().cloned(), self.vault.now()).await
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::{Mutex, Notify, oneshot};
 
-use crate::app::App;
 use crate::app::access::authenticate::Caller;
+use crate::app::audit::Audit;
 use crate::app::audit::AuditScope;
 use crate::app::error::Error;
 use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY};
@@ -115,26 +115,26 @@ impl Reads {
     }
 }
 
-impl App {
+impl Audit<'_> {
     /// Writes down that the caller gets to see a thing. It must not be answered before this
     /// returns.
     pub(in crate::app) async fn note_read(
-        &self,
+        self,
         caller: &Caller,
         entity: Entity,
         at: Timestamp,
     ) -> Result<(), Error> {
-        let (written, wait) = self.reads.waiter();
+        let (written, wait) = self.vault.reads.waiter();
         let entry = caller.did(Act::Read, entity, at);
         let noted = Noted { tenant: caller.tenant.id, entry, written };
-        self.reads.sender.send(noted).await.map_err(|closed| stopped(&closed))?;
-        self.reads.announce();
+        self.vault.reads.sender.send(noted).await.map_err(|closed| stopped(&closed))?;
+        self.vault.reads.announce();
         until(wait).await
     }
 
     /// The same of several things at once: all of them, or the answer is not given.
     pub(in crate::app) async fn note_reads(
-        &self,
+        self,
         caller: &Caller,
         entities: impl ExactSizeIterator<Item = Entity>,
         at: Timestamp,
@@ -143,9 +143,9 @@ impl App {
         if count == 0 {
             return Ok(());
         }
-        let places = self.reads.sender.reserve_many(count).await;
+        let places = self.vault.reads.sender.reserve_many(count).await;
         let places = places.map_err(|closed| stopped(&closed))?;
-        let (mut written, wait) = self.reads.waiter();
+        let (mut written, wait) = self.vault.reads.waiter();
         for (number, (place, entity)) in places.zip(entities).enumerate() {
             // They are written in order: the last of them speaks for all.
             let is_last = number.saturating_add(1) == count;
@@ -155,16 +155,16 @@ impl App {
                 written: written.take_if(|_| is_last),
             });
         }
-        self.reads.announce();
+        self.vault.reads.announce();
         until(wait).await
     }
 
     /// Writes reads down for as long as the server runs; returns when the store no longer takes
     /// them, and from then on no read is answered.
-    pub async fn write_reads(&self) {
+    pub async fn write_reads(self) {
         loop {
-            self.reads.wake.notified().await;
-            if self.reads.mode == AuditReads::Batched {
+            self.vault.reads.wake.notified().await;
+            if self.vault.reads.mode == AuditReads::Batched {
                 tokio::time::sleep(AUDIT_READS_WAIT).await;
             }
             if self.flush_reads().await.is_err() {
@@ -175,9 +175,9 @@ impl App {
 
     /// Returns when every read that was noted before is durable. Those that come meanwhile are not
     /// waited for, or there might be no end of it.
-    pub async fn flush_reads(&self) -> Result<(), Error> {
-        let mut outbox = self.reads.outbox.lock().await;
-        self.reads.is_known.store(false, Ordering::SeqCst);
+    pub async fn flush_reads(self) -> Result<(), Error> {
+        let mut outbox = self.vault.reads.outbox.lock().await;
+        self.vault.reads.is_known.store(false, Ordering::SeqCst);
         // A flush before this one may have been cut off, its client gone.
         outbox.hear().await?;
         let mut left = outbox.taken.len().saturating_add(outbox.queue.len());
@@ -191,7 +191,7 @@ impl App {
             }
             let count = outbox.taken.len();
             let change = self.rows_of(&outbox.taken);
-            match self.store.submit(change) {
+            match self.vault.store.submit(change) {
                 Ok(verdict) => {
                     let written = outbox.taken.drain(..).filter_map(|noted| noted.written);
                     let written = written.collect();
@@ -212,13 +212,13 @@ impl App {
         Ok(())
     }
 
-    fn rows_of(&self, noted: &[Noted]) -> Change {
+    fn rows_of(self, noted: &[Noted]) -> Change {
         let mut by_tenant: BTreeMap<TenantId, Vec<AuditEntry>> = BTreeMap::new();
         for Noted { tenant, entry, .. } in noted {
             by_tenant.entry(*tenant).or_default().push(entry.clone());
         }
         by_tenant.iter().fold(Change::new(), |change, (tenant, entries)| {
-            change.and(self.audit(AuditScope::Tenant(*tenant), entries))
+            change.and(self.entries(AuditScope::Tenant(*tenant), entries))
         })
     }
 }

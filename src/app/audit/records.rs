@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::app::audit::Audit;
 use crate::app::error::Error;
 use crate::app::keys::open::SYSTEM;
 use crate::app::upkeep::verify::Report;
@@ -130,10 +130,10 @@ impl<'a> Gone<'a> {
     }
 }
 
-impl App {
+impl Audit<'_> {
     /// The record digest for the next checkpoint; `None` when the digest is missing.
-    pub(super) fn record_state(&self, snapshot: &Snapshot) -> Result<RecordState, Error> {
-        let system = self.system();
+    pub(super) fn record_state(self, snapshot: &Snapshot) -> Result<RecordState, Error> {
+        let system = self.vault.keys().system();
         let Some(Tally { generation, digest, .. }) =
             RecordDigests::whole_of(snapshot, system.digests())?
         else {
@@ -145,7 +145,7 @@ impl App {
     }
 
     /// The newest checkpoint does not know a later state than the file has, nor another one.
-    pub(in crate::app) fn records_are_current(&self, snapshot: &Snapshot) -> Result<bool, Error> {
+    pub(in crate::app) fn records_are_current(self, snapshot: &Snapshot) -> Result<bool, Error> {
         let known = Checkpoint::newest(snapshot)?.and_then(|newest| newest.records());
         let now = self.record_state(snapshot)?;
         Ok(known.is_none_or(|known| now.generation > known.generation || now == known))
@@ -153,11 +153,11 @@ impl App {
 
     /// The digests as the file has them, where they are whole.
     pub(super) fn verify_digests(
-        &self,
+        self,
         snapshot: &Snapshot,
         report: &mut Report,
     ) -> Result<Option<Tally>, Error> {
-        let system = self.system();
+        let system = self.vault.keys().system();
         let Some(stored) = RecordDigests::read(snapshot, system.digests())? else {
             report.find(String::from("records: their digests are missing or do not open"));
             return Ok(None);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::app::App;
+use crate::app::audit::Audit;
 use crate::app::error::Error;
 use crate::domain::time::Timestamp;
 
@@ -73,18 +73,18 @@ impl Watch {
     }
 }
 
-impl App {
+impl Audit<'_> {
     /// What was found, once.
-    pub fn audit_news(&self) -> Option<AuditFinding> {
-        let finding = self.audit_watch.finding()?;
-        (!self.audit_watch.is_told.swap(true, Ordering::Relaxed)).then_some(finding)
+    pub fn news(self) -> Option<AuditFinding> {
+        let finding = self.vault.audit_watch.finding()?;
+        (!self.vault.audit_watch.is_told.swap(true, Ordering::Relaxed)).then_some(finding)
     }
 
     /// Looks at the tail before the first signature; what comes later is of this process.
-    pub(in crate::app) fn may_sign(&self) -> Result<bool, Error> {
-        let watch = &self.audit_watch;
+    pub(in crate::app) fn may_sign(self) -> Result<bool, Error> {
+        let watch = &self.vault.audit_watch;
         if !watch.tail_is_known.load(Ordering::Relaxed) {
-            if !self.audit_tail_is_whole()? {
+            if !self.tail_is_whole()? {
                 watch.find(AuditFinding::BrokenTail);
             }
             watch.tail_is_known.store(true, Ordering::Relaxed);

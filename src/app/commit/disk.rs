@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::error::Error;
 use crate::bounds::{DISK_HARD_FLOOR_PART, DISK_RECOVERY_PART};
 use crate::domain::time::Timestamp;
@@ -55,7 +55,7 @@ const CHANGES_REFUSED: &str =
     "The vault is read-only because its disk is nearly full; what it holds can be read.";
 const ALL_REFUSED: &str = "The vault's disk is full: it cannot keep a record of what is read.";
 
-impl App {
+impl Vault {
     /// Keeps this much of the disk free from now on. Without a floor there is always room.
     pub fn keep_free(&mut self, floor_bytes: u64, disk: Arc<dyn DataDisk>) {
         self.floor = Some(Floor {

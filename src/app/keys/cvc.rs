@@ -5,7 +5,7 @@
 
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::error::{Error, Fault};
 use crate::crypto::{Identity, SealingKey};
 use crate::domain::id::TenantId;
@@ -14,25 +14,37 @@ use crate::domain::token::Token;
 use crate::secret::Secret;
 use crate::store::{Change, Snapshot, Table, tables};
 
+/// Card verification codes: sealed under keys of their own, which are destroyed in time.
+#[derive(Debug, Clone, Copy)]
+pub struct Cvcs<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn cvcs(&self) -> Cvcs<'_> {
+        Cvcs { vault: self }
+    }
+}
+
 const MINUTE_BYTES: usize = 8;
 
-impl App {
+impl Cvcs<'_> {
     /// The row of a code that is kept until `expires_at`. Its key is durable when this returns.
-    pub(in crate::app) fn keep_cvc(
-        &self,
+    pub(in crate::app) fn keep(
+        self,
         tenant: TenantId,
         id: Uuid,
         code: &Secret<String>,
         expires_at: Timestamp,
     ) -> Result<Change, Error> {
         let place = tables::cvcs(tenant, id);
-        let value = self.seal_with_cvc(tenant, &place, code.expose(), expires_at)?;
+        let value = self.seal(tenant, &place, code.expose(), expires_at)?;
         Ok(Change::new().put(Table::Cvcs, place, value))
     }
 
     /// The code of this token or intent, unless its time is over or its key is gone.
-    pub(in crate::app) fn find_cvc(
-        &self,
+    pub(in crate::app) fn find(
+        self,
         snapshot: &Snapshot,
         tenant: TenantId,
         id: Uuid,
@@ -40,47 +52,47 @@ impl App {
     ) -> Result<Option<Secret<String>>, Error> {
         let place = tables::cvcs(tenant, id);
         let Some(value) = snapshot.value(Table::Cvcs, &place)? else { return Ok(None) };
-        self.open_cvc(tenant, &place, &value, now)
+        self.open(tenant, &place, &value, now)
     }
 
     /// Puts the code into a token that was read, if it is still kept.
-    pub(in crate::app) fn attach_cvc(
-        &self,
+    pub(in crate::app) fn attach(
+        self,
         snapshot: &Snapshot,
         token: &mut Token,
         now: Timestamp,
     ) -> Result<(), Error> {
         if token.cvc_expires_at.is_some_and(|at| now < at) {
-            token.cvc = self.find_cvc(snapshot, token.tenant, token.id.uuid(), now)?;
+            token.cvc = self.find(snapshot, token.tenant, token.id.uuid(), now)?;
         }
         Ok(())
     }
 
     /// Destroys the keys of all minutes that have passed.
-    pub(in crate::app) fn destroy_cvc_keys(&self) -> Result<usize, Error> {
-        let destroyed = self.cvc_keys.destroy_before(minute_of(self.now()));
-        Ok(destroyed.map_err(|failure| self.store.fail(failure))?)
+    pub(in crate::app) fn destroy_keys(self) -> Result<usize, Error> {
+        let destroyed = self.vault.cvc_keys.destroy_before(minute_of(self.vault.now()));
+        Ok(destroyed.map_err(|failure| self.vault.store.fail(failure))?)
     }
 
     /// Seals a text that holds a code under the code's own key: it is gone when the code is.
-    pub(in crate::app) fn seal_with_cvc(
-        &self,
+    pub(in crate::app) fn seal(
+        self,
         tenant: TenantId,
         place: &[u8],
         text: &str,
         expires_at: Timestamp,
     ) -> Result<Vec<u8>, Error> {
         let minute = minute_of(expires_at);
-        let key = self.cvc_key(tenant, minute)?;
+        let key = self.key(tenant, minute)?;
         let mut plain = Secret::new(expires_at.micros().to_be_bytes().to_vec());
         plain.expose_mut().extend_from_slice(text.as_bytes());
         let mut value = minute.to_be_bytes().to_vec();
-        value.extend(key.seal(&identity(&tenant, place), plain.expose(), self.random()));
+        value.extend(key.seal(&identity(&tenant, place), plain.expose(), self.vault.random()));
         Ok(value)
     }
 
-    pub(in crate::app) fn open_cvc(
-        &self,
+    pub(in crate::app) fn open(
+        self,
         tenant: TenantId,
         place: &[u8],
         value: &[u8],
@@ -89,10 +101,10 @@ impl App {
         let bad = Error::Internal(Fault::BadRecord);
         let Some((minute, sealed)) = value.split_at_checked(MINUTE_BYTES) else { return Err(bad) };
         let Ok(minute) = minute.try_into().map(u64::from_be_bytes) else { return Err(bad) };
-        let Some(wrapped) = self.cvc_keys.sealed(&(*tenant.bytes(), minute)) else {
+        let Some(wrapped) = self.vault.cvc_keys.sealed(&(*tenant.bytes(), minute)) else {
             return Ok(None);
         };
-        let key = self.open_cvc_key(tenant, minute, &wrapped)?;
+        let key = self.open_key(tenant, minute, &wrapped)?;
         let plain = key.open(&identity(&tenant, place), sealed)?;
         let Some((until, code)) = plain.expose().split_first_chunk::<8>() else { return Err(bad) };
         let until = Timestamp::from_micros(i64::from_be_bytes(*until));
@@ -102,29 +114,28 @@ impl App {
 
     /// The key of a minute, made and synced if it is the first use. That is one sync a minute and
     /// tenant, so it may as well happen here.
-    fn cvc_key(&self, tenant: TenantId, minute: u64) -> Result<SealingKey, Error> {
+    fn key(self, tenant: TenantId, minute: u64) -> Result<SealingKey, Error> {
         let name = (*tenant.bytes(), minute);
-        let wrapped = if let Some(wrapped) = self.cvc_keys.sealed(&name) {
+        let wrapped = if let Some(wrapped) = self.vault.cvc_keys.sealed(&name) {
             wrapped
         } else {
-            let key: Secret<[u8; 32]> = Secret::new(self.random().bytes());
+            let key: Secret<[u8; 32]> = Secret::new(self.vault.random().bytes());
             let place = minute.to_be_bytes();
             let identity = identity(&tenant, &place);
-            let fresh = self.system().cvcs().seal(&identity, key.expose(), self.random());
-            let kept = self.cvc_keys.keep(name, &fresh);
-            kept.map_err(|failure| self.store.fail(failure))?.ok_or(Error::Busy)?
+            let fresh = self.vault.keys().system().cvcs().seal(
+                &identity,
+                key.expose(),
+                self.vault.random(),
+            );
+            let kept = self.vault.cvc_keys.keep(name, &fresh);
+            kept.map_err(|failure| self.vault.store.fail(failure))?.ok_or(Error::Busy)?
         };
-        self.open_cvc_key(tenant, minute, &wrapped)
+        self.open_key(tenant, minute, &wrapped)
     }
 
-    fn open_cvc_key(
-        &self,
-        tenant: TenantId,
-        minute: u64,
-        wrapped: &[u8],
-    ) -> Result<SealingKey, Error> {
+    fn open_key(self, tenant: TenantId, minute: u64, wrapped: &[u8]) -> Result<SealingKey, Error> {
         let place = minute.to_be_bytes();
-        let bytes = self.system().cvcs().open(&identity(&tenant, &place), wrapped)?;
+        let bytes = self.vault.keys().system().cvcs().open(&identity(&tenant, &place), wrapped)?;
         let bytes = bytes.expose().as_slice().try_into().ok();
         let bytes = Secret::new(bytes.ok_or(Error::Internal(Fault::BadRecord))?);
         Ok(SealingKey::new(0, &bytes))

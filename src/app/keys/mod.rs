@@ -6,3 +6,16 @@ pub(in crate::app) mod masters;
 pub(in crate::app) mod open;
 pub(in crate::app) mod rotation;
 pub(in crate::app) mod share_sets;
+use crate::app::Vault;
+
+/// The keys of the server and of tenants, opened with the master key.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyRing<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn keys(&self) -> KeyRing<'_> {
+        KeyRing { vault: self }
+    }
+}

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::access::callers::Callers;
 use crate::app::audit::{AuditFinding, AuditPolicy, AuditScope, Reads, Watch};
 use crate::app::commit::lanes::Turns;
 use crate::app::error::{Error, Fault};
+use crate::app::keys::KeyRing;
 use crate::app::keys::masters::Masters;
 use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
 use crate::app::threeds::ThreedsState;
@@ -46,7 +47,7 @@ pub enum VaultFailure {
     WrongMasterKey,
 }
 
-impl App {
+impl Vault {
     /// A new vault in an existing directory.
     pub fn create(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
         let random = Random::new();
@@ -91,7 +92,7 @@ impl App {
         let Some(at) = meta::restored_at(&self.store.snapshot()?)? else { return Ok(()) };
         let entity = Entity::of_server(EntityKind::Vault);
         let entry = AuditEntry { at, actor: Actor::Operator, act: Act::Restore, entity };
-        let audit = self.audit(AuditScope::Server, &[entry]);
+        let audit = self.audit().entries(AuditScope::Server, &[entry]);
         self.store.amend(meta::forget_restored().and(audit))?;
         Ok(())
     }
@@ -158,7 +159,7 @@ impl App {
             damage: Damage::default(),
             scrubs: ScrubWatch::default(),
         };
-        match app.snapshot().and_then(|snapshot| app.records_are_current(&snapshot)) {
+        match app.snapshot().and_then(|snapshot| app.audit().records_are_current(&snapshot)) {
             Ok(true) if fault.is_none() => Ok(app),
             // It is served on, and told.
             Ok(_) => {
@@ -192,38 +193,40 @@ impl App {
     pub fn close(&self) {
         self.store.clone().close();
     }
+}
 
-    pub(in crate::app) fn system(&self) -> Arc<SystemKeys> {
-        Arc::clone(&self.system.read().unwrap_or_else(PoisonError::into_inner))
+impl KeyRing<'_> {
+    pub(in crate::app) fn system(self) -> Arc<SystemKeys> {
+        Arc::clone(&self.vault.system.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Takes the server's own keys as the file has them now.
-    pub(in crate::app) fn reload_system(&self) -> Result<(), Error> {
-        let snapshot = self.snapshot()?;
-        let master = self.masters.of(&snapshot)?;
+    pub(in crate::app) fn reload_system(self) -> Result<(), Error> {
+        let snapshot = self.vault.snapshot()?;
+        let master = self.vault.masters.of(&snapshot)?;
         let keys = open_keys(&snapshot, &master, &SYSTEM)?;
         let phase = phase_of(&snapshot, &SYSTEM)?;
-        let keys = keys.and_then(|keys| SystemKeys::new(&keys, phase, &self.uses));
+        let keys = keys.and_then(|keys| SystemKeys::new(&keys, phase, &self.vault.uses));
         let keys = keys.ok_or(Error::Internal(Fault::DoesNotOpen))?;
-        *self.system.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
+        *self.vault.system.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
         Ok(())
     }
 
     pub(in crate::app) fn tenant_keys(
-        &self,
+        self,
         snapshot: &Snapshot,
         tenant: TenantId,
     ) -> Result<TenantKeys, Error> {
-        let keys = open_keys(snapshot, &*self.masters.of(snapshot)?, tenant.bytes())?
+        let keys = open_keys(snapshot, &*self.vault.masters.of(snapshot)?, tenant.bytes())?
             .ok_or(Error::Internal(Fault::DoesNotOpen))?;
         let phase = phase_of(snapshot, tenant.bytes())?;
-        TenantKeys::new(*tenant.bytes(), &keys, phase, &self.uses)
+        TenantKeys::new(*tenant.bytes(), &keys, phase, &self.vault.uses)
             .ok_or(Error::Internal(Fault::Dangling))
     }
 
     /// The change that makes and keeps the keys of a new tenant.
     pub(in crate::app) fn make_tenant_keys(
-        &self,
+        self,
         snapshot: &Snapshot,
         tenant: TenantId,
     ) -> Result<Change, Error> {
@@ -234,14 +237,15 @@ impl App {
     /// New keys of this number, unless the master key is replaced in the meantime, and the change
     /// that keeps them.
     pub(in crate::app) fn make_keys(
-        &self,
+        self,
         snapshot: &Snapshot,
         scope: &[u8; 16],
         purposes: &[KeyPurpose],
         number: u32,
     ) -> Result<(Change, Vec<KeyMaterial>), Error> {
-        let master = self.masters.of(snapshot)?;
-        let (keys, made) = new_keys(&master, &self.random, scope, purposes, number, self.now());
+        let master = self.vault.masters.of(snapshot)?;
+        let (keys, made) =
+            new_keys(&master, &self.vault.random, scope, purposes, number, self.vault.now());
         let check = master.check().to_vec();
         Ok((keys.expect_value(Table::Meta, facts::MASTER.to_vec(), check), made))
     }

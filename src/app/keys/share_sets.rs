@@ -3,8 +3,8 @@
 
 use std::ops::Bound;
 
-use crate::app::App;
 use crate::app::error::{Error, Fault};
+use crate::app::keys::KeyRing;
 use crate::app::keys::open::SYSTEM;
 use crate::bounds::SHARE_SETS_MAX;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
@@ -22,33 +22,34 @@ pub enum ChainWord {
     Same,
 }
 
-impl App {
+impl KeyRing<'_> {
     /// Writes down that these shares are made of this vault's master key, before anybody gets one.
-    pub async fn note_shares(&self, check: &str, set: &ShareSet) -> Result<(), Error> {
-        if self.master_check()? != check {
+    pub async fn note_shares(self, check: &str, set: &ShareSet) -> Result<(), Error> {
+        if self.vault.rotation().master_check()? != check {
             return Err(Error::Conflict(
                 "This is another master key than this vault's, perhaps the one before a rotation.",
             ));
         }
-        self.settle(|snapshot| {
-            let mut known = meta::share_sets(snapshot)?;
-            known.sort_by_key(|known| known.made_at);
-            let surplus = (known.len().saturating_add(1)).saturating_sub(SHARE_SETS_MAX);
-            let forgotten = known.iter().take(surplus);
-            let change = forgotten.fold(Change::new(), |change, set| {
-                change.delete(Table::Meta, meta::share_set_key(set.set))
-            });
-            let mut entity = Entity::of_server(EntityKind::MasterKey);
-            entity.name = Some(set.told().into_boxed_str());
-            let entry = self.audit_of_server(Actor::Operator, Act::Export, entity);
-            Ok((meta::put_share_set(change, set).and(entry), ()))
-        })
-        .await
+        self.vault
+            .settle(|snapshot| {
+                let mut known = meta::share_sets(snapshot)?;
+                known.sort_by_key(|known| known.made_at);
+                let surplus = (known.len().saturating_add(1)).saturating_sub(SHARE_SETS_MAX);
+                let forgotten = known.iter().take(surplus);
+                let change = forgotten.fold(Change::new(), |change, set| {
+                    change.delete(Table::Meta, meta::share_set_key(set.set))
+                });
+                let mut entity = Entity::of_server(EntityKind::MasterKey);
+                entity.name = Some(set.told().into_boxed_str());
+                let entry = self.vault.audit().server_entry(Actor::Operator, Act::Export, entity);
+                Ok((meta::put_share_set(change, set).and(entry), ()))
+            })
+            .await
     }
 
     /// The set of this name, if the file knows it, and whether the audit chain agrees.
-    pub fn share_set(&self, set: [u8; 4]) -> Result<Option<(ShareSet, ChainWord)>, Error> {
-        let snapshot = self.snapshot()?;
+    pub fn share_set(self, set: [u8; 4]) -> Result<Option<(ShareSet, ChainWord)>, Error> {
+        let snapshot = self.vault.snapshot()?;
         let Some(known) = meta::share_set(&snapshot, set)? else { return Ok(None) };
         let told = known.told();
         let name = told.split(' ').next().unwrap_or_default();
@@ -60,7 +61,7 @@ impl App {
                 break;
             }
             let row = AuditRow::decode(&key, &value).ok_or(Error::Internal(Fault::BadRecord))?;
-            for entry in self.open_audit_row(&row)? {
+            for entry in self.vault.audit().open_row(&row)? {
                 let said = entry.entity.name.as_deref().unwrap_or_default();
                 if entry.entity.kind == EntityKind::MasterKey
                     && said.split(' ').next() == Some(name)

@@ -4,18 +4,18 @@
 use std::collections::BTreeSet;
 
 use crate::app::keys::rotation::{Step, Walk};
-use crate::app::tests::{Vault, new_tenant};
-use crate::app::{App, Error, KeyPurpose, KeyState, Write};
+use crate::app::tests::{TestVault, new_tenant};
+use crate::app::{Error, KeyPurpose, KeyState, Vault, Write};
 use crate::store::Table;
 use crate::store::tests::block_on;
 
-fn places(app: &App) -> BTreeSet<Vec<u8>> {
+fn places(app: &Vault) -> BTreeSet<Vec<u8>> {
     let rows = app.store().snapshot().unwrap().under(Table::ApiKeys, &[], usize::MAX);
     rows.unwrap().into_iter().map(|(place, _)| place).collect()
 }
 
-fn index_keys(app: &App) -> Vec<(u32, KeyState, u64)> {
-    let inventory = block_on(app.key_inventory()).unwrap();
+fn index_keys(app: &Vault) -> Vec<(u32, KeyState, u64)> {
+    let inventory = block_on(app.keys().inventory()).unwrap();
     let own = inventory.keys.iter().filter(|key| key.tenant.is_none());
     own.filter(|key| key.purpose == Some(KeyPurpose::Index))
         .map(|key| (key.number, key.state, key.index_entries.unwrap_or(0)))
@@ -23,52 +23,62 @@ fn index_keys(app: &App) -> Vec<(u32, KeyState, u64)> {
 }
 
 #[track_caller]
-fn assert_clean(app: &App) {
-    let report = app.verify().unwrap();
+fn assert_clean(app: &Vault) {
+    let report = app.verification().verify().unwrap();
     assert!(report.is_clean(), "{:?}", report.findings);
 }
 
 #[test]
 fn keys_are_found_made_and_deleted_in_every_phase_of_every_rotation() {
     // The caller of the prepared vault would hold the rotation up.
-    let Vault { app, disk, caller } = Vault::new();
+    let TestVault { app, disk, caller } = TestVault::new();
     drop(caller);
     let (tenant, key) = block_on(new_tenant(&app, "second"));
-    let known = app.authenticate(&key).unwrap();
+    let known = app.access().authenticate(&key).unwrap();
     let (application, tag) = (known.application.id, known.tag);
     drop(known);
     for round in 2..4 {
         let before = places(&app);
-        assert_eq!(block_on(app.rotate_server()).unwrap(), round);
+        assert_eq!(block_on(app.rotation().rotate_server()).unwrap(), round);
         let (mut walk, mut made, mut steps) = (Walk::default(), None, 0);
         block_on(async {
             loop {
-                assert_eq!(app.authenticate(&key).unwrap().tag, tag, "it is counted as one");
+                assert_eq!(
+                    app.access().authenticate(&key).unwrap().tag,
+                    tag,
+                    "it is counted as one"
+                );
                 let again = Some(key.expose());
-                let again = app.create_key(tenant, application, again, None, &Write::plain()).await;
+                let again = app
+                    .access()
+                    .create_key(tenant, application, again, None, &Write::plain())
+                    .await;
                 assert!(matches!(again, Err(Error::Conflict(_))), "{again:?}");
                 let plain = Write::plain();
-                let new = app.create_key(tenant, application, None, None, &plain).await.unwrap();
-                assert!(app.authenticate(&new.text).is_ok());
+                let new =
+                    app.access().create_key(tenant, application, None, None, &plain).await.unwrap();
+                assert!(app.access().authenticate(&new.text).is_ok());
                 // One that was made a step ago.
                 if let Some((id, text)) = made.replace((new.key.id, new.text)) {
-                    assert!(app.authenticate(&text).is_ok());
-                    app.delete_key(tenant, application, id, None).await.unwrap();
-                    let gone = app.authenticate(&text);
+                    assert!(app.access().authenticate(&text).is_ok());
+                    app.access().delete_key(tenant, application, id, None).await.unwrap();
+                    let gone = app.access().authenticate(&text);
                     assert!(matches!(gone, Err(Error::Unauthenticated)));
                 }
                 assert_clean(&app);
                 steps += 1;
-                if let Step::Finished(_, unopened) = app.rotate_step(&mut walk).await.unwrap() {
+                if let Step::Finished(_, unopened) =
+                    app.rotation().rotate_step(&mut walk).await.unwrap()
+                {
                     return assert_eq!(unopened, 0);
                 }
             }
         });
         assert!(steps > 4, "{steps} steps");
         let (id, text) = made.unwrap();
-        assert!(app.authenticate(&text).is_ok());
-        block_on(app.delete_key(tenant, application, id, None)).unwrap();
-        assert!(app.authenticate(&text).is_err());
+        assert!(app.access().authenticate(&text).is_ok());
+        block_on(app.access().delete_key(tenant, application, id, None)).unwrap();
+        assert!(app.access().authenticate(&text).is_err());
         assert!(places(&app).is_disjoint(&before), "every row has moved");
         let count = u64::try_from(places(&app).len()).unwrap();
         let listed = index_keys(&app);
@@ -77,14 +87,14 @@ fn keys_are_found_made_and_deleted_in_every_phase_of_every_rotation() {
     }
     // The first one stays, as tags are made with it; the others go with those that seal.
     for number in [1, 2] {
-        block_on(app.destroy_key(None, number)).unwrap();
-        assert!(block_on(app.destroy_key(None, number)).is_err(), "once");
+        block_on(app.rotation().destroy_key(None, number)).unwrap();
+        assert!(block_on(app.rotation().destroy_key(None, number)).is_err(), "once");
     }
     let alive = index_keys(&app).into_iter().filter(|(_, state, _)| *state != KeyState::Destroyed);
     assert_eq!(alive.map(|(number, ..)| number).collect::<Vec<_>>(), [1, 3]);
-    assert_eq!(app.authenticate(&key).unwrap().tag, tag);
+    assert_eq!(app.access().authenticate(&key).unwrap().tag, tag);
     assert_clean(&app);
     app.close();
-    let again = Vault::on(disk, app.clock().clone()).unwrap();
-    assert_eq!(again.app.authenticate(&key).unwrap().tag, tag, "also after a restart");
+    let again = TestVault::on(disk, app.clock().clone()).unwrap();
+    assert_eq!(again.app.access().authenticate(&key).unwrap().tag, tag, "also after a restart");
 }

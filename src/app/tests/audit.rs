@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use crate::app::tests::{Vault, draft, expiring, named, new_tenant, prepared};
+use crate::app::tests::{TestVault, draft, expiring, named, new_tenant, prepared};
 use crate::app::{
-    App, AuditFinding, AuditPolicy, AuditReads, Caller, Error, Expected, ExportQuery, LogQuery,
-    LogStart,
+    AuditFinding, AuditPolicy, AuditReads, Caller, Error, Expected, ExportQuery, LogQuery,
+    LogStart, Vault,
 };
 use crate::bounds::{AUDIT_QUEUE_MAX, LOG_ROWS_EXAMINED_MAX};
 use crate::clock::Clock;
@@ -17,13 +17,13 @@ use crate::store::tests::disk::{Fault, Operation, TestDisk};
 use crate::store::{Change, Table};
 
 /// The whole chain in clear, in its order.
-async fn chain(app: &App) -> Vec<(u64, AuditEntry)> {
+async fn chain(app: &Vault) -> Vec<(u64, AuditEntry)> {
     let mut entries = Vec::new();
     let mut next = Some(0);
-    app.flush_reads().await.unwrap();
+    app.audit().flush_reads().await.unwrap();
     while next.is_some() {
         let query = ExportQuery { next, ..ExportQuery::default() };
-        let page = app.export_audit(query).await.unwrap();
+        let page = app.audit().export(query).await.unwrap();
         entries.extend(page.entries.into_iter().map(|it| (it.number, it.entry)));
         next = page.next;
     }
@@ -31,28 +31,28 @@ async fn chain(app: &App) -> Vec<(u64, AuditEntry)> {
 }
 
 /// What was done to tokens, and by what name they are known.
-async fn of_tokens(app: &App) -> Vec<(Act, String)> {
+async fn of_tokens(app: &Vault) -> Vec<(Act, String)> {
     let entries = chain(app).await.into_iter().map(|(_, entry)| entry);
     let tokens = entries.filter(|entry| entry.entity.kind == EntityKind::Token);
     tokens.map(|entry| (entry.act, entry.entity.public_id())).collect()
 }
 
-async fn whole(app: &App) -> (u64, u64) {
-    let report = app.inspect_audit(Expected::default()).await.unwrap();
+async fn whole(app: &Vault) -> (u64, u64) {
+    let report = app.audit().inspect(Expected::default()).await.unwrap();
     assert_eq!(report.findings, Vec::<String>::new());
     (report.first, report.entries)
 }
 
 #[test]
 fn every_change_of_a_token_and_every_read_of_it_has_an_entry_in_order() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     block_on(async {
         let id = vault.create_id(draft("one")).await;
         vault.create_id(named("name", "two")).await;
-        assert!(vault.app.read_token(&vault.caller, "nobody").await.is_err());
-        vault.app.read_token(&vault.caller, &id).await.unwrap();
-        vault.app.read_token(&vault.caller, "name").await.unwrap();
-        vault.app.flush_reads().await.unwrap();
+        assert!(vault.app.tokens(&vault.caller).read("nobody").await.is_err());
+        vault.app.tokens(&vault.caller).read(&id).await.unwrap();
+        vault.app.tokens(&vault.caller).read("name").await.unwrap();
+        vault.app.audit().flush_reads().await.unwrap();
         vault.delete(&id).await.unwrap();
         assert!(vault.delete(&id).await.is_err(), "a refused write leaves none");
         let name = String::from("name");
@@ -73,12 +73,12 @@ fn every_change_of_a_token_and_every_read_of_it_has_an_entry_in_order() {
 
 #[test]
 fn what_expires_is_told_by_the_system() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     block_on(async {
         let in_an_hour = vault.in_an_hour();
         let id = vault.create_id(expiring("one", &in_an_hour)).await;
         vault.app.clock().advance(Duration::from_hours(2));
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
         let (_, last) = chain(&vault.app).await.pop().unwrap();
         assert_eq!((last.act, last.actor.kind()), (Act::Expire, "system"));
         assert_eq!(last.entity.public_id(), id);
@@ -88,21 +88,21 @@ fn what_expires_is_told_by_the_system() {
 #[test]
 fn a_strict_read_is_answered_when_its_entry_is_durable() {
     let disk = TestDisk::holding(prepared().0.clone());
-    let mut vault = Vault::on(disk.clone(), Clock::new()).unwrap();
+    let mut vault = TestVault::on(disk.clone(), Clock::new()).unwrap();
     let policy = AuditPolicy { reads: AuditReads::Strict, ..AuditPolicy::default() };
     vault.app = vault.app.with_audit(policy);
     block_on(async {
         let id = vault.create_id(draft("one")).await;
         let reading = async {
             for _ in 0..20 {
-                vault.app.read_token(&vault.caller, &id).await.unwrap();
+                vault.app.tokens(&vault.caller).read(&id).await.unwrap();
                 // As after the loss of power in this very moment.
-                let later = Vault::on(TestDisk::holding(disk.durable()), Clock::new()).unwrap();
+                let later = TestVault::on(TestDisk::holding(disk.durable()), Clock::new()).unwrap();
                 assert_eq!(of_tokens(&later.app).await, of_tokens(&vault.app).await);
             }
         };
         tokio::select! {
-            () = vault.app.write_reads() => panic!("the store has failed"),
+            () = vault.app.audit().write_reads() => panic!("the store has failed"),
             () = reading => (),
         }
         assert_eq!(of_tokens(&vault.app).await.len(), 21);
@@ -112,22 +112,22 @@ fn a_strict_read_is_answered_when_its_entry_is_durable() {
 #[test]
 fn a_strict_read_is_answered_although_the_client_that_flushed_it_has_gone() {
     let disk = TestDisk::holding(prepared().0.clone());
-    let mut vault = Vault::on(disk.clone(), Clock::new()).unwrap();
+    let mut vault = TestVault::on(disk.clone(), Clock::new()).unwrap();
     let policy = AuditPolicy { reads: AuditReads::Strict, ..AuditPolicy::default() };
     vault.app = vault.app.with_audit(policy);
     block_on(async {
         let id = vault.create_id(draft("one")).await;
-        let mut read = std::pin::pin!(vault.app.read_token(&vault.caller, &id));
+        let mut read = std::pin::pin!(vault.app.tokens(&vault.caller).read(&id));
         disk.plan(Operation::Sync, 1, Fault::Block);
         tokio::select! {
             biased;
             _ = &mut read => panic!("it is not written down"),
-            _ = vault.app.flush_reads() => panic!("it is not written down"),
+            _ = vault.app.audit().flush_reads() => panic!("it is not written down"),
             () = std::future::ready(()) => (),
         }
         disk.release();
         tokio::select! {
-            () = vault.app.write_reads() => panic!("the store has failed"),
+            () = vault.app.audit().write_reads() => panic!("the store has failed"),
             answered = read => drop(answered.unwrap()),
         }
         assert_eq!(of_tokens(&vault.app).await.len(), 2);
@@ -137,91 +137,99 @@ fn a_strict_read_is_answered_although_the_client_that_flushed_it_has_gone() {
 #[test]
 fn a_read_that_cannot_be_written_down_is_not_answered() {
     let disk = TestDisk::holding(prepared().0.clone());
-    let mut vault = Vault::on(disk.clone(), Clock::new()).unwrap();
+    let mut vault = TestVault::on(disk.clone(), Clock::new()).unwrap();
     let policy = AuditPolicy { reads: AuditReads::Strict, ..AuditPolicy::default() };
     vault.app = vault.app.with_audit(policy);
     block_on(async {
         let id = vault.create_id(draft("one")).await;
         disk.plan(Operation::Sync, 1, Fault::Always(5));
-        let (read, flushed) =
-            tokio::join!(vault.app.read_token(&vault.caller, &id), vault.app.flush_reads());
+        let (read, flushed) = tokio::join!(
+            vault.app.tokens(&vault.caller).read(&id),
+            vault.app.audit().flush_reads()
+        );
         assert!(read.is_err() && flushed.is_err(), "{read:?}, {flushed:?}");
-        assert!(vault.app.read_token(&vault.caller, &id).await.is_err());
+        assert!(vault.app.tokens(&vault.caller).read(&id).await.is_err());
     });
 }
 
 #[test]
 fn a_read_waits_for_a_place_in_the_queue() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     block_on(async {
         let id = vault.create_id(draft("one")).await;
-        let before = vault.app.audit_status().unwrap().head.next;
+        let before = vault.app.audit().status().unwrap().head.next;
         let entity = || Entity::of_server(EntityKind::Token);
         let others = (0..AUDIT_QUEUE_MAX).map(|_| entity());
-        vault.app.note_reads(&vault.caller, others, vault.app.now()).await.unwrap();
-        let mut read = std::pin::pin!(vault.app.read_token(&vault.caller, &id));
+        vault.app.audit().note_reads(&vault.caller, others, vault.app.now()).await.unwrap();
+        let mut read = std::pin::pin!(vault.app.tokens(&vault.caller).read(&id));
         tokio::select! {
             biased;
             _ = &mut read => panic!("there was no place for it"),
             () = std::future::ready(()) => (),
         }
-        vault.app.flush_reads().await.unwrap();
+        vault.app.audit().flush_reads().await.unwrap();
         read.await.unwrap();
-        vault.app.flush_reads().await.unwrap();
+        vault.app.audit().flush_reads().await.unwrap();
         let noted = u64::try_from(AUDIT_QUEUE_MAX).unwrap() + 1;
-        assert_eq!(vault.app.audit_status().unwrap().head.next, before + noted);
+        assert_eq!(vault.app.audit().status().unwrap().head.next, before + noted);
     });
 }
 
 #[test]
 fn a_page_that_would_look_at_too_many_rows_is_short_or_refused() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     block_on(async {
         let (app, caller) = (&vault.app, &vault.caller);
         vault.create_id(named("deep", "1")).await;
         let mut change = Change::new();
         for _ in 0..LOG_ROWS_EXAMINED_MAX {
-            change = change.and(app.audit_caller(caller, Act::Update, caller.tenant.id, app.now()));
+            change = change.and(app.audit().caller_entry(
+                caller,
+                Act::Update,
+                caller.tenant.id,
+                app.now(),
+            ));
         }
         app.store().commit(change).await.unwrap();
         let deep = LogQuery { entity_id: Some(String::from("deep")), ..LogQuery::default() };
         let (none, next) = logs(app, caller, &deep, LogStart::After(None)).await;
         assert_eq!(none, Vec::<String>::new());
         assert_eq!(logs(app, caller, &deep, LogStart::After(next)).await.0, ["create deep"]);
-        let refused = app.list_logs(caller, &deep, &LogStart::Skip(1), 2).await;
+        let refused = app.audit().list_logs(caller, &deep, &LogStart::Skip(1), 2).await;
         assert!(matches!(refused, Err(Error::Unprocessable(_))));
     });
 }
 
 #[test]
 fn the_chain_is_signed_each_minute_that_it_grows_and_at_the_end() {
-    let vault = Vault::new();
-    let signed = || vault.app.audit_status().unwrap().last_checkpoint.map(|(sequence, _)| sequence);
+    let vault = TestVault::new();
+    let signed =
+        || vault.app.audit().status().unwrap().last_checkpoint.map(|(sequence, _)| sequence);
     block_on(async {
         vault.create_id(draft("one")).await;
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
         let first = signed().unwrap();
         vault.create_id(draft("two")).await;
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
         assert_eq!(signed(), Some(first), "a minute has not passed");
         vault.app.clock().advance(Duration::from_mins(1));
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
         assert_eq!(signed(), Some(first + 1));
-        vault.app.read_token(&vault.caller, "nobody").await.unwrap_err();
+        vault.app.tokens(&vault.caller).read("nobody").await.unwrap_err();
         vault.create_id(draft("three")).await;
-        vault.app.sign_audit().await.unwrap();
-        vault.app.sign_audit().await.unwrap();
-        let report = vault.app.inspect_audit(Expected::default()).await.unwrap();
+        vault.app.audit().sign().await.unwrap();
+        vault.app.audit().sign().await.unwrap();
+        let report = vault.app.audit().inspect(Expected::default()).await.unwrap();
         assert_eq!((report.unanchored, report.checkpoints), (0, 3));
         vault.create_id(draft("four")).await;
-        assert!(vault.app.audit_tail_is_whole().unwrap());
+        assert!(vault.app.audit().tail_is_whole().unwrap());
         let rows = vault.app.store().snapshot().unwrap();
         let (last, mut value) =
             rows.under(Table::Audit, vault.caller.tenant.id.bytes(), 99).unwrap().pop().unwrap();
         value[12] ^= 1;
         let flip = Change::new().put(Table::Audit, last.clone(), value.clone());
         vault.app.store().commit(flip).await.unwrap();
-        assert!(!vault.app.audit_tail_is_whole().unwrap());
+        assert!(!vault.app.audit().tail_is_whole().unwrap());
         value[12] ^= 1;
         let back = Change::new().put(Table::Audit, last, value);
         vault.app.store().commit(back).await.unwrap();
@@ -231,7 +239,7 @@ fn the_chain_is_signed_each_minute_that_it_grows_and_at_the_end() {
 
 #[test]
 fn entries_go_when_their_retention_is_over_and_the_rest_stays_whole() {
-    let mut vault = Vault::new();
+    let mut vault = TestVault::new();
     let policy = AuditPolicy { retention: Duration::from_hours(48), ..AuditPolicy::default() };
     vault.app = vault.app.with_audit(policy);
     block_on(async {
@@ -239,32 +247,32 @@ fn entries_go_when_their_retention_is_over_and_the_rest_stays_whole() {
         for number in 0..300 {
             vault.create_id(draft(&format!("old {number}"))).await;
         }
-        vault.app.sweep_all().await.unwrap();
-        let old = vault.app.audit_status().unwrap().head.next;
+        vault.app.upkeep().sweep_all().await.unwrap();
+        let old = vault.app.audit().status().unwrap().head.next;
         vault.app.clock().advance(Duration::from_hours(47));
         let id = vault.create_id(draft("new")).await;
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
         assert_eq!(whole(&vault.app).await, (0, old + 1));
         vault.app.clock().advance(Duration::from_hours(2));
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
         assert_eq!(whole(&vault.app).await, (old, 1));
-        assert_eq!(vault.app.audit_status().unwrap().first, old);
+        assert_eq!(vault.app.audit().status().unwrap().first, old);
         assert_eq!(of_tokens(&vault.app).await, [(Act::Create, id)]);
         let rows = vault.app.store().snapshot().unwrap().len(Table::Audit).unwrap();
         assert_eq!(rows, 1);
         // All of it goes in the end, and what comes then carries on.
         vault.app.clock().advance(Duration::from_hours(100));
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
         assert_eq!(whole(&vault.app).await, (old + 1, 0));
         vault.create_id(draft("newer")).await;
-        vault.app.sign_audit().await.unwrap();
+        vault.app.audit().sign().await.unwrap();
         assert_eq!(whole(&vault.app).await, (old + 1, 1));
     });
     vault.assert_clean();
 }
 
 /// What `/readyz` says of the chain.
-fn said(app: &App) -> String {
+fn said(app: &Vault) -> String {
     let mut checks = Checks::default();
     app.check(&mut checks);
     String::from(checks.to_json()["checks"]["audit"].as_str().unwrap())
@@ -272,13 +280,13 @@ fn said(app: &App) -> String {
 
 #[test]
 fn a_forged_checkpoint_removes_nothing_and_is_told() {
-    let mut vault = Vault::new();
+    let mut vault = TestVault::new();
     let policy = AuditPolicy { retention: Duration::from_hours(48), ..AuditPolicy::default() };
     vault.app = vault.app.with_audit(policy);
     block_on(async {
         for _ in 0..2 {
             vault.create_id(draft("kept")).await;
-            vault.app.sign_audit().await.unwrap();
+            vault.app.audit().sign().await.unwrap();
         }
         let snapshot = vault.app.store().snapshot().unwrap();
         let rows = snapshot.len(Table::Audit).unwrap();
@@ -289,23 +297,23 @@ fn a_forged_checkpoint_removes_nothing_and_is_told() {
         value[8..16].fill(0);
         let forge = Change::new().put(Table::AuditCheckpoints, key, value);
         vault.app.store().commit(forge).await.unwrap();
-        assert!(vault.app.audit_news().is_none());
-        vault.app.sweep_all().await.unwrap();
-        assert_eq!(vault.app.audit_news(), Some(AuditFinding::ForgedCheckpoint));
-        assert!(vault.app.audit_news().is_none(), "once");
+        assert!(vault.app.audit().news().is_none());
+        vault.app.upkeep().sweep_all().await.unwrap();
+        assert_eq!(vault.app.audit().news(), Some(AuditFinding::ForgedCheckpoint));
+        assert!(vault.app.audit().news().is_none(), "once");
         assert!(said(&vault.app).contains("forged"), "{}", said(&vault.app));
         let snapshot = vault.app.store().snapshot().unwrap();
         assert_eq!(snapshot.len(Table::Audit).unwrap(), rows);
-        assert_eq!(vault.app.audit_status().unwrap().first, 0);
+        assert_eq!(vault.app.audit().status().unwrap().first, 0);
     });
 }
 
 #[test]
 fn an_end_that_does_not_follow_is_told_at_the_next_start_and_not_signed() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     block_on(async {
         vault.create_id(draft("signed")).await;
-        vault.app.sign_audit().await.unwrap();
+        vault.app.audit().sign().await.unwrap();
         vault.create_id(draft("not signed")).await;
         let snapshot = vault.app.store().snapshot().unwrap();
         let own = vault.caller.tenant.id;
@@ -316,32 +324,32 @@ fn an_end_that_does_not_follow_is_told_at_the_next_start_and_not_signed() {
         vault.app.store().commit(Change::new().put(Table::Audit, last, value)).await.unwrap();
     });
     vault.app.close();
-    let again = Vault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
-    let before = again.app.audit_status().unwrap().last_checkpoint;
+    let again = TestVault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
+    let before = again.app.audit().status().unwrap().last_checkpoint;
     block_on(async {
-        again.app.sweep_all().await.unwrap();
+        again.app.upkeep().sweep_all().await.unwrap();
         again.create_id(draft("served on")).await;
-        again.app.sign_audit().await.unwrap();
-        assert!(matches!(again.app.audit_receipt().await, Err(Error::Conflict(_))));
+        again.app.audit().sign().await.unwrap();
+        assert!(matches!(again.app.audit().receipt().await, Err(Error::Conflict(_))));
     });
-    assert_eq!(again.app.audit_news(), Some(AuditFinding::BrokenTail));
+    assert_eq!(again.app.audit().news(), Some(AuditFinding::BrokenTail));
     assert!(said(&again.app).contains("damaged"), "{}", said(&again.app));
-    assert_eq!(again.app.audit_status().unwrap().last_checkpoint, before);
+    assert_eq!(again.app.audit().status().unwrap().last_checkpoint, before);
 }
 
 #[test]
 fn a_quiet_vault_is_not_late_and_one_that_is_not_signed_is() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     block_on(async {
         vault.create_id(draft("one")).await;
-        vault.app.sign_audit().await.unwrap();
+        vault.app.audit().sign().await.unwrap();
         vault.app.clock().advance(Duration::from_hours(1));
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
         vault.create_id(draft("after an idle hour")).await;
         assert_eq!(said(&vault.app), "ok");
         vault.app.clock().advance(Duration::from_mins(11));
         assert!(said(&vault.app).contains("not been signed"), "{}", said(&vault.app));
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
         assert_eq!(said(&vault.app), "ok");
     });
 }
@@ -350,24 +358,24 @@ fn a_quiet_vault_is_not_late_and_one_that_is_not_signed_is() {
 fn after_the_clock_was_set_back_the_chain_is_signed_as_before() {
     let ahead = Clock::new();
     ahead.advance(Duration::from_hours(30 * 24));
-    let vault = Vault::on(TestDisk::holding(prepared().0.clone()), ahead).unwrap();
+    let vault = TestVault::on(TestDisk::holding(prepared().0.clone()), ahead).unwrap();
     block_on(async {
         vault.create_id(draft("of the future")).await;
-        vault.app.sign_audit().await.unwrap();
+        vault.app.audit().sign().await.unwrap();
     });
     vault.app.close();
-    let vault = Vault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
-    let unsigned = || vault.app.audit_status().unwrap().unsigned();
+    let vault = TestVault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
+    let unsigned = || vault.app.audit().status().unwrap().unsigned();
     block_on(async {
         vault.create_id(draft("one")).await;
         assert_eq!(unsigned(), 1);
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
         assert_eq!(unsigned(), 0, "the newest checkpoint lies ahead");
         vault.create_id(draft("two")).await;
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
         assert_eq!(unsigned(), 1, "a minute has not passed");
         vault.app.clock().advance(Duration::from_mins(1));
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
         assert_eq!(unsigned(), 0);
         whole(&vault.app).await;
     });
@@ -375,12 +383,12 @@ fn after_the_clock_was_set_back_the_chain_is_signed_as_before() {
 }
 
 async fn logs(
-    app: &App,
+    app: &Vault,
     caller: &Caller,
     query: &LogQuery,
     start: LogStart,
 ) -> (Vec<String>, Option<Vec<u8>>) {
-    let page = app.list_logs(caller, query, &start, 2).await.unwrap();
+    let page = app.audit().list_logs(caller, query, &start, 2).await.unwrap();
     let told = |(_, entry): &(_, AuditEntry)| {
         format!("{} {}", entry.act.as_str(), entry.entity.public_id())
     };
@@ -389,16 +397,21 @@ async fn logs(
 
 #[test]
 fn a_tenant_sees_its_own_log_newest_first_page_by_page() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     block_on(async {
         let (_, other) = new_tenant(&vault.app, "other").await;
-        let other = vault.app.authenticate(&other).unwrap();
+        let other = vault.app.access().authenticate(&other).unwrap();
         for name in ["one", "two", "three"] {
             vault.create_id(named(name, name)).await;
-            vault.app.create_token(&other, draft(name), &crate::app::Write::plain()).await.unwrap();
+            vault
+                .app
+                .tokens(&other)
+                .create(draft(name), &crate::app::Write::plain())
+                .await
+                .unwrap();
         }
         for name in ["one", "two"] {
-            vault.app.read_token(&vault.caller, name).await.unwrap();
+            vault.app.tokens(&vault.caller).read(name).await.unwrap();
         }
         let (app, caller) = (&vault.app, &vault.caller);
         let tokens = LogQuery { kind: Some(EntityKind::Token), ..LogQuery::default() };
@@ -424,7 +437,7 @@ fn a_tenant_sees_its_own_log_newest_first_page_by_page() {
         let (_, next) = logs(app, &other, &all, LogStart::After(None)).await;
         for cursor in [next.unwrap(), vec![0; 45]] {
             let start = LogStart::After(Some(cursor));
-            let refused = app.list_logs(caller, &all, &start, 2).await;
+            let refused = app.audit().list_logs(caller, &all, &start, 2).await;
             assert!(matches!(refused, Err(Error::Invalid(_))));
         }
     });
@@ -432,7 +445,7 @@ fn a_tenant_sees_its_own_log_newest_first_page_by_page() {
 
 #[test]
 fn dates_and_the_quota_bound_what_is_seen() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     block_on(async {
         let (app, caller) = (&vault.app, &vault.caller);
         let first = app.now();
@@ -458,7 +471,7 @@ fn dates_and_the_quota_bound_what_is_seen() {
 
 #[test]
 fn a_file_from_before_the_chain_gets_its_keys() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let snapshot = vault.app.store().snapshot().unwrap();
     let mut change = Change::new();
     for table in [Table::Audit, Table::AuditCheckpoints] {
@@ -479,7 +492,7 @@ fn a_file_from_before_the_chain_gets_its_keys() {
     drop(snapshot);
     block_on(vault.app.store().commit(change)).unwrap();
     vault.app.close();
-    let later = Vault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
+    let later = TestVault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
     block_on(async {
         later.create_id(draft("one")).await;
         assert_eq!(whole(&later.app).await, (0, 1));

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::app::tests::{Vault, draft, master, prepared};
+use crate::app::tests::{TestVault, draft, master, prepared};
 use crate::app::{
-    App, AuditScope, BackupFailure, Error, ExportQuery, ProofFailure, clear_leftovers, prove,
+    AuditScope, BackupFailure, Error, ExportQuery, ProofFailure, Vault, clear_leftovers, prove,
 };
 use crate::bounds::BACKUP_RETRY;
 use crate::clock::Clock;
@@ -27,10 +27,10 @@ fn plan(directory: &Path) -> BackupPlan {
     BackupPlan { directory, every: DAY, keep: 2, prove_every: Some(2 * DAY) }
 }
 
-fn with_clock() -> (Vault, Clock) {
+fn with_clock() -> (TestVault, Clock) {
     let clock = Clock::new();
     let disk = TestDisk::holding(prepared().0.clone());
-    (Vault::on(disk, clock.clone()).unwrap(), clock)
+    (TestVault::on(disk, clock.clone()).unwrap(), clock)
 }
 
 fn names(directory: &TestDirectory) -> Vec<String> {
@@ -55,10 +55,10 @@ fn backups_are_taken_when_they_are_due_and_the_newest_are_kept() {
     let mut taken = Vec::new();
     for round in 0..4 {
         block_on(vault.create_id(draft(&format!("of round {round}"))));
-        let at = block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap().at;
-        taken.push(file_name(at, &vault.app.backup_mark().unwrap()));
-        assert!(block_on(vault.app.take_due_backup(&plan)).unwrap().is_none(), "not due again");
-        assert_eq!(vault.app.backup_state().unwrap().taken.unwrap().at, at);
+        let at = block_on(vault.app.backups().take_due(&plan)).unwrap().unwrap().unwrap().at;
+        taken.push(file_name(at, &vault.app.backups().mark().unwrap()));
+        assert!(block_on(vault.app.backups().take_due(&plan)).unwrap().is_none(), "not due again");
+        assert_eq!(vault.app.backups().state().unwrap().taken.unwrap().at, at);
         clock.advance(DAY);
     }
     let mut expected = [&foreign[..], &taken[2..]].concat();
@@ -71,17 +71,17 @@ fn what_is_known_of_backups_survives_a_restart() {
     let directory = TestDirectory::new();
     let plan = plan(directory.path());
     let (vault, clock) = with_clock();
-    block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
-    let proven = block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap().unwrap();
-    let state = vault.app.backup_state().unwrap();
+    block_on(vault.app.backups().take_due(&plan)).unwrap().unwrap().unwrap();
+    let proven = block_on(vault.app.backups().prove_due(&plan)).unwrap().unwrap().unwrap();
+    let state = vault.app.backups().state().unwrap();
     assert_eq!(state.proven, Some(proven));
     assert_eq!(state.taken.map(|taken| taken.at), Some(proven.backup_at));
     assert_eq!(state.age_of_proof(proven.at.plus(DAY)), Some(DAY));
     vault.app.close();
-    let again = Vault::on(TestDisk::holding(vault.disk.durable()), clock).unwrap();
-    assert_eq!(again.app.backup_state().unwrap(), state);
-    assert!(block_on(again.app.take_due_backup(&plan)).unwrap().is_none());
-    assert!(block_on(again.app.prove_due_backup(&plan)).unwrap().is_none());
+    let again = TestVault::on(TestDisk::holding(vault.disk.durable()), clock).unwrap();
+    assert_eq!(again.app.backups().state().unwrap(), state);
+    assert!(block_on(again.app.backups().take_due(&plan)).unwrap().is_none());
+    assert!(block_on(again.app.backups().prove_due(&plan)).unwrap().is_none());
 }
 
 #[test]
@@ -89,16 +89,16 @@ fn a_backup_that_cannot_be_written_is_remembered_tried_again_and_no_failure_of_t
     let directory = TestDirectory::new();
     let plan = plan(&directory.join("missing"));
     let (vault, clock) = with_clock();
-    let failed = block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap();
+    let failed = block_on(vault.app.backups().take_due(&plan)).unwrap().unwrap();
     assert!(matches!(failed, Err(BackupFailure::Target(_))), "{failed:?}");
-    assert!(vault.app.backup_state().unwrap().failed_at.is_some());
-    assert!(block_on(vault.app.take_due_backup(&plan)).unwrap().is_none(), "not at once");
+    assert!(vault.app.backups().state().unwrap().failed_at.is_some());
+    assert!(block_on(vault.app.backups().take_due(&plan)).unwrap().is_none(), "not at once");
     let id = block_on(vault.create_id(draft("the vault works on")));
     assert!(vault.data(&id).is_some());
     fs::create_dir(&plan.directory).unwrap();
     clock.advance(BACKUP_RETRY);
-    block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
-    assert_eq!(vault.app.backup_state().unwrap().failed_at, None);
+    block_on(vault.app.backups().take_due(&plan)).unwrap().unwrap().unwrap();
+    assert_eq!(vault.app.backups().state().unwrap().failed_at, None);
 }
 
 #[test]
@@ -106,22 +106,22 @@ fn a_proof_opens_every_record_of_the_newest_backup_and_leaves_nothing() {
     let directory = TestDirectory::new();
     let plan = plan(directory.path());
     let (vault, clock) = with_clock();
-    let none = block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap();
+    let none = block_on(vault.app.backups().prove_due(&plan)).unwrap().unwrap();
     assert!(matches!(none, Err(ProofFailure::NoBackup)));
     clock.advance(BACKUP_RETRY);
     block_on(vault.create_id(draft("to be proven")));
-    block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
+    block_on(vault.app.backups().take_due(&plan)).unwrap().unwrap().unwrap();
     let newest = directory.join(&names(&directory)[0]);
     // One of another vault, which came later, is not ours to prove.
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.backup");
     fs::copy(fixture, directory.join("strongroom-29990101T000000Z-0badcafe.backup")).unwrap();
     let taken = names(&directory);
     // What a killed proof left is cleared first.
-    let scratch =
-        directory.join(&format!("strongroom-proof-{}.scratch", vault.app.backup_mark().unwrap()));
+    let scratch = directory
+        .join(&format!("strongroom-proof-{}.scratch", vault.app.backups().mark().unwrap()));
     fs::create_dir(&scratch).unwrap();
     fs::write(scratch.join("strongroom.redb"), "left").unwrap();
-    let proven = block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap().unwrap();
+    let proven = block_on(vault.app.backups().prove_due(&plan)).unwrap().unwrap().unwrap();
     assert!(proven.rows > 10);
     assert_eq!(names(&directory), taken);
     let proof = prove(&newest, &scratch, master(), Clock::new()).unwrap();
@@ -132,9 +132,9 @@ fn a_proof_opens_every_record_of_the_newest_backup_and_leaves_nothing() {
     bytes[middle] ^= 1;
     fs::write(&newest, bytes).unwrap();
     clock.advance(2 * DAY);
-    let failed = block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap();
+    let failed = block_on(vault.app.backups().prove_due(&plan)).unwrap().unwrap();
     assert!(matches!(failed, Err(ProofFailure::Restore(_) | ProofFailure::Backup(_))));
-    let state = vault.app.backup_state().unwrap();
+    let state = vault.app.backups().state().unwrap();
     assert_eq!(state.proven, Some(proven), "the age of the last proof goes on");
     assert!(state.proof_failed_at.is_some());
     assert_eq!(names(&directory), taken);
@@ -167,22 +167,22 @@ fn a_new_master_key_makes_a_backup_due_which_is_proven_under_it() {
     let directory = TestDirectory::new();
     let plan = plan(directory.path());
     let (vault, clock) = with_clock();
-    block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
+    block_on(vault.app.backups().take_due(&plan)).unwrap().unwrap().unwrap();
     clock.advance(Duration::from_mins(1));
     let text = Secret::new("5a".repeat(32).into_bytes());
-    block_on(vault.app.rotate_master(MasterKey::parse(&text).unwrap())).unwrap();
+    block_on(vault.app.rotation().rotate_master(MasterKey::parse(&text).unwrap())).unwrap();
     clock.advance(Duration::from_mins(1));
-    block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
-    assert!(block_on(vault.app.take_due_backup(&plan)).unwrap().is_none(), "not due again");
-    block_on(vault.app.prove_due_backup(&plan)).unwrap().unwrap().unwrap();
+    block_on(vault.app.backups().take_due(&plan)).unwrap().unwrap().unwrap();
+    assert!(block_on(vault.app.backups().take_due(&plan)).unwrap().is_none(), "not due again");
+    block_on(vault.app.backups().prove_due(&plan)).unwrap().unwrap().unwrap();
 }
 
 /// Lets the disk fail at each point of a try; whether one of them left a vault that waits with the
 /// next try although it knows of no other.
 fn is_put_off(
-    try_once: impl Fn(&Vault) -> Result<bool, Error>,
+    try_once: impl Fn(&TestVault) -> Result<bool, Error>,
     is_remembered: impl Fn(&BackupState) -> bool,
-    prepared: impl Fn() -> (Vault, Clock),
+    prepared: impl Fn() -> (TestVault, Clock),
 ) -> bool {
     let mut put_off = false;
     for nth in 1.. {
@@ -191,13 +191,13 @@ fn is_put_off(
         if try_once(&vault).is_ok() {
             return put_off;
         }
-        let again = Vault::on(TestDisk::holding(vault.disk.durable()), clock.clone()).unwrap();
+        let again = TestVault::on(TestDisk::holding(vault.disk.durable()), clock.clone()).unwrap();
         if !try_once(&again).unwrap() {
             put_off = true;
-            assert!(is_remembered(&again.app.backup_state().unwrap()));
+            assert!(is_remembered(&again.app.backups().state().unwrap()));
             clock.advance(BACKUP_RETRY);
             assert!(try_once(&again).unwrap());
-            assert!(!is_remembered(&again.app.backup_state().unwrap()));
+            assert!(!is_remembered(&again.app.backups().state().unwrap()));
         }
     }
     false
@@ -211,17 +211,18 @@ fn a_try_that_a_process_died_in_puts_the_next_one_off_like_a_failure() {
         fs::remove_dir_all(directory.path()).unwrap();
         fs::create_dir(directory.path()).unwrap();
     };
-    let take = |vault: &Vault| {
+    let take = |vault: &TestVault| {
         clear();
-        block_on(vault.app.take_due_backup(&plan)).map(|taken| taken.is_some())
+        block_on(vault.app.backups().take_due(&plan)).map(|taken| taken.is_some())
     };
     assert!(is_put_off(take, |state| state.failed_at.is_some(), with_clock));
-    let prove =
-        |vault: &Vault| block_on(vault.app.prove_due_backup(&plan)).map(|proven| proven.is_some());
+    let prove = |vault: &TestVault| {
+        block_on(vault.app.backups().prove_due(&plan)).map(|proven| proven.is_some())
+    };
     let with_backup = || {
         clear();
         let (vault, clock) = with_clock();
-        block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
+        block_on(vault.app.backups().take_due(&plan)).unwrap().unwrap().unwrap();
         (vault, clock)
     };
     assert!(is_put_off(prove, |state| state.proof_failed_at.is_some(), with_backup));
@@ -232,14 +233,15 @@ fn a_restored_vault_says_so_in_its_chain_once() {
     let directory = TestDirectory::new();
     let (vault, clock) = with_clock();
     let file = directory.join("a.backup");
-    block_on(vault.app.back_up(file.clone())).unwrap();
+    block_on(vault.app.backups().back_up(file.clone())).unwrap();
     let data = directory.join("data");
     fs::create_dir(&data).unwrap();
     let at = vault.app.now();
     Store::restore(&data, Reader::open(&file).unwrap(), meta::put_restored(at)).unwrap();
     for _ in 0..2 {
-        let app = App::open(&data, master(), clock.clone()).unwrap();
-        let page = block_on(app.export_audit(ExportQuery { next: Some(0), ..Default::default() }));
+        let app = Vault::open(&data, master(), clock.clone()).unwrap();
+        let page =
+            block_on(app.audit().export(ExportQuery { next: Some(0), ..Default::default() }));
         let entries = page.unwrap().entries;
         let told: Vec<_> = entries.iter().filter(|it| it.entry.act == Act::Restore).collect();
         let [told] = told.as_slice() else { panic!("{told:?}") };
@@ -248,7 +250,7 @@ fn a_restored_vault_says_so_in_its_chain_once() {
             (told.entry.actor, told.entry.entity.kind),
             (Actor::Operator, EntityKind::Vault)
         );
-        assert!(app.verify().unwrap().is_clean());
+        assert!(app.verification().verify().unwrap().is_clean());
         app.close();
     }
 }

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::JoinSet;
 
 use crate::app::access::callers::Callers;
-use crate::app::tests::{Vault, everything};
-use crate::app::{App, Error, TenantChange, Write};
+use crate::app::tests::{TestVault, everything};
+use crate::app::{Error, TenantChange, Vault, Write};
 use crate::bounds::CALLERS_MAX;
 use crate::domain::key_text::KeyText;
 use crate::store::tests::block_on;
 
-fn refused(app: &App, key: &KeyText) -> bool {
-    match app.authenticate(key) {
+fn refused(app: &Vault, key: &KeyText) -> bool {
+    match app.access().authenticate(key) {
         Ok(_) => false,
         Err(Error::Unauthenticated) => true,
         Err(other) => panic!("{other:?}"),
@@ -28,11 +28,12 @@ enum Deleted {
 
 /// Once a deletion was answered, nobody is let in by the key any more, however many try.
 async fn check_deleted(deleted: Deleted) {
-    let vault = Arc::new(Vault::new());
+    let vault = Arc::new(TestVault::new());
     let tenant = vault.caller.tenant.id;
     for _ in 0..10 {
         let (application, key) = vault
             .app
+            .access()
             .create_application(tenant, &everything(), None, &Write::plain())
             .await
             .unwrap();
@@ -57,10 +58,15 @@ async fn check_deleted(deleted: Deleted) {
         assert!(!refused(&vault.app, &key.text));
         match deleted {
             Deleted::Application => {
-                vault.app.delete_application(&vault.caller, application.id).await.unwrap();
+                vault.app.access().delete_application(&vault.caller, application.id).await.unwrap();
             }
             Deleted::Key => {
-                vault.app.delete_key(tenant, application.id, key.key.id, None).await.unwrap();
+                vault
+                    .app
+                    .access()
+                    .delete_key(tenant, application.id, key.key.id, None)
+                    .await
+                    .unwrap();
             }
         }
         answered.store(true, Ordering::SeqCst);
@@ -82,11 +88,12 @@ async fn the_keys_of_a_deleted_application_are_refused_from_the_answer_on() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_key_that_is_made_while_its_application_goes_does_not_outlive_it() {
-    let vault = Arc::new(Vault::new());
+    let vault = Arc::new(TestVault::new());
     let tenant = vault.caller.tenant.id;
     for _ in 0..10 {
         let (application, _) = vault
             .app
+            .access()
             .create_application(tenant, &everything(), None, &Write::plain())
             .await
             .unwrap();
@@ -94,10 +101,14 @@ async fn a_key_that_is_made_while_its_application_goes_does_not_outlive_it() {
         for _ in 0..2 {
             let vault = Arc::clone(&vault);
             makers.spawn(async move {
-                vault.app.create_key(tenant, application.id, None, None, &Write::plain()).await
+                vault
+                    .app
+                    .access()
+                    .create_key(tenant, application.id, None, None, &Write::plain())
+                    .await
             });
         }
-        vault.app.delete_application(&vault.caller, application.id).await.unwrap();
+        vault.app.access().delete_application(&vault.caller, application.id).await.unwrap();
         for made in makers.join_all().await {
             match made {
                 Ok(key) => assert!(refused(&vault.app, &key.text)),
@@ -110,26 +121,31 @@ async fn a_key_that_is_made_while_its_application_goes_does_not_outlive_it() {
 
 #[test]
 fn a_changed_tenant_is_seen_by_the_next_request() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let key = crate::app::tests::prepared_key();
     let change = TenantChange { name: Some(String::from("other")), ..TenantChange::default() };
-    assert_eq!(vault.app.authenticate(&key).unwrap().tenant.name, "first");
-    block_on(vault.app.change_tenant(vault.caller.tenant.id, &change, None, &Write::plain()))
-        .unwrap();
-    assert_eq!(vault.app.authenticate(&key).unwrap().tenant.name, "other");
+    assert_eq!(vault.app.access().authenticate(&key).unwrap().tenant.name, "first");
+    block_on(vault.app.access().change_tenant(
+        vault.caller.tenant.id,
+        &change,
+        None,
+        &Write::plain(),
+    ))
+    .unwrap();
+    assert_eq!(vault.app.access().authenticate(&key).unwrap().tenant.name, "other");
 }
 
 #[test]
 fn a_caller_is_read_once_as_long_as_nothing_changes() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let key = crate::app::tests::prepared_key();
-    let first = vault.app.authenticate(&key).unwrap();
-    assert!(Arc::ptr_eq(&first, &vault.app.authenticate(&key).unwrap()));
+    let first = vault.app.access().authenticate(&key).unwrap();
+    assert!(Arc::ptr_eq(&first, &vault.app.access().authenticate(&key).unwrap()));
 }
 
 #[test]
 fn a_caller_of_an_older_generation_is_neither_kept_nor_found() {
-    let caller = Vault::new().caller;
+    let caller = TestVault::new().caller;
     let callers = Callers::new();
     callers.remember([1; 32], &caller, 5);
     assert!(callers.find(&[1; 32], 5).is_some());
@@ -149,7 +165,7 @@ fn a_caller_of_an_older_generation_is_neither_kept_nor_found() {
 
 #[test]
 fn remembered_callers_have_a_bound() {
-    let caller = Vault::new().caller;
+    let caller = TestVault::new().caller;
     let callers = Callers::new();
     let tag = |n: usize| {
         let mut tag = [0; 32];

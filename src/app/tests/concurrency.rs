@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::app::tests::{Vault, deduplicating, draft, named};
+use crate::app::tests::{TestVault, deduplicating, draft, named};
 use crate::app::{Error, Origin, TokenDraft, Written};
 use crate::bounds::QUEUE_CHANGES_MAX;
 use crate::store::Change;
@@ -17,7 +17,7 @@ use crate::store::tests::disk::{Fault, Operation};
 const AT_ONCE: usize = 64;
 
 async fn create_at_once(
-    vault: &Arc<Vault>,
+    vault: &Arc<TestVault>,
     draft: fn(usize) -> TokenDraft,
 ) -> Vec<Result<Written, Error>> {
     let mut creates = JoinSet::new();
@@ -30,7 +30,7 @@ async fn create_at_once(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_deduplicating_creates_of_one_value_give_one_token() {
-    let vault = Arc::new(Vault::new());
+    let vault = Arc::new(TestVault::new());
     let created = create_at_once(&vault, |_| deduplicating("one")).await;
     let created: Vec<_> = created.into_iter().map(Result::unwrap).collect();
     let new = created.iter().filter(|it| it.origin == Origin::New).count();
@@ -41,7 +41,7 @@ async fn many_deduplicating_creates_of_one_value_give_one_token() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_creates_of_one_predefined_id_give_one_token_and_conflicts() {
-    let vault = Arc::new(Vault::new());
+    let vault = Arc::new(TestVault::new());
     let created = create_at_once(&vault, |n| named("the one", &n.to_string())).await;
     let conflicts = created.iter().filter(|it| matches!(it, Err(Error::Conflict(_)))).count();
     let made = created.iter().filter(|it| it.is_ok()).count();
@@ -51,7 +51,7 @@ async fn many_creates_of_one_predefined_id_give_one_token_and_conflicts() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_deletes_of_one_token_are_one_delete() {
-    let vault = Arc::new(Vault::new());
+    let vault = Arc::new(TestVault::new());
     let id = vault.create_id(named("the one", "x")).await;
     let mut deletes = JoinSet::new();
     for _ in 0..AT_ONCE {
@@ -67,7 +67,7 @@ async fn many_deletes_of_one_token_are_one_delete() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_name_that_is_made_and_deleted_by_many_is_never_half_there() {
-    let vault = Arc::new(Vault::new());
+    let vault = Arc::new(TestVault::new());
     let mut tasks = JoinSet::new();
     for n in 0..16 {
         let vault = Arc::clone(&vault);
@@ -89,8 +89,8 @@ async fn a_name_that_is_made_and_deleted_by_many_is_never_half_there() {
 }
 
 /// A vault whose writer is in the middle of a commit, with a full queue behind it.
-async fn with_full_queue() -> (Vault, String) {
-    let vault = Vault::new();
+async fn with_full_queue() -> (TestVault, String) {
+    let vault = TestVault::new();
     let id = vault.create_id(draft("before")).await;
     let begun = vault.disk.count(Operation::Sync);
     vault.disk.plan(Operation::Sync, 1, Fault::Block);
@@ -121,7 +121,7 @@ async fn a_create_that_finds_the_queue_full_is_told_so_at_once() {
 
 #[tokio::test]
 async fn a_duplicate_that_is_found_costs_the_disk_nothing() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let first = vault.create_id(deduplicating("one")).await;
     vault.disk.plan(Operation::Sync, 1, Fault::Block);
     let again = vault.create_id(deduplicating("one"));
@@ -132,7 +132,7 @@ async fn a_duplicate_that_is_found_costs_the_disk_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_create_whose_client_left_is_made_whole() {
-    let vault = Arc::new(Vault::new());
+    let vault = Arc::new(TestVault::new());
     let begun = vault.disk.count(Operation::Sync);
     vault.disk.plan(Operation::Sync, 1, Fault::Block);
     let client = {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Vault;
+use super::TestVault;
 use crate::bounds::{
     EXPRESSION_WORK_WRITE_MAX, JSON_VALUES_MAX, MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX,
 };
@@ -44,7 +44,7 @@ fn spend(what: &str, mut once: impl FnMut(&Budget)) {
     assert!(took <= LONGEST, "{what} took {took:?}");
 }
 
-fn check(vault: &Vault, expression: &str, data: &Value) {
+fn check(vault: &TestVault, expression: &str, data: &Value) {
     let template = Template::parse(expression).unwrap_or_else(|why| panic!("{expression}: {why}"));
     let what: String = expression.chars().take(70).collect();
     spend(&what, |budget| {
@@ -53,7 +53,7 @@ fn check(vault: &Vault, expression: &str, data: &Value) {
 }
 
 /// All of these over one value.
-fn check_filters(vault: &Vault, data: &Value, filters: &[&str]) {
+fn check_filters(vault: &TestVault, data: &Value, filters: &[&str]) {
     for filter in filters {
         check(vault, &format!("{{{{ data | {filter} }}}}"), data);
     }
@@ -111,7 +111,7 @@ const TEXT_FILTERS: &[&str] = &[
 
 #[test]
 fn texts_are_worth_their_work() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     for unit in ["a", "'", "\u{e9}", "\u{130}", "<", "&a", "\n", " ", "%41", "<script"] {
         let data = json!(unit.repeat(LARGE / unit.len()));
         println!("-- {unit:?}");
@@ -152,7 +152,7 @@ fn lists_are_worth_their_work() {
         "where: nil, 1",
         "has: nil, 1",
     ];
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let most = JSON_VALUES_MAX - 8;
     let text = |length: usize| json!("a".repeat(length));
     for data in [
@@ -176,7 +176,7 @@ fn lists_are_worth_their_work() {
 
 #[test]
 fn objects_are_worth_their_work() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let objects = json!(vec![json!({"a": 1, "b": "x"}); 5_000]);
     let filters = [
         "map: 'a'",
@@ -221,7 +221,7 @@ fn objects_are_worth_their_work() {
 
 #[test]
 fn masks_and_parsing_are_worth_their_work() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let leaves = |leaf: &str| {
         let count = (MASK_BYTES_MAX / (leaf.len() + 3)).min(500);
         json!(vec![leaf; count])

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use crate::app::tests::{Vault, deduplicating, draft, expiring, named, new_tenant};
+use crate::app::tests::{TestVault, deduplicating, draft, expiring, named, new_tenant};
 use crate::app::{Error, Report, Write};
 use crate::clock::Clock;
 use crate::store::tests::block_on;
 use crate::store::tests::disk::Dice;
 use crate::store::{Change, Table, Verdict, tables};
 
-fn rows(vault: &Vault, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn rows(vault: &TestVault, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
     vault.app.store().snapshot().unwrap().under(table, &[], usize::MAX).unwrap()
 }
 
 /// A vault with tokens of every kind, damaged by what `plant` makes of it.
-fn damaged(plant: impl Fn(&Vault) -> Change) -> Report {
-    let vault = Vault::new();
+fn damaged(plant: impl Fn(&TestVault) -> Change) -> Report {
+    let vault = TestVault::new();
     block_on(async {
         vault.create_id(draft("one")).await;
         vault.create_id(named("two", "two")).await;
@@ -25,18 +25,18 @@ fn damaged(plant: impl Fn(&Vault) -> Change) -> Report {
     vault.assert_clean();
     let planted = block_on(vault.app.store().commit(plant(&vault)));
     assert_eq!(planted, Ok(Verdict::Applied));
-    vault.app.verify().unwrap()
+    vault.app.verification().verify().unwrap()
 }
 
 #[track_caller]
-fn check(plant: impl Fn(&Vault) -> Change, finding: &str) {
+fn check(plant: impl Fn(&TestVault) -> Change, finding: &str) {
     let report = damaged(plant);
     assert!(!report.is_clean(), "nothing was found");
     let found = report.findings.iter().any(|it| it.contains(finding));
     assert!(found, "{finding:?} is not in {:?}", report.findings);
 }
 
-fn remove_first(table: Table) -> impl Fn(&Vault) -> Change {
+fn remove_first(table: Table) -> impl Fn(&TestVault) -> Change {
     move |vault| Change::new().delete(table, rows(vault, table).remove(0).0)
 }
 
@@ -80,7 +80,7 @@ fn a_removed_index_entry_is_found() {
 
 #[test]
 fn each_single_removed_list_entry_is_found() {
-    let count = rows(&Vault::new(), Table::TokenLists).len();
+    let count = rows(&TestVault::new(), Table::TokenLists).len();
     assert_eq!(count, 0);
     for at in 0..12 {
         check(
@@ -128,7 +128,7 @@ fn a_removed_token_leaves_entries_that_are_found() {
 #[test]
 fn a_wrong_count_is_found() {
     // The first that is no digest is that of the tenant's tokens.
-    let count = |vault: &Vault| {
+    let count = |vault: &TestVault| {
         let mut places = rows(vault, Table::Counts).into_iter().map(|(place, _)| place);
         places.find(|place| tables::digest_of_key(place).is_none()).unwrap()
     };
@@ -206,12 +206,12 @@ fn findings_have_a_bound_and_name_no_values() {
 #[test]
 fn nothing_is_found_after_thousands_of_operations() {
     let clock = Clock::new();
-    let vault = Vault::on(Vault::new().disk, clock.clone()).unwrap();
+    let vault = TestVault::on(TestVault::new().disk, clock.clone()).unwrap();
     let mut dice = Dice(7);
     let mut ids: Vec<String> = Vec::new();
     block_on(async {
         let (_, key) = new_tenant(&vault.app, "second").await;
-        let second = vault.app.authenticate(&key).unwrap();
+        let second = vault.app.access().authenticate(&key).unwrap();
         for round in 0..2_000 {
             let value = dice.roll(50).to_string();
             let caller = if dice.roll(3) == 0 { &second } else { &vault.caller };
@@ -226,7 +226,7 @@ fn nothing_is_found_after_thousands_of_operations() {
                 7 | 8 => {
                     let at = dice.roll(u64::try_from(ids.len()).unwrap().max(1));
                     if let Some(id) = ids.get(usize::try_from(at).unwrap()) {
-                        let deleted = vault.app.delete_token(caller, id).await;
+                        let deleted = vault.app.tokens(caller).delete(id).await;
                         assert!(matches!(deleted, Ok(()) | Err(Error::NotFound(_))));
                     }
                     continue;
@@ -234,12 +234,12 @@ fn nothing_is_found_after_thousands_of_operations() {
                 _ => {
                     clock.advance(Duration::from_secs(dice.roll(30)));
                     if dice.roll(5) == 0 {
-                        vault.app.sweep_all().await.unwrap();
+                        vault.app.upkeep().sweep_all().await.unwrap();
                     }
                     continue;
                 }
             };
-            match vault.app.create_token(caller, draft, &Write::plain()).await {
+            match vault.app.tokens(caller).create(draft, &Write::plain()).await {
                 Ok(created) => ids.push(created.shown.token.public_id()),
                 Err(error) => assert!(matches!(error, Error::Conflict(_)), "{round}: {error:?}"),
             }

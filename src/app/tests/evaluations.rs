@@ -1,6 +1,6 @@
 //! Budgets and places of requests whose expressions take long.
 
-use super::{Vault, draft};
+use super::{TestVault, draft};
 use crate::app::tokens::evaluations::{Evaluations, Work};
 use crate::app::{Error, Write};
 use crate::bounds::{EVALUATIONS_MAX, EVALUATIONS_WAITING_MAX, EXPRESSION_WORK_INLINE_MAX};
@@ -14,7 +14,7 @@ fn costly() -> String {
 
 #[test]
 fn a_read_that_needs_more_is_begun_again_with_the_whole_budget() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let mut runs = 0;
     let read = block_on(vault.app.evaluating(Work::Read, |budget| {
         runs += 1;
@@ -34,7 +34,7 @@ fn a_read_that_needs_more_is_begun_again_with_the_whole_budget() {
 
 #[test]
 fn a_decision_that_is_refused_again_and_again_gets_no_fresh_budget() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let token = block_on(vault.create(draft("x"))).unwrap().shown.token;
     let record = tables::tokens(token.tenant, token.id);
     let mut decisions = 0;
@@ -51,7 +51,7 @@ fn a_decision_that_is_refused_again_and_again_gets_no_fresh_budget() {
 
 #[test]
 fn a_write_whose_answer_cannot_be_masked_is_refused() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let write = Write::plain();
     let settled = block_on(vault.app.settle_evaluating(Work::Write, &write, |_, budget| {
         while budget.spend_json(&costly()).is_ok() {}

@@ -1,9 +1,9 @@
 //! Operations on a disk that fails: errors for those who wait, nothing lost for those who do not.
 
 use crate::app::tests::workload::{Done, Told, work};
-use crate::app::tests::{Vault, deduplicating, draft, named, prepared};
+use crate::app::tests::{TestVault, deduplicating, draft, named, prepared};
 use crate::app::tokens::evaluations::Work;
-use crate::app::{App, ApplicationQuery, Error, VaultFailure};
+use crate::app::{ApplicationQuery, Error, Vault, VaultFailure};
 use crate::clock::Clock;
 use crate::store::tests::disk::{EIO, ENOSPC, EROFS, Fault, Operation, TestDisk};
 use crate::store::tests::{block_on, end_of};
@@ -14,7 +14,7 @@ use crate::store::{Fatal, OpenFailure, StorageFailure};
 fn check(operation: Operation, fault: Fault, expected: fn(&StorageFailure) -> bool) {
     for nth in (1..).step_by(if operation == Operation::Write { 5 } else { 1 }) {
         let clock = Clock::new();
-        let vault = Vault::on(TestDisk::holding(prepared().0.clone()), clock.clone()).unwrap();
+        let vault = TestVault::on(TestDisk::holding(prepared().0.clone()), clock.clone()).unwrap();
         vault.disk.plan(operation, nth, fault);
         let before = vault.disk.count(operation);
         let mut told = Told::default();
@@ -49,36 +49,39 @@ fn a_disk_that_fails_to_sync_loses_nothing_that_was_answered() {
 
 #[test]
 fn a_disk_that_turns_read_only_answers_reads_until_the_end() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let id = block_on(vault.create_id(draft("kept")));
     vault.disk.plan(Operation::Write, 1, Fault::Always(EROFS));
     assert!(matches!(block_on(vault.create(draft("not kept"))), Err(Error::Stopped)));
     let fatal = block_on(end_of(vault.app.store()));
     assert!(matches!(fatal, Fatal::Storage(StorageFailure::ReadOnly)), "{fatal:?}");
-    let again = Vault::on(TestDisk::holding(vault.disk.volatile()), Clock::new()).unwrap();
+    let again = TestVault::on(TestDisk::holding(vault.disk.volatile()), Clock::new()).unwrap();
     assert!(again.data(&id).is_some());
     assert_eq!(again.assert_clean().tokens, 1);
 }
 
 #[test]
 fn a_read_that_fails_is_an_error_of_the_storage_and_ends_the_store() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let id = block_on(vault.create_id(named("a name", "x")));
     vault.app.close();
     let image = vault.disk.durable();
     for nth in 1.. {
-        let again = Vault::without_cache(TestDisk::holding(image.clone())).unwrap();
+        let again = TestVault::without_cache(TestDisk::holding(image.clone())).unwrap();
         again.disk.plan(Operation::Read, nth, Fault::Once(EIO));
         // Everything that reads, beginning with who calls: a key that was not remembered.
         let app = &again.app;
         let tenant = again.caller.tenant.id;
         let read = app
+            .access()
             .list_tenants()
-            .and_then(|_| app.read_application(tenant, again.caller.application.id))
-            .and_then(|_| app.list_applications(tenant, &ApplicationQuery::default()))
-            .and_then(|_| app.count_tokens(tenant))
-            .and_then(|_| app.show_token(&again.caller, &id, app.now(), &Work::Read.budget()))
-            .and_then(|_| app.verify())
+            .and_then(|_| app.access().read_application(tenant, again.caller.application.id))
+            .and_then(|_| app.access().list_applications(tenant, &ApplicationQuery::default()))
+            .and_then(|_| app.access().count_tokens(tenant))
+            .and_then(|_| {
+                app.tokens(&again.caller).show_token(&id, app.now(), &Work::Read.budget())
+            })
+            .and_then(|_| app.verification().verify())
             .and_then(|_| block_on(again.create(deduplicating("new"))));
         match read {
             // The writer reads too, and tells nobody but the store.
@@ -100,7 +103,7 @@ fn a_vault_whose_disk_fails_while_it_opens_says_so() {
     for nth in 1.. {
         let disk = TestDisk::holding(image.clone());
         disk.plan(Operation::Read, nth, Fault::Once(EIO));
-        match Vault::on(disk, Clock::new()) {
+        match TestVault::on(disk, Clock::new()) {
             Err(Error::Storage(StorageFailure::Io(_))) => (),
             Err(other) => panic!("{nth}: {other:?}"),
             Ok(_) => {
@@ -115,14 +118,14 @@ fn a_vault_whose_disk_fails_while_it_opens_says_so() {
 fn another_master_key_is_refused_by_name_and_changes_nothing() {
     let disk = TestDisk::holding(prepared().0.clone());
     let other = crate::crypto::MasterKey::parse(&crate::secret::Secret::new(b"43".repeat(32)));
-    let refused = App::on_backend(disk.clone(), other.unwrap(), Clock::new());
+    let refused = Vault::on_backend(disk.clone(), other.unwrap(), Clock::new());
     assert!(matches!(refused, Err(VaultFailure::WrongMasterKey)), "{refused:?}");
-    Vault::on(TestDisk::holding(disk.volatile()), Clock::new()).unwrap().assert_clean();
+    TestVault::on(TestDisk::holding(disk.volatile()), Clock::new()).unwrap().assert_clean();
 }
 
 #[test]
 fn a_disk_of_another_program_is_refused() {
     let disk = TestDisk::holding(vec![7; 10_000]);
-    let refused = App::on_backend(disk, crate::app::tests::master(), Clock::new());
+    let refused = Vault::on_backend(disk, crate::app::tests::master(), Clock::new());
     assert!(matches!(refused, Err(VaultFailure::File(OpenFailure::NotOurs))), "{refused:?}");
 }

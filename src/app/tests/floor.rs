@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::app::tests::{Vault, draft, everything, expiring, prepared};
-use crate::app::{App, BackupFailure, DiskNews, Error, ProofFailure, Room, TenantDraft, Write};
+use crate::app::tests::{TestVault, draft, everything, expiring, prepared};
+use crate::app::{BackupFailure, DiskNews, Error, ProofFailure, Room, TenantDraft, Vault, Write};
 use crate::bounds::BACKUP_RETRY;
 use crate::clock::Clock;
 use crate::domain::backup::BackupPlan;
@@ -29,12 +29,12 @@ const UNREADABLE: u64 = u64::MAX;
 pub(super) struct Free(Arc<AtomicU64>);
 
 impl Free {
-    pub(super) fn set(&self, app: &App, bytes: u64) -> Option<DiskNews> {
+    pub(super) fn set(&self, app: &Vault, bytes: u64) -> Option<DiskNews> {
         self.0.store(bytes, Ordering::Relaxed);
         app.look_at_disk()
     }
 
-    pub(super) fn watched_by(&self, app: &mut App) {
+    pub(super) fn watched_by(&self, app: &mut Vault) {
         app.keep_free(FLOOR, Arc::new(self.clone()));
     }
 }
@@ -53,16 +53,16 @@ impl DataDisk for Free {
     }
 }
 
-fn vault(clock: &Clock) -> (Vault, Free) {
+fn vault(clock: &Clock) -> (TestVault, Free) {
     let disk = TestDisk::holding(prepared().0.clone());
-    let mut vault = Vault::on(disk, clock.clone()).unwrap();
+    let mut vault = TestVault::on(disk, clock.clone()).unwrap();
     let free = Free::default();
     free.watched_by(&mut vault.app);
     free.set(&vault.app, FLOOR);
     (vault, free)
 }
 
-fn is_ready(app: &App) -> bool {
+fn is_ready(app: &Vault) -> bool {
     let mut checks = Checks::default();
     app.check(&mut checks);
     checks.are_right()
@@ -74,7 +74,7 @@ fn news(free_bytes: u64, room: Room) -> DiskNews {
 
 /// Every operation that changes something is refused, and writes nothing while it is.
 #[track_caller]
-fn check_refuses_changes(vault: &Vault, id: &str) {
+fn check_refuses_changes(vault: &TestVault, id: &str) {
     let before = vault.disk.count(Operation::Write);
     let refused = |outcome: Result<(), Error>| matches!(outcome, Err(Error::ReadOnly(_)));
     assert!(refused(block_on(vault.create(draft("new"))).map(drop)));
@@ -85,9 +85,9 @@ fn check_refuses_changes(vault: &Vault, id: &str) {
         threeds: Threeds::Disabled,
         quotas: Quotas::default(),
     };
-    assert!(refused(block_on(vault.app.create_tenant(tenant)).map(drop)));
+    assert!(refused(block_on(vault.app.access().create_tenant(tenant)).map(drop)));
     let (owner, draft, plain) = (vault.caller.tenant.id, everything(), Write::plain());
-    let made = vault.app.create_application(owner, &draft, None, &plain);
+    let made = vault.app.access().create_application(owner, &draft, None, &plain);
     assert!(refused(block_on(made).map(drop)));
     assert_eq!(vault.disk.count(Operation::Write), before);
 }
@@ -106,7 +106,7 @@ fn below_the_floor_changes_are_refused_and_reads_and_sweeps_go_on() {
     assert!(vault.app.require_room_for_traces().is_ok());
     assert!(vault.data(&id).is_some());
     clock.advance(Duration::from_hours(2));
-    assert_eq!(block_on(vault.app.sweep_all()).unwrap(), 1);
+    assert_eq!(block_on(vault.app.upkeep().sweep_all()).unwrap(), 1);
     assert!(vault.data(&due).is_none());
     assert_eq!(free.set(&vault.app, FLOOR), None, "hardly above it is not above it");
     check_refuses_changes(&vault, &id);
@@ -122,9 +122,9 @@ fn below_the_floor_access_can_still_be_taken_away() {
     let (vault, free) = vault(&Clock::new());
     free.set(&vault.app, FLOOR - 1);
     let (tenant, application) = (vault.caller.tenant.id, vault.caller.application.id);
-    let keys = vault.app.list_keys(tenant, application).unwrap();
-    block_on(vault.app.delete_key(tenant, application, keys[0].id, None)).unwrap();
-    assert!(vault.app.list_keys(tenant, application).unwrap().is_empty());
+    let keys = vault.app.access().list_keys(tenant, application).unwrap();
+    block_on(vault.app.access().delete_key(tenant, application, keys[0].id, None)).unwrap();
+    assert!(vault.app.access().list_keys(tenant, application).unwrap().is_empty());
 }
 
 #[test]
@@ -137,14 +137,14 @@ fn below_the_hard_floor_nothing_is_written_at_all() {
     check_refuses_changes(&vault, &id);
     assert!(matches!(vault.app.require_room_for_traces(), Err(Error::ReadOnly(_))));
     let before = vault.disk.count(Operation::Write);
-    assert_eq!(block_on(vault.app.sweep_all()).unwrap(), 0);
+    assert_eq!(block_on(vault.app.upkeep().sweep_all()).unwrap(), 0);
     let (tenant, application) = (vault.caller.tenant.id, vault.caller.application.id);
-    let key = vault.app.list_keys(tenant, application).unwrap()[0].id;
-    let revoked = block_on(vault.app.delete_key(tenant, application, key, None));
+    let key = vault.app.access().list_keys(tenant, application).unwrap()[0].id;
+    let revoked = block_on(vault.app.access().delete_key(tenant, application, key, None));
     assert!(matches!(revoked, Err(Error::ReadOnly(_))));
     assert_eq!(vault.disk.count(Operation::Write), before);
     assert_eq!(free.set(&vault.app, FLOOR / 2), Some(news(FLOOR / 2, Room::Traces)));
-    assert_eq!(block_on(vault.app.sweep_all()).unwrap(), 1);
+    assert_eq!(block_on(vault.app.upkeep().sweep_all()).unwrap(), 1);
     vault.assert_clean();
 }
 
@@ -170,13 +170,13 @@ fn a_disk_that_was_full_in_the_middle_of_a_commit_is_read_only_after_the_restart
     assert!(matches!(fatal, Fatal::Storage(StorageFailure::Full)), "{fatal:?}");
     // The next process finds the disk as full as it was.
     let disk = TestDisk::holding(vault.disk.volatile());
-    let mut again = Vault::on(disk, Clock::new()).unwrap();
+    let mut again = TestVault::on(disk, Clock::new()).unwrap();
     again.disk.plan(Operation::Write, 1, Fault::Always(ENOSPC));
     let free = Free::default();
     free.watched_by(&mut again.app);
     assert_eq!(free.set(&again.app, 0), Some(news(0, Room::Nothing)));
     check_refuses_changes(&again, &id);
-    block_on(again.app.sweep_all()).unwrap();
+    block_on(again.app.upkeep().sweep_all()).unwrap();
     assert!(again.data(&id).is_some(), "what was answered is there");
     again.disk.release();
     assert_eq!(free.set(&again.app, 2 * FLOOR), Some(news(2 * FLOOR, Room::Changes)));
@@ -190,7 +190,7 @@ fn sweeps_that_do_not_come_to_an_end_are_told() {
     let (vault, _) = vault(&clock);
     clock.advance(Duration::from_mins(10));
     assert!(!is_ready(&vault.app));
-    block_on(vault.app.sweep_all()).unwrap();
+    block_on(vault.app.upkeep().sweep_all()).unwrap();
     assert!(is_ready(&vault.app));
 }
 
@@ -205,25 +205,25 @@ fn a_backup_on_the_vaults_own_disk_leaves_the_floor_alone() {
     let (vault, free) = vault(&clock);
     let directory = TestDirectory::new();
     let plan = plan(directory.path());
-    let by_command = || block_on(vault.app.back_up(directory.join("a.backup")));
-    let by_schedule = || block_on(vault.app.take_due_backup(&plan)).unwrap();
+    let by_command = || block_on(vault.app.backups().back_up(directory.join("a.backup")));
+    let by_schedule = || block_on(vault.app.backups().take_due(&plan)).unwrap();
     free.set(&vault.app, FLOOR + DATA - 1);
     assert_eq!(vault.app.room(), Room::Changes);
     assert!(matches!(by_command(), Err(BackupFailure::NoSpace)));
     assert!(matches!(by_schedule(), Some(Err(BackupFailure::NoSpace))));
-    assert!(vault.app.backup_state().unwrap().failed_at.is_some());
+    assert!(vault.app.backups().state().unwrap().failed_at.is_some());
     assert!(by_schedule().is_none(), "not at once");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     free.set(&vault.app, FLOOR + DATA);
     by_command().unwrap();
     clock.advance(BACKUP_RETRY);
     by_schedule().unwrap().unwrap();
-    let backup = vault.app.backup_state().unwrap().taken.unwrap().bytes;
+    let backup = vault.app.backups().state().unwrap().taken.unwrap().bytes;
 
-    let prove = || block_on(vault.app.prove_due_backup(&plan)).unwrap();
+    let prove = || block_on(vault.app.backups().prove_due(&plan)).unwrap();
     free.set(&vault.app, FLOOR + DATA + backup - 1);
     assert!(matches!(prove(), Some(Err(ProofFailure::NoSpace))));
-    assert!(vault.app.backup_state().unwrap().proof_failed_at.is_some());
+    assert!(vault.app.backups().state().unwrap().proof_failed_at.is_some());
     assert!(prove().is_none(), "not at once");
     clock.advance(BACKUP_RETRY);
     free.set(&vault.app, FLOOR + DATA + backup);
@@ -238,17 +238,17 @@ fn below_the_floor_a_backup_goes_to_another_disk_only_and_below_the_hard_floor_n
     let elsewhere = directory.join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     free.set(&vault.app, FLOOR - 1);
-    let refused = block_on(vault.app.back_up(directory.join("a.backup")));
+    let refused = block_on(vault.app.backups().back_up(directory.join("a.backup")));
     assert!(matches!(refused, Err(BackupFailure::NoSpace)));
-    block_on(vault.app.back_up(elsewhere.join("a.backup"))).unwrap();
+    block_on(vault.app.backups().back_up(elsewhere.join("a.backup"))).unwrap();
     let plan = plan(&elsewhere);
     free.set(&vault.app, FLOOR / 8 - 1);
     let before = vault.disk.count(Operation::Write);
-    let refused = block_on(vault.app.back_up(elsewhere.join("b.backup")));
+    let refused = block_on(vault.app.backups().back_up(elsewhere.join("b.backup")));
     assert!(matches!(refused, Err(BackupFailure::NoSpace)));
-    assert!(block_on(vault.app.take_due_backup(&plan)).unwrap().is_none());
-    assert!(block_on(vault.app.prove_due_backup(&plan)).unwrap().is_none());
+    assert!(block_on(vault.app.backups().take_due(&plan)).unwrap().is_none());
+    assert!(block_on(vault.app.backups().prove_due(&plan)).unwrap().is_none());
     assert_eq!(vault.disk.count(Operation::Write), before);
     free.set(&vault.app, FLOOR / 2);
-    block_on(vault.app.take_due_backup(&plan)).unwrap().unwrap().unwrap();
+    block_on(vault.app.backups().take_due(&plan)).unwrap().unwrap().unwrap();
 }

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
-    App, ApplicationDraft, Caller, Deduplicate, Error, FirstKey, TenantDraft, TokenDraft,
+    ApplicationDraft, Caller, Deduplicate, Error, FirstKey, TenantDraft, TokenDraft, Vault,
     VaultFailure, Write, Written,
 };
 use crate::clock::Clock;
@@ -45,13 +45,13 @@ use crate::store::tests::{block_on, open_without_cache};
 use crate::store::{CvcKeys, OpenFailure};
 
 /// A vault with a tenant, an application and its key, on a disk of ours.
-struct Vault {
-    app: App,
+struct TestVault {
+    app: Vault,
     disk: TestDisk,
     caller: Arc<Caller>,
 }
 
-impl Vault {
+impl TestVault {
     fn new() -> Self {
         let (image, _) = prepared();
         Self::on(TestDisk::holding(image.clone()), Clock::new()).unwrap()
@@ -59,19 +59,19 @@ impl Vault {
 
     /// The prepared vault as it is on this disk.
     fn on(disk: TestDisk, clock: Clock) -> Result<Self, Error> {
-        Self::made_of(App::on_backend(disk.clone(), master(), clock), disk)
+        Self::made_of(Vault::on_backend(disk.clone(), master(), clock), disk)
     }
 
     /// The same, and it reads everything from the disk again and again.
     fn without_cache(disk: TestDisk) -> Result<Self, Error> {
         let store = open_without_cache(&disk);
         Self::made_of(
-            App::start(store, CvcKeys::unlinked(), master(), Clock::new(), Random::new()),
+            Vault::start(store, CvcKeys::unlinked(), master(), Clock::new(), Random::new()),
             disk,
         )
     }
 
-    fn made_of(app: Result<App, VaultFailure>, disk: TestDisk) -> Result<Self, Error> {
+    fn made_of(app: Result<Vault, VaultFailure>, disk: TestDisk) -> Result<Self, Error> {
         let app = app.map_err(|failure| match failure {
             VaultFailure::File(OpenFailure::Storage(failure)) => Error::from(failure),
             VaultFailure::File(_)
@@ -80,12 +80,12 @@ impl Vault {
             | VaultFailure::ReplacedMasterKey(_)
             | VaultFailure::WrongMasterKey => panic!("{failure:?}"),
         })?;
-        let caller = app.authenticate(&prepared_key())?;
+        let caller = app.access().authenticate(&prepared_key())?;
         Ok(Self { app, disk, caller })
     }
 
     async fn create(&self, draft: TokenDraft) -> Result<Written, Error> {
-        self.app.create_token(&self.caller, draft, &Write::plain()).await
+        self.app.tokens(&self.caller).create(draft, &Write::plain()).await
     }
 
     async fn create_id(&self, draft: TokenDraft) -> String {
@@ -93,12 +93,12 @@ impl Vault {
     }
 
     async fn delete(&self, id: &str) -> Result<(), Error> {
-        self.app.delete_token(&self.caller, id).await
+        self.app.tokens(&self.caller).delete(id).await
     }
 
     /// The whole value, `None` when there is no such token.
     fn data(&self, id: &str) -> Option<Value> {
-        match self.app.show_token(&self.caller, id, self.app.now(), &Work::Read.budget()) {
+        match self.app.tokens(&self.caller).show_token(id, self.app.now(), &Work::Read.budget()) {
             Ok(shown) => Some(shown.token.data.value().expose().clone()),
             Err(Error::NotFound("token")) => None,
             Err(other) => panic!("{other:?}"),
@@ -111,7 +111,7 @@ impl Vault {
 
     #[track_caller]
     fn assert_clean(&self) -> crate::app::Report {
-        let report = self.app.verify().unwrap();
+        let report = self.app.verification().verify().unwrap();
         assert!(report.is_clean(), "{:?}", report.findings);
         report
     }
@@ -134,22 +134,25 @@ fn prepared() -> &'static (Vec<u8>, String) {
 
 fn prepare() -> (Vec<u8>, String) {
     let disk = TestDisk::new();
-    let app = App::on_backend(disk.clone(), master(), Clock::new()).unwrap();
+    let app = Vault::on_backend(disk.clone(), master(), Clock::new()).unwrap();
     let (_, key) = block_on(new_tenant(&app, "first"));
     app.close();
     (disk.durable(), String::from(key.expose()))
 }
 
-async fn new_tenant(app: &App, name: &str) -> (TenantId, KeyText) {
+async fn new_tenant(app: &Vault, name: &str) -> (TenantId, KeyText) {
     let draft = TenantDraft {
         name: String::from(name),
         kind: TenantKind::Test,
         threeds: Threeds::Disabled,
         quotas: Quotas::default(),
     };
-    let tenant = app.create_tenant(draft).await.unwrap().id;
-    let (_, key) =
-        app.create_application(tenant, &everything(), None, &Write::plain()).await.unwrap();
+    let tenant = app.access().create_tenant(draft).await.unwrap().id;
+    let (_, key) = app
+        .access()
+        .create_application(tenant, &everything(), None, &Write::plain())
+        .await
+        .unwrap();
     (tenant, key.unwrap().text)
 }
 

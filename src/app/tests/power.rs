@@ -1,7 +1,7 @@
 //! The power goes at every sync in turn.
 
 use crate::app::tests::workload::{Done, Told, work};
-use crate::app::tests::{Vault, prepared};
+use crate::app::tests::{TestVault, prepared};
 use crate::clock::Clock;
 use crate::store::tests::disk::{Fate, Fault, Operation, TestDisk};
 
@@ -10,7 +10,7 @@ fn check(fate: impl Fn(u64) -> Fate) {
     for nth in 1.. {
         let clock = Clock::new();
         let disk = TestDisk::holding(prepared().0.clone());
-        let vault = Vault::on(disk.clone(), clock.clone()).unwrap();
+        let vault = TestVault::on(disk.clone(), clock.clone()).unwrap();
         let fate = fate(nth);
         let nth = usize::try_from(nth).unwrap();
         disk.plan(Operation::Sync, nth, Fault::PowerLoss(fate));

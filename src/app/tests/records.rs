@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::app::tests::{Vault, draft, expiring, named, prepared_key};
+use crate::app::tests::{TestVault, draft, expiring, named, prepared_key};
 use crate::app::{AuditFinding, AuditPolicy, Error, Expected, ExportQuery, Step, Walk};
 use crate::clock::Clock;
 use crate::crypto::KeyPurpose;
@@ -20,7 +20,7 @@ fn is_of_records(table: Table, key: &[u8]) -> bool {
     !is_chain || key == b"audit_records"
 }
 
-fn rows(vault: &Vault) -> Rows {
+fn rows(vault: &TestVault) -> Rows {
     let snapshot = vault.app.store().snapshot().unwrap();
     let of = |table: &Table| {
         let rows = snapshot.under(*table, &[], usize::MAX).unwrap();
@@ -32,7 +32,7 @@ fn rows(vault: &Vault) -> Rows {
 
 /// The vault as it starts again after these rows were put in place of those that are there, by
 /// someone without keys. `None` takes a row away.
-fn replant(vault: &Vault, old: &Rows, wanted: impl Fn(Table, &[u8]) -> bool) -> Vault {
+fn replant(vault: &TestVault, old: &Rows, wanted: impl Fn(Table, &[u8]) -> bool) -> TestVault {
     let new = rows(vault);
     vault.app.close();
     let disk = TestDisk::holding(vault.disk.durable());
@@ -46,15 +46,15 @@ fn replant(vault: &Vault, old: &Rows, wanted: impl Fn(Table, &[u8]) -> bool) -> 
     let store = Store::on_backend(disk.clone(), Change::new()).unwrap();
     store.amend(change).unwrap();
     store.close();
-    Vault::on(disk, Clock::new()).unwrap()
+    TestVault::on(disk, Clock::new()).unwrap()
 }
 
-fn findings(vault: &Vault) -> Vec<String> {
-    vault.app.verify().unwrap().findings
+fn findings(vault: &TestVault) -> Vec<String> {
+    vault.app.verification().verify().unwrap().findings
 }
 
 #[track_caller]
-fn assert_finds(vault: &Vault, texts: &[&str]) {
+fn assert_finds(vault: &TestVault, texts: &[&str]) {
     let found = findings(vault);
     for text in texts {
         assert!(found.iter().any(|it| it.contains(text)), "{text}: {found:?}");
@@ -63,13 +63,13 @@ fn assert_finds(vault: &Vault, texts: &[&str]) {
 
 #[test]
 fn a_deleted_token_that_is_put_back_is_found_by_its_id() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let (id, old) = block_on(async {
         vault.create_id(draft("stays")).await;
         let id = vault.create_id(draft("goes")).await;
         let old = rows(&vault);
         vault.delete(&id).await.unwrap();
-        vault.app.sign_audit().await.unwrap();
+        vault.app.audit().sign().await.unwrap();
         (id, old)
     });
     vault.assert_clean();
@@ -92,19 +92,19 @@ fn a_deleted_token_that_is_put_back_is_found_by_its_id() {
     block_on(async {
         vault.create_id(draft("later")).await;
         vault.delete(&id).await.unwrap();
-        vault.app.sign_audit().await.unwrap();
+        vault.app.audit().sign().await.unwrap();
     });
     assert_finds(&vault, &["behind the server's back"]);
 }
 
 #[test]
 fn an_expired_token_that_is_put_back_is_found() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let id = block_on(vault.create_id(expiring("goes", &vault.in_an_hour())));
     let old = rows(&vault);
     block_on(async {
         vault.app.clock().advance(Duration::from_hours(2));
-        vault.app.sweep_all().await.unwrap();
+        vault.app.upkeep().sweep_all().await.unwrap();
     });
     let vault = replant(&vault, &old, |table, _| table == Table::Tokens);
     assert_finds(&vault, &[&format!("token {id}: entry"), "it was expired"]);
@@ -112,18 +112,18 @@ fn an_expired_token_that_is_put_back_is_found() {
 
 #[test]
 fn an_older_version_of_a_record_is_found() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let old = rows(&vault);
     // The caller would hold the rotation up.
-    let Vault { app, disk, caller } = vault;
+    let TestVault { app, disk, caller } = vault;
     drop(caller);
     block_on(async {
-        app.rotate_server().await.unwrap();
+        app.rotation().rotate_server().await.unwrap();
         let mut walk = Walk::default();
-        while app.rotate_step(&mut walk).await.unwrap() != Step::Idle {}
+        while app.rotation().rotate_step(&mut walk).await.unwrap() != Step::Idle {}
     });
     app.close();
-    let vault = Vault::on(TestDisk::holding(disk.durable()), Clock::new()).unwrap();
+    let vault = TestVault::on(TestDisk::holding(disk.durable()), Clock::new()).unwrap();
     vault.assert_clean();
     let vault = replant(&vault, &old, |table, _| table == Table::Tenants);
     assert_finds(&vault, &["server: ", "behind the server's back"]);
@@ -131,44 +131,44 @@ fn an_older_version_of_a_record_is_found() {
 
 #[test]
 fn a_tenant_that_is_rolled_back_with_its_digest_is_found_at_the_start() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let old = rows(&vault);
     block_on(async {
         vault.create_id(draft("lost")).await;
-        vault.app.sign_audit().await.unwrap();
+        vault.app.audit().sign().await.unwrap();
     });
     let tenant = *vault.caller.tenant.id.bytes();
     let vault = replant(&vault, &old, |table, key| {
         matches!(table, Table::Tokens | Table::TokenLists | Table::Counts)
             && key.starts_with(&tenant)
     });
-    assert_eq!(vault.app.audit_news(), Some(AuditFinding::ForeignRecords));
+    assert_eq!(vault.app.audit().news(), Some(AuditFinding::ForeignRecords));
     assert_finds(&vault, &["do not add up"]);
 }
 
 #[test]
 fn records_that_are_rolled_back_under_the_chain_are_found_at_the_start_and_ever_after() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let old = rows(&vault);
     block_on(async {
         vault.create_id(draft("lost")).await;
-        vault.app.sign_audit().await.unwrap();
+        vault.app.audit().sign().await.unwrap();
     });
     let vault = replant(&vault, &old, is_of_records);
-    assert_eq!(vault.app.audit_news(), Some(AuditFinding::ForeignRecords));
+    assert_eq!(vault.app.audit().news(), Some(AuditFinding::ForeignRecords));
     assert_finds(&vault, &["the newest checkpoint knows", "tells of a change that their digest"]);
     block_on(async {
         vault.create_id(draft("later")).await;
-        vault.app.sign_audit().await.unwrap();
-        let report = vault.app.inspect_audit(Expected::default()).await.unwrap();
+        vault.app.audit().sign().await.unwrap();
+        let report = vault.app.audit().inspect(Expected::default()).await.unwrap();
         assert!(report.findings[0].contains("rolled back"), "{:?}", report.findings);
     });
 }
 
 #[test]
 fn what_was_lost_since_the_last_checkpoint_is_found_by_its_entries() {
-    let vault = Vault::new();
-    block_on(vault.app.sign_audit()).unwrap();
+    let vault = TestVault::new();
+    block_on(vault.app.audit().sign()).unwrap();
     let old = rows(&vault);
     block_on(vault.create_id(draft("lost")));
     let vault = replant(&vault, &old, is_of_records);
@@ -177,28 +177,28 @@ fn what_was_lost_since_the_last_checkpoint_is_found_by_its_entries() {
 
 #[test]
 fn digests_that_are_taken_away_are_missed_and_not_made_up() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     block_on(async {
         vault.create_id(draft("one")).await;
-        vault.app.sign_audit().await.unwrap();
+        vault.app.audit().sign().await.unwrap();
     });
     let vault = replant(&vault, &Rows::new(), |table, key| {
         (table == Table::Counts && tables::digest_of_key(key).is_some())
             || (table == Table::Meta && key == b"audit_records")
     });
-    assert_eq!(vault.app.audit_news(), Some(AuditFinding::ForeignRecords));
+    assert_eq!(vault.app.audit().news(), Some(AuditFinding::ForeignRecords));
     assert_finds(&vault, &["their digests are missing or do not open"]);
 }
 
 #[test]
 fn an_api_key_that_is_put_back_is_found_by_its_id() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     let (tenant, application) = (vault.caller.tenant.id, vault.caller.application.id);
     let write = crate::app::Write::plain();
-    let new = block_on(vault.app.create_key(tenant, application, None, None, &write));
+    let new = block_on(vault.app.access().create_key(tenant, application, None, None, &write));
     let id = new.unwrap().key.id;
     let old = rows(&vault);
-    block_on(vault.app.delete_key(tenant, application, id, None)).unwrap();
+    block_on(vault.app.access().delete_key(tenant, application, id, None)).unwrap();
     vault.assert_clean();
     let both = |table: Table, _: &[u8]| matches!(table, Table::ApiKeys | Table::ApplicationKeys);
     let vault = replant(&vault, &old, both);
@@ -212,31 +212,31 @@ fn an_api_key_that_is_put_back_is_found_by_its_id() {
 
 #[test]
 fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
-    let mut vault = Vault::new();
+    let mut vault = TestVault::new();
     let policy = AuditPolicy { retention: Duration::from_hours(48), ..AuditPolicy::default() };
     vault.app = vault.app.with_audit(policy);
     block_on(async {
         vault.create_id(named("old", "1")).await;
-        let receipt = vault.app.audit_receipt().await.unwrap();
+        let receipt = vault.app.audit().receipt().await.unwrap();
         let first = receipt.public_key;
         let unsigned = vault.create_id(draft("not signed yet")).await;
-        let signer = vault.app.rotate_audit().await.unwrap();
+        let signer = vault.app.rotation().rotate_audit().await.unwrap();
         assert_eq!(signer.number, 2);
         assert_ne!(signer.public_key, first);
         vault.delete(&unsigned).await.unwrap();
-        vault.app.sign_audit().await.unwrap();
+        vault.app.audit().sign().await.unwrap();
         for (public_key, receipt) in
             [(None, None), (Some(first), Some(receipt)), (Some(signer.public_key), None)]
         {
             let expected = Expected { public_key, receipt, own: None };
-            let report = vault.app.inspect_audit(expected).await.unwrap();
+            let report = vault.app.audit().inspect(expected).await.unwrap();
             assert_eq!((report.findings, report.unanchored), (Vec::new(), 0));
         }
-        let new = vault.app.audit_receipt().await.unwrap();
+        let new = vault.app.audit().receipt().await.unwrap();
         assert_eq!((new.public_key, new.checkpoint.signer()), (signer.public_key, 2));
-        let page = vault.app.export_audit(ExportQuery::default()).await.unwrap();
+        let page = vault.app.audit().export(ExportQuery::default()).await.unwrap();
         assert!(page.entries.iter().any(|it| it.entry.message() == "Audit chain rotated"));
-        let signing = |vault: &Vault| {
+        let signing = |vault: &TestVault| {
             let place = tables::keys_of(&[0; 16], KeyPurpose::Sign.code());
             vault.app.store().snapshot().unwrap().under(Table::Keys, &place, 9).unwrap()
         };
@@ -244,26 +244,26 @@ fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
     });
     vault.assert_clean();
     vault.app.close();
-    let mut vault = Vault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
+    let mut vault = TestVault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
     vault.app = vault.app.with_audit(policy);
     block_on(async {
         // Entries under the first key hold it until their retention is over.
-        assert!(vault.app.destroy_audit_key(1).await.is_err());
-        assert!(vault.app.destroy_audit_key(2).await.is_err(), "the current one");
-        vault.app.rotate_audit().await.unwrap();
+        assert!(vault.app.rotation().destroy_audit_key(1).await.is_err());
+        assert!(vault.app.rotation().destroy_audit_key(2).await.is_err(), "the current one");
+        vault.app.rotation().rotate_audit().await.unwrap();
         vault.app.clock().advance(Duration::from_hours(49));
         vault.create_id(draft("new")).await;
-        vault.app.sweep_all().await.unwrap();
-        assert!(vault.app.audit_status().unwrap().first > 0);
+        vault.app.upkeep().sweep_all().await.unwrap();
+        assert!(vault.app.audit().status().unwrap().first > 0);
         // Where the chain starts now is signed by the newest key, also after the next rotation.
-        vault.app.rotate_audit().await.unwrap();
-        vault.app.sign_audit().await.unwrap();
+        vault.app.rotation().rotate_audit().await.unwrap();
+        vault.app.audit().sign().await.unwrap();
         // Who has come before the rotation may still write under the old key.
-        assert!(matches!(vault.app.destroy_audit_key(1).await, Err(Error::Busy)));
+        assert!(matches!(vault.app.rotation().destroy_audit_key(1).await, Err(Error::Busy)));
         vault.app.callers.forget();
-        vault.caller = vault.app.authenticate(&prepared_key()).unwrap();
-        vault.app.destroy_audit_key(1).await.unwrap();
-        let report = vault.app.inspect_audit(Expected::default()).await.unwrap();
+        vault.caller = vault.app.access().authenticate(&prepared_key()).unwrap();
+        vault.app.rotation().destroy_audit_key(1).await.unwrap();
+        let report = vault.app.audit().inspect(Expected::default()).await.unwrap();
         assert_eq!((report.findings, report.signer.unwrap().number), (Vec::new(), 4));
     });
     vault.assert_clean();

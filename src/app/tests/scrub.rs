@@ -2,34 +2,34 @@
 
 use uuid::Uuid;
 
-use crate::app::tests::{Vault, draft, expiring, named};
+use crate::app::tests::{TestVault, draft, expiring, named};
 use crate::app::upkeep::damage::DamagedRow;
-use crate::app::{App, ScrubWalk, Scrubbed};
+use crate::app::{ScrubWalk, Scrubbed, Vault};
 use crate::bounds::SCRUB_COST_MAX;
 use crate::store::tests::block_on;
 use crate::store::{Change, Table, Verdict};
 
 /// A whole pass, and how many steps it took.
-fn pass(app: &App) -> usize {
+fn pass(app: &Vault) -> usize {
     let (mut walk, mut steps) = (ScrubWalk::default(), 1);
-    while app.scrub_some(&mut walk).unwrap() != Scrubbed::Everything {
+    while app.upkeep().scrub_some(&mut walk).unwrap() != Scrubbed::Everything {
         steps += 1;
     }
     steps
 }
 
-fn found(app: &App) -> Vec<DamagedRow> {
+fn found(app: &Vault) -> Vec<DamagedRow> {
     let count = app.damage.count();
-    (0..count).map(|_| block_on(app.damage_found())).collect()
+    (0..count).map(|_| block_on(app.upkeep().damage_found())).collect()
 }
 
-fn rows(vault: &Vault, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn rows(vault: &TestVault, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
     vault.app.store().snapshot().unwrap().under(table, &[], usize::MAX).unwrap()
 }
 
 /// A vault with a token of every kind of entry, and their ids.
-fn vault() -> (Vault, Vec<Uuid>) {
-    let vault = Vault::new();
+fn vault() -> (TestVault, Vec<Uuid>) {
+    let vault = TestVault::new();
     let ids = block_on(async {
         let in_an_hour = vault.in_an_hour();
         vault.create_id(draft("one")).await;
@@ -45,12 +45,12 @@ fn vault() -> (Vault, Vec<Uuid>) {
     (vault, ids)
 }
 
-fn plant(vault: &Vault, change: Change) {
+fn plant(vault: &TestVault, change: Change) {
     assert_eq!(block_on(vault.app.store().commit(change)), Ok(Verdict::Applied));
     pass(&vault.app);
 }
 
-fn flipped(vault: &Vault, table: Table, at: usize) -> Change {
+fn flipped(vault: &TestVault, table: Table, at: usize) -> Change {
     let (key, mut value) = rows(vault, table).remove(0);
     value[at] ^= 0x10;
     Change::new().put(table, key, value)
@@ -147,7 +147,7 @@ fn keys_applications_and_tenants_are_looked_at() {
 
 #[test]
 fn a_step_costs_no_more_than_its_bound_and_a_pass_goes_on_where_it_was() {
-    let vault = Vault::new();
+    let vault = TestVault::new();
     block_on(async {
         for at in 0..400 {
             vault.create_id(draft(&at.to_string())).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::app::tests::{Vault, draft, expiring, named, new_tenant, prepared};
+use crate::app::tests::{TestVault, draft, expiring, named, new_tenant, prepared};
 use crate::app::{Error, Swept, TokenDraft, Write};
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::clock::Clock;
@@ -17,13 +17,13 @@ use crate::store::{Change, Table, tables};
 
 const HOUR: Duration = Duration::from_hours(1);
 
-fn with_clock() -> (Arc<Vault>, Clock) {
+fn with_clock() -> (Arc<TestVault>, Clock) {
     let clock = Clock::new();
     let disk = TestDisk::holding(prepared().0.clone());
-    (Arc::new(Vault::on(disk, clock.clone()).unwrap()), clock)
+    (Arc::new(TestVault::on(disk, clock.clone()).unwrap()), clock)
 }
 
-fn due(vault: &Vault) -> Vec<Vec<u8>> {
+fn due(vault: &TestVault) -> Vec<Vec<u8>> {
     let snapshot = vault.app.store().snapshot().unwrap();
     let rows = snapshot.under(Table::Due, &[], usize::MAX).unwrap();
     rows.into_iter().map(|(key, _)| key).collect()
@@ -50,17 +50,17 @@ async fn a_sweep_takes_bounded_batches_oldest_first() {
     }
     creates.join_all().await;
     let none = Swept { removed: 0, next: None };
-    assert_eq!(vault.app.sweep(&[]).await.unwrap(), none, "nothing is due yet");
+    assert_eq!(vault.app.upkeep().sweep(&[]).await.unwrap(), none, "nothing is due yet");
     let before = due(&vault);
     assert_eq!(before.len(), count);
     clock.advance(HOUR + HOUR);
-    let swept = vault.app.sweep(&[]).await.unwrap();
+    let swept = vault.app.upkeep().sweep(&[]).await.unwrap();
     assert_eq!(swept.removed, SWEEP_BATCH_MAX);
     assert_eq!(due(&vault), before[SWEEP_BATCH_MAX..], "the oldest went first");
     assert_eq!(vault.assert_clean().tokens, 20);
-    let rest = vault.app.sweep(&swept.next.unwrap()).await.unwrap();
+    let rest = vault.app.upkeep().sweep(&swept.next.unwrap()).await.unwrap();
     assert_eq!(rest, Swept { removed: 20, next: None });
-    assert_eq!(vault.app.sweep_all().await.unwrap(), 0);
+    assert_eq!(vault.app.upkeep().sweep_all().await.unwrap(), 0);
     assert_eq!(vault.assert_clean().tokens, 0);
 }
 
@@ -69,17 +69,17 @@ fn a_sweep_takes_what_is_due_of_every_tenant_and_leaves_the_rest() {
     let (vault, clock) = with_clock();
     block_on(async {
         let (other, key) = new_tenant(&vault.app, "other").await;
-        let caller = vault.app.authenticate(&key).unwrap();
+        let caller = vault.app.access().authenticate(&key).unwrap();
         let (soon, later) = (vault.in_an_hour(), vault.app.now().plus(HOUR * 3).to_wire());
         for at in [&soon, &later] {
             vault.create_id(expiring("x", at)).await;
-            vault.app.create_token(&caller, expiring("x", at), &Write::plain()).await.unwrap();
+            vault.app.tokens(&caller).create(expiring("x", at), &Write::plain()).await.unwrap();
         }
         vault.create_id(draft("x")).await;
         clock.advance(HOUR * 2);
-        assert_eq!(vault.app.sweep_all().await.unwrap(), 2);
-        assert_eq!(vault.app.count_tokens(other).unwrap(), 1);
-        assert_eq!(vault.app.count_tokens(vault.caller.tenant.id).unwrap(), 2);
+        assert_eq!(vault.app.upkeep().sweep_all().await.unwrap(), 2);
+        assert_eq!(vault.app.access().count_tokens(other).unwrap(), 1);
+        assert_eq!(vault.app.access().count_tokens(vault.caller.tenant.id).unwrap(), 2);
     });
     vault.assert_clean();
 }
@@ -101,7 +101,7 @@ fn an_expired_token_is_gone_before_it_is_swept_and_its_name_is_free() {
         assert_eq!(vault.assert_clean().tokens, 1, "its rows are there until the sweep");
         vault.create_id(named("name", "second")).await;
         assert_eq!(vault.assert_clean().tokens, 1, "the expired one went with its name");
-        assert_eq!(vault.app.sweep_all().await.unwrap(), 0);
+        assert_eq!(vault.app.upkeep().sweep_all().await.unwrap(), 0);
         assert_eq!(vault.data("name"), Some(serde_json::json!({ "value": "second" })));
     });
 }
@@ -136,7 +136,7 @@ async fn a_sweep_that_decided_before_a_delete_was_made_decides_again() {
     vault.disk.wait_for(Operation::Sync, begun + 1);
     clock.advance(HOUR * 2);
     // The delete is in the writer's hands and not yet to be seen: the sweep counts on its token.
-    let mut sweep = Box::pin(vault.app.sweep_all());
+    let mut sweep = Box::pin(vault.app.upkeep().sweep_all());
     let first = std::future::poll_fn(|context| {
         std::task::Poll::Ready(sweep.as_mut().poll(context).is_pending())
     });
@@ -158,7 +158,7 @@ fn a_due_entry_of_a_live_token_takes_only_itself() {
     let stray = Change::new().put(Table::Due, early, vec![]).put(Table::Due, nowhere, vec![]);
     block_on(vault.app.store().commit(stray)).unwrap();
     clock.advance(HOUR);
-    block_on(vault.app.sweep_all()).unwrap();
+    block_on(vault.app.upkeep().sweep_all()).unwrap();
     assert!(vault.data(&created.public_id()).is_some());
     assert_eq!(vault.assert_clean().tokens, 1);
 }
@@ -174,7 +174,7 @@ fn a_token_that_does_not_open_does_not_hold_up_the_others() {
         let damage = Change::new().put(Table::Tokens, record.clone(), vec![0; 60]);
         vault.app.store().commit(damage).await.unwrap();
         clock.advance(HOUR * 2);
-        assert_eq!(vault.app.sweep_all().await.unwrap(), 1);
+        assert_eq!(vault.app.upkeep().sweep_all().await.unwrap(), 1);
         let snapshot = vault.app.store().snapshot().unwrap();
         assert!(snapshot.value(Table::Tokens, &record).unwrap().is_some(), "kept for examination");
         assert_eq!(snapshot.len(Table::Tokens).unwrap(), 1);

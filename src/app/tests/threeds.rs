@@ -11,8 +11,8 @@ use uuid::Uuid;
 use crate::app::tests::floor::{FLOOR, Free};
 use crate::app::tests::{everything, master};
 use crate::app::{
-    App, Asking, Awaited, Caller, ChallengeReply, Client, DirectoryServers, Error, Introduction,
-    Reply, SessionDraft, TenantDraft, TokenDraft, Write,
+    Asking, Awaited, Caller, ChallengeReply, Client, DirectoryServers, Error, Introduction, Reply,
+    SessionDraft, TenantDraft, TokenDraft, Vault, Write,
 };
 use crate::bounds::THREEDS_RETENTION;
 use crate::clock::Clock;
@@ -125,31 +125,32 @@ fn client() -> Client {
 }
 
 /// A caller of a tenant with 3-D Secure.
-async fn caller(app: &App, kind: TenantKind) -> Arc<Caller> {
+async fn caller(app: &Vault, kind: TenantKind) -> Arc<Caller> {
     let name = String::from("threeds");
     let (threeds, quotas) = (Threeds::Enabled, Quotas::default());
-    let tenant = app.create_tenant(TenantDraft { name, kind, threeds, quotas }).await.unwrap().id;
-    let made = app.create_application(tenant, &everything(), None, &Write::plain()).await;
-    app.authenticate(&made.unwrap().1.unwrap().text).unwrap()
+    let tenant =
+        app.access().create_tenant(TenantDraft { name, kind, threeds, quotas }).await.unwrap().id;
+    let made = app.access().create_application(tenant, &everything(), None, &Write::plain()).await;
+    app.access().authenticate(&made.unwrap().1.unwrap().text).unwrap()
 }
 
-async fn create(app: &App, caller: &Caller, number: &str) -> Result<Session, Error> {
+async fn create(app: &Vault, caller: &Caller, number: &str) -> Result<Session, Error> {
     let draft = TokenDraft {
         kind: Some(TokenType::CardNumber),
         data: Some(Secret::new(json!(number))),
         ..TokenDraft::default()
     };
-    let token = app.create_token(caller, draft, &Write::plain()).await?.shown.token;
+    let token = app.tokens(caller).create(draft, &Write::plain()).await?.shown.token;
     let draft = SessionDraft {
         card: Some(CardSource::Token(token.public_id())),
         kind: Some(SessionKind::Customer),
         device: Some(Device::Browser),
         ..SessionDraft::default()
     };
-    app.create_session(caller, &draft, &client(), &Write::plain()).await
+    app.threeds().create_session(caller, &draft, &client(), &Write::plain()).await
 }
 
-async fn authenticate(app: &App, caller: &Caller, id: SessionId) -> Result<Session, Error> {
+async fn authenticate(app: &Vault, caller: &Caller, id: SessionId) -> Result<Session, Error> {
     let text = |text: &str| Some(String::from(text));
     let request = AuthenticationRequest {
         category: Some(Category::NonPayment),
@@ -163,16 +164,18 @@ async fn authenticate(app: &App, caller: &Caller, id: SessionId) -> Result<Sessi
         ..AuthenticationRequest::default()
     };
     let (id, mistakes) = (id.to_string(), Mistakes::default());
-    app.authenticate_session(caller, &id, &request, mistakes, &client(), &Write::plain()).await
+    app.threeds()
+        .authenticate_session(caller, &id, &request, mistakes, &client(), &Write::plain())
+        .await
 }
 
 /// A vault with directory servers and a disk that a test can fill.
-fn vault(clock: &Clock) -> (App, Free, Arc<Servers>) {
-    let mut app = App::on_backend(TestDisk::new(), master(), clock.clone()).unwrap();
+fn vault(clock: &Clock) -> (Vault, Free, Arc<Servers>) {
+    let mut app = Vault::on_backend(TestDisk::new(), master(), clock.clone()).unwrap();
     let (free, servers) = (Free::default(), Arc::new(Servers::default()));
     free.watched_by(&mut app);
     free.set(&app, FLOOR);
-    app.configure_threeds(THREEDS_RETENTION, Some(Arc::<Servers>::clone(&servers)));
+    app.threeds().configure_threeds(THREEDS_RETENTION, Some(Arc::<Servers>::clone(&servers)));
     (app, free, servers)
 }
 
@@ -181,21 +184,21 @@ fn ranges_that_cannot_be_kept_are_used_and_not_asked_for_again() {
     let clock = Clock::new();
     let (app, free, servers) = vault(&clock);
     free.set(&app, FLOOR - 1);
-    let refused = block_on(app.refresh_ranges());
+    let refused = block_on(app.card_ranges().refresh_all());
     // Each scheme is asked, whatever came of the other.
     assert_eq!(refused.iter().map(|(scheme, _)| *scheme).collect::<Vec<_>>(), SCHEMES);
     assert!(refused.iter().all(|(_, it)| matches!(it, Err(Error::ReadOnly(_)))), "{refused:?}");
     assert_eq!(servers.take_asked().len(), 2);
     clock.advance(Duration::from_hours(1));
-    assert!(block_on(app.refresh_ranges()).is_empty());
+    assert!(block_on(app.card_ranges().refresh_all()).is_empty());
     assert!(servers.take_asked().is_empty());
     free.set(&app, 2 * FLOOR);
     clock.advance(Duration::from_hours(22));
-    for (_, refreshed) in block_on(app.refresh_ranges()) {
+    for (_, refreshed) in block_on(app.card_ranges().refresh_all()) {
         let refreshed = refreshed.unwrap();
         assert_eq!((refreshed.asked, refreshed.ranges), (Asked::Answered, 1));
     }
-    assert!(app.verify().unwrap().is_clean());
+    assert!(app.verification().verify().unwrap().is_clean());
 }
 
 #[test]
@@ -203,7 +206,7 @@ fn a_request_that_is_out_is_answered_and_its_challenge_ends_on_a_disk_that_is_ne
     let (app, free, servers) = vault(&Clock::new());
     block_on(async {
         let caller = caller(&app, TenantKind::Production).await;
-        app.refresh_ranges().await;
+        app.card_ranges().refresh_all().await;
         let id = create(&app, &caller, "4242424242424242").await.unwrap().id;
         let filling = async {
             servers.requested.notified().await;
@@ -213,10 +216,10 @@ fn a_request_that_is_out_is_answered_and_its_challenge_ends_on_a_disk_that_is_ne
         let (authenticated, ()) = tokio::join!(authenticate(&app, &caller, id), filling);
         let status = |session: &Session| session.authentication.as_ref().map(|it| it.status);
         assert_eq!(status(&authenticated.unwrap()), Some(Status::Challenge));
-        let told = app.take_message(&rreq(id), &SCHEMES).await.unwrap().unwrap();
+        let told = app.threeds().take_message(&rreq(id), &SCHEMES).await.unwrap().unwrap();
         let told: Value = serde_json::from_slice(told.expose()).unwrap();
         assert_eq!(told["messageType"], "RRes", "{told}");
-        let session = app.read_session(&caller, &id.to_string()).await.unwrap();
+        let session = app.threeds().read_session(&caller, &id.to_string()).await.unwrap();
         assert_eq!(status(&session), Some(Status::Successful));
         let new = create(&app, &caller, "4242424242424242").await;
         assert!(matches!(new, Err(Error::ReadOnly(_))), "nothing new is begun");
@@ -231,7 +234,7 @@ fn a_cardholder_ends_a_challenge_on_a_disk_that_is_nearly_full_and_returns_on_a_
         let id = create(&app, &caller, "4200000000000004").await.unwrap().id;
         let session = authenticate(&app, &caller, id).await.unwrap();
         free.set(&app, FLOOR - 1);
-        app.complete_method(&id.to_string(), &id.to_string()).await.unwrap();
+        app.threeds().complete_method(&id.to_string(), &id.to_string()).await.unwrap();
         let authentication = session.authentication.unwrap();
         let creq = Creq {
             version: authentication.version,
@@ -240,11 +243,11 @@ fn a_cardholder_ends_a_challenge_on_a_disk_that_is_nearly_full_and_returns_on_a_
             window_size: WindowSize::Large,
             extensions: None,
         };
-        let done = app.challenge_step(&creq, Some(Answer::Code("1234"))).await.unwrap();
+        let done = app.threeds().challenge_step(&creq, Some(Answer::Code("1234"))).await.unwrap();
         let ChallengeReply::Done { cres, .. } = done else { panic!("{done:?}") };
         free.set(&app, 0);
         let cres = Cres::from_form(&cres).unwrap();
-        let visitor = app.close_challenge(&id.to_string(), Some(&cres)).unwrap();
+        let visitor = app.threeds().close_challenge(&id.to_string(), Some(&cres)).unwrap();
         assert_eq!(visitor.status, Some(Status::Successful));
     });
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::app::tests::{Vault, deduplicating, draft, expiring, named};
+use crate::app::tests::{TestVault, deduplicating, draft, expiring, named};
 use crate::app::{Error, TokenDraft, Written};
 use crate::clock::Clock;
 use crate::store::tests::block_on;
@@ -39,7 +39,7 @@ pub(super) enum Done {
 }
 
 /// Creates of every kind, deletes and a sweep, then closing. Stops at the first failure.
-pub(super) fn work(vault: &Vault, clock: &Clock, told: &mut Told) -> Done {
+pub(super) fn work(vault: &TestVault, clock: &Clock, told: &mut Told) -> Done {
     let failed = block_on(async {
         for round in 0..2 {
             create(vault, told, draft(&format!("plain {round}"))).await?;
@@ -58,7 +58,7 @@ pub(super) fn work(vault: &Vault, clock: &Clock, told: &mut Told) -> Done {
             told.there.remove(&id);
             told.gone.push(id);
         }
-        vault.app.sweep_all().await?;
+        vault.app.upkeep().sweep_all().await?;
         told.open = None;
         create(vault, told, draft("last")).await
     });
@@ -72,7 +72,7 @@ pub(super) fn work(vault: &Vault, clock: &Clock, told: &mut Told) -> Done {
     }
 }
 
-async fn create(vault: &Vault, told: &mut Told, draft: TokenDraft) -> Result<String, Error> {
+async fn create(vault: &TestVault, told: &mut Told, draft: TokenDraft) -> Result<String, Error> {
     let value = draft.data.as_ref().unwrap().expose().clone();
     told.open = Some(Open::Create);
     let Written { shown, .. } = vault.create(draft).await?;
@@ -82,7 +82,7 @@ async fn create(vault: &Vault, told: &mut Told, draft: TokenDraft) -> Result<Str
     Ok(id)
 }
 
-async fn delete(vault: &Vault, told: &mut Told, id: String) -> Result<(), Error> {
+async fn delete(vault: &TestVault, told: &mut Told, id: String) -> Result<(), Error> {
     told.open = Some(Open::Delete(id.clone()));
     vault.delete(&id).await?;
     told.there.remove(&id);
@@ -95,9 +95,9 @@ impl Told {
     /// The vault on this image holds what was told, and goes on working.
     #[track_caller]
     pub(super) fn check(&self, image: Vec<u8>, clock: &Clock, case: &str) {
-        let vault = Vault::on(TestDisk::holding(image), clock.clone());
+        let vault = TestVault::on(TestDisk::holding(image), clock.clone());
         let vault = vault.unwrap_or_else(|error| panic!("{case}: {error:?}"));
-        let report = vault.app.verify().unwrap();
+        let report = vault.app.verification().verify().unwrap();
         assert!(report.is_clean(), "{case}: {:?}", report.findings);
         let deleting = match &self.open {
             Some(Open::Delete(id)) => Some(id),
@@ -130,7 +130,7 @@ impl Told {
 #[test]
 fn undisturbed_work_gets_done_and_its_vault_is_as_told() {
     let (clock, mut told) = (Clock::new(), Told::default());
-    let vault = Vault::on(Vault::new().disk, clock.clone()).unwrap();
+    let vault = TestVault::on(TestVault::new().disk, clock.clone()).unwrap();
     assert_eq!(work(&vault, &clock, &mut told), Done::All);
     assert_eq!((told.there.len(), told.gone.len()), (5, 4));
     told.check(vault.disk.durable(), &clock, "undisturbed");

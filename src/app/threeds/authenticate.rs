@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::app::App;
 use crate::app::access::authenticate::Caller;
 use crate::app::audit::AuditScope;
 use crate::app::commit::idempotency::Write;
 use crate::app::error::{Error, Upstream};
+use crate::app::threeds::ThreedsSessions;
 use crate::app::threeds::advance;
 use crate::app::threeds::create::Client;
 use crate::app::threeds::directory::{Awaited, not_configured};
@@ -32,9 +32,9 @@ use crate::threeds::simulator::Simulated;
 use crate::threeds::state::Event;
 use crate::threeds::version::ProtocolVersion;
 
-impl App {
+impl ThreedsSessions<'_> {
     pub async fn authenticate_session(
-        &self,
+        self,
         caller: &Caller,
         id: &str,
         request: &AuthenticationRequest,
@@ -43,10 +43,10 @@ impl App {
         write: &Write<'_, Session>,
     ) -> Result<Session, Error> {
         caller.require_threeds()?;
-        let turn = self.turns.take(id.as_bytes()).await;
-        let (found, _) = self.find_session(&self.snapshot()?, caller, id)?;
+        let turn = self.vault.turns.take(id.as_bytes()).await;
+        let (found, _) = self.find_session(&self.vault.snapshot()?, caller, id)?;
         // A session that can no longer be authenticated needs no better body.
-        advance(&found, Event::AuthenticationRequested, self.now())?;
+        advance(&found, Event::AuthenticationRequested, self.vault.now())?;
         request.check(found.kind, &mut mistakes);
         mistakes.into_result()?;
         let servers = self.directory_servers(caller, client);
@@ -55,7 +55,7 @@ impl App {
             introduction.ok_or_else(|| not_configured(found.scheme, Some(found.id)))?;
         let server = introduction.identity(found.id);
         // A result that is faster than we are waits for this.
-        let _out = self.threeds.asking.begin(found.id);
+        let _out = self.vault.threeds.asking.begin(found.id);
         let (bytes, sent) = self.mark_requested(caller, id, request, &server).await?;
         // Others of this lane need not wait for a server of others: there is no second request.
         drop(turn);
@@ -86,40 +86,41 @@ impl App {
 
     /// Builds the request, and remembers that it goes out. The card number stays in the bytes.
     async fn mark_requested(
-        &self,
+        self,
         caller: &Caller,
         id: &str,
         request: &AuthenticationRequest,
         server: &ServerIdentity,
     ) -> Result<(Secret<Vec<u8>>, Sent), Error> {
-        self.settle(|snapshot| {
-            let now = self.now();
-            let (mut session, version) = self.find_session(snapshot, caller, id)?;
-            let before = session.clone();
-            let held = self.card_of_session(snapshot, caller, &session.card, now)?;
-            let spoken = session.enrolment.recommended().unwrap_or(ProtocolVersion::V210);
-            let (areq, sent) = areq(&session, request, held.card, server, spoken);
-            session.method_outcome = Some(session.method_indicator());
-            session.state = advance(&session, Event::AuthenticationRequested, now)?;
-            session.sent = Some(sent);
-            // Whatever keeps the answer from being written must not leave the session in between.
-            session.waits_until = Some(now.plus(THREEDS_ANSWER_MAX));
-            session.modified_at = Some(now);
-            session.modified_by = Some(caller.application.id);
-            let entries = [
-                caller.did(Act::Use, held.entity, now),
-                caller.did(Act::Authenticate, session.id.into(), now),
-            ];
-            let change = self
-                .replace_session(&caller.keys, &before, &session, version)?
-                .and(self.audit(AuditScope::Tenant(session.tenant), &entries));
-            Ok((change, (message::render(&areq), sent)))
-        })
-        .await
+        self.vault
+            .settle(|snapshot| {
+                let now = self.vault.now();
+                let (mut session, version) = self.find_session(snapshot, caller, id)?;
+                let before = session.clone();
+                let held = self.card_of_session(snapshot, caller, &session.card, now)?;
+                let spoken = session.enrolment.recommended().unwrap_or(ProtocolVersion::V210);
+                let (areq, sent) = areq(&session, request, held.card, server, spoken);
+                session.method_outcome = Some(session.method_indicator());
+                session.state = advance(&session, Event::AuthenticationRequested, now)?;
+                session.sent = Some(sent);
+                // Whatever keeps the answer from being written must not leave the session in between.
+                session.waits_until = Some(now.plus(THREEDS_ANSWER_MAX));
+                session.modified_at = Some(now);
+                session.modified_by = Some(caller.application.id);
+                let entries = [
+                    caller.did(Act::Use, held.entity, now),
+                    caller.did(Act::Authenticate, session.id.into(), now),
+                ];
+                let change = self
+                    .replace_session(&caller.keys, &before, &session, version)?
+                    .and(self.vault.audit().entries(AuditScope::Tenant(session.tenant), &entries));
+                Ok((change, (message::render(&areq), sent)))
+            })
+            .await
     }
 
     async fn take_answer(
-        &self,
+        self,
         caller: &Caller,
         id: &str,
         answered: Answered,
@@ -127,36 +128,39 @@ impl App {
     ) -> Result<Session, Error> {
         let Answered { ares, status, sent, simulated, minutes } = answered;
         let authentication = Authentication::from_ares(ares, status, &sent);
-        self.finish_once(write, |snapshot| {
-            let now = self.now();
-            let (mut session, version) = self.find_session(snapshot, caller, id)?;
-            let before = session.clone();
-            let (event, waits_until) = follow(status, minutes, simulated.is_some(), now);
-            session.state = advance(&session, event, now)?;
-            session.waits_until = waits_until;
-            session.authentication = Some(authentication.clone());
-            session.simulated = simulated;
-            let change = self
-                .replace_session(&caller.keys, &before, &session, version)?
-                .and(self.audit_caller(caller, Act::Update, session.id, now));
-            Ok((change, session))
-        })
-        .await
+        self.vault
+            .idempotency()
+            .finish_once(write, |snapshot| {
+                let now = self.vault.now();
+                let (mut session, version) = self.find_session(snapshot, caller, id)?;
+                let before = session.clone();
+                let (event, waits_until) = follow(status, minutes, simulated.is_some(), now);
+                session.state = advance(&session, event, now)?;
+                session.waits_until = waits_until;
+                session.authentication = Some(authentication.clone());
+                session.simulated = simulated;
+                let change = self
+                    .replace_session(&caller.keys, &before, &session, version)?
+                    .and(self.vault.audit().caller_entry(caller, Act::Update, session.id, now));
+                Ok((change, session))
+            })
+            .await
     }
 
-    async fn mark_failed(&self, caller: &Caller, id: &str) -> Result<(), Error> {
-        self.settle_upkeep(|snapshot| {
-            let now = self.now();
-            let (mut session, version) = self.find_session(snapshot, caller, id)?;
-            let before = session.clone();
-            session.state = advance(&session, Event::RequestFailed, now)?;
-            session.waits_until = None;
-            let change = self
-                .replace_session(&caller.keys, &before, &session, version)?
-                .and(self.audit_caller(caller, Act::Update, session.id, now));
-            Ok((change, ()))
-        })
-        .await
+    async fn mark_failed(self, caller: &Caller, id: &str) -> Result<(), Error> {
+        self.vault
+            .settle_upkeep(|snapshot| {
+                let now = self.vault.now();
+                let (mut session, version) = self.find_session(snapshot, caller, id)?;
+                let before = session.clone();
+                session.state = advance(&session, Event::RequestFailed, now)?;
+                session.waits_until = None;
+                let change = self
+                    .replace_session(&caller.keys, &before, &session, version)?
+                    .and(self.vault.audit().caller_entry(caller, Act::Update, session.id, now));
+                Ok((change, ()))
+            })
+            .await
     }
 }
 

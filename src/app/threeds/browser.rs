@@ -1,8 +1,8 @@
 //! What browsers bring, without a key: the id of the session is all that they know, and all that
 //! they can change is what the protocol lets a cardholder do.
 
-use crate::app::App;
 use crate::app::error::Error;
+use crate::app::threeds::ThreedsSessions;
 use crate::app::threeds::result::{damaged, take_result};
 use crate::crypto::{TenantKeys, Version};
 use crate::domain::audit::{Act, Actor};
@@ -37,17 +37,17 @@ pub enum ChallengeReply {
 /// What the cardholder did on the ACS's page; `None` when it is only opened.
 pub type Challenged<'a> = Option<Answer<'a>>;
 
-impl App {
+impl ThreedsSessions<'_> {
     /// The ACS is done with fingerprinting. `claimed` is the transaction that its form names.
-    pub async fn complete_method(&self, id: &str, claimed: &str) -> Result<Visitor, Error> {
+    pub async fn complete_method(self, id: &str, claimed: &str) -> Result<Visitor, Error> {
         let id = SessionId::parse(id).ok_or(Error::NotFound("session"))?;
         if SessionId::parse(claimed) != Some(id) {
             return Err(Error::invalid("threeDSMethodData", "It names another transaction."));
         }
-        let _turn = self.turns.take(id.to_string().as_bytes()).await;
-        self.change_visited(id, |app, session| {
+        let _turn = self.vault.turns.take(id.to_string().as_bytes()).await;
+        self.change_visited(id, |session| {
             // A late or repeated notification changes nothing of what the request said.
-            if let Ok(state) = next(session.state, Event::MethodCompleted, app.now()) {
+            if let Ok(state) = next(session.state, Event::MethodCompleted, self.vault.now()) {
                 session.state = state;
             }
             Ok(Visitor { session: id, mode: session.web_challenge_mode, status: None })
@@ -56,9 +56,9 @@ impl App {
     }
 
     /// The browser returns from the challenge. What it says is shown, and decides nothing.
-    pub fn close_challenge(&self, id: &str, cres: Option<&Cres>) -> Result<Visitor, Error> {
+    pub fn close_challenge(self, id: &str, cres: Option<&Cres>) -> Result<Visitor, Error> {
         let id = SessionId::parse(id).ok_or(Error::NotFound("session"))?;
-        let (session, ..) = self.find_visited(&self.snapshot()?, id)?;
+        let (session, ..) = self.find_visited(&self.vault.snapshot()?, id)?;
         let known = session.authentication.as_ref().map(|it| it.acs_transaction);
         let own = cres.filter(|cres| {
             cres.server_transaction == id.uuid() && Some(cres.acs_transaction) == known
@@ -69,22 +69,22 @@ impl App {
 
     /// The built-in ACS: one step of a challenge. A challenge that is over answers as it ended.
     pub async fn challenge_step(
-        &self,
+        self,
         creq: &Creq,
         answer: Challenged<'_>,
     ) -> Result<ChallengeReply, Error> {
         let id = SessionId::new(creq.server_transaction);
-        let _turn = self.turns.take(id.to_string().as_bytes()).await;
-        self.change_visited(id, |app, session| app.step(session, creq, answer)).await
+        let _turn = self.vault.turns.take(id.to_string().as_bytes()).await;
+        self.change_visited(id, |session| self.step(session, creq, answer)).await
     }
 
     fn step(
-        &self,
+        self,
         session: &mut Session,
         creq: &Creq,
         answer: Challenged<'_>,
     ) -> Result<ChallengeReply, Error> {
-        let now = self.now();
+        let now = self.vault.now();
         let authentication = session.authentication.as_ref().ok_or(Error::NotFound("session"))?;
         // Another ACS's challenge is none of ours.
         let is_known = session.enrolment.directory_server == DIRECTORY_SERVER
@@ -117,20 +117,16 @@ impl App {
     }
 
     /// The result comes before the browser returns, as with any ACS.
-    fn end_challenge(
-        &self,
-        session: &mut Session,
-        ending: Ending,
-    ) -> Result<ChallengeReply, Error> {
+    fn end_challenge(self, session: &mut Session, ending: Ending) -> Result<ChallengeReply, Error> {
         let rreq = self.simulated_result(session, ending).ok_or_else(damaged)?;
         let cres = cres(&rreq).to_form();
-        let told = take_result(session, message::render(&rreq).expose(), self.now());
+        let told = take_result(session, message::render(&rreq).expose(), self.vault.now());
         told.ok().ok_or_else(damaged)?;
         Ok(ChallengeReply::Done { session: session.id, cres })
     }
 
     fn find_visited(
-        &self,
+        self,
         snapshot: &Snapshot,
         id: SessionId,
     ) -> Result<(Session, Version, TenantKeys), Error> {
@@ -144,25 +140,27 @@ impl App {
     /// Reads the session of an id, lets it change, and writes it if it did. A session has only a
     /// few such changes in it, so they are taken when the disk is nearly full too.
     async fn change_visited<T>(
-        &self,
+        self,
         id: SessionId,
-        change: impl Fn(&Self, &mut Session) -> Result<T, Error>,
+        change: impl Fn(&mut Session) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.settle_upkeep(|snapshot| {
-            let (before, version, keys) = self.find_visited(snapshot, id)?;
-            let mut session = before.clone();
-            let outcome = change(self, &mut session)?;
-            let is_same = session.state == before.state && session.simulated == before.simulated;
-            if is_same {
-                return Ok((Change::new(), outcome));
-            }
-            let (actor, now) = (Actor::Cardholder, self.now());
-            let change = self
-                .replace_session(&keys, &before, &session, version)?
-                .and(self.audit_one(session.tenant, actor, Act::Update, session.id, now));
-            Ok((change, outcome))
-        })
-        .await
+        self.vault
+            .settle_upkeep(|snapshot| {
+                let (before, version, keys) = self.find_visited(snapshot, id)?;
+                let mut session = before.clone();
+                let outcome = change(&mut session)?;
+                let is_same =
+                    session.state == before.state && session.simulated == before.simulated;
+                if is_same {
+                    return Ok((Change::new(), outcome));
+                }
+                let (actor, now) = (Actor::Cardholder, self.vault.now());
+                let change = self.replace_session(&keys, &before, &session, version)?.and(
+                    self.vault.audit().entry(session.tenant, actor, Act::Update, session.id, now),
+                );
+                Ok((change, outcome))
+            })
+            .await
     }
 }
 

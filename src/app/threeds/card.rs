@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::app::App;
 use crate::app::access::authenticate::Caller;
 use crate::app::error::Error;
+use crate::app::threeds::ThreedsSessions;
 use crate::app::tokens::create::no_intent;
 use crate::app::tokens::rows;
 use crate::domain::audit::Entity;
@@ -28,10 +28,10 @@ pub(super) struct HeldCard {
     pub(super) entity: Entity,
 }
 
-impl App {
+impl ThreedsSessions<'_> {
     /// The permission to make sessions suffices to use any card of the tenant in one.
     pub(super) fn card_of_session(
-        &self,
+        self,
         snapshot: &Snapshot,
         caller: &Caller,
         source: &CardSource,
@@ -41,7 +41,7 @@ impl App {
             CardSource::Pan(id) => ("pan", id),
             CardSource::Token(id) => ("token_id", id),
             CardSource::TokenIntent(id) => {
-                let found = self.find_intent(snapshot, caller, id, now)?;
+                let found = self.vault.token_intents(caller).find(snapshot, id, now)?;
                 let (intent, _) = found.ok_or_else(no_intent)?;
                 let card = card(intent.kind, &intent.data);
                 let card = card.ok_or_else(|| {

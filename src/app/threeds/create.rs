@@ -4,11 +4,11 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value};
 
-use crate::app::App;
 use crate::app::access::authenticate::Caller;
 use crate::app::audit::AuditScope;
 use crate::app::commit::idempotency::Write;
 use crate::app::error::{Error, Upstream};
+use crate::app::threeds::ThreedsSessions;
 use crate::bounds::THREEDS_SESSION_MAX;
 use crate::domain::audit::Act;
 use crate::domain::card::iin::TestCard;
@@ -46,9 +46,9 @@ pub struct Client {
 /// The published SDK knows the failure by this name.
 pub(super) const NO_SCHEME: &str = "The card was not supported by any card schemes";
 
-impl App {
+impl ThreedsSessions<'_> {
     pub async fn create_session(
-        &self,
+        self,
         caller: &Caller,
         draft: &SessionDraft,
         client: &Client,
@@ -56,63 +56,67 @@ impl App {
     ) -> Result<Session, Error> {
         caller.require_threeds()?;
         draft.mistakes.clone().into_result()?;
-        let now = self.now();
-        let id = SessionId::new(self.next_id(now));
-        self.settle_once(write, |snapshot| {
-            let (Some(source), Some(kind)) = (&draft.card, draft.kind) else {
-                return Err(Error::Invalid(draft.mistakes.clone()));
-            };
-            let held = self.card_of_session(snapshot, caller, source, now)?;
-            let (scheme, mut enrolment, additional_brands) =
-                self.enrol(caller, held.card.number.expose(), client, id)?;
-            let device = draft.device.filter(|_| kind == SessionKind::Customer);
-            // Fingerprinting is for browsers; apps are told where it would be.
-            if kind == SessionKind::Merchant {
-                enrolment.method_url = None;
-            }
-            let has_method = enrolment.method_url.is_some() && device != Some(Device::Mobile);
-            let method = if has_method { Method::Pending } else { Method::Absent };
-            let expires_at = held.expires_at.unwrap_or(now.plus(THREEDS_SESSION_MAX));
-            let session = Session {
-                id,
-                tenant: caller.tenant.id,
-                kind,
-                device,
-                device_info: device_info(draft, device, client),
-                card: source.clone(),
-                scheme,
-                additional_brands,
-                enrolment,
-                web_challenge_mode: draft.web_challenge_mode.unwrap_or(WebChallengeMode::Iframe),
-                metadata: draft.metadata.clone(),
-                expires_at,
-                kept_until: now.plus(self.session_retention()),
-                created_by: caller.application.id,
-                created_at: now,
-                modified_by: None,
-                modified_at: None,
-                state: State::Created { method, expires_at },
-                waits_until: None,
-                method_outcome: None,
-                sent: None,
-                authentication: None,
-                simulated: None,
-            };
-            let entries = [
-                caller.did(Act::Use, held.entity, now),
-                caller.did(Act::Create, session.id.into(), now),
-            ];
-            let change = self
-                .create_session_rows(&caller.keys, &session)?
-                .and(self.audit(AuditScope::Tenant(session.tenant), &entries));
-            Ok((change, session))
-        })
-        .await
+        let now = self.vault.now();
+        let id = SessionId::new(self.vault.next_id(now));
+        self.vault
+            .idempotency()
+            .settle_once(write, |snapshot| {
+                let (Some(source), Some(kind)) = (&draft.card, draft.kind) else {
+                    return Err(Error::Invalid(draft.mistakes.clone()));
+                };
+                let held = self.card_of_session(snapshot, caller, source, now)?;
+                let (scheme, mut enrolment, additional_brands) =
+                    self.enrol(caller, held.card.number.expose(), client, id)?;
+                let device = draft.device.filter(|_| kind == SessionKind::Customer);
+                // Fingerprinting is for browsers; apps are told where it would be.
+                if kind == SessionKind::Merchant {
+                    enrolment.method_url = None;
+                }
+                let has_method = enrolment.method_url.is_some() && device != Some(Device::Mobile);
+                let method = if has_method { Method::Pending } else { Method::Absent };
+                let expires_at = held.expires_at.unwrap_or(now.plus(THREEDS_SESSION_MAX));
+                let session = Session {
+                    id,
+                    tenant: caller.tenant.id,
+                    kind,
+                    device,
+                    device_info: device_info(draft, device, client),
+                    card: source.clone(),
+                    scheme,
+                    additional_brands,
+                    enrolment,
+                    web_challenge_mode: draft
+                        .web_challenge_mode
+                        .unwrap_or(WebChallengeMode::Iframe),
+                    metadata: draft.metadata.clone(),
+                    expires_at,
+                    kept_until: now.plus(self.session_retention()),
+                    created_by: caller.application.id,
+                    created_at: now,
+                    modified_by: None,
+                    modified_at: None,
+                    state: State::Created { method, expires_at },
+                    waits_until: None,
+                    method_outcome: None,
+                    sent: None,
+                    authentication: None,
+                    simulated: None,
+                };
+                let entries = [
+                    caller.did(Act::Use, held.entity, now),
+                    caller.did(Act::Create, session.id.into(), now),
+                ];
+                let change = self
+                    .create_session_rows(&caller.keys, &session)?
+                    .and(self.vault.audit().entries(AuditScope::Tenant(session.tenant), &entries));
+                Ok((change, session))
+            })
+            .await
     }
 
     /// The scheme of a card, how it can be authenticated, and what else it belongs to.
     fn enrol(
-        &self,
+        self,
         caller: &Caller,
         number: &str,
         client: &Client,
@@ -127,7 +131,7 @@ impl App {
                 Ok((scheme, enrolment, additional.map(display_name).into_iter().collect()))
             }
             TenantKind::Production => {
-                let (scheme, enrolment, others) = self.enrol_by_ranges(number, id)?;
+                let (scheme, enrolment, others) = self.vault.card_ranges().enrol(number, id)?;
                 let names = others.iter().map(|it| String::from(it.display_name()));
                 Ok((scheme, enrolment, names.collect()))
             }

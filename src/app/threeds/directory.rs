@@ -6,9 +6,9 @@ use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::app::App;
 use crate::app::access::authenticate::Caller;
 use crate::app::error::{Error, Upstream};
+use crate::app::threeds::ThreedsSessions;
 use crate::app::threeds::create::Client;
 use crate::crypto::Random;
 use crate::domain::id::SessionId;
@@ -106,7 +106,7 @@ pub(super) fn not_configured(scheme: Scheme, session: Option<SessionId>) -> Erro
     }))
 }
 
-impl App {
+impl ThreedsSessions<'_> {
     /// Who authenticates this caller's cards. A production tenant never reaches the simulator, a
     /// test tenant never reaches anything else.
     pub(super) fn directory_servers<'a>(
@@ -115,13 +115,15 @@ impl App {
         client: &'a Client,
     ) -> Arc<dyn DirectoryServers + 'a> {
         match caller.tenant.kind {
-            TenantKind::Test => Arc::new(Simulator { random: self.random(), base: &client.base }),
+            TenantKind::Test => {
+                Arc::new(Simulator { random: self.vault.random(), base: &client.base })
+            }
             TenantKind::Production => self.network(),
         }
     }
 
-    pub(super) fn network(&self) -> Arc<dyn DirectoryServers> {
-        self.threeds.servers.get().cloned().unwrap_or_else(|| Arc::new(Nobody))
+    pub(super) fn network(self) -> Arc<dyn DirectoryServers> {
+        self.vault.threeds.servers.get().cloned().unwrap_or_else(|| Arc::new(Nobody))
     }
 }
 

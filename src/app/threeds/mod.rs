@@ -8,7 +8,7 @@ mod browser;
 mod card;
 mod create;
 mod directory;
-mod ranges;
+pub(in crate::app) mod ranges;
 mod result;
 mod rows;
 
@@ -21,7 +21,7 @@ pub(super) use rows::{open_session_row, remove_session};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::access::authenticate::Caller;
 use crate::app::commit::idempotency::Write;
 use crate::app::error::Error;
@@ -33,6 +33,18 @@ use crate::domain::time::Timestamp;
 use crate::store::Snapshot;
 use crate::threeds::session::{DeviceInfo, Session};
 use crate::threeds::state::{Event, Refused, next};
+
+/// 3-D Secure sessions.
+#[derive(Debug, Clone, Copy)]
+pub struct ThreedsSessions<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn threeds(&self) -> ThreedsSessions<'_> {
+        ThreedsSessions { vault: self }
+    }
+}
 
 /// What 3-D Secure has besides the file.
 #[derive(Debug, Default)]
@@ -52,72 +64,75 @@ struct TestTenant {
     exists: bool,
 }
 
-impl App {
+impl ThreedsSessions<'_> {
     /// Once, before anything is served. Without it there are no directory servers.
     pub fn configure_threeds(
-        &self,
+        self,
         retention: Duration,
         servers: Option<Arc<dyn DirectoryServers>>,
     ) {
-        self.threeds.retention.get_or_init(|| retention);
+        self.vault.threeds.retention.get_or_init(|| retention);
         if let Some(servers) = servers {
-            self.threeds.servers.get_or_init(|| servers);
+            self.vault.threeds.servers.get_or_init(|| servers);
         }
     }
 
     /// Whether the simulator has a tenant to serve. Tenants are looked at again only after one of them
     /// (or an application or a key) was changed: this is asked by whoever asks for a page. When the
     /// file cannot be read there is none.
-    pub fn has_test_tenant(&self) -> bool {
-        let known = || self.threeds.test_tenant.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn has_test_tenant(self) -> bool {
+        let known =
+            || self.vault.threeds.test_tenant.lock().unwrap_or_else(PoisonError::into_inner);
         // Before the snapshot: what is too old is looked at again, what is too new would stay wrong.
-        let generation = self.store.access_generation();
+        let generation = self.vault.store.access_generation();
         if let Some(known) = known().filter(|known| known.generation == generation) {
             return known.exists;
         }
-        let Ok(tenants) = self.list_tenants() else { return false };
+        let Ok(tenants) = self.vault.access().list_tenants() else { return false };
         let exists = tenants.iter().any(|tenant| tenant.kind == TenantKind::Test);
         *known() = Some(TestTenant { generation, exists });
         exists
     }
 
-    fn session_retention(&self) -> Duration {
-        self.threeds.retention.get().copied().unwrap_or(THREEDS_RETENTION)
+    fn session_retention(self) -> Duration {
+        self.vault.threeds.retention.get().copied().unwrap_or(THREEDS_RETENTION)
     }
 
-    pub async fn read_session(&self, caller: &Caller, id: &str) -> Result<Session, Error> {
+    pub async fn read_session(self, caller: &Caller, id: &str) -> Result<Session, Error> {
         caller.require_threeds()?;
         self.current_session(caller, id).await
     }
 
     /// What the mobile SDK tells after the session was made.
     pub async fn describe_device(
-        &self,
+        self,
         caller: &Caller,
         id: &str,
         device: &DeviceInfo,
         write: &Write<'_, Session>,
     ) -> Result<Session, Error> {
         caller.require_threeds()?;
-        let _turn = self.turns.take(id.as_bytes()).await;
-        self.settle_once(write, |snapshot| {
-            let now = self.now();
-            let (mut session, version) = self.find_session(snapshot, caller, id)?;
-            let before = session.clone();
-            session.state = advance(&session, Event::DeviceDescribed, now)?;
-            session.device_info.take(device);
-            session.modified_at = Some(now);
-            session.modified_by = Some(caller.application.id);
-            let change = self
-                .replace_session(&caller.keys, &before, &session, version)?
-                .and(self.audit_caller(caller, Act::Update, session.id, now));
-            Ok((change, session))
-        })
-        .await
+        let _turn = self.vault.turns.take(id.as_bytes()).await;
+        self.vault
+            .idempotency()
+            .settle_once(write, |snapshot| {
+                let now = self.vault.now();
+                let (mut session, version) = self.find_session(snapshot, caller, id)?;
+                let before = session.clone();
+                session.state = advance(&session, Event::DeviceDescribed, now)?;
+                session.device_info.take(device);
+                session.modified_at = Some(now);
+                session.modified_by = Some(caller.application.id);
+                let change = self
+                    .replace_session(&caller.keys, &before, &session, version)?
+                    .and(self.vault.audit().caller_entry(caller, Act::Update, session.id, now));
+                Ok((change, session))
+            })
+            .await
     }
 
     /// The outcome, once there was an authentication: also of one without a challenge.
-    pub async fn challenge_result(&self, caller: &Caller, id: &str) -> Result<Session, Error> {
+    pub async fn challenge_result(self, caller: &Caller, id: &str) -> Result<Session, Error> {
         caller.require_threeds()?;
         let session = self.current_session(caller, id).await?;
         if session.authentication.is_none() {
@@ -127,7 +142,7 @@ impl App {
     }
 
     fn find_session(
-        &self,
+        self,
         snapshot: &Snapshot,
         caller: &Caller,
         id: &str,
@@ -138,15 +153,16 @@ impl App {
     }
 
     /// As it stands now: what was to happen to it by now has happened.
-    async fn current_session(&self, caller: &Caller, id: &str) -> Result<Session, Error> {
-        let (session, _) = self.find_session(&self.snapshot()?, caller, id)?;
-        if session.waits_until.is_none_or(|at| self.now() < at) {
+    async fn current_session(self, caller: &Caller, id: &str) -> Result<Session, Error> {
+        let (session, _) = self.find_session(&self.vault.snapshot()?, caller, id)?;
+        if session.waits_until.is_none_or(|at| self.vault.now() < at) {
             return Ok(session);
         }
         let (keys, tenant) = (&caller.keys, caller.tenant.id);
-        self.settle_upkeep(|snapshot| Ok((self.end_wait(snapshot, keys, tenant, session.id)?, ())))
+        self.vault
+            .settle_upkeep(|snapshot| Ok((self.end_wait(snapshot, keys, tenant, session.id)?, ())))
             .await?;
-        Ok(self.find_session(&self.snapshot()?, caller, id)?.0)
+        Ok(self.find_session(&self.vault.snapshot()?, caller, id)?.0)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::error::{Error, Fault, Upstream};
 use crate::app::keys::open::SYSTEM;
 use crate::app::threeds::create::NO_SCHEME;
@@ -25,6 +25,18 @@ use crate::threeds::ranges::{Asked, Known, RangeTable};
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::Enrolment;
 
+/// Card ranges that the directory servers publish.
+#[derive(Debug, Clone, Copy)]
+pub struct CardRanges<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn card_ranges(&self) -> CardRanges<'_> {
+        CardRanges { vault: self }
+    }
+}
+
 /// What is known of every scheme's ranges.
 pub(super) type AllRanges = HashMap<Scheme, Arc<Known>>;
 
@@ -35,16 +47,16 @@ pub struct RangesRefreshed {
     pub ranges: usize,
 }
 
-impl App {
+impl CardRanges<'_> {
     /// Asks every directory server whose ranges are due, whatever came of the others. Only one
     /// caller at a time does.
-    pub async fn refresh_ranges(&self) -> Vec<(Scheme, Result<RangesRefreshed, Error>)> {
-        let _alone = self.threeds.refreshing.lock().await;
-        let servers = self.network();
+    pub async fn refresh_all(self) -> Vec<(Scheme, Result<RangesRefreshed, Error>)> {
+        let _alone = self.vault.threeds.refreshing.lock().await;
+        let servers = self.vault.threeds().network();
         let mut refreshed = Vec::new();
         for scheme in servers.schemes() {
-            match self.known_ranges(scheme) {
-                Ok(known) if self.now() < known.due_at => (),
+            match self.known(scheme) {
+                Ok(known) if self.vault.now() < known.due_at => (),
                 Ok(known) => {
                     refreshed.push((scheme, self.refresh(&*servers, scheme, &known).await));
                 }
@@ -55,7 +67,7 @@ impl App {
     }
 
     async fn refresh(
-        &self,
+        self,
         servers: &dyn DirectoryServers,
         scheme: Scheme,
         known: &Arc<Known>,
@@ -63,7 +75,7 @@ impl App {
         let introduction =
             servers.introduction(scheme).ok_or_else(|| not_configured(scheme, None))?;
         let serial = known.table.as_ref().and_then(|table| table.serial.as_deref());
-        let transaction = uuid::Builder::from_random_bytes(self.random().bytes()).into_uuid();
+        let transaction = uuid::Builder::from_random_bytes(self.vault.random().bytes()).into_uuid();
         let preq = Preq {
             version: known.version,
             server_transaction: transaction,
@@ -100,60 +112,61 @@ impl App {
         };
         let mut after = Known::clone(known);
         after.table = table.or(after.table);
-        let after = Arc::new(after.after(asked, self.now()));
+        let after = Arc::new(after.after(asked, self.vault.now()));
         // Before it is kept: what cannot be kept is used all the same, and not asked for again.
-        self.threeds.ranges().insert(scheme, Arc::clone(&after));
+        self.vault.threeds.ranges().insert(scheme, Arc::clone(&after));
         // Silence is not worth a write: the next try comes soon, or at the next start.
         if asked != Asked::Unanswered {
-            self.keep_ranges(scheme, &after).await?;
+            self.keep(scheme, &after).await?;
         }
         let ranges = after.table.as_ref().map_or(0, |table| table.ranges().len());
         Ok(RangesRefreshed { asked, ranges })
     }
 
-    async fn keep_ranges(&self, scheme: Scheme, known: &Known) -> Result<(), Error> {
+    async fn keep(self, scheme: Scheme, known: &Known) -> Result<(), Error> {
         let ranges = known.table.as_ref().map(RangeTable::ranges).unwrap_or_default();
         let parts = ranges.chunks(THREEDS_RANGES_RECORD_MAX);
         let count = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-        self.settle(|snapshot| {
-            let mut change = Change::new();
-            let prefix = [scheme.as_str().as_bytes(), &[0]].concat();
-            for (key, _) in snapshot.under(Table::ThreedsRanges, &prefix, usize::MAX)? {
-                if tables::part_of_ranges_key(&key).is_none_or(|(_, part)| part > count) {
-                    change = change.delete(Table::ThreedsRanges, key);
+        self.vault
+            .settle(|snapshot| {
+                let mut change = Change::new();
+                let prefix = [scheme.as_str().as_bytes(), &[0]].concat();
+                for (key, _) in snapshot.under(Table::ThreedsRanges, &prefix, usize::MAX)? {
+                    if tables::part_of_ranges_key(&key).is_none_or(|(_, part)| part > count) {
+                        change = change.delete(Table::ThreedsRanges, key);
+                    }
                 }
-            }
-            change = self.put_ranges(change, scheme, 0, encode_known_ranges(known, count).expose());
-            for (part, ranges) in (1..=count).zip(parts.clone()) {
-                change = self.put_ranges(change, scheme, part, encode_ranges(ranges).expose());
-            }
-            Ok((change, ()))
-        })
-        .await
+                change = self.put(change, scheme, 0, encode_known_ranges(known, count).expose());
+                for (part, ranges) in (1..=count).zip(parts.clone()) {
+                    change = self.put(change, scheme, part, encode_ranges(ranges).expose());
+                }
+                Ok((change, ()))
+            })
+            .await
     }
 
-    fn put_ranges(&self, change: Change, scheme: Scheme, part: u32, plain: &[u8]) -> Change {
+    fn put(self, change: Change, scheme: Scheme, part: u32, plain: &[u8]) -> Change {
         let key = tables::threeds_ranges(scheme, part);
-        let sealed = self.system().seal(&identity(&key), plain, self.random());
+        let sealed = self.vault.keys().system().seal(&identity(&key), plain, self.vault.random());
         change.put(Table::ThreedsRanges, key, sealed)
     }
 
     /// From memory, or from the file the first time.
-    fn known_ranges(&self, scheme: Scheme) -> Result<Arc<Known>, Error> {
-        if let Some(known) = self.threeds.ranges().get(&scheme) {
+    fn known(self, scheme: Scheme) -> Result<Arc<Known>, Error> {
+        if let Some(known) = self.vault.threeds.ranges().get(&scheme) {
             return Ok(Arc::clone(known));
         }
-        let read = self.read_ranges(&self.snapshot()?, scheme)?;
+        let read = self.read(&self.vault.snapshot()?, scheme)?;
         let known = Arc::new(read.unwrap_or(Known::NOTHING));
-        self.threeds.ranges().insert(scheme, Arc::clone(&known));
+        self.vault.threeds.ranges().insert(scheme, Arc::clone(&known));
         Ok(known)
     }
 
-    fn read_ranges(&self, snapshot: &Snapshot, scheme: Scheme) -> Result<Option<Known>, Error> {
+    fn read(self, snapshot: &Snapshot, scheme: Scheme) -> Result<Option<Known>, Error> {
         let open = |part| -> Result<Option<_>, Error> {
             let key = tables::threeds_ranges(scheme, part);
             let Some(sealed) = snapshot.value(Table::ThreedsRanges, &key)? else { return Ok(None) };
-            Ok(Some(self.system().open(&identity(&key), &sealed)?))
+            Ok(Some(self.vault.keys().system().open(&identity(&key), &sealed)?))
         };
         let Some(head) = open(0)? else { return Ok(None) };
         let head = decode_known_ranges(head.expose())?;
@@ -167,19 +180,19 @@ impl App {
 
     /// The scheme that a card belongs to, how it is authenticated, and further schemes that know
     /// it. The brand's own scheme comes first.
-    pub(super) fn enrol_by_ranges(
-        &self,
+    pub(super) fn enrol(
+        self,
         number: &str,
         session: SessionId,
     ) -> Result<(Scheme, Enrolment, Vec<Scheme>), Error> {
         let own = brand_of(number).and_then(Scheme::of_brand);
-        let configured = self.network().schemes();
+        let configured = self.vault.threeds().network().schemes();
         let mut found = Vec::new();
         for scheme in own.into_iter().chain(Scheme::ALL.into_iter().filter(|it| own != Some(*it))) {
             if !configured.contains(&scheme) {
                 continue;
             }
-            let known = self.known_ranges(scheme)?;
+            let known = self.known(scheme)?;
             match &known.table {
                 Some(table) => found.extend(table.find(scheme, number).map(|it| (scheme, it))),
                 None if own == Some(scheme) => return Err(no_ranges(scheme, session)),
@@ -199,14 +212,14 @@ impl App {
     }
 
     /// Every record of ranges opens, and every scheme's are complete.
-    pub(in crate::app) fn verify_ranges(
-        &self,
+    pub(in crate::app) fn verify(
+        self,
         snapshot: &Snapshot,
         report: &mut Report,
     ) -> Result<(), Error> {
         let mut parts: u64 = 0;
         for scheme in Scheme::ALL {
-            match self.read_ranges(snapshot, scheme) {
+            match self.read(snapshot, scheme) {
                 Ok(_) => (),
                 Err(Error::Internal(_)) => {
                     report.find(format!("{}: its card ranges do not open", scheme.as_str()));

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::app::App;
 use crate::app::error::{Error, Fault};
+use crate::app::threeds::ThreedsSessions;
 use crate::crypto::TenantKeys;
 use crate::domain::audit::{Act, Actor};
 use crate::domain::id::{SessionId, TenantId};
@@ -17,11 +17,11 @@ use crate::threeds::session::Session;
 use crate::threeds::simulator::acs::Ending;
 use crate::threeds::state::{Event, Refused, State, next};
 
-impl App {
+impl ThreedsSessions<'_> {
     /// A message from a directory server, which the listener vouches to be one of these schemes'.
     /// The answer is what its sender is to get; nothing in answer to an `Erro`.
     pub async fn take_message(
-        &self,
+        self,
         bytes: &[u8],
         schemes: &[Scheme],
     ) -> Result<Option<Secret<Vec<u8>>>, Error> {
@@ -37,57 +37,58 @@ impl App {
             let rejection = message::read::<Rreq>(value).err().unwrap_or_else(unknown);
             return Ok((!is_erro).then(|| refuse(rejection, value)));
         };
-        self.threeds.asking.finished(id).await;
-        self.settle_upkeep(|snapshot| {
-            let found = match self.find_session_tenant(snapshot, id)? {
-                Some((tenant, keys)) => {
-                    let found = self.find_session_by_id(snapshot, &keys, tenant, id)?;
-                    found.map(|(session, version)| (session, version, keys))
+        self.vault.threeds.asking.finished(id).await;
+        self.vault
+            .settle_upkeep(|snapshot| {
+                let found = match self.find_session_tenant(snapshot, id)? {
+                    Some((tenant, keys)) => {
+                        let found = self.find_session_by_id(snapshot, &keys, tenant, id)?;
+                        found.map(|(session, version)| (session, version, keys))
+                    }
+                    None => None,
+                };
+                // The simulator's sessions are nobody else's, and a scheme's are no other's.
+                let found = found.filter(|(session, ..)| {
+                    schemes.contains(&session.scheme)
+                        && session.enrolment.directory_server == session.scheme.directory_server()
+                });
+                let Some((before, version, keys)) = found else {
+                    let rejection = message::read::<Rreq>(value).err().unwrap_or_else(unknown);
+                    return Ok((Change::new(), (!is_erro).then(|| refuse(rejection, value))));
+                };
+                let (mut session, now) = (before.clone(), self.vault.now());
+                let (is_changed, told) = if is_erro {
+                    // One that cannot be read is not answered with another.
+                    let erro = message::read(value).ok();
+                    (erro.is_some_and(|erro| give_up(&mut session, &erro, now)), None)
+                } else {
+                    match take_result(&mut session, bytes, now) {
+                        Ok(receipt) => (true, Some(receipt)),
+                        Err(refusal) => (false, Some(refusal)),
+                    }
+                };
+                if !is_changed {
+                    return Ok((Change::new(), told));
                 }
-                None => None,
-            };
-            // The simulator's sessions are nobody else's, and a scheme's are no other's.
-            let found = found.filter(|(session, ..)| {
-                schemes.contains(&session.scheme)
-                    && session.enrolment.directory_server == session.scheme.directory_server()
-            });
-            let Some((before, version, keys)) = found else {
-                let rejection = message::read::<Rreq>(value).err().unwrap_or_else(unknown);
-                return Ok((Change::new(), (!is_erro).then(|| refuse(rejection, value))));
-            };
-            let (mut session, now) = (before.clone(), self.now());
-            let (is_changed, told) = if is_erro {
-                // One that cannot be read is not answered with another.
-                let erro = message::read(value).ok();
-                (erro.is_some_and(|erro| give_up(&mut session, &erro, now)), None)
-            } else {
-                match take_result(&mut session, bytes, now) {
-                    Ok(receipt) => (true, Some(receipt)),
-                    Err(refusal) => (false, Some(refusal)),
-                }
-            };
-            if !is_changed {
-                return Ok((Change::new(), told));
-            }
-            let actor = Actor::DirectoryServer;
-            let change = self
-                .replace_session(&keys, &before, &session, version)?
-                .and(self.audit_one(session.tenant, actor, Act::Update, session.id, now));
-            Ok((change, told))
-        })
-        .await
+                let actor = Actor::DirectoryServer;
+                let change = self.replace_session(&keys, &before, &session, version)?.and(
+                    self.vault.audit().entry(session.tenant, actor, Act::Update, session.id, now),
+                );
+                Ok((change, told))
+            })
+            .await
     }
 
     /// What happens to a session when its wait is over: the built-in ACS ends a decoupled
     /// challenge, or there is no result.
     pub(in crate::app) fn end_wait(
-        &self,
+        self,
         snapshot: &Snapshot,
         keys: &TenantKeys,
         tenant: TenantId,
         id: SessionId,
     ) -> Result<Change, Error> {
-        let now = self.now();
+        let now = self.vault.now();
         let Some((before, version)) = self.find_session_by_id(snapshot, keys, tenant, id)? else {
             return Ok(Change::new());
         };
@@ -119,15 +120,15 @@ impl App {
         session.waits_until = None;
         session.simulated = None;
         session.modified_at = Some(now);
-        let audit = self.audit_one(tenant, Actor::System, Act::Update, session.id, now);
+        let audit = self.vault.audit().entry(tenant, Actor::System, Act::Update, session.id, now);
         Ok(self.replace_session(keys, &before, &session, version)?.and(audit))
     }
 
     /// What the built-in ACS tells; `None` where it has nothing to tell.
-    pub(super) fn simulated_result(&self, session: &Session, ending: Ending) -> Option<Rreq> {
+    pub(super) fn simulated_result(self, session: &Session, ending: Ending) -> Option<Rreq> {
         let (simulated, sent) = (session.simulated?, session.sent?);
         let authentication = session.authentication.as_ref()?;
-        let proof = self.random().bytes();
+        let proof = self.vault.random().bytes();
         Some(simulated.rreq(session.id.uuid(), &sent, authentication, ending, proof))
     }
 }

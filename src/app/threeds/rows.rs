@@ -5,8 +5,8 @@ use std::ops::Bound;
 
 use uuid::Uuid;
 
-use crate::app::App;
 use crate::app::error::{Error, Fault};
+use crate::app::threeds::ThreedsSessions;
 use crate::app::upkeep::verify::Report;
 use crate::crypto::{TenantKeys, Version, version};
 use crate::domain::id::{SessionId, TenantId};
@@ -15,9 +15,9 @@ use crate::store::tables::{self, Falls};
 use crate::store::{Change, Snapshot, Table};
 use crate::threeds::session::Session;
 
-impl App {
+impl ThreedsSessions<'_> {
     pub(super) fn create_session_rows(
-        &self,
+        self,
         keys: &TenantKeys,
         session: &Session,
     ) -> Result<Change, Error> {
@@ -28,7 +28,7 @@ impl App {
 
     /// Writes a session in place of what was read.
     pub(super) fn replace_session(
-        &self,
+        self,
         keys: &TenantKeys,
         before: &Session,
         session: &Session,
@@ -42,11 +42,11 @@ impl App {
         Ok(change.and(self.put_session(keys, session)?))
     }
 
-    fn put_session(&self, keys: &TenantKeys, session: &Session) -> Result<Change, Error> {
+    fn put_session(self, keys: &TenantKeys, session: &Session) -> Result<Change, Error> {
         let place = tables::threeds_sessions(session.id, session.tenant);
         let table = Table::ThreedsSessions.number();
         let plain = encode_session(session);
-        let sealed = keys.seal(table, &place, plain.expose(), self.random());
+        let sealed = keys.seal(table, &place, plain.expose(), self.vault.random());
         // A value that would not open again must not be answered as stored.
         if keys.open(table, &place, &sealed)?.expose() != plain.expose() {
             return Err(Error::Internal(Fault::DoesNotOpen));
@@ -60,7 +60,7 @@ impl App {
 
     #[expect(clippy::unused_self, reason = "it reads as one of the look-ups")]
     pub(super) fn find_session_by_id(
-        &self,
+        self,
         snapshot: &Snapshot,
         keys: &TenantKeys,
         tenant: TenantId,
@@ -75,7 +75,7 @@ impl App {
 
     /// Whose session it is, for those who bring an id and no key.
     pub(super) fn find_session_tenant(
-        &self,
+        self,
         snapshot: &Snapshot,
         id: SessionId,
     ) -> Result<Option<(TenantId, TenantKeys)>, Error> {
@@ -83,12 +83,12 @@ impl App {
         let Some((key, _)) = entries.first() else { return Ok(None) };
         let tenant = tables::tenant_of_session_key(key);
         let tenant = tenant.ok_or(Error::Internal(Fault::BadRecord))?;
-        Ok(Some((tenant, self.tenant_keys(snapshot, tenant)?)))
+        Ok(Some((tenant, self.vault.keys().tenant_keys(snapshot, tenant)?)))
     }
 
     /// Every session opens and has its entries.
     pub(in crate::app) fn verify_sessions(
-        &self,
+        self,
         snapshot: &Snapshot,
         report: &mut Report,
     ) -> Result<(), Error> {
@@ -102,8 +102,9 @@ impl App {
                 continue;
             };
             let id = SessionId::new(id);
-            let keys =
-                known.entry(tenant).or_insert_with(|| self.tenant_keys(snapshot, tenant).ok());
+            let keys = known
+                .entry(tenant)
+                .or_insert_with(|| self.vault.keys().tenant_keys(snapshot, tenant).ok());
             let opened = keys.as_ref().and_then(|keys| open(keys, tenant, id, &sealed).ok());
             let Some((session, _)) = opened else {
                 report.find(format!("3DS session {id}: its record does not open"));

@@ -1,10 +1,10 @@
 //! `POST /tokens`: a new token, the conversion of an intent, or the token that was there already.
 
-use crate::app::App;
 use crate::app::access::authenticate::Caller;
 use crate::app::audit::{AuditScope, expired};
 use crate::app::commit::idempotency::Write;
 use crate::app::error::Error;
+use crate::app::tokens::Tokens;
 use crate::app::tokens::draft::{Checked, TokenDraft, WantedId};
 use crate::app::tokens::duplicates::{Duplicate, Existing, duplicate};
 use crate::app::tokens::evaluations::Work;
@@ -50,42 +50,48 @@ pub(in crate::app) struct Admitted {
     intent: Option<TokenIntent>,
 }
 
-impl App {
-    pub async fn create_token(
-        &self,
-        caller: &Caller,
+impl Tokens<'_> {
+    pub async fn create(
+        self,
         draft: TokenDraft,
         write: &Write<'_, Written>,
     ) -> Result<Written, Error> {
-        let now = self.now();
-        let admitted = self.admit_draft(caller, draft, now)?;
-        let settled = self.settle_evaluating(Work::Write, write, |snapshot, budget| {
-            let (change, written) =
-                self.plan_token(snapshot, caller, &admitted, &[], now, budget)?;
-            let change = change.and(self.plan_consumption(snapshot, caller, &admitted, now)?);
-            let change = caller.within_token_limit(snapshot, change)?;
+        let now = self.vault.now();
+        let admitted = self.admit_draft(draft, now)?;
+        let settled = self.vault.settle_evaluating(Work::Write, write, |snapshot, budget| {
+            let (change, written) = self.plan_token(snapshot, &admitted, &[], now, budget)?;
+            let change = change.and(self.plan_consumption(snapshot, &admitted, now)?);
+            let change = self.caller.within_token_limit(snapshot, change)?;
             let entries: Vec<_> = admitted
-                .conversion(caller, now)
+                .conversion(self.caller, now)
                 .into_iter()
-                .chain(written.entry(caller, now))
+                .chain(written.entry(self.caller, now))
                 .collect();
-            Ok((change.and(self.audit(AuditScope::Tenant(caller.tenant.id), &entries)), written))
+            Ok((
+                change.and(
+                    self.vault.audit().entries(AuditScope::Tenant(self.caller.tenant.id), &entries),
+                ),
+                written,
+            ))
         });
         let written = settled.await?;
-        self.note_found(caller, std::iter::once(&written)).await?;
+        self.vault.audit().note_found(self.caller, std::iter::once(&written)).await?;
         Ok(written)
     }
 
     /// The permission for the draft's containers, before anything is said about its content.
     pub(in crate::app) fn admit_draft(
-        &self,
-        caller: &Caller,
+        self,
         mut draft: TokenDraft,
         now: Timestamp,
     ) -> Result<Admitted, Error> {
         let mut intent = None;
         if let Some(id) = &draft.token_intent_id {
-            intent = self.find_intent(&self.snapshot()?, caller, id, now)?.map(|(it, _)| it);
+            intent = self
+                .vault
+                .token_intents(self.caller)
+                .find(&self.vault.snapshot()?, id, now)?
+                .map(|(it, _)| it);
             match &intent {
                 Some(found) => {
                     draft.kind = Some(found.kind);
@@ -97,12 +103,12 @@ impl App {
         let Some(containers) = draft.effective_containers() else {
             return Err(Error::Invalid(draft.mistakes_without_data(now)));
         };
-        caller.require_in_all(Permission::TokenCreate, &containers)?;
+        self.caller.require_in_all(Permission::TokenCreate, &containers)?;
         let origin = match &intent {
-            Some(intent) if !caller.may_know(intent, &containers) => ValueOrigin::Collected,
+            Some(intent) if !self.caller.may_know(intent, &containers) => ValueOrigin::Collected,
             Some(_) | None => ValueOrigin::Own,
         };
-        // Each of these could put a value that the caller may not see into what it sees.
+        // Each of these could put a value that the self.caller may not see into what it sees.
         if origin == ValueOrigin::Collected && draft.sets_appearance() {
             return Err(Error::Forbidden(COLLECTED));
         }
@@ -111,14 +117,13 @@ impl App {
 
     /// The change that takes the draft's intent away, if it has one.
     pub(in crate::app) fn plan_consumption(
-        &self,
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         admitted: &Admitted,
         now: Timestamp,
     ) -> Result<Change, Error> {
         match &admitted.intent {
-            Some(intent) => self.consume_intent(snapshot, caller, intent, now),
+            Some(intent) => self.vault.token_intents(self.caller).consume(snapshot, intent, now),
             None => Ok(Change::new()),
         }
     }
@@ -126,35 +131,34 @@ impl App {
     /// The change that makes the token, or the one that was there already. `latest` are tokens that
     /// earlier parts of the same change leave otherwise than the file has them.
     pub(in crate::app) fn plan_token(
-        &self,
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         admitted: &Admitted,
         latest: &[&Token],
         now: Timestamp,
         budget: &Budget,
     ) -> Result<(Change, Written), Error> {
         let Admitted { draft, containers, origin: value, .. } = admitted;
-        let mut checked = self.check_draft(caller, draft, containers, now, budget)?;
+        let mut checked = self.check_draft(draft, containers, now, budget)?;
         let mut change = Change::new();
-        let existing = caller.existing(draft);
+        let existing = self.caller.existing(draft);
         if existing != Existing::Ignore {
             let merges = existing == Existing::Update;
-            let fits = |found: &Token| !merges || caller.may_merge(found, &checked.token, *value);
-            match duplicate(snapshot, caller, &checked.token, fits, now)? {
+            let fits =
+                |found: &Token| !merges || self.caller.may_merge(found, &checked.token, *value);
+            match duplicate(snapshot, self.caller, &checked.token, fits, now)? {
                 Duplicate::None(expectation) => change = change.and(expectation),
                 Duplicate::Found(found) => {
                     let (update, token, origin) = match existing {
                         Existing::Update => {
-                            let patch = caller.merge_into(&found.token, &checked.token)?;
+                            let patch = self.caller.merge_into(&found.token, &checked.token)?;
                             let fingerprint = found.token.fingerprint.clone();
                             let changed = latest.iter().find(|it| it.id == found.token.id);
                             let (update, token) = match changed {
-                                Some(changed) => {
-                                    self.plan_further(caller, changed, &patch, now, budget)?
+                                Some(changed) => self.plan_further(changed, &patch, now, budget)?,
+                                None => {
+                                    self.plan_revision(snapshot, *found, &patch, now, budget)?
                                 }
-                                None => self
-                                    .plan_revision(snapshot, caller, *found, &patch, now, budget)?,
                             };
                             // A merge must not turn a stored token into another one.
                             if token.fingerprint != fingerprint {
@@ -164,35 +168,34 @@ impl App {
                         }
                         Existing::Ignore | Existing::Read => {
                             let mut token = found.token;
-                            self.attach_cvc(snapshot, &mut token, now)?;
+                            self.vault.cvcs().attach(snapshot, &mut token, now)?;
                             (Change::new(), token, Origin::Read)
                         }
                     };
-                    // The content of somebody else's intent is not the caller's own.
+                    // The content of somebody else's intent is not the self.caller's own.
                     let value = match value {
                         ValueOrigin::Collected => ValueOrigin::Stored,
                         ValueOrigin::Duplicate | ValueOrigin::Own | ValueOrigin::Stored => {
                             ValueOrigin::Duplicate
                         }
                     };
-                    let exposure = caller.exposure(containers, Right::Create, value)?;
+                    let exposure = self.caller.exposure(containers, Right::Create, value)?;
                     let shown = self.show(token, exposure, budget);
                     return Ok((change.and(update), Written { shown, origin, value }));
                 }
             }
         }
-        change = change.and(self.settle_id(snapshot, caller, &mut checked, now, budget)?);
-        change = change.and(self.create_rows(&checked.token, &caller.keys)?);
-        let exposure = caller.exposure(containers, Right::Create, *value)?;
+        change = change.and(self.settle_id(snapshot, &mut checked, now, budget)?);
+        change = change.and(self.vault.token_rows().create(&checked.token, &self.caller.keys)?);
+        let exposure = self.caller.exposure(containers, Right::Create, *value)?;
         let shown = self.show(checked.token, exposure, budget);
         Ok((change, Written { shown, origin: Origin::New, value: *value }))
     }
 
     /// Gives the token the id it is to have, with the expectation that it is free.
     fn settle_id(
-        &self,
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         checked: &mut Checked,
         now: Timestamp,
         budget: &Budget,
@@ -203,7 +206,7 @@ impl App {
         match &checked.wanted {
             WantedId::Assigned => Ok(own),
             WantedId::Name(name) => {
-                let free = self.free_name(snapshot, caller, name, now)?;
+                let free = self.free_name(snapshot, name, now)?;
                 token.name = Some(name.clone());
                 let conflict = Error::Conflict("A token with this id exists already.");
                 free.map(|free| own.and(free)).ok_or(conflict)
@@ -212,11 +215,11 @@ impl App {
                 for _ in 0..ALIAS_TRIES_MAX {
                     let scope = expressions::Data(checked.visible.expose());
                     let name = template
-                        .evaluate_text(&scope, self, budget)
+                        .evaluate_text(&scope, self.vault, budget)
                         .map_err(|failed| Error::invalid("id", failed.to_string()))?;
                     let name = TokenName::choose(name.expose())
                         .map_err(|invalid| Error::invalid("id", invalid.to_string()))?;
-                    if let Some(free) = self.free_name(snapshot, caller, &name, now)? {
+                    if let Some(free) = self.free_name(snapshot, &name, now)? {
                         token.name = Some(name);
                         return Ok(own.and(free));
                     }
@@ -230,13 +233,12 @@ impl App {
     /// What must hold for the name to be free, `None` when it is taken. A token that has expired no
     /// longer holds its name, and goes with the change that takes it.
     fn free_name(
-        &self,
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         name: &TokenName,
         now: Timestamp,
     ) -> Result<Option<Change>, Error> {
-        let (tenant, keys) = (caller.tenant.id, &caller.keys);
+        let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
         let place = rows::name_key(keys.index(), tenant, name);
         Ok(Some(match rows::find(snapshot, keys, tenant, name.as_str())? {
             Some(found) if found.token.is_live(now) => return Ok(None),
@@ -245,7 +247,11 @@ impl App {
                 Change::new()
                     .expect_version(Table::Tokens, record, gone.version)
                     .and(rows::delete(&gone.token, keys))
-                    .and(self.audit(AuditScope::Tenant(tenant), &[expired(&gone.token, now)]))
+                    .and(
+                        self.vault
+                            .audit()
+                            .entries(AuditScope::Tenant(tenant), &[expired(&gone.token, now)]),
+                    )
             }
             // No assigned id can be the same: a chosen name never has the shape of one.
             None => Change::new().expect_absent(Table::TokenNames, place),
@@ -254,12 +260,12 @@ impl App {
 
     /// The answer to a create that met a token of the same content.
     pub(in crate::app) fn show_duplicate(
-        &self,
-        caller: &Caller,
+        self,
         token: Token,
         budget: &Budget,
     ) -> Result<Shown, Error> {
-        let exposure = caller.exposure(&token.containers, Right::Create, ValueOrigin::Duplicate)?;
+        let exposure =
+            self.caller.exposure(&token.containers, Right::Create, ValueOrigin::Duplicate)?;
         Ok(self.show(token, exposure, budget))
     }
 }

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::app::App;
-use crate::app::access::authenticate::Caller;
 use crate::app::error::Error;
+use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::read::{Shown, ShownData};
 use crate::app::tokens::rows;
@@ -51,26 +50,25 @@ impl Drop for Named {
     }
 }
 
-impl App {
-    pub async fn detokenize(&self, caller: &Caller, body: &Value) -> Result<Secret<Value>, Error> {
-        let now = self.now();
-        let read = |budget: &Budget| self.fill_body(caller, body, now, budget);
-        let (filled, opened) = self.evaluating(Work::Page, read).await?;
-        self.note_reads(caller, opened.into_values(), now).await?;
+impl Tokens<'_> {
+    pub async fn detokenize(self, body: &Value) -> Result<Secret<Value>, Error> {
+        let now = self.vault.now();
+        let read = |budget: &Budget| self.fill_body(body, now, budget);
+        let (filled, opened) = self.vault.evaluating(Work::Page, read).await?;
+        self.vault.audit().note_reads(self.caller, opened.into_values(), now).await?;
         Ok(filled)
     }
 
     /// The body with its values, and what was opened for it, each once.
     fn fill_body(
-        &self,
-        caller: &Caller,
+        self,
         body: &Value,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<(Secret<Value>, BTreeMap<Uuid, Entity>), Error> {
         let mut mistakes = Mistakes::new();
         let mut references = Vec::new();
-        let limit = caller.tenant.quotas.detokenize_limit;
+        let limit = self.caller.tenant.quotas.detokenize_limit;
         let count_max = usize::try_from(limit).unwrap_or(usize::MAX);
         gather(body, "$", count_max, &mut references, &mut mistakes);
         if references.len() > count_max {
@@ -79,7 +77,7 @@ impl App {
         }
         mistakes.into_result()?;
 
-        let snapshot = self.snapshot()?;
+        let snapshot = self.vault.snapshot()?;
         let mut opened = BTreeMap::new();
         let mut named = Named(HashMap::new());
         let mut mistakes = Mistakes::new();
@@ -87,7 +85,7 @@ impl App {
             if named.0.contains_key(&reference) {
                 continue;
             }
-            match self.open_reference(&snapshot, caller, &reference, now, budget)? {
+            match self.open_reference(&snapshot, &reference, now, budget)? {
                 Some((value, entity)) => {
                     opened.insert(entity.id, entity);
                     named.0.insert(reference, value);
@@ -104,30 +102,31 @@ impl App {
 
     /// `None` when there is no such thing.
     fn open_reference(
-        &self,
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         reference: &Reference,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<Option<(Value, Entity)>, Error> {
         if let Reference::TokenIntent(id) = reference {
-            let Some((intent, _)) = self.find_intent(snapshot, caller, id, now)? else {
+            let Some((intent, _)) =
+                self.vault.token_intents(self.caller).find(snapshot, id, now)?
+            else {
                 return Ok(None);
             };
             let home = Container::parse(intent.kind.default_container()).into_iter();
             let home: Vec<_> = home.collect();
-            let exposure = caller.exposure(&home, Right::Use, ValueOrigin::Stored)?;
+            let exposure = self.caller.exposure(&home, Right::Use, ValueOrigin::Stored)?;
             budget.spend_json(intent.data.json()).map_err(too_much_work)?;
             let entity = intent.id.into();
             return Ok(Some((self.whole_intent(intent, exposure), entity)));
         }
-        let (tenant, keys) = (caller.tenant.id, &caller.keys);
+        let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
         let found = rows::find(snapshot, keys, tenant, reference.id())?;
         let Some(found) = found.filter(|found| found.token.is_live(now)) else { return Ok(None) };
         let mut token = found.token;
-        let exposure = caller.exposure(&token.containers, Right::Use, ValueOrigin::Stored)?;
-        self.attach_cvc(snapshot, &mut token, now)?;
+        let exposure = self.caller.exposure(&token.containers, Right::Use, ValueOrigin::Stored)?;
+        self.vault.cvcs().attach(snapshot, &mut token, now)?;
         let shown = self.show(token, exposure, budget);
         // The data is parsed below, and so is the mask of a whole token.
         let whole = !matches!(reference, Reference::TokenData(_));
@@ -140,13 +139,13 @@ impl App {
         Ok(Some((value, Entity::token(&shown.token))))
     }
 
-    fn whole_intent(&self, intent: TokenIntent, exposure: Exposure) -> Value {
+    fn whole_intent(self, intent: TokenIntent, exposure: Exposure) -> Value {
         let data = match exposure.transform {
             Transform::Reveal => std::mem::take(intent.whole_data().expose_mut()),
             // An intent has no mask: what may not be revealed is not shown.
             Transform::Mask | Transform::Redact => Value::Null,
         };
-        let shown = self.show_intent(intent);
+        let shown = self.vault.token_intents(self.caller).show_intent(intent);
         let mut whole = json!({
             "id": shown.intent.id.to_string(),
             "tenant_id": shown.intent.tenant.to_string(),
@@ -167,14 +166,14 @@ impl App {
         whole
     }
 
-    fn fill(&self, value: &Value, path: &str, filling: &mut Filling<'_>) -> Value {
+    fn fill(self, value: &Value, path: &str, filling: &mut Filling<'_>) -> Value {
         match value {
             Value::String(text) => match Template::parse_with_references(text) {
                 // What does not parse was reported before anything was opened.
                 Err(_) => Value::Null,
                 Ok(template) if template.is_constant() => value.clone(),
                 Ok(template) => template
-                    .evaluate(&filling.named, self, filling.budget)
+                    .evaluate(&filling.named, self.vault, filling.budget)
                     .unwrap_or_else(|failed| {
                         filling.mistakes.add(path, failed.to_string());
                         Value::Null

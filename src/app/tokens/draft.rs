@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::app::App;
-use crate::app::access::authenticate::Caller;
 use crate::app::error::Error;
+use crate::app::tokens::Tokens;
 use crate::bounds::{MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::container::Container;
@@ -120,11 +119,10 @@ impl TokenDraft {
     }
 }
 
-impl App {
+impl Tokens<'_> {
     /// Every mistake of the draft at once, or a token.
     pub(in crate::app) fn check_draft(
-        &self,
-        caller: &Caller,
+        self,
         draft: &TokenDraft,
         containers: &[Container],
         now: Timestamp,
@@ -136,7 +134,7 @@ impl App {
         };
         let mut data = Secret::new(data.expose().clone());
         let mut wrong = Mistakes::new();
-        check_data(kind, caller.tenant.kind, &mut data, &mut wrong);
+        check_data(kind, self.caller.tenant.kind, &mut data, &mut wrong);
         if !wrong.is_empty() {
             // Evaluating over data that is not what its type says would only add noise.
             wrong.append(draft.mistakes_without_data(now));
@@ -145,12 +143,12 @@ impl App {
 
         let cvc = kind.take_cvc(data.expose_mut());
         let mut token = Token {
-            id: TokenId::new(self.next_id(now)),
+            id: TokenId::new(self.vault.next_id(now)),
             name: None,
-            tenant: caller.tenant.id,
+            tenant: self.caller.tenant.id,
             kind,
             data: Data::from_value(data.expose()),
-            cvc_expires_at: cvc.as_ref().map(|_| now.plus(caller.tenant.quotas.cvc_retention)),
+            cvc_expires_at: cvc.as_ref().map(|_| now.plus(self.caller.tenant.quotas.cvc_retention)),
             cvc,
             mask,
             containers: containers.to_vec(),
@@ -160,13 +158,13 @@ impl App {
             fingerprint_expression: draft.fingerprint_expression.clone(),
             fingerprint: String::new(),
             expires_at,
-            created_by: caller.application.id,
+            created_by: self.caller.application.id,
             created_at: now,
             modified_by: None,
             modified_at: None,
-            answer_seed: Some(AnswerSeed::new(self.random().bytes())),
+            answer_seed: Some(AnswerSeed::new(self.vault.random().bytes())),
         };
-        mistakes.append(self.evaluate(caller, &mut token, data.expose(), budget));
+        mistakes.append(self.evaluate(&mut token, data.expose(), budget));
         mistakes.into_result()?;
         Ok(Checked { token, wanted, visible: data })
     }
@@ -174,8 +172,7 @@ impl App {
     /// Fills in what the token's expressions give for its data, which they see without the code;
     /// what is wrong with them comes back.
     pub(in crate::app) fn evaluate(
-        &self,
-        caller: &Caller,
+        self,
         token: &mut Token,
         visible: &Value,
         budget: &Budget,
@@ -193,7 +190,7 @@ impl App {
         let owner = token.fingerprint_expression.as_ref().map(|_| token.tenant);
         let value = match self.evaluate_text(owner, expression, &scope, budget) {
             Ok(value) => Some(value),
-            // Data may be an empty text; only an expression of the caller's own must give one.
+            // Data may be an empty text; only an expression of the self.caller's own must give one.
             Err(Unevaluated::Failed(Failed::Empty)) if token.fingerprint_expression.is_none() => {
                 None
             }
@@ -203,7 +200,7 @@ impl App {
             }
         };
         let value = value.as_ref().map_or("", |value| value.expose());
-        let key = caller.keys.fingerprint();
+        let key = self.caller.keys.fingerprint();
         token.fingerprint = key.fingerprint(token.kind.as_str(), value);
         token.search_terms = search_terms;
         mistakes
@@ -211,7 +208,7 @@ impl App {
 
     /// What the index expressions give: one text each, without repetition.
     fn search_terms(
-        &self,
+        self,
         owner: Option<TenantId>,
         indexes: &[&str],
         visible: &Value,
@@ -232,14 +229,14 @@ impl App {
 
     /// `owner` is the tenant whose expression it is, `None` for a type's own.
     pub(in crate::app) fn evaluate_text(
-        &self,
+        self,
         owner: Option<TenantId>,
         expression: &str,
         scope: &dyn expressions::Scope,
         budget: &Budget,
     ) -> Result<Secret<String>, Unevaluated> {
-        let template = self.evaluations.parsed.template(owner, expression, budget)?;
-        template.evaluate_text(scope, self, budget).map_err(Unevaluated::Failed)
+        let template = self.vault.evaluations.parsed.template(owner, expression, budget)?;
+        template.evaluate_text(scope, self.vault, budget).map_err(Unevaluated::Failed)
     }
 }
 

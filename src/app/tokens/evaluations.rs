@@ -12,7 +12,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::block_in_place;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::commit::idempotency::Write;
 use crate::app::error::Error;
 use crate::bounds;
@@ -86,7 +86,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-impl App {
+impl Vault {
     /// A read: `read` is run again from the start when it needs more than the inline part.
     pub(in crate::app) async fn evaluating<T>(
         &self,
@@ -103,7 +103,7 @@ impl App {
         aside(|| read(&work.budget()))
     }
 
-    /// As [`App::settle_once`], for a decision that evaluates expressions. One budget is for all
+    /// As [`Vault::settle_once`], for a decision that evaluates expressions. One budget is for all
     /// attempts at the decision together.
     pub(in crate::app) async fn settle_evaluating<T>(
         &self,
@@ -112,7 +112,7 @@ impl App {
         mut decide: impl FnMut(&Snapshot, &Budget) -> Result<(Change, T), Error>,
     ) -> Result<T, Error> {
         let budget = Budget::first(bounds::EXPRESSION_WORK_INLINE_MAX);
-        let settled = self.settle_once(write, |snapshot| {
+        let settled = self.idempotency().settle_once(write, |snapshot| {
             let decided = decide(snapshot, &budget);
             if budget.ran_out() { Err(Error::Busy) } else { decided }
         });
@@ -124,7 +124,7 @@ impl App {
         let _place = self.evaluations.place().await?;
         let budget = work.budget();
         let mut attempts = 0_usize;
-        let settled = self.settle_once(write, |snapshot| {
+        let settled = self.idempotency().settle_once(write, |snapshot| {
             attempts = attempts.saturating_add(1);
             let decided = aside(|| decide(snapshot, &budget));
             match decided {

@@ -1,10 +1,10 @@
 //! What expressions need from outside of themselves.
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::crypto::{hmac_sha1, hmac_sha256, hmac_sha512};
 use crate::expressions::{Hash, Outside};
 
-impl Outside for App {
+impl Outside for Vault {
     fn random(&self, bytes: &mut [u8]) {
         self.random.fill(bytes);
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::access::authenticate::Caller;
 use crate::app::commit::idempotency::Write;
 use crate::app::error::{Error, Fault};
@@ -26,6 +26,19 @@ use crate::store::record::{decode_token_intent, encode_token_intent};
 use crate::store::tables::{self, Counted, Falls};
 use crate::store::{Change, Snapshot, Table};
 
+/// Token intents, as one caller may use them.
+#[derive(Debug, Clone, Copy)]
+pub struct TokenIntents<'a> {
+    pub(in crate::app) vault: &'a Vault,
+    pub(in crate::app) caller: &'a Caller,
+}
+
+impl Vault {
+    pub const fn token_intents<'a>(&'a self, caller: &'a Caller) -> TokenIntents<'a> {
+        TokenIntents { vault: self, caller }
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct TokenIntentDraft {
     pub kind: Option<TokenType>,
@@ -41,93 +54,97 @@ pub struct ShownIntent {
     pub bank: Option<BankDetails>,
 }
 
-impl App {
-    pub async fn create_token_intent(
-        &self,
-        caller: &Caller,
+impl TokenIntents<'_> {
+    pub async fn create(
+        self,
         draft: &TokenIntentDraft,
         write: &Write<'_, ShownIntent>,
     ) -> Result<ShownIntent, Error> {
-        let now = self.now();
-        self.settle_evaluating(Work::Write, write, |snapshot, budget| {
-            let intent = self.check_intent(caller, draft, now, budget)?;
-            let change = self.create_intent_rows(&intent, &caller.keys)?;
-            let change = caller.within_token_limit(snapshot, change)?;
-            let change = change.and(self.audit_caller(caller, Act::Create, intent.id, now));
-            Ok((change, self.show_intent(intent)))
-        })
-        .await
+        let now = self.vault.now();
+        self.vault
+            .settle_evaluating(Work::Write, write, |snapshot, budget| {
+                let intent = self.check_intent(draft, now, budget)?;
+                let change = self.create_intent_rows(&intent, &self.caller.keys)?;
+                let change = self.caller.within_token_limit(snapshot, change)?;
+                let change = change.and(self.vault.audit().caller_entry(
+                    self.caller,
+                    Act::Create,
+                    intent.id,
+                    now,
+                ));
+                Ok((change, self.show_intent(intent)))
+            })
+            .await
     }
 
-    pub async fn read_token_intent(&self, caller: &Caller, id: &str) -> Result<ShownIntent, Error> {
-        let now = self.now();
-        let found = self.find_intent(&self.snapshot()?, caller, id, now)?;
+    pub async fn read(self, id: &str) -> Result<ShownIntent, Error> {
+        let now = self.vault.now();
+        let found = self.find(&self.vault.snapshot()?, id, now)?;
         let (intent, _) = found.ok_or(Error::NotFound("token intent"))?;
-        self.note_read(caller, intent.id.into(), now).await?;
+        self.vault.audit().note_read(self.caller, intent.id.into(), now).await?;
         Ok(self.show_intent(intent))
     }
 
-    pub async fn delete_token_intent(&self, caller: &Caller, id: &str) -> Result<(), Error> {
-        let _turn = self.turns.take(id.as_bytes()).await;
-        self.settle(|snapshot| {
-            let now = self.now();
-            let found = self.find_intent(snapshot, caller, id, now)?;
-            let (intent, version) = found.ok_or(Error::NotFound("token intent"))?;
-            let audit = self.audit_caller(caller, Act::Delete, intent.id, now);
-            Ok((expected(&intent, version).and(delete(&intent)).and(audit), ()))
-        })
-        .await
+    pub async fn delete(self, id: &str) -> Result<(), Error> {
+        let _turn = self.vault.turns.take(id.as_bytes()).await;
+        self.vault
+            .settle(|snapshot| {
+                let now = self.vault.now();
+                let found = self.find(snapshot, id, now)?;
+                let (intent, version) = found.ok_or(Error::NotFound("token intent"))?;
+                let audit =
+                    self.vault.audit().caller_entry(self.caller, Act::Delete, intent.id, now);
+                Ok((expected(&intent, version).and(delete(&intent)).and(audit), ()))
+            })
+            .await
     }
 
     /// The intent, if the tenant has it and it is live, and its record's version.
-    pub(in crate::app) fn find_intent(
-        &self,
+    pub(in crate::app) fn find(
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         id: &str,
         now: Timestamp,
     ) -> Result<Option<(TokenIntent, Version)>, Error> {
         let Some(id) = TokenIntentId::parse(id) else { return Ok(None) };
-        let found = find_by_id(snapshot, &caller.keys, caller.tenant.id, id)?;
+        let found = find_by_id(snapshot, &self.caller.keys, self.caller.tenant.id, id)?;
         let Some((mut intent, version)) = found.filter(|(it, _)| it.is_live(now)) else {
             return Ok(None);
         };
         if intent.cvc_expires_at.is_some_and(|at| now < at) {
-            intent.cvc = self.find_cvc(snapshot, intent.tenant, intent.id.uuid(), now)?;
+            intent.cvc = self.vault.cvcs().find(snapshot, intent.tenant, intent.id.uuid(), now)?;
         }
         Ok(Some((intent, version)))
     }
 
     /// The part of a conversion that takes the intent away: it happens once.
-    pub(in crate::app) fn consume_intent(
-        &self,
+    pub(in crate::app) fn consume(
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         intent: &TokenIntent,
         now: Timestamp,
     ) -> Result<Change, Error> {
-        let found = self.find_intent(snapshot, caller, &intent.id.to_string(), now)?;
+        let found = self.find(snapshot, &intent.id.to_string(), now)?;
         let (intent, version) = found.ok_or_else(no_intent)?;
         Ok(expected(&intent, version).and(delete(&intent)))
     }
 
-    pub(in crate::app) fn show_intent(&self, intent: TokenIntent) -> ShownIntent {
+    pub(in crate::app) fn show_intent(self, intent: TokenIntent) -> ShownIntent {
         let data = intent.data.value();
-        let card = intent.kind.card_details(data.expose(), &self.bins());
+        let card = intent.kind.card_details(data.expose(), &self.vault.bins());
         let bank = intent.kind.bank_details(data.expose());
         ShownIntent { intent, card, bank }
     }
 
     fn check_intent(
-        &self,
-        caller: &Caller,
+        self,
         draft: &TokenIntentDraft,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<TokenIntent, Error> {
         let mut mistakes = draft.mistakes.clone();
         if let Some(kind) = draft.kind
-            && !caller.may_intend(kind)
+            && !self.caller.may_intend(kind)
         {
             mistakes.add("type", "Token intents of this type are not available.");
         }
@@ -135,47 +152,53 @@ impl App {
             return Err(Error::Invalid(mistakes));
         };
         let mut data = Secret::new(data.expose().clone());
-        check_data(kind, caller.tenant.kind, &mut data, &mut mistakes);
+        check_data(kind, self.caller.tenant.kind, &mut data, &mut mistakes);
         mistakes.into_result()?;
-        let quotas = &caller.tenant.quotas;
+        let quotas = &self.caller.tenant.quotas;
         let cvc = kind.take_cvc(data.expose_mut());
         let expires_at = now.plus(quotas.token_intent_retention);
         // A code does not outlive the intent that it belongs to.
         let cvc_expires_at = now.plus(quotas.cvc_retention).min(expires_at);
         Ok(TokenIntent {
-            id: TokenIntentId::new(self.next_id(now)),
-            tenant: caller.tenant.id,
+            id: TokenIntentId::new(self.vault.next_id(now)),
+            tenant: self.caller.tenant.id,
             kind,
-            fingerprint: self.default_fingerprint(caller, kind, data.expose(), budget)?,
+            fingerprint: self.default_fingerprint(kind, data.expose(), budget)?,
             data: Data::from_value(data.expose()),
             cvc_expires_at: cvc.as_ref().map(|_| cvc_expires_at),
             cvc,
-            created_by: caller.application.id,
+            created_by: self.caller.application.id,
             created_at: now,
             expires_at,
-            answer_seed: Some(AnswerSeed::new(self.random().bytes())),
+            answer_seed: Some(AnswerSeed::new(self.vault.random().bytes())),
         })
     }
 
     fn default_fingerprint(
-        &self,
-        caller: &Caller,
+        self,
         kind: TokenType,
         visible: &Value,
         budget: &Budget,
     ) -> Result<String, Error> {
         let expression = kind.default_fingerprint_expression();
-        match self.evaluate_text(None, expression, &expressions::Data(visible), budget) {
-            Ok(value) => Ok(caller.keys.fingerprint().fingerprint(kind.as_str(), value.expose())),
+        match self.vault.tokens(self.caller).evaluate_text(
+            None,
+            expression,
+            &expressions::Data(visible),
+            budget,
+        ) {
+            Ok(value) => {
+                Ok(self.caller.keys.fingerprint().fingerprint(kind.as_str(), value.expose()))
+            }
             Err(why) => Err(Error::invalid("data", why.to_string())),
         }
     }
 
-    fn create_intent_rows(&self, intent: &TokenIntent, keys: &TenantKeys) -> Result<Change, Error> {
+    fn create_intent_rows(self, intent: &TokenIntent, keys: &TenantKeys) -> Result<Change, Error> {
         let key = tables::token_intents(intent.tenant, intent.id);
         let plain = encode_token_intent(intent).ok_or(Error::Internal(Fault::BadRecord))?;
         let table = Table::TokenIntents.number();
-        let sealed = keys.seal(table, &key, plain.expose(), self.random());
+        let sealed = keys.seal(table, &key, plain.expose(), self.vault.random());
         let mut change = Change::new()
             .expect_absent(Table::TokenIntents, key.clone())
             .put(Table::TokenIntents, key, sealed)
@@ -184,11 +207,14 @@ impl App {
             change = change.put(Table::Due, due, Vec::new());
         }
         if let (Some(code), Some(at)) = (&intent.cvc, intent.cvc_expires_at) {
-            change = change.and(self.keep_cvc(intent.tenant, intent.id.uuid(), code, at)?);
+            change =
+                change.and(self.vault.cvcs().keep(intent.tenant, intent.id.uuid(), code, at)?);
         }
         Ok(change)
     }
+}
 
+impl Vault {
     /// Forgets the code of an intent whose time is over, and nothing else of it.
     pub(in crate::app) fn forget_intent_cvc(
         &self,

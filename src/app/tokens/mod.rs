@@ -14,3 +14,18 @@ pub(in crate::app) mod read;
 pub(in crate::app) mod rows;
 pub(in crate::app) mod tokenize;
 pub(in crate::app) mod update;
+use crate::app::Vault;
+use crate::app::access::authenticate::Caller;
+
+/// Tokens, as one caller may use them.
+#[derive(Debug, Clone, Copy)]
+pub struct Tokens<'a> {
+    pub(in crate::app) vault: &'a Vault,
+    pub(in crate::app) caller: &'a Caller,
+}
+
+impl Vault {
+    pub const fn tokens<'a>(&'a self, caller: &'a Caller) -> Tokens<'a> {
+        Tokens { vault: self, caller }
+    }
+}

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::app::App;
 use crate::app::access::authenticate::Caller;
 use crate::app::error::Error;
+use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::rows::{self, Versioned};
 use crate::domain::access::Transform;
@@ -49,32 +49,31 @@ impl Shown {
     }
 }
 
-impl App {
-    pub async fn read_token(&self, caller: &Caller, id: &str) -> Result<Shown, Error> {
-        let now = self.now();
-        let read = |budget: &Budget| self.show_token(caller, id, now, budget);
-        let shown = self.evaluating(Work::Read, read).await?;
-        self.note_read(caller, Entity::token(&shown.token), now).await?;
+impl Tokens<'_> {
+    pub async fn read(self, id: &str) -> Result<Shown, Error> {
+        let now = self.vault.now();
+        let read = |budget: &Budget| self.show_token(id, now, budget);
+        let shown = self.vault.evaluating(Work::Read, read).await?;
+        self.vault.audit().note_read(self.caller, Entity::token(&shown.token), now).await?;
         Ok(shown)
     }
 
     pub(in crate::app) fn show_token(
-        &self,
-        caller: &Caller,
+        self,
         id: &str,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<Shown, Error> {
-        let snapshot = self.snapshot()?;
-        let mut token = live_token(&snapshot, caller, id, now)?.token;
-        let exposure = caller.exposure(&token.containers, Right::Read, ValueOrigin::Stored)?;
-        self.attach_cvc(&snapshot, &mut token, now)?;
+        let snapshot = self.vault.snapshot()?;
+        let mut token = live_token(&snapshot, self.caller, id, now)?.token;
+        let exposure = self.caller.exposure(&token.containers, Right::Read, ValueOrigin::Stored)?;
+        self.vault.cvcs().attach(&snapshot, &mut token, now)?;
         Ok(self.show(token, exposure, budget))
     }
 
     /// The only maker of a [`Shown`]. Data whose mask cannot be evaluated is redacted: a mask never
     /// fails open.
-    pub(in crate::app) fn show(&self, token: Token, exposure: Exposure, budget: &Budget) -> Shown {
+    pub(in crate::app) fn show(self, token: Token, exposure: Exposure, budget: &Budget) -> Shown {
         let Exposure { extent, transform, fingerprint } = exposure;
         if extent == Extent::Outline {
             let data = ShownData::Absent;
@@ -92,21 +91,21 @@ impl App {
             (None, None)
         } else {
             let plain = token.data.value();
-            let card = token.kind.card_details(plain.expose(), &self.bins());
+            let card = token.kind.card_details(plain.expose(), &self.vault.bins());
             (card, token.kind.bank_details(plain.expose()))
         };
         Shown { token, data, extent, fingerprint, card, bank }
     }
 
-    pub(in crate::app) fn masked(&self, token: &Token, budget: &Budget) -> Option<Secret<Value>> {
+    pub(in crate::app) fn masked(self, token: &Token, budget: &Budget) -> Option<Secret<Value>> {
         let owner = token.mask.as_ref().map(|_| token.tenant);
-        let mask = self.evaluations.parsed.mask(owner, token.effective_mask()?, budget)?;
+        let mask = self.vault.evaluations.parsed.mask(owner, token.effective_mask()?, budget)?;
         budget.spend_json(token.data.json()).ok()?;
         let data = token.whole_data();
         let shown = if token.mask.is_some() {
-            mask.apply(data.expose(), self, budget)
+            mask.apply(data.expose(), self.vault, budget)
         } else {
-            mask.apply_strict(data.expose(), self, budget)
+            mask.apply_strict(data.expose(), self.vault, budget)
         };
         shown.map(Secret::new)
     }

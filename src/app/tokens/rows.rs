@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::error::{Error, Fault, TokenFault};
 use crate::app::tokens::lists::entry;
 use crate::crypto::{IndexKey, OpenFailed, Phase, TenantKeys};
@@ -17,6 +17,18 @@ use crate::secret::Secret;
 use crate::store::record::{BadRecord, decode_token, encode_token};
 use crate::store::tables::{self, Counted, Falls};
 use crate::store::{Change, Snapshot, Table};
+
+/// The rows that a token consists of: its record and its index entries.
+#[derive(Debug, Clone, Copy)]
+pub struct TokenRows<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn token_rows(&self) -> TokenRows<'_> {
+        TokenRows { vault: self }
+    }
+}
 
 /// What a list is narrowed to. All but `Everything` are blinded: the file does not tell by what.
 #[derive(Debug, Clone, Copy)]
@@ -150,13 +162,9 @@ pub(in crate::app) fn besides(token: &Token, keys: &TenantKeys) -> Vec<(Table, V
     others.chain(names.map(|key| (Table::TokenNames, key))).collect()
 }
 
-impl App {
+impl TokenRows<'_> {
     /// Writes a new token with all its rows. Whether its ids are free is the caller's expectation.
-    pub(in crate::app) fn create_rows(
-        &self,
-        token: &Token,
-        keys: &TenantKeys,
-    ) -> Result<Change, Error> {
+    pub(in crate::app) fn create(self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
         Ok(self
             .put_all(token, keys)?
             .and(self.put_cvc(token)?)
@@ -165,26 +173,22 @@ impl App {
 
     /// The record and every entry, whatever is there: a record that is sealed under the newest key
     /// has its entries under the newest key.
-    pub(in crate::app) fn put_all(
-        &self,
-        token: &Token,
-        keys: &TenantKeys,
-    ) -> Result<Change, Error> {
+    pub(in crate::app) fn put_all(self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
         let mut change = self.put_record(token, keys)?;
         for ((table, key), value) in written(token, keys) {
             change = change.put(table, key, value);
         }
         for key in name_keys(token, keys.written_indexes()) {
             let table = Table::TokenNames.number();
-            let sealed = keys.seal(table, &key, token.id.bytes(), self.random());
+            let sealed = keys.seal(table, &key, token.id.bytes(), self.vault.random());
             change = change.put(Table::TokenNames, key, sealed);
         }
         Ok(change)
     }
 
     /// Writes what is different. The name, the tenant and the time of creation never are.
-    pub(in crate::app) fn update_rows(
-        &self,
+    pub(in crate::app) fn update(
+        self,
         old: &Token,
         new: &Token,
         keys: &TenantKeys,
@@ -212,7 +216,7 @@ impl App {
 
     /// Forgets a code whose time is over, and nothing else of its token.
     pub(in crate::app) fn forget_token_cvc(
-        &self,
+        self,
         mut token: Token,
         keys: &TenantKeys,
     ) -> Result<Change, Error> {
@@ -223,7 +227,7 @@ impl App {
 
     /// The record of a token that has its entries, unless it may lack those of a new key.
     pub(in crate::app) fn put_again(
-        &self,
+        self,
         token: &Token,
         keys: &TenantKeys,
     ) -> Result<Change, Error> {
@@ -236,22 +240,24 @@ impl App {
     }
 
     /// The seed that the next version of this token's record has.
-    pub(in crate::app) fn answer_seed(&self, token: &Token) -> AnswerSeed {
+    pub(in crate::app) fn answer_seed(self, token: &Token) -> AnswerSeed {
         let seed = token.answer_seed.as_ref().map(AnswerSeed::duplicate);
-        seed.unwrap_or_else(|| AnswerSeed::new(self.random().bytes()))
+        seed.unwrap_or_else(|| AnswerSeed::new(self.vault.random().bytes()))
     }
 
-    fn put_cvc(&self, token: &Token) -> Result<Change, Error> {
+    fn put_cvc(self, token: &Token) -> Result<Change, Error> {
         match (&token.cvc, token.cvc_expires_at) {
-            (Some(code), Some(at)) => self.keep_cvc(token.tenant, token.id.uuid(), code, at),
+            (Some(code), Some(at)) => {
+                self.vault.cvcs().keep(token.tenant, token.id.uuid(), code, at)
+            }
             _ => Ok(Change::new()),
         }
     }
 
-    fn put_record(&self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
+    fn put_record(self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
         let key = tables::tokens(token.tenant, token.id);
         let plain = encode_token(token).ok_or(Error::Internal(Fault::BadRecord))?;
-        let sealed = keys.seal(Table::Tokens.number(), &key, plain.expose(), self.random());
+        let sealed = keys.seal(Table::Tokens.number(), &key, plain.expose(), self.vault.random());
         // A value that would not open again must not be answered as stored.
         let again = keys.open(Table::Tokens.number(), &key, &sealed)?;
         if again.expose() != plain.expose() {

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::app::App;
 use crate::app::access::authenticate::Caller;
 use crate::app::audit::AuditScope;
 use crate::app::commit::idempotency::Write;
 use crate::app::error::Error;
+use crate::app::tokens::Tokens;
 use crate::app::tokens::create::{Admitted, Origin, Written, no_intent};
 use crate::app::tokens::draft::TokenDraft;
 use crate::app::tokens::duplicates::Existing;
@@ -62,15 +62,14 @@ pub struct Tokenized {
     pub written: Vec<(Piece, Place)>,
 }
 
-impl App {
+impl Tokens<'_> {
     pub async fn tokenize(
-        &self,
-        caller: &Caller,
+        self,
         draft: TokenizeDraft,
         write: &Write<'_, Tokenized>,
     ) -> Result<Tokenized, Error> {
-        let now = self.now();
-        let limit = caller.tenant.quotas.tokenize_limit;
+        let now = self.vault.now();
+        let limit = self.caller.tenant.quotas.tokenize_limit;
         if draft.drafts.len() > usize::try_from(limit).unwrap_or(usize::MAX) {
             let message = format!("At most {limit} tokens may be made at once.");
             return Err(Error::invalid("$", message));
@@ -79,7 +78,7 @@ impl App {
         let mut mistakes = Mistakes::new();
         let mut admitted = Vec::with_capacity(draft.drafts.len());
         for Part { draft, place, path } in draft.drafts {
-            let found = noted(self.admit_draft(caller, draft, now), &path, &mut mistakes)?;
+            let found = noted(self.admit_draft(draft, now), &path, &mut mistakes)?;
             admitted.extend(found.map(|draft| (draft, place, path)));
         }
         // The file would see one intent consumed twice as one consumption.
@@ -87,25 +86,27 @@ impl App {
         if !admitted.iter().filter_map(|(draft, ..)| draft.intent()).all(|id| intents.insert(id)) {
             return Err(no_intent());
         }
-        let settled = self.settle_evaluating(Work::Tokenize, write, |snapshot, budget| {
+        let settled = self.vault.settle_evaluating(Work::Tokenize, write, |snapshot, budget| {
             let mut change = Change::new();
             let mut written: Vec<(Piece, Place)> = Vec::with_capacity(admitted.len());
             let mut mistakes = mistakes.clone();
             for (draft, place, path) in &admitted {
-                let planned = self.plan_piece(snapshot, caller, draft, &written, now, budget);
+                let planned = self.plan_piece(snapshot, draft, &written, now, budget);
                 if let Some((one, piece)) = noted(planned, path, &mut mistakes)? {
                     change = change.and(one);
                     written.push((piece, *place));
                 }
-                let consumed = self.plan_consumption(snapshot, caller, draft, now);
+                let consumed = self.plan_consumption(snapshot, draft, now);
                 let consumed = noted(consumed, path, &mut mistakes)?;
                 change = change.and(consumed.unwrap_or_default());
             }
             mistakes.into_result()?;
-            let change = caller.within_token_limit(snapshot, change)?;
-            let converted = admitted.iter().filter_map(|(draft, ..)| draft.conversion(caller, now));
-            let entries: Vec<_> = converted.chain(entries(&written, caller, now)).collect();
-            let audit = self.audit(AuditScope::Tenant(caller.tenant.id), &entries);
+            let change = self.caller.within_token_limit(snapshot, change)?;
+            let converted =
+                admitted.iter().filter_map(|(draft, ..)| draft.conversion(self.caller, now));
+            let entries: Vec<_> = converted.chain(entries(&written, self.caller, now)).collect();
+            let audit =
+                self.vault.audit().entries(AuditScope::Tenant(self.caller.tenant.id), &entries);
             Ok((change.and(audit), Tokenized { written }))
         });
         let tokenized = settled.await?;
@@ -113,35 +114,34 @@ impl App {
             Piece::SameAs(_) => None,
             Piece::Written(written) => Some(written.as_ref()),
         });
-        self.note_found(caller, found).await?;
+        self.vault.audit().note_found(self.caller, found).await?;
         Ok(tokenized)
     }
 
     /// One token of a call. Tokens of the same call do not find each other in the file.
     fn plan_piece(
-        &self,
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         draft: &Admitted,
         written: &[(Piece, Place)],
         now: Timestamp,
         budget: &Budget,
     ) -> Result<(Change, Piece), Error> {
         let latest = latest(written);
-        let (change, new) = self.plan_token(snapshot, caller, draft, &latest, now, budget)?;
+        let (change, new) = self.plan_token(snapshot, draft, &latest, now, budget)?;
         let same = earlier(written, &new, |old| same_content(old, &new));
-        match (same, draft.existing(caller)) {
+        match (same, draft.existing(self.caller)) {
             (Some(same), Existing::Read) => return Ok((Change::new(), Piece::SameAs(same))),
             (Some(_), Existing::Update) => {
                 let fits = |old: &Token| {
                     same_content(old, &new)
-                        && caller.may_merge(old, &new.shown.token, draft.value_origin())
+                        && self.caller.may_merge(old, &new.shown.token, draft.value_origin())
                 };
                 if let Some(old) = latest.iter().find(|old| fits(old)) {
                     let patch = TokenPatch::from_new(&new.shown.token);
-                    let (change, token) = self.plan_further(caller, old, &patch, now, budget)?;
+                    let (change, token) = self.plan_further(old, &patch, now, budget)?;
                     let origin = Origin::Updated;
-                    let shown = self.show_duplicate(caller, token, budget)?;
+                    let shown = self.show_duplicate(token, budget)?;
                     let value = ValueOrigin::Duplicate;
                     let written = Written { shown, origin, value };
                     return Ok((change, Piece::Written(Box::new(written))));

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::app::App;
 use crate::app::access::authenticate::{Caller, lacks};
 use crate::app::commit::idempotency::Write;
 use crate::app::error::Error;
+use crate::app::tokens::Tokens;
 use crate::app::tokens::create::{Origin, Written};
 use crate::app::tokens::draft::{Deduplicate, check_data, check_expiry, check_mask};
 use crate::app::tokens::duplicates::{Duplicate, duplicate};
@@ -88,21 +88,20 @@ const MOVED: &str = "The API key could see more of the token in these containers
                      where the token is now.";
 const UNEVALUATED: &str = "An expression of the token cannot be evaluated with this data.";
 
-impl App {
-    pub async fn update_token(
-        &self,
-        caller: &Caller,
+impl Tokens<'_> {
+    pub async fn update(
+        self,
         id: &str,
         patch: &TokenPatch,
         write: &Write<'_, Written>,
     ) -> Result<Written, Error> {
-        let now = self.now();
-        let _turn = self.turns.take(id.as_bytes()).await;
-        let settled = self.settle_evaluating(Work::Write, write, |snapshot, budget| {
-            let found = live_token(snapshot, caller, id, now)?;
+        let now = self.vault.now();
+        let _turn = self.vault.turns.take(id.as_bytes()).await;
+        let settled = self.vault.settle_evaluating(Work::Write, write, |snapshot, budget| {
+            let found = live_token(snapshot, self.caller, id, now)?;
             let before = found.token.containers.clone();
-            caller.require_in_all(Permission::TokenUpdate, &before)?;
-            let grants = caller.grants(&before);
+            self.caller.require_in_all(Permission::TokenUpdate, &before)?;
+            let grants = self.caller.grants(&before);
             if patch.sets_appearance() && !grants.shows_plain() {
                 return Err(Error::Forbidden(APPEARANCE));
             }
@@ -112,23 +111,22 @@ impl App {
             }
             let after = containers_after(&found.token, patch);
             let print = found.token.fingerprint.clone();
-            caller.require_in_all(Permission::TokenUpdate, &after)?;
-            if grants.learns_under(&caller.grants(&after)) {
+            self.caller.require_in_all(Permission::TokenUpdate, &after)?;
+            if grants.learns_under(&self.caller.grants(&after)) {
                 return Err(Error::Forbidden(MOVED));
             }
-            let grants = grants.and(caller.grants(&after));
+            let grants = grants.and(self.caller.grants(&after));
             let shown = |token: Token, origin: ValueOrigin| {
                 let exposure = grants.exposure(Right::Update, origin).ok_or_else(lacks)?;
                 Ok::<_, Error>(self.show(token, exposure, budget))
             };
-            let (change, token) =
-                self.plan_revision(snapshot, caller, found, patch, now, budget)?;
+            let (change, token) = self.plan_revision(snapshot, found, patch, now, budget)?;
             // What was a duplicate before is none of this patch's doing, and stays changeable.
             let moved = token.fingerprint != print || token.containers != before;
-            if moved && caller.deduplicates(patch.deduplicate) {
-                match duplicate(snapshot, caller, &token, |_| true, now)? {
+            if moved && self.caller.deduplicates(patch.deduplicate) {
+                match duplicate(snapshot, self.caller, &token, |_| true, now)? {
                     Duplicate::None(expectation) => {
-                        let audit = self.audit_update(caller, &token, now);
+                        let audit = self.audit_update(&token, now);
                         let shown = shown(token, ValueOrigin::Stored)?;
                         let value = ValueOrigin::Stored;
                         let written = Written { shown, origin: Origin::New, value };
@@ -136,71 +134,68 @@ impl App {
                     }
                     Duplicate::Found(other) => {
                         let (mut other, origin) = (other.token, Origin::Read);
-                        self.attach_cvc(snapshot, &mut other, now)?;
+                        self.vault.cvcs().attach(snapshot, &mut other, now)?;
                         let shown = shown(other, ValueOrigin::Duplicate)?;
                         let value = ValueOrigin::Duplicate;
                         return Ok((Change::new(), Written { shown, origin, value }));
                     }
                 }
             }
-            let change = change.and(self.audit_update(caller, &token, now));
+            let change = change.and(self.audit_update(&token, now));
             let shown = shown(token, ValueOrigin::Stored)?;
             let value = ValueOrigin::Stored;
             Ok((change, Written { shown, origin: Origin::New, value }))
         });
         let written = settled.await?;
-        self.note_found(caller, std::iter::once(&written)).await?;
+        self.vault.audit().note_found(self.caller, std::iter::once(&written)).await?;
         Ok(written)
     }
 
-    fn audit_update(&self, caller: &Caller, token: &Token, now: Timestamp) -> Change {
-        self.audit_caller(caller, Act::Update, Entity::token(token), now)
+    fn audit_update(self, token: &Token, now: Timestamp) -> Change {
+        self.vault.audit().caller_entry(self.caller, Act::Update, Entity::token(token), now)
     }
 
     /// The token as the patch makes it, and the change that keeps it so.
     pub(in crate::app) fn plan_revision(
-        &self,
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         found: Versioned,
         patch: &TokenPatch,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<(Change, Token), Error> {
         let Versioned { token: mut old, version } = found;
-        self.attach_cvc(snapshot, &mut old, now)?;
-        let new = self.revise(caller, &old, patch, now, budget)?;
+        self.vault.cvcs().attach(snapshot, &mut old, now)?;
+        let new = self.revise(&old, patch, now, budget)?;
         let record = tables::tokens(old.tenant, old.id);
         let change = Change::new()
             .expect_version(Table::Tokens, record, version)
-            .and(self.update_rows(&old, &new, &caller.keys)?);
+            .and(self.vault.token_rows().update(&old, &new, &self.caller.keys)?);
         Ok((change, new))
     }
 
     /// A further patch of a token that an earlier part of the same change makes or changes. That
     /// part says what it rests on.
     pub(in crate::app) fn plan_further(
-        &self,
-        caller: &Caller,
+        self,
         old: &Token,
         patch: &TokenPatch,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<(Change, Token), Error> {
-        let new = self.revise(caller, old, patch, now, budget)?;
-        Ok((self.update_rows(old, &new, &caller.keys)?, new))
+        let new = self.revise(old, patch, now, budget)?;
+        Ok((self.vault.token_rows().update(old, &new, &self.caller.keys)?, new))
     }
 
     fn revise(
-        &self,
-        caller: &Caller,
+        self,
         old: &Token,
         patch: &TokenPatch,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<Token, Error> {
         let mut mistakes = patch.mistakes.clone();
-        let data = patched_data(caller, old, patch.data.as_ref(), &mut mistakes);
+        let data = patched_data(self.caller, old, patch.data.as_ref(), &mut mistakes);
         let mask = patched_mask(old, patch.mask.as_ref(), &mut mistakes);
         let metadata = patched_metadata(old, patch.metadata.as_ref(), &mut mistakes);
         let expires_at = match &patch.expires_at {
@@ -214,7 +209,7 @@ impl App {
         let fresh = patch.data.as_ref().is_some_and(|data| data.expose().get("cvc").is_some());
         let cvc_expires_at = match &cvc {
             // A new code starts its clock anew; one that was not touched keeps its own.
-            Some(_) if fresh => Some(now.plus(caller.tenant.quotas.cvc_retention)),
+            Some(_) if fresh => Some(now.plus(self.caller.tenant.quotas.cvc_retention)),
             Some(_) => old.cvc_expires_at,
             None => None,
         };
@@ -242,13 +237,13 @@ impl App {
             expires_at,
             created_by: old.created_by,
             created_at: old.created_at,
-            modified_by: Some(caller.application.id),
+            modified_by: Some(self.caller.application.id),
             modified_at: Some(now),
-            answer_seed: Some(self.answer_seed(old)),
+            answer_seed: Some(self.vault.token_rows().answer_seed(old)),
         };
-        let mistakes = self.evaluate(caller, &mut new, data.expose(), budget);
-        // Which expression failed, and why, would tell about data that the caller may not see.
-        if !mistakes.is_empty() && !caller.grants(&old.containers).shows_plain() {
+        let mistakes = self.evaluate(&mut new, data.expose(), budget);
+        // Which expression failed, and why, would tell about data that the self.caller may not see.
+        if !mistakes.is_empty() && !self.caller.grants(&old.containers).shows_plain() {
             return Err(Error::invalid("data", String::from(UNEVALUATED)));
         }
         mistakes.into_result()?;

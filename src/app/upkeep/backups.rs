@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::task::spawn_blocking;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::commit::disk::{Allowance, Room};
 use crate::app::error::Error;
 use crate::app::keys::open::VaultFailure;
@@ -23,6 +23,18 @@ use crate::domain::time::Timestamp;
 use crate::store::backup::{self, BackupFailure, InvalidBackup, Manifest, Reader, Written};
 use crate::store::record::{decode_backups, encode_backups};
 use crate::store::{Change, RestoreFailure, StorageFailure, Store, meta};
+
+/// Backups while the vault is in use.
+#[derive(Debug, Clone, Copy)]
+pub struct Backups<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn backups(&self) -> Backups<'_> {
+        Backups { vault: self }
+    }
+}
 
 /// A backup that was restored, and what walking through it found.
 #[derive(Debug)]
@@ -50,21 +62,21 @@ pub enum ProofFailure {
     Verify(Error),
 }
 
-impl App {
+impl Backups<'_> {
     /// One consistent snapshot in a new file. The writer goes on meanwhile.
-    pub async fn back_up(&self, path: PathBuf) -> Result<Written, BackupFailure> {
-        self.back_up_at(path, Actor::Operator, self.now()).await
+    pub async fn back_up(self, path: PathBuf) -> Result<Written, BackupFailure> {
+        self.back_up_at(path, Actor::Operator, self.vault.now()).await
     }
 
     /// What was answered before `now` is in it.
     async fn back_up_at(
-        &self,
+        self,
         path: PathBuf,
         actor: Actor,
         now: Timestamp,
     ) -> Result<Written, BackupFailure> {
-        self.require_room_for_traces().map_err(|_full| BackupFailure::NoSpace)?;
-        if let Some(allowance) = self.allowance() {
+        self.vault.require_room_for_traces().map_err(|_full| BackupFailure::NoSpace)?;
+        if let Some(allowance) = self.vault.allowance() {
             let path = path.clone();
             let admits = spawn_blocking(move || allowance.admits(parent(&path), 0)).await;
             if !admits.map_err(io::Error::from)?? {
@@ -72,9 +84,9 @@ impl App {
             }
         }
         let vault = Entity::of_server(EntityKind::Vault);
-        self.audit_server(actor, Act::Backup, vault).await.map_err(not_now)?;
-        let snapshot = self.store.snapshot()?;
-        let master = self.masters.of(&snapshot).map_err(not_now)?;
+        self.vault.audit().write_server_entry(actor, Act::Backup, vault).await.map_err(not_now)?;
+        let snapshot = self.vault.store.snapshot()?;
+        let master = self.vault.masters.of(&snapshot).map_err(not_now)?;
         let key = master.backup_key().clone();
         let written = spawn_blocking(move || backup::write(&snapshot, &path, &key, now)).await;
         written.unwrap_or_else(|_panicked| {
@@ -84,34 +96,34 @@ impl App {
     }
 
     /// What is known of scheduled backups.
-    pub fn backup_state(&self) -> Result<BackupState, Error> {
-        let record = meta::backups(&self.snapshot()?)?;
+    pub fn state(self) -> Result<BackupState, Error> {
+        let record = meta::backups(&self.vault.snapshot()?)?;
         Ok(record.map(|record| decode_backups(&record)).transpose()?.unwrap_or_default())
     }
 
     /// Tells the files of this vault from those of others in the same directory of backups.
-    pub fn backup_mark(&self) -> Result<String, Error> {
-        let id = meta::file_id(&self.snapshot()?)?.unwrap_or_default();
+    pub fn mark(self) -> Result<String, Error> {
+        let id = meta::file_id(&self.vault.snapshot()?)?.unwrap_or_default();
         Ok(id.simple().to_string().chars().take(BACKUP_MARK_DIGITS).collect())
     }
 
     /// Takes a backup if one is due, and removes those that are not kept. Whether it could be
     /// written is remembered either way.
-    pub async fn take_due_backup(
-        &self,
+    pub async fn take_due(
+        self,
         plan: &BackupPlan,
     ) -> Result<Option<Result<Taken, BackupFailure>>, Error> {
-        let Some(state) = self.last_of_backups().await? else { return Ok(None) };
-        let start = self.now();
+        let Some(state) = self.last().await? else { return Ok(None) };
+        let start = self.vault.now();
         // Those from before the master key was replaced need the old one: a new one comes at once.
-        let replaced_at = self.key_ages()?.master.made_at;
+        let replaced_at = self.vault.keys().ages()?.master.made_at;
         let needs_old_key = state.taken.is_some_and(|it| replaced_at.is_some_and(|at| it.at < at));
         let is_due = plan.backup_is_due(&state, start);
         if !(is_due || (needs_old_key && state.failed_at.is_none())) {
             return Ok(None);
         }
         self.begin(&BackupState { failed_at: Some(start), ..state }).await?;
-        let path = plan.directory.join(file_name(start, &self.backup_mark()?));
+        let path = plan.directory.join(file_name(start, &self.mark()?));
         let written = self.back_up_at(path, Actor::System, start).await;
         let taken = match written {
             Ok(written) => {
@@ -123,14 +135,14 @@ impl App {
                     at: written.manifest.created_at(),
                     bytes: written.file_bytes,
                     rows: written.manifest.rows,
-                    took: self.now().since(start),
+                    took: self.vault.now().since(start),
                 })
             }
             Err(failure) => Err(failure),
         };
         let state = match &taken {
             Ok(taken) => BackupState { taken: Some(*taken), failed_at: None, ..state },
-            Err(_) => BackupState { failed_at: Some(self.now()), ..state },
+            Err(_) => BackupState { failed_at: Some(self.vault.now()), ..state },
         };
         self.keep_state(&state).await?;
         Ok(Some(taken))
@@ -138,21 +150,21 @@ impl App {
 
     /// Restores the newest backup into a scratch directory beside it and verifies it, if that is
     /// due.
-    pub async fn prove_due_backup(
-        &self,
+    pub async fn prove_due(
+        self,
         plan: &BackupPlan,
     ) -> Result<Option<Result<Proven, ProofFailure>>, Error> {
-        let Some(state) = self.last_of_backups().await? else { return Ok(None) };
-        let start = self.now();
+        let Some(state) = self.last().await? else { return Ok(None) };
+        let start = self.vault.now();
         if !plan.proof_is_due(&state, start) {
             return Ok(None);
         }
         self.begin(&BackupState { proof_failed_at: Some(start), ..state }).await?;
-        let id = meta::file_id(&self.snapshot()?)?.map(|id| id.to_string());
+        let id = meta::file_id(&self.vault.snapshot()?)?.map(|id| id.to_string());
         let directory = plan.directory.clone();
-        let scratch = scratch(&directory, &self.backup_mark()?);
-        let master = self.masters.of(&self.snapshot()?)?.as_ref().clone();
-        let (clock, allowance) = (self.clock.clone(), self.allowance());
+        let scratch = scratch(&directory, &self.mark()?);
+        let master = self.vault.masters.of(&self.vault.snapshot()?)?.as_ref().clone();
+        let (clock, allowance) = (self.vault.clock.clone(), self.vault.allowance());
         let proven = spawn_blocking(move || {
             let newest = newest(&directory, id.as_deref())?;
             require_space(allowance.as_ref(), &directory, &newest)?;
@@ -161,13 +173,13 @@ impl App {
         })
         .await;
         let proven = proven.unwrap_or(Err(ProofFailure::Panicked)).map(|manifest| {
-            let now = self.now();
+            let now = self.vault.now();
             let (backup_at, rows) = (manifest.created_at(), manifest.rows);
             Proven { at: now, backup_at, rows, took: now.since(start) }
         });
         let state = match &proven {
             Ok(proven) => BackupState { proven: Some(*proven), proof_failed_at: None, ..state },
-            Err(_) => BackupState { proof_failed_at: Some(self.now()), ..state },
+            Err(_) => BackupState { proof_failed_at: Some(self.vault.now()), ..state },
         };
         self.keep_state(&state).await?;
         Ok(Some(proven))
@@ -175,12 +187,12 @@ impl App {
 
     /// What is known when a look begins: a try that a process died in counts as one that failed.
     /// `None` below the hard floor, where nothing could be remembered.
-    async fn last_of_backups(&self) -> Result<Option<BackupState>, Error> {
-        if self.room() == Room::Nothing {
+    async fn last(self) -> Result<Option<BackupState>, Error> {
+        if self.vault.room() == Room::Nothing {
             return Ok(None);
         }
-        let Some(record) = meta::backups_if_cut_off(&self.snapshot()?)? else {
-            return self.backup_state().map(Some);
+        let Some(record) = meta::backups_if_cut_off(&self.vault.snapshot()?)? else {
+            return self.state().map(Some);
         };
         let state = decode_backups(&record)?;
         self.keep_state(&state).await?;
@@ -188,13 +200,13 @@ impl App {
     }
 
     /// Only the schedule writes this and what follows, so there is nothing to expect.
-    async fn begin(&self, if_cut_off: &BackupState) -> Result<(), Error> {
-        self.store.commit(meta::put_backups_if_cut_off(encode_backups(if_cut_off))).await?;
+    async fn begin(self, if_cut_off: &BackupState) -> Result<(), Error> {
+        self.vault.store.commit(meta::put_backups_if_cut_off(encode_backups(if_cut_off))).await?;
         Ok(())
     }
 
-    async fn keep_state(&self, state: &BackupState) -> Result<(), Error> {
-        self.store.commit(meta::put_backups(encode_backups(state))).await?;
+    async fn keep_state(self, state: &BackupState) -> Result<(), Error> {
+        self.vault.store.commit(meta::put_backups(encode_backups(state))).await?;
         Ok(())
     }
 }
@@ -232,8 +244,8 @@ fn restore_and_verify(
     clock: Clock,
 ) -> Result<Proof, ProofFailure> {
     let manifest = Store::restore(scratch, backup, Change::new()).map_err(ProofFailure::Restore)?;
-    let app = App::open(scratch, master, clock).map_err(ProofFailure::Vault)?;
-    let report = app.verify();
+    let app = Vault::open(scratch, master, clock).map_err(ProofFailure::Vault)?;
+    let report = app.verification().verify();
     app.close();
     Ok(Proof { manifest, report: report.map_err(ProofFailure::Verify)? })
 }

@@ -8,8 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::app::App;
 use crate::app::error::{Error, Fault};
+use crate::app::upkeep::Upkeep;
 use crate::bounds::DAMAGED_ROWS_MAX;
 use crate::domain::id::TenantId;
 use crate::metrics::Counter;
@@ -82,21 +82,21 @@ impl Damage {
     }
 }
 
-impl App {
+impl Upkeep<'_> {
     /// Waits for the next damaged row that has not been logged.
-    pub async fn damage_found(&self) -> DamagedRow {
+    pub async fn damage_found(self) -> DamagedRow {
         loop {
-            if let Some(row) = self.damage.lock().news.pop_front() {
+            if let Some(row) = self.vault.damage.lock().news.pop_front() {
                 return row;
             }
-            self.damage.found.notified().await;
+            self.vault.damage.found.notified().await;
         }
     }
 
     /// Notes what a walk cannot use and goes on without it. Failures of the disk are no damage to pass
     /// over: they are given back.
     pub(in crate::app) fn pass_over(
-        &self,
+        self,
         table: Table,
         tenant: TenantId,
         id: Uuid,
@@ -108,13 +108,13 @@ impl App {
     }
 
     pub(in crate::app) fn note_damage(
-        &self,
+        self,
         table: Table,
         tenant: TenantId,
         id: Uuid,
         fault: Fault,
     ) {
-        self.damage.note(DamagedRow { table, tenant: tenant.uuid(), id, why: fault.name() });
+        self.vault.damage.note(DamagedRow { table, tenant: tenant.uuid(), id, why: fault.name() });
     }
 }
 

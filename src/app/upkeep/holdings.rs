@@ -4,9 +4,9 @@ use std::ops::Bound;
 
 use uuid::Uuid;
 
-use crate::app::App;
 use crate::app::access::applications::ApplicationQuery;
 use crate::app::error::Error;
+use crate::app::upkeep::Upkeep;
 use crate::domain::application::{ApiKey, Application};
 use crate::domain::id::{TenantId, assigned_at};
 use crate::domain::tenant::Tenant;
@@ -25,17 +25,17 @@ pub struct Holding {
     pub applications: Vec<(Application, Vec<ApiKey>)>,
 }
 
-impl App {
+impl Upkeep<'_> {
     /// Tells this vault from others; a restored one has the id of the one that it was.
-    pub fn vault_id(&self) -> Result<Option<Uuid>, Error> {
-        Ok(meta::file_id(&self.snapshot()?)?)
+    pub fn vault_id(self) -> Result<Option<Uuid>, Error> {
+        Ok(meta::file_id(&self.vault.snapshot()?)?)
     }
 
     /// Ids are in the order of time, so the oldest record of a kind is the first: no scan.
-    pub fn holdings(&self) -> Result<Vec<Holding>, Error> {
+    pub fn holdings(self) -> Result<Vec<Holding>, Error> {
         let mut holdings = Vec::new();
-        for tenant in self.list_tenants()? {
-            let snapshot = self.snapshot()?;
+        for tenant in self.vault.access().list_tenants()? {
+            let snapshot = self.vault.snapshot()?;
             let count = |counted| -> Result<u64, Error> {
                 let count = snapshot.count(&tables::counts(tenant.id, counted))?;
                 Ok(u64::try_from(count).unwrap_or(0))
@@ -46,7 +46,11 @@ impl App {
                 oldest_token: oldest(&snapshot, Table::Tokens, tenant.id)?,
                 token_intents: count(Counted::TokenIntents)?,
                 oldest_token_intent: oldest(&snapshot, Table::TokenIntents, tenant.id)?,
-                applications: self.list_applications(tenant.id, &everything)?.applications,
+                applications: self
+                    .vault
+                    .access()
+                    .list_applications(tenant.id, &everything)?
+                    .applications,
                 tenant,
             });
         }
@@ -54,16 +58,16 @@ impl App {
     }
 
     /// The oldest thing that should be gone by now and is not: how far the sweep lags behind.
-    pub fn oldest_due(&self) -> Result<Option<Timestamp>, Error> {
-        let snapshot = self.snapshot()?;
-        let end = tables::due_after(self.now());
+    pub fn oldest_due(self) -> Result<Option<Timestamp>, Error> {
+        let snapshot = self.vault.snapshot()?;
+        let end = tables::due_after(self.vault.now());
         let mut due = snapshot.range(Table::Due, Bound::Unbounded, Bound::Excluded(&end))?;
         Ok(due.next().transpose()?.and_then(|(key, _)| tables::due_at(&key)))
     }
 
     /// When the oldest 3DS session began.
-    pub fn oldest_threeds_session(&self) -> Result<Option<Timestamp>, Error> {
-        let first = self.snapshot()?.under(Table::ThreedsSessions, &[], 1)?;
+    pub fn oldest_threeds_session(self) -> Result<Option<Timestamp>, Error> {
+        let first = self.vault.snapshot()?.under(Table::ThreedsSessions, &[], 1)?;
         let id = first.first().and_then(|(key, _)| key.first_chunk::<16>());
         Ok(id.map(|id| assigned_at(Uuid::from_bytes(*id))))
     }

@@ -7,3 +7,16 @@ pub(in crate::app) mod observe;
 pub(in crate::app) mod scrub;
 pub(in crate::app) mod sweep;
 pub(in crate::app) mod verify;
+use crate::app::Vault;
+
+/// Removing what has expired, looking for damage, and counting.
+#[derive(Debug, Clone, Copy)]
+pub struct Upkeep<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn upkeep(&self) -> Upkeep<'_> {
+        Upkeep { vault: self }
+    }
+}

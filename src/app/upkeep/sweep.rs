@@ -6,13 +6,13 @@ use std::ops::Bound;
 
 use uuid::Uuid;
 
-use crate::app::App;
 use crate::app::audit::{AuditScope, expired};
 use crate::app::commit::disk::Room;
 use crate::app::error::{Error, Fault};
 use crate::app::threeds::remove_session;
 use crate::app::tokens::intents;
 use crate::app::tokens::rows;
+use crate::app::upkeep::Upkeep;
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::audit::{Act, Actor, Entity};
@@ -33,15 +33,15 @@ pub struct Swept {
     pub(in crate::app) next: Option<Vec<u8>>,
 }
 
-impl App {
+impl Upkeep<'_> {
     /// Everything that is due now, batch after batch. The keys of card verification codes go first:
     /// once they are gone, nothing else is urgent. On a full disk the rest waits.
-    pub async fn sweep_all(&self) -> Result<usize, Error> {
+    pub async fn sweep_all(self) -> Result<usize, Error> {
         let (mut total, mut from): (usize, _) = (0, Vec::new());
-        let begun = self.now();
+        let begun = self.vault.now();
         loop {
-            self.destroy_cvc_keys()?;
-            if self.room() == Room::Nothing {
+            self.vault.cvcs().destroy_keys()?;
+            if self.vault.room() == Room::Nothing {
                 return Ok(total);
             }
             let swept = self.sweep(&from).await?;
@@ -52,65 +52,67 @@ impl App {
             }
         }
         while self.sweep_answers().await? == SWEEP_BATCH_MAX {}
-        self.sign_audit_when_due().await?;
-        self.sweep_audit().await?;
-        self.write_uses().await?;
-        self.swept(begun);
+        self.vault.audit().sign_when_due().await?;
+        self.vault.audit().sweep().await?;
+        self.vault.rotation().write_uses().await?;
+        self.vault.swept(begun);
         Ok(total)
     }
 
-    pub(in crate::app) async fn sweep(&self, from: &[u8]) -> Result<Swept, Error> {
-        let now = self.now();
+    pub(in crate::app) async fn sweep(self, from: &[u8]) -> Result<Swept, Error> {
+        let now = self.vault.now();
         let end = tables::due_after(now);
-        self.settle_upkeep(|snapshot| {
-            let due = snapshot
-                .range(Table::Due, Bound::Included(from), Bound::Excluded(&end))?
-                .take(SWEEP_BATCH_MAX)
-                .collect::<Result<Vec<_>, _>>()?;
-            let gone = going(&due);
-            let mut keys = HashMap::new();
-            let mut change = Change::new();
-            let mut removed: usize = 0;
-            for (key, _) in &due {
-                match self.remove_due(snapshot, key, now, &gone, &mut keys) {
-                    Ok(removal) => {
-                        change = change.and(removal);
-                        removed = removed.saturating_add(1);
-                    }
-                    // A damaged record stays; it must not hold up the rest.
-                    Err(error) => {
-                        let due = tables::due_of_key(key);
-                        let tenant = due.map_or(TenantId::new(Uuid::nil()), |due| due.tenant);
-                        let id = due.map_or(Uuid::nil(), |due| due.id);
-                        self.pass_over(Table::Due, tenant, id, error)?;
+        self.vault
+            .settle_upkeep(|snapshot| {
+                let due = snapshot
+                    .range(Table::Due, Bound::Included(from), Bound::Excluded(&end))?
+                    .take(SWEEP_BATCH_MAX)
+                    .collect::<Result<Vec<_>, _>>()?;
+                let gone = going(&due);
+                let mut keys = HashMap::new();
+                let mut change = Change::new();
+                let mut removed: usize = 0;
+                for (key, _) in &due {
+                    match self.remove_due(snapshot, key, now, &gone, &mut keys) {
+                        Ok(removal) => {
+                            change = change.and(removal);
+                            removed = removed.saturating_add(1);
+                        }
+                        // A damaged record stays; it must not hold up the rest.
+                        Err(error) => {
+                            let due = tables::due_of_key(key);
+                            let tenant = due.map_or(TenantId::new(Uuid::nil()), |due| due.tenant);
+                            let id = due.map_or(Uuid::nil(), |due| due.id);
+                            self.pass_over(Table::Due, tenant, id, error)?;
+                        }
                     }
                 }
-            }
-            let last = due.last().filter(|_| due.len() == SWEEP_BATCH_MAX);
-            let next = last.map(|(key, _)| [key.as_slice(), &[0]].concat());
-            Ok((change, Swept { removed, next }))
-        })
-        .await
+                let last = due.last().filter(|_| due.len() == SWEEP_BATCH_MAX);
+                let next = last.map(|(key, _)| [key.as_slice(), &[0]].concat());
+                Ok((change, Swept { removed, next }))
+            })
+            .await
     }
 
     /// Remembered answers of half-days that are over for good; how many of them went.
-    async fn sweep_answers(&self) -> Result<usize, Error> {
-        let [.., oldest_live] = live_half_days(self.now());
-        self.settle_upkeep(|snapshot| {
-            let end = oldest_live.to_be_bytes();
-            let forgotten = snapshot
-                .range(Table::Idempotency, Bound::Unbounded, Bound::Excluded(end.as_slice()))?
-                .take(SWEEP_BATCH_MAX)
-                .collect::<Result<Vec<_>, _>>()?;
-            let count = forgotten.len();
-            let delete = |change: Change, (key, _)| change.delete(Table::Idempotency, key);
-            Ok((forgotten.into_iter().fold(Change::new(), delete), count))
-        })
-        .await
+    async fn sweep_answers(self) -> Result<usize, Error> {
+        let [.., oldest_live] = live_half_days(self.vault.now());
+        self.vault
+            .settle_upkeep(|snapshot| {
+                let end = oldest_live.to_be_bytes();
+                let forgotten = snapshot
+                    .range(Table::Idempotency, Bound::Unbounded, Bound::Excluded(end.as_slice()))?
+                    .take(SWEEP_BATCH_MAX)
+                    .collect::<Result<Vec<_>, _>>()?;
+                let count = forgotten.len();
+                let delete = |change: Change, (key, _)| change.delete(Table::Idempotency, key);
+                Ok((forgotten.into_iter().fold(Change::new(), delete), count))
+            })
+            .await
     }
 
     fn remove_due(
-        &self,
+        self,
         snapshot: &Snapshot,
         key: &[u8],
         now: Timestamp,
@@ -120,7 +122,9 @@ impl App {
         let due = tables::due_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
         let keys = match known.entry(due.tenant) {
             Entry::Occupied(entry) => &*entry.into_mut(),
-            Entry::Vacant(entry) => &*entry.insert(self.tenant_keys(snapshot, due.tenant)?),
+            Entry::Vacant(entry) => {
+                &*entry.insert(self.vault.keys().tenant_keys(snapshot, due.tenant)?)
+            }
         };
         let change = Change::new().delete(Table::Due, key.to_vec());
         let removal = match due.falls {
@@ -129,11 +133,20 @@ impl App {
             Falls::ThreedsSession => {
                 let removal = remove_session(snapshot, keys, due.tenant, due.id)?;
                 let id = SessionId::new(due.id);
-                Some(removal.and(self.audit_one(due.tenant, SYSTEM, Act::Expire, id, now)))
+                Some(removal.and(self.vault.audit().entry(
+                    due.tenant,
+                    SYSTEM,
+                    Act::Expire,
+                    id,
+                    now,
+                )))
             }
-            Falls::ThreedsWait => {
-                Some(self.end_wait(snapshot, keys, due.tenant, SessionId::new(due.id))?)
-            }
+            Falls::ThreedsWait => Some(self.vault.threeds().end_wait(
+                snapshot,
+                keys,
+                due.tenant,
+                SessionId::new(due.id),
+            )?),
             Falls::TokenIntent | Falls::CvcOfTokenIntent => {
                 self.remove_of_intent(snapshot, due, now, keys)?
             }
@@ -143,7 +156,7 @@ impl App {
 
     /// An entry that is out of date must not take anything with it.
     fn remove_of_token(
-        &self,
+        self,
         snapshot: &Snapshot,
         due: Due,
         now: Timestamp,
@@ -157,14 +170,21 @@ impl App {
         let code_is_over = found.token.cvc_expires_at.is_some_and(|at| at <= now);
         Ok(match due.falls {
             Falls::Token if !found.token.is_live(now) => {
-                let audit =
-                    self.audit(AuditScope::Tenant(due.tenant), &[expired(&found.token, now)]);
+                let audit = self
+                    .vault
+                    .audit()
+                    .entries(AuditScope::Tenant(due.tenant), &[expired(&found.token, now)]);
                 Some(change.and(rows::delete(&found.token, keys)).and(audit))
             }
             Falls::CvcOfToken if code_is_over => {
                 let entity = Entity::token(&found.token);
-                let audit = self.audit_one(due.tenant, SYSTEM, Act::ExpireCvc, entity, now);
-                Some(change.and(self.forget_token_cvc(found.token, keys)?).and(audit))
+                let audit =
+                    self.vault.audit().entry(due.tenant, SYSTEM, Act::ExpireCvc, entity, now);
+                Some(
+                    change
+                        .and(self.vault.token_rows().forget_token_cvc(found.token, keys)?)
+                        .and(audit),
+                )
             }
             Falls::Token
             | Falls::CvcOfToken
@@ -176,7 +196,7 @@ impl App {
     }
 
     fn remove_of_intent(
-        &self,
+        self,
         snapshot: &Snapshot,
         due: Due,
         now: Timestamp,
@@ -189,10 +209,11 @@ impl App {
         Ok(Some(match due.falls {
             Falls::TokenIntent if !intent.is_live(now) => intents::expected(&intent, version)
                 .and(intents::delete(&intent))
-                .and(self.audit_one(due.tenant, SYSTEM, Act::Expire, id, now)),
+                .and(self.vault.audit().entry(due.tenant, SYSTEM, Act::Expire, id, now)),
             Falls::CvcOfTokenIntent if code_is_over => self
+                .vault
                 .forget_intent_cvc(intent, version, keys)?
-                .and(self.audit_one(due.tenant, SYSTEM, Act::ExpireCvc, id, now)),
+                .and(self.vault.audit().entry(due.tenant, SYSTEM, Act::ExpireCvc, id, now)),
             Falls::Token
             | Falls::CvcOfToken
             | Falls::TokenIntent

@@ -7,7 +7,7 @@ use std::ops::Bound;
 
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::access::applications::open_application;
 use crate::app::access::authenticate::open_api_key;
 use crate::app::error::Error;
@@ -21,6 +21,18 @@ use crate::domain::time::Timestamp;
 use crate::store::record::decode_api_key;
 use crate::store::tables::{self, Counted};
 use crate::store::{Snapshot, Table};
+
+/// Checking every record and index entry of the vault.
+#[derive(Debug, Clone, Copy)]
+pub struct Verification<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn verification(&self) -> Verification<'_> {
+        Verification { vault: self }
+    }
+}
 
 /// What the walk found. Findings name tables and ids, never values.
 #[derive(Debug, Default)]
@@ -56,9 +68,9 @@ impl Report {
     }
 }
 
-impl App {
-    pub fn verify(&self) -> Result<Report, Error> {
-        let snapshot = self.snapshot()?;
+impl Verification<'_> {
+    pub fn verify(self) -> Result<Report, Error> {
+        let snapshot = self.vault.snapshot()?;
         let mut report = Report::default();
         let mut listed = HashSet::new();
         let mut owned = Owned {
@@ -71,13 +83,13 @@ impl App {
                 report.find(String::from("tenants: a key is no id"));
                 continue;
             };
-            if unless_damaged(self.find_tenant(&snapshot, tenant))?.is_none() {
+            if unless_damaged(self.vault.access().find_tenant(&snapshot, tenant))?.is_none() {
                 report.find(format!("tenant {tenant}: its record does not open"));
             }
             owned.keys = owned.keys.saturating_add(count_under(&snapshot, Table::Keys, &key)?);
             owned.counts =
                 owned.counts.saturating_add(count_under(&snapshot, Table::Counts, &key)?);
-            if let Some(keys) = unless_damaged(self.tenant_keys(&snapshot, tenant))? {
+            if let Some(keys) = unless_damaged(self.vault.keys().tenant_keys(&snapshot, tenant))? {
                 let found = self.verify_applications(&snapshot, tenant, &keys, &mut report)?;
                 listed.extend(found);
                 self.verify_tokens(&snapshot, tenant, &keys, &mut report)?;
@@ -86,17 +98,17 @@ impl App {
                 report.find(format!("tenant {tenant}: its keys do not open"));
             }
         }
-        self.verify_sessions(&snapshot, &mut report)?;
+        self.vault.threeds().verify_sessions(&snapshot, &mut report)?;
         self.verify_usable_keys(&snapshot, &listed, &mut report)?;
-        self.verify_audit(&snapshot, &listed, &mut report)?;
-        self.verify_ranges(&snapshot, &mut report)?;
+        self.vault.audit().verify(&snapshot, &listed, &mut report)?;
+        self.vault.card_ranges().verify(&snapshot, &mut report)?;
         verify_sums(&snapshot, &owned, &mut report)?;
         Ok(report)
     }
 
     /// The ids of the API keys that are listed.
     fn verify_applications(
-        &self,
+        self,
         snapshot: &Snapshot,
         tenant: TenantId,
         keys: &TenantKeys,
@@ -120,7 +132,8 @@ impl App {
                 continue;
             };
             listed.push(record.key.id.uuid());
-            let by_tag = unless_damaged(self.key_record(snapshot, &record.tag))?.flatten();
+            let by_tag =
+                unless_damaged(self.vault.access().key_record(snapshot, &record.tag))?.flatten();
             if by_tag.is_none_or(|found| found.key.id != record.key.id) {
                 report.find(format!("key {}: it is listed but cannot be used", record.key.id));
             }
@@ -134,12 +147,12 @@ impl App {
 
     /// A key that is found by its text must be in its application's list, where it can be deleted.
     fn verify_usable_keys(
-        &self,
+        self,
         snapshot: &Snapshot,
         listed: &HashSet<Uuid>,
         report: &mut Report,
     ) -> Result<(), Error> {
-        let system = self.system();
+        let system = self.vault.keys().system();
         for entry in snapshot.range(Table::ApiKeys, Bound::Unbounded, Bound::Unbounded)? {
             let (place, sealed) = entry?;
             let place = place.as_slice().try_into().ok();
@@ -156,7 +169,7 @@ impl App {
     }
 
     fn verify_intents(
-        &self,
+        self,
         snapshot: &Snapshot,
         tenant: TenantId,
         keys: &TenantKeys,
@@ -196,7 +209,7 @@ impl App {
 
     /// A code without its key counts as gone: that is what its key was destroyed for.
     fn verify_cvc(
-        &self,
+        self,
         snapshot: &Snapshot,
         tenant: TenantId,
         id: Uuid,
@@ -207,7 +220,7 @@ impl App {
             report.find(format!("{id}: its card verification code is missing"));
             return Ok(());
         };
-        match self.open_cvc(tenant, &place, &value, Timestamp::from_micros(0)) {
+        match self.vault.cvcs().open(tenant, &place, &value, Timestamp::from_micros(0)) {
             Ok(Some(_)) => report.cvcs = report.cvcs.saturating_add(1),
             Ok(None) => report.cvcs_gone = report.cvcs_gone.saturating_add(1),
             Err(_) => report.find(format!("{id}: its card verification code does not open")),
@@ -216,7 +229,7 @@ impl App {
     }
 
     fn verify_tokens(
-        &self,
+        self,
         snapshot: &Snapshot,
         tenant: TenantId,
         keys: &TenantKeys,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::app::{App, ApplicationDraft, Error, FirstKey, TenantChange, TenantDraft, Write};
+use crate::app::{ApplicationDraft, Error, FirstKey, TenantChange, TenantDraft, Vault, Write};
 use crate::bounds::{DISK_FLOOR_BYTES, REENCRYPT_PER_SECOND, THREEDS_RETENTION};
 use crate::cli::commands::Dev;
 use crate::cli::dev::certificate::Files;
@@ -138,7 +138,7 @@ fn open_or_make(
     directory: &Path,
     files: &Files,
     wanted: Option<TenantKind>,
-) -> Result<(App, Kept), Failure> {
+) -> Result<(Vault, Kept), Failure> {
     let master = MasterKeySource::File(master_key_path(directory));
     if kept_path(directory).exists() {
         let kept = read_kept(directory)?;
@@ -209,14 +209,14 @@ fn clear_unfinished(directory: &Path, files: &Files) -> Result<(), Failure> {
     vault::restrict(directory, 0o700)
 }
 
-async fn make_tenant(app: &App, kind: TenantKind) -> Result<Kept, Failure> {
+async fn make_tenant(app: &Vault, kind: TenantKind) -> Result<Kept, Failure> {
     let draft = TenantDraft {
         name: String::from("Development"),
         kind,
         threeds: Threeds::Enabled,
         quotas: Quotas::default(),
     };
-    let tenant = app.create_tenant(draft).await.map_err(|error| refused(&error))?;
+    let tenant = app.access().create_tenant(draft).await.map_err(|error| refused(&error))?;
     let mut texts = Vec::new();
     for kind in [ApplicationKind::Private, ApplicationKind::Public, ApplicationKind::Management] {
         let draft = ApplicationDraft {
@@ -226,6 +226,7 @@ async fn make_tenant(app: &App, kind: TenantKind) -> Result<Kept, Failure> {
             key: FirstKey::Made,
         };
         let (_, key) = app
+            .access()
             .create_application(tenant.id, &draft, None, &Write::plain())
             .await
             .map_err(|error| refused(&error))?;
@@ -272,7 +273,7 @@ fn access(kind: ApplicationKind) -> Access {
     }
 }
 
-fn set_quotas(app: &App, kept: &Kept, quotas: Vec<(String, String)>) -> Result<(), Failure> {
+fn set_quotas(app: &Vault, kept: &Kept, quotas: Vec<(String, String)>) -> Result<(), Failure> {
     if quotas.is_empty() {
         return Ok(());
     }
@@ -280,7 +281,8 @@ fn set_quotas(app: &App, kept: &Kept, quotas: Vec<(String, String)>) -> Result<(
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
     let change = TenantChange { quotas, ..TenantChange::default() };
     block_on(async {
-        app.change_tenant(tenant, &change, None, &Write::plain())
+        app.access()
+            .change_tenant(tenant, &change, None, &Write::plain())
             .await
             .map_err(|error| refused(&error))
     })?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::app::{App, TokenDraft, Write};
+use crate::app::{TokenDraft, Vault, Write};
 use crate::bounds::BATCH_CHANGES_MAX;
 use crate::cli::commands::DevPreload;
 use crate::cli::dev::{master_key_path, read_kept, refused};
@@ -37,14 +37,14 @@ pub(in crate::cli) fn preload(command: &DevPreload) -> Result<(), Failure> {
         runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;
     let filled = runtime.block_on(fill(&app, &kept.keys.private, command.tokens, value));
     let filled =
-        filled.and_then(|()| runtime.block_on(app.sign_audit()).map_err(|error| refused(&error)));
+        filled.and_then(|()| runtime.block_on(app.audit().sign()).map_err(|error| refused(&error)));
     // Sealings that are not counted are no reason to fail.
-    runtime.block_on(app.write_uses()).ok();
+    runtime.block_on(app.rotation().write_uses()).ok();
     app.close();
     filled
 }
 
-async fn fill(app: &Arc<App>, key: &str, tokens: u64, value: Sample) -> Result<(), Failure> {
+async fn fill(app: &Arc<Vault>, key: &str, tokens: u64, value: Sample) -> Result<(), Failure> {
     let every = tokens.div_ceil(SAMPLE).max(1);
     let tasks = Tasks::new();
     let lanes = u64::try_from(BATCH_CHANGES_MAX).unwrap_or(1);
@@ -102,11 +102,14 @@ fn card_number(number: u64) -> String {
     candidates.into_iter().find(|digits| luhn::passes(digits)).unwrap_or_default()
 }
 
-async fn create(app: &App, key: &str, draft: TokenDraft) -> Result<String, Failure> {
+async fn create(app: &Vault, key: &str, draft: TokenDraft) -> Result<String, Failure> {
     let key = KeyText::parse(key)
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
-    let caller = app.authenticate(&key).map_err(|error| refused(&error))?;
-    let created =
-        app.create_token(&caller, draft, &Write::plain()).await.map_err(|error| refused(&error))?;
+    let caller = app.access().authenticate(&key).map_err(|error| refused(&error))?;
+    let created = app
+        .tokens(&caller)
+        .create(draft, &Write::plain())
+        .await
+        .map_err(|error| refused(&error))?;
     Ok(created.shown.token.public_id())
 }

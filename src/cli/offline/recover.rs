@@ -204,7 +204,7 @@ fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure
                 | Exit::Storage
                 | Exit::Config => failure,
             })?;
-            if matches!(app.share_set(set), Ok(Some((_, ChainWord::Differs)))) {
+            if matches!(app.keys().share_set(set), Ok(Some((_, ChainWord::Differs)))) {
                 complain(CHAIN_DIFFERS);
             }
             app.close();

@@ -7,7 +7,7 @@ use std::os::unix::fs::{
 };
 use std::path::{Path, PathBuf};
 
-use crate::app::{App, VaultFailure};
+use crate::app::{Vault, VaultFailure};
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
 use crate::cli::complain;
 use crate::cli::operate::master_key;
@@ -26,7 +26,7 @@ pub(in crate::cli) fn open(
     directory: &Path,
     master: &MasterKeySource,
     clock: Clock,
-) -> Result<App, Failure> {
+) -> Result<Vault, Failure> {
     check_directory(directory)?;
     let opened = read_master_key(master).and_then(|key| open_with(directory, key, clock.clone()));
     // A rotation that was cut off between the data file and the key's own file.
@@ -43,10 +43,11 @@ pub(in crate::cli) fn open(
 pub(in crate::cli) fn open_unwritten(
     directory: &Path,
     master: &MasterKeySource,
-) -> Result<App, Failure> {
+) -> Result<Vault, Failure> {
     check_directory(directory)?;
     let open = |key| {
-        let opened = catch_damage(directory, || App::open_unwritten(directory, key, Clock::new()))?;
+        let opened =
+            catch_damage(directory, || Vault::open_unwritten(directory, key, Clock::new()))?;
         opened.map_err(|failure| explain(failure, directory))
     };
     let opened = read_master_key(master).and_then(open);
@@ -83,15 +84,15 @@ pub(in crate::cli) fn open_with(
     directory: &Path,
     master: MasterKey,
     clock: Clock,
-) -> Result<App, Failure> {
-    let opened = catch_damage(directory, || App::open(directory, master, clock))?;
+) -> Result<Vault, Failure> {
+    let opened = catch_damage(directory, || Vault::open(directory, master, clock))?;
     let app = opened.map_err(|failure| explain(failure, directory))?;
     with_owner(app, directory)
 }
 
 /// What root has made in the directory belongs to whom the directory belongs to: the server's user,
 /// who could not open it otherwise.
-fn with_owner(app: App, directory: &Path) -> Result<App, Failure> {
+fn with_owner(app: Vault, directory: &Path) -> Result<Vault, Failure> {
     let given = [Store::FILE, CvcKeys::FILE]
         .into_iter()
         .try_for_each(|name| give_to_owner(directory, &directory.join(name)));
@@ -135,10 +136,10 @@ pub(in crate::cli) fn create(
     directory: &Path,
     master: &MasterKeySource,
     clock: Clock,
-) -> Result<App, Failure> {
+) -> Result<Vault, Failure> {
     check_directory(directory)?;
     let master = read_master_key(master)?;
-    let app = App::create(directory, master, clock);
+    let app = Vault::create(directory, master, clock);
     with_owner(app.map_err(|failure| explain(failure, directory))?, directory)
 }
 

@@ -37,7 +37,7 @@ fn verify_vault(command: &Verify) -> Result<(), Failure> {
         vault::place(command.config.as_deref(), command.data.as_deref(), key)?;
     let master = vault::needed(master)?;
     let app = vault::open_unwritten(&directory, &master)?;
-    let report = vault::catch_damage(&directory, || app.verify())?;
+    let report = vault::catch_damage(&directory, || app.verification().verify())?;
     // The engine looks at its own pages once more when it goes.
     vault::catch_damage(&directory, move || {
         app.close();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use crate::app::{App, Receipt, VaultFailure, decode_receipt};
+use crate::app::{Receipt, Vault, VaultFailure, decode_receipt};
 use crate::bounds::RECEIPT_BYTES_MAX;
 use crate::cli::commands::{AuditAction, AuditCommand, AuditExport, AuditVerify};
 use crate::cli::offline::vault;
@@ -40,7 +40,7 @@ pub(in crate::cli) fn audit(command: AuditCommand) -> Result<(), Failure> {
 struct Hand {
     directory: PathBuf,
     master: Option<MasterKeySource>,
-    alone: Option<(App, Runtime)>,
+    alone: Option<(Vault, Runtime)>,
 }
 
 impl Hand {
@@ -65,7 +65,7 @@ impl Hand {
         done(answer)
     }
 
-    fn open(&self) -> Result<(App, Runtime), Failure> {
+    fn open(&self) -> Result<(Vault, Runtime), Failure> {
         let master = vault::needed(self.master.clone())?;
         let app = vault::open(&self.directory, &master, Clock::new())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
@@ -76,7 +76,7 @@ impl Hand {
     fn close(self) {
         if let Some((app, runtime)) = self.alone {
             // A failing disk was told by the command itself.
-            runtime.block_on(app.sign_audit()).ok();
+            runtime.block_on(app.audit().sign()).ok();
             app.close();
         }
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::cli::commands::KeyRotate;
 use crate::cli::dev::{block_on, refused};
 use crate::cli::offline::vault;
@@ -74,8 +74,8 @@ pub(in crate::cli) fn rotate(config: &Config, command: &KeyRotate) -> Result<(),
 /// is none, or it does not.
 pub(in crate::cli) fn finish_rotation(
     path: &Path,
-    open: impl FnOnce(MasterKey) -> Result<App, Failure>,
-) -> Option<Result<App, Failure>> {
+    open: impl FnOnce(MasterKey) -> Result<Vault, Failure>,
+) -> Option<Result<Vault, Failure>> {
     let new = beside(path, "new");
     let source = MasterKeySource::File(new.clone());
     let app = vault::read_master_key(&source).and_then(open).ok()?;
@@ -176,11 +176,12 @@ fn offline(config: &Config, new: &Path) -> Result<(), Cut> {
     let app =
         vault::open(&config.data_directory, &config.master_key, clock).map_err(Cut::Before)?;
     let rotated = new_key(new, &config.master_key).map_err(Cut::Before).and_then(|(key, _)| {
-        let rotated = async { app.rotate_master(key).await.map_err(|error| refused(&error)) };
+        let rotated =
+            async { app.rotation().rotate_master(key).await.map_err(|error| refused(&error)) };
         block_on(rotated).map(drop).map_err(Cut::Perhaps)
     });
     // What was done alone is signed alone; a failing disk is told by the next command.
-    block_on(async { app.sign_audit().await.map_err(|error| refused(&error)) }).ok();
+    block_on(async { app.audit().sign().await.map_err(|error| refused(&error)) }).ok();
     app.close();
     rotated
 }

@@ -110,9 +110,9 @@ pub(in crate::cli) fn order(
                 if runs_on {
                     rotate_to_the_end(&app).await.map_err(|error| refused(&error))?;
                 }
-                app.write_uses().await.map_err(|error| refused(&error))?;
+                app.rotation().write_uses().await.map_err(|error| refused(&error))?;
                 // What was done alone is signed alone; a failing disk is told by the next command.
-                app.sign_audit().await.ok();
+                app.audit().sign().await.ok();
                 Ok(answer)
             });
             app.close();

@@ -119,7 +119,7 @@ pub(in crate::cli) fn init(command: &Init) -> Result<(), Failure> {
     let app = vault::create(&config.data_directory, &source, Clock::new())?;
     let noted = block_on(async {
         let made = Entity::of_server(EntityKind::Vault);
-        app.audit_operator(Act::Create, made).await.map_err(|error| refused(&error))
+        app.audit().write_operator_entry(Act::Create, made).await.map_err(|error| refused(&error))
     });
     app.close();
     drop(app);

@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::app::{App, Error, Step, Walk};
+use crate::app::{Error, Step, Vault, Walk};
 use crate::bounds::{REENCRYPT_BATCH_MAX, REENCRYPT_LOOKS_MAX, ROTATION_PERIOD, ROTATION_WAIT};
 use crate::log::{Event, Log, Value};
 
 /// For as long as the server runs.
-pub(in crate::cli) async fn rotate(app: Arc<App>, per_second: usize, log: Log) {
+pub(in crate::cli) async fn rotate(app: Arc<Vault>, per_second: usize, log: Log) {
     let mut walk = Walk::default();
     loop {
-        match app.rotate_step(&mut walk).await {
+        match app.rotation().rotate_step(&mut walk).await {
             Ok(Step::Idle) => {
                 tokio::select! {
-                    () = app.rotation_begun() => (),
+                    () = app.rotation().rotation_begun() => (),
                     () = tokio::time::sleep(ROTATION_PERIOD) => (),
                 }
             }
@@ -49,9 +49,9 @@ pub(in crate::cli) async fn rotate(app: Arc<App>, per_second: usize, log: Log) {
 }
 
 /// Nobody to wait for and nothing to spare: to the end, as fast as it goes.
-pub(in crate::cli) async fn rotate_to_the_end(app: &App) -> Result<(), Error> {
+pub(in crate::cli) async fn rotate_to_the_end(app: &Vault) -> Result<(), Error> {
     let mut walk = Walk::default();
-    while app.rotate_step(&mut walk).await? != Step::Idle {}
+    while app.rotation().rotate_step(&mut walk).await? != Step::Idle {}
     Ok(())
 }
 

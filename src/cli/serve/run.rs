@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::app::{App, Error};
+use crate::app::{Error, Vault};
 use crate::bounds::LOG_FLUSH_MAX;
 use crate::cli::offline::vault::storage;
 use crate::cli::serve::directory;
@@ -54,7 +54,7 @@ pub(in crate::cli) struct Ready {
 
 /// Serves until a signal or a failure ends it. `ready` is told the first addresses.
 pub(in crate::cli) fn run(
-    mut app: App,
+    mut app: Vault,
     plan: Plan,
     ready: impl FnOnce(Ready) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -70,7 +70,7 @@ pub(in crate::cli) fn run(
 }
 
 async fn serve(
-    app: Arc<App>,
+    app: Arc<Vault>,
     plan: Plan,
     ready: impl FnOnce(Ready) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -101,7 +101,7 @@ async fn serve(
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
     tasks.spawn(Arc::clone(&manager).show_life(Arc::clone(&app)));
     // On a full disk there is no room for it; the readiness says so.
-    if app.audit_life(Act::Start).await.is_err() {
+    if app.audit().write_lifecycle_entry(Act::Start).await.is_err() {
         log.event(Event::error("start_not_audited"));
     }
     plan.upkeep.begin(&app, &tasks, hangup, &log);
@@ -163,15 +163,15 @@ impl Answer for Api {
 
 /// The reads that were answered last, and a signature under all of it. A disk that fails in that ends
 /// the process as it would have before.
-async fn finish(app: &App, fatal: Option<Fatal>, log: &Log) -> Result<(), Failure> {
+async fn finish(app: &Vault, fatal: Option<Fatal>, log: &Log) -> Result<(), Failure> {
     if let Some(Fatal::Storage(StorageFailure::Removed(_))) = &fatal {
         log.event(Event::error("data_file_removed"));
     }
     let mut ended = fatal.map_or_else(|| Ok(()), |fatal| Err(end(&fatal)));
     if ended.is_ok()
-        && (app.audit_life(Act::Stop).await.is_err()
-            || app.sign_audit().await.is_err()
-            || app.write_uses().await.is_err())
+        && (app.audit().write_lifecycle_entry(Act::Stop).await.is_err()
+            || app.audit().sign().await.is_err()
+            || app.rotation().write_uses().await.is_err())
     {
         log.event(Event::error("audit_not_signed"));
         let now = tokio::time::timeout(Duration::ZERO, app.store().failed()).await;
@@ -219,7 +219,7 @@ fn end(fatal: &Fatal) -> Failure {
     }
 }
 
-fn tell_migration(app: &App, log: &Log) {
+fn tell_migration(app: &Vault, log: &Log) {
     if let Some(migrated) = app.migrated() {
         let from = Value::Count(u64::from(migrated.from));
         log.event(Event::info("migrated").with("from_format", from));

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::app::{App, Error, clear_leftovers};
+use crate::app::{Error, Vault, clear_leftovers};
 use crate::bounds::BACKUP_LOOK_PERIOD;
 use crate::domain::backup::BackupPlan;
 use crate::log::{Event, Log, Value};
 
 /// Whatever becomes of a backup, the server goes on.
-pub(in crate::cli) async fn keep_backups(app: Arc<App>, plan: BackupPlan, log: Log) {
+pub(in crate::cli) async fn keep_backups(app: Arc<Vault>, plan: BackupPlan, log: Log) {
     let directory = plan.directory.clone();
-    let cleared = match app.backup_mark() {
+    let cleared = match app.backups().mark() {
         Ok(mark) => {
             let cleared = move || clear_leftovers(&directory, &mark).is_ok();
             tokio::task::spawn_blocking(cleared).await.is_ok_and(|cleared| cleared)
@@ -31,8 +31,8 @@ pub(in crate::cli) async fn keep_backups(app: Arc<App>, plan: BackupPlan, log: L
     }
 }
 
-async fn look(app: &App, plan: &BackupPlan, log: &Log) -> Result<(), Error> {
-    match app.take_due_backup(plan).await? {
+async fn look(app: &Vault, plan: &BackupPlan, log: &Log) -> Result<(), Error> {
+    match app.backups().take_due(plan).await? {
         None => (),
         Some(Ok(taken)) => log.event(
             Event::info("backup_taken")
@@ -44,7 +44,7 @@ async fn look(app: &App, plan: &BackupPlan, log: &Log) -> Result<(), Error> {
             log.event(Event::error("backup_failed").with("why", Value::Name(failure.name())));
         }
     }
-    match app.prove_due_backup(plan).await? {
+    match app.backups().prove_due(plan).await? {
         None => (),
         Some(Ok(proven)) => log.event(
             Event::info("backup_proven")

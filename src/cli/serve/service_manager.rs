@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use listenfd::ListenFd;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::bounds::NOTIFY_SEND_MAX;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::store::CommitFailure;
@@ -58,7 +58,7 @@ impl ServiceManager {
 
     /// Shows signs of life for as long as there is life: this runs where requests are answered, and
     /// each sign waits for the writer.
-    pub(in crate::cli) async fn show_life(self: Arc<Self>, app: Arc<App>) {
+    pub(in crate::cli) async fn show_life(self: Arc<Self>, app: Arc<Vault>) {
         let Some(period) = self.watchdog else { return };
         loop {
             match app.store().reach_writer().await {

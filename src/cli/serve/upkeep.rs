@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::signal::unix::Signal;
 
-use crate::app::{App, Error, ScrubWalk, Scrubbed};
+use crate::app::{Error, ScrubWalk, Scrubbed, Vault};
 use crate::bounds::{SCRUB_PERIOD, SCRUB_REST, SWEEP_PERIOD};
 use crate::cli::serve::bins;
 use crate::cli::serve::rotation::rotate;
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Upkeep {
 }
 
 impl Upkeep {
-    pub(in crate::cli) fn begin(self, app: &Arc<App>, tasks: &Tasks, hangup: Signal, log: &Log) {
+    pub(in crate::cli) fn begin(self, app: &Arc<Vault>, tasks: &Tasks, hangup: Signal, log: &Log) {
         let app = || Arc::clone(app);
         tasks.spawn(watch::disk(app(), log.clone()));
         tasks.spawn(watch::files(app()));
@@ -32,7 +32,7 @@ impl Upkeep {
         tasks.spawn(scrub(app()));
         tasks.spawn(tell_damage(app(), log.clone()));
         let reader = app();
-        tasks.spawn(async move { reader.write_reads().await });
+        tasks.spawn(async move { reader.audit().write_reads().await });
         tasks.spawn(rotate(app(), self.reencrypt_per_second, log.clone()));
         if let Some(plan) = self.backups {
             tasks.spawn(schedule::keep_backups(app(), plan, log.clone()));
@@ -44,9 +44,9 @@ impl Upkeep {
 }
 
 /// Removes what has fallen due, for as long as the server runs.
-async fn sweep(app: Arc<App>, log: Log) {
+async fn sweep(app: Arc<Vault>, log: Log) {
     loop {
-        match app.sweep_all().await {
+        match app.upkeep().sweep_all().await {
             Ok(0) => (),
             Ok(removed) => {
                 let count = u64::try_from(removed).unwrap_or(u64::MAX);
@@ -56,7 +56,7 @@ async fn sweep(app: Arc<App>, log: Log) {
             Err(Error::Stopped | Error::Storage(_)) => return,
             Err(_) => log.event(Event::error("sweep_failed")),
         }
-        if let Some(finding) = app.audit_news() {
+        if let Some(finding) = app.audit().news() {
             log.event(Event::error("audit_damaged").with("why", Value::Name(finding.name())));
         }
         tokio::time::sleep(SWEEP_PERIOD).await;
@@ -64,14 +64,14 @@ async fn sweep(app: Arc<App>, log: Log) {
 }
 
 /// Looks for damaged rows, slowly, for as long as the server runs.
-async fn scrub(app: Arc<App>) {
+async fn scrub(app: Arc<Vault>) {
     let mut walk = ScrubWalk::default();
     loop {
         tokio::time::sleep(SCRUB_PERIOD).await;
         let looking = Arc::clone(&app);
         // A disk that hangs must not hold a thread that answers.
         let step = tokio::task::spawn_blocking(move || {
-            let scrubbed = looking.scrub_some(&mut walk);
+            let scrubbed = looking.upkeep().scrub_some(&mut walk);
             (walk, scrubbed)
         });
         // A panic is logged with its place; the walk then begins anew after the rest.
@@ -88,9 +88,9 @@ async fn scrub(app: Arc<App>) {
 }
 
 /// Logs each damaged row once.
-async fn tell_damage(app: Arc<App>, log: Log) {
+async fn tell_damage(app: Arc<Vault>, log: Log) {
     loop {
-        let row = app.damage_found().await;
+        let row = app.upkeep().damage_found().await;
         let event = Event::error("row_damaged").with("table", Value::Name(row.table.name()));
         let event = event.with("tenant", Value::Id(row.tenant)).with("id", Value::Id(row.id));
         log.event(event.with("why", Value::Name(row.why)));
@@ -98,7 +98,7 @@ async fn tell_damage(app: Arc<App>, log: Log) {
 }
 
 /// A file with mistakes keeps the old table.
-async fn reload_bins(app: Arc<App>, path: PathBuf, mut hangup: Signal, log: Log) {
+async fn reload_bins(app: Arc<Vault>, path: PathBuf, mut hangup: Signal, log: Log) {
     while hangup.recv().await.is_some() {
         match bins::read(&path) {
             Ok(table) => {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::app::{App, DiskNews, Room};
+use crate::app::{DiskNews, Room, Vault};
 use crate::bounds::{DISK_CHECK_EVERY, FILES_CHECK_EVERY};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::clock::Clock;
@@ -22,7 +22,7 @@ pub(in crate::cli) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Every instrument of the process. A new one is one line here.
 pub(in crate::cli) fn panel(
-    app: &Arc<App>,
+    app: &Arc<Vault>,
     server: &Server,
     requests: &Arc<Requests>,
     process: &Arc<Process>,
@@ -30,7 +30,7 @@ pub(in crate::cli) fn panel(
 ) -> Panel {
     Panel::new(vec![
         Arc::<Process>::clone(process),
-        Arc::<App>::clone(app),
+        Arc::<Vault>::clone(app),
         Arc::new(app.store().clone()),
         Arc::<Requests>::clone(requests),
         Arc::<Traffic>::clone(server.traffic()),
@@ -126,7 +126,7 @@ pub(in crate::cli) fn serve(listeners: Vec<Plain>, http: &Arc<Http>, tasks: &Tas
 }
 
 /// Looks at the disk again and again. Each change of what it has room for is told once.
-pub(in crate::cli) async fn disk(app: Arc<App>, log: Log) {
+pub(in crate::cli) async fn disk(app: Arc<Vault>, log: Log) {
     loop {
         tokio::time::sleep(DISK_CHECK_EVERY).await;
         let looking = Arc::clone(&app);
@@ -139,7 +139,7 @@ pub(in crate::cli) async fn disk(app: Arc<App>, log: Log) {
 
 /// Looks again and again whether the files that are open are those of the data directory. When one is
 /// not, the store fails, which ends the process.
-pub(in crate::cli) async fn files(app: Arc<App>) {
+pub(in crate::cli) async fn files(app: Arc<Vault>) {
     loop {
         tokio::time::sleep(FILES_CHECK_EVERY).await;
         let looking = Arc::clone(&app);

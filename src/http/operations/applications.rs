@@ -18,13 +18,13 @@ impl Exchange<'_> {
             |(new, key): &(Application, Option<NewKey>)| application::answer(new, key.as_ref());
         let (tenant, caller) = (self.caller.tenant.id, Some(self.caller));
         let write = self.write(&answer);
-        let made = self.app.create_application(tenant, &draft, caller, &write).await?;
+        let made = self.app.access().create_application(tenant, &draft, caller, &write).await?;
         Ok(Reply::from(answer(&made)))
     }
 
     pub(in crate::http) fn list_applications(&self) -> Result<Reply, Problem> {
         let (query, page) = application::parse_query(&self.query)?;
-        let found = self.app.list_applications(self.caller.tenant.id, &query)?;
+        let found = self.app.access().list_applications(self.caller.tenant.id, &query)?;
         let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys);
         let items: Vec<_> = found.applications.iter().map(render).collect();
         Ok(Reply::ok(page.render(found.total, &items)))
@@ -41,18 +41,19 @@ impl Exchange<'_> {
 
     pub(in crate::http) async fn update_application(&self) -> Result<Reply, Instead> {
         let id = self.application_id()?;
-        let (known, _) = self.app.read_application(self.caller.tenant.id, id)?;
+        let (known, _) = self.app.access().read_application(self.caller.tenant.id, id)?;
         let (name, access) = application::parse_update(self.body.expose(), known.kind)?;
         let answer = |(changed, keys): &(Application, Vec<ApiKey>)| {
             Answer::new(Status::Ok, application::render(changed, keys))
         };
         let (caller, write) = (self.caller, self.write(&answer));
-        let changed = self.app.update_application(caller, id, &name, &access, &write).await?;
+        let changed =
+            self.app.access().update_application(caller, id, &name, &access, &write).await?;
         Ok(Reply::from(answer(&changed)))
     }
 
     pub(in crate::http) async fn delete_application(&self) -> Result<Reply, Problem> {
-        self.app.delete_application(self.caller, self.application_id()?).await?;
+        self.app.access().delete_application(self.caller, self.application_id()?).await?;
         Ok(Reply::nothing())
     }
 
@@ -60,26 +61,26 @@ impl Exchange<'_> {
         let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
         let answer: fn(&NewKey) -> Answer = key::answer;
         let (caller, write) = (Some(self.caller), self.write(&answer));
-        let new = self.app.create_key(tenant, id, None, caller, &write).await?;
+        let new = self.app.access().create_key(tenant, id, None, caller, &write).await?;
         Ok(Reply::from(answer(&new)))
     }
 
     pub(in crate::http) fn list_application_keys(&self) -> Result<Reply, Problem> {
-        let keys = self.app.list_keys(self.caller.tenant.id, self.application_id()?)?;
+        let keys = self.app.access().list_keys(self.caller.tenant.id, self.application_id()?)?;
         let items: Vec<_> = keys.iter().map(key::render).collect();
         Ok(Reply::ok(list(&items)))
     }
 
     pub(in crate::http) fn read_application_key(&self) -> Result<Reply, Problem> {
         let id = self.key_id()?;
-        let keys = self.app.list_keys(self.caller.tenant.id, self.application_id()?)?;
+        let keys = self.app.access().list_keys(self.caller.tenant.id, self.application_id()?)?;
         let found = keys.iter().find(|listed| listed.id == id);
         Ok(Reply::ok(key::render(found.ok_or(Error::NotFound("key"))?)))
     }
 
     pub(in crate::http) async fn delete_application_key(&self) -> Result<Reply, Problem> {
         let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
-        self.app.delete_key(tenant, id, self.key_id()?, Some(self.caller)).await?;
+        self.app.access().delete_key(tenant, id, self.key_id()?, Some(self.caller)).await?;
         Ok(Reply::nothing())
     }
 
@@ -99,7 +100,7 @@ impl Exchange<'_> {
     }
 
     fn application(&self, id: ApplicationId) -> Result<Reply, Problem> {
-        let (found, keys) = self.app.read_application(self.caller.tenant.id, id)?;
+        let (found, keys) = self.app.access().read_application(self.caller.tenant.id, id)?;
         Ok(Reply::ok(application::render(&found, &keys)))
     }
 

@@ -37,7 +37,7 @@ impl Exchange<'_> {
         query: &TokenQuery,
         start: &CursorStart,
     ) -> Result<Reply, Problem> {
-        let page = self.app.list_tokens(self.caller, permission, query, start).await?;
+        let page = self.app.tokens(self.caller).list(permission, query, start).await?;
         let items: Vec<_> = page.tokens.iter().map(token::render).collect();
         Ok(Reply::ok(cursor::render_page(start.size, page.next.as_deref(), &items)))
     }
@@ -49,7 +49,7 @@ impl Exchange<'_> {
         page: OffsetPage,
     ) -> Result<Reply, Problem> {
         let stretch = page.stretch();
-        let found = self.app.list_tokens_by_number(self.caller, permission, query, stretch).await?;
+        let found = self.app.tokens(self.caller).list_by_number(permission, query, stretch).await?;
         let items: Vec<_> = found.tokens.iter().map(token::render).collect();
         Ok(Reply::ok(page.render(found.total, &items)))
     }

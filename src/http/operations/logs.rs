@@ -9,7 +9,7 @@ impl Exchange<'_> {
     pub(in crate::http) async fn list_logs(&self) -> Result<Reply, Problem> {
         let asked = log::parse(&self.query)?;
         let log::Asked { query, start, page } = &asked;
-        let found = self.app.list_logs(self.caller, query, start, page.size).await?;
+        let found = self.app.audit().list_logs(self.caller, query, start, page.size).await?;
         Ok(Reply::ok(log::render_page(self.caller.tenant.id, &asked, &found)))
     }
 }

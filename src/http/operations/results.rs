@@ -63,7 +63,7 @@ impl Http {
             return Err(problem);
         }
         let (bytes, _share) = body::read(body, BODY_BYTES_MAX, &self.bodies).await?;
-        let receipt = self.app.take_message(bytes.expose(), schemes).await?;
+        let receipt = self.app.threeds().take_message(bytes.expose(), schemes).await?;
         Ok(Reply::ok(receipt.map(SecretBody::new).unwrap_or_default()))
     }
 }

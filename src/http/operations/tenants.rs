@@ -15,7 +15,7 @@ impl Exchange<'_> {
         let change = tenant::parse_change(self.body.expose())?;
         let answer = |changed: &Tenant| Answer::new(Status::Ok, tenant::render(changed));
         let (id, caller, write) = (self.caller.tenant.id, Some(self.caller), self.write(&answer));
-        let changed = self.app.change_tenant(id, &change, caller, &write).await?;
+        let changed = self.app.access().change_tenant(id, &change, caller, &write).await?;
         Ok(Reply::from(answer(&changed)))
     }
 }

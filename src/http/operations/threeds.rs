@@ -16,12 +16,13 @@ impl Exchange<'_> {
             Answer::new(Status::Created, body).at(format!("/3ds/sessions/{}", made.id))
         };
         let write = self.write(&answer);
-        let made = self.app.create_session(self.caller, &draft, &self.client, &write).await?;
+        let made =
+            self.app.threeds().create_session(self.caller, &draft, &self.client, &write).await?;
         Ok(Reply::from(answer(&made)))
     }
 
     pub(in crate::http) async fn read_threeds_session(&self) -> Result<Reply, Problem> {
-        let found = self.app.read_session(self.caller, self.parameter(0)).await?;
+        let found = self.app.threeds().read_session(self.caller, self.parameter(0)).await?;
         Ok(Reply::ok(session::render(&found)))
     }
 
@@ -33,7 +34,7 @@ impl Exchange<'_> {
         };
         let write = self.write(&answer);
         let id = self.parameter(0);
-        let changed = self.app.describe_device(self.caller, id, &device, &write).await?;
+        let changed = self.app.threeds().describe_device(self.caller, id, &device, &write).await?;
         Ok(Reply::from(answer(&changed)))
     }
 
@@ -45,13 +46,15 @@ impl Exchange<'_> {
         let id = self.parameter(0);
         let client = &self.client;
         let app = self.app;
-        let found =
-            app.authenticate_session(self.caller, id, &request, mistakes, client, &write).await?;
+        let found = app
+            .threeds()
+            .authenticate_session(self.caller, id, &request, mistakes, client, &write)
+            .await?;
         Ok(Reply::from(answer(&found)))
     }
 
     pub(in crate::http) async fn read_challenge_result(&self) -> Result<Reply, Problem> {
-        let found = self.app.challenge_result(self.caller, self.parameter(0)).await?;
+        let found = self.app.threeds().challenge_result(self.caller, self.parameter(0)).await?;
         Ok(Reply::ok(outcome::render(&found, Extent::ChallengeResult)))
     }
 }

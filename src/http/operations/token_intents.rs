@@ -12,17 +12,17 @@ impl Exchange<'_> {
         let draft = token::parse_intent_draft(self.body.expose());
         let answer: fn(&ShownIntent) -> Answer = token_intent::answer;
         let write = self.write(&answer);
-        let shown = self.app.create_token_intent(self.caller, &draft, &write).await?;
+        let shown = self.app.token_intents(self.caller).create(&draft, &write).await?;
         Ok(Reply::from(answer(&shown)))
     }
 
     pub(in crate::http) async fn read_token_intent(&self) -> Result<Reply, Problem> {
-        let shown = self.app.read_token_intent(self.caller, self.parameter(0)).await?;
+        let shown = self.app.token_intents(self.caller).read(self.parameter(0)).await?;
         Ok(Reply::ok(token_intent::render(&shown)))
     }
 
     pub(in crate::http) async fn delete_token_intent(&self) -> Result<Reply, Problem> {
-        self.app.delete_token_intent(self.caller, self.parameter(0)).await?;
+        self.app.token_intents(self.caller).delete(self.parameter(0)).await?;
         Ok(Reply::nothing())
     }
 }

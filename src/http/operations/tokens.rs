@@ -16,12 +16,12 @@ impl Exchange<'_> {
             let location = token_path(&written.shown.token.public_id());
             token::answer(written, Status::Created, Right::Create).at(location)
         };
-        let written = self.app.create_token(self.caller, draft, &self.write(&answer)).await?;
+        let written = self.app.tokens(self.caller).create(draft, &self.write(&answer)).await?;
         Ok(Reply::from(answer(&written)))
     }
 
     pub(in crate::http) async fn read_token(&self) -> Result<Reply, Problem> {
-        let shown = self.app.read_token(self.caller, self.parameter(0)).await?;
+        let shown = self.app.tokens(self.caller).read(self.parameter(0)).await?;
         Ok(Reply::ok(token::render(&shown)))
     }
 
@@ -29,12 +29,12 @@ impl Exchange<'_> {
         let patch = token::parse_patch(self.body.expose());
         let answer = |written: &Written| token::answer(written, Status::Ok, Right::Update);
         let (id, write) = (self.parameter(0), self.write(&answer));
-        let written = self.app.update_token(self.caller, id, &patch, &write).await?;
+        let written = self.app.tokens(self.caller).update(id, &patch, &write).await?;
         Ok(Reply::from(answer(&written)))
     }
 
     pub(in crate::http) async fn delete_token(&self) -> Result<Reply, Problem> {
-        self.app.delete_token(self.caller, self.parameter(0)).await?;
+        self.app.tokens(self.caller).delete(self.parameter(0)).await?;
         Ok(Reply::nothing())
     }
 
@@ -43,12 +43,12 @@ impl Exchange<'_> {
         let answer = |tokenized: &Tokenized| tokenize::answer(body, tokenized);
         let draft = tokenize::parse(body);
         self.charge_tokens(draft.drafts.len())?;
-        let tokenized = self.app.tokenize(self.caller, draft, &self.write(&answer)).await?;
+        let tokenized = self.app.tokens(self.caller).tokenize(draft, &self.write(&answer)).await?;
         Ok(Reply::from(answer(&tokenized)))
     }
 
     pub(in crate::http) async fn detokenize(&self) -> Result<Reply, Problem> {
-        let filled = self.app.detokenize(self.caller, self.body.expose()).await?;
+        let filled = self.app.tokens(self.caller).detokenize(self.body.expose()).await?;
         let mut text = SecretBuffer::with_capacity(0);
         text.json(filled.expose());
         Ok(Reply::ok(text.finish()))

@@ -123,7 +123,7 @@ impl Http {
     /// server of production tenants alone has nothing there.
     pub(super) fn page(&self, parts: &Parts) -> Option<Page> {
         let page = find(&parts.method, parts.uri.path())?;
-        (!is_simulated(parts.uri.path()) || self.app.has_test_tenant()).then_some(page)
+        (!is_simulated(parts.uri.path()) || self.app.threeds().has_test_tenant()).then_some(page)
     }
 
     pub(super) async fn show(
@@ -189,7 +189,7 @@ impl Http {
     ) -> Result<Shown, Problem> {
         let claimed = method_data(form).and_then(|data| member(&data, "threeDSServerTransID"));
         let claimed = claimed.ok_or(Problem::new(400, "The form names no transaction."))?;
-        let visitor = self.app.complete_method(id, &claimed).await?;
+        let visitor = self.app.threeds().complete_method(id, &claimed).await?;
         let query = Query::parse(parts.uri.query().unwrap_or_default()).unwrap_or_default();
         let html = if query.first("mode") == Some("redirect") {
             html::close(nonce)
@@ -206,7 +206,7 @@ impl Http {
         nonce: &str,
     ) -> Result<Shown, Problem> {
         let cres = form.first("cres").and_then(|field| Cres::from_form(field).ok());
-        let visitor = self.app.close_challenge(id, cres.as_ref())?;
+        let visitor = self.app.threeds().close_challenge(id, cres.as_ref())?;
         let target = match visitor.mode {
             WebChallengeMode::Iframe => html::Target::Parent,
             WebChallengeMode::Redirect => html::Target::Opener,
@@ -228,7 +228,7 @@ impl Http {
         };
         let data = form.first("threeDSSessionData").unwrap_or_default();
         let data: String = data.chars().take(SESSION_DATA_CHARS_MAX).collect();
-        match self.app.challenge_step(&creq, answer).await? {
+        match self.app.threeds().challenge_step(&creq, answer).await? {
             ChallengeReply::Ask { means, wrong_codes } => {
                 let asked = html::Asked { creq: field, data: &data, wrong_codes };
                 let html = match means {

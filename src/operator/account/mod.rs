@@ -11,7 +11,7 @@ mod safety;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::app::{App, Error, Expected};
+use crate::app::{Error, Expected, Vault};
 use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::report::{Chapter, Document};
 
@@ -27,9 +27,9 @@ pub struct AccountSettings {
     pub audit_reads_strict: bool,
 }
 
-pub(super) async fn render(app: &App, settings: &AccountSettings) -> Result<Vec<u8>, Error> {
+pub(super) async fn render(app: &Vault, settings: &AccountSettings) -> Result<Vec<u8>, Error> {
     // It tells who may do what.
-    app.audit_operator(Act::Export, Entity::of_server(EntityKind::Vault)).await?;
+    app.audit().write_operator_entry(Act::Export, Entity::of_server(EntityKind::Vault)).await?;
     let account = account(app, settings).await?;
     let attention = account.attention().count();
     let (text, html) = (account.text(), account.html());
@@ -38,26 +38,26 @@ pub(super) async fn render(app: &App, settings: &AccountSettings) -> Result<Vec<
     Ok(answer.to_string().into_bytes())
 }
 
-async fn account(app: &App, settings: &AccountSettings) -> Result<Document, Error> {
+async fn account(app: &Vault, settings: &AccountSettings) -> Result<Document, Error> {
     let now = app.now();
-    let holdings = app.holdings()?;
-    let inventory = app.key_inventory().await?;
-    let chain = app.inspect_audit(Expected::default()).await?;
+    let holdings = app.upkeep().holdings()?;
+    let inventory = app.keys().inventory().await?;
+    let chain = app.audit().inspect(Expected::default()).await?;
     let chapters = vec![
         vault(app, settings)?,
         holdings::chapter(app, &holdings, now)?,
         holdings::codes(&holdings),
         keys::chapter(&inventory, &holdings, now),
         access::chapter(&holdings, now),
-        safety::audit(&app.audit_status()?, &chain, settings),
-        safety::backups(&app.backup_state()?, now),
+        safety::audit(&app.audit().status()?, &chain, settings),
+        safety::backups(&app.backups().state()?, now),
         safety::tls(settings, now),
     ];
     Ok(Document { title: String::from("Strongroom: account of the vault"), made_at: now, chapters })
 }
 
-fn vault(app: &App, settings: &AccountSettings) -> Result<Chapter, Error> {
-    let id = app.vault_id()?.map_or_else(|| String::from("none"), |id| id.to_string());
+fn vault(app: &Vault, settings: &AccountSettings) -> Result<Chapter, Error> {
+    let id = app.upkeep().vault_id()?.map_or_else(|| String::from("none"), |id| id.to_string());
     Ok(Chapter::new("Vault", "What this account is about.")
         .good(format!("Vault {id}, in {}.", settings.data_directory))
         .good(concat!("Version ", env!("CARGO_PKG_VERSION"), "."))

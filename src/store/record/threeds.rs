@@ -263,7 +263,7 @@ mod tests {
             method_outcome: Some(MethodOutcome::Completed),
             sent: Some(Sent {
                 version: ProtocolVersion::V220,
-                channel: Channel::App,
+                channel: Channel::Vault,
                 category: Category::NonPayment,
                 preference: Some(ChallengePreference::CartesBancaires),
                 decoupled: YesNo::Yes,

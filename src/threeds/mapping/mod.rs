@@ -52,7 +52,7 @@ pub fn areq(
     let decoupled = request.wants_decoupled(session.kind);
     let device = &session.device_info;
     let sdk_transaction = uuid(device.sdk_transaction_id.as_deref());
-    let sdk_transaction = sdk_transaction.filter(|_| channel == Channel::App);
+    let sdk_transaction = sdk_transaction.filter(|_| channel == Channel::Vault);
     let requestor = request.requestor.as_ref();
     let mut areq = Areq::new(version, channel, category, session.id.uuid(), card.number);
     areq.server_reference = Text::cut(&server.reference);
@@ -81,7 +81,7 @@ pub fn areq(
         fill_cardholder(&mut areq, cardholder, version);
     }
     match channel {
-        Channel::App => fill_app(&mut areq, device, sdk_transaction),
+        Channel::Vault => fill_app(&mut areq, device, sdk_transaction),
         Channel::Browser => {
             areq.method_outcome = Some(session.method_indicator());
             fill_browser(&mut areq, device, &server.notification_url);
@@ -106,7 +106,7 @@ fn category(
 ) -> Category {
     match (channel, version) {
         (Channel::Merchant, ProtocolVersion::V210) => Category::NonPayment,
-        (Channel::App | Channel::Browser | Channel::Merchant, _) => {
+        (Channel::Vault | Channel::Browser | Channel::Merchant, _) => {
             request.category.unwrap_or(Category::Payment)
         }
     }

@@ -229,7 +229,7 @@ fn challenge_or_not(
         Means::OutOfBand => ChallengeType::OutOfBand,
     });
     match areq.channel {
-        Channel::App => {
+        Channel::Vault => {
             ares.acs_signed_content = Text::parse(&signed_content(areq, places));
             let template = if challenge.means == Means::OutOfBand { "04" } else { "01" };
             ares.acs_rendering_type = Some(AcsRenderingType {

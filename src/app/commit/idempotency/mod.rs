@@ -12,7 +12,7 @@ mod whole;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::access::authenticate::Caller;
 use crate::app::error::{Error, Fault};
 use crate::bounds::DECISIONS_MAX;
@@ -22,6 +22,18 @@ use crate::domain::time::Timestamp;
 use crate::idempotency::{Answer, Decision, Replay, Status, decide, half_day, live_half_days};
 use crate::store::record::decode_answer;
 use crate::store::{Change, Snapshot, Table, Verdict, tables};
+
+/// Idempotency keys and the answers that are remembered for them.
+#[derive(Debug, Clone, Copy)]
+pub struct Idempotency<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn idempotency(&self) -> Idempotency<'_> {
+        Idempotency { vault: self }
+    }
+}
 
 /// One request of an idempotency key, under way. Dropping it lets the next one in.
 #[derive(Debug)]
@@ -58,10 +70,10 @@ impl<T> Write<'_, T> {
     }
 }
 
-impl App {
+impl Idempotency<'_> {
     /// Takes the key for this request, before its body is read.
-    pub fn begin_once(
-        &self,
+    pub fn begin(
+        self,
         caller: &Arc<Caller>,
         method: &str,
         path: &str,
@@ -76,18 +88,18 @@ impl App {
             key.as_bytes(),
         ];
         let blinded = caller.keys.lasting().blind(&parts);
-        if !self.flights.begin((caller.tenant.id, blinded)) {
+        if !self.vault.flights.begin((caller.tenant.id, blinded)) {
             return Err(Error::InFlight);
         }
-        let flights = Arc::clone(&self.flights);
+        let flights = Arc::clone(&self.vault.flights);
         Ok(Once { caller: Arc::clone(caller), blinded, flights, fresh: Mutex::default() })
     }
 
     /// The answer to the first request of this key, if there was one, as far as the caller may see
     /// it today.
-    pub fn replay(&self, once: &Once) -> Result<Option<Replay>, Error> {
-        let now = self.now();
-        match self.probe(&self.snapshot()?, once, now)? {
+    pub fn replay(self, once: &Once) -> Result<Option<Replay>, Error> {
+        let now = self.vault.now();
+        match self.probe(&self.vault.snapshot()?, once, now)? {
             Probe::Answered(replay) => Ok(Some(*replay)),
             Probe::Fresh(expected) => {
                 let mut fresh = once.fresh.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,27 +109,27 @@ impl App {
         }
     }
 
-    /// As [`App::settle`], with the answer as a part of the change.
+    /// As [`Vault::settle`], with the answer as a part of the change.
     pub(in crate::app) async fn settle_once<T>(
-        &self,
+        self,
         write: &Write<'_, T>,
         decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
     ) -> Result<T, Error> {
-        self.require_room_for_changes()?;
+        self.vault.require_room_for_changes()?;
         self.finish_once(write, decide).await
     }
 
-    /// The same for the end of what was begun when there was room, as [`App::settle_upkeep`].
+    /// The same for the end of what was begun when there was room, as [`Vault::settle_upkeep`].
     pub(in crate::app) async fn finish_once<T>(
-        &self,
+        self,
         write: &Write<'_, T>,
         mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
     ) -> Result<T, Error> {
-        self.require_room_for_traces()?;
+        self.vault.require_room_for_traces()?;
         for _ in 0..DECISIONS_MAX {
-            let snapshot = self.snapshot()?;
+            let snapshot = self.vault.snapshot()?;
             // One moment for both: the answer is kept where the probe has looked.
-            let now = self.now();
+            let now = self.vault.now();
             let expected = match write.once {
                 None => None,
                 Some(once) => match self.look(&snapshot, once, now)? {
@@ -134,7 +146,7 @@ impl App {
             // Until it is queued, a rotation of keys must wait for it; the file need not.
             let _era = snapshot.era();
             drop(snapshot);
-            match self.store.commit(change).await? {
+            match self.vault.store.commit(change).await? {
                 Verdict::Applied => return Ok(outcome),
                 Verdict::Refused => (),
             }
@@ -144,7 +156,7 @@ impl App {
 
     /// What was found before the body was read, once; then what the snapshot shows. Whoever was
     /// committed in between makes the writer refuse, and the next look finds the answer.
-    fn look(&self, snapshot: &Snapshot, once: &Once, now: Timestamp) -> Result<Probe, Error> {
+    fn look(self, snapshot: &Snapshot, once: &Once, now: Timestamp) -> Result<Probe, Error> {
         let known = once.fresh.lock().unwrap_or_else(PoisonError::into_inner).take();
         match known {
             Some((at, expected)) if at == half_day(now) => Ok(Probe::Fresh(expected)),
@@ -152,7 +164,7 @@ impl App {
         }
     }
 
-    fn probe(&self, snapshot: &Snapshot, once: &Once, now: Timestamp) -> Result<Probe, Error> {
+    fn probe(self, snapshot: &Snapshot, once: &Once, now: Timestamp) -> Result<Probe, Error> {
         let (tenant, keys) = (once.caller.tenant.id, &once.caller.keys);
         let mut expected = Change::new();
         for half_day in live_half_days(now) {

@@ -14,8 +14,8 @@
 //! A token whose record an earlier version wrote has no seed. The first answer that is to be
 //! remembered of it writes the record again with one, in the same change.
 
-use crate::app::App;
 use crate::app::access::authenticate::Caller;
+use crate::app::commit::idempotency::Idempotency;
 use crate::app::commit::idempotency::Once;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::intents;
@@ -54,10 +54,10 @@ struct LiveSubject {
     containers: Vec<Container>,
 }
 
-impl App {
+impl Idempotency<'_> {
     /// The change that keeps an answer.
     pub(super) fn remember(
-        &self,
+        self,
         snapshot: &Snapshot,
         once: &Once,
         answer: Answer,
@@ -78,7 +78,7 @@ impl App {
                 Kept::With(at) => (at, HiddenPart::Text(text)),
                 Kept::WithCvc(at, until) => {
                     let text = str::from_utf8(text.expose()).ok().ok_or_else(impossible)?;
-                    (at, HiddenPart::Cvc(self.seal_with_cvc(tenant, &place, text, until)?))
+                    (at, HiddenPart::Cvc(self.vault.cvcs().seal(tenant, &place, text, until)?))
                 }
             };
             hidden.get_mut(at).ok_or_else(impossible)?.parts.push(part);
@@ -99,7 +99,7 @@ impl App {
                 let plain = encode_hidden(&parts).ok_or_else(impossible)?;
                 let identity = identity(&once.caller, &place);
                 let key = part_key(&once.caller, &seed, &containers);
-                sealed = key.seal(&identity, plain.expose(), self.random());
+                sealed = key.seal(&identity, plain.expose(), self.vault.random());
             }
             subjects.push((id, sealed));
         }
@@ -111,13 +111,14 @@ impl App {
             content: AnswerContent::Parts { subjects, body },
         });
         let plain = plain.ok_or_else(impossible)?;
-        let sealed = keys.seal(Table::Idempotency.number(), &place, plain.expose(), self.random());
+        let sealed =
+            keys.seal(Table::Idempotency.number(), &place, plain.expose(), self.vault.random());
         Ok(change.put(Table::Idempotency, place, sealed))
     }
 
     /// The answer without what is gone, if the caller has all rights to it today.
     pub(super) fn restore(
-        &self,
+        self,
         snapshot: &Snapshot,
         caller: &Caller,
         place: &[u8],
@@ -142,7 +143,7 @@ impl App {
 
     /// The body of what is still there, and the tokens in it.
     fn join(
-        &self,
+        self,
         snapshot: &Snapshot,
         caller: &Caller,
         place: &[u8],
@@ -184,7 +185,7 @@ impl App {
             match part {
                 HiddenPart::Text(text) => texts.push(text),
                 HiddenPart::Cvc(sealed) => {
-                    let text = self.open_cvc(caller.tenant.id, place, &sealed, now)?;
+                    let text = self.vault.cvcs().open(caller.tenant.id, place, &sealed, now)?;
                     texts.extend(text.map(|text| Secret::new(text.expose().as_bytes().to_vec())));
                 }
             }
@@ -199,7 +200,7 @@ impl App {
     /// Writes the record of a token again, with a seed. Only a token that the change found and
     /// leaves as it is comes here: what it makes or changes has a seed.
     fn give_seed(
-        &self,
+        self,
         snapshot: &Snapshot,
         caller: &Caller,
         id: &SubjectId,
@@ -207,12 +208,12 @@ impl App {
         let SubjectId::Token { id, .. } = id else { return Err(impossible()) };
         let found = rows::find_by_id(snapshot, &caller.keys, caller.tenant.id, *id)?;
         let mut found = found.ok_or_else(impossible)?;
-        let seed = self.answer_seed(&found.token);
+        let seed = self.vault.token_rows().answer_seed(&found.token);
         found.token.answer_seed = Some(seed.duplicate());
         let record = tables::tokens(caller.tenant.id, *id);
         let change = Change::new()
             .expect_version(Table::Tokens, record, found.version)
-            .and(self.put_again(&found.token, &caller.keys)?);
+            .and(self.vault.token_rows().put_again(&found.token, &caller.keys)?);
         Ok((change, seed))
     }
 }

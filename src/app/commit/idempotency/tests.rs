@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::app::tokens::lists::cursor::tests::Vault;
+use crate::app::tokens::lists::cursor::tests::TestVault;
 use crate::app::{Deduplicate, NewKey, TokenDraft, Written};
 use crate::crypto::TenantKeys;
 use crate::domain::audit::EntityKind;
@@ -41,24 +41,24 @@ fn draft() -> TokenDraft {
     }
 }
 
-fn begin(vault: &Vault, caller: &Arc<Caller>) -> Once {
-    vault.app.begin_once(caller, "POST", "/tokens", "k").unwrap()
+fn begin(vault: &TestVault, caller: &Arc<Caller>) -> Once {
+    vault.app.idempotency().begin(caller, "POST", "/tokens", "k").unwrap()
 }
 
-fn replayed(vault: &Vault, caller: &Arc<Caller>) -> Result<Value, Error> {
-    let replay = vault.app.replay(&begin(vault, caller))?.expect("an answer");
+fn replayed(vault: &TestVault, caller: &Arc<Caller>) -> Result<Value, Error> {
+    let replay = vault.app.idempotency().replay(&begin(vault, caller))?.expect("an answer");
     Ok(serde_json::from_slice(replay.body.expose()).unwrap())
 }
 
-async fn create(vault: &Vault, caller: &Arc<Caller>) -> Written {
+async fn create(vault: &TestVault, caller: &Arc<Caller>) -> Written {
     let once = begin(vault, caller);
-    assert!(vault.app.replay(&once).unwrap().is_none());
+    assert!(vault.app.idempotency().replay(&once).unwrap().is_none());
     let write = Write { once: Some(&once), answer: &answer };
-    vault.app.create_token(caller, draft(), &write).await.unwrap()
+    vault.app.tokens(caller).create(draft(), &write).await.unwrap()
 }
 
 /// Everything that the tenant's keys open, as text.
-fn opened(vault: &Vault, keys: &TenantKeys) -> Vec<(Table, String)> {
+fn opened(vault: &TestVault, keys: &TenantKeys) -> Vec<(Table, String)> {
     let snapshot = vault.app.snapshot().unwrap();
     let sealed = |table: &&Table| matches!(table.sealed_by(), SealedBy::Tenant { .. });
     let mut texts = Vec::new();
@@ -71,13 +71,13 @@ fn opened(vault: &Vault, keys: &TenantKeys) -> Vec<(Table, String)> {
     texts
 }
 
-fn tables_with(vault: &Vault, keys: &TenantKeys, text: &str) -> Vec<Table> {
+fn tables_with(vault: &TestVault, keys: &TenantKeys, text: &str) -> Vec<Table> {
     let found = opened(vault, keys).into_iter().filter(|(_, plain)| plain.contains(text));
     found.map(|(table, _)| table).collect()
 }
 
 /// The sealed parts of the one answer in the file.
-fn sealed_parts(vault: &Vault, keys: &TenantKeys) -> (Vec<u8>, Vec<u8>) {
+fn sealed_parts(vault: &TestVault, keys: &TenantKeys) -> (Vec<u8>, Vec<u8>) {
     let snapshot = vault.app.snapshot().unwrap();
     let rows = snapshot.under(Table::Idempotency, &[], usize::MAX).unwrap();
     let [(place, sealed)] = rows.as_slice() else { panic!("{} answers", rows.len()) };
@@ -89,7 +89,7 @@ fn sealed_parts(vault: &Vault, keys: &TenantKeys) -> (Vec<u8>, Vec<u8>) {
 
 #[tokio::test]
 async fn after_a_delete_nothing_in_the_file_opens_what_an_answer_showed() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let owner = vault.owner().await;
     let made = create(&vault, &owner).await;
     let id = made.shown.token.public_id();
@@ -105,7 +105,7 @@ async fn after_a_delete_nothing_in_the_file_opens_what_an_answer_showed() {
     };
     let opened = open(made.shown.token.answer_seed.as_ref().unwrap()).unwrap();
     assert!(String::from_utf8_lossy(opened.expose()).contains(MARKER));
-    vault.app.delete_token(&owner, &id).await.unwrap();
+    vault.app.tokens(&owner).delete(&id).await.unwrap();
     assert_eq!(tables_with(&vault, &owner.keys, MARKER), []);
     assert_eq!(tables_with(&vault, &owner.keys, &seed), []);
     // The sealed bytes are still there, and no other token's seed opens them.
@@ -116,12 +116,12 @@ async fn after_a_delete_nothing_in_the_file_opens_what_an_answer_showed() {
 
 #[tokio::test]
 async fn a_token_without_a_seed_gets_one_with_the_first_answer_that_is_remembered_of_it() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let owner = vault.owner().await;
     let plain = Write::plain();
-    let mut old = vault.app.create_token(&owner, draft(), &plain).await.unwrap().shown.token;
+    let mut old = vault.app.tokens(&owner).create(draft(), &plain).await.unwrap().shown.token;
     old.answer_seed = None;
-    let record = vault.app.put_again(&old, &owner.keys).unwrap();
+    let record = vault.app.token_rows().put_again(&old, &owner.keys).unwrap();
     vault.app.store.commit(record).await.unwrap();
     // It is found as a duplicate, and its record has no seed.
     let found = create(&vault, &owner).await;
@@ -129,15 +129,15 @@ async fn a_token_without_a_seed_gets_one_with_the_first_answer_that_is_remembere
     assert!(found.shown.token.answer_seed.is_none());
     let id = old.public_id();
     assert_eq!(replayed(&vault, &owner).unwrap(), json!({"id": id, "data": MARKER}));
-    assert!(vault.app.verify().unwrap().is_clean());
-    vault.app.delete_token(&owner, &id).await.unwrap();
+    assert!(vault.app.verification().verify().unwrap().is_clean());
+    vault.app.tokens(&owner).delete(&id).await.unwrap();
     assert_eq!(replayed(&vault, &owner).unwrap(), json!({"id": id}));
-    assert!(vault.app.verify().unwrap().is_clean());
+    assert!(vault.app.verification().verify().unwrap().is_clean());
 }
 
 #[tokio::test]
 async fn after_a_key_is_deleted_nothing_in_the_file_opens_its_text() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let owner = vault.owner().await;
     let (tenant, application) = (vault.tenant.id, owner.application.id);
     let answer = |new: &NewKey| {
@@ -152,20 +152,25 @@ async fn after_a_key_is_deleted_nothing_in_the_file_opens_its_text() {
     };
     let once = begin(&vault, &owner);
     let write = Write { once: Some(&once), answer: &answer };
-    let new = vault.app.create_key(tenant, application, None, Some(&owner), &write).await.unwrap();
+    let new = vault
+        .app
+        .access()
+        .create_key(tenant, application, None, Some(&owner), &write)
+        .await
+        .unwrap();
     drop(once);
     let seed = hex::encode(new.answer_seed.expose());
     let shown = json!({"v": 1, "key": new.text.expose()});
     assert_eq!(replayed(&vault, &owner).unwrap(), shown);
     assert_eq!(tables_with(&vault, &owner.keys, new.text.expose()), []);
     assert_eq!(tables_with(&vault, &owner.keys, &seed), [Table::ApplicationKeys]);
-    vault.app.delete_key(tenant, application, new.key.id, Some(&owner)).await.unwrap();
+    vault.app.access().delete_key(tenant, application, new.key.id, Some(&owner)).await.unwrap();
     assert_eq!(tables_with(&vault, &owner.keys, &seed), []);
     assert_eq!(replayed(&vault, &owner).unwrap(), json!({"v": 1}));
 }
 
 /// Puts a plain record in the place of the answer to this request.
-async fn plant(vault: &Vault, caller: &Arc<Caller>, plain: &str) {
+async fn plant(vault: &TestVault, caller: &Arc<Caller>, plain: &str) {
     let blinded = begin(vault, caller).blinded;
     let place = tables::idempotency(half_day(vault.app.now()), caller.tenant.id, &blinded);
     let table = Table::Idempotency;
@@ -173,7 +178,7 @@ async fn plant(vault: &Vault, caller: &Arc<Caller>, plain: &str) {
     vault.app.store.commit(Change::new().put(table, place, sealed)).await.unwrap();
 }
 
-fn whole(vault: &Vault, members: &Value, body: &str) -> String {
+fn whole(vault: &TestVault, members: &Value, body: &str) -> String {
     let mut record = json!({"answered_at": vault.app.now().micros(), "status": 201});
     for (name, value) in members.as_object().unwrap() {
         record[name] = value.clone();
@@ -184,7 +189,7 @@ fn whole(vault: &Vault, members: &Value, body: &str) -> String {
 
 #[tokio::test]
 async fn an_answer_of_version_1_is_repeated_without_the_tokens_that_are_gone() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let owner = vault.owner().await;
     let (stays, goes) =
         (vault.create("stays", &["/a/"]).await, vault.create("goes", &["/a/"]).await);
@@ -200,7 +205,7 @@ async fn an_answer_of_version_1_is_repeated_without_the_tokens_that_are_gone() {
         "tokens": [[stays, null], [goes, null]],
     });
     plant(&vault, &owner, &whole(&vault, &members, &text)).await;
-    let replay = vault.app.replay(&begin(&vault, &owner)).unwrap().unwrap();
+    let replay = vault.app.idempotency().replay(&begin(&vault, &owner)).unwrap().unwrap();
     assert_eq!(replay.body.expose(), text.as_bytes());
     assert_eq!((replay.shown.len(), replay.shown[0].kind), (2, EntityKind::Token));
     vault.delete(&goes).await;
@@ -209,13 +214,13 @@ async fn an_answer_of_version_1_is_repeated_without_the_tokens_that_are_gone() {
         expected["x"][1].as_object_mut().unwrap().remove(name);
     }
     assert_eq!(replayed(&vault, &owner).unwrap(), expected);
-    let replay = vault.app.replay(&begin(&vault, &owner)).unwrap().unwrap();
+    let replay = vault.app.idempotency().replay(&begin(&vault, &owner)).unwrap().unwrap();
     assert_eq!(replay.shown.iter().map(|it| it.id.to_string()).collect::<Vec<_>>(), [stays]);
 }
 
 #[tokio::test]
 async fn an_answer_of_version_1_has_the_text_of_a_key_that_exists_only() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let owner = vault.owner().await;
     let (application, key) = (owner.application.id, owner.key.id);
     let gone = KeyId::new(uuid::Uuid::from_u128(7));
@@ -236,7 +241,7 @@ async fn an_answer_of_version_1_has_the_text_of_a_key_that_exists_only() {
 
 #[tokio::test]
 async fn a_record_that_does_not_fit_together_is_no_answer() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let owner = vault.owner().await;
     let body = json!({"id": "x"}).to_string();
     for members in [

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::app::App;
 use crate::app::access::authenticate::Caller;
+use crate::app::commit::idempotency::Idempotency;
 use crate::app::commit::idempotency::remember::token_entity;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::rows;
@@ -31,10 +31,10 @@ const OUTLINE: &[&str] = &[
     "type",
 ];
 
-impl App {
+impl Idempotency<'_> {
     /// The body without what is gone, and the tokens in it.
     pub(super) fn prune(
-        &self,
+        self,
         snapshot: &Snapshot,
         caller: &Caller,
         place: &[u8],
@@ -45,7 +45,9 @@ impl App {
         let WholeAnswer { mut body, cvcs, tokens } = whole;
         // From the last to the first, so that the places of the others stay right.
         for (at, sealed) in cvcs.iter().rev() {
-            let Some(code) = self.open_cvc(caller.tenant.id, place, sealed, now)? else { continue };
+            let Some(code) = self.vault.cvcs().open(caller.tenant.id, place, sealed, now)? else {
+                continue;
+            };
             let (before, after) = body.expose().split_at_checked(*at).ok_or_else(bad_record)?;
             body = Secret::new([before, code.expose().as_bytes(), after].concat());
         }

@@ -6,10 +6,10 @@
 
 use std::ops::Bound;
 
-use crate::app::App;
 use crate::app::audit::AuditFinding;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::open::SYSTEM;
+use crate::app::keys::rotation::KeyRotation;
 use crate::app::keys::rotation::facts::KeyFacts;
 use crate::app::keys::rotation::newest_number;
 use crate::bounds::{AUDIT_SIGNERS_MAX, REENCRYPT_LOOKS_MAX};
@@ -27,40 +27,43 @@ pub struct NewSigner {
     pub public_key: [u8; 32],
 }
 
-impl App {
-    pub async fn rotate_audit(&self) -> Result<NewSigner, Error> {
-        self.flush_reads().await?;
-        let _turn = self.checkpoints_turn().await;
-        if !self.may_sign()? {
+impl KeyRotation<'_> {
+    pub async fn rotate_audit(self) -> Result<NewSigner, Error> {
+        self.vault.audit().flush_reads().await?;
+        let _turn = self.vault.audit().checkpoints_turn().await;
+        if !self.vault.audit().may_sign()? {
             return Err(Error::Conflict(AuditFinding::BrokenTail.told()));
         }
-        let signer = self.settle(|snapshot| self.plan_signer(snapshot)).await?;
-        self.reload_system()?;
+        let signer = self.vault.settle(|snapshot| self.plan_signer(snapshot)).await?;
+        self.vault.keys().reload_system()?;
         // Entries that are sealed already are waited for before their key can be destroyed.
-        self.store.turn_era();
+        self.vault.store.turn_era();
         Ok(signer)
     }
 
-    fn plan_signer(&self, snapshot: &Snapshot) -> Result<(Change, NewSigner), Error> {
-        let (system, now) = (self.system(), self.now());
-        let signers = self.own_signers(snapshot)?;
+    fn plan_signer(self, snapshot: &Snapshot) -> Result<(Change, NewSigner), Error> {
+        let (system, now) = (self.vault.keys().system(), self.vault.now());
+        let signers = self.vault.audit().own_signers(snapshot)?;
         let signers = signers.ok_or(Error::Conflict(AuditFinding::ForgedCheckpoint.told()))?;
         if signers.handovers().len() >= AUDIT_SIGNERS_MAX {
             return Err(Error::Conflict("The audit chain has had too many signing keys."));
         }
         let old = system.signer();
         let number = newest_number(snapshot, &SYSTEM, &PURPOSES)?.max(old).saturating_add(1);
-        let (keys, made) = self.make_keys(snapshot, &SYSTEM, &PURPOSES, number)?;
+        let (keys, made) = self.vault.keys().make_keys(snapshot, &SYSTEM, &PURPOSES, number)?;
         let made = made.iter().find(|key| key.purpose == KeyPurpose::Sign);
         let new = made.and_then(|key| SigningKey::from_seed(&key.bytes));
         let new = new.ok_or(Error::Internal(Fault::Dangling))?;
         let head = Head::read(snapshot)?;
         // The old key signs the entries that are not signed yet.
-        let signed = self.plan_checkpoint(snapshot, |_| true)?.unwrap_or_default();
+        let signed = self.vault.audit().plan_checkpoint(snapshot, |_| true)?.unwrap_or_default();
         let handover =
             Handover::sign(&signers.file, number, system.signing(), &new, head, now).keep();
         let start = Checkpoint::start(snapshot)?.map(|start| {
-            self.start_of(snapshot, start.head(), (number, &new)).map(|it| it.keep_as_start())
+            self.vault
+                .audit()
+                .start_of(snapshot, start.head(), (number, &new))
+                .map(|it| it.keep_as_start())
         });
         let place = tables::keys(&SYSTEM, KeyPurpose::Sign.code(), old);
         let made_at = KeyFacts::of(snapshot, &place)?.made_at;
@@ -73,49 +76,50 @@ impl App {
             .expect_present(Table::Keys, place.clone())
             .and(destroyed)
             .delete(Table::Keys, place)
-            .and(self.audit_of_server(Actor::Operator, Act::Rotate, chain));
+            .and(self.vault.audit().server_entry(Actor::Operator, Act::Rotate, chain));
         Ok((change, NewSigner { number, public_key: new.public() }))
     }
 
     /// Deletes the key that sealed the chain's entries once, when none of them is left.
-    pub async fn destroy_audit_key(&self, number: u32) -> Result<(), Error> {
-        let newest = newest_number(&self.snapshot()?, &SYSTEM, &[KeyPurpose::Audit])?;
+    pub async fn destroy_audit_key(self, number: u32) -> Result<(), Error> {
+        let newest = newest_number(&self.vault.snapshot()?, &SYSTEM, &[KeyPurpose::Audit])?;
         if number >= newest {
             return Err(Error::Conflict("This is the current key, or none at all."));
         }
-        if !self.store.is_settled() {
-            self.callers.forget();
-            if !self.store.is_settled() {
+        if !self.vault.store.is_settled() {
+            self.vault.callers.forget();
+            if !self.vault.store.is_settled() {
                 return Err(Error::Busy);
             }
         }
         // Behind what is queued.
         let last = Change::new().expect_present(Table::Meta, super::facts::MASTER.to_vec());
-        self.store.commit(last).await?;
-        let counted = count_entries(&self.snapshot()?).await?;
+        self.vault.store.commit(last).await?;
+        let counted = count_entries(&self.vault.snapshot()?).await?;
         if counted.iter().any(|(key, count)| *key == number && *count > 0) {
             return Err(Error::Conflict(
                 "There are still entries of the audit chain under this key; see key list.",
             ));
         }
-        let now = self.now();
-        self.settle(|snapshot| {
-            let place = tables::keys(&SYSTEM, KeyPurpose::Audit.code(), number);
-            if snapshot.value(Table::Keys, &place)?.is_none() {
-                return Err(Error::NotFound("key"));
-            }
-            let made_at = KeyFacts::of(snapshot, &place)?.made_at;
-            let facts = KeyFacts { made_at, destroyed_at: Some(now) };
-            let chain = Entity::of_server(EntityKind::AuditChain);
-            let change = Change::new()
-                .expect_present(Table::Keys, place.clone())
-                .and(facts.put(&place))
-                .delete(Table::Keys, place)
-                .and(self.audit_of_server(Actor::Operator, Act::Delete, chain));
-            Ok((change, ()))
-        })
-        .await?;
-        self.reload_system()
+        let now = self.vault.now();
+        self.vault
+            .settle(|snapshot| {
+                let place = tables::keys(&SYSTEM, KeyPurpose::Audit.code(), number);
+                if snapshot.value(Table::Keys, &place)?.is_none() {
+                    return Err(Error::NotFound("key"));
+                }
+                let made_at = KeyFacts::of(snapshot, &place)?.made_at;
+                let facts = KeyFacts { made_at, destroyed_at: Some(now) };
+                let chain = Entity::of_server(EntityKind::AuditChain);
+                let change = Change::new()
+                    .expect_present(Table::Keys, place.clone())
+                    .and(facts.put(&place))
+                    .delete(Table::Keys, place)
+                    .and(self.vault.audit().server_entry(Actor::Operator, Act::Delete, chain));
+                Ok((change, ()))
+            })
+            .await?;
+        self.vault.keys().reload_system()
     }
 }
 

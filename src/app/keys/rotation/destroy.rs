@@ -1,8 +1,8 @@
 //! The end of a key: when nothing is under it any more.
 
-use crate::app::App;
 use crate::app::error::Error;
 use crate::app::keys::open::SYSTEM;
+use crate::app::keys::rotation::KeyRotation;
 use crate::app::keys::rotation::facts::{KeyFacts, Rotation};
 use crate::app::keys::rotation::{keys_of, newest_number};
 use crate::crypto::KeyPurpose;
@@ -10,13 +10,13 @@ use crate::domain::audit::{Act, Actor};
 use crate::domain::id::TenantId;
 use crate::store::{Change, Snapshot, Table, tables};
 
-impl App {
+impl KeyRotation<'_> {
     /// Deletes the keys of this number, of a tenant or of the server itself. Nothing can come under
     /// them again: without a rotation under way, only the newest is written under.
-    pub async fn destroy_key(&self, tenant: Option<TenantId>, number: u32) -> Result<(), Error> {
+    pub async fn destroy_key(self, tenant: Option<TenantId>, number: u32) -> Result<(), Error> {
         let scope = tenant.map_or(SYSTEM, |tenant| *tenant.bytes());
         let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
-        let snapshot = self.snapshot()?;
+        let snapshot = self.vault.snapshot()?;
         if Rotation::of(&snapshot, &scope)?.is_some() {
             return Err(Error::Conflict("The rotation of these keys is still under way."));
         }
@@ -29,38 +29,41 @@ impl App {
         if number >= newest {
             return Err(Error::Conflict("This is the current key, or none at all."));
         }
-        let counted = self.count_scope(&snapshot, &scope).await?;
+        let counted = self.vault.keys().count_scope(&snapshot, &scope).await?;
         if (counted.records(number), counted.index_entries(number, newest)) != (0, 0) {
             return Err(Error::Conflict(
                 "There are still records or index entries under this key; see key list.",
             ));
         }
         drop(snapshot);
-        let now = self.now();
-        self.settle(|snapshot| {
-            let rotation = Rotation::place(&scope);
-            let mut change = Change::new().expect_absent(Table::Meta, rotation);
-            for purpose in purposes {
-                let place = tables::keys(&scope, purpose.code(), number);
-                if scope == SYSTEM && purpose == KeyPurpose::Index && !may_go(snapshot, &place)? {
-                    continue;
+        let now = self.vault.now();
+        self.vault
+            .settle(|snapshot| {
+                let rotation = Rotation::place(&scope);
+                let mut change = Change::new().expect_absent(Table::Meta, rotation);
+                for purpose in purposes {
+                    let place = tables::keys(&scope, purpose.code(), number);
+                    if scope == SYSTEM && purpose == KeyPurpose::Index && !may_go(snapshot, &place)?
+                    {
+                        continue;
+                    }
+                    if snapshot.value(Table::Keys, &place)?.is_none() {
+                        return Err(Error::NotFound("key"));
+                    }
+                    let made_at = KeyFacts::of(snapshot, &place)?.made_at;
+                    let facts = KeyFacts { made_at, destroyed_at: Some(now) };
+                    change = change
+                        .expect_present(Table::Keys, place.clone())
+                        .and(facts.put(&place))
+                        .delete(Table::Keys, place);
                 }
-                if snapshot.value(Table::Keys, &place)?.is_none() {
-                    return Err(Error::NotFound("key"));
-                }
-                let made_at = KeyFacts::of(snapshot, &place)?.made_at;
-                let facts = KeyFacts { made_at, destroyed_at: Some(now) };
-                change = change
-                    .expect_present(Table::Keys, place.clone())
-                    .and(facts.put(&place))
-                    .delete(Table::Keys, place);
-            }
-            let entry = self.audit_of_server(Actor::Operator, Act::Delete, keys_of(&scope));
-            Ok((change.and(entry), ()))
-        })
-        .await?;
+                let entry =
+                    self.vault.audit().server_entry(Actor::Operator, Act::Delete, keys_of(&scope));
+                Ok((change.and(entry), ()))
+            })
+            .await?;
         if scope == SYSTEM {
-            self.reload_system()?;
+            self.vault.keys().reload_system()?;
         }
         Ok(())
     }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::app::App;
 use crate::app::access::authenticate::open_api_key;
 use crate::app::error::Error;
+use crate::app::keys::KeyRing;
 use crate::app::keys::open::SYSTEM;
 use crate::app::keys::rotation::audit::count_entries as count_rows;
 use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
@@ -123,11 +123,11 @@ impl Counted {
     }
 }
 
-impl App {
+impl KeyRing<'_> {
     /// With everything counted, which reads the whole file.
-    pub async fn key_inventory(&self) -> Result<KeyInventory, Error> {
-        self.write_uses().await?;
-        let (snapshot, now) = (self.snapshot()?, self.now());
+    pub async fn inventory(self) -> Result<KeyInventory, Error> {
+        self.vault.rotation().write_uses().await?;
+        let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let mut counted = HashMap::new();
         let mut records = count_records(&snapshot, None).await?;
         for scope in scopes(&snapshot)? {
@@ -138,12 +138,12 @@ impl App {
     }
 
     /// Without counts, and so at once.
-    pub fn key_ages(&self) -> Result<KeyInventory, Error> {
-        inventory(&self.snapshot()?, &HashMap::new(), self.now())
+    pub fn ages(self) -> Result<KeyInventory, Error> {
+        inventory(&self.vault.snapshot()?, &HashMap::new(), self.vault.now())
     }
 
     pub(super) async fn count_scope(
-        &self,
+        self,
         snapshot: &Snapshot,
         scope: &[u8; 16],
     ) -> Result<Counted, Error> {
@@ -154,7 +154,7 @@ impl App {
     /// An entry does not tell its key. Where there was more than one, every token is opened and
     /// what it has under the newest is counted; whatever there is beyond that is under an older one.
     async fn count_entries(
-        &self,
+        self,
         snapshot: &Snapshot,
         scope: &[u8; 16],
         records: HashMap<u32, u64>,

@@ -3,9 +3,9 @@
 
 use std::sync::PoisonError;
 
-use crate::app::App;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::open::identity;
+use crate::app::keys::rotation::KeyRotation;
 use crate::app::keys::rotation::facts;
 use crate::crypto::{Handed, Handover, MasterKey, Used, version};
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
@@ -21,23 +21,25 @@ pub struct Rotated {
     pub keys: usize,
 }
 
-impl App {
+impl KeyRotation<'_> {
     /// The first half of handing over a new master key: what it is to be sealed to. Good for the
-    /// next [`App::take_handed`] only.
-    pub fn begin_handover(&self) -> Result<[u8; 32], Error> {
-        let handover = Handover::new(self.random())?;
+    /// next [`Vault::take_handed`] only.
+    pub fn begin_handover(self) -> Result<[u8; 32], Error> {
+        let handover = Handover::new(self.vault.random())?;
         let public = handover.public();
-        *self.rotations.handover.lock().unwrap_or_else(PoisonError::into_inner) = Some(handover);
+        *self.vault.rotations.handover.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(handover);
         Ok(public)
     }
 
     /// Names the master key in use without telling anything of it.
-    pub fn master_check(&self) -> Result<String, Error> {
-        Ok(hex::encode(self.masters.of(&self.snapshot()?)?.check()))
+    pub fn master_check(self) -> Result<String, Error> {
+        Ok(hex::encode(self.vault.masters.of(&self.vault.snapshot()?)?.check()))
     }
 
-    pub async fn take_handed(&self, public: [u8; 32], sealed: Vec<u8>) -> Result<Rotated, Error> {
-        let begun = self.rotations.handover.lock().unwrap_or_else(PoisonError::into_inner).take();
+    pub async fn take_handed(self, public: [u8; 32], sealed: Vec<u8>) -> Result<Rotated, Error> {
+        let begun =
+            self.vault.rotations.handover.lock().unwrap_or_else(PoisonError::into_inner).take();
         let refused = Error::Conflict("The new key did not arrive whole; try again.");
         let Some(Ok(text)) = begun.map(|begun| begun.receive(&Handed { public, sealed })) else {
             return Err(refused);
@@ -48,13 +50,14 @@ impl App {
 
     /// The file must be able to be opened by the new key before this is called: it is of no use to
     /// anyone else afterwards.
-    pub async fn rotate_master(&self, new: MasterKey) -> Result<Rotated, Error> {
-        let _alone = self.rotations.master.lock().await;
-        let new = self.masters.add(new);
-        let now = self.now();
+    pub async fn rotate_master(self, new: MasterKey) -> Result<Rotated, Error> {
+        let _alone = self.vault.rotations.master.lock().await;
+        let new = self.vault.masters.add(new);
+        let now = self.vault.now();
         let keys = self
+            .vault
             .settle(|snapshot| {
-                let old = self.masters.of(snapshot)?;
+                let old = self.vault.masters.of(snapshot)?;
                 if old.check() == new.check() {
                     return Ok((Change::new(), 0));
                 }
@@ -65,7 +68,7 @@ impl App {
                     .put(Table::Meta, master, new.check().to_vec())
                     .and(facts::put_master_made(now))
                     .and(facts::put_master_before(*old.check(), now))
-                    .and(self.audit_of_server(
+                    .and(self.vault.audit().server_entry(
                         Actor::Operator,
                         Act::Rotate,
                         Entity::of_server(EntityKind::MasterKey),
@@ -73,14 +76,14 @@ impl App {
                 Ok((change, keys))
             })
             .await?;
-        self.store.turn_era();
-        self.rotations.begun.notify_one();
+        self.vault.store.turn_era();
+        self.vault.rotations.begun.notify_one();
         Ok(Rotated { check: hex::encode(new.check()), keys })
     }
 
     /// Whatever they are for: a master key knows nothing of that.
     fn reseal_keys(
-        &self,
+        self,
         snapshot: &Snapshot,
         old: &MasterKey,
         new: &MasterKey,
@@ -91,7 +94,7 @@ impl App {
         for (key, sealed) in &stored {
             let scope: &[u8; 16] = key.first_chunk().ok_or_else(bad)?;
             let plain = old.open(&identity(scope, key), sealed)?;
-            let again = new.seal(&identity(scope, key), plain.expose(), self.random());
+            let again = new.seal(&identity(scope, key), plain.expose(), self.vault.random());
             change = change
                 .expect_version(Table::Keys, key.clone(), version(sealed).ok_or_else(bad)?)
                 .put(Table::Keys, key.clone(), again);
@@ -103,35 +106,35 @@ impl App {
     }
 
     /// The one before is wiped when nobody needs it to read any more. True when that was now.
-    pub(super) async fn forget_old_masters(&self) -> Result<bool, Error> {
-        if !self.masters.are_several() {
+    pub(super) async fn forget_old_masters(self) -> Result<bool, Error> {
+        if !self.vault.masters.are_several() {
             return Ok(false);
         }
-        let Ok(_alone) = self.rotations.master.try_lock() else { return Ok(false) };
-        self.callers.forget();
-        if !self.store.is_settled() {
+        let Ok(_alone) = self.vault.rotations.master.try_lock() else { return Ok(false) };
+        self.vault.callers.forget();
+        if !self.vault.store.is_settled() {
             return Ok(false);
         }
         // Behind a replacement that is queued though nobody waits for it any more.
         let last = Change::new().expect_present(Table::Meta, facts::MASTER.to_vec());
-        self.store.commit(last).await?;
-        let current = self.masters.of(&self.snapshot()?)?;
-        self.masters.keep_only(*current.check());
+        self.vault.store.commit(last).await?;
+        let current = self.vault.masters.of(&self.vault.snapshot()?)?;
+        self.vault.masters.keep_only(*current.check());
         Ok(true)
     }
 
     /// Adds what was counted in memory to the file. What a killed process had not written yet is
     /// not counted.
-    pub async fn write_uses(&self) -> Result<(), Error> {
-        let _alone = self.rotations.uses.lock().await;
-        let used = self.uses.take();
+    pub async fn write_uses(self) -> Result<(), Error> {
+        let _alone = self.vault.rotations.uses.lock().await;
+        let used = self.vault.uses.take();
         let add = |change: Change, used: &Used| {
             let times = i64::try_from(used.times).unwrap_or(i64::MAX);
             change.count(tables::seal_counts(&used.scope, used.number), times)
         };
-        let written = self.store.commit(used.iter().fold(Change::new(), add)).await;
+        let written = self.vault.store.commit(used.iter().fold(Change::new(), add)).await;
         if written.is_err() {
-            self.uses.put_back(&used);
+            self.vault.uses.put_back(&used);
         }
         Ok(written.map(drop)?)
     }

@@ -2,7 +2,7 @@
 //! background, and when nothing is left under the old key it can be destroyed.
 //!
 //! [`Phase`] says who uses which key when. What moves a rotation from one phase to the next is
-//! [`App::rotate_step`], called again and again by one background task. The phase is in the file, and
+//! [`Vault::rotate_step`], called again and again by one background task. The phase is in the file, and
 //! each sealed value names its key in clear, so that a restart goes on where it was.
 
 mod audit;
@@ -17,7 +17,7 @@ mod walk;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::open::SYSTEM;
 use crate::crypto::{Handover, KeyPurpose, Phase};
@@ -31,6 +31,18 @@ pub use audit::NewSigner;
 pub use inventory::{KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry};
 pub use master::Rotated;
 pub use walk::Walk;
+
+/// Replacing keys while the vault is in use.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyRotation<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn rotation(&self) -> KeyRotation<'_> {
+        KeyRotation { vault: self }
+    }
+}
 
 /// Tells the background task that there is something to do.
 #[derive(Debug, Default)]
@@ -60,14 +72,14 @@ pub enum Step {
     Finished([u8; 16], u64),
 }
 
-impl App {
+impl KeyRotation<'_> {
     /// Returns when a rotation was begun.
-    pub async fn rotation_begun(&self) {
-        self.rotations.begun.notified().await;
+    pub async fn rotation_begun(self) {
+        self.vault.rotations.begun.notified().await;
     }
 
     /// Announces new keys for a tenant; the number that they have.
-    pub async fn rotate_tenant(&self, tenant: TenantId) -> Result<u32, Error> {
+    pub async fn rotate_tenant(self, tenant: TenantId) -> Result<u32, Error> {
         let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
         self.begin_rotation(tenant.bytes(), &purposes, |snapshot| {
             let found = snapshot.value(Table::Tenants, &tables::tenants(tenant))?;
@@ -78,17 +90,17 @@ impl App {
 
     /// Announces new keys for what the server seals itself and for the places that API keys are found
     /// at.
-    pub async fn rotate_server(&self) -> Result<u32, Error> {
+    pub async fn rotate_server(self) -> Result<u32, Error> {
         self.begin_rotation(&SYSTEM, &[KeyPurpose::Seal, KeyPurpose::Index], |_| Ok(())).await
     }
 
     async fn begin_rotation(
-        &self,
+        self,
         scope: &[u8; 16],
         purposes: &[KeyPurpose],
         check: impl Fn(&Snapshot) -> Result<(), Error>,
     ) -> Result<u32, Error> {
-        let number = self
+        let number = self.vault
             .settle(|snapshot| {
                 check(snapshot)?;
                 if Rotation::of(snapshot, scope)?.is_some() {
@@ -98,34 +110,34 @@ impl App {
                     ));
                 }
                 let number = newest_number(snapshot, scope, purposes)?.saturating_add(1);
-                let (phase, started_at) = (Phase::Announced, self.now());
+                let (phase, started_at) = (Phase::Announced, self.vault.now());
                 let rotation = Rotation { scope: *scope, phase, started_at };
-                let (keys, _) = self.make_keys(snapshot, scope, purposes, number)?;
+                let (keys, _) = self.vault.keys().make_keys(snapshot, scope, purposes, number)?;
                 let change = keys
                     .expect_absent(Table::Meta, Rotation::place(scope))
                     .put(Table::Meta, Rotation::place(scope), rotation.value())
-                    .and(self.audit_of_server(Actor::Operator, Act::Rotate, keys_of(scope)));
+                    .and(self.vault.audit().server_entry(Actor::Operator, Act::Rotate, keys_of(scope)));
                 Ok((change, number))
             })
             .await?;
-        self.rotations.begun.notify_one();
+        self.vault.rotations.begun.notify_one();
         Ok(number)
     }
 
     /// One small step of the first rotation that is under way. Only one task may call this, and
     /// with the same `walk` each time.
-    pub async fn rotate_step(&self, walk: &mut Walk) -> Result<Step, Error> {
-        self.require_room_for_changes()?;
-        let Some(rotation) = Rotation::first(&self.snapshot()?)? else {
+    pub async fn rotate_step(self, walk: &mut Walk) -> Result<Step, Error> {
+        self.vault.require_room_for_changes()?;
+        let Some(rotation) = Rotation::first(&self.vault.snapshot()?)? else {
             let is_forgotten = self.forget_old_masters().await?;
             return Ok(if is_forgotten { Step::MasterReplaced } else { Step::Idle });
         };
         if walk.is_new_to(&rotation) {
             // In this order: whoever reads after the turn has the new keys.
             if rotation.scope == SYSTEM {
-                self.reload_system()?;
+                self.vault.keys().reload_system()?;
             }
-            self.store.turn_era();
+            self.vault.store.turn_era();
             walk.enter(&rotation);
             return Ok(Step::Entered(rotation.scope, rotation.phase));
         }
@@ -150,20 +162,20 @@ impl App {
 
     /// Whether nobody works any more with what was read before the phase began. Changes that are
     /// queued without anyone waiting for them are written by then, too.
-    async fn everyone_knows(&self, rotation: &Rotation) -> Result<bool, Error> {
-        if !self.store.is_settled() {
+    async fn everyone_knows(self, rotation: &Rotation) -> Result<bool, Error> {
+        if !self.vault.store.is_settled() {
             // Remembered callers are none of those under way.
-            self.callers.forget();
-            if !self.store.is_settled() {
+            self.vault.callers.forget();
+            if !self.vault.store.is_settled() {
                 return Ok(false);
             }
         }
         let queued_last =
             Change::new().expect_present(Table::Meta, Rotation::place(&rotation.scope));
-        Ok(self.store.commit(queued_last).await? == Verdict::Applied)
+        Ok(self.vault.store.commit(queued_last).await? == Verdict::Applied)
     }
 
-    async fn enter(&self, rotation: &Rotation, phase: Phase) -> Result<Step, Error> {
+    async fn enter(self, rotation: &Rotation, phase: Phase) -> Result<Step, Error> {
         let next = Rotation { phase, ..*rotation };
         let place = Rotation::place(&rotation.scope);
         let change = Change::new().expect_value(Table::Meta, place.clone(), rotation.value()).put(
@@ -171,21 +183,21 @@ impl App {
             place,
             next.value(),
         );
-        match self.store.commit(change).await? {
+        match self.vault.store.commit(change).await? {
             Verdict::Applied => Ok(Step::Walked { looked_at: 0, written: 0 }),
             Verdict::Refused => Err(Error::Busy),
         }
     }
 
-    async fn finish(&self, rotation: &Rotation, walk: &mut Walk) -> Result<Step, Error> {
+    async fn finish(self, rotation: &Rotation, walk: &mut Walk) -> Result<Step, Error> {
         let place = Rotation::place(&rotation.scope);
         let change = Change::new()
             .expect_value(Table::Meta, place.clone(), rotation.value())
             .delete(Table::Meta, place);
-        match self.store.commit(change).await? {
+        match self.vault.store.commit(change).await? {
             Verdict::Applied => {
                 if rotation.scope == SYSTEM {
-                    self.reload_system()?;
+                    self.vault.keys().reload_system()?;
                 }
                 let unopened = walk.unopened();
                 *walk = Walk::default();

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::app::tokens::lists::cursor::tests::{Vault, texts};
+use crate::app::tokens::lists::cursor::tests::{TestVault, texts};
 use crate::app::{
     CursorStart, Deduplicate, LogQuery, LogStart, Origin, TokenDraft, TokenPatch, Write,
 };
@@ -14,9 +14,9 @@ use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 
 /// Steps until something else than waiting and walking happens.
-async fn next(vault: &Vault, walk: &mut Walk) -> Step {
+async fn next(vault: &TestVault, walk: &mut Walk) -> Step {
     loop {
-        match vault.app.rotate_step(walk).await.unwrap() {
+        match vault.app.rotation().rotate_step(walk).await.unwrap() {
             Step::Walked { .. } => (),
             other @ (Step::Idle
             | Step::Waiting
@@ -27,7 +27,7 @@ async fn next(vault: &Vault, walk: &mut Walk) -> Step {
     }
 }
 
-async fn finish(vault: &Vault, walk: &mut Walk) {
+async fn finish(vault: &TestVault, walk: &mut Walk) {
     loop {
         match next(vault, walk).await {
             Step::Finished(_, unopened) => return assert_eq!(unopened, 0),
@@ -45,14 +45,14 @@ fn unexpected(step: &Step) -> ! {
 }
 
 #[track_caller]
-fn assert_clean(vault: &Vault) {
-    let report = vault.app.verify().unwrap();
+fn assert_clean(vault: &TestVault) {
+    let report = vault.app.verification().verify().unwrap();
     assert!(report.is_clean(), "{:?}", report.findings);
 }
 
 /// Records and index entries under the tenant's key of this number.
-async fn under(vault: &Vault, number: u32) -> (u64, u64) {
-    let inventory = vault.app.key_inventory().await.unwrap();
+async fn under(vault: &TestVault, number: u32) -> (u64, u64) {
+    let inventory = vault.app.keys().inventory().await.unwrap();
     let of_tenant = inventory.keys.iter().filter(|key| key.tenant == Some(vault.tenant.id));
     let counts = of_tenant
         .filter(|key| key.number == number && key.purpose != Some(KeyPurpose::Fingerprint))
@@ -65,10 +65,10 @@ fn searching(term: &str) -> TokenQuery {
     TokenQuery { container: None, filter }
 }
 
-async fn found(vault: &Vault, term: &str) -> usize {
+async fn found(vault: &TestVault, term: &str) -> usize {
     let owner = vault.owner().await;
     let (start, search) = (CursorStart { after: None, size: 100 }, searching(term));
-    let page = vault.app.list_tokens(&owner, Permission::TokenSearch, &search, &start);
+    let page = vault.app.tokens(&owner).list(Permission::TokenSearch, &search, &start);
     page.await.unwrap().tokens.len()
 }
 
@@ -83,31 +83,34 @@ fn deduplicating(text: &str) -> TokenDraft {
 
 #[tokio::test]
 async fn everything_is_found_in_every_phase_and_nothing_is_left_under_the_old_key() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let named = |draft: &mut TokenDraft| draft.id = Some(String::from("my-own-id"));
     vault.create_with("a", &["/a/", "/b/"], named).await;
     for _ in 0..70 {
         vault.create("a", &["/a/"]).await;
     }
     let owner = vault.owner().await;
-    let first = vault.app.create_token(&owner, deduplicating("d"), &Write::plain()).await.unwrap();
+    let first = vault.app.tokens(&owner).create(deduplicating("d"), &Write::plain()).await.unwrap();
     drop(owner);
-    assert_eq!(vault.app.rotate_tenant(vault.tenant.id).await.unwrap(), 2);
-    assert!(matches!(vault.app.rotate_tenant(vault.tenant.id).await, Err(Error::Conflict(_))));
+    assert_eq!(vault.app.rotation().rotate_tenant(vault.tenant.id).await.unwrap(), 2);
+    assert!(matches!(
+        vault.app.rotation().rotate_tenant(vault.tenant.id).await,
+        Err(Error::Conflict(_))
+    ));
     let (mut walk, mut phases, mut count) = (Walk::default(), Vec::new(), 71);
     loop {
         let owner = vault.owner().await;
         assert_eq!(found(&vault, "a").await, count.min(100));
-        assert!(vault.app.read_token(&owner, "my-own-id").await.is_ok());
-        let again = vault.app.create_token(&owner, deduplicating("d"), &Write::plain()).await;
+        assert!(vault.app.tokens(&owner).read("my-own-id").await.is_ok());
+        let again = vault.app.tokens(&owner).create(deduplicating("d"), &Write::plain()).await;
         let again = again.unwrap();
         assert_eq!((again.origin, again.shown.token.id), (Origin::Read, first.shown.token.id));
         let taken = TokenDraft { id: Some(String::from("my-own-id")), ..deduplicating("x") };
-        let taken = vault.app.create_token(&owner, taken, &Write::plain()).await;
+        let taken = vault.app.tokens(&owner).create(taken, &Write::plain()).await;
         assert!(matches!(taken, Err(Error::Conflict(_))));
         let metadata = Some(json!({"patched": phases.len().to_string()}));
         let change = TokenPatch { metadata, ..TokenPatch::default() };
-        let changed = vault.app.update_token(&owner, "my-own-id", &change, &Write::plain()).await;
+        let changed = vault.app.tokens(&owner).update("my-own-id", &change, &Write::plain()).await;
         changed.unwrap();
         drop(owner);
         assert_clean(&vault);
@@ -129,23 +132,23 @@ async fn everything_is_found_in_every_phase_and_nothing_is_left_under_the_old_ke
     assert_clean(&vault);
     assert_eq!(under(&vault, 1).await, (0, 0));
     assert!(under(&vault, 2).await.0 > 71);
-    vault.app.destroy_key(Some(vault.tenant.id), 2).await.unwrap_err();
-    vault.app.destroy_key(Some(vault.tenant.id), 1).await.unwrap();
+    vault.app.rotation().destroy_key(Some(vault.tenant.id), 2).await.unwrap_err();
+    vault.app.rotation().destroy_key(Some(vault.tenant.id), 1).await.unwrap();
     assert_eq!(found(&vault, "a").await, count);
     assert_clean(&vault);
 }
 
 #[tokio::test]
 async fn a_phase_waits_for_those_who_hold_the_keys_of_the_phase_before() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     vault.create("a", &["/a/"]).await;
     let early = vault.owner().await;
-    vault.app.rotate_tenant(vault.tenant.id).await.unwrap();
+    vault.app.rotation().rotate_tenant(vault.tenant.id).await.unwrap();
     let mut walk = Walk::default();
     assert!(matches!(next(&vault, &mut walk).await, Step::Entered(_, Phase::Announced)));
     assert_eq!(next(&vault, &mut walk).await, Step::Waiting);
     // It writes as it knows to, and nothing of it is overlooked.
-    let created = vault.app.create_token(&early, deduplicating("late"), &Write::plain()).await;
+    let created = vault.app.tokens(&early).create(deduplicating("late"), &Write::plain()).await;
     created.unwrap();
     assert_eq!(next(&vault, &mut walk).await, Step::Waiting);
     drop(early);
@@ -157,8 +160,8 @@ async fn a_phase_waits_for_those_who_hold_the_keys_of_the_phase_before() {
 #[tokio::test]
 async fn a_queued_change_that_nobody_waits_for_is_not_overtaken() {
     use std::task::{Context, Waker};
-    let vault = Vault::new().await;
-    vault.app.rotate_tenant(vault.tenant.id).await.unwrap();
+    let vault = TestVault::new().await;
+    vault.app.rotation().rotate_tenant(vault.tenant.id).await.unwrap();
     let mut walk = Walk::default();
     assert!(matches!(next(&vault, &mut walk).await, Step::Entered(_, Phase::Announced)));
     vault.app.callers.forget();
@@ -168,29 +171,30 @@ async fn a_queued_change_that_nobody_waits_for_is_not_overtaken() {
     assert_eq!(next(&vault, &mut walk).await, Step::Waiting);
     let write = Write::plain();
     {
-        let mut create = std::pin::pin!(vault.app.create_token(&early, deduplicating("x"), &write));
+        let mut create =
+            std::pin::pin!(vault.app.tokens(&early).create(deduplicating("x"), &write));
         // Queued, and its client hangs up.
         assert!(create.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }
     drop(early);
     finish(&vault, &mut walk).await;
-    assert_eq!(vault.app.count_tokens(vault.tenant.id).unwrap(), 1);
+    assert_eq!(vault.app.access().count_tokens(vault.tenant.id).unwrap(), 1);
     assert_eq!(under(&vault, 1).await, (0, 0));
     assert_clean(&vault);
 }
 
 #[tokio::test]
 async fn a_new_walk_goes_on_in_any_phase_as_after_a_restart() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     for _ in 0..40 {
         vault.create("a", &["/a/"]).await;
     }
-    vault.app.rotate_tenant(vault.tenant.id).await.unwrap();
+    vault.app.rotation().rotate_tenant(vault.tenant.id).await.unwrap();
     for steps in 0.. {
         // So many steps of a process, then another one.
         let mut walk = Walk::default();
         for _ in 0..=steps {
-            vault.app.rotate_step(&mut walk).await.unwrap();
+            vault.app.rotation().rotate_step(&mut walk).await.unwrap();
         }
         assert_clean(&vault);
         assert_eq!(found(&vault, "a").await, 40);
@@ -203,18 +207,18 @@ async fn a_new_walk_goes_on_in_any_phase_as_after_a_restart() {
 
 #[tokio::test]
 async fn a_cursor_from_before_a_rotation_goes_on_after_it() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     for _ in 0..5 {
         vault.create("a", &["/a/"]).await;
     }
     let page = async |after: Option<Vec<u8>>, owner: &crate::app::Caller| {
         let (start, search) = (CursorStart { after, size: 2 }, searching("a"));
-        vault.app.list_tokens(owner, Permission::TokenSearch, &search, &start).await.unwrap()
+        vault.app.tokens(owner).list(Permission::TokenSearch, &search, &start).await.unwrap()
     };
     let first = page(None, &*vault.owner().await).await;
-    vault.app.rotate_tenant(vault.tenant.id).await.unwrap();
+    vault.app.rotation().rotate_tenant(vault.tenant.id).await.unwrap();
     finish(&vault, &mut Walk::default()).await;
-    vault.app.destroy_key(Some(vault.tenant.id), 1).await.unwrap();
+    vault.app.rotation().destroy_key(Some(vault.tenant.id), 1).await.unwrap();
     let owner = vault.owner().await;
     let second = page(first.next, &owner).await;
     assert_eq!(texts(&second.tokens).len(), 2);
@@ -224,15 +228,16 @@ async fn a_cursor_from_before_a_rotation_goes_on_after_it() {
 
 #[tokio::test]
 async fn entries_of_the_log_keep_their_ids_over_a_rotation() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     vault.create("a", &["/a/"]).await;
     let ids = async |skip: usize| {
         let (query, start) = (LogQuery::default(), LogStart::Skip(skip));
-        let page = vault.app.list_logs(&*vault.owner().await, &query, &start, 99).await.unwrap();
+        let page =
+            vault.app.audit().list_logs(&*vault.owner().await, &query, &start, 99).await.unwrap();
         page.entries.iter().map(|(id, _)| *id).collect::<Vec<_>>()
     };
     let before = ids(0).await;
-    vault.app.rotate_tenant(vault.tenant.id).await.unwrap();
+    vault.app.rotation().rotate_tenant(vault.tenant.id).await.unwrap();
     finish(&vault, &mut Walk::default()).await;
     let after = ids(0).await;
     assert!(!before.is_empty() && after.ends_with(&before), "{before:?} {after:?}");
@@ -240,11 +245,11 @@ async fn entries_of_the_log_keep_their_ids_over_a_rotation() {
 
 #[tokio::test]
 async fn the_servers_own_key_rotates_and_the_keys_of_callers_still_work() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     vault.create("a", &["/a/"]).await;
-    assert_eq!(vault.app.rotate_server().await.unwrap(), 2);
+    assert_eq!(vault.app.rotation().rotate_server().await.unwrap(), 2);
     finish(&vault, &mut Walk::default()).await;
-    let inventory = vault.app.key_inventory().await.unwrap();
+    let inventory = vault.app.keys().inventory().await.unwrap();
     let own = |number| {
         let mut keys = inventory.keys.iter().filter(|key| key.tenant.is_none());
         keys.find(|key| key.purpose == Some(KeyPurpose::Seal) && key.number == number)
@@ -252,28 +257,31 @@ async fn the_servers_own_key_rotates_and_the_keys_of_callers_still_work() {
     };
     assert_eq!(own(1), Some((KeyState::Retiring, 0)));
     assert!(own(2).is_some_and(|(state, records)| state == KeyState::Current && records > 1));
-    vault.app.destroy_key(None, 1).await.unwrap();
+    vault.app.rotation().destroy_key(None, 1).await.unwrap();
     assert_eq!(found(&vault, "a").await, 1);
     assert_clean(&vault);
 }
 
 #[tokio::test]
 async fn another_master_key_opens_everything_also_for_those_who_began_before() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     vault.create("a", &["/a/"]).await;
     let before = vault.app.snapshot().unwrap();
     let (text, again) = (b"43".repeat(32), b"43".repeat(32));
     let new = MasterKey::parse(&Secret::new(text)).unwrap();
-    let rotated = vault.app.rotate_master(new).await.unwrap();
+    let rotated = vault.app.rotation().rotate_master(new).await.unwrap();
     let all = usize::try_from(before.len(Table::Keys).unwrap()).unwrap();
     assert_eq!(rotated.keys, all);
     let new = MasterKey::parse(&Secret::new(again)).unwrap();
-    assert_eq!(vault.app.rotate_master(new).await.unwrap(), Rotated { keys: 0, ..rotated });
-    assert!(vault.app.tenant_keys(&before, vault.tenant.id).is_ok());
-    assert_eq!(vault.app.rotate_step(&mut Walk::default()).await.unwrap(), Step::Idle);
+    assert_eq!(
+        vault.app.rotation().rotate_master(new).await.unwrap(),
+        Rotated { keys: 0, ..rotated }
+    );
+    assert!(vault.app.keys().tenant_keys(&before, vault.tenant.id).is_ok());
+    assert_eq!(vault.app.rotation().rotate_step(&mut Walk::default()).await.unwrap(), Step::Idle);
     assert!(vault.app.masters.are_several());
     drop(before);
-    let step = vault.app.rotate_step(&mut Walk::default()).await.unwrap();
+    let step = vault.app.rotation().rotate_step(&mut Walk::default()).await.unwrap();
     assert_eq!(step, Step::MasterReplaced);
     assert!(!vault.app.masters.are_several());
     assert_eq!(found(&vault, "a").await, 1);
@@ -282,11 +290,11 @@ async fn another_master_key_opens_everything_also_for_those_who_began_before() {
 
 #[tokio::test]
 async fn who_is_a_phase_behind_leaves_nothing_of_what_it_replaces() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let named = |id: &'static str| move |draft: &mut TokenDraft| draft.id = Some(String::from(id));
     vault.create_with("a", &["/a/"], named("patched")).await;
     vault.create_with("a", &["/a/"], named("deleted")).await;
-    vault.app.rotate_tenant(vault.tenant.id).await.unwrap();
+    vault.app.rotation().rotate_tenant(vault.tenant.id).await.unwrap();
     let mut walk = Walk::default();
     let mut behind = None;
     while !matches!(next(&vault, &mut walk).await, Step::Entered(_, Phase::Both)) {
@@ -294,22 +302,22 @@ async fn who_is_a_phase_behind_leaves_nothing_of_what_it_replaces() {
     }
     let behind = behind.unwrap();
     // It waits for the one behind, and forgets the callers that were remembered.
-    assert_eq!(vault.app.rotate_step(&mut walk).await.unwrap(), Step::Waiting);
+    assert_eq!(vault.app.rotation().rotate_step(&mut walk).await.unwrap(), Step::Waiting);
     let ahead = vault.owner().await;
     for (owner, color) in [(&ahead, "red"), (&behind, "blue")] {
         for id in ["patched", "deleted"] {
             let metadata = Some(json!({"color": color}));
             let change = TokenPatch { metadata, ..TokenPatch::default() };
-            vault.app.update_token(owner, id, &change, &Write::plain()).await.unwrap();
+            vault.app.tokens(owner).update(id, &change, &Write::plain()).await.unwrap();
         }
     }
-    vault.app.delete_token(&behind, "deleted").await.unwrap();
+    vault.app.tokens(&behind).delete("deleted").await.unwrap();
     drop((ahead, behind));
     finish(&vault, &mut walk).await;
     assert_clean(&vault);
     assert_eq!(under(&vault, 1).await, (0, 0));
     let owner = vault.owner().await;
-    assert!(matches!(vault.app.read_token(&owner, "deleted").await, Err(Error::NotFound(_))));
+    assert!(matches!(vault.app.tokens(&owner).read("deleted").await, Err(Error::NotFound(_))));
     let again = TokenDraft { id: Some(String::from("deleted")), ..deduplicating("y") };
-    vault.app.create_token(&owner, again, &Write::plain()).await.unwrap();
+    vault.app.tokens(&owner).create(again, &Write::plain()).await.unwrap();
 }

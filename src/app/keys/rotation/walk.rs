@@ -5,10 +5,10 @@ use std::ops::Bound;
 
 use uuid::Uuid;
 
-use crate::app::App;
 use crate::app::access::authenticate::{api_key_identity, open_api_key};
 use crate::app::error::{Error, Fault};
 use crate::app::keys::open::SYSTEM;
+use crate::app::keys::rotation::KeyRotation;
 use crate::app::keys::rotation::Step;
 use crate::app::keys::rotation::facts::Rotation;
 use crate::app::tokens::rows;
@@ -74,22 +74,23 @@ impl Walk {
     }
 }
 
-impl App {
+impl KeyRotation<'_> {
     /// Seals some rows anew. `None` when there is nothing left that could be.
     pub(super) async fn reseal_some(
-        &self,
+        self,
         rotation: &Rotation,
         walk: &mut Walk,
     ) -> Result<Option<Step>, Error> {
         let tables = if rotation.scope == SYSTEM { SERVER_TABLES } else { TENANT_TABLES };
         let Some(table) = tables.get(walk.done).copied() else { return Ok(None) };
-        let snapshot = self.snapshot()?;
+        let snapshot = self.vault.snapshot()?;
         let tenant = TenantId::new(Uuid::from_bytes(rotation.scope));
         let keys = match rotation.scope {
             SYSTEM => None,
-            _ => Some(self.tenant_keys(&snapshot, tenant)?),
+            _ => Some(self.vault.keys().tenant_keys(&snapshot, tenant)?),
         };
-        let number = keys.as_ref().map_or_else(|| self.system().number(), TenantKeys::number);
+        let number =
+            keys.as_ref().map_or_else(|| self.vault.keys().system().number(), TenantKeys::number);
         let is_old = |row: &Entry| SealingKey::number_of(&row.1) != Some(number);
         let stretch = stretch(&snapshot, table, &rotation.scope, &walk.from, is_old)?;
         let mut changes = Vec::with_capacity(stretch.rows.len());
@@ -104,7 +105,7 @@ impl App {
                 Ok(change) => changes.push(change),
                 // It stays as it is, under the old key.
                 Err(error) => {
-                    self.pass_over(table, tenant, id_of(table, key), error)?;
+                    self.vault.upkeep().pass_over(table, tenant, id_of(table, key), error)?;
                     walk.unopened = walk.unopened.saturating_add(1);
                 }
             }
@@ -118,16 +119,16 @@ impl App {
 
     /// Removes entries under the old index key. `None` when all tokens were looked at.
     pub(super) async fn clear_some(
-        &self,
+        self,
         rotation: &Rotation,
         walk: &mut Walk,
     ) -> Result<Option<Step>, Error> {
         if walk.done > 0 {
             return Ok(None);
         }
-        let snapshot = self.snapshot()?;
+        let snapshot = self.vault.snapshot()?;
         let tenant = TenantId::new(Uuid::from_bytes(rotation.scope));
-        let keys = self.tenant_keys(&snapshot, tenant)?;
+        let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
         let stretch = stretch(&snapshot, Table::Tokens, &rotation.scope, &walk.from, |_| true)?;
         let (mut change, mut written) = (Change::new(), 0_usize);
         for (key, sealed) in &stretch.rows {
@@ -145,60 +146,60 @@ impl App {
             written = written.saturating_add(usize::from(!is_clear));
         }
         drop(snapshot);
-        self.store.commit(change).await?;
+        self.vault.store.commit(change).await?;
         walk.go_on(stretch.next);
         Ok(Some(Step::Walked { looked_at: stretch.looked_at, written }))
     }
 
     /// All at once, and where somebody else was faster, one by one. One that is refused then was
     /// written anew by others, under the newest key as everything is.
-    async fn commit_each(&self, changes: Vec<Change>) -> Result<(), Error> {
+    async fn commit_each(self, changes: Vec<Change>) -> Result<(), Error> {
         let all = changes.iter().cloned().fold(Change::new(), Change::and);
-        if self.store.commit(all).await? == Verdict::Refused {
+        if self.vault.store.commit(all).await? == Verdict::Refused {
             for change in changes {
-                self.store.commit(change).await?;
+                self.vault.store.commit(change).await?;
             }
         }
         Ok(())
     }
 
-    fn reseal_token(&self, keys: &TenantKeys, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
+    fn reseal_token(self, keys: &TenantKeys, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
         let (tenant, id) = tables::token_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
         let found = rows::open(keys, tenant, id, sealed)?;
         let change = Change::new().expect_version(Table::Tokens, key.to_vec(), found.version);
-        Ok(change.and(self.put_all(&found.token, keys)?))
+        Ok(change.and(self.vault.token_rows().put_all(&found.token, keys)?))
     }
 
     fn reseal_of_tenant(
-        &self,
+        self,
         keys: &TenantKeys,
         table: Table,
         key: &[u8],
         sealed: &[u8],
     ) -> Result<Change, Error> {
         let plain = keys.open(table.number(), key, sealed)?;
-        let again = keys.seal(table.number(), key, plain.expose(), self.random());
+        let again = keys.seal(table.number(), key, plain.expose(), self.vault.random());
         replaced(table, key, sealed, again)
     }
 
     /// Seals the row of an API key anew, at the place that the newest index key gives it.
-    fn move_api_key(&self, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
+    fn move_api_key(self, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
         let bad = || Error::Internal(Fault::BadRecord);
-        let (system, place) = (self.system(), key.try_into().ok().ok_or_else(bad)?);
+        let (system, place) = (self.vault.keys().system(), key.try_into().ok().ok_or_else(bad)?);
         let record = open_api_key(&system, place, sealed)?;
         let new = system.api_keys().newest_place(&record.tag);
         let plain = encode_api_key(&record);
-        let again = system.seal(&api_key_identity(&new), plain.expose(), self.random());
+        let again = system.seal(&api_key_identity(&new), plain.expose(), self.vault.random());
         let version = version(sealed).ok_or_else(bad)?;
         let change = Change::new().expect_version(Table::ApiKeys, key.to_vec(), version);
         Ok(change.delete(Table::ApiKeys, key.to_vec()).put(Table::ApiKeys, new.to_vec(), again))
     }
 
-    fn reseal_of_server(&self, table: Table, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
+    fn reseal_of_server(self, table: Table, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
         let identity = Identity { tenant: &SYSTEM, table: table.number(), key };
-        let system = self.system();
+        let system = self.vault.keys().system();
         let plain = system.open(&identity, sealed)?;
-        let again = system.seal(&identity, plain.expose(), self.random());
+        let again = system.seal(&identity, plain.expose(), self.vault.random());
         replaced(table, key, sealed, again)
     }
 }

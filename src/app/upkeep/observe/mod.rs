@@ -5,8 +5,9 @@ mod safety;
 
 use std::time::Duration;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::error::Error;
+use crate::app::upkeep::Upkeep;
 use crate::bounds::SWEEP_LAG_MAX;
 use crate::metrics::{Checks, Instrument, Page, Status, Told};
 use crate::store::Table;
@@ -19,9 +20,9 @@ struct Held {
     threeds_sessions: u64,
 }
 
-impl App {
-    fn held(&self) -> Result<Held, Error> {
-        let snapshot = self.snapshot()?;
+impl Upkeep<'_> {
+    fn held(self) -> Result<Held, Error> {
+        let snapshot = self.vault.snapshot()?;
         Ok(Held {
             tenants: snapshot.len(Table::Tenants)?,
             tokens: snapshot.len(Table::Tokens)?,
@@ -30,15 +31,15 @@ impl App {
         })
     }
 
-    fn sweep_lag(&self) -> Duration {
-        self.now().since(self.swept_at())
+    fn sweep_lag(self) -> Duration {
+        self.vault.now().since(self.vault.swept_at())
     }
 }
 
-impl Instrument for App {
+impl Instrument for Vault {
     fn measure(&self, page: &mut Page) {
         // A file that cannot be read says so in the checks.
-        if let Ok(held) = self.held() {
+        if let Ok(held) = self.upkeep().held() {
             page.gauge("strongroom_tenants", "Tenants.", held.tenants);
             page.gauge("strongroom_tokens", "Tokens of all tenants.", held.tokens);
             page.gauge("strongroom_token_intents", "Token intents.", held.token_intents);
@@ -47,12 +48,12 @@ impl Instrument for App {
         page.gauge(
             "strongroom_sweep_lag_seconds",
             "Since everything that was due had been removed.",
-            self.sweep_lag(),
+            self.upkeep().sweep_lag(),
         );
-        self.measure_keys(page);
-        self.measure_backups(page);
-        self.measure_audit(page);
-        self.measure_damage(page);
+        self.upkeep().measure_keys(page);
+        self.upkeep().measure_backups(page);
+        self.upkeep().measure_audit(page);
+        self.upkeep().measure_damage(page);
         if let Some(floor) = &self.floor {
             floor.measure(page);
         }
@@ -62,23 +63,23 @@ impl Instrument for App {
         if let Some(floor) = &self.floor {
             floor.check(checks);
         }
-        let late = self.sweep_lag() > SWEEP_LAG_MAX;
+        let late = self.upkeep().sweep_lag() > SWEEP_LAG_MAX;
         let wrong = late.then_some("What has expired has not been removed for too long.");
         checks.set("sweeps", wrong);
-        self.check_audit(checks);
-        self.check_records(checks);
+        self.upkeep().check_audit(checks);
+        self.upkeep().check_records(checks);
     }
 
     fn tell(&self, status: &mut Status) {
-        if let Ok(held) = self.held() {
+        if let Ok(held) = self.upkeep().held() {
             status.set("vault", "tenants", Told::Count(held.tenants));
             status.set("vault", "tokens", Told::Count(held.tokens));
             status.set("vault", "token_intents", Told::Count(held.token_intents));
             status.set("vault", "threeds_sessions", Told::Count(held.threeds_sessions));
         }
-        status.set("vault", "sweep_lag_s", Told::Count(self.sweep_lag().as_secs()));
-        self.tell_safety(status);
-        self.tell_damage(status);
+        status.set("vault", "sweep_lag_s", Told::Count(self.upkeep().sweep_lag().as_secs()));
+        self.upkeep().tell_safety(status);
+        self.upkeep().tell_damage(status);
         if let Some(floor) = &self.floor {
             floor.tell(status);
         }

@@ -1,16 +1,16 @@
 //! What keeps the vault safe, as far as it can be watched: keys, backups, the audit chain.
 
-use crate::app::App;
 use crate::app::audit::AuditFinding;
 use crate::app::keys::rotation::ListedKey;
+use crate::app::upkeep::Upkeep;
 use crate::bounds::AUDIT_SIGN_LAG_MAX;
 use crate::crypto::KeyPurpose;
 use crate::metrics::{Checks, Kind, Label, Page, Status, Told};
 
-impl App {
-    pub(super) fn measure_keys(&self, page: &mut Page) {
-        let Ok(inventory) = self.key_ages() else { return };
-        let now = self.now();
+impl Upkeep<'_> {
+    pub(super) fn measure_keys(self, page: &mut Page) {
+        let Ok(inventory) = self.vault.keys().ages() else { return };
+        let now = self.vault.now();
         let mut age = page.family(
             "strongroom_master_key_age_seconds",
             "Since the master key was made.",
@@ -37,9 +37,9 @@ impl App {
     }
 
     /// A vault without a schedule has no samples of these.
-    pub(super) fn measure_backups(&self, page: &mut Page) {
-        let Ok(state) = self.backup_state() else { return };
-        let now = self.now();
+    pub(super) fn measure_backups(self, page: &mut Page) {
+        let Ok(state) = self.vault.backups().state() else { return };
+        let now = self.vault.now();
         let mut age = page.family(
             "strongroom_backup_age_seconds",
             "Since the moment that the newest scheduled backup shows.",
@@ -74,8 +74,8 @@ impl App {
         }
     }
 
-    pub(super) fn measure_audit(&self, page: &mut Page) {
-        let Ok(status) = self.audit_status() else { return };
+    pub(super) fn measure_audit(self, page: &mut Page) {
+        let Ok(status) = self.vault.audit().status() else { return };
         page.family(
             "strongroom_audit_entries_total",
             "Entries that the audit chain has ever had.",
@@ -89,16 +89,16 @@ impl App {
         );
     }
 
-    pub(super) fn check_audit(&self, checks: &mut Checks) {
-        let is_late = self.audit_watch.since_signed(self.now()) > AUDIT_SIGN_LAG_MAX
-            && self.audit_status().is_ok_and(|status| status.unsigned() > 0);
+    pub(super) fn check_audit(self, checks: &mut Checks) {
+        let is_late = self.vault.audit_watch.since_signed(self.vault.now()) > AUDIT_SIGN_LAG_MAX
+            && self.vault.audit().status().is_ok_and(|status| status.unsigned() > 0);
         let late = is_late.then_some("The audit chain has not been signed for too long.");
-        checks.set("audit", self.audit_watch.finding().map(AuditFinding::told).or(late));
+        checks.set("audit", self.vault.audit_watch.finding().map(AuditFinding::told).or(late));
     }
 
-    pub(super) fn tell_safety(&self, status: &mut Status) {
-        let now = self.now();
-        if let Ok(inventory) = self.key_ages() {
+    pub(super) fn tell_safety(self, status: &mut Status) {
+        let now = self.vault.now();
+        if let Ok(inventory) = self.vault.keys().ages() {
             if let Some(at) = inventory.master.made_at {
                 status.set("keys", "master_made_at", Told::Time(at));
             }
@@ -108,7 +108,7 @@ impl App {
             let rotations = u64::try_from(inventory.rotations.len()).unwrap_or(u64::MAX);
             status.set("keys", "rotations", Told::Count(rotations));
         }
-        if let Ok(backups) = self.backup_state() {
+        if let Ok(backups) = self.vault.backups().state() {
             if let Some(taken) = backups.taken {
                 status.set("backups", "taken_at", Told::Time(taken.at));
             }
@@ -118,7 +118,7 @@ impl App {
             let failed = backups.failed_at.is_some() || backups.proof_failed_at.is_some();
             status.set("backups", "last_try_failed", Told::Flag(failed));
         }
-        if let Ok(audit) = self.audit_status() {
+        if let Ok(audit) = self.vault.audit().status() {
             status.set("audit", "entries", Told::Count(audit.head.next));
             if let Some((number, at)) = audit.last_checkpoint {
                 status.set("audit", "signed_up_to", Told::Count(number));

@@ -14,8 +14,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::app::Vault;
 use crate::app::error::{Error, Fault};
+use crate::app::upkeep::Upkeep;
 use crate::app::upkeep::damage::DamagedRow;
 use crate::bounds::SCRUB_COST_MAX;
 use crate::crypto::TenantKeys;
@@ -80,17 +81,18 @@ impl ScrubWatch {
 
 /// One step's view of the file.
 struct Look<'a> {
-    app: &'a App,
+    app: &'a Vault,
     snapshot: Snapshot,
     /// `None` for a tenant whose keys do not open.
     keys: HashMap<TenantId, Option<TenantKeys>>,
 }
 
-impl App {
+impl Upkeep<'_> {
     /// Looks at the next rows, as many as one second may cost. Only one task may call this, with the
     /// same walk each time. It reads the disk, so it belongs on a thread that may wait.
-    pub fn scrub_some(&self, walk: &mut ScrubWalk) -> Result<Scrubbed, Error> {
-        let mut look = Look { app: self, snapshot: self.snapshot()?, keys: HashMap::new() };
+    pub fn scrub_some(self, walk: &mut ScrubWalk) -> Result<Scrubbed, Error> {
+        let mut look =
+            Look { app: self.vault, snapshot: self.vault.snapshot()?, keys: HashMap::new() };
         let mut cost: usize = 0;
         while let Some(table) = TABLES.get(walk.done).copied() {
             let from = Bound::Included(walk.from.as_slice());
@@ -107,13 +109,13 @@ impl App {
                 }
                 cost = cost.saturating_add(cost_of(table));
                 look.check(table, &row)?;
-                self.scrubs.rows.fetch_add(1, Ordering::Relaxed);
+                self.vault.scrubs.rows.fetch_add(1, Ordering::Relaxed);
             }
         }
         *walk = ScrubWalk::default();
-        self.damage.end_pass();
-        self.scrubs.passes.fetch_add(1, Ordering::Relaxed);
-        self.scrubs.passed_at.store(self.now().micros(), Ordering::Relaxed);
+        self.vault.damage.end_pass();
+        self.vault.scrubs.passes.fetch_add(1, Ordering::Relaxed);
+        self.vault.scrubs.passed_at.store(self.vault.now().micros(), Ordering::Relaxed);
         Ok(Scrubbed::Everything)
     }
 }
@@ -184,7 +186,7 @@ impl Look<'_> {
     ) -> Result<Option<T>, Error> {
         match read {
             Ok(read) => Ok(Some(read)),
-            Err(error) => self.app.pass_over(table, tenant, id, error).map(|()| None),
+            Err(error) => self.app.upkeep().pass_over(table, tenant, id, error).map(|()| None),
         }
     }
 
@@ -192,10 +194,15 @@ impl Look<'_> {
         if self.keys.contains_key(&tenant) {
             return Ok(());
         }
-        let keys = match self.app.tenant_keys(&self.snapshot, tenant) {
+        let keys = match self.app.keys().tenant_keys(&self.snapshot, tenant) {
             Ok(keys) => Some(keys),
             Err(Error::Internal(_)) => {
-                self.app.note_damage(Table::Keys, tenant, tenant.uuid(), Fault::DoesNotOpen);
+                self.app.upkeep().note_damage(
+                    Table::Keys,
+                    tenant,
+                    tenant.uuid(),
+                    Fault::DoesNotOpen,
+                );
                 None
             }
             Err(error) => return Err(error),

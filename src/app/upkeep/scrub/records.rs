@@ -22,7 +22,7 @@ impl Look<'_> {
             self.misplaced(Table::Tenants);
             return Ok(());
         };
-        let read = self.app.find_tenant(&self.snapshot, tenant);
+        let read = self.app.access().find_tenant(&self.snapshot, tenant);
         self.sound(Table::Tenants, tenant, tenant.uuid(), read)?;
         self.learn(tenant)
     }
@@ -52,7 +52,7 @@ impl Look<'_> {
         let plain = keys.open(table.number(), key, sealed).map_err(Error::from);
         let read = plain.and_then(|plain| Ok(decode_api_key(plain.expose())?));
         if let Some(record) = self.sound(table, tenant, id, read)? {
-            let found = self.app.key_record(&self.snapshot, &record.tag);
+            let found = self.app.access().key_record(&self.snapshot, &record.tag);
             if self.sound(Table::ApiKeys, tenant, id, found)? == Some(None) {
                 self.find(Table::ApiKeys, tenant, id, "an API key is listed but cannot be used");
             }
@@ -66,7 +66,7 @@ impl Look<'_> {
             self.misplaced(Table::ApiKeys);
             return Ok(());
         };
-        let read = open_api_key(&self.app.system(), place, sealed);
+        let read = open_api_key(&self.app.keys().system(), place, sealed);
         let Some(record) = self.sound(Table::ApiKeys, nil, nil.uuid(), read)? else {
             return Ok(());
         };

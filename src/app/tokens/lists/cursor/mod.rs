@@ -3,9 +3,8 @@
 #[cfg(test)]
 pub(in crate::app) mod tests;
 
-use crate::app::App;
-use crate::app::access::authenticate::Caller;
 use crate::app::error::{Error, Fault, TokenFault};
+use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::lists::scan::Scan;
 use crate::app::tokens::read::Shown;
@@ -44,49 +43,47 @@ pub(in crate::app) struct ShownPage {
     pub(in crate::app) taken: Option<usize>,
 }
 
-impl App {
+impl Tokens<'_> {
     /// Lists ask for the permission to read, searches for the permission to search; its rule's
     /// transform decides how much of each token is shown.
-    pub async fn list_tokens(
-        &self,
-        caller: &Caller,
+    pub async fn list(
+        self,
         permission: Permission,
         query: &TokenQuery,
         start: &CursorStart,
     ) -> Result<TokenPage, Error> {
-        let read = |budget: &Budget| self.token_page(caller, permission, query, start, budget);
-        let page = self.evaluating(Work::Page, read).await?;
-        self.note_shown(caller, &page.tokens).await?;
+        let read = |budget: &Budget| self.token_page(permission, query, start, budget);
+        let page = self.vault.evaluating(Work::Page, read).await?;
+        self.note_shown(&page.tokens).await?;
         Ok(page)
     }
 
     /// A page is an access to each of its tokens.
-    pub(in crate::app) async fn note_shown(
-        &self,
-        caller: &Caller,
-        shown: &[Shown],
-    ) -> Result<(), Error> {
+    pub(in crate::app) async fn note_shown(self, shown: &[Shown]) -> Result<(), Error> {
         let entities = shown.iter().map(|shown| Entity::token(&shown.token));
-        self.note_reads(caller, entities, self.now()).await
+        self.vault.audit().note_reads(self.caller, entities, self.vault.now()).await
     }
 
     fn token_page(
-        &self,
-        caller: &Caller,
+        self,
         permission: Permission,
         query: &TokenQuery,
         start: &CursorStart,
         budget: &Budget,
     ) -> Result<TokenPage, Error> {
-        let scan = Scan::new(caller, permission, query)?;
+        let scan = Scan::new(self.caller, permission, query)?;
         let after = start.after.as_deref().map(|cursor| scan.position(cursor)).transpose()?;
-        let (snapshot, now) = (self.snapshot()?, self.now());
+        let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let scanned = scan.page(&snapshot, after, start.size, LIST_SKIPPED_MAX, now)?;
         for (token, fault) in &scanned.damaged {
-            self.note_damage(Table::TokenLists, caller.tenant.id, *token, *fault);
+            self.vault.upkeep().note_damage(
+                Table::TokenLists,
+                self.caller.tenant.id,
+                *token,
+                *fault,
+            );
         }
-        let listed =
-            self.show_listed(&snapshot, caller, permission, &scanned.tokens, now, budget)?;
+        let listed = self.show_listed(&snapshot, permission, &scanned.tokens, now, budget)?;
         let next = match listed.taken {
             // The next page begins behind the last token that this one has room for.
             Some(taken) => scan.page(&snapshot, after, taken, LIST_SKIPPED_MAX, now)?.next,
@@ -99,9 +96,8 @@ impl App {
     /// Opens what an index led to. The seal vouches for records, not for index entries: what the
     /// record does not grant is left out, whatever the index said.
     pub(in crate::app) fn show_listed(
-        &self,
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         permission: Permission,
         tokens: &[TokenId],
         now: Timestamp,
@@ -115,14 +111,19 @@ impl App {
             if bytes > PAGE_BYTES_MAX {
                 return Ok(ShownPage { tokens: shown, taken: Some(taken) });
             }
-            match self.show_one(snapshot, caller, *id, right, now, budget) {
+            match self.show_one(snapshot, *id, right, now, budget) {
                 Ok(one) => {
                     bytes = bytes.saturating_add(one.as_ref().map_or(0, |it| it.token.bytes()));
                     shown.extend(one);
                 }
                 // One damaged record must not cost the whole page.
                 Err(error) => {
-                    self.pass_over(Table::Tokens, caller.tenant.id, id.uuid(), error)?;
+                    self.vault.upkeep().pass_over(
+                        Table::Tokens,
+                        self.caller.tenant.id,
+                        id.uuid(),
+                        error,
+                    )?;
                 }
             }
             if budget.is_in_vain() {
@@ -134,22 +135,21 @@ impl App {
 
     /// `None` for a token that the caller may not see, or that has expired.
     fn show_one(
-        &self,
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         id: TokenId,
         right: Right,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<Option<Shown>, Error> {
-        let found = rows::find_by_id(snapshot, &caller.keys, caller.tenant.id, id)?;
+        let found = rows::find_by_id(snapshot, &self.caller.keys, self.caller.tenant.id, id)?;
         let missing = Error::Internal(Fault::Token(id, TokenFault::Missing));
         let mut token = found.ok_or(missing)?.token;
-        let exposure = caller.exposure(&token.containers, right, ValueOrigin::Stored);
+        let exposure = self.caller.exposure(&token.containers, right, ValueOrigin::Stored);
         let Some(exposure) = exposure.ok().filter(|_| token.is_live(now)) else {
             return Ok(None);
         };
-        self.attach_cvc(snapshot, &mut token, now)?;
+        self.vault.cvcs().attach(snapshot, &mut token, now)?;
         Ok(Some(self.show(token, exposure, budget)))
     }
 }

@@ -13,9 +13,8 @@ use std::ops::Bound;
 
 use uuid::Uuid;
 
-use crate::app::App;
-use crate::app::access::authenticate::Caller;
 use crate::app::error::{Error, Fault};
+use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::lists::cursor::ShownPage;
 use crate::app::tokens::lists::entry::Listed;
@@ -46,38 +45,36 @@ pub struct LegacyTokenPage {
     pub total: usize,
 }
 
-impl App {
-    pub async fn list_tokens_by_number(
-        &self,
-        caller: &Caller,
+impl Tokens<'_> {
+    pub async fn list_by_number(
+        self,
         permission: Permission,
         query: &LegacyTokenQuery,
         stretch: Stretch,
     ) -> Result<LegacyTokenPage, Error> {
-        let page = self.page_by_number(caller, permission, query, stretch).await?;
-        self.note_shown(caller, &page.tokens).await?;
+        let page = self.page_by_number(permission, query, stretch).await?;
+        self.note_shown(&page.tokens).await?;
         Ok(page)
     }
 
     async fn page_by_number(
-        &self,
-        caller: &Caller,
+        self,
         permission: Permission,
         query: &LegacyTokenQuery,
         stretch: Stretch,
     ) -> Result<LegacyTokenPage, Error> {
-        let reach = caller.reach(permission)?;
-        let (snapshot, now) = (self.snapshot()?, self.now());
+        let reach = self.caller.reach(permission)?;
+        let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let folded: Vec<_> =
             query.metadata.iter().map(|(key, value)| (fold(key), fold(value))).collect();
         if let Some(ids) = &query.ids {
-            let found = self.named(&snapshot, caller, ids, &folded, now)?;
-            return self.page_of(&snapshot, caller, permission, found, stretch, now).await;
+            let found = self.named(&snapshot, ids, &folded, now)?;
+            return self.page_of(&snapshot, permission, found, stretch, now).await;
         }
         let mut filters: Vec<_> =
             folded.iter().map(|(key, value)| Filter::Metadata(key, value)).collect();
         filters.extend(query.search_term.iter().map(|term| Filter::SearchTerm(term.expose())));
-        let tenant = caller.tenant.id;
+        let tenant = self.caller.tenant.id;
         let known_total = match filters.as_slice() {
             [] => count_all(&snapshot, tenant, &reach, now)?,
             _ => None,
@@ -85,7 +82,7 @@ impl App {
         if filters.is_empty() {
             filters.push(Filter::Everything);
         }
-        let timelines = Timelines::of(&filters, &caller.keys, tenant);
+        let timelines = Timelines::of(&filters, &self.caller.keys, tenant);
         let mut gathered = Gathered { stretch, known_total, seen: 0, tokens: Vec::new() };
         let mut from = Some(START.to_vec());
         while let Some(position) = from.take_if(|_| !gathered.is_complete()) {
@@ -100,7 +97,12 @@ impl App {
                     }
                     (_, token) => {
                         let id = token.map_or(Uuid::nil(), TokenId::uuid);
-                        self.note_damage(Table::TokenLists, tenant, id, Fault::BadRecord);
+                        self.vault.upkeep().note_damage(
+                            Table::TokenLists,
+                            tenant,
+                            id,
+                            Fault::BadRecord,
+                        );
                     }
                 }
             }
@@ -108,29 +110,28 @@ impl App {
             tokio::task::yield_now().await;
         }
         let total = known_total.unwrap_or(gathered.seen);
-        let tokens = self.evaluating(Work::Page, |budget| {
-            self.show_listed(&snapshot, caller, permission, &gathered.tokens, now, budget)
+        let tokens = self.vault.evaluating(Work::Page, |budget| {
+            self.show_listed(&snapshot, permission, &gathered.tokens, now, budget)
         });
         Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
     }
 
     /// The live tokens among these ids, each once, whose metadata has all of these entries.
     fn named(
-        &self,
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         ids: &[String],
         metadata: &[(String, String)],
         now: Timestamp,
     ) -> Result<Vec<Token>, Error> {
-        let (ids, tenant): (BTreeSet<_>, _) = (ids.iter().collect(), caller.tenant.id);
+        let (ids, tenant): (BTreeSet<_>, _) = (ids.iter().collect(), self.caller.tenant.id);
         let mut found = Vec::new();
         for id in ids {
-            let token = match rows::find(snapshot, &caller.keys, tenant, id) {
+            let token = match rows::find(snapshot, &self.caller.keys, tenant, id) {
                 Ok(token) => token,
                 Err(Error::Internal(fault)) => {
                     let id = fault.token().map_or(Uuid::nil(), TokenId::uuid);
-                    self.note_damage(Table::Tokens, tenant, id, fault);
+                    self.vault.upkeep().note_damage(Table::Tokens, tenant, id, fault);
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -148,21 +149,20 @@ impl App {
 
     /// The stretch of these tokens that the caller may see.
     async fn page_of(
-        &self,
+        self,
         snapshot: &Snapshot,
-        caller: &Caller,
         permission: Permission,
         mut tokens: Vec<Token>,
         stretch: Stretch,
         now: Timestamp,
     ) -> Result<LegacyTokenPage, Error> {
-        tokens.retain(|token| caller.require_in_any(permission, &token.containers).is_ok());
+        tokens.retain(|token| self.caller.require_in_any(permission, &token.containers).is_ok());
         tokens.sort_by_key(|token| (Reverse(token.created_at), token.id));
         let total = tokens.len();
         let page = tokens.iter().skip(stretch.skip).take(stretch.take);
         let page: Vec<_> = page.map(|token| token.id).collect();
-        let tokens = self.evaluating(Work::Page, |budget| {
-            self.show_listed(snapshot, caller, permission, &page, now, budget)
+        let tokens = self.vault.evaluating(Work::Page, |budget| {
+            self.show_listed(snapshot, permission, &page, now, budget)
         });
         Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
     }

@@ -4,19 +4,20 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::app::tokens::lists::cursor::tests::{Vault, texts};
+use crate::app::access::authenticate::Caller;
+use crate::app::tokens::lists::cursor::tests::{TestVault, texts};
 use crate::domain::access::Transform;
 use crate::secret::Secret;
 
 const ALL: Stretch = Stretch { skip: 0, take: 100 };
 
 async fn page(
-    vault: &Vault,
+    vault: &TestVault,
     caller: &Caller,
     query: &LegacyTokenQuery,
     stretch: Stretch,
 ) -> (Vec<String>, usize) {
-    let page = vault.app.list_tokens_by_number(caller, Permission::TokenRead, query, stretch).await;
+    let page = vault.app.tokens(caller).list_by_number(Permission::TokenRead, query, stretch).await;
     let page = page.unwrap();
     (texts(&page.tokens), page.total)
 }
@@ -26,14 +27,14 @@ fn metadata(entries: &[(&str, &str)]) -> LegacyTokenQuery {
     LegacyTokenQuery { metadata: entries.iter().map(own).collect(), ..LegacyTokenQuery::default() }
 }
 
-async fn create(vault: &Vault, text: &str, entries: &[(&str, &str)]) -> String {
+async fn create(vault: &TestVault, text: &str, entries: &[(&str, &str)]) -> String {
     let metadata: BTreeMap<_, _> = metadata(entries).metadata.into_iter().collect();
     vault.create_with(text, &["/a/"], |draft| draft.metadata = metadata).await
 }
 
 #[tokio::test]
 async fn tokens_of_all_containers_come_newest_first_and_are_counted() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     for (text, paths) in [("1", &["/b/"][..]), ("2", &["/a/", "/c/"]), ("3", &["/c/"])] {
         vault.create(text, paths).await;
     }
@@ -54,7 +55,7 @@ async fn tokens_of_all_containers_come_newest_first_and_are_counted() {
 
 #[tokio::test]
 async fn expired_tokens_are_neither_listed_nor_counted() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let expiry = vault.app.now().plus(Duration::from_hours(1)).to_wire();
     let gone = vault.create_with("1", &["/a/"], |draft| draft.expires_at = Some(expiry)).await;
     vault.create("2", &["/a/"]).await;
@@ -65,13 +66,13 @@ async fn expired_tokens_are_neither_listed_nor_counted() {
     assert_eq!(page(&vault, &owner, &query, ALL).await, (vec![String::from("2")], 1));
     let named = LegacyTokenQuery { ids: Some(vec![gone]), ..LegacyTokenQuery::default() };
     assert_eq!(page(&vault, &owner, &named, ALL).await, (vec![], 0));
-    vault.app.sweep_all().await.unwrap();
+    vault.app.upkeep().sweep_all().await.unwrap();
     assert_eq!(page(&vault, &owner, &query, ALL).await, (vec![String::from("2")], 1));
 }
 
 #[tokio::test]
 async fn several_metadata_entries_must_all_match_whatever_their_case() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     create(&vault, "1", &[("User", "ANN"), ("City", "Bern")]).await;
     create(&vault, "2", &[("user", "ann"), ("city", "Basel")]).await;
     create(&vault, "3", &[("user", "ann"), ("city", "BERN"), ("more", "x")]).await;
@@ -90,7 +91,7 @@ async fn several_metadata_entries_must_all_match_whatever_their_case() {
 
 #[tokio::test]
 async fn ids_are_looked_up_and_what_the_caller_may_not_read_is_not_there() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let first = create(&vault, "1", &[("k", "V")]).await;
     let name =
         vault.create_with("2", &["/b/"], |draft| draft.id = Some(String::from("my-own-id"))).await;
@@ -106,7 +107,7 @@ async fn ids_are_looked_up_and_what_the_caller_may_not_read_is_not_there() {
 
 #[tokio::test]
 async fn search_terms_match_by_case_in_all_containers() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     for (text, path) in [("Abc", "/b/"), ("abc", "/a/"), ("Abc", "/a/")] {
         vault.create(text, &[path]).await;
     }
@@ -128,7 +129,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (found, expected) = runtime.block_on(async {
-            let vault = Vault::new().await;
+            let vault = TestVault::new().await;
             let owner = vault.owner().await;
             let mut expected = Vec::new();
             for marks in &tokens {

@@ -8,7 +8,7 @@ use super::*;
 
 #[tokio::test]
 async fn the_last_page_has_no_cursor_even_when_it_is_full() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let owner = vault.owner().await;
     assert_eq!(pages(&vault, &owner, &everything(), 2), [Vec::<String>::new()]);
     for text in ["1", "2", "3", "4"] {
@@ -21,7 +21,7 @@ async fn the_last_page_has_no_cursor_even_when_it_is_full() {
 
 #[tokio::test]
 async fn a_cursor_that_this_list_did_not_give_is_refused() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     for text in ["1", "2"] {
         vault.create(text, &["/a/"]).await;
     }
@@ -30,12 +30,14 @@ async fn a_cursor_that_this_list_did_not_give_is_refused() {
         let start = CursorStart { after: Some(after.to_vec()), size: 1 };
         vault
             .app
-            .token_page(caller, permission, query, &start, &budget())
+            .tokens(caller)
+            .token_page(permission, query, &start, &budget())
             .map(|page| texts(&page.tokens))
     };
     let page = vault
         .app
-        .token_page(&owner, Permission::TokenRead, &everything(), &first(1), &budget())
+        .tokens(&owner)
+        .token_page(Permission::TokenRead, &everything(), &first(1), &budget())
         .unwrap();
     let cursor = page.next.unwrap();
     assert_eq!(list(&owner, Permission::TokenRead, &everything(), &cursor).unwrap(), ["1"]);
@@ -65,7 +67,7 @@ async fn a_cursor_that_this_list_did_not_give_is_refused() {
 
 #[tokio::test]
 async fn a_page_that_passes_over_too_much_ends_early_and_the_next_goes_on() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     for text in ["1", "2", "3", "4", "5"] {
         vault.create(text, &["/a/", "/b/"]).await;
     }
@@ -124,7 +126,7 @@ async fn walk_while_changing(
     between: &[Vec<Event>],
     size: usize,
 ) -> Result<(), TestCaseError> {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let owner = vault.owner().await;
     let mut live = Vec::new();
     for place in before {
@@ -137,7 +139,8 @@ async fn walk_while_changing(
     loop {
         let page = vault
             .app
-            .token_page(&owner, Permission::TokenRead, &everything(), &start, &budget())
+            .tokens(&owner)
+            .token_page(Permission::TokenRead, &everything(), &start, &budget())
             .unwrap();
         seen.extend(page.tokens.iter().map(|shown| shown.token.public_id()));
         let Some(next) = page.next else { break };

@@ -12,7 +12,7 @@ fn metadata(key: &str, value: &str) -> TokenFilter {
 
 #[tokio::test]
 async fn metadata_matches_key_and_value_exactly_and_by_case() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     for (text, key, value) in [("1", "user", "Ann"), ("2", "User", "Ann"), ("3", "user", "ann")] {
         let metadata = [(String::from(key), String::from(value))];
         vault.create_with(text, &["/a/"], |draft| draft.metadata = metadata.into()).await;
@@ -28,7 +28,7 @@ async fn metadata_matches_key_and_value_exactly_and_by_case() {
 
 #[tokio::test]
 async fn type_and_fingerprint_and_search_term_match_exactly() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     vault.create("abc", &["/a/"]).await;
     vault.create("abd", &["/b/"]).await;
     vault.create("123456789", &["/a/"]).await;
@@ -45,8 +45,12 @@ async fn type_and_fingerprint_and_search_term_match_exactly() {
     let term = |text: &str| TokenFilter::SearchTerm(Secret::new(String::from(text)));
     assert_eq!(found(term("abd")), ["abd"]);
     assert_eq!(found(term("ABD")).len(), 0);
-    let page =
-        vault.app.token_page(&owner, Permission::TokenRead, &by(term("abc")), &first(1), &budget());
+    let page = vault.app.tokens(&owner).token_page(
+        Permission::TokenRead,
+        &by(term("abc")),
+        &first(1),
+        &budget(),
+    );
     let print = page.unwrap().tokens[0].token.fingerprint.clone();
     assert_eq!(found(TokenFilter::Fingerprint(print.clone())), ["abc"]);
     assert_eq!(found(TokenFilter::Fingerprint(print.to_lowercase())).len(), 0);
@@ -54,7 +58,7 @@ async fn type_and_fingerprint_and_search_term_match_exactly() {
 
 #[tokio::test]
 async fn a_container_combines_with_a_filter() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     for (text, path) in [("x", "/a/"), ("x", "/a/b/"), ("x", "/c/"), ("y", "/a/")] {
         vault.create(text, &[path]).await;
     }

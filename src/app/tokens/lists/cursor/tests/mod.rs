@@ -10,6 +10,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
+use crate::app::Vault;
+use crate::app::access::authenticate::Caller;
 use crate::app::{ApplicationDraft, FirstKey, ShownData, TenantDraft, TokenDraft, Write};
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
@@ -28,13 +30,13 @@ fn budget() -> Budget {
 }
 
 /// A vault with one tenant.
-pub(in crate::app) struct Vault {
-    pub(in crate::app) app: App,
+pub(in crate::app) struct TestVault {
+    pub(in crate::app) app: Vault,
     pub(in crate::app) tenant: Tenant,
     directory: PathBuf,
 }
 
-impl Vault {
+impl TestVault {
     pub(in crate::app) async fn new() -> Self {
         let random = Random::new();
         let name = uuid::Builder::from_random_bytes(random.bytes()).into_uuid();
@@ -42,7 +44,7 @@ impl Vault {
         std::fs::create_dir(&directory).unwrap();
         let text = MasterKey::generate(&random);
         let master = MasterKey::parse(&Secret::new(text.expose().clone().into_bytes())).unwrap();
-        let app = App::create(&directory, master, Clock::new()).unwrap();
+        let app = Vault::create(&directory, master, Clock::new()).unwrap();
         let tenant = new_tenant(&app).await;
         Self { app, tenant, directory }
     }
@@ -82,10 +84,14 @@ impl Vault {
             access: Access::new(plain.to_vec(), rules.collect()),
             key: FirstKey::Made,
         };
-        let (_, key) =
-            self.app.create_application(tenant, &draft, None, &Write::plain()).await.unwrap();
+        let (_, key) = self
+            .app
+            .access()
+            .create_application(tenant, &draft, None, &Write::plain())
+            .await
+            .unwrap();
         let text = KeyText::parse(key.unwrap().text.expose()).unwrap();
-        self.app.authenticate(&text).unwrap()
+        self.app.access().authenticate(&text).unwrap()
     }
 
     /// A token of this text in these containers. Its data is also its search term.
@@ -108,30 +114,37 @@ impl Vault {
         };
         adjust(&mut draft);
         let owner = self.owner().await;
-        self.app.create_token(&owner, draft, &Write::plain()).await.unwrap().shown.token.public_id()
+        self.app
+            .tokens(&owner)
+            .create(draft, &Write::plain())
+            .await
+            .unwrap()
+            .shown
+            .token
+            .public_id()
     }
 
     pub(in crate::app) async fn delete(&self, id: &str) {
         let owner = self.owner().await;
-        self.app.delete_token(&owner, id).await.unwrap();
+        self.app.tokens(&owner).delete(id).await.unwrap();
     }
 }
 
-impl Drop for Vault {
+impl Drop for TestVault {
     fn drop(&mut self) {
         self.app.close();
         std::fs::remove_dir_all(&self.directory).ok();
     }
 }
 
-pub(in crate::app) async fn new_tenant(app: &App) -> Tenant {
+pub(in crate::app) async fn new_tenant(app: &Vault) -> Tenant {
     let draft = TenantDraft {
         name: String::from("lists"),
         kind: TenantKind::Test,
         threeds: Threeds::Disabled,
         quotas: Quotas::default(),
     };
-    app.create_tenant(draft).await.unwrap()
+    app.access().create_tenant(draft).await.unwrap()
 }
 
 /// The plain data of shown tokens.
@@ -153,12 +166,15 @@ fn first(size: usize) -> CursorStart {
 }
 
 /// All pages of a list, one after another.
-fn pages(vault: &Vault, caller: &Caller, query: &TokenQuery, size: usize) -> Vec<Vec<String>> {
+fn pages(vault: &TestVault, caller: &Caller, query: &TokenQuery, size: usize) -> Vec<Vec<String>> {
     let mut pages = Vec::new();
     let mut start = first(size);
     loop {
-        let page =
-            vault.app.token_page(caller, Permission::TokenRead, query, &start, &budget()).unwrap();
+        let page = vault
+            .app
+            .tokens(caller)
+            .token_page(Permission::TokenRead, query, &start, &budget())
+            .unwrap();
         pages.push(texts(&page.tokens));
         match page.next {
             None => return pages,
@@ -168,6 +184,6 @@ fn pages(vault: &Vault, caller: &Caller, query: &TokenQuery, size: usize) -> Vec
 }
 
 /// The whole list.
-fn list(vault: &Vault, caller: &Caller, query: &TokenQuery) -> Vec<String> {
+fn list(vault: &TestVault, caller: &Caller, query: &TokenQuery) -> Vec<String> {
     pages(vault, caller, query, 100).concat()
 }

@@ -7,7 +7,7 @@ use crate::store::{Change, Table, tables};
 
 #[tokio::test]
 async fn lists_are_ordered_by_container_and_then_newest_first() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     for (text, path) in
         [("1", "/b/"), ("2", "/a/"), ("3", "/a/c/"), ("4", "/a/"), ("5", "/"), ("6", "/a-/")]
     {
@@ -21,7 +21,7 @@ async fn lists_are_ordered_by_container_and_then_newest_first() {
 
 #[tokio::test]
 async fn a_container_is_listed_with_its_children_but_not_its_namesakes() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     for path in ["/pci/", "/pci/high/", "/pcif/", "/pc/", "/"] {
         vault.create(path, &[path]).await;
     }
@@ -34,7 +34,7 @@ async fn a_container_is_listed_with_its_children_but_not_its_namesakes() {
 
 #[tokio::test]
 async fn without_a_container_a_list_spans_all_that_the_caller_may_read() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     for path in ["/a/", "/a/x/", "/b/", "/c/", "/c/x/", "/d/"] {
         vault.create(path, &[path]).await;
     }
@@ -48,10 +48,14 @@ async fn without_a_container_a_list_spans_all_that_the_caller_may_read() {
 
 #[tokio::test]
 async fn a_container_that_is_named_needs_the_permission_on_it_and_not_only_on_a_child() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let some = vault.caller(&[Permission::TokenSearch], &[("/a/x/", Transform::Mask)]).await;
     let try_list = |path, permission| {
-        vault.app.token_page(&some, permission, &within(path), &first(1), &budget()).map(drop)
+        vault
+            .app
+            .tokens(&some)
+            .token_page(permission, &within(path), &first(1), &budget())
+            .map(drop)
     };
     assert!(try_list("/a/x/", Permission::TokenRead).is_ok());
     assert!(try_list("/a/x/y/", Permission::TokenRead).is_ok());
@@ -64,7 +68,7 @@ async fn a_container_that_is_named_needs_the_permission_on_it_and_not_only_on_a_
 
 #[tokio::test]
 async fn a_token_in_several_containers_is_listed_once_under_the_first_that_the_list_shows() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     vault.create("a", &["/a/"]).await;
     vault.create("both", &["/a/", "/b/", "/b/c/"]).await;
     vault.create("b", &["/b/"]).await;
@@ -80,14 +84,15 @@ async fn a_token_in_several_containers_is_listed_once_under_the_first_that_the_l
 
 #[tokio::test]
 async fn tokens_show_what_the_rule_that_grants_the_permission_shows() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     vault.create("plain", &["/a/"]).await;
     vault.create("hidden", &["/b/"]).await;
     let rules = [("/a/", Transform::Reveal), ("/b/", Transform::Redact)];
     let some = vault.caller(&[], &rules).await;
     let page = vault
         .app
-        .token_page(&some, Permission::TokenRead, &everything(), &first(9), &budget())
+        .tokens(&some)
+        .token_page(Permission::TokenRead, &everything(), &first(9), &budget())
         .unwrap();
     let kinds: Vec<_> = page.tokens.iter().map(|it| matches!(it.data, ShownData::Plain)).collect();
     assert_eq!(kinds, [true, false]);
@@ -95,7 +100,7 @@ async fn tokens_show_what_the_rule_that_grants_the_permission_shows() {
 
 #[tokio::test]
 async fn expired_tokens_never_appear_though_nobody_has_swept_them() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     vault.create("1", &["/a/"]).await;
     let expiry = vault.app.now().plus(Duration::from_hours(1)).to_wire();
     for (text, paths) in [("2", &["/a/"][..]), ("3", &["/a/", "/b/"])] {
@@ -106,14 +111,14 @@ async fn expired_tokens_never_appear_though_nobody_has_swept_them() {
     assert_eq!(list(&vault, &owner, &everything()), ["4", "3", "2", "1"]);
     vault.app.clock().advance(Duration::from_hours(2));
     assert_eq!(pages(&vault, &owner, &everything(), 1), [["4"], ["1"]]);
-    vault.app.sweep_all().await.unwrap();
+    vault.app.upkeep().sweep_all().await.unwrap();
     assert_eq!(pages(&vault, &owner, &everything(), 1), [["4"], ["1"]]);
-    assert!(vault.app.verify().unwrap().is_clean());
+    assert!(vault.app.verification().verify().unwrap().is_clean());
 }
 
 #[tokio::test]
 async fn no_record_is_opened_but_those_on_the_page() {
-    let vault = Vault::new().await;
+    let vault = TestVault::new().await;
     let foreign = vault.create("foreign", &["/0/"]).await;
     vault.create("seen", &["/a/"]).await;
     let later = vault.create("later", &["/b/"]).await;
@@ -124,7 +129,7 @@ async fn no_record_is_opened_but_those_on_the_page() {
         vault.app.store().commit(change).await.unwrap();
     }
     let list = |start: &CursorStart| {
-        vault.app.token_page(&some, Permission::TokenRead, &everything(), start, &budget())
+        vault.app.tokens(&some).token_page(Permission::TokenRead, &everything(), start, &budget())
     };
     let page = list(&first(1)).unwrap();
     assert_eq!(texts(&page.tokens), ["seen"]);
