@@ -13,17 +13,7 @@ mod tests;
 mod threeds;
 mod tokens;
 mod upkeep;
-
-use std::sync::atomic::AtomicI64;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
-
-use crate::clock::Clock;
-use crate::crypto::{Random, SystemKeys, Uses};
-use crate::domain::card::bin_table::BinTable;
-use crate::domain::id::assigned;
-use crate::domain::time::Timestamp;
-use crate::store::{Change, CvcKeys, Migrated, Snapshot, Store, Verdict};
+mod vault;
 
 pub use crate::store::backup::BackupFailure;
 pub use access::AccessControl;
@@ -78,99 +68,4 @@ pub use crate::crypto::KeyPurpose;
 /// The version of the data file and of everything in it.
 pub use crate::store::FORMAT;
 pub use upkeep::verify::Report;
-
-/// Everything an operation needs.
-#[derive(Debug)]
-pub struct Vault {
-    store: Store,
-    masters: keys::masters::Masters,
-    system: RwLock<Arc<SystemKeys>>,
-    uses: Uses,
-    rotations: keys::rotation::Rotations,
-    clock: Clock,
-    random: Random,
-    callers: access::callers::Callers,
-    evaluations: tokens::evaluations::Evaluations,
-    turns: commit::lanes::Turns,
-    flights: Arc<commit::idempotency::Flights>,
-    cvc_keys: CvcKeys,
-    bins: RwLock<Arc<BinTable>>,
-    /// Reads on their way into the audit chain.
-    reads: audit::Reads,
-    audit_retention: Duration,
-    audit_watch: audit::Watch,
-    migrated: Option<Migrated>,
-    floor: Option<commit::disk::Floor>,
-    /// As microseconds: when everything that was due had been removed.
-    swept_at: AtomicI64,
-    threeds: threeds::ThreedsState,
-    /// Rows that cannot be used.
-    damage: upkeep::damage::Damage,
-    scrubs: upkeep::scrub::ScrubWatch,
-}
-
-impl Vault {
-    pub const fn store(&self) -> &Store {
-        &self.store
-    }
-
-    pub const fn clock(&self) -> &Clock {
-        &self.clock
-    }
-
-    pub const fn random(&self) -> &Random {
-        &self.random
-    }
-
-    /// What is known about card numbers beyond their brands.
-    pub fn bins(&self) -> Arc<BinTable> {
-        Arc::clone(&self.bins.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub fn replace_bins(&self, bins: BinTable) {
-        *self.bins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(bins);
-    }
-
-    pub fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
-    fn next_id(&self, now: Timestamp) -> uuid::Uuid {
-        assigned(now, self.random.bytes())
-    }
-
-    fn snapshot(&self) -> Result<Snapshot, Error> {
-        Ok(self.store.snapshot()?)
-    }
-
-    /// Commits what `decide` makes of a fresh snapshot, and decides again when others changed in
-    /// the meantime what the decision rested on.
-    async fn settle<T>(
-        &self,
-        decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
-    ) -> Result<T, Error> {
-        self.require_room_for_changes()?;
-        self.settle_upkeep(decide).await
-    }
-
-    /// The same for what goes on when the disk is nearly full: what reads need, what removes things,
-    /// what takes access away, what brings to its end something that was begun.
-    async fn settle_upkeep<T>(
-        &self,
-        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
-    ) -> Result<T, Error> {
-        self.require_room_for_traces()?;
-        for _ in 0..crate::bounds::DECISIONS_MAX {
-            let snapshot = self.snapshot()?;
-            let (change, outcome) = decide(&snapshot)?;
-            // Until it is queued, a rotation of keys must wait for it.
-            let _era = snapshot.era();
-            drop(snapshot);
-            match self.store.commit(change).await? {
-                Verdict::Applied => return Ok(outcome),
-                Verdict::Refused => (),
-            }
-        }
-        Err(Error::Busy)
-    }
-}
+pub use vault::Vault;

@@ -5,7 +5,7 @@ pub(in crate::app) mod applications;
 pub(in crate::app) mod authenticate;
 pub(in crate::app) mod callers;
 pub(in crate::app) mod tenants;
-use crate::app::Vault;
+use crate::app::vault::Vault;
 
 /// Tenants, applications, their API keys, and the callers that the keys stand for.
 #[derive(Debug, Clone, Copy)]

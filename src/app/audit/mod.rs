@@ -10,11 +10,11 @@ mod reads;
 mod records;
 mod watch;
 
-use crate::app::Vault;
 use crate::app::access::authenticate::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::open::SYSTEM;
 use crate::app::tokens::create::{Origin, Written};
+use crate::app::vault::Vault;
 use crate::bounds::{AUDIT_RETENTION_DAYS, AUDIT_ROW_ENTRIES_MAX};
 use crate::crypto::Identity;
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
-use crate::app::Vault;
 use crate::app::error::Error;
+use crate::app::vault::Vault;
 use crate::bounds::{DISK_HARD_FLOOR_PART, DISK_RECOVERY_PART};
 use crate::domain::time::Timestamp;
 use crate::metrics::{Checks, Instrument, Page, Status, Told};

@@ -5,8 +5,8 @@
 
 use uuid::Uuid;
 
-use crate::app::Vault;
 use crate::app::error::{Error, Fault};
+use crate::app::vault::Vault;
 use crate::crypto::{Identity, SealingKey};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;

@@ -6,7 +6,7 @@ pub(in crate::app) mod masters;
 pub(in crate::app) mod open;
 pub(in crate::app) mod rotation;
 pub(in crate::app) mod share_sets;
-use crate::app::Vault;
+use crate::app::vault::Vault;
 
 /// The keys of the server and of tenants, opened with the master key.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::app::Vault;
 use crate::app::access::callers::Callers;
 use crate::app::audit::{AuditFinding, AuditPolicy, AuditScope, Reads, Watch};
 use crate::app::commit::lanes::Turns;
@@ -16,6 +15,7 @@ use crate::app::threeds::ThreedsState;
 use crate::app::tokens::evaluations::Evaluations;
 use crate::app::upkeep::damage::Damage;
 use crate::app::upkeep::scrub::ScrubWatch;
+use crate::app::vault::Vault;
 use crate::clock::Clock;
 use crate::crypto::{
     DigestKey, Identity, KeyMaterial, KeyPurpose, MasterKey, Phase, Random, SigningKey, SystemKeys,

@@ -21,10 +21,10 @@ pub(super) use rows::{open_session_row, remove_session};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::app::Vault;
 use crate::app::access::authenticate::Caller;
 use crate::app::commit::idempotency::Write;
 use crate::app::error::Error;
+use crate::app::vault::Vault;
 use crate::bounds::THREEDS_RETENTION;
 use crate::domain::audit::Act;
 use crate::domain::id::SessionId;

@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-use crate::app::Vault;
 use crate::app::error::{Error, Fault, Upstream};
 use crate::app::keys::open::SYSTEM;
 use crate::app::threeds::create::NO_SCHEME;
 use crate::app::threeds::directory::{Awaited, DirectoryServers, not_configured};
 use crate::app::upkeep::verify::Report;
+use crate::app::vault::Vault;
 use crate::bounds::THREEDS_RANGES_RECORD_MAX;
 use crate::crypto::Identity;
 use crate::domain::card::iin::brand_of;

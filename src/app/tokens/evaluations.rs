@@ -12,9 +12,9 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::block_in_place;
 
-use crate::app::Vault;
 use crate::app::commit::idempotency::Write;
 use crate::app::error::Error;
+use crate::app::vault::Vault;
 use crate::bounds;
 use crate::expressions::{Budget, Cache, Failed};
 use crate::store::{Change, Snapshot};

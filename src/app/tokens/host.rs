@@ -1,6 +1,6 @@
 //! What expressions need from outside of themselves.
 
-use crate::app::Vault;
+use crate::app::vault::Vault;
 use crate::crypto::{hmac_sha1, hmac_sha256, hmac_sha512};
 use crate::expressions::{Hash, Outside};
 

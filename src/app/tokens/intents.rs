@@ -3,13 +3,13 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::app::Vault;
 use crate::app::access::authenticate::Caller;
 use crate::app::commit::idempotency::Write;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::create::no_intent;
 use crate::app::tokens::draft::check_data;
 use crate::app::tokens::evaluations::Work;
+use crate::app::vault::Vault;
 use crate::crypto::{TenantKeys, Version, version};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::Act;

@@ -14,8 +14,8 @@ pub(in crate::app) mod read;
 pub(in crate::app) mod rows;
 pub(in crate::app) mod tokenize;
 pub(in crate::app) mod update;
-use crate::app::Vault;
 use crate::app::access::authenticate::Caller;
+use crate::app::vault::Vault;
 
 /// Tokens, as one caller may use them.
 #[derive(Debug, Clone, Copy)]

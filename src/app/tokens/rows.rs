@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::app::Vault;
 use crate::app::error::{Error, Fault, TokenFault};
 use crate::app::tokens::lists::entry;
+use crate::app::vault::Vault;
 use crate::crypto::{IndexKey, OpenFailed, Phase, TenantKeys};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::container::Container;

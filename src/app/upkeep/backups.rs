@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use tokio::task::spawn_blocking;
 
-use crate::app::Vault;
 use crate::app::commit::disk::{Allowance, Room};
 use crate::app::error::Error;
 use crate::app::keys::open::VaultFailure;
 use crate::app::upkeep::verify::Report;
+use crate::app::vault::Vault;
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};

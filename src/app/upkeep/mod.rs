@@ -7,7 +7,7 @@ pub(in crate::app) mod observe;
 pub(in crate::app) mod scrub;
 pub(in crate::app) mod sweep;
 pub(in crate::app) mod verify;
-use crate::app::Vault;
+use crate::app::vault::Vault;
 
 /// Removing what has expired, looking for damage, and counting.
 #[derive(Debug, Clone, Copy)]

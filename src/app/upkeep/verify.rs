@@ -7,13 +7,13 @@ use std::ops::Bound;
 
 use uuid::Uuid;
 
-use crate::app::Vault;
 use crate::app::access::applications::open_application;
 use crate::app::access::authenticate::open_api_key;
 use crate::app::error::Error;
 use crate::app::keys::open::SYSTEM;
 use crate::app::tokens::intents;
 use crate::app::tokens::rows;
+use crate::app::vault::Vault;
 use crate::bounds::{APPLICATIONS_MAX, VERIFY_FINDINGS_MAX};
 use crate::crypto::{Phase, SealingKey, TenantKeys};
 use crate::domain::id::{TenantId, TokenIntentId};

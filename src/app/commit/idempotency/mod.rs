@@ -12,9 +12,9 @@ mod whole;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::app::Vault;
 use crate::app::access::authenticate::Caller;
 use crate::app::error::{Error, Fault};
+use crate::app::vault::Vault;
 use crate::bounds::DECISIONS_MAX;
 use crate::crypto::version;
 use crate::domain::id::TenantId;

@@ -17,9 +17,9 @@ mod walk;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::app::Vault;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::open::SYSTEM;
+use crate::app::vault::Vault;
 use crate::crypto::{Handover, KeyPurpose, Phase};
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::id::TenantId;

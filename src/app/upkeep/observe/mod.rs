@@ -5,9 +5,9 @@ mod safety;
 
 use std::time::Duration;
 
-use crate::app::Vault;
 use crate::app::error::Error;
 use crate::app::upkeep::Upkeep;
+use crate::app::vault::Vault;
 use crate::bounds::SWEEP_LAG_MAX;
 use crate::metrics::{Checks, Instrument, Page, Status, Told};
 use crate::store::Table;

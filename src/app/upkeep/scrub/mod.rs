@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use uuid::Uuid;
 
-use crate::app::Vault;
 use crate::app::error::{Error, Fault};
 use crate::app::upkeep::Upkeep;
 use crate::app::upkeep::damage::DamagedRow;
+use crate::app::vault::Vault;
 use crate::bounds::SCRUB_COST_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::id::TenantId;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::app::Vault;
 use crate::app::access::authenticate::Caller;
+use crate::app::vault::Vault;
 use crate::app::{ApplicationDraft, FirstKey, ShownData, TenantDraft, TokenDraft, Write};
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};

@@ -1,0 +1,109 @@
+//! The state of an open vault. Operations are in types that borrow it.
+
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use crate::app::error::Error;
+use crate::clock::Clock;
+use crate::crypto::{Random, SystemKeys, Uses};
+use crate::domain::card::bin_table::BinTable;
+use crate::domain::id::assigned;
+use crate::domain::time::Timestamp;
+use crate::store::{Change, CvcKeys, Migrated, Snapshot, Store, Verdict};
+
+/// Everything an operation needs.
+#[derive(Debug)]
+pub struct Vault {
+    pub(in crate::app) store: Store,
+    pub(in crate::app) masters: crate::app::keys::masters::Masters,
+    pub(in crate::app) system: RwLock<Arc<SystemKeys>>,
+    pub(in crate::app) uses: Uses,
+    pub(in crate::app) rotations: crate::app::keys::rotation::Rotations,
+    pub(in crate::app) clock: Clock,
+    pub(in crate::app) random: Random,
+    pub(in crate::app) callers: crate::app::access::callers::Callers,
+    pub(in crate::app) evaluations: crate::app::tokens::evaluations::Evaluations,
+    pub(in crate::app) turns: crate::app::commit::lanes::Turns,
+    pub(in crate::app) flights: Arc<crate::app::commit::idempotency::Flights>,
+    pub(in crate::app) cvc_keys: CvcKeys,
+    pub(in crate::app) bins: RwLock<Arc<BinTable>>,
+    /// Reads on their way into the audit chain.
+    pub(in crate::app) reads: crate::app::audit::Reads,
+    pub(in crate::app) audit_retention: Duration,
+    pub(in crate::app) audit_watch: crate::app::audit::Watch,
+    pub(in crate::app) migrated: Option<Migrated>,
+    pub(in crate::app) floor: Option<crate::app::commit::disk::Floor>,
+    /// As microseconds: when everything that was due had been removed.
+    pub(in crate::app) swept_at: AtomicI64,
+    pub(in crate::app) threeds: crate::app::threeds::ThreedsState,
+    /// Rows that cannot be used.
+    pub(in crate::app) damage: crate::app::upkeep::damage::Damage,
+    pub(in crate::app) scrubs: crate::app::upkeep::scrub::ScrubWatch,
+}
+
+impl Vault {
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub const fn random(&self) -> &Random {
+        &self.random
+    }
+
+    /// What is known about card numbers beyond their brands.
+    pub fn bins(&self) -> Arc<BinTable> {
+        Arc::clone(&self.bins.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn replace_bins(&self, bins: BinTable) {
+        *self.bins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(bins);
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(in crate::app) fn next_id(&self, now: Timestamp) -> uuid::Uuid {
+        assigned(now, self.random.bytes())
+    }
+
+    pub(in crate::app) fn snapshot(&self) -> Result<Snapshot, Error> {
+        Ok(self.store.snapshot()?)
+    }
+
+    /// Commits what `decide` makes of a fresh snapshot, and decides again when others changed in
+    /// the meantime what the decision rested on.
+    pub(in crate::app) async fn settle<T>(
+        &self,
+        decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+    ) -> Result<T, Error> {
+        self.require_room_for_changes()?;
+        self.settle_upkeep(decide).await
+    }
+
+    /// The same for what goes on when the disk is nearly full: what reads need, what removes things,
+    /// what takes access away, what brings to its end something that was begun.
+    pub(in crate::app) async fn settle_upkeep<T>(
+        &self,
+        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+    ) -> Result<T, Error> {
+        self.require_room_for_traces()?;
+        for _ in 0..crate::bounds::DECISIONS_MAX {
+            let snapshot = self.snapshot()?;
+            let (change, outcome) = decide(&snapshot)?;
+            // Until it is queued, a rotation of keys must wait for it.
+            let _era = snapshot.era();
+            drop(snapshot);
+            match self.store.commit(change).await? {
+                Verdict::Applied => return Ok(outcome),
+                Verdict::Refused => (),
+            }
+        }
+        Err(Error::Busy)
+    }
+}
