@@ -27,9 +27,10 @@ pub use audit::{
     ExportPage, ExportQuery, Exported, LogPage, LogQuery, LogStart, Receipt, decode_receipt,
     encode_receipt,
 };
+pub use commit::commit_loop::{Committed, Write};
 pub use commit::disk::{DiskNews, Room};
+pub use commit::idempotency::Guard;
 pub use commit::idempotency::Idempotency;
-pub use commit::idempotency::{Once, Write};
 pub use error::{Error, Fault, TokenFault, Upstream};
 pub use keys::KeyRing;
 pub use keys::open::VaultFailure;

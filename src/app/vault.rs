@@ -10,7 +10,7 @@ use crate::crypto::{Random, SystemKeys, Uses};
 use crate::domain::card::bin_table::BinTable;
 use crate::domain::id::assigned;
 use crate::domain::time::Timestamp;
-use crate::store::{Change, CvcKeys, Migrated, Snapshot, Store, Verdict};
+use crate::store::{CvcKeys, Migrated, Snapshot, Store};
 
 /// Everything an operation needs.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Vault {
     pub(in crate::app) callers: crate::app::access::callers::Callers,
     pub(in crate::app) evaluations: crate::app::tokens::evaluations::Evaluations,
     pub(in crate::app) turns: crate::app::commit::lanes::Turns,
-    pub(in crate::app) flights: Arc<crate::app::commit::idempotency::Flights>,
+    pub(in crate::app) in_flight: Arc<crate::app::commit::idempotency::InFlight>,
     pub(in crate::app) cvc_keys: CvcKeys,
     pub(in crate::app) bins: RwLock<Arc<BinTable>>,
     /// Reads on their way into the audit chain.
@@ -74,36 +74,5 @@ impl Vault {
 
     pub(in crate::app) fn snapshot(&self) -> Result<Snapshot, Error> {
         Ok(self.store.snapshot()?)
-    }
-
-    /// Commits what `decide` makes of a fresh snapshot, and decides again when others changed in
-    /// the meantime what the decision rested on.
-    pub(in crate::app) async fn settle<T>(
-        &self,
-        decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
-    ) -> Result<T, Error> {
-        self.require_room_for_changes()?;
-        self.settle_upkeep(decide).await
-    }
-
-    /// The same for what goes on when the disk is nearly full: what reads need, what removes things,
-    /// what takes access away, what brings to its end something that was begun.
-    pub(in crate::app) async fn settle_upkeep<T>(
-        &self,
-        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
-    ) -> Result<T, Error> {
-        self.require_room_for_traces()?;
-        for _ in 0..crate::bounds::DECISIONS_MAX {
-            let snapshot = self.snapshot()?;
-            let (change, outcome) = decide(&snapshot)?;
-            // Until it is queued, a rotation of keys must wait for it.
-            let _era = snapshot.era();
-            drop(snapshot);
-            match self.store.commit(change).await? {
-                Verdict::Applied => return Ok(outcome),
-                Verdict::Refused => (),
-            }
-        }
-        Err(Error::Busy)
     }
 }

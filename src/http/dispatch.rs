@@ -58,9 +58,9 @@ impl Exchange<'_> {
     /// A write whose answer is remembered if the request has an idempotency key.
     pub(super) fn write<'w, T>(
         &'w self,
-        answer: &'w (dyn Fn(&T) -> Answer + Sync),
+        render: &'w (dyn Fn(&T) -> Answer + Sync),
     ) -> Write<'w, T> {
-        Write { once: self.once.as_ref(), answer }
+        Write { guard: self.guard.as_ref(), render }
     }
 
     /// What stood in the place of the route's braces.

@@ -29,7 +29,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 use serde_json::Value;
 
-use crate::app::{Caller, Client, Error, Once, Vault};
+use crate::app::{Caller, Client, Error, Guard, Vault};
 use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
 use crate::formulas::Catalog;
@@ -89,7 +89,7 @@ struct Exchange<'a> {
     parameters: Vec<String>,
     query: Query,
     body: Secret<Value>,
-    once: Option<Once>,
+    guard: Option<Guard>,
     catalog: &'a Catalog,
     if_none_match: Option<String>,
     client: Client,
@@ -106,11 +106,11 @@ impl Exchange<'_> {
     }
 }
 
-/// What is sent when an operation does not answer for itself.
+/// Why an operation does not answer for itself: the app refused it, or answered it before
+/// ([`Error::Replayed`]), or the request is a problem already.
 enum Instead {
+    App(Error),
     Problem(Problem),
-    /// An earlier request with the same idempotency key was answered so.
-    Replay(Box<Replay>),
 }
 
 /// What is known of a request when it is logged.
@@ -151,10 +151,13 @@ impl Http {
             match self.reply(&parts, body, peer, &mut seen).await {
                 Ok(reply) if seen.writes() => asked.success(reply),
                 Ok(reply) => self.hold(&asked, asked.success(reply)),
-                Err(Instead::Replay(earlier)) => match self.replayed(*earlier, &seen).await {
-                    Ok(reply) => self.hold(&asked, asked.success(reply)),
-                    Err(problem) => self.failure(&asked, &problem),
-                },
+                Err(Instead::App(Error::Replayed(earlier))) => {
+                    match self.replayed(*earlier, &seen).await {
+                        Ok(reply) => self.hold(&asked, asked.success(reply)),
+                        Err(problem) => self.failure(&asked, &problem),
+                    }
+                }
+                Err(Instead::App(error)) => self.failure(&asked, &error.into()),
                 Err(Instead::Problem(problem)) => self.failure(&asked, &problem),
             }
         };
@@ -229,10 +232,10 @@ impl Http {
     ) -> Result<Reply, Instead> {
         let begun = self.admit(parts, peer, seen).map_err(Instead::from);
         let begun = begun.and_then(|(matched, caller)| {
-            let once = self.begin_once(parts, &matched, &caller)?;
-            Ok((matched, once))
+            let guard = self.begin_once(parts, &matched, &caller)?;
+            Ok((matched, guard))
         });
-        let (matched, once) = match begun {
+        let (matched, guard) = match begun {
             Ok(begun) => begun,
             Err(instead) => {
                 body::drain(body).await;
@@ -265,7 +268,7 @@ impl Http {
             parameters,
             query,
             body,
-            once,
+            guard,
             catalog: &self.catalog,
             if_none_match: if_none_match.map(String::from),
             client: self.client(parts, peer),
@@ -279,7 +282,7 @@ impl Http {
         parts: &Parts,
         matched: &Matched,
         caller: &Arc<Caller>,
-    ) -> Result<Option<Once>, Instead> {
+    ) -> Result<Option<Guard>, Instead> {
         let Some(value) = parts.headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
         if matched.route.repeated == Repeated::Again {
             return Ok(None);
@@ -290,9 +293,7 @@ impl Http {
         ))?;
         let path = parts.uri.path();
         let path = path.strip_suffix('/').unwrap_or(path);
-        let once = self.app.idempotency().begin(caller, parts.method.as_str(), path, key)?;
-        let Some(replay) = self.app.idempotency().replay(&once)? else { return Ok(Some(once)) };
-        Err(Instead::Replay(Box::new(replay)))
+        Ok(Some(self.app.idempotency().begin(caller, parts.method.as_str(), path, key)?))
     }
 
     /// All that is decided before the body is read.
@@ -314,7 +315,7 @@ impl Http {
         admitted.map_err(|refusal| self.limited(refusal))?;
         caller.require_one_somewhere(matched.route.permissions)?;
         // Whatever a key does leaves a trace, and there must be room for it.
-        self.app.require_room_for_traces()?;
+        self.app.require_space_for_audit()?;
         if let Some(successor) = matched.route.operation.successor()
             && self.deprecated == Deprecated::Gone
         {
@@ -369,9 +370,6 @@ impl From<Mistakes> for Instead {
 
 impl From<Error> for Instead {
     fn from(error: Error) -> Self {
-        if let Error::Replayed(replay) = error {
-            return Self::Replay(replay);
-        }
-        Self::Problem(error.into())
+        Self::App(error)
     }
 }

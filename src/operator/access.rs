@@ -17,7 +17,8 @@ pub(super) async fn create_application(
     body: &Value,
 ) -> Result<Vec<u8>, Error> {
     let (tenant, draft) = (tenant_id(tenant)?, application::parse_draft(body)?);
-    let (new, key) = app.access().create_application(tenant, &draft, None, &Write::plain()).await?;
+    let made = app.access().create_application(tenant, &draft, None, &Write::plain()).await?;
+    let (new, key) = made.outcome;
     Ok(bytes(application::answer(&new, key.as_ref()).whole_body()))
 }
 
@@ -35,7 +36,7 @@ pub(super) async fn create_key(
 ) -> Result<Vec<u8>, Error> {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let new = app.access().create_key(tenant, application, None, None, &Write::plain()).await?;
-    Ok(bytes(key::answer(&new).whole_body()))
+    Ok(bytes(key::answer(&new.outcome).whole_body()))
 }
 
 pub(super) async fn import_key(
@@ -47,7 +48,7 @@ pub(super) async fn import_key(
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let new =
         app.access().create_key(tenant, application, Some(text), None, &Write::plain()).await?;
-    Ok(bytes(key::render(&new.key)))
+    Ok(bytes(key::render(&new.outcome.key)))
 }
 
 pub(super) async fn delete_key(
@@ -89,7 +90,7 @@ pub(super) async fn change_tenant(
     let change = TenantChange { name, threeds: threeds.map(feature), settings: None, quotas };
     let changed =
         app.access().change_tenant(tenant_id(tenant)?, &change, None, &Write::plain()).await?;
-    Ok(bytes(tenant::render_for_operator(&changed)))
+    Ok(bytes(tenant::render_for_operator(&changed.outcome)))
 }
 
 /// The socket's answer takes them as a JSON value, which ends up on the operator's terminal.

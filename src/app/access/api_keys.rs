@@ -4,7 +4,7 @@ use crate::app::access::AccessControl;
 use crate::app::access::applications::not_found;
 use crate::app::access::authenticate::{Caller, api_key_identity, application};
 use crate::app::audit::actor_of;
-use crate::app::commit::idempotency::Write;
+use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::Error;
 use crate::bounds::KEYS_PER_APPLICATION_MAX;
 use crate::crypto::TenantKeys;
@@ -35,14 +35,13 @@ impl AccessControl<'_> {
         text: Option<&str>,
         caller: Option<&Caller>,
         write: &Write<'_, NewKey>,
-    ) -> Result<NewKey, Error> {
+    ) -> Result<Committed<NewKey>, Error> {
         let now = self.vault.now();
         let made_by = caller.map(|caller| caller.application.id);
         let act = if text.is_some() { Act::Import } else { Act::Create };
         let _turn = self.vault.turns.take(id.bytes()).await;
         self.vault
-            .idempotency()
-            .settle_once(write, |snapshot| {
+            .commit_write(Priority::Normal, write, |snapshot| {
                 let (record, keys) = self.tenant_with_keys(snapshot, tenant)?;
                 let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
                 if keys_of(snapshot, &keys, &owner)?.len() >= KEYS_PER_APPLICATION_MAX {
@@ -83,7 +82,7 @@ impl AccessControl<'_> {
         let now = self.vault.now();
         let _turn = self.vault.turns.take(id.bytes()).await;
         self.vault
-            .settle_upkeep(|snapshot| {
+            .commit(Priority::Upkeep, |snapshot| {
                 let (_, keys) = self.tenant_with_keys(snapshot, tenant)?;
                 let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
                 let records = key_records_of(snapshot, &keys, &owner)?;

@@ -6,7 +6,7 @@ use crate::app::access::AccessControl;
 use crate::app::access::api_keys::{NewKey, key_records_of, keys_of};
 use crate::app::access::authenticate::{Caller, application};
 use crate::app::audit::actor_of;
-use crate::app::commit::idempotency::Write;
+use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::{Error, Fault};
 use crate::bounds::{APPLICATIONS_MAX, KEYS_PER_APPLICATION_MAX};
 use crate::crypto::TenantKeys;
@@ -56,7 +56,7 @@ impl AccessControl<'_> {
         draft: &ApplicationDraft,
         caller: Option<&Caller>,
         write: &Write<'_, (Application, Option<NewKey>)>,
-    ) -> Result<(Application, Option<NewKey>), Error> {
+    ) -> Result<Committed<(Application, Option<NewKey>)>, Error> {
         let now = self.vault.now();
         let made_by = caller.map(|caller| caller.application.id);
         let new = Application {
@@ -71,8 +71,7 @@ impl AccessControl<'_> {
             modified_at: None,
         };
         self.vault
-            .idempotency()
-            .settle_once(write, |snapshot| {
+            .commit_write(Priority::Normal, write, |snapshot| {
                 let (tenant_record, keys) = self.tenant_with_keys(snapshot, tenant)?;
                 let count =
                     snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
@@ -156,12 +155,11 @@ impl AccessControl<'_> {
         name: &str,
         access: &Access,
         write: &Write<'_, (Application, Vec<ApiKey>)>,
-    ) -> Result<(Application, Vec<ApiKey>), Error> {
+    ) -> Result<Committed<(Application, Vec<ApiKey>)>, Error> {
         let (now, tenant) = (self.vault.now(), caller.tenant.id);
         let _turn = self.vault.turns.take(id.bytes()).await;
         self.vault
-            .idempotency()
-            .settle_once(write, |snapshot| {
+            .commit_write(Priority::Normal, write, |snapshot| {
                 let keys = &caller.keys;
                 let (mut changed, version) =
                     application(snapshot, keys, tenant, id)?.ok_or(not_found())?;
@@ -185,7 +183,7 @@ impl AccessControl<'_> {
         let (now, tenant) = (self.vault.now(), caller.tenant.id);
         let _turn = self.vault.turns.take(id.bytes()).await;
         self.vault
-            .settle_upkeep(|snapshot| {
+            .commit(Priority::Upkeep, |snapshot| {
                 let (gone, version) =
                     application(snapshot, &caller.keys, tenant, id)?.ok_or(not_found())?;
                 let key = tables::applications(tenant, id);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::app::access::AccessControl;
 use crate::app::access::authenticate::{Caller, tenant_identity};
 use crate::app::audit::actor_of;
-use crate::app::commit::idempotency::Write;
+use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::{Error, Fault};
 use crate::bounds::TENANTS_MAX;
 use crate::crypto::{Version, version};
@@ -51,7 +51,7 @@ impl AccessControl<'_> {
             modified_at: None,
         };
         self.vault
-            .settle(|snapshot| {
+            .commit(Priority::Normal, |snapshot| {
                 if snapshot.len(Table::Tenants)? >= u64::try_from(TENANTS_MAX).unwrap_or(u64::MAX) {
                     return Err(Error::Conflict("This server holds as many tenants as it can."));
                 }
@@ -87,12 +87,11 @@ impl AccessControl<'_> {
         change: &TenantChange,
         caller: Option<&Caller>,
         write: &Write<'_, Tenant>,
-    ) -> Result<Tenant, Error> {
+    ) -> Result<Committed<Tenant>, Error> {
         let now = self.vault.now();
         let _turn = self.vault.turns.take(id.bytes()).await;
         self.vault
-            .idempotency()
-            .settle_once(write, |snapshot| {
+            .commit_write(Priority::Normal, write, |snapshot| {
                 let (mut tenant, version) =
                     self.versioned_tenant(snapshot, id)?.ok_or(Error::NotFound("tenant"))?;
                 apply(&mut tenant, change)?;

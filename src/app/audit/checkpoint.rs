@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::app::audit::Audit;
 use crate::app::audit::AuditFinding;
 use crate::app::audit::records::Gone;
+use crate::app::commit::commit_loop::Priority;
 use crate::app::commit::lanes::Turn;
 use crate::app::error::{Error, Fault};
 use crate::app::upkeep::verify::Report;
@@ -155,7 +156,7 @@ impl Audit<'_> {
         let begun = self.vault.now();
         let is_signed = self
             .vault
-            .settle_upkeep(|snapshot| {
+            .commit(Priority::Upkeep, |snapshot| {
                 let change = self.plan_checkpoint(snapshot, &is_due)?;
                 let is_signed = change.is_some();
                 Ok((change.unwrap_or_default(), is_signed))
@@ -218,10 +219,10 @@ impl Audit<'_> {
     /// retention. The start is moved and signed first; the rows before it follow in batches.
     pub(in crate::app) async fn sweep(self) -> Result<(), Error> {
         let _turn = self.checkpoints_turn().await;
-        while self.vault.settle_upkeep(|snapshot| self.plan_start(snapshot)).await?
+        while self.vault.commit(Priority::Upkeep, |snapshot| self.plan_start(snapshot)).await?
             == SWEEP_BATCH_MAX
         {}
-        while self.vault.settle_upkeep(|snapshot| self.plan_removal(snapshot)).await?
+        while self.vault.commit(Priority::Upkeep, |snapshot| self.plan_removal(snapshot)).await?
             == SWEEP_BATCH_MAX
         {}
         Ok(())

@@ -107,7 +107,7 @@ impl Audit<'_> {
         act: Act,
         entity: Entity,
     ) -> Result<(), Error> {
-        self.vault.require_room_for_traces()?;
+        self.vault.require_space_for_audit()?;
         self.vault.store.commit(self.server_entry(actor, act, entity)).await?;
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
+use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
 use crate::app::vault::Vault;
 use crate::bounds::{DISK_HARD_FLOOR_PART, DISK_RECOVERY_PART};
@@ -90,21 +91,18 @@ impl Vault {
         })
     }
 
-    /// Asked before a change is decided: deciding may write too, the key of a verification code.
-    pub(in crate::app) fn require_room_for_changes(&self) -> Result<(), Error> {
-        match self.room() {
-            Room::Changes => Ok(()),
-            Room::Traces => Err(Error::ReadOnly(CHANGES_REFUSED)),
-            Room::Nothing => Err(Error::ReadOnly(ALL_REFUSED)),
+    /// Refuses a change of this priority when the disk lacks space for it.
+    pub(in crate::app) fn require_space(&self, priority: Priority) -> Result<(), Error> {
+        match (self.room(), priority) {
+            (Room::Changes, _) | (Room::Traces, Priority::Upkeep) => Ok(()),
+            (Room::Traces, Priority::Normal) => Err(Error::ReadOnly(CHANGES_REFUSED)),
+            (Room::Nothing, _) => Err(Error::ReadOnly(ALL_REFUSED)),
         }
     }
 
-    /// Asked before a read that leaves a trace, and before upkeep.
-    pub fn require_room_for_traces(&self) -> Result<(), Error> {
-        match self.room() {
-            Room::Changes | Room::Traces => Ok(()),
-            Room::Nothing => Err(Error::ReadOnly(ALL_REFUSED)),
-        }
+    /// Refuses a read when the disk lacks space for its audit entry.
+    pub fn require_space_for_audit(&self) -> Result<(), Error> {
+        self.require_space(Priority::Upkeep)
     }
 
     /// Everything that was due at this moment is gone.

@@ -146,7 +146,7 @@ impl Vault {
             callers: Callers::new(),
             evaluations: Evaluations::new(),
             turns: Turns::new(),
-            flights: Arc::default(),
+            in_flight: Arc::default(),
             cvc_keys,
             bins: RwLock::default(),
             reads: Reads::new(policy.reads),

@@ -3,6 +3,7 @@
 
 use std::ops::Bound;
 
+use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::KeyRing;
 use crate::app::keys::open::SYSTEM;
@@ -31,7 +32,7 @@ impl KeyRing<'_> {
             ));
         }
         self.vault
-            .settle(|snapshot| {
+            .commit(Priority::Normal, |snapshot| {
                 let mut known = meta::share_sets(snapshot)?;
                 known.sort_by_key(|known| known.made_at);
                 let surplus = (known.len().saturating_add(1)).saturating_sub(SHARE_SETS_MAX);

@@ -55,8 +55,12 @@ fn keys_are_found_made_and_deleted_in_every_phase_of_every_rotation() {
                     .await;
                 assert!(matches!(again, Err(Error::Conflict(_))), "{again:?}");
                 let plain = Write::plain();
-                let new =
-                    app.access().create_key(tenant, application, None, None, &plain).await.unwrap();
+                let new = app
+                    .access()
+                    .create_key(tenant, application, None, None, &plain)
+                    .await
+                    .unwrap()
+                    .outcome;
                 assert!(app.access().authenticate(&new.text).is_ok());
                 // One that was made a step ago.
                 if let Some((id, text)) = made.replace((new.key.id, new.text)) {

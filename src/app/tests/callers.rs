@@ -36,7 +36,8 @@ async fn check_deleted(deleted: Deleted) {
             .access()
             .create_application(tenant, &everything(), None, &Write::plain())
             .await
-            .unwrap();
+            .unwrap()
+            .outcome;
         let key = Arc::new(key.unwrap());
         let answered = Arc::new(AtomicBool::new(false));
         let mut tries = JoinSet::new();
@@ -96,7 +97,8 @@ async fn a_key_that_is_made_while_its_application_goes_does_not_outlive_it() {
             .access()
             .create_application(tenant, &everything(), None, &Write::plain())
             .await
-            .unwrap();
+            .unwrap()
+            .outcome;
         let mut makers = JoinSet::new();
         for _ in 0..2 {
             let vault = Arc::clone(&vault);
@@ -111,7 +113,7 @@ async fn a_key_that_is_made_while_its_application_goes_does_not_outlive_it() {
         vault.app.access().delete_application(&vault.caller, application.id).await.unwrap();
         for made in makers.join_all().await {
             match made {
-                Ok(key) => assert!(refused(&vault.app, &key.text)),
+                Ok(key) => assert!(refused(&vault.app, &key.outcome.text)),
                 Err(error) => assert!(matches!(error, Error::NotFound(_)), "{error:?}"),
             }
         }

@@ -240,7 +240,7 @@ fn nothing_is_found_after_thousands_of_operations() {
                 }
             };
             match vault.app.tokens(caller).create(draft, &Write::plain()).await {
-                Ok(created) => ids.push(created.shown.token.public_id()),
+                Ok(created) => ids.push(created.outcome.shown.token.public_id()),
                 Err(error) => assert!(matches!(error, Error::Conflict(_)), "{round}: {error:?}"),
             }
         }

@@ -39,7 +39,7 @@ fn a_decision_that_is_refused_again_and_again_gets_no_fresh_budget() {
     let record = tables::tokens(token.tenant, token.id);
     let mut decisions = 0;
     let write = Write::plain();
-    let settled = block_on(vault.app.settle_evaluating(Work::Write, &write, |_, budget| {
+    let settled = block_on(vault.app.commit_evaluating(Work::Write, &write, |_, budget| {
         decisions += 1;
         budget.spend_json(&costly()).ok();
         Ok((Change::new().expect_absent(Table::Tokens, record.clone()), ()))
@@ -53,7 +53,7 @@ fn a_decision_that_is_refused_again_and_again_gets_no_fresh_budget() {
 fn a_write_whose_answer_cannot_be_masked_is_refused() {
     let vault = TestVault::new();
     let write = Write::plain();
-    let settled = block_on(vault.app.settle_evaluating(Work::Write, &write, |_, budget| {
+    let settled = block_on(vault.app.commit_evaluating(Work::Write, &write, |_, budget| {
         while budget.spend_json(&costly()).is_ok() {}
         Ok((Change::new(), ()))
     }));

@@ -103,7 +103,7 @@ fn below_the_floor_changes_are_refused_and_reads_and_sweeps_go_on() {
     assert_eq!(vault.app.look_at_disk(), None, "a change is news once");
     assert!(!is_ready(&vault.app));
     check_refuses_changes(&vault, &id);
-    assert!(vault.app.require_room_for_traces().is_ok());
+    assert!(vault.app.require_space_for_audit().is_ok());
     assert!(vault.data(&id).is_some());
     clock.advance(Duration::from_hours(2));
     assert_eq!(block_on(vault.app.upkeep().sweep_all()).unwrap(), 1);
@@ -135,7 +135,7 @@ fn below_the_hard_floor_nothing_is_written_at_all() {
     clock.advance(Duration::from_hours(2));
     assert_eq!(free.set(&vault.app, FLOOR / 8 - 1), Some(news(FLOOR / 8 - 1, Room::Nothing)));
     check_refuses_changes(&vault, &id);
-    assert!(matches!(vault.app.require_room_for_traces(), Err(Error::ReadOnly(_))));
+    assert!(matches!(vault.app.require_space_for_audit(), Err(Error::ReadOnly(_))));
     let before = vault.disk.count(Operation::Write);
     assert_eq!(block_on(vault.app.upkeep().sweep_all()).unwrap(), 0);
     let (tenant, application) = (vault.caller.tenant.id, vault.caller.application.id);

@@ -85,7 +85,7 @@ impl TestVault {
     }
 
     async fn create(&self, draft: TokenDraft) -> Result<Written, Error> {
-        self.app.tokens(&self.caller).create(draft, &Write::plain()).await
+        Ok(self.app.tokens(&self.caller).create(draft, &Write::plain()).await?.outcome)
     }
 
     async fn create_id(&self, draft: TokenDraft) -> String {
@@ -152,7 +152,8 @@ async fn new_tenant(app: &Vault, name: &str) -> (TenantId, KeyText) {
         .access()
         .create_application(tenant, &everything(), None, &Write::plain())
         .await
-        .unwrap();
+        .unwrap()
+        .outcome;
     (tenant, key.unwrap().text)
 }
 

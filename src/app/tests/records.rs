@@ -196,7 +196,7 @@ fn an_api_key_that_is_put_back_is_found_by_its_id() {
     let (tenant, application) = (vault.caller.tenant.id, vault.caller.application.id);
     let write = crate::app::Write::plain();
     let new = block_on(vault.app.access().create_key(tenant, application, None, None, &write));
-    let id = new.unwrap().key.id;
+    let id = new.unwrap().outcome.key.id;
     let old = rows(&vault);
     block_on(vault.app.access().delete_key(tenant, application, id, None)).unwrap();
     vault.assert_clean();

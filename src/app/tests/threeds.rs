@@ -131,7 +131,7 @@ async fn caller(app: &Vault, kind: TenantKind) -> Arc<Caller> {
     let tenant =
         app.access().create_tenant(TenantDraft { name, kind, threeds, quotas }).await.unwrap().id;
     let made = app.access().create_application(tenant, &everything(), None, &Write::plain()).await;
-    app.access().authenticate(&made.unwrap().1.unwrap().text).unwrap()
+    app.access().authenticate(&made.unwrap().outcome.1.unwrap().text).unwrap()
 }
 
 async fn create(app: &Vault, caller: &Caller, number: &str) -> Result<Session, Error> {
@@ -140,14 +140,14 @@ async fn create(app: &Vault, caller: &Caller, number: &str) -> Result<Session, E
         data: Some(Secret::new(json!(number))),
         ..TokenDraft::default()
     };
-    let token = app.tokens(caller).create(draft, &Write::plain()).await?.shown.token;
+    let token = app.tokens(caller).create(draft, &Write::plain()).await?.outcome.shown.token;
     let draft = SessionDraft {
         card: Some(CardSource::Token(token.public_id())),
         kind: Some(SessionKind::Customer),
         device: Some(Device::Browser),
         ..SessionDraft::default()
     };
-    app.threeds().create_session(caller, &draft, &client(), &Write::plain()).await
+    Ok(app.threeds().create_session(caller, &draft, &client(), &Write::plain()).await?.outcome)
 }
 
 async fn authenticate(app: &Vault, caller: &Caller, id: SessionId) -> Result<Session, Error> {
@@ -164,9 +164,11 @@ async fn authenticate(app: &Vault, caller: &Caller, id: SessionId) -> Result<Ses
         ..AuthenticationRequest::default()
     };
     let (id, mistakes) = (id.to_string(), Mistakes::default());
-    app.threeds()
-        .authenticate_session(caller, &id, &request, mistakes, &client(), &Write::plain())
-        .await
+    let threeds = app.threeds();
+    let write = Write::plain();
+    let authenticated =
+        threeds.authenticate_session(caller, &id, &request, mistakes, &client(), &write).await?;
+    Ok(authenticated.outcome)
 }
 
 /// A vault with directory servers and a disk that a test can fill.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::app::access::authenticate::Caller;
 use crate::app::audit::AuditScope;
-use crate::app::commit::idempotency::Write;
+use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::{Error, Upstream};
 use crate::app::threeds::ThreedsSessions;
 use crate::app::threeds::advance;
@@ -41,7 +41,7 @@ impl ThreedsSessions<'_> {
         mut mistakes: Mistakes,
         client: &Client,
         write: &Write<'_, Session>,
-    ) -> Result<Session, Error> {
+    ) -> Result<Committed<Session>, Error> {
         caller.require_threeds()?;
         let turn = self.vault.turns.take(id.as_bytes()).await;
         let (found, _) = self.find_session(&self.vault.snapshot()?, caller, id)?;
@@ -93,7 +93,7 @@ impl ThreedsSessions<'_> {
         server: &ServerIdentity,
     ) -> Result<(Secret<Vec<u8>>, Sent), Error> {
         self.vault
-            .settle(|snapshot| {
+            .commit(Priority::Normal, |snapshot| {
                 let now = self.vault.now();
                 let (mut session, version) = self.find_session(snapshot, caller, id)?;
                 let before = session.clone();
@@ -125,12 +125,11 @@ impl ThreedsSessions<'_> {
         id: &str,
         answered: Answered,
         write: &Write<'_, Session>,
-    ) -> Result<Session, Error> {
+    ) -> Result<Committed<Session>, Error> {
         let Answered { ares, status, sent, simulated, minutes } = answered;
         let authentication = Authentication::from_ares(ares, status, &sent);
         self.vault
-            .idempotency()
-            .finish_once(write, |snapshot| {
+            .commit_write(Priority::Upkeep, write, |snapshot| {
                 let now = self.vault.now();
                 let (mut session, version) = self.find_session(snapshot, caller, id)?;
                 let before = session.clone();
@@ -149,7 +148,7 @@ impl ThreedsSessions<'_> {
 
     async fn mark_failed(self, caller: &Caller, id: &str) -> Result<(), Error> {
         self.vault
-            .settle_upkeep(|snapshot| {
+            .commit(Priority::Upkeep, |snapshot| {
                 let now = self.vault.now();
                 let (mut session, version) = self.find_session(snapshot, caller, id)?;
                 let before = session.clone();

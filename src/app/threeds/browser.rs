@@ -1,6 +1,7 @@
 //! What browsers bring, without a key: the id of the session is all that they know, and all that
 //! they can change is what the protocol lets a cardholder do.
 
+use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
 use crate::app::threeds::ThreedsSessions;
 use crate::app::threeds::result::{damaged, take_result};
@@ -145,7 +146,7 @@ impl ThreedsSessions<'_> {
         change: impl Fn(&mut Session) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.vault
-            .settle_upkeep(|snapshot| {
+            .commit(Priority::Upkeep, |snapshot| {
                 let (before, version, keys) = self.find_visited(snapshot, id)?;
                 let mut session = before.clone();
                 let outcome = change(&mut session)?;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::app::access::authenticate::Caller;
 use crate::app::audit::AuditScope;
-use crate::app::commit::idempotency::Write;
+use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::{Error, Upstream};
 use crate::app::threeds::ThreedsSessions;
 use crate::bounds::THREEDS_SESSION_MAX;
@@ -53,14 +53,13 @@ impl ThreedsSessions<'_> {
         draft: &SessionDraft,
         client: &Client,
         write: &Write<'_, Session>,
-    ) -> Result<Session, Error> {
+    ) -> Result<Committed<Session>, Error> {
         caller.require_threeds()?;
         draft.mistakes.clone().into_result()?;
         let now = self.vault.now();
         let id = SessionId::new(self.vault.next_id(now));
         self.vault
-            .idempotency()
-            .settle_once(write, |snapshot| {
+            .commit_write(Priority::Normal, write, |snapshot| {
                 let (Some(source), Some(kind)) = (&draft.card, draft.kind) else {
                     return Err(Error::Invalid(draft.mistakes.clone()));
                 };

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::app::access::authenticate::Caller;
-use crate::app::commit::idempotency::Write;
+use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::Error;
 use crate::app::vault::Vault;
 use crate::bounds::THREEDS_RETENTION;
@@ -110,12 +110,11 @@ impl ThreedsSessions<'_> {
         id: &str,
         device: &DeviceInfo,
         write: &Write<'_, Session>,
-    ) -> Result<Session, Error> {
+    ) -> Result<Committed<Session>, Error> {
         caller.require_threeds()?;
         let _turn = self.vault.turns.take(id.as_bytes()).await;
         self.vault
-            .idempotency()
-            .settle_once(write, |snapshot| {
+            .commit_write(Priority::Normal, write, |snapshot| {
                 let now = self.vault.now();
                 let (mut session, version) = self.find_session(snapshot, caller, id)?;
                 let before = session.clone();
@@ -160,7 +159,9 @@ impl ThreedsSessions<'_> {
         }
         let (keys, tenant) = (&caller.keys, caller.tenant.id);
         self.vault
-            .settle_upkeep(|snapshot| Ok((self.end_wait(snapshot, keys, tenant, session.id)?, ())))
+            .commit(Priority::Upkeep, |snapshot| {
+                Ok((self.end_wait(snapshot, keys, tenant, session.id)?, ()))
+            })
             .await?;
         Ok(self.find_session(&self.vault.snapshot()?, caller, id)?.0)
     }

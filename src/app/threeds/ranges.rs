@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
+use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault, Upstream};
 use crate::app::keys::open::SYSTEM;
 use crate::app::threeds::create::NO_SCHEME;
@@ -128,7 +129,7 @@ impl CardRanges<'_> {
         let parts = ranges.chunks(THREEDS_RANGES_RECORD_MAX);
         let count = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         self.vault
-            .settle(|snapshot| {
+            .commit(Priority::Normal, |snapshot| {
                 let mut change = Change::new();
                 let prefix = [scheme.as_str().as_bytes(), &[0]].concat();
                 for (key, _) in snapshot.under(Table::ThreedsRanges, &prefix, usize::MAX)? {

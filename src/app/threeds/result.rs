@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::threeds::ThreedsSessions;
 use crate::crypto::TenantKeys;
@@ -39,7 +40,7 @@ impl ThreedsSessions<'_> {
         };
         self.vault.threeds.asking.finished(id).await;
         self.vault
-            .settle_upkeep(|snapshot| {
+            .commit(Priority::Upkeep, |snapshot| {
                 let found = match self.find_session_tenant(snapshot, id)? {
                     Some((tenant, keys)) => {
                         let found = self.find_session_by_id(snapshot, &keys, tenant, id)?;

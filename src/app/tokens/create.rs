@@ -2,7 +2,7 @@
 
 use crate::app::access::authenticate::Caller;
 use crate::app::audit::{AuditScope, expired};
-use crate::app::commit::idempotency::Write;
+use crate::app::commit::commit_loop::{Committed, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::draft::{Checked, TokenDraft, WantedId};
@@ -55,10 +55,10 @@ impl Tokens<'_> {
         self,
         draft: TokenDraft,
         write: &Write<'_, Written>,
-    ) -> Result<Written, Error> {
+    ) -> Result<Committed<Written>, Error> {
         let now = self.vault.now();
         let admitted = self.admit_draft(draft, now)?;
-        let settled = self.vault.settle_evaluating(Work::Write, write, |snapshot, budget| {
+        let settled = self.vault.commit_evaluating(Work::Write, write, |snapshot, budget| {
             let (change, written) = self.plan_token(snapshot, &admitted, &[], now, budget)?;
             let change = change.and(self.plan_consumption(snapshot, &admitted, now)?);
             let change = self.caller.within_token_limit(snapshot, change)?;
@@ -75,7 +75,7 @@ impl Tokens<'_> {
             ))
         });
         let written = settled.await?;
-        self.vault.audit().note_found(self.caller, std::iter::once(&written)).await?;
+        self.vault.audit().note_found(self.caller, std::iter::once(&written.outcome)).await?;
         Ok(written)
     }
 

@@ -1,5 +1,6 @@
 //! `DELETE /tokens/{id}`.
 
+use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::read::live_token;
@@ -12,7 +13,7 @@ impl Tokens<'_> {
     pub async fn delete(self, id: &str) -> Result<(), Error> {
         let _turn = self.vault.turns.take(id.as_bytes()).await;
         self.vault
-            .settle(|snapshot| {
+            .commit(Priority::Normal, |snapshot| {
                 let now = self.vault.now();
                 let found = live_token(snapshot, self.caller, id, now)?;
                 self.caller.require_in_all(Permission::TokenDelete, &found.token.containers)?;

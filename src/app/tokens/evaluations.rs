@@ -12,7 +12,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::block_in_place;
 
-use crate::app::commit::idempotency::Write;
+use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::Error;
 use crate::app::vault::Vault;
 use crate::bounds;
@@ -105,14 +105,14 @@ impl Vault {
 
     /// As [`Vault::settle_once`], for a decision that evaluates expressions. One budget is for all
     /// attempts at the decision together.
-    pub(in crate::app) async fn settle_evaluating<T>(
+    pub(in crate::app) async fn commit_evaluating<T>(
         &self,
         work: Work,
         write: &Write<'_, T>,
         mut decide: impl FnMut(&Snapshot, &Budget) -> Result<(Change, T), Error>,
-    ) -> Result<T, Error> {
+    ) -> Result<Committed<T>, Error> {
         let budget = Budget::first(bounds::EXPRESSION_WORK_INLINE_MAX);
-        let settled = self.idempotency().settle_once(write, |snapshot| {
+        let settled = self.commit_write(Priority::Normal, write, |snapshot| {
             let decided = decide(snapshot, &budget);
             if budget.ran_out() { Err(Error::Busy) } else { decided }
         });
@@ -124,7 +124,7 @@ impl Vault {
         let _place = self.evaluations.place().await?;
         let budget = work.budget();
         let mut attempts = 0_usize;
-        let settled = self.idempotency().settle_once(write, |snapshot| {
+        let settled = self.commit_write(Priority::Normal, write, |snapshot| {
             attempts = attempts.saturating_add(1);
             let decided = aside(|| decide(snapshot, &budget));
             match decided {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::app::access::authenticate::Caller;
-use crate::app::commit::idempotency::Write;
+use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::create::no_intent;
 use crate::app::tokens::draft::check_data;
@@ -59,10 +59,10 @@ impl TokenIntents<'_> {
         self,
         draft: &TokenIntentDraft,
         write: &Write<'_, ShownIntent>,
-    ) -> Result<ShownIntent, Error> {
+    ) -> Result<Committed<ShownIntent>, Error> {
         let now = self.vault.now();
         self.vault
-            .settle_evaluating(Work::Write, write, |snapshot, budget| {
+            .commit_evaluating(Work::Write, write, |snapshot, budget| {
                 let intent = self.check_intent(draft, now, budget)?;
                 let change = self.create_intent_rows(&intent, &self.caller.keys)?;
                 let change = self.caller.within_token_limit(snapshot, change)?;
@@ -88,7 +88,7 @@ impl TokenIntents<'_> {
     pub async fn delete(self, id: &str) -> Result<(), Error> {
         let _turn = self.vault.turns.take(id.as_bytes()).await;
         self.vault
-            .settle(|snapshot| {
+            .commit(Priority::Normal, |snapshot| {
                 let now = self.vault.now();
                 let found = self.find(snapshot, id, now)?;
                 let (intent, version) = found.ok_or(Error::NotFound("token intent"))?;

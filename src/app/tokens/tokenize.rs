@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::app::access::authenticate::Caller;
 use crate::app::audit::AuditScope;
-use crate::app::commit::idempotency::Write;
+use crate::app::commit::commit_loop::{Committed, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::create::{Admitted, Origin, Written, no_intent};
@@ -67,7 +67,7 @@ impl Tokens<'_> {
         self,
         draft: TokenizeDraft,
         write: &Write<'_, Tokenized>,
-    ) -> Result<Tokenized, Error> {
+    ) -> Result<Committed<Tokenized>, Error> {
         let now = self.vault.now();
         let limit = self.caller.tenant.quotas.tokenize_limit;
         if draft.drafts.len() > usize::try_from(limit).unwrap_or(usize::MAX) {
@@ -86,7 +86,7 @@ impl Tokens<'_> {
         if !admitted.iter().filter_map(|(draft, ..)| draft.intent()).all(|id| intents.insert(id)) {
             return Err(no_intent());
         }
-        let settled = self.vault.settle_evaluating(Work::Tokenize, write, |snapshot, budget| {
+        let settled = self.vault.commit_evaluating(Work::Tokenize, write, |snapshot, budget| {
             let mut change = Change::new();
             let mut written: Vec<(Piece, Place)> = Vec::with_capacity(admitted.len());
             let mut mistakes = mistakes.clone();
@@ -110,7 +110,7 @@ impl Tokens<'_> {
             Ok((change.and(audit), Tokenized { written }))
         });
         let tokenized = settled.await?;
-        let found = tokenized.written.iter().filter_map(|(piece, _)| match piece {
+        let found = tokenized.outcome.written.iter().filter_map(|(piece, _)| match piece {
             Piece::SameAs(_) => None,
             Piece::Written(written) => Some(written.as_ref()),
         });

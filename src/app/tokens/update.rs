@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::app::access::authenticate::{Caller, lacks};
-use crate::app::commit::idempotency::Write;
+use crate::app::commit::commit_loop::{Committed, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::create::{Origin, Written};
@@ -94,10 +94,10 @@ impl Tokens<'_> {
         id: &str,
         patch: &TokenPatch,
         write: &Write<'_, Written>,
-    ) -> Result<Written, Error> {
+    ) -> Result<Committed<Written>, Error> {
         let now = self.vault.now();
         let _turn = self.vault.turns.take(id.as_bytes()).await;
-        let settled = self.vault.settle_evaluating(Work::Write, write, |snapshot, budget| {
+        let settled = self.vault.commit_evaluating(Work::Write, write, |snapshot, budget| {
             let found = live_token(snapshot, self.caller, id, now)?;
             let before = found.token.containers.clone();
             self.caller.require_in_all(Permission::TokenUpdate, &before)?;
@@ -147,7 +147,7 @@ impl Tokens<'_> {
             Ok((change, Written { shown, origin: Origin::New, value }))
         });
         let written = settled.await?;
-        self.vault.audit().note_found(self.caller, std::iter::once(&written)).await?;
+        self.vault.audit().note_found(self.caller, std::iter::once(&written.outcome)).await?;
         Ok(written)
     }
 

@@ -75,7 +75,7 @@ impl Backups<'_> {
         actor: Actor,
         now: Timestamp,
     ) -> Result<Written, BackupFailure> {
-        self.vault.require_room_for_traces().map_err(|_full| BackupFailure::NoSpace)?;
+        self.vault.require_space_for_audit().map_err(|_full| BackupFailure::NoSpace)?;
         if let Some(allowance) = self.vault.allowance() {
             let path = path.clone();
             let admits = spawn_blocking(move || allowance.admits(parent(&path), 0)).await;

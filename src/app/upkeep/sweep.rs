@@ -7,6 +7,7 @@ use std::ops::Bound;
 use uuid::Uuid;
 
 use crate::app::audit::{AuditScope, expired};
+use crate::app::commit::commit_loop::Priority;
 use crate::app::commit::disk::Room;
 use crate::app::error::{Error, Fault};
 use crate::app::threeds::remove_session;
@@ -63,7 +64,7 @@ impl Upkeep<'_> {
         let now = self.vault.now();
         let end = tables::due_after(now);
         self.vault
-            .settle_upkeep(|snapshot| {
+            .commit(Priority::Upkeep, |snapshot| {
                 let due = snapshot
                     .range(Table::Due, Bound::Included(from), Bound::Excluded(&end))?
                     .take(SWEEP_BATCH_MAX)
@@ -98,7 +99,7 @@ impl Upkeep<'_> {
     async fn sweep_answers(self) -> Result<usize, Error> {
         let [.., oldest_live] = live_half_days(self.vault.now());
         self.vault
-            .settle_upkeep(|snapshot| {
+            .commit(Priority::Upkeep, |snapshot| {
                 let end = oldest_live.to_be_bytes();
                 let forgotten = snapshot
                     .range(Table::Idempotency, Bound::Unbounded, Bound::Excluded(end.as_slice()))?

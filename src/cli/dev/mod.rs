@@ -225,11 +225,12 @@ async fn make_tenant(app: &Vault, kind: TenantKind) -> Result<Kept, Failure> {
             access: access(kind),
             key: FirstKey::Made,
         };
-        let (_, key) = app
+        let made = app
             .access()
             .create_application(tenant.id, &draft, None, &Write::plain())
             .await
             .map_err(|error| refused(&error))?;
+        let (_, key) = made.outcome;
         texts.extend(key.map(|new| String::from(new.text.expose())));
     }
     let [private, public, management] = texts.try_into().unwrap_or_default();

@@ -111,5 +111,5 @@ async fn create(app: &Vault, key: &str, draft: TokenDraft) -> Result<String, Fai
         .create(draft, &Write::plain())
         .await
         .map_err(|error| refused(&error))?;
-    Ok(created.shown.token.public_id())
+    Ok(created.outcome.shown.token.public_id())
 }

@@ -19,7 +19,7 @@ impl Exchange<'_> {
         let (tenant, caller) = (self.caller.tenant.id, Some(self.caller));
         let write = self.write(&answer);
         let made = self.app.access().create_application(tenant, &draft, caller, &write).await?;
-        Ok(Reply::from(answer(&made)))
+        Ok(Reply::from(made.answer))
     }
 
     pub(in crate::http) fn list_applications(&self) -> Result<Reply, Problem> {
@@ -49,7 +49,7 @@ impl Exchange<'_> {
         let (caller, write) = (self.caller, self.write(&answer));
         let changed =
             self.app.access().update_application(caller, id, &name, &access, &write).await?;
-        Ok(Reply::from(answer(&changed)))
+        Ok(Reply::from(changed.answer))
     }
 
     pub(in crate::http) async fn delete_application(&self) -> Result<Reply, Problem> {
@@ -62,7 +62,7 @@ impl Exchange<'_> {
         let answer: fn(&NewKey) -> Answer = key::answer;
         let (caller, write) = (Some(self.caller), self.write(&answer));
         let new = self.app.access().create_key(tenant, id, None, caller, &write).await?;
-        Ok(Reply::from(answer(&new)))
+        Ok(Reply::from(new.answer))
     }
 
     pub(in crate::http) fn list_application_keys(&self) -> Result<Reply, Problem> {

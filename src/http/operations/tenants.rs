@@ -16,6 +16,6 @@ impl Exchange<'_> {
         let answer = |changed: &Tenant| Answer::new(Status::Ok, tenant::render(changed));
         let (id, caller, write) = (self.caller.tenant.id, Some(self.caller), self.write(&answer));
         let changed = self.app.access().change_tenant(id, &change, caller, &write).await?;
-        Ok(Reply::from(answer(&changed)))
+        Ok(Reply::from(changed.answer))
     }
 }

@@ -18,7 +18,7 @@ impl Exchange<'_> {
         let write = self.write(&answer);
         let made =
             self.app.threeds().create_session(self.caller, &draft, &self.client, &write).await?;
-        Ok(Reply::from(answer(&made)))
+        Ok(Reply::from(made.answer))
     }
 
     pub(in crate::http) async fn read_threeds_session(&self) -> Result<Reply, Problem> {
@@ -35,7 +35,7 @@ impl Exchange<'_> {
         let write = self.write(&answer);
         let id = self.parameter(0);
         let changed = self.app.threeds().describe_device(self.caller, id, &device, &write).await?;
-        Ok(Reply::from(answer(&changed)))
+        Ok(Reply::from(changed.answer))
     }
 
     pub(in crate::http) async fn authenticate_threeds_session(&self) -> Result<Reply, Instead> {
@@ -50,7 +50,7 @@ impl Exchange<'_> {
             .threeds()
             .authenticate_session(self.caller, id, &request, mistakes, client, &write)
             .await?;
-        Ok(Reply::from(answer(&found)))
+        Ok(Reply::from(found.answer))
     }
 
     pub(in crate::http) async fn read_challenge_result(&self) -> Result<Reply, Problem> {

@@ -13,7 +13,7 @@ impl Exchange<'_> {
         let answer: fn(&ShownIntent) -> Answer = token_intent::answer;
         let write = self.write(&answer);
         let shown = self.app.token_intents(self.caller).create(&draft, &write).await?;
-        Ok(Reply::from(answer(&shown)))
+        Ok(Reply::from(shown.answer))
     }
 
     pub(in crate::http) async fn read_token_intent(&self) -> Result<Reply, Problem> {

@@ -17,7 +17,7 @@ impl Exchange<'_> {
             token::answer(written, Status::Created, Right::Create).at(location)
         };
         let written = self.app.tokens(self.caller).create(draft, &self.write(&answer)).await?;
-        Ok(Reply::from(answer(&written)))
+        Ok(Reply::from(written.answer))
     }
 
     pub(in crate::http) async fn read_token(&self) -> Result<Reply, Problem> {
@@ -30,7 +30,7 @@ impl Exchange<'_> {
         let answer = |written: &Written| token::answer(written, Status::Ok, Right::Update);
         let (id, write) = (self.parameter(0), self.write(&answer));
         let written = self.app.tokens(self.caller).update(id, &patch, &write).await?;
-        Ok(Reply::from(answer(&written)))
+        Ok(Reply::from(written.answer))
     }
 
     pub(in crate::http) async fn delete_token(&self) -> Result<Reply, Problem> {
@@ -44,7 +44,7 @@ impl Exchange<'_> {
         let draft = tokenize::parse(body);
         self.charge_tokens(draft.drafts.len())?;
         let tokenized = self.app.tokens(self.caller).tokenize(draft, &self.write(&answer)).await?;
-        Ok(Reply::from(answer(&tokenized)))
+        Ok(Reply::from(tokenized.answer))
     }
 
     pub(in crate::http) async fn detokenize(&self) -> Result<Reply, Problem> {

@@ -15,8 +15,8 @@
 //! remembered of it writes the record again with one, in the same change.
 
 use crate::app::access::authenticate::Caller;
+use crate::app::commit::idempotency::Guard;
 use crate::app::commit::idempotency::Idempotency;
-use crate::app::commit::idempotency::Once;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::intents;
 use crate::app::tokens::rows;
@@ -35,8 +35,8 @@ use crate::store::record::{
 use crate::store::{Change, Snapshot, Table, tables};
 
 /// The hidden parts of one subject while an answer is taken apart.
-struct Hiding {
-    subject: Subject,
+struct Hiding<'a> {
+    subject: &'a Subject,
     parts: Vec<HiddenPart>,
 }
 
@@ -56,26 +56,27 @@ struct LiveSubject {
 
 impl Idempotency<'_> {
     /// The change that keeps an answer.
-    pub(super) fn remember(
+    pub(in crate::app) fn remember(
         self,
         snapshot: &Snapshot,
-        once: &Once,
-        answer: Answer,
+        guard: &Guard,
+        answer: &Answer,
         now: Timestamp,
     ) -> Result<Change, Error> {
-        let (tenant, keys) = (once.caller.tenant.id, &once.caller.keys);
-        let place = tables::idempotency(half_day(now), tenant, &once.blinded);
+        let (tenant, keys) = (guard.caller.tenant.id, &guard.caller.keys);
+        let place = tables::idempotency(half_day(now), tenant, &guard.blinded);
         let hiding = |subject| Hiding { subject, parts: Vec::new() };
-        let mut hidden: Vec<_> = answer.subjects.into_iter().map(hiding).collect();
+        let mut hidden: Vec<_> = answer.subjects.iter().map(hiding).collect();
         let mut body = Vec::with_capacity(answer.body.len());
-        for Part { text, kept } in answer.body {
-            let (at, part) = match kept {
+        for Part { text, kept } in &answer.body {
+            let copy = || Secret::new(text.expose().clone());
+            let (at, part) = match *kept {
                 Kept::Always => {
-                    body.push(StoredPart::Text(text));
+                    body.push(StoredPart::Text(copy()));
                     continue;
                 }
                 Kept::Once => continue,
-                Kept::With(at) => (at, HiddenPart::Text(text)),
+                Kept::With(at) => (at, HiddenPart::Text(copy())),
                 Kept::WithCvc(at, until) => {
                     let text = str::from_utf8(text.expose()).ok().ok_or_else(impossible)?;
                     (at, HiddenPart::Cvc(self.vault.cvcs().seal(tenant, &place, text, until)?))
@@ -90,24 +91,24 @@ impl Idempotency<'_> {
             let mut sealed = Vec::new();
             if !parts.is_empty() {
                 let seed = if let Some(seed) = seed {
-                    seed
+                    seed.duplicate()
                 } else {
-                    let (seeded, seed) = self.give_seed(snapshot, &once.caller, &id)?;
+                    let (seeded, seed) = self.give_seed(snapshot, &guard.caller, id)?;
                     change = change.and(seeded);
                     seed
                 };
                 let plain = encode_hidden(&parts).ok_or_else(impossible)?;
-                let identity = identity(&once.caller, &place);
-                let key = part_key(&once.caller, &seed, &containers);
+                let identity = identity(&guard.caller, &place);
+                let key = part_key(&guard.caller, &seed, containers);
                 sealed = key.seal(&identity, plain.expose(), self.vault.random());
             }
-            subjects.push((id, sealed));
+            subjects.push((id.clone(), sealed));
         }
         let plain = encode_answer(&AnswerRecord {
             answered_at: now,
             status: answer.status,
-            location: answer.location,
-            disclosures: answer.disclosures,
+            location: answer.location.clone(),
+            disclosures: answer.disclosures.clone(),
             content: AnswerContent::Parts { subjects, body },
         });
         let plain = plain.ok_or_else(impossible)?;

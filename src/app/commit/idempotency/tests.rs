@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::app::tokens::lists::cursor::tests::TestVault;
-use crate::app::{Deduplicate, NewKey, TokenDraft, Written};
+use crate::app::{Deduplicate, NewKey, TokenDraft, Write, Written};
 use crate::crypto::TenantKeys;
 use crate::domain::audit::EntityKind;
 use crate::domain::container::Container;
 use crate::domain::hex;
 use crate::domain::id::KeyId;
 use crate::domain::token_type::TokenType;
-use crate::idempotency::{Kept, SubjectId};
+use crate::idempotency::{Answer, Kept, Replay, Status, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::AnswerContent;
 use crate::store::tables::SealedBy;
@@ -41,20 +41,27 @@ fn draft() -> TokenDraft {
     }
 }
 
-fn begin(vault: &TestVault, caller: &Arc<Caller>) -> Once {
+fn begin(vault: &TestVault, caller: &Arc<Caller>) -> Guard {
     vault.app.idempotency().begin(caller, "POST", "/tokens", "k").unwrap()
 }
 
+fn replay(vault: &TestVault, caller: &Arc<Caller>) -> Result<Replay, Error> {
+    match vault.app.idempotency().begin(caller, "POST", "/tokens", "k") {
+        Err(Error::Replayed(replay)) => Ok(*replay),
+        Err(error) => Err(error),
+        Ok(_) => panic!("there is no answer"),
+    }
+}
+
 fn replayed(vault: &TestVault, caller: &Arc<Caller>) -> Result<Value, Error> {
-    let replay = vault.app.idempotency().replay(&begin(vault, caller))?.expect("an answer");
+    let replay = replay(vault, caller)?;
     Ok(serde_json::from_slice(replay.body.expose()).unwrap())
 }
 
 async fn create(vault: &TestVault, caller: &Arc<Caller>) -> Written {
-    let once = begin(vault, caller);
-    assert!(vault.app.idempotency().replay(&once).unwrap().is_none());
-    let write = Write { once: Some(&once), answer: &answer };
-    vault.app.tokens(caller).create(draft(), &write).await.unwrap()
+    let guard = begin(vault, caller);
+    let write = Write { guard: Some(&guard), render: &answer };
+    vault.app.tokens(caller).create(draft(), &write).await.unwrap().outcome
 }
 
 /// Everything that the tenant's keys open, as text.
@@ -119,7 +126,8 @@ async fn a_token_without_a_seed_gets_one_with_the_first_answer_that_is_remembere
     let vault = TestVault::new().await;
     let owner = vault.owner().await;
     let plain = Write::plain();
-    let mut old = vault.app.tokens(&owner).create(draft(), &plain).await.unwrap().shown.token;
+    let mut old =
+        vault.app.tokens(&owner).create(draft(), &plain).await.unwrap().outcome.shown.token;
     old.answer_seed = None;
     let record = vault.app.token_rows().put_again(&old, &owner.keys).unwrap();
     vault.app.store.commit(record).await.unwrap();
@@ -150,15 +158,16 @@ async fn after_a_key_is_deleted_nothing_in_the_file_opens_its_text() {
         answer.push(b"}", Kept::Always);
         answer
     };
-    let once = begin(&vault, &owner);
-    let write = Write { once: Some(&once), answer: &answer };
+    let guard = begin(&vault, &owner);
+    let write = Write { guard: Some(&guard), render: &answer };
     let new = vault
         .app
         .access()
         .create_key(tenant, application, None, Some(&owner), &write)
         .await
-        .unwrap();
-    drop(once);
+        .unwrap()
+        .outcome;
+    drop(guard);
     let seed = hex::encode(new.answer_seed.expose());
     let shown = json!({"v": 1, "key": new.text.expose()});
     assert_eq!(replayed(&vault, &owner).unwrap(), shown);
@@ -171,7 +180,7 @@ async fn after_a_key_is_deleted_nothing_in_the_file_opens_its_text() {
 
 /// Puts a plain record in the place of the answer to this request.
 async fn plant(vault: &TestVault, caller: &Arc<Caller>, plain: &str) {
-    let blinded = begin(vault, caller).blinded;
+    let blinded = blind(caller, "POST", "/tokens", "k");
     let place = tables::idempotency(half_day(vault.app.now()), caller.tenant.id, &blinded);
     let table = Table::Idempotency;
     let sealed = caller.keys.seal(table.number(), &place, plain.as_bytes(), vault.app.random());
@@ -205,17 +214,17 @@ async fn an_answer_of_version_1_is_repeated_without_the_tokens_that_are_gone() {
         "tokens": [[stays, null], [goes, null]],
     });
     plant(&vault, &owner, &whole(&vault, &members, &text)).await;
-    let replay = vault.app.idempotency().replay(&begin(&vault, &owner)).unwrap().unwrap();
-    assert_eq!(replay.body.expose(), text.as_bytes());
-    assert_eq!((replay.shown.len(), replay.shown[0].kind), (2, EntityKind::Token));
+    let earlier = replay(&vault, &owner).unwrap();
+    assert_eq!(earlier.body.expose(), text.as_bytes());
+    assert_eq!((earlier.shown.len(), earlier.shown[0].kind), (2, EntityKind::Token));
     vault.delete(&goes).await;
     let mut expected = body.clone();
     for name in ["data", "metadata", "fingerprint", "mask"] {
         expected["x"][1].as_object_mut().unwrap().remove(name);
     }
     assert_eq!(replayed(&vault, &owner).unwrap(), expected);
-    let replay = vault.app.idempotency().replay(&begin(&vault, &owner)).unwrap().unwrap();
-    assert_eq!(replay.shown.iter().map(|it| it.id.to_string()).collect::<Vec<_>>(), [stays]);
+    let earlier = replay(&vault, &owner).unwrap();
+    assert_eq!(earlier.shown.iter().map(|it| it.id.to_string()).collect::<Vec<_>>(), [stays]);
 }
 
 #[tokio::test]

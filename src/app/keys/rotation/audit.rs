@@ -7,6 +7,7 @@
 use std::ops::Bound;
 
 use crate::app::audit::AuditFinding;
+use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::open::SYSTEM;
 use crate::app::keys::rotation::KeyRotation;
@@ -34,7 +35,8 @@ impl KeyRotation<'_> {
         if !self.vault.audit().may_sign()? {
             return Err(Error::Conflict(AuditFinding::BrokenTail.told()));
         }
-        let signer = self.vault.settle(|snapshot| self.plan_signer(snapshot)).await?;
+        let signer =
+            self.vault.commit(Priority::Normal, |snapshot| self.plan_signer(snapshot)).await?;
         self.vault.keys().reload_system()?;
         // Entries that are sealed already are waited for before their key can be destroyed.
         self.vault.store.turn_era();
@@ -103,7 +105,7 @@ impl KeyRotation<'_> {
         }
         let now = self.vault.now();
         self.vault
-            .settle(|snapshot| {
+            .commit(Priority::Normal, |snapshot| {
                 let place = tables::keys(&SYSTEM, KeyPurpose::Audit.code(), number);
                 if snapshot.value(Table::Keys, &place)?.is_none() {
                     return Err(Error::NotFound("key"));

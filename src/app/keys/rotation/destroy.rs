@@ -1,5 +1,6 @@
 //! The end of a key: when nothing is under it any more.
 
+use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
 use crate::app::keys::open::SYSTEM;
 use crate::app::keys::rotation::KeyRotation;
@@ -38,7 +39,7 @@ impl KeyRotation<'_> {
         drop(snapshot);
         let now = self.vault.now();
         self.vault
-            .settle(|snapshot| {
+            .commit(Priority::Normal, |snapshot| {
                 let rotation = Rotation::place(&scope);
                 let mut change = Change::new().expect_absent(Table::Meta, rotation);
                 for purpose in purposes {

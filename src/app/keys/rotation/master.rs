@@ -3,6 +3,7 @@
 
 use std::sync::PoisonError;
 
+use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::open::identity;
 use crate::app::keys::rotation::KeyRotation;
@@ -56,7 +57,7 @@ impl KeyRotation<'_> {
         let now = self.vault.now();
         let keys = self
             .vault
-            .settle(|snapshot| {
+            .commit(Priority::Normal, |snapshot| {
                 let old = self.vault.masters.of(snapshot)?;
                 if old.check() == new.check() {
                     return Ok((Change::new(), 0));

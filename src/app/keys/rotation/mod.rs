@@ -17,6 +17,7 @@ mod walk;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::open::SYSTEM;
 use crate::app::vault::Vault;
@@ -101,7 +102,7 @@ impl KeyRotation<'_> {
         check: impl Fn(&Snapshot) -> Result<(), Error>,
     ) -> Result<u32, Error> {
         let number = self.vault
-            .settle(|snapshot| {
+            .commit(Priority::Normal, |snapshot| {
                 check(snapshot)?;
                 if Rotation::of(snapshot, scope)?.is_some() {
                     return Err(Error::Conflict(
@@ -127,7 +128,7 @@ impl KeyRotation<'_> {
     /// One small step of the first rotation that is under way. Only one task may call this, and
     /// with the same `walk` each time.
     pub async fn rotate_step(self, walk: &mut Walk) -> Result<Step, Error> {
-        self.vault.require_room_for_changes()?;
+        self.vault.require_space(Priority::Normal)?;
         let Some(rotation) = Rotation::first(&self.vault.snapshot()?)? else {
             let is_forgotten = self.forget_old_masters().await?;
             return Ok(if is_forgotten { Step::MasterReplaced } else { Step::Idle });

@@ -104,7 +104,10 @@ async fn everything_is_found_in_every_phase_and_nothing_is_left_under_the_old_ke
         assert!(vault.app.tokens(&owner).read("my-own-id").await.is_ok());
         let again = vault.app.tokens(&owner).create(deduplicating("d"), &Write::plain()).await;
         let again = again.unwrap();
-        assert_eq!((again.origin, again.shown.token.id), (Origin::Read, first.shown.token.id));
+        assert_eq!(
+            (again.outcome.origin, again.outcome.shown.token.id),
+            (Origin::Read, first.outcome.shown.token.id)
+        );
         let taken = TokenDraft { id: Some(String::from("my-own-id")), ..deduplicating("x") };
         let taken = vault.app.tokens(&owner).create(taken, &Write::plain()).await;
         assert!(matches!(taken, Err(Error::Conflict(_))));

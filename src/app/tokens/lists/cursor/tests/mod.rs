@@ -89,7 +89,8 @@ impl TestVault {
             .access()
             .create_application(tenant, &draft, None, &Write::plain())
             .await
-            .unwrap();
+            .unwrap()
+            .outcome;
         let text = KeyText::parse(key.unwrap().text.expose()).unwrap();
         self.app.access().authenticate(&text).unwrap()
     }
@@ -119,6 +120,7 @@ impl TestVault {
             .create(draft, &Write::plain())
             .await
             .unwrap()
+            .outcome
             .shown
             .token
             .public_id()

@@ -1,0 +1,110 @@
+//! The optimistic commit loop: decide on a snapshot, commit, and decide again when another change
+//! was committed in between that the decision rested on.
+
+use crate::app::commit::idempotency::Guard;
+use crate::app::error::{Error, Fault};
+use crate::app::vault::Vault;
+use crate::bounds::DECISIONS_MAX;
+use crate::idempotency::{Answer, Status};
+use crate::store::{Change, Snapshot, Verdict};
+
+/// Decides which changes go on when the disk is nearly full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::app) enum Priority {
+    /// Refused as soon as free space is below the floor.
+    Normal,
+    /// Refused only below the hard floor. For audit entries of reads, for removing records, for
+    /// taking access away, and for finishing what was begun when there was space.
+    Upkeep,
+}
+
+/// A write as its caller wants it committed: under the guard of an idempotency key or not, and with
+/// the function that renders the answer. The answer is part of the change when there is a guard, so
+/// it is rendered before the commit; the same bytes are then sent.
+#[derive(Clone, Copy)]
+pub struct Write<'a, T> {
+    pub guard: Option<&'a Guard>,
+    pub render: &'a (dyn Fn(&T) -> Answer + Sync),
+}
+
+/// A write that was committed, and its answer.
+#[derive(Debug)]
+pub struct Committed<T> {
+    pub outcome: T,
+    pub answer: Answer,
+}
+
+impl<T> Write<'_, T> {
+    /// A write without an idempotency key whose answer is not rendered here.
+    pub const fn plain() -> Self {
+        Self { guard: None, render: &|_| Answer::empty(Status::Ok) }
+    }
+}
+
+impl<T> std::fmt::Debug for Write<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Write").field("guard", &self.guard).finish_non_exhaustive()
+    }
+}
+
+impl Vault {
+    /// Commits the change that `decide` makes of a fresh snapshot.
+    pub(in crate::app) async fn commit<T>(
+        &self,
+        priority: Priority,
+        decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+    ) -> Result<T, Error> {
+        self.commit_loop(priority, None, decide, |_| None).await
+    }
+
+    /// The same with an answer, which is remembered in the same change when the write has a guard.
+    pub(in crate::app) async fn commit_write<T>(
+        &self,
+        priority: Priority,
+        write: &Write<'_, T>,
+        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+    ) -> Result<Committed<T>, Error> {
+        let decide = |snapshot: &Snapshot| {
+            let (change, outcome) = decide(snapshot)?;
+            let answer = (write.render)(&outcome);
+            Ok((change, Committed { outcome, answer }))
+        };
+        self.commit_loop(priority, write.guard, decide, |committed| Some(&committed.answer)).await
+    }
+
+    async fn commit_loop<T>(
+        &self,
+        priority: Priority,
+        guard: Option<&Guard>,
+        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+        answer: impl Fn(&T) -> Option<&Answer>,
+    ) -> Result<T, Error> {
+        self.require_space(priority)?;
+        for attempt in 0..DECISIONS_MAX {
+            let snapshot = self.snapshot()?;
+            // One time for both, so that the answer is kept where the look-up has searched.
+            let now = self.now();
+            let expected = match guard {
+                // The look-up before the body was read serves the first attempt.
+                Some(guard) if attempt == 0 && guard.is_current(now) => Some(guard.expected()),
+                Some(guard) => Some(self.idempotency().look_up(&snapshot, guard, now)?),
+                None => None,
+            };
+            let (mut change, outcome) = decide(&snapshot)?;
+            if let (Some(guard), Some(expected)) = (guard, expected) {
+                let answer = answer(&outcome).ok_or(Error::Internal(Fault::BadAnswer))?;
+                let remembered = self.idempotency().remember(&snapshot, guard, answer, now)?;
+                change = change.and(expected).and(remembered);
+            }
+            // A rotation of keys waits for this epoch until the change is queued. The snapshot is
+            // not needed that long.
+            let _epoch = snapshot.era();
+            drop(snapshot);
+            match self.store.commit(change).await? {
+                Verdict::Applied => return Ok(outcome),
+                Verdict::Refused => (),
+            }
+        }
+        Err(Error::Busy)
+    }
+}
