@@ -19,7 +19,7 @@ pub use crate::store::backup::BackupFailure;
 pub use access::AccessControl;
 pub use access::api_keys::NewKey;
 pub use access::applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
-pub use access::authenticate::Caller;
+pub use access::caller::Caller;
 pub use access::tenants::{TenantChange, TenantDraft};
 pub use audit::Audit;
 pub use audit::{
@@ -46,15 +46,15 @@ pub use threeds::{
     RangesRefreshed, Reply, SessionDraft, Unanswered, Visitor,
 };
 pub use tokens::Tokens;
-pub use tokens::create::{Origin, Written};
 pub use tokens::draft::{Deduplicate, TokenDraft};
 pub use tokens::intents::TokenIntents;
 pub use tokens::intents::{ShownIntent, TokenIntentDraft};
 pub use tokens::lists::cursor::{CursorStart, TokenPage};
 pub use tokens::lists::numbered::{LegacyTokenPage, Stretch};
+pub use tokens::patch::TokenPatch;
 pub use tokens::read::{Shown, ShownData};
 pub use tokens::tokenize::{Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
-pub use tokens::update::TokenPatch;
+pub use tokens::written::{Origin, Written};
 pub use upkeep::Upkeep;
 pub use upkeep::backups::Backups;
 pub use upkeep::backups::{Proof, ProofFailure, clear_leftovers, prove};

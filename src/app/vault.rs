@@ -19,27 +19,27 @@ pub struct Vault {
     pub(in crate::app) masters: crate::app::keys::masters::Masters,
     pub(in crate::app) system: RwLock<Arc<SystemKeys>>,
     pub(in crate::app) uses: Uses,
-    pub(in crate::app) rotations: crate::app::keys::rotation::Rotations,
+    pub(in crate::app) rotations: crate::app::keys::rotation::state::Rotations,
     pub(in crate::app) clock: Clock,
     pub(in crate::app) random: Random,
     pub(in crate::app) callers: crate::app::access::callers::Callers,
     pub(in crate::app) evaluations: crate::app::tokens::evaluations::Evaluations,
     pub(in crate::app) turns: crate::app::commit::lanes::Turns,
-    pub(in crate::app) in_flight: Arc<crate::app::commit::idempotency::InFlight>,
+    pub(in crate::app) in_flight: Arc<crate::app::commit::idempotency::in_flight::InFlight>,
     pub(in crate::app) cvc_keys: CvcKeys,
     pub(in crate::app) bins: RwLock<Arc<BinTable>>,
     /// Reads on their way into the audit chain.
-    pub(in crate::app) reads: crate::app::audit::Reads,
+    pub(in crate::app) reads: crate::app::audit::read_queue::Reads,
     pub(in crate::app) audit_retention: Duration,
-    pub(in crate::app) audit_watch: crate::app::audit::Watch,
+    pub(in crate::app) audit_watch: crate::app::audit::watch::Watch,
     pub(in crate::app) migrated: Option<Migrated>,
     pub(in crate::app) floor: Option<crate::app::commit::disk::Floor>,
     /// As microseconds: when everything that was due had been removed.
     pub(in crate::app) swept_at: AtomicI64,
-    pub(in crate::app) threeds: crate::app::threeds::ThreedsState,
+    pub(in crate::app) threeds: crate::app::threeds::state::ThreedsState,
     /// Rows that cannot be used.
     pub(in crate::app) damage: crate::app::upkeep::damage::Damage,
-    pub(in crate::app) scrubs: crate::app::upkeep::scrub::ScrubWatch,
+    pub(in crate::app) scrubs: crate::app::upkeep::scrub::watch::ScrubWatch,
 }
 
 impl Vault {

@@ -2,8 +2,9 @@
 
 use crate::app::access::AccessControl;
 use crate::app::access::applications::not_found;
-use crate::app::access::authenticate::{Caller, api_key_identity, application};
-use crate::app::audit::actor_of;
+use crate::app::access::authenticate::{api_key_identity, application};
+use crate::app::access::caller::Caller;
+use crate::app::audit::entry::actor_of;
 use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::Error;
 use crate::bounds::KEYS_PER_APPLICATION_MAX;

@@ -4,8 +4,9 @@ use uuid::Uuid;
 
 use crate::app::access::AccessControl;
 use crate::app::access::api_keys::{NewKey, key_records_of, keys_of};
-use crate::app::access::authenticate::{Caller, application};
-use crate::app::audit::actor_of;
+use crate::app::access::authenticate::application;
+use crate::app::access::caller::Caller;
+use crate::app::audit::entry::actor_of;
 use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::{Error, Fault};
 use crate::bounds::{APPLICATIONS_MAX, KEYS_PER_APPLICATION_MAX};
@@ -130,7 +131,7 @@ impl AccessControl<'_> {
                 Ok(application) => application,
                 Err(error) => {
                     let id = tables::token_of_key(key).map_or(Uuid::nil(), |(_, id)| id.uuid());
-                    self.vault.upkeep().pass_over(Table::Applications, tenant, id, error)?;
+                    self.vault.damage.pass_over(Table::Applications, tenant, id, error)?;
                     continue;
                 }
             };

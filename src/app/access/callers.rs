@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
 use crate::bounds::CALLERS_MAX;
 
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 pub(in crate::app) mod api_keys;
 pub(in crate::app) mod applications;
 pub(in crate::app) mod authenticate;
+pub(in crate::app) mod caller;
 pub(in crate::app) mod callers;
 pub(in crate::app) mod tenants;
 use crate::app::vault::Vault;

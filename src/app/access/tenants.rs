@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::app::access::AccessControl;
-use crate::app::access::authenticate::{Caller, tenant_identity};
-use crate::app::audit::actor_of;
+use crate::app::access::authenticate::tenant_identity;
+use crate::app::access::caller::Caller;
+use crate::app::audit::entry::actor_of;
 use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::{Error, Fault};
 use crate::bounds::TENANTS_MAX;

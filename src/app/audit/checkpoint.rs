@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 use std::ops::Bound;
+use std::sync::atomic::Ordering;
 
 use uuid::Uuid;
 
 use crate::app::audit::Audit;
-use crate::app::audit::AuditFinding;
 use crate::app::audit::records::Gone;
+use crate::app::audit::watch::AuditFinding;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::commit::lanes::Turn;
 use crate::app::error::{Error, Fault};
@@ -45,6 +46,26 @@ impl<'a> Audit<'a> {
     /// chain starts is signed by the newest key, so a new one waits for both.
     pub(in crate::app) async fn checkpoints_turn(self) -> Turn<'a> {
         self.vault.turns.take(CHECKPOINTS).await
+    }
+}
+
+impl Audit<'_> {
+    /// What was found, once.
+    pub fn news(self) -> Option<AuditFinding> {
+        let finding = self.vault.audit_watch.finding()?;
+        (!self.vault.audit_watch.is_told.swap(true, Ordering::Relaxed)).then_some(finding)
+    }
+
+    /// Looks at the tail before the first signature; what comes later is of this process.
+    pub(in crate::app) fn may_sign(self) -> Result<bool, Error> {
+        let watch = &self.vault.audit_watch;
+        if !watch.tail_is_known.load(Ordering::Relaxed) {
+            if !self.tail_is_whole()? {
+                watch.find(AuditFinding::BrokenTail);
+            }
+            watch.tail_is_known.store(true, Ordering::Relaxed);
+        }
+        Ok(watch.finding() != Some(AuditFinding::BrokenTail))
     }
 }
 

@@ -3,10 +3,10 @@
 use uuid::Uuid;
 
 use crate::app::audit::Audit;
-use crate::app::audit::AuditScope;
+use crate::app::audit::scope::AuditScope;
 use crate::app::error::Error;
-use crate::app::keys::open::SYSTEM;
 use crate::bounds::{AUDIT_EXPORT_ENTRIES_MAX, AUDIT_ROWS_AT_ONCE, LOG_ROWS_EXAMINED_MAX};
+use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
@@ -67,7 +67,7 @@ impl Audit<'_> {
 }
 
 fn scope_of(bytes: [u8; 16]) -> AuditScope {
-    if bytes == SYSTEM {
+    if bytes == SystemKeys::SCOPE {
         AuditScope::Server
     } else {
         AuditScope::Tenant(TenantId::new(Uuid::from_bytes(bytes)))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
 use crate::app::audit::Audit;
 use crate::app::error::{Error, Fault};
 use crate::bounds::{AUDIT_DISORDER, AUDIT_ROWS_AT_ONCE, LOG_ROWS_EXAMINED_MAX};

@@ -4,23 +4,25 @@
 //! written down does not happen: a read that finds no place among those that wait is not answered.
 
 mod checkpoint;
+pub(in crate::app) mod entry;
 mod export;
 mod logs;
+pub(in crate::app) mod read_queue;
 mod reads;
 mod records;
-mod watch;
+pub(in crate::app) mod scope;
+pub(in crate::app) mod watch;
 
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
+use crate::app::audit::read_queue::Reads;
 use crate::app::error::{Error, Fault};
-use crate::app::keys::open::SYSTEM;
-use crate::app::tokens::create::{Origin, Written};
+use crate::app::tokens::written::{Origin, Written};
 use crate::app::vault::Vault;
 use crate::bounds::{AUDIT_RETENTION_DAYS, AUDIT_ROW_ENTRIES_MAX};
 use crate::crypto::Identity;
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
-use crate::domain::token::Token;
 use crate::idempotency::Replay;
 use crate::store::chain::AuditRow;
 use crate::store::record::{decode_audit, encode_audit};
@@ -31,10 +33,9 @@ pub use crate::store::record::{decode_receipt, encode_receipt};
 pub use checkpoint::AuditStatus;
 pub use export::{ExportPage, ExportQuery, Exported};
 pub use logs::{LogPage, LogQuery, LogStart};
-pub use reads::AuditReads;
-pub(super) use reads::Reads;
+pub use read_queue::AuditReads;
+pub use scope::AuditScope;
 pub use watch::AuditFinding;
-pub(super) use watch::Watch;
 
 /// The audit chain: writing entries, checkpoints, listing, export and inspection.
 #[derive(Debug, Clone, Copy)]
@@ -60,22 +61,6 @@ impl Default for AuditPolicy {
         let days = u64::try_from(AUDIT_RETENTION_DAYS).unwrap_or(u64::MAX);
         let retention = std::time::Duration::from_hours(days.saturating_mul(24));
         Self { reads: AuditReads::Batched, retention }
-    }
-}
-
-/// Whose part of the chain an entry belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuditScope {
-    Server,
-    Tenant(TenantId),
-}
-
-impl AuditScope {
-    const fn bytes(&self) -> [u8; 16] {
-        match self {
-            Self::Server => SYSTEM,
-            Self::Tenant(id) => id.uuid().into_bytes(),
-        }
     }
 }
 
@@ -189,38 +174,6 @@ impl Audit<'_> {
     pub async fn note_replay(self, caller: &Caller, replay: &Replay) -> Result<(), Error> {
         self.note_reads(caller, replay.shown.iter().cloned(), self.vault.now()).await
     }
-}
-
-impl Caller {
-    pub(super) const fn actor(&self) -> Actor {
-        Actor::Application(self.application.id)
-    }
-
-    pub(super) const fn did(&self, act: Act, entity: Entity, at: Timestamp) -> AuditEntry {
-        AuditEntry { at, actor: self.actor(), act, entity }
-    }
-}
-
-/// Whoever calls, or the operator when nobody does.
-pub(super) fn actor_of(caller: Option<&Caller>) -> Actor {
-    caller.map_or(Actor::Operator, Caller::actor)
-}
-
-impl Written {
-    /// What a write did to the token that it answers with; `None` when it only found it.
-    pub(super) fn entry(&self, caller: &Caller, at: Timestamp) -> Option<AuditEntry> {
-        let act = match self.origin {
-            Origin::New => Act::Create,
-            Origin::Read => return None,
-            Origin::Updated => Act::Update,
-        };
-        Some(caller.did(act, Entity::token(&self.shown.token), at))
-    }
-}
-
-/// A token that time has ended.
-pub(super) fn expired(token: &Token, at: Timestamp) -> AuditEntry {
-    AuditEntry { at, actor: Actor::System, act: Act::Expire, entity: Entity::token(token) }
 }
 
 /// The position is not part of it: it is known only when the row is written, and the chain fixes

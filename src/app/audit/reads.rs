@@ -1,119 +1,20 @@
-//! Reads on their way into the chain: a bounded queue, emptied at least every 100 milliseconds.
+//! Writing reads into the audit chain: a bounded queue, emptied at least every 100 milliseconds.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::sync::{Mutex, Notify, oneshot};
+use tokio::sync::oneshot;
 
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
 use crate::app::audit::Audit;
-use crate::app::audit::AuditScope;
+use crate::app::audit::read_queue::{AuditReads, Handed, Noted};
+use crate::app::audit::scope::AuditScope;
 use crate::app::error::Error;
-use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY};
+use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_READS_WAIT, AUDIT_RETRY};
 use crate::domain::audit::{Act, AuditEntry, Entity};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
-use crate::store::{Change, CommitFailure, Verdict};
-
-/// When a read is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuditReads {
-    /// When its entry has a place in the queue.
-    Batched,
-    /// When its entry is durable.
-    Strict,
-}
-
-#[derive(Debug)]
-pub(in crate::app) struct Reads {
-    mode: AuditReads,
-    sender: Sender<Noted>,
-    outbox: Mutex<Outbox>,
-    /// Whether the flusher knows that there is something.
-    is_known: AtomicBool,
-    wake: Notify,
-}
-
-#[derive(Debug)]
-struct Noted {
-    tenant: TenantId,
-    entry: AuditEntry,
-    /// Told when the entry is durable.
-    written: Option<oneshot::Sender<()>>,
-}
-
-/// The queue's other end. What was taken out of it stays here until the writer has said what became
-/// of it, so that a flush that is cut off loses neither entries nor those who wait for them.
-#[derive(Debug)]
-struct Outbox {
-    queue: Receiver<Noted>,
-    taken: Vec<Noted>,
-    handed: Option<Handed>,
-}
-
-/// Entries that are the writer's now.
-struct Handed {
-    verdict: Pin<Box<dyn Future<Output = Result<Verdict, CommitFailure>> + Send>>,
-    written: Vec<oneshot::Sender<()>>,
-}
-
-impl Outbox {
-    /// Hears what became of the entries that the writer has, and tells those who wait for them.
-    async fn hear(&mut self) -> Result<(), CommitFailure> {
-        let Some(handed) = &mut self.handed else { return Ok(()) };
-        let heard = handed.verdict.as_mut().await;
-        let written = self.handed.take().map(|handed| handed.written);
-        if let Err(failure) = heard {
-            self.queue.close();
-            return Err(failure);
-        }
-        for waiter in written.into_iter().flatten() {
-            // Whoever has gone does not need to know.
-            waiter.send(()).ok();
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Handed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Handed")
-    }
-}
-
-impl Reads {
-    pub(in crate::app) fn new(mode: AuditReads) -> Self {
-        let (sender, queue) = channel(AUDIT_QUEUE_MAX);
-        Self {
-            mode,
-            sender,
-            outbox: Mutex::new(Outbox { queue, taken: Vec::new(), handed: None }),
-            is_known: AtomicBool::new(false),
-            wake: Notify::new(),
-        }
-    }
-
-    /// Who is told that an entry is durable, where someone waits for it.
-    fn waiter(&self) -> (Option<oneshot::Sender<()>>, Option<oneshot::Receiver<()>>) {
-        match self.mode {
-            AuditReads::Batched => (None, None),
-            AuditReads::Strict => {
-                let (written, wait) = oneshot::channel();
-                (Some(written), Some(wait))
-            }
-        }
-    }
-
-    /// Queued before, known after: the flusher forgets before it takes, and so misses nothing.
-    fn announce(&self) {
-        if !self.is_known.swap(true, Ordering::SeqCst) {
-            self.wake.notify_one();
-        }
-    }
-}
+use crate::store::{Change, CommitFailure};
 
 impl Audit<'_> {
     /// Writes down that the caller gets to see a thing. It must not be answered before this

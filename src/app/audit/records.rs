@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::app::audit::Audit;
 use crate::app::error::Error;
-use crate::app::keys::open::SYSTEM;
 use crate::app::upkeep::verify::Report;
+use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, AuditEntry, EntityKind};
 use crate::domain::id::{ApplicationId, SessionId, TenantId, TokenId, TokenIntentId};
 use crate::store::chain::{Checkpoint, RecordState};
@@ -171,7 +171,7 @@ impl Audit<'_> {
             let (known, found) = (stored.of(&scope), counted.of(&scope));
             if known != found {
                 let whose = match scope {
-                    SYSTEM => String::from("server"),
+                    SystemKeys::SCOPE => String::from("server"),
                     _ => format!("tenant {}", TenantId::new(Uuid::from_bytes(scope))),
                 };
                 let (known, found) = (known.count(), found.count());

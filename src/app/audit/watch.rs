@@ -1,12 +1,10 @@
 //! What a running server knows of its chain: when it was last looked at to be signed, and what was
 //! found to be wrong with it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::app::audit::Audit;
-use crate::app::error::Error;
 use crate::domain::time::Timestamp;
 
 /// Why the chain is not to be trusted. It is served on, since nobody is helped by less.
@@ -27,10 +25,10 @@ pub enum AuditFinding {
 pub(in crate::app) struct Watch {
     /// When the chain was last seen signed to its end, or a checkpoint was made.
     signed: Mutex<Moment>,
-    tail_is_known: AtomicBool,
+    pub(super) tail_is_known: AtomicBool,
     /// The first one.
     finding: OnceLock<AuditFinding>,
-    is_told: AtomicBool,
+    pub(super) is_told: AtomicBool,
 }
 
 /// A moment by both clocks. The time of day may be set back, and then it alone would say for as long
@@ -70,26 +68,6 @@ impl Watch {
 
     pub(in crate::app) fn finding(&self) -> Option<AuditFinding> {
         self.finding.get().copied()
-    }
-}
-
-impl Audit<'_> {
-    /// What was found, once.
-    pub fn news(self) -> Option<AuditFinding> {
-        let finding = self.vault.audit_watch.finding()?;
-        (!self.vault.audit_watch.is_told.swap(true, Ordering::Relaxed)).then_some(finding)
-    }
-
-    /// Looks at the tail before the first signature; what comes later is of this process.
-    pub(in crate::app) fn may_sign(self) -> Result<bool, Error> {
-        let watch = &self.vault.audit_watch;
-        if !watch.tail_is_known.load(Ordering::Relaxed) {
-            if !self.tail_is_whole()? {
-                watch.find(AuditFinding::BrokenTail);
-            }
-            watch.tail_is_known.store(true, Ordering::Relaxed);
-        }
-        Ok(watch.finding() != Some(AuditFinding::BrokenTail))
     }
 }
 

@@ -8,13 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
-use crate::app::commit::commit_loop::Priority;
-use crate::app::error::Error;
-use crate::app::vault::Vault;
 use crate::bounds::{DISK_HARD_FLOOR_PART, DISK_RECOVERY_PART};
-use crate::domain::time::Timestamp;
 use crate::metrics::{Checks, Instrument, Page, Status, Told};
-use crate::store::{DataDisk, Space, Tidying};
+use crate::store::{DataDisk, Space};
 
 /// What the disk has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,71 +48,27 @@ pub(in crate::app) struct Allowance {
     room: Room,
 }
 
-const CHANGES_REFUSED: &str =
+pub(super) const CHANGES_REFUSED: &str =
     "The vault is read-only because its disk is nearly full; what it holds can be read.";
-const ALL_REFUSED: &str = "The vault's disk is full: it cannot keep a record of what is read.";
+pub(super) const ALL_REFUSED: &str =
+    "The vault's disk is full: it cannot keep a record of what is read.";
 
-impl Vault {
-    /// Keeps this much of the disk free from now on. Without a floor there is always room.
-    pub fn keep_free(&mut self, floor_bytes: u64, disk: Arc<dyn DataDisk>) {
-        self.floor = Some(Floor {
+impl Floor {
+    pub(super) fn new(floor_bytes: u64, disk: Arc<dyn DataDisk>) -> Self {
+        Self {
             bytes: floor_bytes,
             disk,
             room: AtomicU8::new(Room::Changes.number()),
             free_bytes: AtomicI64::new(0),
             data_bytes: AtomicU64::new(0),
-        });
-    }
-
-    /// To be called again and again. `None` when nothing has changed.
-    pub fn look_at_disk(&self) -> Option<DiskNews> {
-        let news = self.floor.as_ref().and_then(Floor::look);
-        self.store.set_tidying(match self.room() {
-            Room::Changes | Room::Traces => Tidying::Allowed,
-            Room::Nothing => Tidying::Held,
-        });
-        news
-    }
-
-    pub fn room(&self) -> Room {
-        self.floor.as_ref().map_or(Room::Changes, Floor::room)
-    }
-
-    /// `None` without a floor.
-    pub(in crate::app) fn allowance(&self) -> Option<Allowance> {
-        self.floor.as_ref().map(|floor| Allowance {
-            floor_bytes: floor.bytes,
-            disk: Arc::clone(&floor.disk),
-            room: floor.room(),
-        })
-    }
-
-    /// Refuses a change of this priority when the disk lacks space for it.
-    pub(in crate::app) fn require_space(&self, priority: Priority) -> Result<(), Error> {
-        match (self.room(), priority) {
-            (Room::Changes, _) | (Room::Traces, Priority::Upkeep) => Ok(()),
-            (Room::Traces, Priority::Normal) => Err(Error::ReadOnly(CHANGES_REFUSED)),
-            (Room::Nothing, _) => Err(Error::ReadOnly(ALL_REFUSED)),
         }
     }
 
-    /// Refuses a read when the disk lacks space for its audit entry.
-    pub fn require_space_for_audit(&self) -> Result<(), Error> {
-        self.require_space(Priority::Upkeep)
+    pub(super) fn allowance(&self) -> Allowance {
+        Allowance { floor_bytes: self.bytes, disk: Arc::clone(&self.disk), room: self.room() }
     }
 
-    /// Everything that was due at this moment is gone.
-    pub(in crate::app) fn swept(&self, at: Timestamp) {
-        self.swept_at.store(at.micros(), Ordering::Relaxed);
-    }
-
-    pub(in crate::app) fn swept_at(&self) -> Timestamp {
-        Timestamp::from_micros(self.swept_at.load(Ordering::Relaxed))
-    }
-}
-
-impl Floor {
-    fn room(&self) -> Room {
+    pub(super) fn room(&self) -> Room {
         Room::from_number(self.room.load(Ordering::Relaxed))
     }
 
@@ -124,7 +76,7 @@ impl Floor {
         u64::try_from(self.free_bytes.load(Ordering::Relaxed)).ok()
     }
 
-    fn look(&self) -> Option<DiskNews> {
+    pub(super) fn look(&self) -> Option<DiskNews> {
         let Ok(space) = self.disk.space() else {
             let before = self.free_bytes.swap(-1, Ordering::Relaxed);
             return (before >= 0).then_some(DiskNews::Unreadable);

@@ -5,16 +5,19 @@ use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::app::access::callers::Callers;
-use crate::app::audit::{AuditFinding, AuditPolicy, AuditScope, Reads, Watch};
+use crate::app::audit::AuditPolicy;
+use crate::app::audit::read_queue::Reads;
+use crate::app::audit::scope::AuditScope;
+use crate::app::audit::watch::{AuditFinding, Watch};
 use crate::app::commit::lanes::Turns;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::KeyRing;
 use crate::app::keys::masters::Masters;
 use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
-use crate::app::threeds::ThreedsState;
+use crate::app::threeds::state::ThreedsState;
 use crate::app::tokens::evaluations::Evaluations;
 use crate::app::upkeep::damage::Damage;
-use crate::app::upkeep::scrub::ScrubWatch;
+use crate::app::upkeep::scrub::watch::ScrubWatch;
 use crate::app::vault::Vault;
 use crate::clock::Clock;
 use crate::crypto::{
@@ -31,8 +34,6 @@ use crate::store::{
     Change, Cleanliness, CvcKeys, Migrated, MigrationFailure, OpenFailure, Snapshot,
     StorageFailure, Store, Table, Verdict, meta, tables,
 };
-
-pub(in crate::app) const SYSTEM: [u8; 16] = SystemKeys::SCOPE;
 
 /// Why a vault could not be made or opened. Nothing was changed.
 #[derive(Debug)]
@@ -140,7 +141,7 @@ impl Vault {
             masters: Masters::new(master),
             system: RwLock::new(Arc::new(system)),
             uses,
-            rotations: crate::app::keys::rotation::Rotations::default(),
+            rotations: crate::app::keys::rotation::state::Rotations::default(),
             clock,
             random,
             callers: Callers::new(),
@@ -204,8 +205,8 @@ impl KeyRing<'_> {
     pub(in crate::app) fn reload_system(self) -> Result<(), Error> {
         let snapshot = self.vault.snapshot()?;
         let master = self.vault.masters.of(&snapshot)?;
-        let keys = open_keys(&snapshot, &master, &SYSTEM)?;
-        let phase = phase_of(&snapshot, &SYSTEM)?;
+        let keys = open_keys(&snapshot, &master, &SystemKeys::SCOPE)?;
+        let phase = phase_of(&snapshot, &SystemKeys::SCOPE)?;
         let keys = keys.and_then(|keys| SystemKeys::new(&keys, phase, &self.vault.uses));
         let keys = keys.ok_or(Error::Internal(Fault::DoesNotOpen))?;
         *self.vault.system.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
@@ -263,7 +264,7 @@ impl From<MigrationFailure> for VaultFailure {
 
 fn first_change(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
     let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
-    let (keys, _) = new_keys(master, random, &SYSTEM, &purposes, 1, now);
+    let (keys, _) = new_keys(master, random, &SystemKeys::SCOPE, &purposes, 1, now);
     meta::put_master_check(keys, master.check())
         .and(facts::put_master_made(now))
         .and(begin_chain(master, random, now))
@@ -317,14 +318,15 @@ fn unlock(
     if Signers::read(&snapshot).map_err(failed)?.is_none() {
         missing = begin_chain(master, random, now);
     }
-    let place = tables::keys_of(&SYSTEM, KeyPurpose::Digest.code());
+    let place = tables::keys_of(&SystemKeys::SCOPE, KeyPurpose::Digest.code());
     let written = if snapshot.under(Table::Keys, &place, 1).map_err(failed)?.is_empty() {
         // Checkpoints that tell of records are younger than the key: it was there, and is gone.
         let newest = Checkpoint::newest(&snapshot).map_err(failed)?;
         if newest.is_some_and(|newest| newest.extent.is_some()) {
             return Err(VaultFailure::KeysDamaged);
         }
-        let (keys, made) = new_keys(master, random, &SYSTEM, &[KeyPurpose::Digest], 1, now);
+        let (keys, made) =
+            new_keys(master, random, &SystemKeys::SCOPE, &[KeyPurpose::Digest], 1, now);
         let key = made.first().ok_or(VaultFailure::KeysDamaged)?;
         store.begin_digests(&DigestKey::new(&key.bytes), missing.and(keys))
     } else {
@@ -339,7 +341,7 @@ fn unlock(
 /// The keys of the audit chain, and what stands in the file in clear about it.
 fn begin_chain(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
     let purposes = [KeyPurpose::Audit, KeyPurpose::Sign];
-    let (mut change, made) = new_keys(master, random, &SYSTEM, &purposes, 1, now);
+    let (mut change, made) = new_keys(master, random, &SystemKeys::SCOPE, &purposes, 1, now);
     let signing = made.iter().find(|key| key.purpose == KeyPurpose::Sign);
     if let Some(signing) = signing.and_then(|key| SigningKey::from_seed(&key.bytes)) {
         let public = signing.public().to_vec();
@@ -353,8 +355,8 @@ fn open_system_keys(
     master: &MasterKey,
     uses: &Uses,
 ) -> Result<SystemKeys, VaultFailure> {
-    let phase = phase_of(snapshot, &SYSTEM).map_err(failed)?;
-    open_keys(snapshot, master, &SYSTEM)
+    let phase = phase_of(snapshot, &SystemKeys::SCOPE).map_err(failed)?;
+    open_keys(snapshot, master, &SystemKeys::SCOPE)
         .map_err(failed)?
         .and_then(|keys| SystemKeys::new(&keys, phase, uses))
         .ok_or(VaultFailure::KeysDamaged)

@@ -6,8 +6,8 @@ use std::ops::Bound;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::KeyRing;
-use crate::app::keys::open::SYSTEM;
 use crate::bounds::SHARE_SETS_MAX;
+use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::share_set::ShareSet;
 use crate::store::chain::AuditRow;
@@ -56,9 +56,11 @@ impl KeyRing<'_> {
         let name = told.split(' ').next().unwrap_or_default();
         let mut word = ChainWord::Silent;
         // The newest entry of the set decides.
-        for entry in snapshot.range(Table::Audit, Bound::Included(&SYSTEM), Bound::Unbounded)? {
+        for entry in
+            snapshot.range(Table::Audit, Bound::Included(&SystemKeys::SCOPE), Bound::Unbounded)?
+        {
             let (key, value) = entry?;
-            if !key.starts_with(&SYSTEM) {
+            if !key.starts_with(&SystemKeys::SCOPE) {
                 break;
             }
             let row = AuditRow::decode(&key, &value).ok_or(Error::Internal(Fault::BadRecord))?;

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::app::access::authenticate::Caller;
-use crate::app::audit::AuditScope;
+use crate::app::access::caller::Caller;
+use crate::app::audit::scope::AuditScope;
 use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::{Error, Upstream};
 use crate::app::threeds::ThreedsSessions;
 use crate::app::threeds::advance;
 use crate::app::threeds::create::Client;
-use crate::app::threeds::directory::{Awaited, not_configured};
+use crate::app::threeds::directory_servers::{Awaited, not_configured};
 use crate::bounds::{
     THREEDS_ANSWER_MAX, THREEDS_CHALLENGE_MAX, THREEDS_DECOUPLED_GRACE, THREEDS_SIMULATED_DECOUPLED,
 };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
 use crate::app::error::Error;
 use crate::app::threeds::ThreedsSessions;
 use crate::app::tokens::create::no_intent;

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value};
 
-use crate::app::access::authenticate::Caller;
-use crate::app::audit::AuditScope;
+use crate::app::access::caller::Caller;
+use crate::app::audit::scope::AuditScope;
 use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::{Error, Upstream};
 use crate::app::threeds::ThreedsSessions;

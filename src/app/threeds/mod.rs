@@ -8,22 +8,25 @@ mod browser;
 mod card;
 mod create;
 mod directory;
+pub(in crate::app) mod directory_servers;
 pub(in crate::app) mod ranges;
 mod result;
 mod rows;
+pub(in crate::app) mod state;
 
 pub use browser::{ChallengeReply, Challenged, Visitor};
 pub use create::{Client, SessionDraft};
-pub use directory::{Asking, Awaited, DirectoryServers, Introduction, Reply, Unanswered};
+pub use directory_servers::{Asking, Awaited, DirectoryServers, Introduction, Reply, Unanswered};
 pub use ranges::RangesRefreshed;
 pub(super) use rows::{open_session_row, remove_session};
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
 use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::Error;
+use crate::app::threeds::state::TestTenant;
 use crate::app::vault::Vault;
 use crate::bounds::THREEDS_RETENTION;
 use crate::domain::audit::Act;
@@ -44,24 +47,6 @@ impl Vault {
     pub const fn threeds(&self) -> ThreedsSessions<'_> {
         ThreedsSessions { vault: self }
     }
-}
-
-/// What 3-D Secure has besides the file.
-#[derive(Debug, Default)]
-pub(super) struct ThreedsState {
-    servers: OnceLock<Arc<dyn DirectoryServers>>,
-    retention: OnceLock<Duration>,
-    asking: asking::Asking,
-    refreshing: tokio::sync::Mutex<()>,
-    ranges: Mutex<ranges::AllRanges>,
-    test_tenant: Mutex<Option<TestTenant>>,
-}
-
-/// Whether there was a test tenant when the tenants, applications and keys were last looked at.
-#[derive(Debug, Clone, Copy)]
-struct TestTenant {
-    generation: u64,
-    exists: bool,
 }
 
 impl ThreedsSessions<'_> {

@@ -1,18 +1,16 @@
 //! Card ranges: asked for daily, kept in the file and in memory, looked up for production tenants.
 #![expect(clippy::similar_names, reason = "the messages have these names in the protocol")]
 
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault, Upstream};
-use crate::app::keys::open::SYSTEM;
 use crate::app::threeds::create::NO_SCHEME;
-use crate::app::threeds::directory::{Awaited, DirectoryServers, not_configured};
+use crate::app::threeds::directory_servers::{Awaited, DirectoryServers, not_configured};
 use crate::app::upkeep::verify::Report;
 use crate::app::vault::Vault;
 use crate::bounds::THREEDS_RANGES_RECORD_MAX;
-use crate::crypto::Identity;
+use crate::crypto::{Identity, SystemKeys};
 use crate::domain::card::iin::brand_of;
 use crate::domain::id::SessionId;
 use crate::store::record::{
@@ -37,9 +35,6 @@ impl Vault {
         CardRanges { vault: self }
     }
 }
-
-/// What is known of every scheme's ranges.
-pub(super) type AllRanges = HashMap<Scheme, Arc<Known>>;
 
 /// What one request for ranges brought, for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -266,11 +261,5 @@ fn no_ranges(scheme: Scheme, session: SessionId) -> Error {
 }
 
 const fn identity(key: &[u8]) -> Identity<'_> {
-    Identity { tenant: &SYSTEM, table: Table::ThreedsRanges.number(), key }
-}
-
-impl super::ThreedsState {
-    pub(super) fn ranges(&self) -> std::sync::MutexGuard<'_, AllRanges> {
-        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    Identity { tenant: &SystemKeys::SCOPE, table: Table::ThreedsRanges.number(), key }
 }

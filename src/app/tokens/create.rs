@@ -1,7 +1,8 @@
 //! `POST /tokens`: a new token, the conversion of an intent, or the token that was there already.
 
-use crate::app::access::authenticate::Caller;
-use crate::app::audit::{AuditScope, expired};
+use crate::app::access::caller::Caller;
+use crate::app::audit::entry::expired;
+use crate::app::audit::scope::AuditScope;
 use crate::app::commit::commit_loop::{Committed, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
@@ -10,6 +11,7 @@ use crate::app::tokens::duplicates::{Duplicate, Existing, duplicate};
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::read::Shown;
 use crate::app::tokens::rows;
+use crate::app::tokens::written::{Origin, Written};
 use crate::bounds::ALIAS_TRIES_MAX;
 use crate::domain::audit::{Act, AuditEntry};
 use crate::domain::container::Container;
@@ -21,25 +23,6 @@ use crate::domain::token::{Token, TokenName};
 use crate::domain::token_intent::TokenIntent;
 use crate::expressions::{self, Budget};
 use crate::store::{Change, Snapshot, Table, tables};
-
-/// A token that a write answers with.
-#[derive(Debug)]
-pub struct Written {
-    pub shown: Shown,
-    pub origin: Origin,
-    /// Decides, with the caller's rights, how much is shown.
-    pub value: ValueOrigin,
-}
-
-/// Where the token of an answer comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    New,
-    /// There was one with the same content, and it stays as it is.
-    Read,
-    /// There was one with the same content, and it was brought up to date.
-    Updated,
-}
 
 /// A draft whose permission is checked, and the intent that it converts.
 pub(in crate::app) struct Admitted {

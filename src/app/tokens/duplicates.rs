@@ -1,10 +1,10 @@
 //! Deduplication: which token is a duplicate of a draft, and what the draft may change in it.
 
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::draft::{Deduplicate, TokenDraft};
+use crate::app::tokens::patch::TokenPatch;
 use crate::app::tokens::rows::{self, Filter, Versioned};
-use crate::app::tokens::update::TokenPatch;
 use crate::bounds::DUPLICATES_READ_MAX;
 use crate::domain::access::Transform;
 use crate::domain::application::ApplicationKind;

@@ -1,6 +1,6 @@
 //! The quota of stored tokens: how many tokens and token intents a tenant may have together.
 
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
 use crate::app::error::Error;
 use crate::store::tables::{self, Counted};
 use crate::store::{Change, Snapshot};

@@ -5,16 +5,17 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::app::access::authenticate::Caller;
-use crate::app::audit::AuditScope;
+use crate::app::access::caller::Caller;
+use crate::app::audit::scope::AuditScope;
 use crate::app::commit::commit_loop::{Committed, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
-use crate::app::tokens::create::{Admitted, Origin, Written, no_intent};
+use crate::app::tokens::create::{Admitted, no_intent};
 use crate::app::tokens::draft::TokenDraft;
 use crate::app::tokens::duplicates::Existing;
 use crate::app::tokens::evaluations::Work;
-use crate::app::tokens::update::TokenPatch;
+use crate::app::tokens::patch::TokenPatch;
+use crate::app::tokens::written::{Origin, Written};
 use crate::domain::audit::AuditEntry;
 use crate::domain::exposure::ValueOrigin;
 use crate::domain::mistakes::Mistakes;

@@ -9,7 +9,6 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::app::error::{Error, Fault};
-use crate::app::upkeep::Upkeep;
 use crate::bounds::DAMAGED_ROWS_MAX;
 use crate::domain::id::TenantId;
 use crate::metrics::Counter;
@@ -77,44 +76,42 @@ impl Damage {
         self.met.get()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Upkeep<'_> {
     /// Waits for the next damaged row that has not been logged.
-    pub async fn damage_found(self) -> DamagedRow {
+    pub(in crate::app) async fn next_found(&self) -> DamagedRow {
         loop {
-            if let Some(row) = self.vault.damage.lock().news.pop_front() {
+            if let Some(row) = self.lock().news.pop_front() {
                 return row;
             }
-            self.vault.damage.found.notified().await;
+            self.found.notified().await;
         }
     }
 
     /// Notes what a walk cannot use and goes on without it. Failures of the disk are no damage to pass
     /// over: they are given back.
     pub(in crate::app) fn pass_over(
-        self,
+        &self,
         table: Table,
         tenant: TenantId,
         id: Uuid,
         error: Error,
     ) -> Result<(), Error> {
         let Error::Internal(fault) = error else { return Err(error) };
-        self.note_damage(table, tenant, id, fault);
+        self.note_fault(table, tenant, id, fault);
         Ok(())
     }
 
-    pub(in crate::app) fn note_damage(
-        self,
+    pub(in crate::app) fn note_fault(
+        &self,
         table: Table,
         tenant: TenantId,
         id: Uuid,
         fault: Fault,
     ) {
-        self.vault.damage.note(DamagedRow { table, tenant: tenant.uuid(), id, why: fault.name() });
+        self.note(DamagedRow { table, tenant: tenant.uuid(), id, why: fault.name() });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -20,3 +20,10 @@ impl Vault {
         Upkeep { vault: self }
     }
 }
+
+impl Upkeep<'_> {
+    /// Waits for the next damaged row that has not been logged.
+    pub async fn damage_found(self) -> damage::DamagedRow {
+        self.vault.damage.next_found().await
+    }
+}

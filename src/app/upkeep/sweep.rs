@@ -6,7 +6,8 @@ use std::ops::Bound;
 
 use uuid::Uuid;
 
-use crate::app::audit::{AuditScope, expired};
+use crate::app::audit::entry::expired;
+use crate::app::audit::scope::AuditScope;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::commit::disk::Room;
 use crate::app::error::{Error, Fault};
@@ -84,7 +85,7 @@ impl Upkeep<'_> {
                             let due = tables::due_of_key(key);
                             let tenant = due.map_or(TenantId::new(Uuid::nil()), |due| due.tenant);
                             let id = due.map_or(Uuid::nil(), |due| due.id);
-                            self.pass_over(Table::Due, tenant, id, error)?;
+                            self.vault.damage.pass_over(Table::Due, tenant, id, error)?;
                         }
                     }
                 }

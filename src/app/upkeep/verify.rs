@@ -10,12 +10,11 @@ use uuid::Uuid;
 use crate::app::access::applications::open_application;
 use crate::app::access::authenticate::open_api_key;
 use crate::app::error::Error;
-use crate::app::keys::open::SYSTEM;
 use crate::app::tokens::intents;
 use crate::app::tokens::rows;
 use crate::app::vault::Vault;
 use crate::bounds::{APPLICATIONS_MAX, VERIFY_FINDINGS_MAX};
-use crate::crypto::{Phase, SealingKey, TenantKeys};
+use crate::crypto::{Phase, SealingKey, SystemKeys, TenantKeys};
 use crate::domain::id::{TenantId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::store::record::decode_api_key;
@@ -74,8 +73,8 @@ impl Verification<'_> {
         let mut report = Report::default();
         let mut listed = HashSet::new();
         let mut owned = Owned {
-            keys: count_under(&snapshot, Table::Keys, &SYSTEM)?,
-            counts: count_under(&snapshot, Table::Counts, &SYSTEM)?,
+            keys: count_under(&snapshot, Table::Keys, &SystemKeys::SCOPE)?,
+            counts: count_under(&snapshot, Table::Counts, &SystemKeys::SCOPE)?,
         };
         for (key, _) in snapshot.under(Table::Tenants, &[], usize::MAX)? {
             report.tenants = report.tenants.saturating_add(1);

@@ -4,19 +4,19 @@
 //! keys in flight is in memory, since a process that ends takes its requests with it. Answers are
 //! remembered in the file, where a repetition finds them.
 
+pub(in crate::app) mod in_flight;
 mod remember;
 #[cfg(test)]
 mod tests;
 mod whole;
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
+use crate::app::commit::idempotency::in_flight::InFlight;
 use crate::app::error::{Error, Fault};
 use crate::app::vault::Vault;
 use crate::crypto::version;
-use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{Decision, decide, half_day, live_half_days};
 use crate::store::record::decode_answer;
@@ -33,10 +33,6 @@ pub struct Guard {
     expected: Change,
     looked_up_in: u64,
 }
-
-/// The idempotency keys of requests in flight.
-#[derive(Debug, Default)]
-pub(in crate::app) struct InFlight(Mutex<HashSet<(TenantId, [u8; 16])>>);
 
 /// Idempotency keys and the answers that are remembered for them.
 #[derive(Debug, Clone, Copy)]
@@ -122,16 +118,6 @@ impl Guard {
 
     pub(in crate::app) fn expected(&self) -> Change {
         self.expected.clone()
-    }
-}
-
-impl InFlight {
-    fn begin(&self, key: (TenantId, [u8; 16])) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key)
-    }
-
-    fn end(&self, key: &(TenantId, [u8; 16])) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 }
 

@@ -14,7 +14,7 @@
 //! A token whose record an earlier version wrote has no seed. The first answer that is to be
 //! remembered of it writes the record again with one, in the same change.
 
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
 use crate::app::commit::idempotency::Guard;
 use crate::app::commit::idempotency::Idempotency;
 use crate::app::error::{Error, Fault};

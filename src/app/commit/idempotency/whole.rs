@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
 use crate::app::commit::idempotency::Idempotency;
 use crate::app::commit::idempotency::remember::token_entity;
 use crate::app::error::{Error, Fault};

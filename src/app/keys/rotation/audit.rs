@@ -6,15 +6,14 @@
 
 use std::ops::Bound;
 
-use crate::app::audit::AuditFinding;
+use crate::app::audit::watch::AuditFinding;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
-use crate::app::keys::open::SYSTEM;
 use crate::app::keys::rotation::KeyRotation;
 use crate::app::keys::rotation::facts::KeyFacts;
 use crate::app::keys::rotation::newest_number;
 use crate::bounds::{AUDIT_SIGNERS_MAX, REENCRYPT_LOOKS_MAX};
-use crate::crypto::{KeyPurpose, SealingKey, SigningKey};
+use crate::crypto::{KeyPurpose, SealingKey, SigningKey, SystemKeys};
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::store::chain::{AuditRow, Checkpoint, Handover, Head};
 use crate::store::{Change, Snapshot, Table, tables};
@@ -51,8 +50,10 @@ impl KeyRotation<'_> {
             return Err(Error::Conflict("The audit chain has had too many signing keys."));
         }
         let old = system.signer();
-        let number = newest_number(snapshot, &SYSTEM, &PURPOSES)?.max(old).saturating_add(1);
-        let (keys, made) = self.vault.keys().make_keys(snapshot, &SYSTEM, &PURPOSES, number)?;
+        let number =
+            newest_number(snapshot, &SystemKeys::SCOPE, &PURPOSES)?.max(old).saturating_add(1);
+        let (keys, made) =
+            self.vault.keys().make_keys(snapshot, &SystemKeys::SCOPE, &PURPOSES, number)?;
         let made = made.iter().find(|key| key.purpose == KeyPurpose::Sign);
         let new = made.and_then(|key| SigningKey::from_seed(&key.bytes));
         let new = new.ok_or(Error::Internal(Fault::Dangling))?;
@@ -67,7 +68,7 @@ impl KeyRotation<'_> {
                 .start_of(snapshot, start.head(), (number, &new))
                 .map(|it| it.keep_as_start())
         });
-        let place = tables::keys(&SYSTEM, KeyPurpose::Sign.code(), old);
+        let place = tables::keys(&SystemKeys::SCOPE, KeyPurpose::Sign.code(), old);
         let made_at = KeyFacts::of(snapshot, &place)?.made_at;
         let destroyed = KeyFacts { made_at, destroyed_at: Some(now) }.put(&place);
         let chain = Entity::of_server(EntityKind::AuditChain);
@@ -84,7 +85,8 @@ impl KeyRotation<'_> {
 
     /// Deletes the key that sealed the chain's entries once, when none of them is left.
     pub async fn destroy_audit_key(self, number: u32) -> Result<(), Error> {
-        let newest = newest_number(&self.vault.snapshot()?, &SYSTEM, &[KeyPurpose::Audit])?;
+        let newest =
+            newest_number(&self.vault.snapshot()?, &SystemKeys::SCOPE, &[KeyPurpose::Audit])?;
         if number >= newest {
             return Err(Error::Conflict("This is the current key, or none at all."));
         }
@@ -106,7 +108,7 @@ impl KeyRotation<'_> {
         let now = self.vault.now();
         self.vault
             .commit(Priority::Normal, |snapshot| {
-                let place = tables::keys(&SYSTEM, KeyPurpose::Audit.code(), number);
+                let place = tables::keys(&SystemKeys::SCOPE, KeyPurpose::Audit.code(), number);
                 if snapshot.value(Table::Keys, &place)?.is_none() {
                     return Err(Error::NotFound("key"));
                 }

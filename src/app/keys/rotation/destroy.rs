@@ -2,11 +2,10 @@
 
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
-use crate::app::keys::open::SYSTEM;
 use crate::app::keys::rotation::KeyRotation;
 use crate::app::keys::rotation::facts::{KeyFacts, Rotation};
 use crate::app::keys::rotation::{keys_of, newest_number};
-use crate::crypto::KeyPurpose;
+use crate::crypto::{KeyPurpose, SystemKeys};
 use crate::domain::audit::{Act, Actor};
 use crate::domain::id::TenantId;
 use crate::store::{Change, Snapshot, Table, tables};
@@ -15,7 +14,7 @@ impl KeyRotation<'_> {
     /// Deletes the keys of this number, of a tenant or of the server itself. Nothing can come under
     /// them again: without a rotation under way, only the newest is written under.
     pub async fn destroy_key(self, tenant: Option<TenantId>, number: u32) -> Result<(), Error> {
-        let scope = tenant.map_or(SYSTEM, |tenant| *tenant.bytes());
+        let scope = tenant.map_or(SystemKeys::SCOPE, |tenant| *tenant.bytes());
         let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
         let snapshot = self.vault.snapshot()?;
         if Rotation::of(&snapshot, &scope)?.is_some() {
@@ -44,7 +43,9 @@ impl KeyRotation<'_> {
                 let mut change = Change::new().expect_absent(Table::Meta, rotation);
                 for purpose in purposes {
                     let place = tables::keys(&scope, purpose.code(), number);
-                    if scope == SYSTEM && purpose == KeyPurpose::Index && !may_go(snapshot, &place)?
+                    if scope == SystemKeys::SCOPE
+                        && purpose == KeyPurpose::Index
+                        && !may_go(snapshot, &place)?
                     {
                         continue;
                     }
@@ -63,7 +64,7 @@ impl KeyRotation<'_> {
                 Ok((change.and(entry), ()))
             })
             .await?;
-        if scope == SYSTEM {
+        if scope == SystemKeys::SCOPE {
             self.vault.keys().reload_system()?;
         }
         Ok(())
@@ -74,7 +75,7 @@ impl KeyRotation<'_> {
 /// tags of all API keys are made with. A server that was rotated before its index keys were has fewer of
 /// them than of those that seal.
 fn may_go(snapshot: &Snapshot, place: &[u8]) -> Result<bool, Error> {
-    let all = tables::keys_of(&SYSTEM, KeyPurpose::Index.code());
+    let all = tables::keys_of(&SystemKeys::SCOPE, KeyPurpose::Index.code());
     let stored = snapshot.under(Table::Keys, &all, usize::MAX)?;
     Ok(stored.iter().skip(1).any(|(own, _)| own == place))
 }

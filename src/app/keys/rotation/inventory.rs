@@ -12,13 +12,12 @@ use uuid::Uuid;
 use crate::app::access::authenticate::open_api_key;
 use crate::app::error::Error;
 use crate::app::keys::KeyRing;
-use crate::app::keys::open::SYSTEM;
 use crate::app::keys::rotation::audit::count_entries as count_rows;
 use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
 use crate::app::keys::rotation::walk::{first_key, is_past, owner};
 use crate::app::tokens::rows;
 use crate::bounds::REENCRYPT_LOOKS_MAX;
-use crate::crypto::{KeyPurpose, SealingKey};
+use crate::crypto::{KeyPurpose, SealingKey, SystemKeys};
 use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
@@ -160,7 +159,7 @@ impl KeyRing<'_> {
         records: HashMap<u32, u64>,
     ) -> Result<Counted, Error> {
         let mut counted = Counted { records, ..Counted::default() };
-        if *scope == SYSTEM {
+        if *scope == SystemKeys::SCOPE {
             let system = self.system();
             for entry in snapshot.range(Table::ApiKeys, Bound::Unbounded, Bound::Unbounded)? {
                 let (key, sealed) = entry?;
@@ -245,7 +244,7 @@ fn inventory(
 fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, Error> {
     let tenants = snapshot.under(Table::Tenants, &[], usize::MAX)?;
     let tenants = tenants.iter().filter_map(|(tenant, _)| tenant.as_slice().try_into().ok());
-    Ok(std::iter::once(SYSTEM).chain(tenants).collect())
+    Ok(std::iter::once(SystemKeys::SCOPE).chain(tenants).collect())
 }
 
 fn list_scope(
@@ -266,7 +265,7 @@ fn list_scope(
         let parts = alive.iter().filter_map(|place| tables::key_parts(place));
         parts.filter(|(own, _)| *own == code).map(|(_, number)| number).max().unwrap_or(0)
     };
-    let index = tables::keys_of(&SYSTEM, KeyPurpose::Index.code());
+    let index = tables::keys_of(&SystemKeys::SCOPE, KeyPurpose::Index.code());
     let first_index = alive.iter().find(|place| place.starts_with(&index));
     let mut keys = Vec::with_capacity(places.len());
     for place in &places {
@@ -276,7 +275,7 @@ fn list_scope(
         let state = match alive.contains(place) {
             false => KeyState::Destroyed,
             true if number == newest_of(code) => KeyState::Current,
-            true if *scope == SYSTEM && Some(place) == first_index => KeyState::Lasting,
+            true if *scope == SystemKeys::SCOPE && Some(place) == first_index => KeyState::Lasting,
             true => KeyState::Retiring,
         };
         let counted = counted.filter(|_| state != KeyState::Destroyed);
@@ -307,7 +306,7 @@ fn list_scope(
 }
 
 fn tenant_of(scope: &[u8; 16]) -> Option<TenantId> {
-    (*scope != SYSTEM).then(|| TenantId::new(Uuid::from_bytes(*scope)))
+    (*scope != SystemKeys::SCOPE).then(|| TenantId::new(Uuid::from_bytes(*scope)))
 }
 
 /// Of one scope, or of all of them in one go.

@@ -10,18 +10,17 @@ mod destroy;
 pub(in crate::app) mod facts;
 mod inventory;
 mod master;
+pub(in crate::app) mod state;
 #[cfg(test)]
 mod tests;
 mod walk;
 
-use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
-use crate::app::keys::open::SYSTEM;
 use crate::app::vault::Vault;
-use crate::crypto::{Handover, KeyPurpose, Phase};
+use crate::crypto::{KeyPurpose, Phase, SystemKeys};
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::id::TenantId;
 use crate::store::{Change, Snapshot, Table, Verdict, tables};
@@ -43,17 +42,6 @@ impl Vault {
     pub const fn rotation(&self) -> KeyRotation<'_> {
         KeyRotation { vault: self }
     }
-}
-
-/// Tells the background task that there is something to do.
-#[derive(Debug, Default)]
-pub(in crate::app) struct Rotations {
-    begun: Notify,
-    /// One replacement of the master key at a time.
-    master: tokio::sync::Mutex<()>,
-    handover: std::sync::Mutex<Option<Handover>>,
-    /// One writing of counted uses at a time: whoever comes next finds all that were counted.
-    uses: tokio::sync::Mutex<()>,
 }
 
 /// The outcome of one step.
@@ -92,7 +80,8 @@ impl KeyRotation<'_> {
     /// Announces new keys for what the server seals itself and for the places that API keys are found
     /// at.
     pub async fn rotate_server(self) -> Result<u32, Error> {
-        self.begin_rotation(&SYSTEM, &[KeyPurpose::Seal, KeyPurpose::Index], |_| Ok(())).await
+        self.begin_rotation(&SystemKeys::SCOPE, &[KeyPurpose::Seal, KeyPurpose::Index], |_| Ok(()))
+            .await
     }
 
     async fn begin_rotation(
@@ -135,7 +124,7 @@ impl KeyRotation<'_> {
         };
         if walk.is_new_to(&rotation) {
             // In this order: whoever reads after the turn has the new keys.
-            if rotation.scope == SYSTEM {
+            if rotation.scope == SystemKeys::SCOPE {
                 self.vault.keys().reload_system()?;
             }
             self.vault.store.turn_era();
@@ -149,7 +138,7 @@ impl KeyRotation<'_> {
             Phase::Announced => self.enter(&rotation, Phase::Both).await,
             Phase::Both => match self.reseal_some(&rotation, walk).await? {
                 Some(step) => Ok(step),
-                None if rotation.scope == SYSTEM => self.finish(&rotation, walk).await,
+                None if rotation.scope == SystemKeys::SCOPE => self.finish(&rotation, walk).await,
                 None => self.enter(&rotation, Phase::Flipped).await,
             },
             Phase::Flipped => self.enter(&rotation, Phase::Clearing).await,
@@ -197,7 +186,7 @@ impl KeyRotation<'_> {
             .delete(Table::Meta, place);
         match self.vault.store.commit(change).await? {
             Verdict::Applied => {
-                if rotation.scope == SYSTEM {
+                if rotation.scope == SystemKeys::SCOPE {
                     self.vault.keys().reload_system()?;
                 }
                 let unopened = walk.unopened();

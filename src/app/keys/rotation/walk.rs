@@ -7,13 +7,12 @@ use uuid::Uuid;
 
 use crate::app::access::authenticate::{api_key_identity, open_api_key};
 use crate::app::error::{Error, Fault};
-use crate::app::keys::open::SYSTEM;
 use crate::app::keys::rotation::KeyRotation;
 use crate::app::keys::rotation::Step;
 use crate::app::keys::rotation::facts::Rotation;
 use crate::app::tokens::rows;
 use crate::bounds::{REENCRYPT_BATCH_MAX, REENCRYPT_LOOKS_MAX};
-use crate::crypto::{Identity, Phase, SealingKey, TenantKeys, version};
+use crate::crypto::{Identity, Phase, SealingKey, SystemKeys, TenantKeys, version};
 use crate::domain::id::TenantId;
 use crate::store::record::encode_api_key;
 use crate::store::tables::SealedBy;
@@ -81,12 +80,13 @@ impl KeyRotation<'_> {
         rotation: &Rotation,
         walk: &mut Walk,
     ) -> Result<Option<Step>, Error> {
-        let tables = if rotation.scope == SYSTEM { SERVER_TABLES } else { TENANT_TABLES };
+        let tables =
+            if rotation.scope == SystemKeys::SCOPE { SERVER_TABLES } else { TENANT_TABLES };
         let Some(table) = tables.get(walk.done).copied() else { return Ok(None) };
         let snapshot = self.vault.snapshot()?;
         let tenant = TenantId::new(Uuid::from_bytes(rotation.scope));
         let keys = match rotation.scope {
-            SYSTEM => None,
+            SystemKeys::SCOPE => None,
             _ => Some(self.vault.keys().tenant_keys(&snapshot, tenant)?),
         };
         let number =
@@ -105,7 +105,7 @@ impl KeyRotation<'_> {
                 Ok(change) => changes.push(change),
                 // It stays as it is, under the old key.
                 Err(error) => {
-                    self.vault.upkeep().pass_over(table, tenant, id_of(table, key), error)?;
+                    self.vault.damage.pass_over(table, tenant, id_of(table, key), error)?;
                     walk.unopened = walk.unopened.saturating_add(1);
                 }
             }
@@ -196,7 +196,7 @@ impl KeyRotation<'_> {
     }
 
     fn reseal_of_server(self, table: Table, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
-        let identity = Identity { tenant: &SYSTEM, table: table.number(), key };
+        let identity = Identity { tenant: &SystemKeys::SCOPE, table: table.number(), key };
         let system = self.vault.keys().system();
         let plain = system.open(&identity, sealed)?;
         let again = system.seal(&identity, plain.expose(), self.vault.random());
@@ -261,7 +261,7 @@ fn id_of(table: Table, key: &[u8]) -> Uuid {
 /// Whose key has sealed the value of this key.
 pub(super) fn owner(table: Table, key: &[u8]) -> Option<[u8; 16]> {
     match table.sealed_by() {
-        SealedBy::Server => Some(SYSTEM),
+        SealedBy::Server => Some(SystemKeys::SCOPE),
         SealedBy::Tenant { at } => key.get(at..)?.first_chunk().copied(),
         SealedBy::Others => None,
     }

@@ -8,7 +8,7 @@ use std::ops::Bound;
 
 use uuid::Uuid;
 
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::lists::entry::Listed;
 use crate::app::tokens::rows::Filter;

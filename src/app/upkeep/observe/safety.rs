@@ -1,6 +1,6 @@
 //! What keeps the vault safe, as far as it can be watched: keys, backups, the audit chain.
 
-use crate::app::audit::AuditFinding;
+use crate::app::audit::watch::AuditFinding;
 use crate::app::keys::rotation::ListedKey;
 use crate::app::upkeep::Upkeep;
 use crate::bounds::AUDIT_SIGN_LAG_MAX;

@@ -7,10 +7,11 @@
 
 mod entries;
 mod records;
+pub(in crate::app) mod watch;
 
 use std::collections::HashMap;
 use std::ops::Bound;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use uuid::Uuid;
 
@@ -21,7 +22,6 @@ use crate::app::vault::Vault;
 use crate::bounds::SCRUB_COST_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::id::TenantId;
-use crate::domain::time::Timestamp;
 use crate::store::{Entry, Snapshot, Table};
 
 /// Records come before the entries that lead to them.
@@ -53,30 +53,6 @@ pub enum Scrubbed {
     Some,
     /// The pass is over.
     Everything,
-}
-
-/// Counts of passes, for metrics and `status`.
-#[derive(Debug, Default)]
-pub(in crate::app) struct ScrubWatch {
-    rows: AtomicU64,
-    passes: AtomicU64,
-    /// As microseconds; 0 before the first.
-    passed_at: AtomicI64,
-}
-
-impl ScrubWatch {
-    pub(in crate::app) fn rows(&self) -> u64 {
-        self.rows.load(Ordering::Relaxed)
-    }
-
-    pub(in crate::app) fn passes(&self) -> u64 {
-        self.passes.load(Ordering::Relaxed)
-    }
-
-    pub(in crate::app) fn passed_at(&self) -> Option<Timestamp> {
-        let micros = self.passed_at.load(Ordering::Relaxed);
-        (micros != 0).then(|| Timestamp::from_micros(micros))
-    }
 }
 
 /// One step's view of the file.
@@ -186,7 +162,7 @@ impl Look<'_> {
     ) -> Result<Option<T>, Error> {
         match read {
             Ok(read) => Ok(Some(read)),
-            Err(error) => self.app.upkeep().pass_over(table, tenant, id, error).map(|()| None),
+            Err(error) => self.app.damage.pass_over(table, tenant, id, error).map(|()| None),
         }
     }
 
@@ -197,12 +173,7 @@ impl Look<'_> {
         let keys = match self.app.keys().tenant_keys(&self.snapshot, tenant) {
             Ok(keys) => Some(keys),
             Err(Error::Internal(_)) => {
-                self.app.upkeep().note_damage(
-                    Table::Keys,
-                    tenant,
-                    tenant.uuid(),
-                    Fault::DoesNotOpen,
-                );
+                self.app.damage.note_fault(Table::Keys, tenant, tenant.uuid(), Fault::DoesNotOpen);
                 None
             }
             Err(error) => return Err(error),

@@ -76,12 +76,7 @@ impl Tokens<'_> {
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let scanned = scan.page(&snapshot, after, start.size, LIST_SKIPPED_MAX, now)?;
         for (token, fault) in &scanned.damaged {
-            self.vault.upkeep().note_damage(
-                Table::TokenLists,
-                self.caller.tenant.id,
-                *token,
-                *fault,
-            );
+            self.vault.damage.note_fault(Table::TokenLists, self.caller.tenant.id, *token, *fault);
         }
         let listed = self.show_listed(&snapshot, permission, &scanned.tokens, now, budget)?;
         let next = match listed.taken {
@@ -118,7 +113,7 @@ impl Tokens<'_> {
                 }
                 // One damaged record must not cost the whole page.
                 Err(error) => {
-                    self.vault.upkeep().pass_over(
+                    self.vault.damage.pass_over(
                         Table::Tokens,
                         self.caller.tenant.id,
                         id.uuid(),

@@ -97,7 +97,7 @@ impl Tokens<'_> {
                     }
                     (_, token) => {
                         let id = token.map_or(Uuid::nil(), TokenId::uuid);
-                        self.vault.upkeep().note_damage(
+                        self.vault.damage.note_fault(
                             Table::TokenLists,
                             tenant,
                             id,
@@ -131,7 +131,7 @@ impl Tokens<'_> {
                 Ok(token) => token,
                 Err(Error::Internal(fault)) => {
                     let id = fault.token().map_or(Uuid::nil(), TokenId::uuid);
-                    self.vault.upkeep().note_damage(Table::Tokens, tenant, id, fault);
+                    self.vault.damage.note_fault(Table::Tokens, tenant, id, fault);
                     continue;
                 }
                 Err(error) => return Err(error),

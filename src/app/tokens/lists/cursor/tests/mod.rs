@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::app::access::authenticate::Caller;
+use crate::app::access::caller::Caller;
 use crate::app::vault::Vault;
 use crate::app::{ApplicationDraft, FirstKey, ShownData, TenantDraft, TokenDraft, Write};
 use crate::clock::Clock;

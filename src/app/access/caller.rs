@@ -1,0 +1,91 @@
+//! The caller of a request: its tenant, its application and the rights of its API key.
+
+use crate::app::error::Error;
+use crate::crypto::TenantKeys;
+use crate::domain::access::Transform;
+use crate::domain::application::{ApiKey, Application};
+use crate::domain::container::Container;
+use crate::domain::exposure::{Exposure, Grants, Right, ValueOrigin};
+use crate::domain::permission::Permission;
+use crate::domain::tenant::Tenant;
+use crate::store::Era;
+
+/// The tenant and application that an authenticated request acts for.
+#[derive(Debug)]
+pub struct Caller {
+    pub tenant: Tenant,
+    pub application: Application,
+    pub key: ApiKey,
+    /// Stands for the key where it is counted; the text is not kept.
+    pub tag: [u8; 32],
+    pub(in crate::app) keys: TenantKeys,
+    /// A rotation of the keys waits for those who hold them.
+    pub(super) _era: Era,
+}
+
+impl Caller {
+    /// Before the body is read: permissions of which the key holds none anywhere. None at all are
+    /// held by every key.
+    pub fn require_one_somewhere(&self, permissions: &[Permission]) -> Result<(), Error> {
+        let held = |permission: &Permission| {
+            self.may_hold(*permission) && self.application.access.holds_somewhere(*permission)
+        };
+        if permissions.is_empty() || permissions.iter().any(held) { Ok(()) } else { Err(lacks()) }
+    }
+
+    pub fn require_in_all(
+        &self,
+        permission: Permission,
+        containers: &[Container],
+    ) -> Result<Transform, Error> {
+        let granted = self.application.access.in_all(permission, containers);
+        granted.filter(|_| self.may_hold(permission)).ok_or_else(lacks)
+    }
+
+    pub fn require_in_any(
+        &self,
+        permission: Permission,
+        containers: &[Container],
+    ) -> Result<Transform, Error> {
+        let granted = self.application.access.in_any(permission, containers);
+        granted.filter(|_| self.may_hold(permission)).ok_or_else(lacks)
+    }
+
+    /// Everything that this caller holds on a token in these containers.
+    pub(in crate::app) fn grants(&self, containers: &[Container]) -> Grants {
+        let in_any = |permission| self.require_in_any(permission, containers).ok();
+        let in_all = |permission| self.require_in_all(permission, containers).ok();
+        Grants {
+            create: in_all(Permission::TokenCreate),
+            read: in_any(Permission::TokenRead),
+            search: in_any(Permission::TokenSearch),
+            update: in_all(Permission::TokenUpdate),
+            usage: in_any(Permission::TokenUse),
+        }
+    }
+
+    /// Decides how much of a token in these containers an answer shows to this caller.
+    pub(in crate::app) fn exposure(
+        &self,
+        containers: &[Container],
+        right: Right,
+        origin: ValueOrigin,
+    ) -> Result<Exposure, Error> {
+        self.grants(containers).exposure(right, origin).ok_or_else(lacks)
+    }
+
+    /// The containers that the permission is held in, outermost ones only, in order.
+    pub(in crate::app) fn reach(&self, permission: Permission) -> Result<Vec<Container>, Error> {
+        self.require_one_somewhere(&[permission])?;
+        Ok(self.application.access.reach(permission))
+    }
+
+    /// Checked when the application is made too; here it holds whatever the record says.
+    fn may_hold(&self, permission: Permission) -> bool {
+        permission.may_be_held_by(self.application.kind)
+    }
+}
+
+pub(in crate::app) const fn lacks() -> Error {
+    Error::Forbidden("The API key does not have the permission that this operation needs.")
+}

@@ -1,0 +1,37 @@
+//! What 3-D Secure keeps in memory.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use crate::app::threeds::asking::Asking;
+use crate::app::threeds::directory_servers::DirectoryServers;
+use crate::threeds::ranges::Known;
+use crate::threeds::scheme::Scheme;
+
+/// The card ranges of every scheme.
+pub(super) type AllRanges = HashMap<Scheme, Arc<Known>>;
+
+/// The state of 3-D Secure that is not in the file.
+#[derive(Debug, Default)]
+pub(in crate::app) struct ThreedsState {
+    pub(super) servers: OnceLock<Arc<dyn DirectoryServers>>,
+    pub(super) retention: OnceLock<Duration>,
+    pub(super) asking: Asking,
+    pub(super) refreshing: tokio::sync::Mutex<()>,
+    pub(super) ranges: Mutex<AllRanges>,
+    pub(super) test_tenant: Mutex<Option<TestTenant>>,
+}
+
+/// Whether there was a test tenant when the tenants, applications and keys were last looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TestTenant {
+    pub(super) generation: u64,
+    pub(super) exists: bool,
+}
+
+impl ThreedsState {
+    pub(super) fn ranges(&self) -> std::sync::MutexGuard<'_, AllRanges> {
+        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

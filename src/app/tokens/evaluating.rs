@@ -1,0 +1,76 @@
+//! Running the expressions of a request, on its own thread or on one that may take longer.
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
+
+use crate::app::commit::commit_loop::{Committed, Priority, Write};
+use crate::app::error::Error;
+use crate::app::tokens::evaluations::Work;
+use crate::app::vault::Vault;
+use crate::bounds;
+use crate::expressions::{Budget, Failed};
+use crate::store::{Change, Snapshot};
+
+impl Vault {
+    /// A read: `read` is run again from the start when it needs more than the inline part.
+    pub(in crate::app) async fn evaluating<T>(
+        &self,
+        work: Work,
+        mut read: impl FnMut(&Budget) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let budget = Budget::first(bounds::EXPRESSION_WORK_INLINE_MAX);
+        let outcome = read(&budget);
+        if !budget.ran_out() {
+            return outcome;
+        }
+        drop(outcome);
+        let _place = self.evaluations.place().await?;
+        aside(|| read(&work.budget()))
+    }
+
+    /// As [`Vault::settle_once`], for a decision that evaluates expressions. One budget is for all
+    /// attempts at the decision together.
+    pub(in crate::app) async fn commit_evaluating<T>(
+        &self,
+        work: Work,
+        write: &Write<'_, T>,
+        mut decide: impl FnMut(&Snapshot, &Budget) -> Result<(Change, T), Error>,
+    ) -> Result<Committed<T>, Error> {
+        let budget = Budget::first(bounds::EXPRESSION_WORK_INLINE_MAX);
+        let settled = self.commit_write(Priority::Normal, write, |snapshot| {
+            let decided = decide(snapshot, &budget);
+            if budget.ran_out() { Err(Error::Busy) } else { decided }
+        });
+        let settled = settled.await;
+        if !budget.ran_out() {
+            return settled;
+        }
+        drop(settled);
+        let _place = self.evaluations.place().await?;
+        let budget = work.budget();
+        let mut attempts = 0_usize;
+        let settled = self.commit_write(Priority::Normal, write, |snapshot| {
+            attempts = attempts.saturating_add(1);
+            let decided = aside(|| decide(snapshot, &budget));
+            match decided {
+                // Others changed what it rested on, again and again: not the expressions' fault.
+                _ if budget.ran_out() && attempts > 1 => Err(Error::Busy),
+                // Everything was evaluated but the mask that the answer is shown through.
+                Ok(_) if budget.ran_out() => {
+                    Err(Error::invalid("mask", Failed::TooMuchWork.to_string()))
+                }
+                decided => decided,
+            }
+        });
+        settled.await
+    }
+}
+
+/// Runs it where no other task waits for the thread.
+fn aside<T>(run: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => block_in_place(run),
+        // One thread for everything: a command of the operator, or a test.
+        Ok(_) | Err(_) => run(),
+    }
+}

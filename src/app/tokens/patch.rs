@@ -1,0 +1,63 @@
+//! The changes that a PATCH asks for.
+
+use serde_json::Value;
+
+use crate::app::tokens::draft::Deduplicate;
+use crate::domain::container::Container;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::token::Token;
+use crate::expressions::Template;
+use crate::secret::Secret;
+
+/// What is to be different. A member that is absent stays; one that is `null` goes back to what the
+/// type gives by default.
+#[derive(Debug, Default)]
+pub struct TokenPatch {
+    pub data: Option<Secret<Value>>,
+    pub mask: Option<Value>,
+    pub metadata: Option<Value>,
+    pub containers: Option<Option<Vec<Container>>>,
+    pub search_indexes: Option<Option<Vec<String>>>,
+    pub fingerprint_expression: Option<Option<String>>,
+    pub deduplicate: Option<Deduplicate>,
+    pub expires_at: Option<Option<String>>,
+    pub mistakes: Mistakes,
+}
+
+impl TokenPatch {
+    /// What a token of the same content brings to the one that is there: its data and metadata.
+    pub(in crate::app) fn from_new(token: &Token) -> Self {
+        let metadata = token.metadata.iter();
+        let metadata = metadata.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+        Self {
+            data: Some(token.whole_data()),
+            metadata: Some(Value::Object(metadata.collect())),
+            ..Self::default()
+        }
+    }
+
+    /// As [`TokenPatch::from_new`], less the metadata and the members of the data that this
+    /// fingerprint expression reads. The code of a card is never visible to it.
+    pub(in crate::app) fn beside_fingerprint(token: &Token, fingerprint: &Template) -> Self {
+        let mut data = token.whole_data();
+        match data.expose_mut() {
+            Value::Object(members) => {
+                let has_cvc = token.cvc.is_some();
+                members.retain(|name, _| (has_cvc && name == "cvc") || !fingerprint.reads(name));
+            }
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => return Self::default(),
+        }
+        Self { data: Some(data), ..Self::default() }
+    }
+
+    /// Whether it changes how the token's value appears to readers.
+    pub(in crate::app) fn sets_appearance(&self) -> bool {
+        self.mask.is_some()
+            || self.search_indexes.is_some()
+            || self.fingerprint_expression.is_some()
+    }
+}
