@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::budget::{Budget, CALL, Weight, check_size, text_made};
 use super::filters::{Action, Argument, Arguments, Call, text_of};
-use super::{Expression, Failed, Outside, Piece, Scope, Segment, Source, Template, Variable};
+use super::{Expression, Failed, Host, Piece, Scope, Segment, Source, Template, Variable};
 use crate::bounds;
 use crate::secret::Secret;
 
@@ -22,30 +22,26 @@ pub(super) enum Revealing {
 }
 
 /// What a filter has at hand besides its input and arguments.
-pub(super) struct Bench<'a> {
-    pub(super) outside: &'a dyn Outside,
+pub(super) struct EvalContext<'a> {
+    pub(super) host: &'a dyn Host,
     pub(super) budget: &'a Budget,
     pub(super) revealing: Revealing,
 }
 
-impl<'a> Bench<'a> {
-    pub(super) const fn new(
-        outside: &'a dyn Outside,
-        budget: &'a Budget,
-        revealing: Revealing,
-    ) -> Self {
-        Self { outside, budget, revealing }
+impl<'a> EvalContext<'a> {
+    pub(super) const fn new(host: &'a dyn Host, budget: &'a Budget, revealing: Revealing) -> Self {
+        Self { host, budget, revealing }
     }
 }
 
 /// A value on its way through the filters.
-pub(super) enum Datum<'a> {
+pub(super) enum EvalValue<'a> {
     Borrowed(&'a Value),
     Bytes(Secret<Vec<u8>>),
     Owned(Secret<Value>),
 }
 
-impl Datum<'_> {
+impl EvalValue<'_> {
     pub(super) const fn value(&self) -> Result<&Value, Failed> {
         match self {
             Self::Borrowed(value) => Ok(value),
@@ -77,25 +73,25 @@ impl Template {
     pub(super) fn evaluate_within(
         &self,
         scope: &dyn Scope,
-        bench: &Bench<'_>,
+        context: &EvalContext<'_>,
     ) -> Result<Value, Failed> {
         match self.pieces.as_slice() {
             [] => Ok(Value::String(String::new())),
             [Piece::Text(text)] => {
-                bench.budget.spend(text_made(text.len()))?;
+                context.budget.spend(text_made(text.len()))?;
                 Ok(Value::String(text.clone()))
             }
             [Piece::Expression(expression)] => {
-                expression.evaluate(scope, bench)?.into_value(bench.budget)
+                expression.evaluate(scope, context)?.into_value(context.budget)
             }
             pieces => {
                 let mut text = Text::new();
                 for piece in pieces {
                     match piece {
-                        Piece::Text(constant) => text.add(constant, bench.budget)?,
+                        Piece::Text(constant) => text.add(constant, context.budget)?,
                         Piece::Expression(expression) => {
-                            let datum = expression.evaluate(scope, bench)?;
-                            text.add(&text_of(datum.value()?)?, bench.budget)?;
+                            let evaluated = expression.evaluate(scope, context)?;
+                            text.add(&text_of(evaluated.value()?)?, context.budget)?;
                         }
                     }
                 }
@@ -121,36 +117,36 @@ impl Expression {
     fn evaluate<'a>(
         &'a self,
         scope: &'a dyn Scope,
-        bench: &Bench<'_>,
-    ) -> Result<Datum<'a>, Failed> {
-        let mut datum = match &self.source {
-            Source::Literal(value) => Datum::Borrowed(value),
+        context: &EvalContext<'_>,
+    ) -> Result<EvalValue<'a>, Failed> {
+        let mut evaluated = match &self.source {
+            Source::Literal(value) => EvalValue::Borrowed(value),
             Source::Reference(reference) => {
-                Datum::Borrowed(scope.reference(reference).ok_or(Failed::UnknownReference)?)
+                EvalValue::Borrowed(scope.reference(reference).ok_or(Failed::UnknownReference)?)
             }
-            Source::Variable(variable) => variable.resolve(scope, bench.budget)?,
+            Source::Variable(variable) => variable.resolve(scope, context.budget)?,
         };
         for call in &self.calls {
-            datum = call.run(&datum, scope, bench)?;
+            evaluated = call.run(&evaluated, scope, context)?;
         }
-        Ok(datum)
+        Ok(evaluated)
     }
 }
 
 impl Call {
     fn run<'a>(
         &'a self,
-        input: &Datum<'_>,
+        input: &EvalValue<'_>,
         scope: &'a dyn Scope,
-        bench: &Bench<'_>,
-    ) -> Result<Datum<'a>, Failed> {
+        context: &EvalContext<'_>,
+    ) -> Result<EvalValue<'a>, Failed> {
         let mut work = CALL;
         let mut arguments = Vec::with_capacity(self.arguments.len());
         for argument in &self.arguments {
             let argument = match argument {
-                Argument::Literal(value) => Datum::Borrowed(value),
-                Argument::Path(_) => Datum::Borrowed(&NULL),
-                Argument::Variable(variable) => variable.resolve(scope, bench.budget)?,
+                Argument::Literal(value) => EvalValue::Borrowed(value),
+                Argument::Path(_) => EvalValue::Borrowed(&NULL),
+                Argument::Variable(variable) => variable.resolve(scope, context.budget)?,
             };
             work = work.saturating_add(Weight::of(argument.value()?).read());
             arguments.push(argument);
@@ -159,16 +155,16 @@ impl Call {
         if let Ok(value) = input.value() {
             work = work.saturating_add(Weight::of(value).read());
         }
-        bench.budget.spend(work)?;
-        let output = self.action(input, &arguments, bench).inspect_err(|failed| {
+        context.budget.spend(work)?;
+        let output = self.action(input, &arguments, context).inspect_err(|failed| {
             // It stopped at the bound, after it had made as much.
             if *failed == Failed::TooLarge {
-                bench.budget.spend(bounds::EXPRESSION_OUTPUT_BYTES_MAX).ok();
+                context.budget.spend(bounds::EXPRESSION_OUTPUT_BYTES_MAX).ok();
             }
         })?;
         if let Ok(value) = output.value() {
             let weight = Weight::of(value);
-            bench.budget.spend(weight.made())?;
+            context.budget.spend(weight.made())?;
             check_size(weight.size())?;
         }
         Ok(output)
@@ -176,16 +172,16 @@ impl Call {
 
     fn action<'a>(
         &self,
-        input: &Datum<'_>,
+        input: &EvalValue<'_>,
         arguments: &Arguments<'_>,
-        bench: &Bench<'_>,
-    ) -> Result<Datum<'a>, Failed> {
+        context: &EvalContext<'_>,
+    ) -> Result<EvalValue<'a>, Failed> {
         let output = match &self.filter.action {
             Action::Total(run) => run(input.value()?),
-            Action::Value(run) => run(input.value()?, arguments, bench)?,
+            Action::Value(run) => run(input.value()?, arguments, context)?,
             Action::Encode(encode) => match input {
-                Datum::Bytes(bytes) => Value::String(encode(bytes.expose())),
-                Datum::Borrowed(_) | Datum::Owned(_) => {
+                EvalValue::Bytes(bytes) => Value::String(encode(bytes.expose())),
+                EvalValue::Borrowed(_) | EvalValue::Owned(_) => {
                     let value = input.value()?;
                     if value.is_null() {
                         return Err(Failed::NotEncodable);
@@ -194,30 +190,35 @@ impl Call {
                 }
             },
             Action::Path => match self.arguments.first() {
-                Some(Argument::Path(path)) => path.only_value(input.value()?, bench.budget)?,
+                Some(Argument::Path(path)) => path.only_value(input.value()?, context.budget)?,
                 Some(Argument::Literal(_) | Argument::Variable(_)) | None => {
                     return Err(Failed::BadArgument);
                 }
             },
             Action::Sign(sign) => {
-                return sign(input.value()?, arguments, bench)
-                    .map(|bytes| Datum::Bytes(Secret::new(bytes)));
+                return sign(input.value()?, arguments, context)
+                    .map(|bytes| EvalValue::Bytes(Secret::new(bytes)));
             }
         };
-        Ok(Datum::owned(output))
+        Ok(EvalValue::owned(output))
     }
 }
 
 impl Variable {
     /// Null when there is no such thing.
-    fn resolve<'a>(&'a self, scope: &'a dyn Scope, budget: &Budget) -> Result<Datum<'a>, Failed> {
+    fn resolve<'a>(
+        &'a self,
+        scope: &'a dyn Scope,
+        budget: &Budget,
+    ) -> Result<EvalValue<'a>, Failed> {
         budget.spend(self.work)?;
         match self.find(scope) {
-            None => Ok(Datum::Borrowed(&NULL)),
-            Some(Found::Value(value)) => Ok(Datum::Borrowed(value)),
+            None => Ok(EvalValue::Borrowed(&NULL)),
+            Some(Found::Value(value)) => Ok(EvalValue::Borrowed(value)),
             Some(Found::SizeOf(value)) => {
                 budget.spend(CALL.saturating_add(value.as_str().map_or(0, str::len)))?;
-                Ok(size_of(value).map_or(Datum::Borrowed(&NULL), |size| Datum::owned(size.into())))
+                Ok(size_of(value)
+                    .map_or(EvalValue::Borrowed(&NULL), |size| EvalValue::owned(size.into())))
             }
         }
     }

@@ -8,8 +8,8 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::budget::{Budget, Weight, text_made};
-use super::evaluate::{Bench, Revealing};
-use super::{Data, Malformed, Outside, Template, Why};
+use super::evaluate::{EvalContext, Revealing};
+use super::{Data, Host, Malformed, Template, Why};
 use crate::bounds;
 use crate::secret::Secret;
 
@@ -46,29 +46,24 @@ impl Mask {
     /// left out of its object, and is null in a list, where the others' places would shift. An
     /// object or list of which nothing is left is left out too; `None` when that is all of it, and
     /// when the budget runs out on the way: what is shown does not depend on how far it reached.
-    pub fn apply(&self, data: &Value, outside: &dyn Outside, budget: &Budget) -> Option<Value> {
-        self.apply_as(data, Revealing::AsAsked, outside, budget)
+    pub fn apply(&self, data: &Value, host: &dyn Host, budget: &Budget) -> Option<Value> {
+        self.apply_as(data, Revealing::AsAsked, host, budget)
     }
 
     /// As [`Mask::apply`], for the default masks of sensitive types: `reveal_last` hides a value
     /// that it would otherwise show whole.
-    pub fn apply_strict(
-        &self,
-        data: &Value,
-        outside: &dyn Outside,
-        budget: &Budget,
-    ) -> Option<Value> {
-        self.apply_as(data, Revealing::NeverWhole, outside, budget)
+    pub fn apply_strict(&self, data: &Value, host: &dyn Host, budget: &Budget) -> Option<Value> {
+        self.apply_as(data, Revealing::NeverWhole, host, budget)
     }
 
     fn apply_as(
         &self,
         data: &Value,
         revealing: Revealing,
-        outside: &dyn Outside,
+        host: &dyn Host,
         budget: &Budget,
     ) -> Option<Value> {
-        let shown = self.root.show(Data(data), &Bench::new(outside, budget, revealing));
+        let shown = self.root.show(Data(data), &EvalContext::new(host, budget, revealing));
         let mut shown = Secret::new(shown?);
         (!budget.ran_out()).then(|| std::mem::take(shown.expose_mut()))
     }
@@ -82,33 +77,33 @@ impl fmt::Debug for Mask {
 }
 
 impl Node {
-    fn show(&self, data: Data<'_>, bench: &Bench<'_>) -> Option<Value> {
-        if bench.budget.ran_out() {
+    fn show(&self, data: Data<'_>, context: &EvalContext<'_>) -> Option<Value> {
+        if context.budget.ran_out() {
             return None;
         }
         match self {
             Self::Constant(value) => {
-                bench.budget.spend(Weight::of(value).made()).ok()?;
+                context.budget.spend(Weight::of(value).made()).ok()?;
                 Some(value.clone())
             }
             Self::Leaf(template) => {
-                let value = template.evaluate_within(&data, bench).ok()?;
+                let value = template.evaluate_within(&data, context).ok()?;
                 (!value.is_null() || template.is_defined(&data)).then_some(value)
             }
             Self::List(nodes) => {
-                bench.budget.spend(text_made(0)).ok()?;
-                let shown: Vec<_> = nodes.iter().map(|node| node.show(data, bench)).collect();
+                context.budget.spend(text_made(0)).ok()?;
+                let shown: Vec<_> = nodes.iter().map(|node| node.show(data, context)).collect();
                 let nothing = !shown.is_empty() && shown.iter().all(Option::is_none);
                 let items = shown.into_iter().map(Option::unwrap_or_default).collect();
                 (!nothing).then_some(Value::Array(items))
             }
             Self::Object(nodes) => {
-                bench.budget.spend(text_made(0)).ok()?;
+                context.budget.spend(text_made(0)).ok()?;
                 let members: Map<String, Value> = nodes
                     .iter()
                     .filter_map(|(key, node)| {
-                        bench.budget.spend(text_made(key.len())).ok()?;
-                        Some((key.clone(), node.show(data, bench)?))
+                        context.budget.spend(text_made(key.len())).ok()?;
+                        Some((key.clone(), node.show(data, context)?))
                     })
                     .collect();
                 let nothing = !nodes.is_empty() && members.is_empty();

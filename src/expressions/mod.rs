@@ -2,7 +2,7 @@
 //! Liquid objects and filters, `{{ data.number | reveal_last: 4 }}`.
 //!
 //! Pure: no clock, no IO, no cryptography of its own; what is random or keyed comes from
-//! [`Outside`]. It never quotes its input in an error, never panics whatever the text and the data
+//! [`Host`]. It never quotes its input in an error, never panics whatever the text and the data
 //! are, and never works or writes more than `bounds` allows. Tags (`{% .. %}`) and the filter
 //! `date` are not part of it.
 
@@ -29,11 +29,11 @@ pub use budget::Budget;
 pub use cache::{Cache, Unparsed};
 
 use crate::secret::{Secret, Wipe as _};
-use evaluate::{Bench, Revealing};
+use evaluate::{EvalContext, Revealing};
 use filters::{Argument, Call};
 
 /// What the language cannot make itself.
-pub trait Outside {
+pub trait Host {
     fn random(&self, bytes: &mut [u8]);
     fn hmac(&self, hash: Hash, key: &[u8], message: &[u8]) -> Vec<u8>;
 }
@@ -229,10 +229,10 @@ impl Template {
     pub fn evaluate(
         &self,
         scope: &dyn Scope,
-        outside: &dyn Outside,
+        host: &dyn Host,
         budget: &Budget,
     ) -> Result<Value, Failed> {
-        self.evaluate_within(scope, &Bench::new(outside, budget, Revealing::AsAsked))
+        self.evaluate_within(scope, &EvalContext::new(host, budget, Revealing::AsAsked))
     }
 
     /// For ids, fingerprints and indexes, which are text: numbers and booleans are written as JSON
@@ -241,10 +241,10 @@ impl Template {
     pub fn evaluate_text(
         &self,
         scope: &dyn Scope,
-        outside: &dyn Outside,
+        host: &dyn Host,
         budget: &Budget,
     ) -> Result<Secret<String>, Failed> {
-        let mut value = Secret::new(self.evaluate(scope, outside, budget)?);
+        let mut value = Secret::new(self.evaluate(scope, host, budget)?);
         let text = match value.expose_mut() {
             Value::String(text) => Secret::new(std::mem::take(text)),
             other @ (Value::Null

@@ -1,10 +1,10 @@
-//! What expressions need from outside of themselves.
+//! The host of expressions: random bytes and keyed hashes from `crypto`.
 
 use crate::app::vault::Vault;
 use crate::crypto::{hmac_sha1, hmac_sha256, hmac_sha512};
-use crate::expressions::{Hash, Outside};
+use crate::expressions::{Hash, Host};
 
-impl Outside for Vault {
+impl Host for Vault {
     fn random(&self, bytes: &mut [u8]) {
         self.random.fill(bytes);
     }

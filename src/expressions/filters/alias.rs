@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::Arguments;
 use super::card::bin_length;
 use super::text::spell_out;
-use crate::expressions::evaluate::{Bench, Text};
-use crate::expressions::{Failed, Outside};
+use crate::expressions::evaluate::{EvalContext, Text};
+use crate::expressions::{Failed, Host};
 
 type Outcome = Result<Value, Failed>;
 
@@ -18,18 +18,22 @@ const DIGITS: &[u8] = b"0123456789";
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
 const LETTERS_AND_DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-pub(super) fn alias_card(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn alias_card(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
     let (bin, last) = (arguments.flag(0)?, arguments.flag(1)?);
     let is_separator = |c: char| matches!(c, ' ' | '-');
-    spell_out(input, bench, |text| {
-        bench.budget.spend(text.len().saturating_mul(RANDOM))?;
+    spell_out(input, context, |text| {
+        context.budget.spend(text.len().saturating_mul(RANDOM))?;
         let digits = text.chars().filter(|c| !is_separator(*c)).count();
         let first = if bin { bin_length(digits) } else { 0 };
         let last = if last { 4 } else { 0 };
         if digits <= first.saturating_add(last) {
             return Err(Failed::TooShort);
         }
-        let mut dice = Dice::new(bench.outside);
+        let mut dice = Dice::new(context.host);
         let mut digit = 0_usize;
         let mut alias = Text::with_capacity(text.len());
         for c in text.chars() {
@@ -48,9 +52,9 @@ pub(super) fn alias_card(input: &Value, arguments: &Arguments<'_>, bench: &Bench
 pub(super) fn alias_preserve_format(
     input: &Value,
     arguments: &Arguments<'_>,
-    bench: &Bench<'_>,
+    context: &EvalContext<'_>,
 ) -> Outcome {
-    alias(input, arguments, bench, |c, dice| {
+    alias(input, arguments, context, |c, dice| {
         if c.is_alphabetic() {
             Some(dice.one_of(LETTERS))
         } else if c.is_numeric() {
@@ -64,22 +68,22 @@ pub(super) fn alias_preserve_format(
 pub(super) fn alias_preserve_length(
     input: &Value,
     arguments: &Arguments<'_>,
-    bench: &Bench<'_>,
+    context: &EvalContext<'_>,
 ) -> Outcome {
-    alias(input, arguments, bench, |_, dice| Some(dice.one_of(LETTERS_AND_DIGITS)))
+    alias(input, arguments, context, |_, dice| Some(dice.one_of(LETTERS_AND_DIGITS)))
 }
 
 fn alias(
     input: &Value,
     arguments: &Arguments<'_>,
-    bench: &Bench<'_>,
+    context: &EvalContext<'_>,
     replacement: impl Fn(char, &mut Dice<'_>) -> Option<char>,
 ) -> Outcome {
     let (first, last) = (arguments.length(0, 0)?, arguments.length(1, 0)?);
-    spell_out(input, bench, |text| {
-        bench.budget.spend(text.len().saturating_mul(RANDOM))?;
+    spell_out(input, context, |text| {
+        context.budget.spend(text.len().saturating_mul(RANDOM))?;
         let chars = text.chars().count();
-        let mut dice = Dice::new(bench.outside);
+        let mut dice = Dice::new(context.host);
         let mut alias = Text::with_capacity(text.len());
         let mut replaced = 0_usize;
         for (at, c) in text.chars().enumerate() {
@@ -96,21 +100,21 @@ fn alias(
     })
 }
 
-/// Random bytes, drawn in blocks because each call outside may be a system call.
+/// Random bytes, drawn in blocks because each call of the host may be a system call.
 struct Dice<'a> {
-    outside: &'a dyn Outside,
+    host: &'a dyn Host,
     block: [u8; 256],
     used: usize,
 }
 
 impl<'a> Dice<'a> {
-    const fn new(outside: &'a dyn Outside) -> Self {
-        Self { outside, block: [0; 256], used: 256 }
+    const fn new(host: &'a dyn Host) -> Self {
+        Self { host, block: [0; 256], used: 256 }
     }
 
     fn byte(&mut self) -> u8 {
         if self.used >= self.block.len() {
-            self.outside.random(&mut self.block);
+            self.host.random(&mut self.block);
             self.used = 0;
         }
         let byte = self.block.get(self.used).copied().unwrap_or_default();

@@ -9,7 +9,7 @@ use super::text::{rewrite, spell_out};
 use super::{Arguments, text_of};
 use crate::expressions::Failed;
 use crate::expressions::budget::CHARACTER;
-use crate::expressions::evaluate::{Bench, Revealing, Text};
+use crate::expressions::evaluate::{EvalContext, Revealing, Text};
 
 type Outcome = Result<Value, Failed>;
 
@@ -18,7 +18,7 @@ pub(super) const fn bin_length(digits: usize) -> usize {
     if digits < 16 { 6 } else { 8 }
 }
 
-pub(super) fn last4(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn last4(input: &Value, _: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     rewrite(input, |text| {
         let mut shown = Text::with_capacity(16);
         for c in text.chars().skip(text.chars().count().saturating_sub(4)) {
@@ -28,29 +28,38 @@ pub(super) fn last4(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome 
     })
 }
 
-pub(super) fn reveal_last(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn reveal_last(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
     let length = arguments.length(0, 0)?;
     let filler = arguments.character(1, 'X')?;
-    spell_out(input, bench, |text| {
+    spell_out(input, context, |text| {
         let chars = text.chars().count();
-        if chars <= length && bench.revealing == Revealing::AsAsked {
+        if chars <= length && context.revealing == Revealing::AsAsked {
             return cover(text, filler, |_, _| true);
         }
         let hidden = if chars <= length { chars } else { chars.saturating_sub(length) };
         let shown = cover(text, filler, |at, c| at >= hidden || c == '-')?;
-        if bench.revealing == Revealing::NeverWhole && (chars <= length || shown.as_str() == text) {
+        if context.revealing == Revealing::NeverWhole && (chars <= length || shown.as_str() == text)
+        {
             return cover(text, filler, |_, _| false);
         }
         Ok(shown)
     })
 }
 
-pub(super) fn reveal(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn reveal(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
     let first = arguments.length(0, 0)?;
     let last = arguments.length(1, 0)?;
     let filler = arguments.character(2, 'X')?;
     let kept = arguments.separators(3)?;
-    spell_out(input, bench, |text| {
+    spell_out(input, context, |text| {
         let chars = text.chars().count();
         if chars <= first.saturating_add(last) {
             return cover(text, filler, |_, _| false);
@@ -61,12 +70,16 @@ pub(super) fn reveal(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>
     })
 }
 
-pub(super) fn card_mask(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn card_mask(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
     let (bin, last) = (arguments.flag(0)?, arguments.flag(1)?);
     let filler = arguments.character(2, 'X')?;
     let kept = arguments.separators(3)?;
-    spell_out(input, bench, |text| {
-        bench.budget.spend(text.len().saturating_mul(2 * CHARACTER))?;
+    spell_out(input, context, |text| {
+        context.budget.spend(text.len().saturating_mul(2 * CHARACTER))?;
         let digits = text.chars().filter(|c| !kept.contains(*c)).count();
         let first = if bin { bin_length(digits) } else { 0 };
         let tail = digits.saturating_sub(if last { 4 } else { 0 });
@@ -97,10 +110,14 @@ fn cover(
 }
 
 /// A number that is all issuer has no account to hide, so it is not a card.
-pub(super) fn card_bin(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn card_bin(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
     let separator = arguments.separators(0)?;
-    spell_out(input, bench, |text| {
-        bench.budget.spend(text.len().saturating_mul(2 * CHARACTER))?;
+    spell_out(input, context, |text| {
+        context.budget.spend(text.len().saturating_mul(2 * CHARACTER))?;
         let digits = || text.chars().filter(|c| !separator.contains(*c));
         let count = digits().count();
         let length = bin_length(count);
@@ -123,7 +140,7 @@ pub(super) fn is_date_format(format: &str) -> bool {
         && date(format, Some(1), Some(2000)).is_ok()
 }
 
-pub(super) fn card_exp(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn card_exp(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     let format = arguments.text(0)?;
     if !is_date_format(&format) {
         return Err(Failed::BadArgument);

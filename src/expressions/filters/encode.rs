@@ -7,7 +7,7 @@ use super::text::{MATCH, spell_out};
 use super::{Arguments, hash_of, text_of};
 use crate::domain::html::entity;
 use crate::expressions::budget::CHARACTER;
-use crate::expressions::evaluate::{Bench, Text};
+use crate::expressions::evaluate::{EvalContext, Text};
 use crate::expressions::{Failed, Hash};
 
 type Outcome = Result<Value, Failed>;
@@ -26,16 +26,16 @@ pub(super) fn stringify(input: &Value) -> Value {
     }
 }
 
-pub(super) fn to_string(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn to_string(input: &Value, _: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     if input.is_null() {
         return Ok(Value::Null);
     }
     Ok(Value::String(text_of(input)?.into_owned()))
 }
 
-pub(super) fn to_boolean(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn to_boolean(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     // There may be much white space around it, which is looked at twice.
-    bench.budget.spend(input.as_str().map_or(0, str::len).saturating_mul(CHARACTER))?;
+    context.budget.spend(input.as_str().map_or(0, str::len).saturating_mul(CHARACTER))?;
     match input {
         Value::Null | Value::Bool(_) => Ok(input.clone()),
         Value::String(text) if text.trim().eq_ignore_ascii_case("true") => Ok(true.into()),
@@ -49,7 +49,7 @@ pub(super) fn to_boolean(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) ->
 pub(super) fn hmac(
     input: &Value,
     arguments: &Arguments<'_>,
-    bench: &Bench<'_>,
+    context: &EvalContext<'_>,
 ) -> Result<Vec<u8>, Failed> {
     if input.is_null() {
         return Err(Failed::NotEncodable);
@@ -57,8 +57,8 @@ pub(super) fn hmac(
     let hash = arguments.value(0).map_or(Ok(Hash::Sha256), hash_of)?;
     let (key, message) = (arguments.text(1)?, text_of(input)?);
     let bytes = key.len().saturating_add(message.len()).saturating_add(BLOCKS);
-    bench.budget.spend(bytes.saturating_mul(HASH_BYTE))?;
-    Ok(bench.outside.hmac(hash, key.as_bytes(), message.as_bytes()))
+    context.budget.spend(bytes.saturating_mul(HASH_BYTE))?;
+    Ok(context.host.hmac(hash, key.as_bytes(), message.as_bytes()))
 }
 
 /// Upper case, as published.
@@ -126,28 +126,36 @@ fn from_base64(text: &str, alphabet: &[u8; 64]) -> Result<Vec<u8>, Failed> {
     Ok(bytes)
 }
 
-pub(super) fn base64_encode(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
-    spell_out(input, bench, |text| Text::from(to_base64(text.as_bytes(), STANDARD)))
+pub(super) fn base64_encode(
+    input: &Value,
+    _: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
+    spell_out(input, context, |text| Text::from(to_base64(text.as_bytes(), STANDARD)))
 }
 
 pub(super) fn base64_url_safe_encode(
     input: &Value,
     _: &Arguments<'_>,
-    bench: &Bench<'_>,
+    context: &EvalContext<'_>,
 ) -> Outcome {
-    spell_out(input, bench, |text| Text::from(to_base64(text.as_bytes(), URL_SAFE)))
+    spell_out(input, context, |text| Text::from(to_base64(text.as_bytes(), URL_SAFE)))
 }
 
-pub(super) fn base64_decode(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
-    spell_out(input, bench, |text| utf8(from_base64(text, STANDARD)?))
+pub(super) fn base64_decode(
+    input: &Value,
+    _: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
+    spell_out(input, context, |text| utf8(from_base64(text, STANDARD)?))
 }
 
 pub(super) fn base64_url_safe_decode(
     input: &Value,
     _: &Arguments<'_>,
-    bench: &Bench<'_>,
+    context: &EvalContext<'_>,
 ) -> Outcome {
-    spell_out(input, bench, |text| utf8(from_base64(text, URL_SAFE)?))
+    spell_out(input, context, |text| utf8(from_base64(text, URL_SAFE)?))
 }
 
 fn utf8(bytes: Vec<u8>) -> Result<Text, Failed> {
@@ -155,8 +163,8 @@ fn utf8(bytes: Vec<u8>) -> Result<Text, Failed> {
 }
 
 /// As forms encode: a space is a plus.
-pub(super) fn url_encode(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
-    spell_out(input, bench, |text| {
+pub(super) fn url_encode(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
+    spell_out(input, context, |text| {
         let mut encoded = Text::with_capacity(text.len());
         for byte in text.bytes() {
             match byte {
@@ -175,8 +183,8 @@ pub(super) fn url_encode(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) ->
 }
 
 /// A percent sign without two digits behind it stands for itself.
-pub(super) fn url_decode(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
-    spell_out(input, bench, |text| {
+pub(super) fn url_decode(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
+    spell_out(input, context, |text| {
         let mut decoded = Vec::with_capacity(text.len());
         let mut rest = text.as_bytes();
         while let [byte, after @ ..] = rest {
@@ -198,8 +206,8 @@ pub(super) fn url_decode(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) ->
     })
 }
 
-pub(super) fn escape(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
-    spell_out(input, bench, |text| {
+pub(super) fn escape(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
+    spell_out(input, context, |text| {
         let mut escaped = Text::with_capacity(text.len());
         for c in text.chars() {
             match entity(c) {
@@ -211,8 +219,8 @@ pub(super) fn escape(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Out
     })
 }
 
-pub(super) fn escape_once(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
-    spell_out(input, bench, |text| {
+pub(super) fn escape_once(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
+    spell_out(input, context, |text| {
         let mut escaped = Text::with_capacity(text.len());
         for (at, c) in text.char_indices() {
             match entity(c) {
@@ -242,13 +250,17 @@ fn is_entity(after: &str) -> bool {
     length > 0 && name.as_bytes().get(length) == Some(&b';')
 }
 
-pub(super) fn newline_to_br(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
-    spell_out(input, bench, |text| {
+pub(super) fn newline_to_br(
+    input: &Value,
+    _: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
+    spell_out(input, context, |text| {
         let mut broken = Text::with_capacity(text.len());
         let lines = text.split('\n');
         let last = text.matches('\n').count();
         for (at, line) in lines.enumerate() {
-            bench.budget.spend(MATCH)?;
+            context.budget.spend(MATCH)?;
             if at == last {
                 broken.push_str(line)?;
             } else {
@@ -262,15 +274,15 @@ pub(super) fn newline_to_br(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>)
 
 /// Takes away scripts, styles and comments with what is in them, then tags. An opening without its
 /// end stays. Once an end was not found it is not looked for again, so that the work stays linear.
-pub(super) fn strip_html(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn strip_html(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     const BLOCKS: [(&str, &str); 4] =
         [("<script", "</script>"), ("<style", "</style>"), ("<!--", "-->"), ("<", ">")];
-    spell_out(input, bench, |text| {
+    spell_out(input, context, |text| {
         let mut plain = Text::with_capacity(text.len());
         let mut endless = [false; 4];
         let mut rest = text;
         while let Some((before, from)) = rest.find('<').and_then(|at| rest.split_at_checked(at)) {
-            bench.budget.spend(MATCH)?;
+            context.budget.spend(MATCH)?;
             plain.push_str(before)?;
             let mut after = None;
             for ((open, close), endless) in BLOCKS.iter().zip(&mut endless) {

@@ -12,7 +12,7 @@ use super::{Arguments, text_of};
 use crate::bounds;
 use crate::expressions::Failed;
 use crate::expressions::budget::Weight;
-use crate::expressions::evaluate::{Bench, Text, place};
+use crate::expressions::evaluate::{EvalContext, Text, place};
 
 type Outcome = Result<Value, Failed>;
 
@@ -85,7 +85,7 @@ pub(super) fn size(input: &Value) -> Value {
 }
 
 /// Null, false and what is empty give way; `allow_false` keeps false.
-pub(super) fn default(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn default(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     let gives_way = match input {
         Value::Null => true,
         Value::Bool(flag) => !flag && !arguments.flag(1)?,
@@ -99,7 +99,7 @@ pub(super) fn default(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -
 }
 
 /// Out of range is empty, never an error.
-pub(super) fn slice(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn slice(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     let offset = arguments.integer(0, 0)?;
     let length = arguments.length(1, 1)?;
     if let Value::Array(items) = input {
@@ -116,7 +116,7 @@ pub(super) fn slice(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> 
     })
 }
 
-pub(super) fn join(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn join(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     let glue = if arguments.value(0).is_some() { arguments.text(0)? } else { " ".into() };
     let mut text = Text::new();
     for (at, item) in items(input).into_iter().enumerate() {
@@ -128,7 +128,7 @@ pub(super) fn join(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> O
     Ok(text.finish())
 }
 
-pub(super) fn concat(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn concat(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     let Some(more @ Value::Array(_)) = arguments.value(0) else {
         return Err(Failed::NotAList);
     };
@@ -143,45 +143,45 @@ pub(super) fn reverse(input: &Value) -> Value {
     list(items(input).into_iter().rev())
 }
 
-pub(super) fn map(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn map(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     let property = Property::named(arguments)?;
     let mapped: Result<Vec<Value>, Failed> =
         items(input).into_iter().map(|item| property.of(item).cloned()).collect();
     mapped.map(Value::Array)
 }
 
-pub(super) fn compact(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn compact(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     let property = Property::named(arguments)?;
     choose(input, |item| Ok(!property.of(item)?.is_null()))
 }
 
-pub(super) fn uniq(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn uniq(input: &Value, arguments: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     let property = Property::named(arguments)?;
     // All of it is hashed, and may be copied.
-    bench.budget.spend(Weight::of(input).made().saturating_mul(2))?;
+    context.budget.spend(Weight::of(input).made().saturating_mul(2))?;
     let mut seen = HashSet::new();
     choose(input, |item| Ok(seen.insert(property.of(item)?.clone())))
 }
 
-pub(super) fn where_(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn where_(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     let test = Test::of(arguments)?;
     choose(input, |item| test.passes(item))
 }
 
-pub(super) fn reject(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn reject(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     let test = Test::of(arguments)?;
     choose(input, |item| Ok(!test.passes(item)?))
 }
 
-pub(super) fn has(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn has(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     Ok(Value::Bool(position(input, arguments)?.is_some()))
 }
 
-pub(super) fn find_index(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn find_index(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     Ok(position(input, arguments)?.map(|(at, _)| at).into())
 }
 
-pub(super) fn find(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn find(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     Ok(position(input, arguments)?.map(|(_, item)| item.clone()).unwrap_or_default())
 }
 
@@ -235,18 +235,18 @@ impl<'a> Test<'a> {
     }
 }
 
-pub(super) fn sum(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn sum(input: &Value, arguments: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     let property = Property::named(arguments)?;
     let mut sum = Number::Whole(0);
     for item in items(input) {
-        sum = sum.add(operand(property.of(item)?, bench)?)?;
+        sum = sum.add(operand(property.of(item)?, context)?)?;
     }
     sum.into_value()
 }
 
 /// Numbers or texts, not both; null comes last.
-pub(super) fn sort(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
-    let keyed = keyed(input, arguments, bench)?;
+pub(super) fn sort(input: &Value, arguments: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
+    let keyed = keyed(input, arguments, context)?;
     let present = || keyed.iter().map(|(key, _)| *key).filter(|key| !key.is_null());
     if present().all(Value::is_string) {
         return Ok(sorted(&keyed, |key| key.as_str().map(str::to_owned), Ord::cmp));
@@ -264,8 +264,12 @@ pub(super) fn sort(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) 
 }
 
 /// By text, whatever the case.
-pub(super) fn sort_natural(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
-    let keyed = keyed(input, arguments, bench)?;
+pub(super) fn sort_natural(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
+    let keyed = keyed(input, arguments, context)?;
     if keyed.iter().any(|(key, _)| text_of(key).is_err()) {
         return Err(Failed::Incomparable);
     }
@@ -278,11 +282,11 @@ pub(super) fn sort_natural(input: &Value, arguments: &Arguments<'_>, bench: &Ben
 fn keyed<'v>(
     input: &'v Value,
     arguments: &Arguments<'_>,
-    bench: &Bench<'_>,
+    context: &EvalContext<'_>,
 ) -> Result<Vec<(&'v Value, &'v Value)>, Failed> {
     let items = items(input);
     let rounds = usize::try_from(items.len().checked_ilog2().unwrap_or_default()).unwrap_or(64);
-    bench.budget.spend(Weight::of(input).read().saturating_mul(rounds))?;
+    context.budget.spend(Weight::of(input).read().saturating_mul(rounds))?;
     let property = Property::named(arguments)?;
     items.into_iter().map(|item| Ok((property.of(item)?, item))).collect()
 }

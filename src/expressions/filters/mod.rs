@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::evaluate::{Bench, Datum};
+use super::evaluate::{EvalContext, EvalValue};
 use super::path::JsonPath;
 use super::{Failed, Hash, Variable, Why};
 use crate::bounds;
@@ -50,7 +50,7 @@ pub(super) enum Place {
     Last,
 }
 
-type Run<T> = fn(&Value, &Arguments<'_>, &Bench<'_>) -> Result<T, Failed>;
+type Run<T> = fn(&Value, &Arguments<'_>, &EvalContext<'_>) -> Result<T, Failed>;
 
 pub(super) enum Action {
     Encode(fn(&[u8]) -> String),
@@ -121,15 +121,15 @@ impl Kind {
 }
 
 /// The arguments of one call, evaluated.
-pub(super) struct Arguments<'a>(Vec<Datum<'a>>);
+pub(super) struct Arguments<'a>(Vec<EvalValue<'a>>);
 
 impl<'a> Arguments<'a> {
-    pub(super) const fn new(values: Vec<Datum<'a>>) -> Self {
+    pub(super) const fn new(values: Vec<EvalValue<'a>>) -> Self {
         Self(values)
     }
 
     fn value(&self, place: usize) -> Option<&Value> {
-        self.0.get(place).and_then(|datum| datum.value().ok())
+        self.0.get(place).and_then(|evaluated| evaluated.value().ok())
     }
 
     /// The empty text when it is absent.

@@ -6,7 +6,7 @@ use super::{Arguments, text_of};
 use crate::bounds;
 use crate::expressions::Failed;
 use crate::expressions::budget::{CHARACTER, check_size, text_made};
-use crate::expressions::evaluate::{Bench, Text};
+use crate::expressions::evaluate::{EvalContext, Text};
 
 type Outcome = Result<Value, Failed>;
 
@@ -24,11 +24,11 @@ pub(super) fn rewrite(input: &Value, change: impl FnOnce(&str) -> Result<Text, F
 /// As [`rewrite`], for a change that goes through the text character by character.
 pub(super) fn spell_out(
     input: &Value,
-    bench: &Bench<'_>,
+    context: &EvalContext<'_>,
     change: impl FnOnce(&str) -> Result<Text, Failed>,
 ) -> Outcome {
     rewrite(input, |text| {
-        bench.budget.spend(text.len().saturating_mul(CHARACTER))?;
+        context.budget.spend(text.len().saturating_mul(CHARACTER))?;
         change(text)
     })
 }
@@ -44,9 +44,9 @@ fn join(parts: &[&str]) -> Result<Text, Failed> {
 fn spell(
     chars: impl Iterator<Item = char>,
     capacity: usize,
-    bench: &Bench<'_>,
+    context: &EvalContext<'_>,
 ) -> Result<Text, Failed> {
-    bench.budget.spend(capacity.saturating_mul(CHARACTER))?;
+    context.budget.spend(capacity.saturating_mul(CHARACTER))?;
     let mut text = Text::with_capacity(capacity);
     for c in chars {
         text.push(c)?;
@@ -54,96 +54,124 @@ fn spell(
     Ok(text)
 }
 
-pub(super) fn append(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn append(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     join(&[&text_of(input)?, &arguments.text(0)?]).map(Text::finish)
 }
 
-pub(super) fn prepend(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn prepend(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     join(&[&arguments.text(0)?, &text_of(input)?]).map(Text::finish)
 }
 
-pub(super) fn upcase(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn upcase(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     rewrite(input, |text| {
         if text.is_ascii() {
             return Text::from(text.to_ascii_uppercase());
         }
-        spell(text.chars().flat_map(char::to_uppercase), text.len(), bench)
+        spell(text.chars().flat_map(char::to_uppercase), text.len(), context)
     })
 }
 
-pub(super) fn downcase(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn downcase(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     rewrite(input, |text| {
         if text.is_ascii() {
             return Text::from(text.to_ascii_lowercase());
         }
-        spell(text.chars().flat_map(char::to_lowercase), text.len(), bench)
+        spell(text.chars().flat_map(char::to_lowercase), text.len(), context)
     })
 }
 
-pub(super) fn capitalize(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn capitalize(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     rewrite(input, |text| {
-        bench.budget.spend(text.len().saturating_mul(CHARACTER))?;
+        context.budget.spend(text.len().saturating_mul(CHARACTER))?;
         let mut chars = text.chars();
         let first = chars.next().into_iter().flat_map(char::to_uppercase);
-        spell(first.chain(chars.flat_map(char::to_lowercase)), text.len(), bench)
+        spell(first.chain(chars.flat_map(char::to_lowercase)), text.len(), context)
     })
 }
 
-pub(super) fn strip(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn strip(input: &Value, _: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     rewrite(input, |text| join(&[text.trim()]))
 }
 
-pub(super) fn lstrip(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn lstrip(input: &Value, _: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     rewrite(input, |text| join(&[text.trim_start()]))
 }
 
-pub(super) fn rstrip(input: &Value, _: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn rstrip(input: &Value, _: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     rewrite(input, |text| join(&[text.trim_end()]))
 }
 
 /// A carriage return goes only together with its newline.
-pub(super) fn strip_newlines(input: &Value, _: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn strip_newlines(
+    input: &Value,
+    _: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
     rewrite(input, |text| {
         let mut line = Text::with_capacity(text.len());
         for part in text.split("\r\n").flat_map(|part| part.split('\n')) {
-            bench.budget.spend(MATCH)?;
+            context.budget.spend(MATCH)?;
             line.push_str(part)?;
         }
         Ok(line)
     })
 }
 
-pub(super) fn remove(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| substitute(text, &arguments.text(0)?, "", bench))
+pub(super) fn remove(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
+    rewrite(input, |text| substitute(text, &arguments.text(0)?, "", context))
 }
 
-pub(super) fn remove_first(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn remove_first(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    _: &EvalContext<'_>,
+) -> Outcome {
     rewrite(input, |text| cut(text.split_once(&*arguments.text(0)?), text, ""))
 }
 
-pub(super) fn remove_last(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn remove_last(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    _: &EvalContext<'_>,
+) -> Outcome {
     rewrite(input, |text| cut(text.rsplit_once(&*arguments.text(0)?), text, ""))
 }
 
 /// One argument means: replace with nothing.
-pub(super) fn replace(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| substitute(text, &arguments.text(0)?, &arguments.text(1)?, bench))
+pub(super) fn replace(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
+    rewrite(input, |text| substitute(text, &arguments.text(0)?, &arguments.text(1)?, context))
 }
 
-pub(super) fn replace_first(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn replace_first(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    _: &EvalContext<'_>,
+) -> Outcome {
     rewrite(input, |text| cut(text.split_once(&*arguments.text(0)?), text, &arguments.text(1)?))
 }
 
-pub(super) fn replace_last(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn replace_last(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    _: &EvalContext<'_>,
+) -> Outcome {
     rewrite(input, |text| cut(text.rsplit_once(&*arguments.text(0)?), text, &arguments.text(1)?))
 }
 
 /// Stops at the bound instead of building the result first: a short text can ask for gigabytes.
-fn substitute(text: &str, old: &str, new: &str, bench: &Bench<'_>) -> Result<Text, Failed> {
-    bench.budget.spend(text.len().saturating_mul(2))?;
+fn substitute(text: &str, old: &str, new: &str, context: &EvalContext<'_>) -> Result<Text, Failed> {
+    context.budget.spend(text.len().saturating_mul(2))?;
     let mut changed = Text::with_capacity(text.len());
     for (place, part) in text.split(old).enumerate() {
-        bench.budget.spend(MATCH)?;
+        context.budget.spend(MATCH)?;
         // Around an empty pattern `split` gives an empty text at both ends, as it should.
         if place > 0 {
             changed.push_str(new)?;
@@ -160,35 +188,51 @@ fn cut(halves: Option<(&str, &str)>, whole: &str, new: &str) -> Result<Text, Fai
     }
 }
 
-pub(super) fn pad_left(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn pad_left(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
     rewrite(input, |text| {
-        let mut padded = padding(text, arguments, bench)?;
+        let mut padded = padding(text, arguments, context)?;
         padded.push_str(text)?;
         Ok(padded)
     })
 }
 
-pub(super) fn pad_right(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
-    rewrite(input, |text| join(&[text, padding(text, arguments, bench)?.as_str()]))
+pub(super) fn pad_right(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
+    rewrite(input, |text| join(&[text, padding(text, arguments, context)?.as_str()]))
 }
 
-fn padding(text: &str, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Result<Text, Failed> {
+fn padding(
+    text: &str,
+    arguments: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Result<Text, Failed> {
     let length = arguments.length(0, 0)?;
     let filler = arguments.character(1, ' ')?;
     check_size(length)?;
-    spell(std::iter::repeat_n(filler, length.saturating_sub(text.chars().count())), length, bench)
+    spell(std::iter::repeat_n(filler, length.saturating_sub(text.chars().count())), length, context)
 }
 
 /// As Ruby splits: white space for a single space, characters for an empty text, and no empty texts
 /// at the end.
-pub(super) fn split(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>) -> Outcome {
+pub(super) fn split(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    context: &EvalContext<'_>,
+) -> Outcome {
     let text = text_of(input)?;
     let mark = arguments.text(0)?;
-    bench.budget.spend(text.len().saturating_mul(2))?;
+    context.budget.spend(text.len().saturating_mul(2))?;
     let mut parts: Vec<Value> = Vec::new();
     let mut push = |part: &str| {
         // Empty ones at the end are taken away again.
-        bench.budget.spend(text_made(0))?;
+        context.budget.spend(text_made(0))?;
         parts.push(Value::from(part));
         if parts.len() > bounds::EXPRESSION_ITEMS_MAX { Err(Failed::TooLarge) } else { Ok(()) }
     };
@@ -204,7 +248,7 @@ pub(super) fn split(input: &Value, arguments: &Arguments<'_>, bench: &Bench<'_>)
 }
 
 /// The length includes the ellipsis.
-pub(super) fn truncate(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn truncate(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     let length = arguments.length(0, 50)?;
     let ellipsis = ellipsis(arguments)?;
     rewrite(input, |text| {
@@ -217,7 +261,11 @@ pub(super) fn truncate(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) 
     })
 }
 
-pub(super) fn truncatewords(input: &Value, arguments: &Arguments<'_>, _: &Bench<'_>) -> Outcome {
+pub(super) fn truncatewords(
+    input: &Value,
+    arguments: &Arguments<'_>,
+    _: &EvalContext<'_>,
+) -> Outcome {
     let most = arguments.length(0, 15)?.max(1);
     let ellipsis = ellipsis(arguments)?;
     rewrite(input, |text| {

@@ -56,7 +56,7 @@ fn alias_preserve_length_replaces_every_character() {
 #[test]
 fn a_source_that_gives_only_unfair_bytes_does_not_hang() {
     struct Stuck;
-    impl Outside for Stuck {
+    impl Host for Stuck {
         fn random(&self, bytes: &mut [u8]) {
             bytes.fill(255);
         }

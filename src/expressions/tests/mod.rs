@@ -1,4 +1,4 @@
-//! Shared by the tests of the language: a world outside that is the same every time.
+//! Shared by the tests of the language: a host that gives the same bytes every time.
 
 mod bounds;
 mod cache;
@@ -25,7 +25,7 @@ impl Fixed {
     }
 }
 
-impl Outside for Fixed {
+impl Host for Fixed {
     fn random(&self, bytes: &mut [u8]) {
         for byte in bytes {
             let mut state = self.0.get();
