@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-use super::Failed;
+use super::failures::Failed;
 use crate::bounds;
 
 /// A filter's call: its arguments are gathered, its result is boxed and wiped later.

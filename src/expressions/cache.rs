@@ -12,8 +12,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
 
-use super::budget::CALL;
-use super::{Budget, Failed, Malformed, Mask, Template};
+use super::budget::{Budget, CALL};
+use super::failures::{Failed, Malformed};
+use super::mask::Mask;
+use super::template::Template;
 use crate::bounds::{PARSED_BYTES_MAX, PARSED_MAX};
 use crate::domain::id::TenantId;
 use crate::secret::Secret;

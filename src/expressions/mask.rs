@@ -8,8 +8,10 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::budget::{Budget, Weight, text_made};
-use super::evaluate::{EvalContext, Revealing};
-use super::{Data, Host, Malformed, Template, Why};
+use super::context::{EvalContext, Host, Revealing};
+use super::failures::{Malformed, Why};
+use super::scope::Data;
+use super::template::Template;
 use crate::bounds;
 use crate::secret::Secret;
 

@@ -3,20 +3,35 @@
 use serde_json::{Number, Value};
 
 use super::budget::STEP;
+use super::failures::{Malformed, Why};
 use super::filters::{self, Argument, Call, Filter, Place};
 use super::lex::Cursor;
-use super::{Expression, Malformed, Piece, Reference, Segment, Source, Template, Variable, Why};
+use super::scope::Reference;
+use super::template::{Expression, Piece, Source, Template};
+use super::variable::{Segment, Variable};
 use crate::bounds;
 use crate::domain::token::TokenName;
 
+impl Template {
+    /// For masks, ids, fingerprints and indexes: `{{ data.number | last4 }}`.
+    pub fn parse(text: &str) -> Result<Self, Malformed> {
+        template(text, Names::Variables)
+    }
+
+    /// For detokenization: `{{ id }}`, `{{ token: id | json: '$.data' }}`, `{{ token_intent: id }}`.
+    pub fn parse_with_references(text: &str) -> Result<Self, Malformed> {
+        template(text, Names::References)
+    }
+}
+
 /// What stands at the head of an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Names {
+enum Names {
     References,
     Variables,
 }
 
-pub(super) fn template(text: &str, names: Names) -> Result<Template, Malformed> {
+fn template(text: &str, names: Names) -> Result<Template, Malformed> {
     let bytes_max = match names {
         Names::References => bounds::REFERENCES_BYTES_MAX,
         Names::Variables => bounds::TEMPLATE_BYTES_MAX,

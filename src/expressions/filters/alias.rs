@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::Arguments;
+use super::arguments::Arguments;
 use super::card::bin_length;
 use super::text::spell_out;
-use crate::expressions::evaluate::{EvalContext, Text};
-use crate::expressions::{Failed, Host};
+use crate::expressions::context::{EvalContext, Host, Text};
+use crate::expressions::failures::Failed;
 
 type Outcome = Result<Value, Failed>;
 

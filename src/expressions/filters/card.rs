@@ -5,11 +5,11 @@
 
 use serde_json::Value;
 
+use super::arguments::{Arguments, text_of};
 use super::text::{rewrite, spell_out};
-use super::{Arguments, text_of};
-use crate::expressions::Failed;
 use crate::expressions::budget::CHARACTER;
-use crate::expressions::evaluate::{EvalContext, Revealing, Text};
+use crate::expressions::context::{EvalContext, Revealing, Text};
+use crate::expressions::failures::Failed;
 
 type Outcome = Result<Value, Failed>;
 

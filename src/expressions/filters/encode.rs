@@ -3,12 +3,12 @@
 
 use serde_json::Value;
 
+use super::arguments::{Arguments, hash_of, text_of};
 use super::text::{MATCH, spell_out};
-use super::{Arguments, hash_of, text_of};
 use crate::domain::html::entity;
 use crate::expressions::budget::CHARACTER;
-use crate::expressions::evaluate::{EvalContext, Text};
-use crate::expressions::{Failed, Hash};
+use crate::expressions::context::{EvalContext, Hash, Text};
+use crate::expressions::failures::Failed;
 
 type Outcome = Result<Value, Failed>;
 

@@ -7,12 +7,14 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::number::{Number, operand};
-use super::{Arguments, text_of};
+use super::arguments::{Arguments, text_of};
+use super::arithmetic::operand;
+use super::number::Number;
 use crate::bounds;
-use crate::expressions::Failed;
 use crate::expressions::budget::Weight;
-use crate::expressions::evaluate::{EvalContext, Text, place};
+use crate::expressions::context::{EvalContext, Text};
+use crate::expressions::failures::Failed;
+use crate::expressions::variable::place;
 
 type Outcome = Result<Value, Failed>;
 

@@ -8,14 +8,9 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::Arguments;
-use crate::expressions::Failed;
-use crate::expressions::evaluate::EvalContext;
+use crate::expressions::failures::Failed;
 
 type Outcome = Result<Value, Failed>;
-
-/// The work of an operation on decimals: they are written as text and parsed again.
-const DECIMAL: usize = 4_000;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
@@ -91,7 +86,7 @@ impl Number {
     }
 
     /// Addition and subtraction: on the same scale, decimals are whole numbers.
-    fn combine(
+    pub(super) fn combine(
         self,
         other: Self,
         exactly: fn(i128, i128) -> Option<i128>,
@@ -108,7 +103,7 @@ impl Number {
         }
     }
 
-    fn times(self, other: Self) -> Result<Self, Failed> {
+    pub(super) fn times(self, other: Self) -> Result<Self, Failed> {
         if let (Self::Whole(a), Self::Whole(b)) = (self, other) {
             return a.checked_mul(b).map(Self::Whole).ok_or(Failed::Overflow);
         }
@@ -121,7 +116,7 @@ impl Number {
     }
 
     /// Two whole numbers give the whole number below, as Ruby divides.
-    fn divided_by(self, other: Self) -> Result<Self, Failed> {
+    pub(super) fn divided_by(self, other: Self) -> Result<Self, Failed> {
         match (self, other) {
             (_, Self::Whole(0)) => Err(Failed::DivisionByZero),
             (Self::Whole(a), Self::Whole(b)) => {
@@ -133,7 +128,7 @@ impl Number {
     }
 
     /// The rest has the sign of the divisor, as in Ruby.
-    fn modulo(self, other: Self) -> Result<Self, Failed> {
+    pub(super) fn modulo(self, other: Self) -> Result<Self, Failed> {
         if other.float() == 0.0 {
             return Err(Failed::DivisionByZero);
         }
@@ -149,7 +144,7 @@ impl Number {
     }
 
     /// To so many decimal places, halves away from zero. Negative places round to tens and hundreds.
-    fn round(self, places: i64) -> Result<Self, Failed> {
+    pub(super) fn round(self, places: i64) -> Result<Self, Failed> {
         let decimal = match (Decimal::of(self), self) {
             (Some(decimal), _) => decimal,
             // Too large to have a fraction, or too small to be anything but zero.
@@ -180,7 +175,7 @@ impl Number {
         rounded.checked_mul(unit).map(Self::Whole).ok_or(Failed::Overflow)
     }
 
-    fn compare(self, other: Self) -> Ordering {
+    pub(super) fn compare(self, other: Self) -> Ordering {
         match (self, other) {
             (Self::Whole(a), Self::Whole(b)) => a.cmp(&b),
             (a, b) => a.float().total_cmp(&b.float()),
@@ -236,116 +231,4 @@ fn floored(a: i128, b: i128) -> Option<(i128, i128)> {
         return Some((quotient.checked_sub(1)?, rest.checked_add(b)?));
     }
     Some((quotient, rest))
-}
-
-fn operands(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Result<(Number, Number), Failed> {
-    let other = arguments.value(0).unwrap_or(&Value::Null);
-    Ok((operand(input, context)?, operand(other, context)?))
-}
-
-/// A number that something is done with, and the work of it.
-pub(super) fn operand(value: &Value, context: &EvalContext<'_>) -> Result<Number, Failed> {
-    let number = Number::of(value)?;
-    match number {
-        Number::Float(_) => context.budget.spend(DECIMAL).map(|()| number),
-        Number::Whole(_) => Ok(number),
-    }
-}
-
-pub(super) fn plus(input: &Value, arguments: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    let (a, b) = operands(input, arguments, context)?;
-    a.add(b)?.into_value()
-}
-
-pub(super) fn minus(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    let (a, b) = operands(input, arguments, context)?;
-    a.combine(b, i128::checked_sub, |a, b| a - b)?.into_value()
-}
-
-pub(super) fn times(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    let (a, b) = operands(input, arguments, context)?;
-    a.times(b)?.into_value()
-}
-
-pub(super) fn divided_by(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    let (a, b) = operands(input, arguments, context)?;
-    a.divided_by(b)?.into_value()
-}
-
-pub(super) fn modulo(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    let (a, b) = operands(input, arguments, context)?;
-    a.modulo(b)?.into_value()
-}
-
-pub(super) fn at_least(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    let (a, b) = operands(input, arguments, context)?;
-    if a.compare(b) == Ordering::Less { b } else { a }.into_value()
-}
-
-pub(super) fn at_most(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    let (a, b) = operands(input, arguments, context)?;
-    if a.compare(b) == Ordering::Greater { b } else { a }.into_value()
-}
-
-pub(super) fn abs(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    match operand(input, context)? {
-        Number::Whole(whole) => whole.checked_abs().map(Number::Whole).ok_or(Failed::Overflow)?,
-        Number::Float(float) => Number::Float(float.abs()),
-    }
-    .into_value()
-}
-
-pub(super) fn round(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    operand(input, context)?.round(arguments.integer(0, 0)?)?.into_value()
-}
-
-pub(super) fn ceil(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    whole(operand(input, context)?, f64::ceil)
-}
-
-pub(super) fn floor(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    whole(operand(input, context)?, f64::floor)
-}
-
-fn whole(number: Number, round: fn(f64) -> f64) -> Outcome {
-    match number {
-        Number::Whole(_) => number.into_value(),
-        Number::Float(float) => Number::Float(round(float)).round(0)?.into_value(),
-    }
-}
-
-pub(super) fn to_number(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    if input.is_null() { Ok(Value::Null) } else { operand(input, context)?.into_value() }
 }

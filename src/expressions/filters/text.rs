@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Arguments, text_of};
+use super::arguments::{Arguments, text_of};
 use crate::bounds;
-use crate::expressions::Failed;
 use crate::expressions::budget::{CHARACTER, check_size, text_made};
-use crate::expressions::evaluate::{EvalContext, Text};
+use crate::expressions::context::{EvalContext, Text};
+use crate::expressions::failures::Failed;
 
 type Outcome = Result<Value, Failed>;
 

@@ -5,14 +5,14 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::{
-    Comparison, Condition, Extent, Operand, Pattern, PatternSource, Query, Reach, Segment,
-    Selector, Start, pattern,
+use super::pattern::{Extent, PARSE_STATES, Pattern};
+use super::query::{
+    Comparison, Condition, Operand, PatternSource, Query, Reach, Segment, Selector, Start,
 };
 use crate::bounds;
-use crate::expressions::Failed;
 use crate::expressions::budget::{Budget, STEP, Weight};
-use crate::expressions::evaluate::place;
+use crate::expressions::failures::Failed;
+use crate::expressions::variable::place;
 
 pub(super) fn nodes<'v>(
     segments: &[Segment],
@@ -198,7 +198,7 @@ impl<'v> Evaluation<'v, '_> {
                     return Ok(false);
                 };
                 self.budget.spend_parsing(source)?;
-                self.budget.spend(pattern::PARSE_STATES)?;
+                self.budget.spend(PARSE_STATES)?;
                 match Pattern::parse(source) {
                     Some(pattern) => pattern.is_match(text, extent, self.budget),
                     None => Ok(false),

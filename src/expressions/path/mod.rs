@@ -8,14 +8,15 @@ mod evaluate;
 mod literals;
 mod parse;
 mod pattern;
+mod query;
 #[cfg(test)]
 mod tests;
 
 use serde_json::Value;
 
-use super::Failed;
 use super::budget::{Budget, Weight};
-use pattern::Pattern;
+use super::failures::Failed;
+use query::Segment;
 
 pub(super) struct JsonPath {
     segments: Vec<Segment>,
@@ -43,85 +44,4 @@ impl JsonPath {
             [_, _, ..] => Err(Failed::ManyValues),
         }
     }
-}
-
-struct Segment {
-    reach: Reach,
-    selectors: Vec<Selector>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
-    Children,
-    Descendants,
-}
-
-enum Selector {
-    All,
-    Filter(Condition),
-    Index(i64),
-    Name(String),
-    Slice { start: Option<i64>, end: Option<i64>, step: i64 },
-}
-
-struct Query {
-    start: Start,
-    segments: Vec<Segment>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Start {
-    Current,
-    Root,
-}
-
-impl Query {
-    /// Whether it can give no more than one value, which a comparison needs.
-    fn is_singular(&self) -> bool {
-        self.segments.iter().all(|segment| {
-            segment.reach == Reach::Children
-                && matches!(segment.selectors.as_slice(), [Selector::Index(_) | Selector::Name(_)])
-        })
-    }
-}
-
-enum Condition {
-    All(Vec<Condition>),
-    Any(Vec<Condition>),
-    Compare(Operand, Comparison, Operand),
-    Exists(Query),
-    Matches(Operand, PatternSource, Extent),
-    Not(Box<Condition>),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Comparison {
-    Equal,
-    Greater,
-    GreaterOrEqual,
-    Less,
-    LessOrEqual,
-    NotEqual,
-}
-
-enum Operand {
-    Count(Query),
-    Length(Box<Operand>),
-    Literal(Value),
-    /// Singular.
-    Query(Query),
-    /// Of any query; nothing unless it gives exactly one.
-    Value(Query),
-}
-
-enum PatternSource {
-    Literal(Pattern),
-    Operand(Operand),
-}
-
-/// What a pattern must cover: the whole text (`match`) or some of it (`search`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
-    Some,
-    Whole,
 }

@@ -3,9 +3,10 @@
 
 use serde_json::Value;
 
-use super::{
-    Comparison, Condition, Extent, Operand, Pattern, PatternSource, Query, Reach, Segment,
-    Selector, Start, literals,
+use super::literals;
+use super::pattern::{Extent, Pattern};
+use super::query::{
+    Comparison, Condition, Operand, PatternSource, Query, Reach, Segment, Selector, Start,
 };
 use crate::bounds;
 use crate::expressions::lex::Cursor;

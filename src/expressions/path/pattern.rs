@@ -6,16 +6,22 @@
 
 use std::sync::Arc;
 
-use super::Extent;
 use crate::bounds;
-use crate::expressions::Failed;
 use crate::expressions::budget::{Budget, CALL};
+use crate::expressions::failures::Failed;
 use crate::expressions::lex::Cursor;
 
 /// The most work that the states of one pattern are when it is parsed.
 pub(super) const PARSE_STATES: usize = bounds::PATTERN_STEPS_MAX * STATE;
 /// Going through one state for a character of the text.
 const STATE: usize = 8;
+
+/// What a pattern must cover: the whole text (`match`) or some of it (`search`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    Some,
+    Whole,
+}
 
 pub(super) struct Pattern {
     states: Vec<State>,

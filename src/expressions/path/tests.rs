@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::pattern::{Extent, Pattern};
 use super::*;
 use crate::bounds;
 

@@ -1,0 +1,109 @@
+//! What a filter is called with: its arguments' kinds, and its place in a chain.
+
+use serde_json::Value;
+
+use super::arguments::{
+    Arguments, character_of, flag_of, hash_of, integer_of, length_of, separators_of, text_of,
+};
+use super::card::is_date_format;
+use super::number;
+use crate::expressions::context::EvalContext;
+use crate::expressions::failures::{Failed, Why};
+use crate::expressions::path::JsonPath;
+use crate::expressions::variable::Variable;
+
+pub(in crate::expressions) struct Filter {
+    pub(in crate::expressions) name: &'static str,
+    /// The fewest arguments; the most are as many as there are kinds.
+    pub(in crate::expressions) least: usize,
+    pub(in crate::expressions) kinds: &'static [Kind],
+    /// The last argument may be written with this name.
+    pub(in crate::expressions) named: Option<&'static str>,
+    pub(in crate::expressions) place: Place,
+    pub(in crate::expressions) action: Action,
+}
+
+impl Filter {
+    pub(in crate::expressions) const fn encodes(&self) -> bool {
+        matches!(self.action, Action::Encode(_))
+    }
+}
+
+/// Where in a chain of filters a filter may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::expressions) enum Place {
+    Anywhere,
+    /// It gives bytes, which only an encoding can take.
+    BeforeEncoding,
+    Last,
+}
+
+pub(super) type Run<T> = fn(&Value, &Arguments<'_>, &EvalContext<'_>) -> Result<T, Failed>;
+
+pub(in crate::expressions) enum Action {
+    Encode(fn(&[u8]) -> String),
+    Path,
+    Sign(Run<Vec<u8>>),
+    /// Takes no arguments and cannot fail.
+    Total(fn(&Value) -> Value),
+    Value(Run<Value>),
+}
+
+pub(in crate::expressions) struct Call {
+    pub(in crate::expressions) filter: &'static Filter,
+    pub(in crate::expressions) arguments: Vec<Argument>,
+}
+
+pub(in crate::expressions) enum Argument {
+    Literal(Value),
+    Path(Box<JsonPath>),
+    Variable(Variable),
+}
+
+/// What an argument must be. A literal is checked when the expression is parsed, a variable's value
+/// by the same functions when the filter reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::expressions) enum Kind {
+    Any,
+    CardDate,
+    Character,
+    Flag,
+    HashName,
+    Integer,
+    Length,
+    Number,
+    Path,
+    Separators,
+    Text,
+}
+
+impl Kind {
+    pub(in crate::expressions) fn check(self, argument: Argument) -> Result<Argument, Why> {
+        let value = match argument {
+            Argument::Literal(value) => value,
+            Argument::Variable(_) | Argument::Path(_) if self != Self::Path => return Ok(argument),
+            // A path from data could not be checked beforehand, and nobody needs one.
+            Argument::Variable(_) | Argument::Path(_) => return Err(Why::BadArgument),
+        };
+        let fits = match self {
+            Self::Any => true,
+            Self::CardDate => text_of(&value).is_ok_and(|format| is_date_format(&format)),
+            Self::Character => character_of(&value).is_ok(),
+            Self::Flag => flag_of(&value).is_ok(),
+            Self::HashName => hash_of(&value).is_ok(),
+            Self::Integer => integer_of(&value).is_ok(),
+            Self::Length => length_of(&value).is_ok(),
+            Self::Number => number::Number::of(&value).is_ok(),
+            Self::Path => {
+                let Value::String(text) = &value else {
+                    return Err(Why::BadArgument);
+                };
+                let path = JsonPath::parse(text).ok_or(Why::BadJsonPath)?;
+                return Ok(Argument::Path(Box::new(path)));
+            }
+            Self::Separators => separators_of(&value).is_ok(),
+            Self::Text => text_of(&value).is_ok(),
+        };
+        if fits { Ok(Argument::Literal(value)) } else { Err(Why::BadArgument) }
+    }
+}

@@ -1,0 +1,79 @@
+//! A parsed path.
+
+use serde_json::Value;
+
+use super::pattern::{Extent, Pattern};
+
+pub(super) struct Segment {
+    pub(super) reach: Reach,
+    pub(super) selectors: Vec<Selector>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    Children,
+    Descendants,
+}
+
+pub(super) enum Selector {
+    All,
+    Filter(Condition),
+    Index(i64),
+    Name(String),
+    Slice { start: Option<i64>, end: Option<i64>, step: i64 },
+}
+
+pub(super) struct Query {
+    pub(super) start: Start,
+    pub(super) segments: Vec<Segment>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    Current,
+    Root,
+}
+
+impl Query {
+    /// Whether it can give no more than one value, which a comparison needs.
+    pub(super) fn is_singular(&self) -> bool {
+        self.segments.iter().all(|segment| {
+            segment.reach == Reach::Children
+                && matches!(segment.selectors.as_slice(), [Selector::Index(_) | Selector::Name(_)])
+        })
+    }
+}
+
+pub(super) enum Condition {
+    All(Vec<Condition>),
+    Any(Vec<Condition>),
+    Compare(Operand, Comparison, Operand),
+    Exists(Query),
+    Matches(Operand, PatternSource, Extent),
+    Not(Box<Condition>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Equal,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+    NotEqual,
+}
+
+pub(super) enum Operand {
+    Count(Query),
+    Length(Box<Operand>),
+    Literal(Value),
+    /// Singular.
+    Query(Query),
+    /// Of any query; nothing unless it gives exactly one.
+    Value(Query),
+}
+
+pub(super) enum PatternSource {
+    Literal(Pattern),
+    Operand(Operand),
+}
