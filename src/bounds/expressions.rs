@@ -59,10 +59,11 @@ pub const PATTERN_BYTES_MAX: usize = 1024;
 /// States of a compiled pattern of `match` and `search`, counted repetitions unrolled. Matching
 /// costs this many steps a character at worst.
 pub const PATTERN_STATES_MAX: usize = 256;
-/// Parts of a pattern that are looked at for its states, those that give none included.
-pub const PATTERN_STEPS_MAX: usize = 4 * PATTERN_STATES_MAX;
-/// States of all patterns that are written in one expression, and in one mask: each takes 40 bytes, and
-/// a short text can ask for very many.
+/// Memory of a compiled pattern. The number of states is bounded already; this holds if `regex-lite`
+/// needs more memory for a state than it does today.
+pub const PATTERN_COMPILED_BYTES_MAX: usize = 512 * PATTERN_STATES_MAX;
+/// States of all patterns that are written in one expression, and in one mask: each takes about 150
+/// bytes, and a short text can ask for very many.
 pub const TEMPLATE_STATES_MAX: usize = 4 * PATTERN_STATES_MAX;
 pub const MASK_STATES_MAX: usize = 4 * TEMPLATE_STATES_MAX;
 

@@ -23,9 +23,9 @@ use crate::secret::Secret;
 /// Memory of a parsed text: what a byte of it becomes, and what is there before the first.
 const BYTES_PER_BYTE: usize = 32;
 const BYTES_PER_ENTRY: usize = 256;
-const BYTES_PER_STATE: usize = 64;
+const BYTES_PER_STATE: usize = 160;
 /// The work of making one state of a pattern.
-const STATE: usize = 50;
+const STATE: usize = 100;
 /// The work of finding a text: it is hashed and compared.
 const FIND_BYTE: usize = 2;
 

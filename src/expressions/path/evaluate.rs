@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::pattern::{Extent, PARSE_STATES, Pattern};
+use super::pattern::{COMPILE, Extent, Pattern};
 use super::query::{
     Comparison, Condition, Operand, PatternSource, Query, Reach, Segment, Selector, Start,
 };
@@ -191,16 +191,16 @@ impl<'v> Evaluation<'v, '_> {
         current: &'v Value,
     ) -> Result<bool, Failed> {
         match pattern {
-            PatternSource::Literal(pattern) => pattern.is_match(text, extent, self.budget),
+            PatternSource::Literal(pattern) => pattern.is_match(text, self.budget),
             PatternSource::Operand(operand) => {
                 let source = self.operand(operand, current)?;
                 let Some(Value::String(source)) = source.as_deref() else {
                     return Ok(false);
                 };
                 self.budget.spend_parsing(source)?;
-                self.budget.spend(PARSE_STATES)?;
-                match Pattern::parse(source) {
-                    Some(pattern) => pattern.is_match(text, extent, self.budget),
+                self.budget.spend(COMPILE)?;
+                match Pattern::parse(source, extent) {
+                    Some(pattern) => pattern.is_match(text, self.budget),
                     None => Ok(false),
                 }
             }

@@ -266,7 +266,7 @@ impl Parser<'_> {
         let pattern = match self.operand()? {
             // RFC 9535 has a bad pattern match nothing; one that is written down is a mistake.
             Operand::Literal(Value::String(pattern)) => {
-                let pattern = Pattern::parse(&pattern)?;
+                let pattern = Pattern::parse(&pattern, extent)?;
                 self.states = self.states.checked_add(pattern.states())?;
                 if self.states > bounds::TEMPLATE_STATES_MAX {
                     return None;

@@ -150,27 +150,99 @@ fn patterns_match_as_written() {
         (".", "\n", false, false),
         ("(a*)*b", "aaab", true, true),
         ("(a*)*", "b", false, true),
+        (".", "\r", false, false),
+        (".", "\u{2028}", true, true),
+        ("[^a]", "\n", true, true),
+        ("a|b", "ab", false, true),
+        ("a", "a\n", false, true),
+        ("[a&&b]+", "&b", true, true),
+        ("\\<\\-\\^\\$#~ @", "<-^$#~ @", true, true),
+        ("[\\]\\[\\\\^]{3}", "][^", true, true),
+        ("\\w+\\s", "a\u{e9} ", false, false),
+        ("[a\u{e9}-\u{ef}]+", "a\u{ea}", true, true),
+        ("(|a)b", "b", true, true),
+        ("a{0}b(){9}", "b", true, true),
     ] {
-        let pattern = Pattern::parse(pattern).unwrap_or_else(|| panic!("{pattern}"));
         let budget = Budget::of(bounds::EXPRESSION_WORK_WRITE_MAX);
-        assert_eq!(pattern.is_match(text, Extent::Whole, &budget), Ok(whole), "{text}");
-        assert_eq!(pattern.is_match(text, Extent::Some, &budget), Ok(some), "{text}");
+        for (extent, expected) in [(Extent::Whole, whole), (Extent::Some, some)] {
+            let parsed = Pattern::parse(pattern, extent).unwrap_or_else(|| panic!("{pattern}"));
+            let found = parsed.is_match(text, &budget);
+            assert_eq!(found, Ok(expected), "{pattern} {text} {extent:?}");
+        }
     }
 }
 
 #[test]
 fn patterns_are_bounded() {
-    assert!(Pattern::parse(&"a".repeat(bounds::PATTERN_STATES_MAX - 1)).is_some());
-    assert!(Pattern::parse(&"a".repeat(bounds::PATTERN_STATES_MAX)).is_none());
-    assert!(Pattern::parse("((a{20}){20}){20}").is_none());
-    assert!(Pattern::parse("((((){256}){256}){256}){256}").is_some());
-    assert!(Pattern::parse(&format!("[{}]", "ab".repeat(bounds::PATTERN_BYTES_MAX))).is_none());
+    let parse = |pattern: &str| Pattern::parse(pattern, Extent::Some);
+    assert!(parse(&"a".repeat(bounds::PATTERN_STATES_MAX - 1)).is_some());
+    assert!(parse(&"a".repeat(bounds::PATTERN_STATES_MAX)).is_none());
+    assert!(parse("((a{20}){20}){20}").is_none());
+    assert!(parse("((((){256}){256}){256}){256}").is_some());
+    assert!(parse(&format!("(a{}){{80}}", "(){256,}a{0}".repeat(80))).is_some());
+    assert!(parse(&format!("[{}]", "ab".repeat(bounds::PATTERN_BYTES_MAX))).is_none());
     let deep = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
-    assert!(Pattern::parse(&deep(bounds::JSON_PATH_DEPTH_MAX)).is_some());
-    assert!(Pattern::parse(&deep(bounds::JSON_PATH_DEPTH_MAX + 1)).is_none());
+    assert!(parse(&deep(bounds::JSON_PATH_DEPTH_MAX)).is_some());
+    assert!(parse(&deep(bounds::JSON_PATH_DEPTH_MAX + 1)).is_none());
+    // The ranges of a class are copied with each repetition.
+    let class: String = ('a'..='z').step_by(2).collect();
+    assert!(parse(&format!("[{class}]{{60}}")).is_some());
+    assert!(parse(&format!("[{}]{{60}}", class.repeat(4))).is_none());
     let root = json!(["a".repeat(bounds::BODY_BYTES_MAX)]);
     let work = select("$[?search(@, '(a*)*(a|aa){50}b')]", &root);
     assert_eq!(work, Err(Failed::TooMuchWork));
+}
+
+#[test]
+fn patterns_of_other_dialects_are_refused() {
+    for pattern in [
+        "^a",
+        "a$",
+        "a*?",
+        "a+?",
+        "a??",
+        "a{1}?",
+        "a**",
+        "a++",
+        "(?i)a",
+        "(?:a)",
+        "(?P<n>a)",
+        "(?=a)",
+        "\\b",
+        "\\A",
+        "\\z",
+        "\\D",
+        "\\W",
+        "\\S",
+        "\\p{L}",
+        "\\x41",
+        "\\u0041",
+        "\\1",
+        "\\",
+        "a{",
+        "a{}",
+        "a{,2}",
+        "a{2",
+        "{2}",
+        "a}",
+        "]",
+        "[]",
+        "[^]",
+        "[a",
+        "[[:alpha:]]",
+        "[a[b]]",
+        "[b-a]",
+        "[a-\\d]",
+        "[\\d-z]",
+        "[a-b-c]",
+        "[\\D]",
+        "(a",
+        "a)",
+        "*a",
+        "a|*",
+    ] {
+        assert!(Pattern::parse(pattern, Extent::Some).is_none(), "{pattern}");
+    }
 }
 
 #[test]
