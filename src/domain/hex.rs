@@ -1,10 +1,22 @@
-//! Lower-case hexadecimal.
+//! Hexadecimal text.
 
-const DIGITS: &[u8; 16] = b"0123456789abcdef";
-
+/// In lower case.
 pub fn encode(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from(DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0'));
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0x0f)]).collect()
+    digits(bytes, b'a')
+}
+
+/// In upper case.
+pub fn encode_upper(bytes: &[u8]) -> String {
+    digits(bytes, b'A')
+}
+
+/// `ten` is the digit of the value 10.
+fn digits(bytes: &[u8], ten: u8) -> String {
+    let digit = |nibble: u8| match nibble.checked_sub(10) {
+        None => b'0'.wrapping_add(nibble),
+        Some(above_ten) => ten.wrapping_add(above_ten),
+    };
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]).map(digit).map(char::from).collect()
 }
 
 /// Exactly `N` bytes, in either case of letters.
@@ -21,7 +33,7 @@ pub fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// However many bytes there are.
+/// Any number of bytes, in either case of letters.
 pub fn decode_all(text: &str) -> Option<Vec<u8>> {
     let pairs = text.as_bytes().chunks(2);
     pairs
@@ -45,6 +57,7 @@ mod tests {
     #[test]
     fn hex_round_trips_and_refuses_what_is_not_hex() {
         assert_eq!(encode(&[0x00, 0xab, 0xff]), "00abff");
+        assert_eq!(encode_upper(&[0x09, 0xab, 0xff]), "09ABFF");
         assert_eq!(decode::<3>("00ABff"), Some([0x00, 0xab, 0xff]));
         for text in ["00abf", "00abfg", "00abff00", ""] {
             assert_eq!(decode::<3>(text), None, "{text}");

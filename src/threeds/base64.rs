@@ -1,57 +1,23 @@
-//! Base64 as EMV messages use it: the URL alphabet without padding for what travels in forms, the
-//! plain alphabet with padding for authentication values.
+//! Base64 as EMV messages use it: the URL alphabet without padding for forms, the standard alphabet
+//! with padding for authentication values.
 
-const PLAIN: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 /// With padding.
 pub fn encode(bytes: &[u8]) -> String {
-    let mut text = digits(bytes, PLAIN);
-    while !text.len().is_multiple_of(4) {
-        text.push('=');
-    }
-    text
+    STANDARD.encode(bytes)
 }
 
 /// For URLs and forms, without padding.
 pub fn encode_url(bytes: &[u8]) -> String {
-    digits(bytes, URL)
+    URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Takes the URL alphabet, padded or not, as the protocol asks of receivers.
+/// Accepts padding in any number, since the protocol asks receivers to ignore it. Unused bits of
+/// the last character must be zero.
 pub fn decode_url(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim_end_matches('=');
-    if text.len() % 4 == 1 {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut gathered: u32 = 0;
-    let mut bits: u32 = 0;
-    for letter in text.bytes() {
-        let digit = URL.iter().position(|known| *known == letter)?;
-        gathered = (gathered << 6) | u32::try_from(digit).ok()?;
-        bits = bits.saturating_add(6);
-        if bits >= 8 {
-            bits = bits.saturating_sub(8);
-            bytes.push(u8::try_from((gathered >> bits) & 0xff).ok()?);
-            gathered &= !(u32::MAX << bits);
-        }
-    }
-    (gathered == 0).then_some(bytes)
-}
-
-fn digits(bytes: &[u8], alphabet: &[u8; 64]) -> String {
-    let mut text = String::with_capacity(bytes.len().saturating_mul(2));
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let whole = (byte(0) << 16) | (byte(1) << 8) | byte(2);
-        for place in 0..=chunk.len() {
-            let shift = 18_usize.saturating_sub(place.saturating_mul(6));
-            let at = usize::try_from((whole >> shift) & 63).unwrap_or(0);
-            text.push(char::from(alphabet.get(at).copied().unwrap_or(b'=')));
-        }
-    }
-    text
+    URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok()
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 /// One series for the whole run, so that a body never comes twice, whichever vault or slice it goes to.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 /// Tells the bodies of two runs apart.
@@ -182,20 +184,13 @@ pub(crate) fn page_request(cursor: &str, common: &str) -> Vec<u8> {
     let mut path = format!("/v2/tokens?size={PAGE_SIZE}");
     if !cursor.is_empty() {
         path.push_str("&start=");
-        for byte in cursor.bytes() {
-            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-                path.push(char::from(byte));
-            } else {
-                path.extend(['%', hex(byte >> 4), hex(byte & 15)]);
-            }
-        }
+        path.extend(utf8_percent_encode(cursor, ESCAPED));
     }
     format!("GET {path} HTTP/1.1\r\n{common}\r\n").into_bytes()
 }
 
-fn hex(nibble: u8) -> char {
-    char::from(b"0123456789ABCDEF"[usize::from(nibble)])
-}
+/// Everything but the unreserved characters of RFC 3986.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A sixteen-digit number that passes the Luhn check; a thousand million of them before the first repeats.
 pub(crate) fn card_number(serial: u64) -> String {

@@ -1,6 +1,11 @@
 //! Filters that change how a value is written: casts, JSON, base64, hexadecimal, URLs, HTML; and the
 //! keyed hash, which is only ever shown encoded.
 
+use base64::alphabet;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD, URL_SAFE};
+use base64::{Engine as _, decoded_len_estimate};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 
 use super::arguments::{Arguments, hash_of, text_of};
@@ -9,6 +14,7 @@ use crate::domain::html::entity;
 use crate::expressions::budget::CHARACTER;
 use crate::expressions::context::{EvalContext, Hash, Text};
 use crate::expressions::failures::Failed;
+use crate::secret::Secret;
 
 type Outcome = Result<Value, Failed>;
 
@@ -61,69 +67,31 @@ pub(super) fn hmac(
     Ok(context.host.hmac(hash, key.as_bytes(), message.as_bytes()))
 }
 
-/// Upper case, as published.
-pub(super) fn base16(bytes: &[u8]) -> String {
-    bytes.iter().flat_map(|byte| [hex_digit(byte >> 4), hex_digit(byte & 15)]).collect()
-}
-
-fn hex_digit(nibble: u8) -> char {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    DIGITS.get(usize::from(nibble)).copied().map_or('0', char::from)
-}
-
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+/// Decodes with or without padding. Unused bits of the last character are ignored: texts of careless
+/// encoders were accepted before and still are.
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_allow_trailing_bits(true)
+    .with_decode_padding_mode(DecodePaddingMode::RequireNone);
+const FROM_STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+const FROM_URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
 pub(super) fn base64(bytes: &[u8]) -> String {
-    to_base64(bytes, STANDARD)
+    STANDARD.encode(bytes)
 }
 
-fn to_base64(bytes: &[u8], alphabet: &[u8; 64]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
-    for chunk in bytes.chunks(3) {
-        let mut group = 0_u32;
-        for place in 0..3 {
-            group = group << 8 | u32::from(chunk.get(place).copied().unwrap_or_default());
-        }
-        for place in 0..4_usize {
-            let sextet = group >> 18_usize.saturating_sub(place * 6) & 63;
-            let letter = usize::try_from(sextet).ok().and_then(|at| alphabet.get(at)).copied();
-            text.push(if place <= chunk.len() { letter.map_or('=', char::from) } else { '=' });
-        }
-    }
-    text
-}
-
-fn from_base64(text: &str, alphabet: &[u8; 64]) -> Result<Vec<u8>, Failed> {
+/// Padding may be left out; if there is any, it must be complete.
+fn from_base64(text: &str, alphabet: &GeneralPurpose) -> Result<Text, Failed> {
     let text = text.trim();
-    let body = text.trim_end_matches('=');
-    let padding = text.len().saturating_sub(body.len());
-    let tail = body.len() % 4;
-    if tail == 1 || padding > 2 || (padding > 0 && !(tail + padding).is_multiple_of(4)) {
+    let digits = text.trim_end_matches('=');
+    let padding = text.len().saturating_sub(digits.len());
+    if padding > 2 || (padding > 0 && !text.len().is_multiple_of(4)) {
         return Err(Failed::NotEncodable);
     }
-    let mut bytes = Vec::with_capacity(body.len());
-    let (mut group, mut bits) = (0_u32, 0_u32);
-    let [.., last_but_one, last] = *alphabet;
-    for letter in body.bytes() {
-        let sextet = match letter {
-            b'A'..=b'Z' => letter - b'A',
-            b'a'..=b'z' => letter - b'a' + 26,
-            b'0'..=b'9' => letter - b'0' + 52,
-            _ if letter == last_but_one => 62,
-            _ if letter == last => 63,
-            _ => return Err(Failed::NotEncodable),
-        };
-        let sextet = u32::from(sextet);
-        group = group << 6 | sextet;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push(u8::try_from(group >> bits & 0xFF).unwrap_or_default());
-            group &= 0xFF >> (8 - bits);
-        }
+    let mut bytes = Secret::new(vec![0; decoded_len_estimate(digits.len())]);
+    match alphabet.decode_slice(digits, bytes.expose_mut()) {
+        Ok(length) => utf8(bytes.expose().get(..length)),
+        Err(_) => Err(Failed::NotEncodable),
     }
-    Ok(bytes)
 }
 
 pub(super) fn base64_encode(
@@ -131,7 +99,7 @@ pub(super) fn base64_encode(
     _: &Arguments<'_>,
     context: &EvalContext<'_>,
 ) -> Outcome {
-    spell_out(input, context, |text| Text::from(to_base64(text.as_bytes(), STANDARD)))
+    spell_out(input, context, |text| Text::from(STANDARD.encode(text)))
 }
 
 pub(super) fn base64_url_safe_encode(
@@ -139,7 +107,7 @@ pub(super) fn base64_url_safe_encode(
     _: &Arguments<'_>,
     context: &EvalContext<'_>,
 ) -> Outcome {
-    spell_out(input, context, |text| Text::from(to_base64(text.as_bytes(), URL_SAFE)))
+    spell_out(input, context, |text| Text::from(URL_SAFE.encode(text)))
 }
 
 pub(super) fn base64_decode(
@@ -147,7 +115,7 @@ pub(super) fn base64_decode(
     _: &Arguments<'_>,
     context: &EvalContext<'_>,
 ) -> Outcome {
-    spell_out(input, context, |text| utf8(from_base64(text, STANDARD)?))
+    spell_out(input, context, |text| from_base64(text, &FROM_STANDARD))
 }
 
 pub(super) fn base64_url_safe_decode(
@@ -155,54 +123,43 @@ pub(super) fn base64_url_safe_decode(
     _: &Arguments<'_>,
     context: &EvalContext<'_>,
 ) -> Outcome {
-    spell_out(input, context, |text| utf8(from_base64(text, URL_SAFE)?))
+    spell_out(input, context, |text| from_base64(text, &FROM_URL_SAFE))
 }
 
-fn utf8(bytes: Vec<u8>) -> Result<Text, Failed> {
-    String::from_utf8(bytes).map_or(Err(Failed::NotEncodable), Text::from)
+fn utf8(bytes: Option<&[u8]>) -> Result<Text, Failed> {
+    match bytes.map(str::from_utf8) {
+        Some(Ok(text)) => Text::from(text.to_owned()),
+        Some(Err(_)) | None => Err(Failed::NotEncodable),
+    }
 }
 
-/// As forms encode: a space is a plus.
+/// Everything but letters, digits and the unreserved marks.
+const ENCODED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// As HTML forms encode: a space becomes a plus sign.
 pub(super) fn url_encode(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     spell_out(input, context, |text| {
         let mut encoded = Text::with_capacity(text.len());
-        for byte in text.bytes() {
-            match byte {
-                b' ' => encoded.push('+')?,
-                b'*' | b'-' | b'.' | b'_' | b'~' => encoded.push(char::from(byte))?,
-                byte if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte))?,
-                byte => {
-                    encoded.push('%')?;
-                    encoded.push(hex_digit(byte >> 4))?;
-                    encoded.push(hex_digit(byte & 15))?;
-                }
+        for (place, word) in text.split(' ').enumerate() {
+            if place > 0 {
+                encoded.push('+')?;
+            }
+            for part in utf8_percent_encode(word, ENCODED) {
+                encoded.push_str(part)?;
             }
         }
         Ok(encoded)
     })
 }
 
-/// A percent sign without two digits behind it stands for itself.
+/// A percent sign without two digits behind it stays as it is.
 pub(super) fn url_decode(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     spell_out(input, context, |text| {
-        let mut decoded = Vec::with_capacity(text.len());
-        let mut rest = text.as_bytes();
-        while let [byte, after @ ..] = rest {
-            rest = after;
-            match (byte, after) {
-                (b'+', _) => decoded.push(b' '),
-                (b'%', [high, low, beyond @ ..])
-                    if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
-                {
-                    let digit = |d: u8| char::from(d).to_digit(16).unwrap_or_default();
-                    let value = digit(*high) * 16 + digit(*low);
-                    decoded.push(u8::try_from(value).unwrap_or_default());
-                    rest = beyond;
-                }
-                (byte, _) => decoded.push(*byte),
-            }
-        }
-        utf8(decoded)
+        let spaced = Secret::new(text.replace('+', " "));
+        let mut decoded = Secret::new(Vec::with_capacity(text.len()));
+        decoded.expose_mut().extend(percent_decode_str(spaced.expose()));
+        utf8(Some(decoded.expose()))
     })
 }
 

@@ -7,6 +7,7 @@ use super::signature::Kind::{
 };
 use super::signature::{Action, Filter, Kind, Place, Run};
 use super::{alias, arithmetic, card, encode, list, text};
+use crate::domain::hex;
 
 pub(in crate::expressions) fn find(name: &str) -> Option<&'static Filter> {
     FILTERS.binary_search_by(|filter| filter.name.cmp(name)).ok().and_then(|at| FILTERS.get(at))
@@ -116,7 +117,7 @@ static FILTERS: &[Filter] = &[
     plain("strip_newlines", 0, &[], text::strip_newlines),
     plain("sum", 0, &[Text], list::sum),
     plain("times", 1, &[Number], arithmetic::times),
-    encoding("to_base16", encode::base16),
+    encoding("to_base16", hex::encode_upper),
     encoding("to_base64", encode::base64),
     plain("to_boolean", 0, &[], encode::to_boolean),
     plain("to_number", 0, &[], arithmetic::to_number),

@@ -5,9 +5,12 @@
 //! states. Its own syntax is larger than I-Regexp, so a pattern is first parsed here and written
 //! again: anchors, flags, lazy repetitions and all other extensions are refused.
 
+use std::fmt::Write as _;
+
 use regex_lite::{Regex, RegexBuilder};
 
 use crate::bounds;
+use crate::domain::hex;
 use crate::expressions::budget::{Budget, CALL};
 use crate::expressions::failures::Failed;
 use crate::expressions::lex::Cursor;
@@ -97,21 +100,21 @@ impl Translation<'_> {
     /// An atom and its quantifier.
     fn piece(&mut self, depth: usize) -> Option<usize> {
         let start = self.regex.len();
-        let mut states = self.atom(depth)?;
-        if let Some((least, most)) = self.quantifier()? {
-            states = match most {
-                _ if states == 0 => 0,
-                Some(0) => 0,
-                Some(most) => {
-                    self.regex.push_str(&format!("{{{least},{most}}}"));
-                    states.checked_mul(most)?.checked_add(most.checked_sub(least)?)?
-                }
-                None => {
-                    self.regex.push_str(&format!("{{{least},}}"));
-                    states.checked_mul(least.checked_add(1)?)?.checked_add(1)?
-                }
-            };
-        }
+        let states = self.atom(depth)?;
+        let (least, most) = self.quantifier()?;
+        let states = match most {
+            _ if states == 0 => 0,
+            Some(0) => 0,
+            Some(1) if least == 1 => states,
+            Some(most) => {
+                write!(self.regex, "{{{least},{most}}}").ok()?;
+                states.checked_mul(most)?.checked_add(most.checked_sub(least)?)?
+            }
+            None => {
+                write!(self.regex, "{{{least},}}").ok()?;
+                states.checked_mul(least.checked_add(1)?)?.checked_add(1)?
+            }
+        };
         // A piece without states matches only the empty text. `regex-lite` would spend states and
         // time on each of its repetitions.
         if states == 0 {
@@ -140,8 +143,8 @@ impl Translation<'_> {
         Some(1)
     }
 
-    /// The least and the most repetitions, if a quantifier follows.
-    fn quantifier(&mut self) -> Option<Option<(usize, Option<usize>)>> {
+    /// The least and the most repetitions: one of each if no quantifier follows.
+    fn quantifier(&mut self) -> Option<(usize, Option<usize>)> {
         let (least, most) = match self.cursor.peek() {
             Some('*') => (0, None),
             Some('+') => (1, None),
@@ -161,10 +164,10 @@ impl Translation<'_> {
                 }
                 (least, most)
             }
-            Some(_) | None => return Some(None),
+            Some(_) | None => return Some((1, Some(1))),
         };
         self.cursor.bump();
-        Some(Some((least, most)))
+        Some((least, most))
     }
 
     fn count(&mut self) -> Option<usize> {
@@ -248,10 +251,12 @@ impl Translation<'_> {
 
     /// Punctuation is written by its code: which of it has a meaning depends on the place.
     fn literal(&mut self, c: char) {
-        if c.is_ascii_punctuation() {
-            self.regex.push_str(&format!(r"\x{:02X}", u32::from(c)));
-        } else {
-            self.regex.push(c);
+        match u8::try_from(c) {
+            Ok(byte) if byte.is_ascii_punctuation() => {
+                self.regex.push_str(r"\x");
+                self.regex.push_str(&hex::encode_upper(&[byte]));
+            }
+            Ok(_) | Err(_) => self.regex.push(c),
         }
     }
 }

@@ -1,5 +1,9 @@
 //! Query strings: `application/x-www-form-urlencoded`, in order, repetitions kept.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
 use crate::bounds::QUERY_BYTES_MAX;
 
 #[derive(Debug, Default)]
@@ -40,21 +44,20 @@ pub(crate) enum Plus {
 
 /// Percent-decoding; `None` for a broken escape or bytes that are not UTF-8.
 pub(crate) fn decode(text: &str, plus: Plus) -> Option<String> {
-    let mut bytes = text.bytes();
-    let mut decoded = Vec::with_capacity(text.len());
-    while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'%' => {
-                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                let value =
-                    digit(bytes.next())?.checked_mul(16)?.checked_add(digit(bytes.next())?)?;
-                u8::try_from(value).ok()?
-            }
-            b'+' if plus == Plus::Space => b' ',
-            other => other,
-        });
+    let is_escape = |after: &str| {
+        after
+            .as_bytes()
+            .first_chunk::<2>()
+            .is_some_and(|pair| pair.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !text.split('%').skip(1).all(is_escape) {
+        return None;
     }
-    String::from_utf8(decoded).ok()
+    let text = match plus {
+        Plus::Itself => Cow::Borrowed(text),
+        Plus::Space => Cow::Owned(text.replace('+', " ")),
+    };
+    percent_decode_str(&text).decode_utf8().ok().map(Cow::into_owned)
 }
 
 #[cfg(test)]
