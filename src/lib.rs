@@ -18,7 +18,7 @@
 //! | [`clock`] | the one reader of the time of day, which tests can move | domain |
 //! | [`metrics`] | counters, gauges, histograms and checks, for Prometheus, probes and people; pure | domain |
 //! | [`expressions`] | the language of masks, fingerprints, search indexes and aliases | bounds, domain, secret |
-//! | [`formulas`] | the catalog of connections, checked at start | bounds, domain |
+//! | [`formulas`] | the catalog of connections, embedded as it is served | - |
 //! | [`idempotency`] | what a key is, how long an answer is remembered, what a repetition gets | bounds, domain, secret |
 //! | [`limits`] | the published rate limits as counters of bounded size | bounds, domain |
 //! | [`log`] | one JSON line an event, which cannot hold text from outside | bounds, domain, metrics |

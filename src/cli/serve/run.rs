@@ -83,7 +83,7 @@ async fn serve(
     if let Some(news) = app.look_at_disk() {
         log.event(watch::event(&news));
     }
-    let catalog = Catalog::load().map_err(bad_catalog)?;
+    let catalog = Catalog::load();
     let manager = Arc::new(ServiceManager::from_environment()?);
     let server = Server::bind(plan.settings, log.clone()).map_err(|error| explain(&error))?;
     let results = directory::set_up(&app, &plan.threeds, &log)?;
@@ -191,10 +191,6 @@ async fn finish(app: &Vault, fatal: Option<Fatal>, log: &Log) -> Result<(), Fail
     log.event(Event::info("stopped"));
     log.flush(LOG_FLUSH_MAX);
     ended
-}
-
-fn bad_catalog(error: impl std::fmt::Display) -> Failure {
-    Failure::new(Exit::Software, "the catalog of payment connections is damaged").why(error)
 }
 
 fn no_socket(failure: &SocketFailure) -> Failure {

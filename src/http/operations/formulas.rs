@@ -17,7 +17,7 @@ impl Exchange<'_> {
 
     pub(in crate::http) fn read_formula(&self) -> Result<Reply, Problem> {
         let found = self.catalog.find(self.parameter(0));
-        Ok(self.document(&found.ok_or(Error::NotFound("connection formula"))?.document))
+        Ok(self.document(found.ok_or(Error::NotFound("connection formula"))?))
     }
 
     fn document(&self, document: &Document) -> Reply {

@@ -1,18 +1,45 @@
+//! The catalog is edited in `catalog.toml` and served from `catalog.txt`. These tests check the former
+//! and hold the latter equal to it.
+
+mod codes;
+mod source;
+
+use std::{env, fs};
+
 use serde_json::{Value, json};
 
 use super::*;
+use source::{CatalogError, FORMULAS, Features, Formula};
 
-fn catalog() -> Catalog {
-    Catalog::load().unwrap()
+const SOURCE: &str = include_str!("catalog.toml");
+
+fn formulas() -> Vec<Formula> {
+    source::parse(SOURCE).unwrap()
 }
 
 fn formula(id: &str) -> Formula {
-    catalog().find(id).unwrap().formula.clone()
+    formulas().into_iter().find(|formula| formula.id == id).unwrap()
+}
+
+/// `UPDATE_CATALOG=1 cargo test --lib formulas` writes the file.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a person asks for the new file this way")]
+fn the_embedded_documents_are_those_of_the_source() {
+    let documents: Vec<String> = formulas()
+        .iter()
+        .map(|formula| format!("{}\n{}\n", formula.id, serde_json::to_string(formula).unwrap()))
+        .collect();
+    if env::var("UPDATE_CATALOG").is_ok() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/formulas/catalog.txt");
+        fs::write(path, documents.concat()).unwrap();
+    }
+    assert!(documents.concat() == DOCUMENTS, "set UPDATE_CATALOG=1 to write catalog.txt again");
 }
 
 #[test]
 fn the_catalog_has_the_published_formulas() {
-    let ids: Vec<String> = catalog().all().iter().map(|entry| entry.formula.id.clone()).collect();
+    let catalog = Catalog::load();
+    let ids: Vec<&str> = catalog.entries.iter().map(|(id, _)| *id).collect();
     let processors = [
         "adyen",
         "authipay",
@@ -34,7 +61,8 @@ fn the_catalog_has_the_published_formulas() {
         "worldpayvap",
     ];
     assert_eq!(ids, processors.map(|processor| format!("{processor}-card")));
-    assert!(catalog().find("stripe").is_none());
+    assert!(catalog.find("stripe").is_none());
+    assert!(catalog.find("stripe-card\",\"display_name").is_none());
 }
 
 #[test]
@@ -79,8 +107,8 @@ fn only_some_features_are_missing() {
         void: true,
     };
     let without_3ds = Features { three_d_secure_pass_through: false, ..all };
-    for entry in catalog().all() {
-        let expected = match entry.formula.id.as_str() {
+    for formula in formulas() {
+        let expected = match formula.id.as_str() {
             "authorizenet-card" | "dlocal-card" | "usaepay-card" => without_3ds,
             "ebanx-card" => {
                 Features { delayed_capture: false, partial_capture: false, ..without_3ds }
@@ -88,14 +116,14 @@ fn only_some_features_are_missing() {
             "razorpay-card" => Features { delayed_capture: false, zero_auth: false, ..without_3ds },
             _ => all,
         };
-        assert_eq!(entry.formula.supported_features, expected, "{}", entry.formula.id);
+        assert_eq!(formula.supported_features, expected, "{}", formula.id);
     }
 }
 
 #[test]
 fn an_entry_is_written_with_the_names_of_the_interface() {
     let razorpay: Value =
-        serde_json::from_slice(&catalog().find("razorpay-card").unwrap().document.json).unwrap();
+        serde_json::from_slice(&Catalog::load().find("razorpay-card").unwrap().json).unwrap();
     assert_eq!(
         razorpay,
         json!({
@@ -139,22 +167,23 @@ fn an_entry_is_written_with_the_names_of_the_interface() {
 
 #[test]
 fn the_list_is_the_bare_array_of_all_entries() {
-    let catalog = catalog();
+    let catalog = Catalog::load();
     let list: Vec<Value> = serde_json::from_slice(&catalog.list().json).unwrap();
     let entries: Vec<Value> = catalog
-        .all()
+        .entries
         .iter()
-        .map(|entry| serde_json::from_slice(&entry.document.json).unwrap())
+        .map(|(_, document)| serde_json::from_slice(&document.json).unwrap())
         .collect();
     assert_eq!(list, entries);
     assert_eq!(list.len(), FORMULAS);
+    assert_eq!(catalog.list().json, serde_json::to_vec(&formulas()).unwrap());
 }
 
 #[test]
 fn etags_are_strong_stable_and_differ_between_documents() {
-    let (one, other) = (catalog(), catalog());
+    let (one, other) = (Catalog::load(), Catalog::load());
     assert_eq!(one.list(), other.list());
-    let mut etags: Vec<&String> = one.all().iter().map(|entry| &entry.document.etag).collect();
+    let mut etags: Vec<&String> = one.entries.iter().map(|(_, document)| &document.etag).collect();
     etags.push(&one.list().etag);
     for etag in &etags {
         let hash = etag.strip_prefix('"').unwrap().strip_suffix('"').unwrap();
@@ -169,8 +198,8 @@ fn etags_are_strong_stable_and_differ_between_documents() {
 /// The catalog with `old` replaced by `new` once is refused, with this message.
 #[track_caller]
 fn check_broken(old: &str, new: &str, message: &str) {
-    assert!(FILE.contains(old), "{old}");
-    let error = Catalog::read(&FILE.replacen(old, new, 1)).unwrap_err();
+    assert!(SOURCE.contains(old), "{old}");
+    let error = source::parse(&SOURCE.replacen(old, new, 1)).unwrap_err();
     assert_eq!(error.to_string(), message);
 }
 
@@ -275,8 +304,8 @@ fn a_broken_set_is_named() {
 
 #[test]
 fn a_missing_formula_and_an_unknown_word_are_noticed() {
-    let (others, last) = FILE.rsplit_once("\n[[formula]]").unwrap();
-    let error = Catalog::read(others).unwrap_err();
+    let (others, last) = SOURCE.rsplit_once("\n[[formula]]").unwrap();
+    let error = source::parse(others).unwrap_err();
     // Its set goes unused before the count is taken.
     assert_eq!(
         error.to_string(),
@@ -284,15 +313,15 @@ fn a_missing_formula_and_an_unknown_word_are_noticed() {
     );
     let (others, usaepay) = others.rsplit_once("\n[[formula]]").unwrap();
     assert!(usaepay.contains("usaepay-card"));
-    let error = Catalog::read(&format!("{others}\n[[formula]]{last}")).unwrap_err();
+    let error = source::parse(&format!("{others}\n[[formula]]{last}")).unwrap_err();
     assert_eq!(error.to_string(), "the connection catalog has 17 formulas instead of 18");
     for (old, new) in [
         ("method = \"card\"", "method = \"bank\""),
         ("secret = true", "secrets = true"),
         ("lacks = [\"three_d_secure_pass_through\"]", "lacks = [\"flying\"]"),
     ] {
-        assert!(FILE.contains(old));
-        let error = Catalog::read(&FILE.replacen(old, new, 1)).unwrap_err();
-        assert!(matches!(error, CatalogError::Unreadable(_)), "{new}");
+        assert!(SOURCE.contains(old));
+        let error = source::parse(&SOURCE.replacen(old, new, 1)).unwrap_err();
+        assert!(matches!(error, CatalogError::Unreadable), "{new}");
     }
 }

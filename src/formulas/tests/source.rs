@@ -1,37 +1,33 @@
-//! The catalog's file: from TOML to formulas, with every mistake named by its entry. It trusts
-//! nothing that the file says.
+//! The catalog's source, `catalog.toml`: its parser, which names the entry of each mistake, and the
+//! formulas with their names on the wire.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::codes::{Code, Country, Currency};
-use super::{FORMULAS, Features, Field, Format, Formula, Method};
+
+/// The number of formulas in the published interface.
+pub(super) const FORMULAS: usize = 18;
 
 /// The country set that stands for all of ISO 3166-1; the file itself cannot define it.
 const WORLD: &str = "world";
 
-/// Why the embedded catalog cannot be used. The file is ours, so its names may be shown.
+/// Mistakes in the source.
 #[derive(Debug)]
-pub enum CatalogError {
+pub(super) enum CatalogError {
     /// Another number of formulas than the interface has.
-    Count {
-        found: usize,
-    },
+    Count { found: usize },
     /// A formula or a set of codes says something wrong.
-    Entry {
-        entry: String,
-        fault: Fault,
-    },
+    Entry { entry: String, fault: Fault },
     /// Not the form that the file should have.
-    Unreadable(toml::de::Error),
-    Unwritable(serde_json::Error),
+    Unreadable,
 }
 
 /// What is wrong with one entry. Positions count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub(super) enum Fault {
     DuplicateField {
         at: usize,
     },
@@ -58,8 +54,55 @@ pub enum Fault {
     UnusedSet,
 }
 
+/// A managed connection to one processor. Its names are the wire's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Formula {
+    pub(super) id: String,
+    pub(super) display_name: String,
+    pub(super) method: Method,
+    pub(super) fields: Vec<Field>,
+    pub(super) supported_currencies: Vec<Currency>,
+    pub(super) supported_countries: Vec<Country>,
+    pub(super) supported_features: Features,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Method {
+    Card,
+}
+
+/// One configuration value of a connection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Field {
+    pub(super) key: String,
+    pub(super) display_name: String,
+    pub(super) required: bool,
+    pub(super) format: Format,
+    pub(super) secret: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Format {
+    Text,
+}
+
+/// What a processor can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the interface has seven independent flags")]
+pub(super) struct Features {
+    pub(super) three_d_secure_pass_through: bool,
+    pub(super) delayed_capture: bool,
+    pub(super) partial_capture: bool,
+    pub(super) partial_refunds: bool,
+    pub(super) refunds: bool,
+    pub(super) zero_auth: bool,
+    pub(super) void: bool,
+}
+
 pub(super) fn parse(text: &str) -> Result<Vec<Formula>, CatalogError> {
-    let file: File = toml::from_str(text).map_err(CatalogError::Unreadable)?;
+    let file: File = toml::from_str(text).or(Err(CatalogError::Unreadable))?;
     let mut currency_sets = Sets::read("currency set", &file.currency_sets)?;
     let mut country_sets = Sets::read("country set", &file.country_sets)?;
     country_sets.define_world()?;
@@ -261,6 +304,23 @@ fn check_codes<C: Code>(list: &str) -> Result<Vec<C>, Fault> {
     if codes.is_empty() { Err(Fault::NoCodes) } else { Ok(codes) }
 }
 
+/// The flag for voiding goes by two names on the wire.
+impl Serialize for Features {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut flags = serializer.serialize_struct("Features", 8)?;
+        flags.serialize_field("three_d_secure_pass_through", &self.three_d_secure_pass_through)?;
+        flags.serialize_field("delayed_capture", &self.delayed_capture)?;
+        flags.serialize_field("partial_capture", &self.partial_capture)?;
+        flags.serialize_field("partial_refunds", &self.partial_refunds)?;
+        flags.serialize_field("refunds", &self.refunds)?;
+        flags.serialize_field("zero_auth", &self.zero_auth)?;
+        flags.serialize_field("void", &self.void)?;
+        flags.serialize_field("voidAllowed", &self.void)?;
+        flags.end()
+    }
+}
+
 impl fmt::Display for CatalogError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -268,18 +328,7 @@ impl fmt::Display for CatalogError {
                 write!(f, "the connection catalog has {found} formulas instead of {FORMULAS}")
             }
             Self::Entry { entry, fault } => write!(f, "connection catalog, {entry}: {fault}"),
-            Self::Unreadable(_) => f.write_str("the connection catalog cannot be read"),
-            Self::Unwritable(_) => f.write_str("the connection catalog cannot be written as JSON"),
-        }
-    }
-}
-
-impl std::error::Error for CatalogError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unreadable(cause) => Some(cause),
-            Self::Unwritable(cause) => Some(cause),
-            Self::Count { .. } | Self::Entry { .. } => None,
+            Self::Unreadable => f.write_str("the connection catalog cannot be read"),
         }
     }
 }

@@ -12,11 +12,11 @@ static COUNTRIES: LazyLock<Vec<&'static str>> =
 
 /// An ISO 4217 alphabetic code in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Currency(&'static str);
+pub(super) struct Currency(&'static str);
 
 /// An officially assigned ISO 3166-1 alpha-2 code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Country(&'static str);
+pub(super) struct Country(&'static str);
 
 /// A code that one of the standards lists.
 pub(super) trait Code: Copy + Ord {
@@ -24,13 +24,13 @@ pub(super) trait Code: Copy + Ord {
 }
 
 impl Currency {
-    pub const fn as_str(&self) -> &'static str {
+    pub(super) const fn as_str(&self) -> &'static str {
         self.0
     }
 }
 
 impl Country {
-    pub const fn as_str(&self) -> &'static str {
+    pub(super) const fn as_str(&self) -> &'static str {
         self.0
     }
 
