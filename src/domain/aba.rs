@@ -7,10 +7,8 @@ pub fn passes(digits: &str) -> bool {
     }
     let mut sum = 0u32;
     for (byte, weight) in digits.bytes().zip(WEIGHTS) {
-        if !byte.is_ascii_digit() {
-            return false;
-        }
-        sum = sum.saturating_add(u32::from(byte.saturating_sub(b'0')).saturating_mul(weight));
+        let Some(digit) = char::from(byte).to_digit(10) else { return false };
+        sum = sum.saturating_add(digit.saturating_mul(weight));
     }
     sum.is_multiple_of(10)
 }

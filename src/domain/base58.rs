@@ -4,23 +4,23 @@ const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqr
 
 /// The number that `bytes` write in base 256, in base 58, padded with `1` (zero) to `width`.
 pub fn encode_padded(bytes: &[u8], width: usize) -> String {
-    let mut digits: Vec<u8> = Vec::with_capacity(width);
+    let mut digits: Vec<u32> = Vec::with_capacity(width);
     for byte in bytes {
         let mut carry = u32::from(*byte);
         for digit in &mut digits {
-            let value = u32::from(*digit).wrapping_mul(256).wrapping_add(carry);
-            *digit = u8::try_from(value % 58).unwrap_or(0);
+            let value = digit.wrapping_mul(256).wrapping_add(carry);
+            *digit = value % 58;
             carry = value / 58;
         }
         while carry > 0 {
-            digits.push(u8::try_from(carry % 58).unwrap_or(0));
+            digits.push(carry % 58);
             carry /= 58;
         }
     }
     digits.resize(digits.len().max(width), 0);
-    let letter =
-        |digit: &u8| char::from(ALPHABET.get(usize::from(*digit)).copied().unwrap_or(b'1'));
-    digits.iter().rev().map(letter).collect()
+    // Each digit is below 58, so each has a letter.
+    let letter = |digit: u32| usize::try_from(digit).ok().and_then(|at| ALPHABET.get(at));
+    digits.into_iter().rev().filter_map(letter).copied().map(char::from).collect()
 }
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ ids! {
 /// An id in the shape of UUID version 4, which published clients check, whose first 48 bits are
 /// the millisecond: neighbours in time are neighbours in the file.
 pub fn assigned(now: Timestamp, random: [u8; 10]) -> Uuid {
+    // A clock before 1970 costs the order in the file, nothing else.
     let millis = u64::try_from(now.millis()).unwrap_or(0).to_be_bytes();
     let mut bytes = [0; 16];
     for (to, from) in bytes.iter_mut().zip(millis.iter().skip(2).chain(&random)) {
@@ -62,6 +63,7 @@ pub fn assigned(now: Timestamp, random: [u8; 10]) -> Uuid {
 
 /// When an id was assigned, to the millisecond.
 pub fn assigned_at(id: Uuid) -> Timestamp {
+    // 48 bits fit.
     let millis = i64::try_from(id.as_u128().wrapping_shr(80)).unwrap_or(0);
     Timestamp::from_micros(millis.saturating_mul(1_000))
 }

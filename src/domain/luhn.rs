@@ -4,10 +4,7 @@
 pub fn passes(digits: &str) -> bool {
     let mut sum = 0u32;
     for (place, byte) in digits.bytes().rev().enumerate() {
-        if !byte.is_ascii_digit() {
-            return false;
-        }
-        let digit = u32::from(byte.saturating_sub(b'0'));
+        let Some(digit) = char::from(byte).to_digit(10) else { return false };
         let weighed = match (place % 2, digit) {
             (0, _) => digit,
             (_, 0..=4) => digit.saturating_mul(2),

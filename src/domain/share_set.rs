@@ -1,7 +1,5 @@
 //! A set of recovery shares of the master key, as the vault remembers it: hashes, never a share.
 
-use std::fmt::Write as _;
-
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
 
@@ -28,8 +26,8 @@ impl ShareSet {
         let mut text =
             format!("{} {}-of-{}", hex::encode(&self.set), self.needed, self.hashes.len());
         for hash in &self.hashes {
-            // Writing to a string does not fail.
-            write!(text, " {}", hex::encode(hash)).ok();
+            text.push(' ');
+            text.push_str(&hex::encode(hash));
         }
         text
     }

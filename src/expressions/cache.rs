@@ -105,6 +105,7 @@ impl Cache {
         Some(parsed)
     }
 
+    /// A thread that panicked under the lock left complete entries: each is inserted in one step.
     fn find(&self, hash: u64, owner: Option<TenantId>, text: &str) -> Option<Parsed> {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
         let entry = kept.by_hash.get(&hash)?;

@@ -1,14 +1,14 @@
-//! A place in a text, and the few ways to move on from it. It never goes back by itself and never
-//! stands between the bytes of a character.
+//! A position in a text, and the ways to move forward from it. It never moves back and never stands
+//! inside a character.
 
 pub(super) struct Cursor<'a> {
-    text: &'a str,
+    rest: &'a str,
     at: usize,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) const fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self { rest: text, at: 0 }
     }
 
     /// Byte offset from the start of the text.
@@ -16,53 +16,64 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    pub(super) fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
+    pub(super) const fn rest(&self) -> &'a str {
+        self.rest
     }
 
-    pub(super) fn is_done(&self) -> bool {
-        self.at >= self.text.len()
+    pub(super) const fn is_done(&self) -> bool {
+        self.rest.is_empty()
     }
 
     pub(super) fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+        self.rest.chars().next()
     }
 
     pub(super) fn bump(&mut self) -> Option<char> {
-        let next = self.peek()?;
-        self.at += next.len_utf8();
+        let mut chars = self.rest.chars();
+        let next = chars.next()?;
+        self.move_to(chars.as_str());
         Some(next)
     }
 
     pub(super) fn eat(&mut self, expected: &str) -> bool {
-        let found = self.rest().starts_with(expected);
-        if found {
-            self.at += expected.len();
+        match self.rest.strip_prefix(expected) {
+            Some(rest) => {
+                self.move_to(rest);
+                true
+            }
+            None => false,
         }
-        found
     }
 
     pub(super) fn skip_spaces(&mut self) {
-        self.take_while(char::is_whitespace);
+        self.move_to(self.rest.trim_start());
     }
 
     pub(super) fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
-        let rest = self.rest();
-        let end = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
-        self.take(end)
+        self.take_until(|rest| !rest.starts_with(&wanted))
+    }
+
+    /// The characters before the first place whose rest of the text is an end.
+    pub(super) fn take_until(&mut self, is_end: impl Fn(&str) -> bool) -> &'a str {
+        let mut chars = self.rest.chars();
+        while !chars.as_str().is_empty() && !is_end(chars.as_str()) {
+            chars.next();
+        }
+        let (taken, rest) = self.rest.split_at(self.rest.len() - chars.as_str().len());
+        self.move_to(rest);
+        taken
     }
 
     /// Up to the mark, which is skipped; `None`, and no move, when it does not come.
     pub(super) fn take_past(&mut self, mark: &str) -> Option<&'a str> {
-        let end = self.rest().find(mark)?;
-        let taken = self.take(end);
-        self.at += mark.len();
+        let (taken, rest) = self.rest.split_once(mark)?;
+        self.move_to(rest);
         Some(taken)
     }
 
-    fn take(&mut self, bytes: usize) -> &'a str {
-        let taken = self.rest().get(..bytes).unwrap_or_default();
-        self.at += taken.len();
-        taken
+    /// `rest` is an end of the present rest.
+    const fn move_to(&mut self, rest: &'a str) {
+        self.at += self.rest.len() - rest.len();
+        self.rest = rest;
     }
 }

@@ -329,17 +329,9 @@ impl<'a> ExpressionParser<'a> {
 
     /// A name: letters, digits, `_` and `-`, except that `-}}` closes the expression.
     fn word(&mut self) -> &'a str {
-        let rest = self.cursor.rest();
-        let length = rest
-            .char_indices()
-            .find(|(at, c)| match c {
-                '-' => rest.get(*at..).is_some_and(|tail| tail.starts_with("-}}")),
-                '_' => false,
-                other => !other.is_alphanumeric(),
-            })
-            .map_or(rest.len(), |(at, _)| at);
-        let word = rest.get(..length).unwrap_or_default();
-        self.cursor.eat(word);
-        word
+        self.cursor.take_until(|rest| {
+            rest.starts_with("-}}")
+                || !rest.starts_with(|c: char| c.is_alphanumeric() || "_-".contains(c))
+        })
     }
 }

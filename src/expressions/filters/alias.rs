@@ -42,7 +42,7 @@ pub(super) fn alias_card(
                 continue;
             }
             let hidden = (first..digits.saturating_sub(last)).contains(&digit);
-            alias.push(if hidden { dice.one_of(DIGITS) } else { c })?;
+            alias.push(if hidden { dice.one_of(DIGITS)? } else { c })?;
             digit = digit.saturating_add(1);
         }
         Ok(alias)
@@ -56,11 +56,11 @@ pub(super) fn alias_preserve_format(
 ) -> Outcome {
     alias(input, arguments, context, |c, dice| {
         if c.is_alphabetic() {
-            Some(dice.one_of(LETTERS))
+            dice.one_of(LETTERS).map(Some)
         } else if c.is_numeric() {
-            Some(dice.one_of(DIGITS))
+            dice.one_of(DIGITS).map(Some)
         } else {
-            None
+            Ok(None)
         }
     })
 }
@@ -70,14 +70,14 @@ pub(super) fn alias_preserve_length(
     arguments: &Arguments<'_>,
     context: &EvalContext<'_>,
 ) -> Outcome {
-    alias(input, arguments, context, |_, dice| Some(dice.one_of(LETTERS_AND_DIGITS)))
+    alias(input, arguments, context, |_, dice| dice.one_of(LETTERS_AND_DIGITS).map(Some))
 }
 
 fn alias(
     input: &Value,
     arguments: &Arguments<'_>,
     context: &EvalContext<'_>,
-    replacement: impl Fn(char, &mut Dice<'_>) -> Option<char>,
+    replacement: impl Fn(char, &mut Dice<'_>) -> Result<Option<char>, Failed>,
 ) -> Outcome {
     let (first, last) = (arguments.length(0, 0)?, arguments.length(1, 0)?);
     spell_out(input, context, |text| {
@@ -88,7 +88,7 @@ fn alias(
         let mut replaced = 0_usize;
         for (at, c) in text.chars().enumerate() {
             let hidden = (first..chars.saturating_sub(last)).contains(&at);
-            match replacement(c, &mut dice).filter(|_| hidden) {
+            match replacement(c, &mut dice)?.filter(|_| hidden) {
                 Some(random) => {
                     replaced = replaced.saturating_add(1);
                     alias.push(random)?;
@@ -112,29 +112,28 @@ impl<'a> Dice<'a> {
         Self { host, block: [0; 256], used: 256 }
     }
 
-    fn byte(&mut self) -> u8 {
+    fn byte(&mut self) -> Result<u8, Failed> {
         if self.used >= self.block.len() {
             self.host.random(&mut self.block);
             self.used = 0;
         }
-        let byte = self.block.get(self.used).copied().unwrap_or_default();
+        let byte = self.block.get(self.used).copied().ok_or(Failed::NotRandom)?;
         self.used = self.used.saturating_add(1);
-        byte
+        Ok(byte)
     }
 
-    /// A byte past the last whole multiple of the choices would favour the first ones. So many such
-    /// bytes in a row that the loop ends come only from a source that is not random.
-    fn one_of(&mut self, choices: &[u8]) -> char {
-        let length = choices.len().max(1);
-        let fair = 256_usize.saturating_sub(256_usize.checked_rem(length).unwrap_or_default());
-        let mut byte = usize::from(self.byte());
+    /// A byte past the last whole multiple of the number of choices is drawn again: it would favour
+    /// the first choices. 128 such bytes in a row come only from a source that is not random.
+    fn one_of(&mut self, choices: &[u8]) -> Result<char, Failed> {
+        let excess = 256_usize.checked_rem(choices.len()).ok_or(Failed::NotRandom)?;
+        let fair = 256_usize.saturating_sub(excess);
         for _ in 0..128 {
+            let byte = usize::from(self.byte()?);
+            let choice = byte.checked_rem(choices.len()).and_then(|at| choices.get(at));
             if byte < fair {
-                break;
+                return choice.copied().map(char::from).ok_or(Failed::NotRandom);
             }
-            byte = usize::from(self.byte());
         }
-        let choice = byte.checked_rem(length).unwrap_or_default();
-        char::from(choices.get(choice).copied().unwrap_or(b'0'))
+        Err(Failed::NotRandom)
     }
 }

@@ -17,6 +17,8 @@ impl<'a> Arguments<'a> {
         Self(values)
     }
 
+    /// `None` when it is absent. It is never bytes: the evaluation has read each argument's value
+    /// before.
     pub(super) fn value(&self, place: usize) -> Option<&Value> {
         self.0.get(place).and_then(|evaluated| evaluated.value().ok())
     }

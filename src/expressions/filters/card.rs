@@ -161,7 +161,9 @@ pub(super) fn card_exp(input: &Value, arguments: &Arguments<'_>, _: &EvalContext
 fn date(format: &str, month: Option<u16>, year: Option<u16>) -> Result<Text, Failed> {
     let mut rest = format;
     let mut date = Text::with_capacity(16);
-    while let Some(next) = rest.chars().next() {
+    loop {
+        let mut chars = rest.chars();
+        let Some(next) = chars.next() else { return Ok(date) };
         let placeholders =
             [("YYYY", year, 4), ("YY", year.map(|year| year % 100), 2), ("MM", month, 2)];
         let found = placeholders
@@ -176,9 +178,8 @@ fn date(format: &str, month: Option<u16>, year: Option<u16>) -> Result<Text, Fai
             None if next.is_alphanumeric() => return Err(Failed::BadArgument),
             None => {
                 date.push(next)?;
-                rest = rest.get(next.len_utf8()..).unwrap_or_default();
+                rest = chars.as_str();
             }
         }
     }
-    Ok(date)
 }

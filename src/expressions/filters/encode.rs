@@ -179,9 +179,10 @@ pub(super) fn escape(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>
 pub(super) fn escape_once(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     spell_out(input, context, |text| {
         let mut escaped = Text::with_capacity(text.len());
-        for (at, c) in text.char_indices() {
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
             match entity(c) {
-                Some(_) if c == '&' && is_entity(text.get(at + 1..).unwrap_or_default()) => {
+                Some(_) if c == '&' && is_entity(chars.as_str()) => {
                     escaped.push(c)?;
                 }
                 Some(entity) => escaped.push_str(entity)?,
@@ -257,7 +258,8 @@ pub(super) fn strip_html(input: &Value, _: &Arguments<'_>, context: &EvalContext
             if after.is_none() {
                 plain.push('<')?;
             }
-            rest = after.or(from.get(1..)).unwrap_or_default();
+            // `from` begins with the bracket.
+            rest = after.or_else(|| from.strip_prefix('<')).unwrap_or_default();
         }
         plain.push_str(rest)?;
         Ok(plain)

@@ -287,7 +287,9 @@ fn keyed<'v>(
     context: &EvalContext<'_>,
 ) -> Result<Vec<(&'v Value, &'v Value)>, Failed> {
     let items = items(input);
-    let rounds = usize::try_from(items.len().checked_ilog2().unwrap_or_default()).unwrap_or(64);
+    // The empty list has no logarithm and costs nothing.
+    let rounds =
+        items.len().checked_ilog2().map_or(Ok(0), usize::try_from).or(Err(Failed::TooLarge))?;
     context.budget.spend(Weight::of(input).read().saturating_mul(rounds))?;
     let property = Property::named(arguments)?;
     items.into_iter().map(|item| Ok((property.of(item)?, item))).collect()

@@ -152,8 +152,9 @@ impl Number {
             (None, float) if places > 0 => return Ok(float),
             (None, _) => return Err(Failed::Overflow),
         };
-        let places = i32::try_from(places.clamp(-1_000, 1_000)).unwrap_or_default();
-        let dropped = i32::try_from(decimal.scale).unwrap_or(i32::MAX).saturating_sub(places);
+        let places = i32::try_from(places.clamp(-1_000, 1_000)).or(Err(Failed::Overflow))?;
+        let dropped =
+            i32::try_from(decimal.scale).or(Err(Failed::Overflow))?.saturating_sub(places);
         if dropped <= 0 {
             return Ok(if places > 0 { self } else { Self::Whole(decimal.digits) });
         }

@@ -256,8 +256,12 @@ pub(super) fn truncate(input: &Value, arguments: &Arguments<'_>, _: &EvalContext
             return join(&[text]);
         }
         let kept = length.saturating_sub(ellipsis.chars().count());
-        let end = text.char_indices().nth(kept).map_or(text.len(), |(at, _)| at);
-        join(&[text.get(..end).unwrap_or_default(), &ellipsis])
+        let mut short = Text::with_capacity(text.len());
+        for c in text.chars().take(kept) {
+            short.push(c)?;
+        }
+        short.push_str(&ellipsis)?;
+        Ok(short)
     })
 }
 
