@@ -1,10 +1,10 @@
-//! The work that the expressions of one request may do together.
+//! The work budget of a request: the total that its expressions may cost.
 //!
-//! One unit of work is meant to take about one nanosecond of the release build on a server of today, and
-//! no filter takes much longer for its units: `tests/cost.rs` measures them. What a filter reads is
-//! paid before it runs, what it made is paid after it, so a request can go over its budget by what
-//! one filter makes: at most [`bounds::EXPRESSION_OUTPUT_BYTES_MAX`] bytes or
-//! [`bounds::EXPRESSION_ITEMS_MAX`] values, about a millisecond.
+//! One unit of work is about one nanosecond of the release build on a current server;
+//! `app/tests/cost.rs` measures it for each filter. The input of a filter is charged before it runs,
+//! its output afterwards. A request can therefore exceed its budget by the output of one filter: at
+//! most [`bounds::EXPRESSION_OUTPUT_BYTES_MAX`] bytes or [`bounds::EXPRESSION_ITEMS_MAX`] values, about
+//! a millisecond.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,13 +13,13 @@ use serde_json::Value;
 use super::failures::Failed;
 use crate::bounds;
 
-/// A filter's call: its arguments are gathered, its result is boxed and wiped later.
+/// A call of a filter: its arguments are collected, its result is boxed and wiped later.
 pub(super) const CALL: usize = 100;
 /// A step over a value, by a path or a variable.
 pub(super) const STEP: usize = 16;
-/// One character of a text that is looked at alone, beyond the work of reading the text.
+/// One character that is examined by itself, in addition to reading the text.
 pub(super) const CHARACTER: usize = 8;
-/// A look at one value of a list or an object: numbers are kept as text and are parsed for it.
+/// Reading one value of a list or an object: numbers are stored as text and must be parsed.
 const READ_VALUE: usize = 40;
 /// One more value in memory: it is allocated, filled, wiped and freed.
 const MAKE_VALUE: usize = 80;
@@ -28,25 +28,24 @@ const PARSE_BYTE: usize = 48;
 /// One byte of JSON text that becomes a value, which is wiped later.
 const JSON_BYTE: usize = 3;
 
-/// What is left of a request's work. It is made once for a request and handed down, so that no
-/// number of expressions, tokens or retried decisions adds up to more.
+/// The remaining work of a request. It is made once for each request and passed down, so that it covers
+/// all expressions, tokens and retried decisions together.
 ///
-/// Atomic only so that a request's future may move between threads; no two threads share one.
+/// Atomic only so that the request's future may move between threads; two threads never share it.
 #[derive(Debug)]
 pub struct Budget {
     left: AtomicUsize,
     stage: Stage,
 }
 
-/// Whether a larger budget follows when this one runs out.
+/// First if a larger budget follows when this one runs out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     First,
     Last,
 }
 
-/// The value of a budget that something did not fit into. A budget that was spent to the last unit is
-/// zero instead, and nothing was refused for it.
+/// The value of a budget that refused a charge. A budget that was spent exactly is zero instead.
 const RAN_OUT: usize = usize::MAX;
 
 impl Budget {
@@ -54,30 +53,30 @@ impl Budget {
         Self { left: AtomicUsize::new(work), stage: Stage::Last }
     }
 
-    /// A small budget to begin with. What does not fit into it is done again, with a larger one.
+    /// A small budget for a first attempt. If it runs out, the caller tries again with a larger one.
     pub const fn first(work: usize) -> Self {
         Self { left: AtomicUsize::new(work), stage: Stage::First }
     }
 
-    /// Whether the outcome will be thrown away, so that it need not be finished.
+    /// True if the result will be discarded, so that the evaluation can stop.
     pub fn is_in_vain(&self) -> bool {
         self.stage == Stage::First && self.ran_out()
     }
 
-    /// Whether something did not fit. From then on nothing does.
+    /// True if a charge was refused. All further charges are refused too.
     pub fn ran_out(&self) -> bool {
         self.left.load(Ordering::Relaxed) == RAN_OUT
     }
 
-    /// Pays for parsing a mask or an expression.
+    /// Charges for parsing a mask or an expression.
     pub(super) fn spend_parsing(&self, text: &str) -> Result<(), Failed> {
         self.spend(text.len().saturating_mul(PARSE_BYTE))
     }
 
-    /// Pays for making a value of JSON text, before it is parsed.
+    /// Charges for parsing JSON text, in advance.
     pub fn spend_json(&self, text: &str) -> Result<(), Failed> {
-        // Every value but the first and every member's name stands behind one of these. A text may hold
-        // them too, which makes it dearer than it is.
+        // Every value but the first, and every member's name, follows one of these characters. They may
+        // also occur inside texts, so the count is an upper bound.
         let marks = text.bytes().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count();
         let bytes = text.len().saturating_mul(JSON_BYTE);
         self.spend(Weight { bytes, values: marks.saturating_add(1) }.made())
@@ -132,7 +131,7 @@ impl Weight {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// The work of reading it all.
+    /// The work of reading all of it.
     pub(super) const fn read(self) -> usize {
         self.bytes.saturating_add(self.values.saturating_mul(READ_VALUE))
     }
@@ -142,7 +141,7 @@ impl Weight {
         self.bytes.saturating_add(self.values.saturating_mul(MAKE_VALUE))
     }
 
-    /// About the bytes of its JSON text, and never more than them.
+    /// A lower bound of the length of its JSON text.
     pub(super) const fn size(self) -> usize {
         self.bytes.saturating_add(self.values)
     }

@@ -1,9 +1,9 @@
-//! Masks and expressions that were parsed before, found again by their text.
+//! A cache of parsed masks and expressions, by their text.
 //!
-//! An entry belongs to a tenant, or to the program for the texts of the types themselves. A tenant never
-//! finds what another one brought, so the time that a request takes says nothing about the texts
-//! of others. Entries hold the constants of expressions, keys among them, and are wiped when they go. All
-//! of them go when there is no room for one more: what is in use comes back with the next request.
+//! An entry belongs to one tenant, or to the program if the text is part of a token type. A tenant
+//! never gets another tenant's entry, so the time of a request reveals nothing about the texts of
+//! other tenants. Entries hold the constants of expressions, which may be keys, and are wiped when
+//! they are removed. A full cache is emptied: entries in use come back with the next request.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,13 +20,13 @@ use crate::bounds::{PARSED_BYTES_MAX, PARSED_MAX};
 use crate::domain::id::TenantId;
 use crate::secret::Secret;
 
-/// Memory of a parsed text: what a byte of it becomes, and what is there before the first.
+/// Memory of a parsed text: for each byte of it, for the entry itself, and for each state of a pattern.
 const BYTES_PER_BYTE: usize = 32;
 const BYTES_PER_ENTRY: usize = 256;
 const BYTES_PER_STATE: usize = 160;
-/// The work of making one state of a pattern.
+/// The work of compiling one state of a pattern.
 const STATE: usize = 100;
-/// The work of finding a text: it is hashed and compared.
+/// The work of finding a text, for each byte: it is hashed and compared.
 const FIND_BYTE: usize = 2;
 
 pub struct Cache {
@@ -52,7 +52,7 @@ enum Parsed {
     Template(Arc<Template>),
 }
 
-/// Why a text gave nothing that could be evaluated.
+/// A text that did not become a template: malformed, or too costly for the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unparsed {
     Malformed(Malformed),
@@ -70,7 +70,7 @@ impl Cache {
         Self { hasher: RandomState::new(), kept: RwLock::default() }
     }
 
-    /// As [`Template::parse`]. `owner` is the tenant whose text it is, `None` for a type's own.
+    /// As [`Template::parse`]. `owner` is the tenant that sent the text, `None` for the text of a type.
     pub fn template(
         &self,
         owner: Option<TenantId>,
@@ -89,7 +89,7 @@ impl Cache {
         Ok(parsed)
     }
 
-    /// The mask of this JSON text; `None` when it is none, or too costly to parse.
+    /// The mask of this JSON text; `None` if the text is no mask, or too costly to parse.
     pub fn mask(&self, owner: Option<TenantId>, text: &str, budget: &Budget) -> Option<Arc<Mask>> {
         budget.spend(find_work(text)).ok()?;
         let hash = self.hasher.hash_one((owner, Kind::Mask, text));
@@ -120,7 +120,7 @@ impl Cache {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         let full = kept.bytes.saturating_add(bytes) > PARSED_BYTES_MAX;
         if full || kept.by_hash.len() >= PARSED_MAX {
-            // Freed when nobody waits for the lock.
+            // Free the old entries after the lock is released.
             let gone = std::mem::take(&mut *kept);
             Self::put(&mut kept, hash, entry, bytes);
             drop(kept);
@@ -130,7 +130,7 @@ impl Cache {
         }
     }
 
-    /// An entry of the same hash gives way. Its bytes stay counted until all entries go.
+    /// Replaces an entry of the same hash. Its bytes stay counted until the cache is emptied.
     fn put(kept: &mut Kept, hash: u64, entry: Entry, bytes: usize) {
         kept.bytes = kept.bytes.saturating_add(bytes);
         kept.by_hash.insert(hash, entry);
@@ -153,7 +153,7 @@ impl Default for Cache {
     }
 }
 
-/// Texts of callers are never printed.
+/// Prints no text of a caller.
 impl fmt::Debug for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Cache(..)")

@@ -1,5 +1,5 @@
-//! What an evaluation and its filters work with: the host, the value under evaluation, and the text
-//! that is built of it.
+//! The context of an evaluation: the host, the budget, the value under evaluation, and the bounded
+//! text that filters write.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::failures::Failed;
 use crate::bounds;
 use crate::secret::Secret;
 
-/// What the language cannot make itself.
+/// Supplies random bytes and keyed hashes, which the language has not.
 pub trait Host {
     fn random(&self, bytes: &mut [u8]);
     fn hmac(&self, hash: Hash, key: &[u8], message: &[u8]) -> Vec<u8>;
@@ -21,16 +21,16 @@ pub enum Hash {
     Sha512,
 }
 
-/// How `reveal_last` treats a value that is no longer than what it is asked to reveal.
+/// The treatment by `reveal_last` of a value that is not longer than the part to reveal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Revealing {
-    /// As documented: the whole value.
+    /// Shown whole, as documented.
     AsAsked,
     /// Masked whole, for the default masks of sensitive types.
     NeverWhole,
 }
 
-/// What a filter has at hand besides its input and arguments.
+/// Everything that a filter may use besides its input and arguments.
 pub(super) struct EvalContext<'a> {
     pub(super) host: &'a dyn Host,
     pub(super) budget: &'a Budget,
@@ -43,7 +43,7 @@ impl<'a> EvalContext<'a> {
     }
 }
 
-/// A value on its way through the filters.
+/// A value between two filters.
 pub(super) enum EvalValue<'a> {
     Borrowed(&'a Value),
     Bytes(Secret<Vec<u8>>),
@@ -63,7 +63,7 @@ impl EvalValue<'_> {
         Self::Owned(Secret::new(value))
     }
 
-    /// Copies what is borrowed; what is owned was paid for when it was made.
+    /// Charges for the copy of a borrowed value; an owned value was charged when it was made.
     pub(super) fn into_value(self, budget: &Budget) -> Result<Value, Failed> {
         match self {
             Self::Borrowed(value) => {
@@ -78,7 +78,7 @@ impl EvalValue<'_> {
     }
 }
 
-/// A text that refuses to grow past the bound, and is wiped if it is never finished.
+/// A text of bounded size. It is wiped if it is dropped unfinished.
 pub(super) struct Text(Secret<String>);
 
 impl Text {
@@ -86,7 +86,7 @@ impl Text {
         Self::with_capacity(0)
     }
 
-    /// The right capacity also means that no outgrown copy stays in memory.
+    /// With enough capacity the text never moves, so no unwiped copy stays in memory.
     pub(super) fn with_capacity(bytes: usize) -> Self {
         let bytes = bytes.min(bounds::EXPRESSION_OUTPUT_BYTES_MAX);
         Self(Secret::new(String::with_capacity(bytes)))
@@ -103,7 +103,7 @@ impl Text {
         Ok(())
     }
 
-    /// As [`Text::push_str`], paid for before it is done.
+    /// As [`Text::push_str`], charged in advance.
     pub(super) fn add(&mut self, more: &str, budget: &Budget) -> Result<(), Failed> {
         budget.spend(text_made(more.len()))?;
         self.push_str(more)

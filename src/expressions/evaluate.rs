@@ -1,6 +1,6 @@
-//! From [`Template`] and a scope to a value. Every step is paid for out of the request's [`Budget`].
+//! Evaluates a [`Template`] in a scope. Every step is charged to the request's [`Budget`].
 //!
-//! Values that are made on the way are wiped when the next filter has read them.
+//! Intermediate values are wiped after the next filter has read them.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ static NULL: Value = Value::Null;
 
 impl Template {
     /// A text that is exactly one expression keeps that expression's JSON type; any other text
-    /// becomes a string, in which null is nothing.
+    /// becomes a string, in which null is the empty text.
     pub fn evaluate(
         &self,
         scope: &dyn Scope,
@@ -27,9 +27,9 @@ impl Template {
         self.evaluate_within(scope, &EvalContext::new(host, budget, Revealing::AsAsked))
     }
 
-    /// For ids, fingerprints and indexes, which are text: numbers and booleans are written as JSON
-    /// writes them; null and the empty text are [`Failed::Empty`]; objects and lists must have been
-    /// through `stringify`.
+    /// For ids, fingerprints and indexes, which are text. Numbers and booleans are written as in
+    /// JSON, null and the empty text are [`Failed::Empty`], objects and lists are refused unless
+    /// `stringify` has turned them into text.
     pub fn evaluate_text(
         &self,
         scope: &dyn Scope,
@@ -78,7 +78,7 @@ impl Template {
         }
     }
 
-    /// Whether some expression starts from something that the scope has.
+    /// True if at least one expression starts from a value that the scope has.
     pub(super) fn is_defined(&self, scope: &dyn Scope) -> bool {
         self.pieces.iter().any(|piece| match piece {
             Piece::Text(_) => true,
@@ -135,7 +135,8 @@ impl Call {
         }
         context.budget.spend(work)?;
         let output = self.action(input, &arguments, context).inspect_err(|failed| {
-            // It stopped at the bound, after it had made as much.
+            // The filter stopped at the bound, so it has written that many bytes. A budget that
+            // cannot pay for them has run out, which is all that this charge is for.
             if *failed == Failed::TooLarge {
                 context.budget.spend(bounds::EXPRESSION_OUTPUT_BYTES_MAX).ok();
             }

@@ -1,9 +1,9 @@
-//! What can be wrong with an expression, before and during its evaluation. No input text in it.
+//! Errors of parsing and of evaluation. They hold no input text.
 
 use std::error::Error;
 use std::fmt;
 
-/// An expression that can never be evaluated: the caller's mistake, found when it is given.
+/// A mistake in the text of an expression, found when it is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Malformed {
     /// Byte offset in the text.
@@ -80,7 +80,7 @@ impl fmt::Display for Why {
     }
 }
 
-/// An expression that cannot be evaluated on this data.
+/// A failure to evaluate an expression on this data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failed {
     BadArgument,

@@ -53,7 +53,7 @@ impl<'a> Cursor<'a> {
         self.take_until(|rest| !rest.starts_with(&wanted))
     }
 
-    /// The characters before the first place whose rest of the text is an end.
+    /// Takes characters until `is_end` holds for the rest of the text.
     pub(super) fn take_until(&mut self, is_end: impl Fn(&str) -> bool) -> &'a str {
         let mut chars = self.rest.chars();
         while !chars.as_str().is_empty() && !is_end(chars.as_str()) {
@@ -64,14 +64,14 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    /// Up to the mark, which is skipped; `None`, and no move, when it does not come.
+    /// Takes the text before the mark and skips the mark; `None`, without a move, if there is no mark.
     pub(super) fn take_past(&mut self, mark: &str) -> Option<&'a str> {
         let (taken, rest) = self.rest.split_once(mark)?;
         self.move_to(rest);
         Some(taken)
     }
 
-    /// `rest` is an end of the present rest.
+    /// `rest` must be a suffix of the current rest.
     const fn move_to(&mut self, rest: &'a str) {
         self.at += self.rest.len() - rest.len();
         self.rest = rest;

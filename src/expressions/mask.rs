@@ -1,7 +1,7 @@
-//! Masks: a shape of templates that is laid over a token's data.
+//! Masks: JSON whose texts are templates, evaluated on a token's data.
 //!
-//! Invariant: a mask never fails open. What cannot be evaluated is left out, and what the mask does
-//! not name is not shown.
+//! Invariant: a mask never fails open. It shows only the data that it names, and leaves out every value
+//! that cannot be evaluated.
 
 use std::fmt;
 
@@ -28,8 +28,8 @@ enum Node {
 }
 
 impl Mask {
-    /// Each mistake stands under its path within the mask: `name.first`, `cards[0].number`; the
-    /// mask itself is the empty path.
+    /// Returns each mistake with its path within the mask: `name.first`, `cards[0].number`; the empty
+    /// path is the mask itself.
     pub fn parse(mask: &Value) -> Result<Self, Vec<(String, Malformed)>> {
         let mut parser = Parser { members: 0, states: 0, path: Vec::new(), mistakes: Vec::new() };
         let root = parser.node(mask);
@@ -44,10 +44,10 @@ impl Mask {
         self.states
     }
 
-    /// The masked data. A leaf whose value the data does not have, or that cannot be evaluated, is
-    /// left out of its object, and is null in a list, where the others' places would shift. An
-    /// object or list of which nothing is left is left out too; `None` when that is all of it, and
-    /// when the budget runs out on the way: what is shown does not depend on how far it reached.
+    /// The masked data. A leaf that the data has no value for, or that cannot be evaluated, is left
+    /// out of an object and null in a list, so that the other items keep their positions. An object or
+    /// list without remaining values is left out too. `None` if nothing remains, and if the budget
+    /// runs out: a result that depends on the remaining budget is never shown.
     pub fn apply(&self, data: &Value, host: &dyn Host, budget: &Budget) -> Option<Value> {
         self.apply_as(data, Revealing::AsAsked, host, budget)
     }
@@ -117,7 +117,7 @@ impl Node {
 
 struct Parser<'a> {
     members: usize,
-    /// Of the patterns so far.
+    /// The states of all patterns so far.
     states: usize,
     path: Vec<Step<'a>>,
     mistakes: Vec<(String, Malformed)>,
@@ -130,14 +130,14 @@ enum Step<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// `None` when there is a mistake in it, or when there have been enough of them.
+    /// `None` if it has a mistake, or if the maximum number of mistakes is reached.
     fn node(&mut self, mask: &'a Value) -> Option<Node> {
         if self.mistakes.len() >= bounds::MASK_MISTAKES_MAX {
             return None;
         }
         self.members = self.members.saturating_add(1);
         if self.members > bounds::MASK_MEMBERS_MAX {
-            // Once: every further member would say the same.
+            // Reported once, not for every further member.
             if self.members == bounds::MASK_MEMBERS_MAX.saturating_add(1) {
                 self.mistake(Malformed::new(0, Why::TooManyMembers));
             }
@@ -150,7 +150,7 @@ impl<'a> Parser<'a> {
                     let before = self.states;
                     self.states = before.saturating_add(template.states);
                     if self.states > bounds::MASK_STATES_MAX {
-                        // Once: every further pattern would say the same.
+                        // Reported once, not for every further pattern.
                         if before <= bounds::MASK_STATES_MAX {
                             self.mistake(Malformed::new(0, Why::TooManyStates));
                         }

@@ -1,4 +1,4 @@
-//! From text to [`Template`]: linear in the text, without recursion.
+//! Parses a text into a [`Template`], in linear time and without recursion.
 
 use serde_json::{Number, Value};
 
@@ -24,7 +24,7 @@ impl Template {
     }
 }
 
-/// What stands at the head of an expression.
+/// The kind of names that expressions begin with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
     References,
@@ -39,8 +39,8 @@ fn template(text: &str, names: Names) -> Result<Template, Malformed> {
     if text.len() > bytes_max {
         return Err(Malformed::new(bytes_max, Why::TooLong));
     }
-    // Text around references is somebody's document; in a mask or a fingerprint a tag that is
-    // silently taken as text would make every value the same.
+    // The text around references is a document of the caller and may contain anything. In a mask or a
+    // fingerprint, a tag taken as text would give every token the same value.
     if names == Names::Variables
         && let Some(at) = text.find("{%")
     {
@@ -86,7 +86,7 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// What the closing braces do to the text behind them: `-}}` takes its leading white space away.
+/// The effect of the closing braces on the text after them: `-}}` removes its leading white space.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trim {
     Nothing,
@@ -96,7 +96,7 @@ enum Trim {
 struct ExpressionParser<'a> {
     cursor: Cursor<'a>,
     names: Names,
-    /// Where the braces are, which is what an unclosed expression points at.
+    /// The offset of the opening braces, for the error of an unclosed expression.
     opening: usize,
 }
 
@@ -117,7 +117,7 @@ impl<'a> ExpressionParser<'a> {
             if self.names == Names::Variables && self.cursor.eat("-}}") {
                 break Trim::Spaces;
             }
-            // Published clients' own tests write `{{ data.number, reveal_last: 4 }}`.
+            // The tests of published clients contain `{{ data.number, reveal_last: 4 }}`.
             let piped = self.cursor.eat("|")
                 || (calls.is_empty() && self.names == Names::Variables && self.cursor.eat(","));
             if !piped {
@@ -214,11 +214,11 @@ impl<'a> ExpressionParser<'a> {
             if let Some(named) = filter.named
                 && self.cursor.rest().starts_with(named)
             {
-                // `allow_false: true` is the one argument of standard Liquid that has a name.
-                let own_turn = filter.kinds.len() == arguments.len() + 1;
+                // `allow_false: true` is the only named argument of standard Liquid.
+                let is_last = filter.kinds.len() == arguments.len() + 1;
                 self.cursor.eat(named);
                 self.cursor.skip_spaces();
-                if !own_turn || !self.cursor.eat(":") {
+                if !is_last || !self.cursor.eat(":") {
                     return Err(Malformed::new(at, Why::BadArgument));
                 }
                 self.cursor.skip_spaces();
@@ -309,7 +309,7 @@ impl<'a> ExpressionParser<'a> {
         }
     }
 
-    /// `['a key']` or `[0]`, behind its opening bracket.
+    /// `['a key']` or `[0]`, from after the opening bracket.
     fn bracketed(&mut self, at: usize) -> Result<Segment, Malformed> {
         let bad = Malformed::new(at, Why::BadVariable);
         self.cursor.skip_spaces();

@@ -1,15 +1,15 @@
-//! Where an expression finds its values.
+//! Scopes: the values that an expression can name.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// Where an expression finds its values.
+/// The values that an expression can name.
 pub trait Scope {
-    /// `None` for a name that is not bound, which evaluates to null.
+    /// `None` for an unknown name, which evaluates to null.
     fn variable(&self, name: &str) -> Option<&Value>;
 
-    /// `None` for a thing that does not exist, which fails the evaluation.
+    /// `None` for a token or intent that does not exist, which fails the evaluation.
     fn reference(&self, _reference: &Reference) -> Option<&Value> {
         None
     }
@@ -54,7 +54,7 @@ impl fmt::Debug for DataAndMetadata<'_> {
     }
 }
 
-/// What a detokenization expression names.
+/// The token or intent that a detokenization expression names.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Reference {
     /// `{{ id }}`: the token's data.
@@ -73,7 +73,7 @@ impl Reference {
     }
 }
 
-/// Callers choose ids, and may choose badly: none is printed.
+/// Prints no id: callers choose them and may put sensitive values into them.
 impl fmt::Debug for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,4 +1,4 @@
-//! A parsed text with expressions.
+//! The parsed form of a text with expressions.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::secret::Wipe as _;
 /// A text with expressions in it, parsed and checked.
 pub struct Template {
     pub(super) pieces: Vec<Piece>,
-    /// Of all patterns in it: most of its memory, if there are any.
+    /// The states of all patterns in it, which take most of its memory.
     pub(super) states: usize,
 }
 
@@ -52,8 +52,8 @@ impl Template {
         })
     }
 
-    /// Whether the text may read this member of the variable `data`. An expression that takes the
-    /// whole of it reads every member.
+    /// True if the text may read this member of the variable `data`. An expression that uses `data`
+    /// itself reads every member.
     pub fn reads(&self, member: &str) -> bool {
         let arguments = |call: &Call| {
             call.arguments.iter().any(|argument| match argument {
@@ -71,7 +71,7 @@ impl Template {
         })
     }
 
-    /// Whether the text holds no expression at all.
+    /// True if the text contains no expression.
     pub fn is_constant(&self) -> bool {
         self.expressions().next().is_none()
     }
@@ -84,7 +84,7 @@ impl Template {
     }
 }
 
-/// Its constants may be keys, and it may have been in the cache for long.
+/// Wipes the constants, which may be keys.
 impl Drop for Template {
     fn drop(&mut self) {
         for piece in &mut self.pieces {
@@ -107,7 +107,7 @@ impl Drop for Template {
     }
 }
 
-/// The text may hold an HMAC key or, around references, anything at all.
+/// Prints nothing of the text, which may hold an HMAC key or, around references, any data.
 impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Template(..)")

@@ -12,7 +12,7 @@ static NULL: Value = Value::Null;
 pub(super) struct Variable {
     pub(super) name: String,
     pub(super) segments: Vec<Segment>,
-    /// Of finding it: each name is compared with several members, which may begin alike.
+    /// The work of the look-up: each name is compared with several members, which may begin alike.
     pub(super) work: usize,
 }
 
@@ -32,7 +32,7 @@ impl Variable {
 }
 
 impl Variable {
-    /// Null when there is no such thing.
+    /// Null when the scope has no such value.
     pub(super) fn resolve<'a>(
         &'a self,
         scope: &'a dyn Scope,
@@ -50,7 +50,7 @@ impl Variable {
         }
     }
 
-    /// Whether the scope has a value under this name.
+    /// True if the scope has a value under this name.
     pub(super) fn is_defined(&self, scope: &dyn Scope) -> bool {
         self.find(scope).is_some()
     }
@@ -60,7 +60,7 @@ impl Variable {
         for (place, segment) in self.segments.iter().enumerate() {
             match step(value, segment) {
                 Some(next) => value = next,
-                // `size` of a thing is a number and has no members.
+                // `size` may only be the last segment: a number has no members.
                 None if place.saturating_add(1) == self.segments.len() => {
                     return has_size(value, segment).then_some(Found::SizeOf(value));
                 }

@@ -1,5 +1,5 @@
-//! Filters that replace characters by random ones. Every one of the possible characters is equally
-//! likely. A call that would leave nothing to chance fails: its alias would be the value.
+//! Filters that replace characters by random ones, each choice equally likely. A call that replaces no
+//! character fails: its alias would be the value.
 
 use serde_json::Value;
 
@@ -100,7 +100,7 @@ fn alias(
     })
 }
 
-/// Random bytes, drawn in blocks because each call of the host may be a system call.
+/// A source of random bytes. It reads blocks, because each call of the host may be a system call.
 struct Dice<'a> {
     host: &'a dyn Host,
     block: [u8; 256],

@@ -1,4 +1,4 @@
-//! The arguments of a call, and how a filter reads them.
+//! The evaluated arguments of a call, and their conversions.
 
 use std::borrow::Cow;
 
@@ -17,8 +17,7 @@ impl<'a> Arguments<'a> {
         Self(values)
     }
 
-    /// `None` when it is absent. It is never bytes: the evaluation has read each argument's value
-    /// before.
+    /// `None` when it is absent. It is never bytes: `Call::run` refuses those.
     pub(super) fn value(&self, place: usize) -> Option<&Value> {
         self.0.get(place).and_then(|evaluated| evaluated.value().ok())
     }
@@ -28,7 +27,7 @@ impl<'a> Arguments<'a> {
         self.value(place).map_or(Ok(Cow::Borrowed("")), text_of)
     }
 
-    /// None when it is absent.
+    /// No separators when it is absent.
     pub(super) fn separators(&self, place: usize) -> Result<Cow<'_, str>, Failed> {
         self.value(place).map_or(Ok(Cow::Borrowed("")), separators_of)
     }
@@ -51,7 +50,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// How a value stands in a text: null is nothing, numbers and booleans as JSON writes them.
+/// The text of a value: null is the empty text, numbers and booleans are written as in JSON.
 pub(in crate::expressions) fn text_of(value: &Value) -> Result<Cow<'_, str>, Failed> {
     match value {
         Value::String(text) => Ok(Cow::Borrowed(text)),
@@ -63,7 +62,7 @@ pub(in crate::expressions) fn text_of(value: &Value) -> Result<Cow<'_, str>, Fai
     }
 }
 
-/// Every character of the input is looked for among these, so there are few.
+/// Bounded, since each character of the input is compared with all of them.
 pub(super) fn separators_of(value: &Value) -> Result<Cow<'_, str>, Failed> {
     text_of(value).and_then(|text| {
         if text.len() > bounds::SEPARATORS_BYTES_MAX { Err(Failed::BadArgument) } else { Ok(text) }
@@ -92,7 +91,7 @@ pub(super) fn character_of(value: &Value) -> Result<char, Failed> {
     }
 }
 
-/// Published expressions pass booleans in quotes.
+/// Accepts quoted booleans too: published expressions contain them.
 pub(super) fn flag_of(value: &Value) -> Result<bool, Failed> {
     match value {
         Value::Bool(flag) => Ok(*flag),

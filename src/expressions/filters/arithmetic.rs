@@ -23,7 +23,7 @@ fn operands(
     Ok((operand(input, context)?, operand(other, context)?))
 }
 
-/// A number that something is done with, and the work of it.
+/// Parses a number and charges for the arithmetic on it.
 pub(super) fn operand(value: &Value, context: &EvalContext<'_>) -> Result<Number, Failed> {
     let number = Number::of(value)?;
     match number {

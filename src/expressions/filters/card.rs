@@ -1,7 +1,7 @@
-//! Filters that show a part of a value: cards, and anything else that is masked.
+//! Filters that show a part of a value, such as a card number.
 //!
-//! Invariant: none of these shows a character that it was not asked to show, except the separators
-//! that it was asked to keep (`reveal_last` always keeps `-`, as documented).
+//! Invariant: each shows only the characters that its arguments ask for, and the separators that they
+//! ask to keep (`reveal_last` always keeps `-`, as documented).
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::expressions::failures::Failed;
 
 type Outcome = Result<Value, Failed>;
 
-/// The first six digits name the issuer of a short number, the first eight of a long one.
+/// The issuer is named by the first six digits of a short number and the first eight of a long one.
 pub(super) const fn bin_length(digits: usize) -> usize {
     if digits < 16 { 6 } else { 8 }
 }
@@ -96,7 +96,7 @@ pub(super) fn card_mask(
     })
 }
 
-/// The text with every character replaced that is not to be shown.
+/// Replaces every character that may not be shown.
 fn cover(
     text: &str,
     filler: char,
@@ -109,7 +109,7 @@ fn cover(
     Ok(covered)
 }
 
-/// A number that is all issuer has no account to hide, so it is not a card.
+/// Refuses a number that has no digits after the issuer's: the result would be the whole value.
 pub(super) fn card_bin(
     input: &Value,
     arguments: &Arguments<'_>,
@@ -132,7 +132,7 @@ pub(super) fn card_bin(
     })
 }
 
-/// Made of `MM`, `YY` and `YYYY` and of characters that are no letters or digits.
+/// A format consists of `MM`, `YY`, `YYYY` and characters that are neither letters nor digits.
 pub(super) fn is_date_format(format: &str) -> bool {
     !format.is_empty()
         && format.len() <= 32

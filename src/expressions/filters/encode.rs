@@ -1,5 +1,5 @@
-//! Filters that change how a value is written: casts, JSON, base64, hexadecimal, URLs, HTML; and the
-//! keyed hash, which is only ever shown encoded.
+//! Filters that change the representation of a value: casts, JSON, base64, hexadecimal, URLs, HTML;
+//! and the keyed hash, whose bytes must be encoded.
 
 use base64::alphabet;
 use base64::engine::DecodePaddingMode;
@@ -18,11 +18,11 @@ use crate::secret::Secret;
 
 type Outcome = Result<Value, Failed>;
 
-/// The work of hashing a byte, and the bytes that an HMAC of nothing hashes.
+/// The work of hashing a byte, and the number of bytes that the HMAC of an empty text hashes.
 const HASH_BYTE: usize = 6;
 const BLOCKS: usize = 512;
 
-/// JSON text; a text stays as it is, without quotes, and null stays null.
+/// JSON text, except that a text gets no quotes and null stays null.
 pub(super) fn stringify(input: &Value) -> Value {
     match input {
         Value::Null | Value::String(_) => input.clone(),
@@ -40,7 +40,7 @@ pub(super) fn to_string(input: &Value, _: &Arguments<'_>, _: &EvalContext<'_>) -
 }
 
 pub(super) fn to_boolean(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    // There may be much white space around it, which is looked at twice.
+    // White space around the value is scanned twice.
     context.budget.spend(input.as_str().map_or(0, str::len).saturating_mul(CHARACTER))?;
     match input {
         Value::Null | Value::Bool(_) => Ok(input.clone()),
@@ -67,8 +67,8 @@ pub(super) fn hmac(
     Ok(context.host.hmac(hash, key.as_bytes(), message.as_bytes()))
 }
 
-/// Decodes with or without padding. Unused bits of the last character are ignored: texts of careless
-/// encoders were accepted before and still are.
+/// Ignores the unused bits of the last character: some encoders do not clear them. Padding is removed
+/// before.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(true)
     .with_decode_padding_mode(DecodePaddingMode::RequireNone);
@@ -79,7 +79,7 @@ pub(super) fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Padding may be left out; if there is any, it must be complete.
+/// Padding must be complete or absent.
 fn from_base64(text: &str, alphabet: &GeneralPurpose) -> Result<Text, Failed> {
     let text = text.trim();
     let digits = text.trim_end_matches('=');
@@ -133,11 +133,11 @@ fn utf8(bytes: Option<&[u8]>) -> Result<Text, Failed> {
     }
 }
 
-/// Everything but letters, digits and the unreserved marks.
+/// The characters that `url_encode` escapes.
 const ENCODED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// As HTML forms encode: a space becomes a plus sign.
+/// The encoding of HTML forms: a space becomes a plus sign.
 pub(super) fn url_encode(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     spell_out(input, context, |text| {
         let mut encoded = Text::with_capacity(text.len());
@@ -153,7 +153,7 @@ pub(super) fn url_encode(input: &Value, _: &Arguments<'_>, context: &EvalContext
     })
 }
 
-/// A percent sign without two digits behind it stays as it is.
+/// A percent sign without two hexadecimal digits after it stays as it is.
 pub(super) fn url_decode(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     spell_out(input, context, |text| {
         let spaced = Secret::new(text.replace('+', " "));
@@ -193,8 +193,8 @@ pub(super) fn escape_once(input: &Value, _: &Arguments<'_>, context: &EvalContex
     })
 }
 
-/// Whether an entity's name or number and its semicolon come next. Names are short, so that a text
-/// of nothing but ampersands and letters costs no more than its length.
+/// True if `after` begins with the name or number of an entity and a semicolon. The length of a name is
+/// bounded, so that a text of ampersands and letters takes linear time.
 fn is_entity(after: &str) -> bool {
     const LONGEST: usize = 40;
     let (digits, name) = match after.strip_prefix('#') {
@@ -230,8 +230,8 @@ pub(super) fn newline_to_br(
     })
 }
 
-/// Takes away scripts, styles and comments with what is in them, then tags. An opening without its
-/// end stays. Once an end was not found it is not looked for again, so that the work stays linear.
+/// Removes scripts, styles and comments with their content, and tags. An opening without its end
+/// stays. An end that was not found once is not searched again, which keeps the work linear.
 pub(super) fn strip_html(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     const BLOCKS: [(&str, &str); 4] =
         [("<script", "</script>"), ("<style", "</style>"), ("<!--", "-->"), ("<", ">")];

@@ -1,7 +1,7 @@
-//! Filters on lists, and those that take anything (`size`, `default`, `slice`).
+//! Filters on lists, and filters on any value (`size`, `default`, `slice`).
 //!
-//! A value that is no list counts as a list of itself, null as the empty list, and lists within lists
-//! are flattened, as the Liquid of Ruby does.
+//! As in the Liquid of Ruby, a value that is not a list counts as a list of one, null as the empty
+//! list, and nested lists are flattened.
 
 use std::collections::HashSet;
 
@@ -86,9 +86,9 @@ pub(super) fn size(input: &Value) -> Value {
     })
 }
 
-/// Null, false and what is empty give way; `allow_false` keeps false.
+/// Replaces null, false and empty values; `allow_false` keeps false.
 pub(super) fn default(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    let gives_way = match input {
+    let is_replaced = match input {
         Value::Null => true,
         Value::Bool(flag) => !flag && !arguments.flag(1)?,
         Value::String(text) => text.is_empty(),
@@ -96,11 +96,11 @@ pub(super) fn default(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<
         Value::Object(members) => members.is_empty(),
         Value::Number(_) => false,
     };
-    let value = if gives_way { arguments.value(0) } else { Some(input) };
+    let value = if is_replaced { arguments.value(0) } else { Some(input) };
     Ok(value.cloned().unwrap_or_default())
 }
 
-/// Out of range is empty, never an error.
+/// An offset out of range gives an empty result, not an error.
 pub(super) fn slice(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
     let offset = arguments.integer(0, 0)?;
     let length = arguments.length(1, 1)?;
@@ -159,7 +159,7 @@ pub(super) fn compact(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<
 
 pub(super) fn uniq(input: &Value, arguments: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     let property = Property::named(arguments)?;
-    // All of it is hashed, and may be copied.
+    // The whole input is hashed and may be copied.
     context.budget.spend(Weight::of(input).made().saturating_mul(2))?;
     let mut seen = HashSet::new();
     choose(input, |item| Ok(seen.insert(property.of(item)?.clone())))
@@ -210,11 +210,12 @@ fn choose(input: &Value, mut is_chosen: impl FnMut(&Value) -> Result<bool, Faile
     Ok(Value::Array(chosen))
 }
 
-/// `where: 'name'` asks whether it is there and not false, `where: 'name', value` for that value.
+/// `where: 'name'` accepts any value but null and false, `where: 'name', value` only that value.
 struct Test<'a> {
     property: Property<'a>,
     wanted: Option<&'a Value>,
-    /// The wanted value as a number: it may have many digits, and is compared with every item.
+    /// The wanted value as a number, parsed once: it may have many digits and is compared with every
+    /// item.
     number: Option<f64>,
 }
 
@@ -246,7 +247,7 @@ pub(super) fn sum(input: &Value, arguments: &Arguments<'_>, context: &EvalContex
     sum.into_value()
 }
 
-/// Numbers or texts, not both; null comes last.
+/// Sorts numbers or texts, not a mixture; null comes last.
 pub(super) fn sort(input: &Value, arguments: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
     let keyed = keyed(input, arguments, context)?;
     let present = || keyed.iter().map(|(key, _)| *key).filter(|key| !key.is_null());
@@ -256,7 +257,7 @@ pub(super) fn sort(input: &Value, arguments: &Arguments<'_>, context: &EvalConte
     if !present().all(Value::is_number) {
         return Err(Failed::Incomparable);
     }
-    // One way to compare for all of them: a mixture would not be an order.
+    // All keys are compared the same way: a mixture of integer and float comparisons is no order.
     if present().all(|key| key.is_i64() || key.is_u64()) {
         let whole =
             |key: &Value| key.as_i64().map(i128::from).or_else(|| key.as_u64().map(i128::from));
@@ -265,7 +266,7 @@ pub(super) fn sort(input: &Value, arguments: &Arguments<'_>, context: &EvalConte
     Ok(sorted(&keyed, Value::as_f64, f64::total_cmp))
 }
 
-/// By text, whatever the case.
+/// Sorts by text without regard to case.
 pub(super) fn sort_natural(
     input: &Value,
     arguments: &Arguments<'_>,

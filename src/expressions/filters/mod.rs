@@ -1,7 +1,7 @@
-//! The filters: their names, what arguments they take, and how arguments are read.
+//! The filters of the language.
 //!
-//! A filter never changes its input and never keeps anything. Null goes through the filters that
-//! only rewrite a text; a list or an object is never silently turned into text.
+//! A filter never changes its input and has no state. Filters that rewrite a text pass null through.
+//! A list or an object is never converted to text implicitly.
 
 mod alias;
 mod arguments;

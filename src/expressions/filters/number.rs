@@ -1,8 +1,8 @@
-//! Arithmetic. Whole numbers are exact; numbers with a fraction are added, subtracted, multiplied
-//! and rounded as the decimals that they are written as, so that 0.1 and 0.2 make 0.3.
+//! Arithmetic. Whole numbers are exact. Numbers with a fraction are added, subtracted, multiplied
+//! and rounded as decimals, so that 0.1 + 0.2 is 0.3.
 //!
-//! Unlike the Liquid of Ruby, a text that is not a number is an error and not zero: a vault does not
-//! guess. Null is zero in arithmetic, as there.
+//! A text that is not a number is an error, where the Liquid of Ruby takes it for zero: a wrong result
+//! would be stored unnoticed. Null is zero, as in Ruby.
 
 use std::cmp::Ordering;
 
@@ -115,7 +115,7 @@ impl Number {
         Self::finite(product().unwrap_or_else(|| self.float() * other.float()))
     }
 
-    /// Two whole numbers give the whole number below, as Ruby divides.
+    /// The quotient of two whole numbers is rounded down, as in Ruby.
     pub(super) fn divided_by(self, other: Self) -> Result<Self, Failed> {
         match (self, other) {
             (_, Self::Whole(0)) => Err(Failed::DivisionByZero),
@@ -127,7 +127,7 @@ impl Number {
         }
     }
 
-    /// The rest has the sign of the divisor, as in Ruby.
+    /// The remainder has the sign of the divisor, as in Ruby.
     pub(super) fn modulo(self, other: Self) -> Result<Self, Failed> {
         if other.float() == 0.0 {
             return Err(Failed::DivisionByZero);
@@ -143,7 +143,8 @@ impl Number {
         Self::finite(exact.unwrap_or_else(|| a - b * (a / b).floor()))
     }
 
-    /// To so many decimal places, halves away from zero. Negative places round to tens and hundreds.
+    /// Rounds to `places` decimal places, halves away from zero. Negative places round to tens and
+    /// hundreds.
     pub(super) fn round(self, places: i64) -> Result<Self, Failed> {
         let decimal = match (Decimal::of(self), self) {
             (Some(decimal), _) => decimal,
@@ -194,13 +195,13 @@ struct Decimal {
 impl Decimal {
     const ZERO: Self = Self { digits: 0, scale: 0 };
 
-    /// `None` when it has more digits than fit; then floats have to do.
+    /// `None` when its digits do not fit; the caller then calculates with floats.
     fn of(number: Number) -> Option<Self> {
         let float = match number {
             Number::Whole(digits) => return Some(Self { digits, scale: 0 }),
             Number::Float(float) => float,
         };
-        // The shortest text that means this float, which is how it was written.
+        // The shortest decimal that parses to this float, so most likely the one that was written.
         let text = float.to_string();
         let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
         let digits = format!("{whole}{fraction}").parse().ok()?;
@@ -225,7 +226,7 @@ fn power_of_ten(power: u32) -> Option<i128> {
     10_i128.checked_pow(power)
 }
 
-/// Quotient rounded down, and the rest that belongs to it.
+/// The quotient, rounded down, and its remainder.
 fn floored(a: i128, b: i128) -> Option<(i128, i128)> {
     let (quotient, rest) = (a.checked_div(b)?, a.checked_rem(b)?);
     if rest != 0 && (rest < 0) != (b < 0) {

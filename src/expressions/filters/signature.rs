@@ -1,4 +1,4 @@
-//! What a filter is called with: its arguments' kinds, and its place in a chain.
+//! The signature of a filter: the kinds of its arguments and its place in a chain.
 
 use serde_json::Value;
 
@@ -14,10 +14,10 @@ use crate::expressions::variable::Variable;
 
 pub(in crate::expressions) struct Filter {
     pub(in crate::expressions) name: &'static str,
-    /// The fewest arguments; the most are as many as there are kinds.
+    /// The minimum number of arguments; the maximum is the number of kinds.
     pub(in crate::expressions) least: usize,
     pub(in crate::expressions) kinds: &'static [Kind],
-    /// The last argument may be written with this name.
+    /// An optional name of the last argument.
     pub(in crate::expressions) named: Option<&'static str>,
     pub(in crate::expressions) place: Place,
     pub(in crate::expressions) action: Action,
@@ -29,11 +29,11 @@ impl Filter {
     }
 }
 
-/// Where in a chain of filters a filter may stand.
+/// The positions in a chain of filters that a filter may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::expressions) enum Place {
     Anywhere,
-    /// It gives bytes, which only an encoding can take.
+    /// Its result is bytes, which only an encoding accepts.
     BeforeEncoding,
     Last,
 }
@@ -60,8 +60,8 @@ pub(in crate::expressions) enum Argument {
     Variable(Variable),
 }
 
-/// What an argument must be. A literal is checked when the expression is parsed, a variable's value
-/// by the same functions when the filter reads it.
+/// The kind of an argument. A literal is checked when the expression is parsed, the value of a variable
+/// when the filter reads it, both by the same functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::expressions) enum Kind {
     Any,
@@ -82,7 +82,7 @@ impl Kind {
         let value = match argument {
             Argument::Literal(value) => value,
             Argument::Variable(_) | Argument::Path(_) if self != Self::Path => return Ok(argument),
-            // A path from data could not be checked beforehand, and nobody needs one.
+            // A path must be a literal: one from the data could not be checked in advance.
             Argument::Variable(_) | Argument::Path(_) => return Err(Why::BadArgument),
         };
         let fits = match self {

@@ -1,4 +1,4 @@
-//! Every filter by name, in alphabetical order, which the search relies on.
+//! The table of all filters, in alphabetical order for the binary search.
 
 use serde_json::Value;
 

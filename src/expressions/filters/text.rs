@@ -10,10 +10,10 @@ use crate::expressions::failures::Failed;
 
 type Outcome = Result<Value, Failed>;
 
-/// The work of one place at which a text is cut.
+/// The work of one cut of a text.
 pub(super) const MATCH: usize = 24;
 
-/// Null stays null: a value that is not there has no upper case.
+/// Changes a text. Null stays null.
 pub(super) fn rewrite(input: &Value, change: impl FnOnce(&str) -> Result<Text, Failed>) -> Outcome {
     if input.is_null() {
         return Ok(Value::Null);
@@ -21,7 +21,7 @@ pub(super) fn rewrite(input: &Value, change: impl FnOnce(&str) -> Result<Text, F
     change(&text_of(input)?).map(Text::finish)
 }
 
-/// As [`rewrite`], for a change that goes through the text character by character.
+/// As [`rewrite`], for a change that reads the text character by character.
 pub(super) fn spell_out(
     input: &Value,
     context: &EvalContext<'_>,
@@ -101,7 +101,7 @@ pub(super) fn rstrip(input: &Value, _: &Arguments<'_>, _: &EvalContext<'_>) -> O
     rewrite(input, |text| join(&[text.trim_end()]))
 }
 
-/// A carriage return goes only together with its newline.
+/// Removes a carriage return only before a newline.
 pub(super) fn strip_newlines(
     input: &Value,
     _: &Arguments<'_>,
@@ -141,7 +141,7 @@ pub(super) fn remove_last(
     rewrite(input, |text| cut(text.rsplit_once(&*arguments.text(0)?), text, ""))
 }
 
-/// One argument means: replace with nothing.
+/// Without a second argument the matches are removed.
 pub(super) fn replace(
     input: &Value,
     arguments: &Arguments<'_>,
@@ -166,13 +166,13 @@ pub(super) fn replace_last(
     rewrite(input, |text| cut(text.rsplit_once(&*arguments.text(0)?), text, &arguments.text(1)?))
 }
 
-/// Stops at the bound instead of building the result first: a short text can ask for gigabytes.
+/// Stops at the bound while it builds the result: a short expression can ask for gigabytes.
 fn substitute(text: &str, old: &str, new: &str, context: &EvalContext<'_>) -> Result<Text, Failed> {
     context.budget.spend(text.len().saturating_mul(2))?;
     let mut changed = Text::with_capacity(text.len());
     for (place, part) in text.split(old).enumerate() {
         context.budget.spend(MATCH)?;
-        // Around an empty pattern `split` gives an empty text at both ends, as it should.
+        // With an empty `old`, `split` also gives an empty text at both ends, as Ruby does.
         if place > 0 {
             changed.push_str(new)?;
         }
@@ -219,8 +219,8 @@ fn padding(
     spell(std::iter::repeat_n(filler, length.saturating_sub(text.chars().count())), length, context)
 }
 
-/// As Ruby splits: white space for a single space, characters for an empty text, and no empty texts
-/// at the end.
+/// Splits as Ruby does: at white space if the separator is one space, into characters if it is empty,
+/// and without empty texts at the end.
 pub(super) fn split(
     input: &Value,
     arguments: &Arguments<'_>,
@@ -231,7 +231,7 @@ pub(super) fn split(
     context.budget.spend(text.len().saturating_mul(2))?;
     let mut parts: Vec<Value> = Vec::new();
     let mut push = |part: &str| {
-        // Empty ones at the end are taken away again.
+        // Charged here, since empty texts at the end are removed before the result is charged.
         context.budget.spend(text_made(0))?;
         parts.push(Value::from(part));
         if parts.len() > bounds::EXPRESSION_ITEMS_MAX { Err(Failed::TooLarge) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! What a path selects. Every candidate is paid for before it is looked at.
+//! Selects the values of a path. Every candidate is charged before it is read.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -27,7 +27,7 @@ struct Evaluation<'v, 'b> {
     budget: &'b Budget,
 }
 
-/// A value, or nothing at all, which is not null.
+/// A value, or the RFC's Nothing, which is not null.
 type Maybe<'v> = Option<Cow<'v, Value>>;
 
 impl<'v> Evaluation<'v, '_> {
@@ -46,7 +46,7 @@ impl<'v> Evaluation<'v, '_> {
         Ok(nodes)
     }
 
-    /// The node itself, then what is in it, in document order, without recursion.
+    /// Visits the node and its descendants in document order, without recursion.
     fn descend(
         &self,
         selectors: &[Selector],
@@ -92,7 +92,7 @@ impl<'v> Evaluation<'v, '_> {
                     }
                 }
                 (Selector::Name(name), Value::Object(members)) => {
-                    // The look-up compares it with several names, which may begin alike.
+                    // The look-up compares the name with several members, which may begin alike.
                     self.budget.spend(name.len())?;
                     if let Some(member) = members.get(name) {
                         self.push(member, found)?;
@@ -284,7 +284,7 @@ fn children(node: &Value) -> impl Iterator<Item = &Value> {
     items.into_iter().flatten().chain(members.into_iter().flatten())
 }
 
-/// Equality of values, where 1 and 1.0 are one number.
+/// Equality of values; 1 and 1.0 are equal.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => order(a, b) == Some(Ordering::Equal),

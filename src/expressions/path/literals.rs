@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 
 use crate::expressions::lex::Cursor;
 
-/// Within what JSON keeps exact, without leading zeros, and no negative zero.
+/// An integer that JSON can represent exactly, without leading zeros and not `-0`.
 pub(super) fn integer(cursor: &mut Cursor<'_>) -> Option<i64> {
     const EXACT_MAX: u64 = (1 << 53) - 1;
     let negative = cursor.eat("-");
@@ -23,7 +23,7 @@ pub(super) fn integer(cursor: &mut Cursor<'_>) -> Option<i64> {
 pub(super) fn number(cursor: &mut Cursor<'_>) -> Option<Value> {
     let text =
         cursor.take_while(|c| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E'));
-    // "-0" is a number here, unlike in an index.
+    // "-0" is a valid number, unlike in an index.
     serde_json::from_str::<Number>(text).ok().map(Value::Number)
 }
 

@@ -1,8 +1,8 @@
 //! JSON paths after RFC 9535, for the `json` filter.
 //!
-//! Every value that is looked at is paid for, so that `$..*..*..*` and filters within filters end
-//! when the evaluation's budget does; the crates that exist promise nothing of the kind. Hyphens are
-//! taken in shorthand names (`$.first-name`), which the RFC would have quoted.
+//! Every value that is visited is charged, so that `$..*..*..*` and nested filters end with the
+//! budget; no known crate offers that. Hyphens are accepted in shorthand names (`$.first-name`), which
+//! the RFC requires to be quoted.
 
 mod evaluate;
 mod literals;
@@ -28,12 +28,12 @@ impl JsonPath {
         parse::path(text).map(|(segments, states)| Self { segments, states })
     }
 
-    /// The states of all its patterns.
+    /// The states of all patterns in it.
     pub(super) const fn states(&self) -> usize {
         self.states
     }
 
-    /// Null when there is none; several are an error.
+    /// The selected value; null if there is none, an error if there are several.
     pub(super) fn only_value(&self, root: &Value, budget: &Budget) -> Result<Value, Failed> {
         match evaluate::nodes(&self.segments, root, budget)?.as_slice() {
             [] => Ok(Value::Null),

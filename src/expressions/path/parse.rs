@@ -1,5 +1,4 @@
-//! From text to segments. `None` is malformed: which of the many ways does not matter to a caller
-//! who wrote one short path.
+//! Parses a path. `None` is malformed; paths are short, so the error has no position.
 
 use serde_json::Value;
 
@@ -26,7 +25,7 @@ struct Parser<'a> {
     /// Segments, selectors and conditions so far.
     parts: usize,
     depth: usize,
-    /// Of the patterns so far.
+    /// The states of all patterns so far.
     states: usize,
 }
 
@@ -73,7 +72,7 @@ impl Parser<'_> {
         Some(Selector::Name(name))
     }
 
-    /// Behind the opening bracket, up to and past the closing one.
+    /// Reads from after the opening bracket to after the closing one.
     fn bracketed(&mut self) -> Option<Vec<Selector>> {
         let mut selectors = Vec::new();
         loop {
@@ -161,7 +160,7 @@ impl Parser<'_> {
             let condition = if self.cursor.eat("(") {
                 self.parenthesized()?
             } else {
-                // `!@.a == 1` is refused, since nobody agrees on what it means.
+                // `!@.a == 1` is not in the grammar of RFC 9535: it could mean two things.
                 match self.term()? {
                     Term::Condition(condition) => condition,
                     Term::Query(query) if self.comparison().is_none() => Condition::Exists(query),
@@ -188,7 +187,7 @@ impl Parser<'_> {
         Some(Condition::Compare(first, comparison, self.operand()?))
     }
 
-    /// Behind the opening parenthesis.
+    /// Reads from after the opening parenthesis.
     fn parenthesized(&mut self) -> Option<Condition> {
         let condition = self.deeper(Self::any)?;
         self.after_spaces(")").then_some(condition)
@@ -207,7 +206,7 @@ impl Parser<'_> {
         known.into_iter().find(|(mark, _)| self.cursor.eat(mark)).map(|(_, comparison)| comparison)
     }
 
-    /// What may stand on a side of a comparison or be given to a function that takes a value.
+    /// A side of a comparison, or the argument of a function that takes a value.
     fn operand(&mut self) -> Option<Operand> {
         self.cursor.skip_spaces();
         match self.term()? {
@@ -243,7 +242,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind the opening parenthesis.
+    /// Reads from after the opening parenthesis.
     fn function(&mut self, name: &str) -> Option<Term> {
         self.count()?;
         self.cursor.skip_spaces();
@@ -264,7 +263,8 @@ impl Parser<'_> {
             return None;
         }
         let pattern = match self.operand()? {
-            // RFC 9535 has a bad pattern match nothing; one that is written down is a mistake.
+            // A malformed pattern in the path is refused, although RFC 9535 lets it match nothing: it is
+            // a mistake of the caller. A malformed pattern in the data matches nothing.
             Operand::Literal(Value::String(pattern)) => {
                 let pattern = Pattern::parse(&pattern, extent)?;
                 self.states = self.states.checked_add(pattern.states())?;
@@ -292,7 +292,7 @@ impl Parser<'_> {
     }
 }
 
-/// One end of a slice, or its step.
+/// A bound of a slice, or its step.
 enum End {
     At(i64),
     Open,

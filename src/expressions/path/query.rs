@@ -1,4 +1,4 @@
-//! A parsed path.
+//! The parsed form of a path.
 
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub(super) enum Start {
 }
 
 impl Query {
-    /// Whether it can give no more than one value, which a comparison needs.
+    /// True if it selects at most one value, which comparisons require.
     pub(super) fn is_singular(&self) -> bool {
         self.segments.iter().all(|segment| {
             segment.reach == Reach::Children
@@ -67,9 +67,9 @@ pub(super) enum Operand {
     Count(Query),
     Length(Box<Operand>),
     Literal(Value),
-    /// Singular.
+    /// A singular query.
     Query(Query),
-    /// Of any query; nothing unless it gives exactly one.
+    /// The value of any query; nothing unless it selects exactly one.
     Value(Query),
 }
 

@@ -1,4 +1,4 @@
-//! RFC 9535 by example, and paths that would never end.
+//! Examples of RFC 9535, and paths that would run without end.
 
 use serde_json::json;
 

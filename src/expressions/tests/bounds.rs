@@ -80,7 +80,7 @@ fn the_whole_of_a_mask_shares_one_budget() {
     let budget = budget();
     assert_eq!(mask.apply(&large, &Fixed::new(), &budget), None);
     assert!(budget.ran_out());
-    // Nothing is left for any other either, however simple.
+    // No other expression fits either, not even the simplest.
     let simple = Mask::parse(&json!({"constant": 1})).unwrap();
     assert_eq!(simple.apply(&large, &Fixed::new(), &budget), None);
 }

@@ -1,4 +1,4 @@
-//! What is an expression, what is not, and how its parts become one value.
+//! The grammar of expressions, and the value of a text with several of them.
 
 use serde_json::json;
 

@@ -51,7 +51,7 @@ impl Host for Fixed {
     }
 }
 
-/// That of a write.
+/// The budget of a write.
 pub(super) const fn budget() -> Budget {
     Budget::of(crate::bounds::EXPRESSION_WORK_WRITE_MAX)
 }

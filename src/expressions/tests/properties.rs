@@ -1,4 +1,4 @@
-//! What holds for every text and every value.
+//! Properties of every text and every value.
 
 use proptest::prelude::*;
 use serde_json::json;

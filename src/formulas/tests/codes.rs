@@ -1,10 +1,10 @@
-//! Currency and country codes: the standards' own lists, so that no code is invented.
+//! Currency and country codes, from the lists of the standards.
 
 use std::sync::LazyLock;
 
 use serde::Serialize;
 
-/// In order, so that a code is found by halving.
+/// Sorted, for the binary search.
 static CURRENCIES: LazyLock<Vec<&'static str>> =
     LazyLock::new(|| listed(include_str!("currencies.txt")));
 static COUNTRIES: LazyLock<Vec<&'static str>> =
@@ -34,7 +34,7 @@ impl Country {
         self.0
     }
 
-    /// All that there are, in order.
+    /// All countries, in order.
     pub(super) fn world() -> Vec<Self> {
         COUNTRIES.iter().copied().map(Self).collect()
     }

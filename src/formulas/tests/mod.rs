@@ -306,7 +306,7 @@ fn a_broken_set_is_named() {
 fn a_missing_formula_and_an_unknown_word_are_noticed() {
     let (others, last) = SOURCE.rsplit_once("\n[[formula]]").unwrap();
     let error = source::parse(others).unwrap_err();
-    // Its set goes unused before the count is taken.
+    // The check for unused sets comes before the count.
     assert_eq!(
         error.to_string(),
         "connection catalog, currency set worldpayvap: no formula names this set"

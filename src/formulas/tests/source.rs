@@ -17,15 +17,15 @@ const WORLD: &str = "world";
 /// Mistakes in the source.
 #[derive(Debug)]
 pub(super) enum CatalogError {
-    /// Another number of formulas than the interface has.
+    /// The number of formulas differs from the published interface.
     Count { found: usize },
-    /// A formula or a set of codes says something wrong.
+    /// A mistake in a formula or a set of codes.
     Entry { entry: String, fault: Fault },
-    /// Not the form that the file should have.
+    /// The file is not TOML of the expected form.
     Unreadable,
 }
 
-/// What is wrong with one entry. Positions count from 1.
+/// A mistake in one entry. Positions count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     DuplicateField {
@@ -38,7 +38,7 @@ pub(super) enum Fault {
     NoCodes,
     NoFields,
     NotExactlyOneList,
-    /// Not in alphabetical order, or there twice.
+    /// Not in alphabetical order, or a duplicate.
     OutOfOrder {
         at: usize,
     },
@@ -54,7 +54,7 @@ pub(super) enum Fault {
     UnusedSet,
 }
 
-/// A managed connection to one processor. Its names are the wire's.
+/// A managed connection to one processor, with the member names of the wire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Formula {
     pub(super) id: String,
@@ -88,7 +88,7 @@ pub(super) enum Format {
     Text,
 }
 
-/// What a processor can do.
+/// The features of a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the interface has seven independent flags")]
 pub(super) struct Features {
@@ -235,7 +235,7 @@ fn check_fields(fields: Vec<FileField>) -> Result<Vec<Field>, Fault> {
     Ok(checked)
 }
 
-/// The named lists of codes, and which of them a formula has named.
+/// The named lists of codes, each with a flag: some formula uses it.
 struct Sets<C> {
     kind: &'static str,
     by_name: BTreeMap<String, Set<C>>,
@@ -304,7 +304,7 @@ fn check_codes<C: Code>(list: &str) -> Result<Vec<C>, Fault> {
     if codes.is_empty() { Err(Fault::NoCodes) } else { Ok(codes) }
 }
 
-/// The flag for voiding goes by two names on the wire.
+/// The wire has two names for the flag `void`.
 impl Serialize for Features {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
