@@ -1,6 +1,6 @@
 //! The checksum of American Bankers Association routing numbers.
 
-/// Nine digits weighed 3, 7, 1 in turn, whose sum is a multiple of ten.
+/// True for nine digits whose sum, with the weights 3, 7, 1 in turn, is a multiple of ten.
 pub fn passes(digits: &str) -> bool {
     if digits.len() != DIGITS {
         return false;

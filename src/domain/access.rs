@@ -1,10 +1,10 @@
-//! Access control: which permission an application holds in which container, and how much of a
-//! token's data an answer may show.
+//! Access control: the permissions of an application by container, and the part of a token's data that
+//! an answer may show.
 
 use crate::domain::container::Container;
 use crate::domain::permission::Permission;
 
-/// How much of the data an answer shows, from least to most.
+/// The part of the data that an answer shows, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Transform {
     Redact,
@@ -22,7 +22,7 @@ pub struct AccessRule {
     pub permissions: Vec<Permission>,
 }
 
-/// All that an application may do.
+/// The permissions and rules of an application.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Access {
     permissions: Vec<Permission>,
@@ -53,7 +53,7 @@ impl Access {
     pub fn new(mut permissions: Vec<Permission>, mut rules: Vec<AccessRule>) -> Self {
         permissions.sort_unstable();
         permissions.dedup();
-        // Of two rules with the same priority the one that shows less goes first.
+        // Of two rules with the same priority the one that shows less comes first.
         rules.sort_by_key(|rule| (rule.priority, rule.transform));
         Self { permissions, rules }
     }
@@ -66,8 +66,8 @@ impl Access {
         &self.rules
     }
 
-    /// Whether any right shows data in plain: a rule that reveals, or the plain permission to use
-    /// tokens in expressions.
+    /// True if any right shows data in plain: a rule that reveals, or the permission without a rule to
+    /// use tokens in expressions.
     pub fn reveals(&self) -> bool {
         self.rules.iter().any(|rule| rule.transform == Transform::Reveal)
             || self.permissions.iter().any(|it| self.plain(*it) == Some(Transform::Reveal))
@@ -77,19 +77,19 @@ impl Access {
         self.permissions.is_empty() && self.rules.is_empty()
     }
 
-    /// Whether the permission is held in any container at all. What fails here is refused before
-    /// the request's body is read.
+    /// True if the permission is held in at least one container. A request without it is refused before
+    /// its body is read.
     pub fn holds_somewhere(&self, permission: Permission) -> bool {
         self.permissions.contains(&permission)
             || self.rules.iter().any(|rule| rule.permissions.contains(&permission))
     }
 
-    /// Whether any rule grants the permission without showing anything of the data.
+    /// True if any rule grants the permission without showing any data.
     pub fn redacts_somewhere(&self, permission: Permission) -> bool {
         self.granting_rules(permission).any(|rule| rule.transform == Transform::Redact)
     }
 
-    /// For reading, searching and using: one of the token's containers suffices.
+    /// For reading, searching and using: one granted container of the token suffices.
     pub fn in_any(&self, permission: Permission, containers: &[Container]) -> Option<Transform> {
         self.granting_rules(permission)
             .find(|rule| containers.iter().any(|container| rule.container.covers(container)))
@@ -110,8 +110,8 @@ impl Access {
         self.in_any(permission, containers)
     }
 
-    /// The containers that the permission is held in, each with all that is inside it: in order,
-    /// none inside another.
+    /// The containers that the permission is held in, in order and without containers inside another
+    /// one of the list.
     pub fn reach(&self, permission: Permission) -> Vec<Container> {
         if self.plain(permission).is_some() {
             return vec![Container::root()];
@@ -132,7 +132,7 @@ impl Access {
         self.rules.iter().filter(move |rule| rule.permissions.contains(&permission))
     }
 
-    /// Plain permissions cover all containers.
+    /// A permission without a rule covers all containers.
     fn plain(&self, permission: Permission) -> Option<Transform> {
         let transform =
             if permission == Permission::TokenUse { Transform::Reveal } else { Transform::Mask };

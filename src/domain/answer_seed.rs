@@ -1,6 +1,6 @@
-//! The secret of a token or an API key from which the key of its parts in remembered answers is
-//! derived. It is kept in the record of the token or API key and nowhere else: when the record is
-//! deleted, these parts can no longer be opened.
+//! The seed of a token or an API key. The key that seals its parts of remembered answers is derived
+//! from it. Only the record of the token or API key holds it: after the record is deleted, these parts
+//! cannot be opened.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ impl AnswerSeed {
         self.0.expose()
     }
 
-    /// For the next version of the same record, and for the answer that shows it.
+    /// A copy for the next version of the same record, or for the answer that shows it.
     #[must_use]
     pub const fn duplicate(&self) -> Self {
         Self::new(*self.expose())

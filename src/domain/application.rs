@@ -1,4 +1,4 @@
-//! Applications: the programs of a tenant, each with its keys and what it may do.
+//! Applications: the programs of a tenant, each with its keys and permissions.
 
 use crate::domain::access::Access;
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
@@ -18,14 +18,14 @@ pub struct Application {
     pub name: String,
     pub kind: ApplicationKind,
     pub access: Access,
-    /// Absent when the operator made it at the command line.
+    /// Absent if the operator made it at the command line.
     pub created_by: Option<ApplicationId>,
     pub created_at: Timestamp,
     pub modified_by: Option<ApplicationId>,
     pub modified_at: Option<Timestamp>,
 }
 
-/// One key of an application, without its text: only a keyed hash of that is kept.
+/// One key of an application, without its text: only a keyed hash of the text is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
     pub id: KeyId,
@@ -36,7 +36,7 @@ pub struct ApiKey {
     pub created_at: Timestamp,
 }
 
-/// Whether the text carries `_test_` or `_prod_`. Legacy keys have a rate limit of their own.
+/// The form of the text: with or without `_test_` or `_prod_`. Legacy keys have a separate rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyForm {
     Current,

@@ -1,4 +1,4 @@
-//! What the audit chain tells: who did what to which thing, and when. Never a sensitive value.
+//! The entries of the audit chain: actor, action, resource and time. They never hold a sensitive value.
 
 use uuid::Uuid;
 
@@ -17,22 +17,22 @@ pub struct AuditEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Actor {
     Application(ApplicationId),
-    /// A cardholder's browser or an ACS: it brings the id of a 3DS session and no key.
+    /// A cardholder's browser or an ACS, identified by a 3DS session and not by a key.
     Cardholder,
-    /// A scheme's directory server: it brings a client certificate of the scheme's authority.
+    /// A scheme's directory server, identified by a client certificate of the scheme's authority.
     DirectoryServer,
-    /// Whoever commands the server on its own machine.
+    /// The operator, who uses the command line on the server.
     Operator,
-    /// The server itself, such as when a token has expired.
+    /// The server itself, for example when a token expires.
     System,
 }
 
-/// A thing that something was done to.
+/// The resource that was acted on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entity {
     pub kind: EntityKind,
     pub id: Uuid,
-    /// The id that callers know it by, where they chose one.
+    /// The id that the caller chose for it, if any.
     pub name: Option<Box<str>>,
 }
 
@@ -45,7 +45,7 @@ macro_rules! words {
         impl $name {
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// As it stands in the file: never change one, never use one again.
+            /// Its code in the file. Never change a code and never use one again.
             pub const fn code(self) -> u8 {
                 match self { $(Self::$variant => $code),+ }
             }
@@ -58,7 +58,7 @@ macro_rules! words {
                 match self { $(Self::$variant => $text),+ }
             }
 
-            /// For people.
+            /// Its name for people.
             pub const fn shown(self) -> &'static str {
                 match self { $(Self::$variant => $shown),+ }
             }
@@ -71,7 +71,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What was done.
+    /// The action.
     Act {
         Create 1 "create" "created";
         Read 2 "read" "retrieved";
@@ -80,7 +80,7 @@ words! {
         Expire 5 "expire" "expired";
         ExpireCvc 6 "expire_cvc" "lost its card verification code";
         Convert 7 "convert" "converted";
-        /// Its value went into something else, such as a 3DS request.
+        /// Its value was used elsewhere, for example in a 3DS request.
         Use 8 "use" "used";
         Authenticate 9 "authenticate" "authenticated";
         Import 10 "import" "imported";
@@ -90,14 +90,14 @@ words! {
         Rotate 14 "rotate" "rotated";
         Start 15 "start" "started";
         Stop 16 "stop" "stopped";
-        /// An application or a key was made, or its rules were changed, and it may now see data in
-        /// plain. Stands beside the entry of the change itself.
+        /// An application or a key was created, or its rules were changed, and it may now see data in
+        /// plain. Written in addition to the entry of the change.
         GrantReveal 17 "grant_reveal" "may see data in plain";
     }
 }
 
 words! {
-    /// What kind of thing it was done to.
+    /// The kind of the resource.
     EntityKind {
         Application 1 "application" "Application";
         ApplicationKey 2 "application_key" "Application key";
@@ -105,7 +105,7 @@ words! {
         ThreedsSession 4 "3ds_session" "3DS session";
         Token 5 "token" "Token";
         TokenIntent 6 "token_intent" "Token intent";
-        /// The whole of the server's own, which no tenant sees.
+        /// The server itself, which no tenant sees.
         AuditChain 7 "audit_chain" "Audit chain";
         EncryptionKey 8 "encryption_key" "Encryption key";
         Vault 9 "vault" "Vault";
@@ -114,7 +114,7 @@ words! {
 }
 
 impl EntityKind {
-    /// The kinds that a tenant has.
+    /// The kinds of a tenant's resources.
     pub const OF_TENANTS: [Self; 6] = [
         Self::Application,
         Self::ApplicationKey,
@@ -130,7 +130,7 @@ impl Entity {
         Self { kind, id, name: None }
     }
 
-    /// Of the server itself, which has no id.
+    /// The server itself, which has no id.
     pub const fn of_server(kind: EntityKind) -> Self {
         Self::new(kind, Uuid::nil())
     }
@@ -140,7 +140,7 @@ impl Entity {
         Self { kind: EntityKind::Token, id: token.id.uuid(), name }
     }
 
-    /// What callers call it.
+    /// The id that callers use.
     pub fn public_id(&self) -> String {
         self.name.as_deref().map_or_else(|| self.id.to_string(), String::from)
     }

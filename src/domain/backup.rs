@@ -1,5 +1,4 @@
-//! Scheduled backups: when one is due, what its file is called, which are kept, and what is known
-//! of the last ones.
+//! Scheduled backups: due times, file names, retention, and the state of the last ones.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,27 +10,27 @@ use time::macros::format_description;
 use crate::bounds::BACKUP_RETRY;
 use crate::domain::time::Timestamp;
 
-/// What the settings ask for.
+/// The settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupPlan {
     pub directory: PathBuf,
     pub every: Duration,
-    /// How many stay, at least one.
+    /// The number of backups to keep, at least one.
     pub keep: usize,
-    /// How often the newest one is restored and verified; `None` for never.
+    /// The interval of restoring and verifying the newest one; `None` for never.
     pub prove_every: Option<Duration>,
 }
 
-/// What is known of scheduled backups; it survives restarts.
+/// The state of scheduled backups. It survives restarts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BackupState {
     /// The newest one.
     pub taken: Option<Taken>,
-    /// The last try to take one, if it failed.
+    /// The last attempt to take one, if it failed.
     pub failed_at: Option<Timestamp>,
-    /// The last one that was restored and found to be whole.
+    /// The last one that was restored and verified.
     pub proven: Option<Proven>,
-    /// The last try to prove one, if it failed.
+    /// The last attempt to verify one, if it failed.
     pub proof_failed_at: Option<Timestamp>,
 }
 
@@ -46,9 +45,9 @@ pub struct Taken {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proven {
-    /// When the proof ended.
+    /// The end of the verification.
     pub at: Timestamp,
-    /// The moment that the proven backup shows.
+    /// The time of the verified backup.
     pub backup_at: Timestamp,
     pub rows: u64,
     pub took: Duration,
@@ -57,7 +56,7 @@ pub struct Proven {
 /// To the second, so that names sort by time.
 const STAMP: &[BorrowedFormatItem<'_>] =
     format_description!("strongroom-[year][month][day]T[hour][minute][second]Z");
-/// Of the mark that tells the vaults which share a directory apart.
+/// The length of the mark that distinguishes vaults with a common directory.
 pub const BACKUP_MARK_DIGITS: usize = 8;
 
 impl BackupPlan {
@@ -73,18 +72,18 @@ impl BackupPlan {
 }
 
 impl BackupState {
-    /// How long ago a restore was last proven: the figure to alarm on.
+    /// The time since the last verified restore. Alarms should watch it.
     pub fn age_of_proof(&self, now: Timestamp) -> Option<Duration> {
         self.proven.map(|proven| now.since(proven.at))
     }
 
-    /// How old the newest backup is: what a lost disk would cost.
+    /// The age of the newest backup: the data that a lost disk would cost.
     pub fn age_of_backup(&self, now: Timestamp) -> Option<Duration> {
         self.taken.map(|taken| now.since(taken.at))
     }
 }
 
-/// A failure puts the next try off, so that a full disk is not written to again and again.
+/// A failure delays the next attempt, so that a full disk is not written to again and again.
 fn is_due(
     done: Option<Timestamp>,
     failed: Option<Timestamp>,
@@ -92,24 +91,25 @@ fn is_due(
     now: Timestamp,
 ) -> bool {
     let rests = failed.is_some_and(|at| now.since(at) < every.min(BACKUP_RETRY) && at <= now);
-    // A last one that lies in the future was written by a clock that was wrong.
+    // A last backup in the future was written under a wrong clock.
     let fresh = done.is_some_and(|at| now.since(at) < every && at <= now);
     !rests && !fresh
 }
 
-/// `strongroom-20261114T093000Z-1a2b3c4d.backup`: the mark is the vault's, so that several may share a
-/// directory.
+/// `strongroom-20261114T093000Z-1a2b3c4d.backup`. The mark is the vault's, so that several vaults may
+/// share a directory.
 pub fn file_name(at: Timestamp, mark: &str) -> String {
+    // A time outside of the calendar gives a name that `is_file_name` refuses: the file is never deleted.
     let stamp = at.datetime().and_then(|at| at.format(STAMP).ok()).unwrap_or_default();
     format!("{stamp}-{mark}.backup")
 }
 
-/// Whether the schedule of some vault made this name. Files of other names are never touched.
+/// True if the schedule of any vault made this name. Other files are never touched.
 pub fn is_file_name(name: &str) -> bool {
     stamp_and_mark(name).is_some()
 }
 
-/// Whether the schedule of the vault with this mark did.
+/// True if the schedule of the vault with this mark made this name.
 pub fn is_file_name_of(name: &str, mark: &str) -> bool {
     stamp_and_mark(name).is_some_and(|(_, its)| its == mark)
 }
@@ -117,7 +117,7 @@ pub fn is_file_name_of(name: &str, mark: &str) -> bool {
 fn stamp_and_mark(name: &str) -> Option<(&str, &str)> {
     let (stamp, mark) = name.strip_suffix(".backup")?.rsplit_once('-')?;
     let parsed = PrimitiveDateTime::parse(stamp, STAMP);
-    // Parsing is a little more patient than writing.
+    // The parser accepts more forms than the one that is written.
     let again = parsed.ok().and_then(|at| at.format(STAMP).ok());
     let is_mark =
         mark.len() == BACKUP_MARK_DIGITS && mark.bytes().all(|digit| digit.is_ascii_hexdigit());

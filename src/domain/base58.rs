@@ -1,8 +1,8 @@
-//! Base58 with the common alphabet: digits and letters without the four that look alike.
+//! Base58 with the Bitcoin alphabet: digits and letters without `0`, `O`, `I` and `l`.
 
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/// The number that `bytes` write in base 256, in base 58, padded with `1` (zero) to `width`.
+/// The big-endian number `bytes` in base 58, padded with `1` (zero) to `width`.
 pub fn encode_padded(bytes: &[u8], width: usize) -> String {
     let mut digits: Vec<u32> = Vec::with_capacity(width);
     for byte in bytes {

@@ -1,4 +1,4 @@
-//! Container paths: `/pci/high/`. They group tokens and are what access rules speak of.
+//! Container paths: `/pci/high/`. They group tokens; access rules refer to them.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::bounds::CONTAINER_BYTES_MAX;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Container(String);
 
-/// Why a text is no container path.
+/// The reason why a text is not a container path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidContainer {
     Character,
@@ -22,7 +22,7 @@ impl Container {
         Self(String::from("/"))
     }
 
-    /// Paths are case-insensitive: they are kept in lower case.
+    /// Paths are case-insensitive and stored in lower case.
     pub fn parse(text: &str) -> Result<Self, InvalidContainer> {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_');
         if text.len() > CONTAINER_BYTES_MAX {
@@ -42,7 +42,7 @@ impl Container {
         &self.0
     }
 
-    /// Whether `other` is this container or one inside it. The closing slash makes a prefix of the
+    /// True if `other` is this container or one inside it. The closing slash makes a prefix of the
     /// text a prefix of the path.
     pub fn covers(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)

@@ -1,17 +1,17 @@
 //! The sensitive value of a token, as JSON text.
 //!
-//! A read that reveals passes the text on as it is; only masks and expressions parse it.
+//! A read in plain passes the text on unparsed; only masks and expressions parse it.
 
 use serde_json::Value;
 
 use crate::secret::{Secret, SecretBuffer};
 
 /// JSON text of an object with `"cvc":"..."` as its first member: a brace, that member, the rest.
-/// The member goes in and out as one piece, so that what is left without it is still the same text.
+/// The member is one piece, so that the text without it is the original text.
 pub fn with_cvc<'a>(json: &'a str, cvc: &str) -> (&'static str, Secret<String>, &'a str) {
     let rest = json.strip_prefix('{').unwrap_or(json);
     let comma = if rest == "}" { "" } else { "," };
-    // One allocation of the right size: `concat` adds the lengths up first.
+    // `concat` allocates once, so no unwiped copy of the code stays in memory.
     ("{", Secret::new(["\"cvc\":\"", cvc, "\"", comma].concat()), rest)
 }
 
@@ -34,12 +34,12 @@ impl Data {
         self.0.expose()
     }
 
-    /// `null` for a text that is no JSON, which no record holds: what cannot be read is redacted.
+    /// `null` for a text that is not JSON, which no record holds. Null shows nothing.
     pub fn value(&self) -> Secret<Value> {
         Secret::new(serde_json::from_str(self.0.expose()).unwrap_or(Value::Null))
     }
 
-    /// The value with a card verification code in its place, if there is one.
+    /// The value with the card verification code, if there is one.
     pub fn with(&self, cvc: Option<&Secret<String>>) -> Secret<Value> {
         let mut value = self.value();
         if let (Some(cvc), Some(members)) = (cvc, value.expose_mut().as_object_mut()) {

@@ -1,4 +1,4 @@
-//! How much of a stored token an answer shows.
+//! The part of a stored token that an answer shows.
 //!
 //! The rule: an answer shows a stored value only with the transform of the caller's right to read
 //! it in its containers. A value that the caller sent with the same request is the caller's own and
@@ -19,7 +19,7 @@ pub enum Right {
     Use,
 }
 
-/// Where the value of the token in an answer comes from.
+/// The origin of the token's value in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueOrigin {
     /// A token intent that another application made, or a public one: the caller converts a value
@@ -86,8 +86,8 @@ impl Grants {
             (Right::Create | Right::Update, ValueOrigin::Own) => {
                 Some(Exposure::full(held, Fingerprint::Shown))
             }
-            // A converted intent is masked for a caller without a right to read, as published; the
-            // caller has no say in the mask then.
+            // A converted intent is masked for a caller without a right to read, as published. Such a
+            // caller cannot choose the mask.
             (Right::Create | Right::Update, ValueOrigin::Collected) => {
                 let transform = min(held, self.read.unwrap_or(Transform::Mask));
                 Some(Exposure::full(transform, Fingerprint::of(transform)))
@@ -109,20 +109,19 @@ impl Grants {
         }
     }
 
-    /// Whether the caller may see the token's value as it is. Only then may it set what decides
-    /// about the value's appearance: mask, search indexes, fingerprint expression.
+    /// True if the caller may see the token's value in plain. Only then may it set the mask, the search
+    /// indexes and the fingerprint expression, which all can reveal the value.
     pub fn shows_plain(&self) -> bool {
         self.read == Some(Transform::Reveal) || self.usage == Some(Transform::Reveal)
     }
 
-    /// Whether a caller with these grants would learn more from the same token under `after`.
+    /// True if the grants `after` would show a caller more of the same token than these.
     pub fn learns_under(&self, after: &Self) -> bool {
         !self.shows_plain()
             && (after.read > self.read || after.search > self.search || after.usage > self.usage)
     }
 
-    /// What the caller holds both here and there: the grants of an answer about a token that the
-    /// request has moved.
+    /// The lower of both grants for each right, for an answer about a token that the request has moved.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -136,7 +135,7 @@ impl Grants {
 }
 
 impl Exposure {
-    /// Whether it shows at least as much as another one.
+    /// True if it shows everything that `other` shows.
     pub fn covers(&self, other: &Self) -> bool {
         (self.extent == Extent::Full || other.extent == Extent::Outline)
             && self.transform >= other.transform
@@ -193,7 +192,7 @@ mod tests {
         }
     }
 
-    /// The rule in its own words, over all 1,024 grants, five rights and four origins.
+    /// The rule written independently, over all 1,024 grants, five rights and four origins.
     #[test]
     fn no_answer_shows_a_stored_value_beyond_the_right_to_read_it() {
         for grants in every_grants() {

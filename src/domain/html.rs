@@ -1,6 +1,6 @@
-//! Text on a page of HTML, so that nothing in it is taken for markup.
+//! Escapes text for HTML.
 
-/// What stands for a letter that means something to a browser.
+/// The entity of a character that has a meaning in HTML.
 pub const fn entity(letter: char) -> Option<&'static str> {
     match letter {
         '&' => Some("&amp;"),

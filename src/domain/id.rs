@@ -23,7 +23,7 @@ macro_rules! ids {
                 self.0.as_bytes()
             }
 
-            /// Takes the one spelling that answers use: lower case, hyphens, no braces.
+            /// Accepts only the spelling of answers: lower case, hyphens, no braces.
             pub fn parse(text: &str) -> Option<Self> {
                 parse_canonical(text).map(Self)
             }
@@ -40,19 +40,19 @@ macro_rules! ids {
 ids! {
     TenantId,
     ApplicationId,
-    /// An API key's id; its text is another thing altogether.
+    /// An API key's id, which is not the key's text.
     KeyId,
     /// A 3DS session's id, which is its transaction id in every message.
     SessionId,
-    /// The id a token's record is kept under, also when callers know it by a name of their own.
+    /// The id of a token's record. Callers may know the token by a name that they chose instead.
     TokenId,
     TokenIntentId,
 }
 
 /// An id in the shape of UUID version 4, which published clients check, whose first 48 bits are
-/// the millisecond: neighbours in time are neighbours in the file.
+/// the millisecond: ids of one time are stored next to each other.
 pub fn assigned(now: Timestamp, random: [u8; 10]) -> Uuid {
-    // A clock before 1970 costs the order in the file, nothing else.
+    // A time before 1970 only loses the order in the file.
     let millis = u64::try_from(now.millis()).unwrap_or(0).to_be_bytes();
     let mut bytes = [0; 16];
     for (to, from) in bytes.iter_mut().zip(millis.iter().skip(2).chain(&random)) {
@@ -61,7 +61,7 @@ pub fn assigned(now: Timestamp, random: [u8; 10]) -> Uuid {
     uuid::Builder::from_random_bytes(bytes).into_uuid()
 }
 
-/// When an id was assigned, to the millisecond.
+/// The time at which an id was assigned, to the millisecond.
 pub fn assigned_at(id: Uuid) -> Timestamp {
     // 48 bits fit.
     let millis = i64::try_from(id.as_u128().wrapping_shr(80)).unwrap_or(0);
@@ -69,8 +69,8 @@ pub fn assigned_at(id: Uuid) -> Timestamp {
 }
 
 fn parse_canonical(text: &str) -> Option<Uuid> {
-    // `Uuid::parse_str` also takes braces, URNs and upper case: two spellings of one id would be
-    // two idempotency paths and two predefined ids.
+    // `Uuid::parse_str` also accepts braces, URNs and upper case. Two spellings of one id would be two
+    // idempotency paths and two predefined ids.
     if text.len() != 36 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return None;
     }

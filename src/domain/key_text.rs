@@ -11,8 +11,8 @@ use crate::secret::Secret;
 /// 22 base58 digits hold 128 bits.
 const DIGITS: usize = 22;
 
-/// A key's text. It exists where a key is made and where one is presented; the store has it only in
-/// a remembered answer, sealed under the key's own seed.
+/// A key's text. It exists only while a key is made or presented. The store holds it only in a
+/// remembered answer, sealed under the key's seed.
 #[derive(Debug)]
 pub struct KeyText(Secret<String>);
 
@@ -37,7 +37,7 @@ impl KeyText {
         Self(Secret::new(text))
     }
 
-    /// A text from elsewhere: presented by a client, or brought along from another service.
+    /// A text that a client presented, or that was imported from another service.
     pub fn parse(text: &str) -> Option<Self> {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
         let length = KEY_TEXT_BYTES_MIN..=KEY_TEXT_BYTES_MAX;

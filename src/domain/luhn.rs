@@ -1,6 +1,6 @@
 //! The check digit of card numbers (ISO/IEC 7812-1, annex B).
 
-/// Whether `digits` is one or more ASCII digits whose last one checks the others.
+/// True if `digits` is one or more ASCII digits with a correct check digit at the end.
 pub fn passes(digits: &str) -> bool {
     let mut sum = 0u32;
     for (place, byte) in digits.bytes().rev().enumerate() {

@@ -12,7 +12,7 @@ pub struct TooDeep;
 /// Applies `patch` to `target`: objects are merged member by member, `null` removes a member,
 /// anything else replaces. A patch that is nested too deep changes nothing.
 ///
-/// What is removed or replaced is overwritten in memory first: it may be a card number.
+/// Removed and replaced values are wiped, since they may be card numbers.
 pub fn merge_patch(target: &mut Value, patch: &Value) -> Result<(), TooDeep> {
     if !is_within(patch, JSON_DEPTH_MAX) {
         return Err(TooDeep);
@@ -21,7 +21,7 @@ pub fn merge_patch(target: &mut Value, patch: &Value) -> Result<(), TooDeep> {
     Ok(())
 }
 
-/// No deeper than the patch, which is bounded.
+/// The recursion is no deeper than the patch, which is bounded.
 fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(changes) = patch else {
         target.wipe();

@@ -1,11 +1,11 @@
-//! What is wrong with a request, all of it at once, under dotted paths such as
-//! `data.expiration_month`. Messages never hold the offending value.
+//! All mistakes of a request, under dotted paths such as `data.expiration_month`. Messages never hold
+//! the offending value.
 
 use std::collections::BTreeMap;
 
 use crate::bounds::{MISTAKE_PATH_BYTES_MAX, MISTAKES_MAX};
 
-/// One step further down. A path may consist of the caller's own names, so it has an end.
+/// Appends a name. The length of a path is bounded, since it may consist of the caller's names.
 pub fn deeper(path: &str, step: &str) -> String {
     if path.len() >= MISTAKE_PATH_BYTES_MAX {
         return String::from(path);
@@ -34,9 +34,9 @@ impl Mistakes {
         mistakes
     }
 
-    /// Beyond the bound nothing is added: whoever mends a hundred mistakes will find the rest.
+    /// Adds nothing beyond the bound: a caller that corrects these mistakes will see the rest.
     pub fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        // Most have a path of their own: those of a large body are not summed up for each of them.
+        // Most paths occur once, so the sum over all messages is not calculated for each of them.
         let is_full = self.0.len() >= MISTAKES_MAX
             || self.0.values().map(Vec::len).sum::<usize>() >= MISTAKES_MAX;
         if !is_full {
@@ -53,7 +53,7 @@ impl Mistakes {
         }
     }
 
-    /// The same, of something that stands at this path of a larger whole.
+    /// The same mistakes, with this path as a prefix.
     #[must_use]
     pub fn under(self, path: &str) -> Self {
         Self(self.0.into_iter().map(|(inner, all)| (format!("{path}.{inner}"), all)).collect())

@@ -1,12 +1,12 @@
-//! What an application may be allowed to do, and which kinds of application may be allowed it.
+//! Permissions, and the kinds of application that may hold each.
 
 use crate::domain::application::ApplicationKind;
 use crate::domain::application::ApplicationKind::{Management, Private, Public};
 
 macro_rules! permissions {
     ($($name:ident $text:literal [$($kind:ident),+] $description:literal;)+) => {
-        /// The names are the published interface's. Some guard operations that this server does
-        /// not have: programs may grant them all the same, so that their set-up works unchanged.
+        /// The names are those of the published interface. Some belong to operations that this server
+        /// does not have. They can be granted all the same, so that existing set-up programs work.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Permission { $($name),+ }
 
@@ -21,7 +21,7 @@ macro_rules! permissions {
                 match self { $(Self::$name => $description),+ }
             }
 
-            /// Who may hold it.
+            /// The kinds of application that may hold it.
             pub const fn kinds(self) -> &'static [ApplicationKind] {
                 match self { $(Self::$name => &[$($kind),+]),+ }
             }
@@ -97,7 +97,7 @@ permissions! {
 }
 
 impl Permission {
-    /// Whether access rules, which speak of containers, can grant it.
+    /// True if access rules, which apply to containers, can grant it.
     pub const fn concerns_tokens(self) -> bool {
         matches!(
             self,

@@ -19,12 +19,11 @@ pub struct Quotas {
     pub token_intent_retention: Duration,
     pub log_retention: Duration,
     pub rate_limit: RateLimit,
-    /// Tokens and token intents that the tenant may have together; `None` for as many as the disk
-    /// holds.
+    /// The tenant's tokens and token intents together; `None` is unlimited.
     pub token_limit: Option<u64>,
 }
 
-/// How the tenant's rate limits differ from the published rows.
+/// The tenant's changes to the published rate limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateLimit {
     Default,
@@ -33,7 +32,7 @@ pub enum RateLimit {
     Unlimited,
 }
 
-/// Why a quota cannot be set.
+/// The reason why a quota cannot be set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InvalidQuota {
     UnknownName,
@@ -117,7 +116,7 @@ impl RateLimit {
         }
     }
 
-    /// What each request's weight is divided by; `None` when no row applies.
+    /// The divisor of each request's weight; `None` when no row applies.
     pub const fn factor(self) -> Option<NonZeroU32> {
         match self {
             Self::Default => Some(NonZeroU32::MIN),

@@ -1,27 +1,27 @@
-//! A set of recovery shares of the master key, as the vault remembers it: hashes, never a share.
+//! The vault's record of a set of recovery shares of the master key: hashes, never a share.
 
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShareSet {
-    /// Names the set; random.
+    /// The random name of the set.
     pub set: [u8; 4],
-    /// The number of shares that give the key back.
+    /// The number of shares that restore the key.
     pub needed: u8,
     pub made_at: Timestamp,
-    /// Of each share, from number 1 on.
+    /// The hash of each share, from number 1.
     pub hashes: Vec<[u8; 32]>,
 }
 
 impl ShareSet {
-    /// Whether a share of this number and this hash is one of the set.
+    /// True if the share with this number and this hash belongs to the set.
     pub fn has(&self, number: u8, hash: &[u8; 32]) -> bool {
         let at = usize::from(number).checked_sub(1);
         at.and_then(|at| self.hashes.get(at)).is_some_and(|known| known == hash)
     }
 
-    /// As the audit chain has it: the set, how many are needed of how many, and the hashes in order.
+    /// The text in the audit chain: the set, the numbers of needed and of all shares, and the hashes.
     pub fn told(&self) -> String {
         let mut text =
             format!("{} {}-of-{}", hex::encode(&self.set), self.needed, self.hashes.len());

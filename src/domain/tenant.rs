@@ -1,4 +1,4 @@
-//! Tenants: everything belongs to one, and nothing of one is seen by another.
+//! Tenants. Every resource belongs to one tenant, and no tenant sees the resources of another.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub enum TenantKind {
     Test,
 }
 
-/// Whether 3-D Secure is enabled for the tenant.
+/// The state of 3-D Secure for the tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threeds {
     Disabled,
@@ -25,7 +25,7 @@ pub struct Tenant {
     pub name: String,
     pub kind: TenantKind,
     pub threeds: Threeds,
-    /// What the tenant's own programs set; values are texts such as `"true"`.
+    /// Settings of the tenant's programs; values are texts such as `"true"`.
     pub settings: BTreeMap<String, String>,
     pub quotas: Quotas,
     pub created_at: Timestamp,

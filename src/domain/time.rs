@@ -34,13 +34,13 @@ impl Timestamp {
         self.0.div_euclid(1_000_000)
     }
 
-    /// Saturates: a time that cannot be written down is as good as never.
+    /// Saturates: a time beyond the range means never.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)))
     }
 
-    /// Zero when `earlier` is later.
+    /// Zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
@@ -54,7 +54,8 @@ impl Timestamp {
         OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0).checked_mul(1_000)?).ok()
     }
 
-    /// As answers carry it: `2026-11-14T09:30:00.1234560+00:00`.
+    /// The form of answers: `2026-11-14T09:30:00.1234560+00:00`. Empty for a time outside of the calendar,
+    /// which no clock and no parser gives.
     pub fn to_wire(self) -> String {
         self.datetime().and_then(|at| at.format(WIRE).ok()).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! A token: a sensitive value and all that is known about it.
+//! A token: a sensitive value and its attributes.
 
 use std::collections::BTreeMap;
 
@@ -15,26 +15,26 @@ use crate::secret::Secret;
 
 pub struct Token {
     pub id: TokenId,
-    /// The id its creator chose; callers know the token by nothing else then.
+    /// The id that its creator chose. If set, callers know the token only by it.
     pub name: Option<TokenName>,
     pub tenant: TenantId,
     pub kind: TokenType,
-    /// Without the card verification code, which is kept apart.
+    /// Without the card verification code, which is stored separately.
     pub data: Data,
-    /// The code, as long as it is kept and where it was asked for.
+    /// The code, while it is stored, if the reader asked for it.
     pub cvc: Option<Secret<String>>,
     pub cvc_expires_at: Option<Timestamp>,
-    /// A mask of its own as JSON text; without one the type's applies.
+    /// The token's mask as JSON text; without one the type's mask applies.
     pub mask: Option<String>,
     /// In order, without repetition, at least one.
     pub containers: Vec<Container>,
     pub metadata: BTreeMap<String, String>,
-    /// Index expressions of its own; without them the type's apply.
+    /// The token's index expressions; without them the type's apply.
     pub search_indexes: Option<Vec<String>>,
-    /// What the index expressions gave. Part of the sealed record, so that its index entries can
-    /// be named again without evaluating anything.
+    /// The values of the index expressions. They are part of the sealed record, so that its index entries
+    /// can be found without evaluating anything.
     pub search_terms: Vec<String>,
-    /// An expression of its own; without one the type's applies.
+    /// The token's expression; without one the type's applies.
     pub fingerprint_expression: Option<String>,
     pub fingerprint: String,
     pub expires_at: Option<Timestamp>,
@@ -46,7 +46,7 @@ pub struct Token {
     pub answer_seed: Option<AnswerSeed>,
 }
 
-/// Search terms and metadata are the caller's; only the assigned id is ours to print.
+/// Prints only the assigned id: search terms and metadata come from the caller.
 impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Token({})", self.id)
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Token {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenName(String);
 
-/// Why a text cannot be a token's id.
+/// The reason why a text cannot be a token's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidTokenName {
     Character,
@@ -67,7 +67,7 @@ pub enum InvalidTokenName {
 }
 
 impl Token {
-    /// An expired token is gone the moment it expires, whenever its record is deleted.
+    /// A token counts as deleted from its expiry on, even while its record exists.
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|at| now < at)
     }
@@ -77,7 +77,7 @@ impl Token {
         self.name.as_ref().map_or_else(|| self.id.to_string(), |name| name.0.clone())
     }
 
-    /// The data with the code in its place, if there is one.
+    /// The data with the code, if there is one.
     pub fn whole_data(&self) -> Secret<Value> {
         self.data.with(self.cvc.as_ref())
     }
@@ -110,15 +110,15 @@ impl Token {
 }
 
 impl TokenName {
-    /// A name that a caller chooses for a new token. Assigned ids are UUIDs, and nothing remembers
-    /// those of deleted tokens: a chosen name of that shape could stand for another token that
-    /// references to the deleted one then reach.
+    /// A name that a caller chooses for a new token. Assigned ids are UUIDs, and the ids of deleted
+    /// tokens are not stored. A chosen name in the form of a UUID is refused: references to a deleted
+    /// token could reach the new one.
     pub fn choose(text: &str) -> Result<Self, InvalidTokenName> {
         if is_uuid(text) { Err(InvalidTokenName::Uuid) } else { Self::parse(text) }
     }
 
-    /// A name of a token that exists, or may. Vaults of earlier versions took names in the shape of
-    /// a UUID, and those tokens are found by them.
+    /// A name of a token that may exist. Earlier versions accepted names in the form of a UUID, and those
+    /// tokens must still be found.
     pub fn parse(text: &str) -> Result<Self, InvalidTokenName> {
         let count = text.chars().count();
         if !(TOKEN_NAME_CHARS_MIN..=TOKEN_NAME_CHARS_MAX).contains(&count) {
@@ -139,7 +139,7 @@ impl TokenName {
 }
 
 /// Five groups of hexadecimal digits in upper or lower case, with hyphens between them. The form
-/// without hyphens is not one: no assigned id is spelled so, and hashes are.
+/// without hyphens is accepted: no assigned id has it, but hashes do.
 fn is_uuid(text: &str) -> bool {
     text.len() == 36 && uuid::Uuid::try_parse(text).is_ok()
 }

@@ -14,7 +14,7 @@ pub struct TokenIntent {
     pub id: TokenIntentId,
     pub tenant: TenantId,
     pub kind: TokenType,
-    /// Without the card verification code, which is kept apart.
+    /// Without the card verification code, which is stored separately.
     pub data: Data,
     pub cvc: Option<Secret<String>>,
     pub cvc_expires_at: Option<Timestamp>,
@@ -31,7 +31,7 @@ impl TokenIntent {
         now < self.expires_at
     }
 
-    /// The data with the code in its place, if there is one.
+    /// The data with the code, if there is one.
     pub fn whole_data(&self) -> Secret<Value> {
         self.data.with(self.cvc.as_ref())
     }

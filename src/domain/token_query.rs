@@ -1,34 +1,34 @@
-//! What lists and searches ask for, however they were spelled.
+//! Queries of lists and searches, independent of their spelling.
 
 use crate::domain::container::Container;
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 
-/// What a list or a search with a cursor asks for.
+/// The query of a list or a search with a cursor.
 #[derive(Debug)]
 pub struct TokenQuery {
-    /// Only tokens in it or inside it; everything that the caller may see when absent.
+    /// Only tokens in this container or inside it; without one, all tokens that the caller may see.
     pub container: Option<Container>,
     pub filter: TokenFilter,
 }
 
-/// Exact, and by case.
+/// Compared exactly, with case.
 #[derive(Debug)]
 pub enum TokenFilter {
     Everything,
     Fingerprint(String),
     Metadata(String, String),
-    /// What an index expression gave: it may be a card number.
+    /// The value of an index expression, which may be a card number.
     SearchTerm(Secret<String>),
     Type(TokenType),
 }
 
-/// What a deprecated list or search asks for: all of it must hold.
+/// The query of a deprecated list or search: all conditions must hold.
 #[derive(Debug, Default)]
 pub struct LegacyTokenQuery {
     /// One of these ids; any when absent.
     pub ids: Option<Vec<String>>,
-    /// Keys and values, whatever their case.
+    /// Keys and values, compared without case.
     pub metadata: Vec<(String, String)>,
     pub search_term: Option<Secret<String>>,
 }

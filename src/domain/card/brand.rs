@@ -1,6 +1,6 @@
-//! The closed words of card details: brand, funding, required authentication and segment.
+//! The enumerations of card details: brand, funding, required authentication and segment.
 //!
-//! A brand, funding or authentication that is not known is an absent value, never a word here.
+//! An unknown brand, funding or authentication is an absent value, not a variant.
 
 /// The brands that the published interface lists for a card's primary details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -108,7 +108,7 @@ impl Funding {
     }
 }
 
-/// What the issuer requires before a payment.
+/// The authentication that the issuer requires before a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Authentication {
     /// Strong customer authentication, for example 3DS.
@@ -134,7 +134,7 @@ impl Authentication {
     }
 }
 
-/// Whom the card was issued to.
+/// The kind of customer that the card was issued to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Segment {
     Business,

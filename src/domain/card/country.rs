@@ -27,7 +27,7 @@ impl Country {
     }
 
     fn row(self) -> Row {
-        // Only `parse` makes a country, so the place is always there.
+        // Only `parse` makes a country, so the index is always valid.
         TABLE.get(usize::from(self.0)).copied().unwrap_or_default()
     }
 }

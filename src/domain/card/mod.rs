@@ -1,8 +1,8 @@
-//! Card details: what a card number says about its card, without the number.
+//! Card details that follow from a card number, without the number itself.
 //!
 //! The brand comes from the embedded ranges; funding, issuer and required authentication from the
-//! operator's BIN file; the documented test cards have fixed details of their own. Nothing here
-//! keeps a card number: of it remain the BIN and the last four digits.
+//! operator's BIN file; the documented test cards have fixed details. Of the card number, only the BIN
+//! and the last four digits are kept.
 
 pub mod bin_table;
 pub mod brand;
@@ -21,7 +21,7 @@ use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
 use crate::domain::card::iin::{TestCard, brand_of};
 
-/// The `card` object of a token or an intent. What is not known is `None`.
+/// The `card` object of a token or an intent. Unknown values are `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardDetails {
     pub bin: String,
@@ -39,11 +39,11 @@ pub struct CardDetails {
 }
 
 impl CardDetails {
-    /// `None` for what is not a card number (13 to 19 digits): of such a text nothing may be shown.
+    /// `None` unless the text is a card number (13 to 19 digits): other texts may not be shown.
     ///
-    /// A documented test card always has its documented details, whatever the operator's file says
-    /// of its range, since clients' tests rely on them. Otherwise the file's narrowest range
-    /// decides all; a number that the file does not know has the brand of the published ranges.
+    /// A documented test card always has its documented details, even if the operator's file covers its
+    /// range: clients' tests rely on them. For other numbers the narrowest range of the file decides.
+    /// A number outside of all its ranges gets the brand of the published ranges.
     pub fn of(
         number: &str,
         month: Option<u8>,
@@ -96,8 +96,8 @@ impl CardDetails {
     }
 }
 
-/// Card data standards let no more than this be shown: eight digits of a number of 16 or more, six
-/// of a shorter one, and the last four.
+/// PCI DSS allows at most these digits to be shown: the first eight of a number of 16 or more digits, the
+/// first six of a shorter one, and the last four.
 const LONG_BIN_FROM: usize = 16;
 const BIN_DIGITS_LONG: usize = 8;
 const BIN_DIGITS_SHORT: usize = 6;

@@ -1,7 +1,7 @@
-//! A run of card numbers, given by its first and last prefix.
+//! A range of card numbers, given by its first and last prefix.
 //!
-//! Numbers and prefixes of every length are laid on one line by filling them up to 19 digits, the
-//! longest a card number can be; 19 digits fit into 64 bits.
+//! Numbers and prefixes of every length become comparable by padding them to 19 digits, the length of
+//! the longest card number; 19 digits fit into 64 bits.
 
 use crate::bounds::CARD_NUMBER_DIGITS_MAX;
 
@@ -38,20 +38,20 @@ impl Span {
         self.first <= key && key <= self.last
     }
 
-    /// How many numbers follow the first: the smaller, the more specific.
+    /// The number of card numbers after the first: a smaller range is more specific.
     pub(super) const fn width(self) -> u64 {
         self.last.saturating_sub(self.first)
     }
 }
 
-/// Where a card number lies on the line. `None` for what is not 1 to 19 digits.
+/// The padded value of a card number. `None` unless it is 1 to 19 digits.
 pub(super) fn key(number: &str) -> Option<u64> {
     filled(number).map(|(key, _)| key)
 }
 
-/// The digits filled up with zeros, and the value of one step in their last place.
+/// The digits padded with zeros, and the value of one unit in their last place.
 fn filled(digits: &str) -> Option<(u64, u64)> {
-    // `parse` would take a leading plus sign.
+    // `parse` would accept a leading plus sign.
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }

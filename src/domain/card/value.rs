@@ -8,8 +8,8 @@ use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
 
 impl CardDetails {
-    /// The `card` object. Brand, funding and authentication are always there, `null` when they are
-    /// not known, as the interface says; every other absent value is left out.
+    /// The `card` object. Brand, funding and authentication are always present, `null` if unknown, as
+    /// the interface says. Every other absent value is left out.
     pub fn to_value(&self) -> Value {
         let mut card = Map::new();
         set(&mut card, "bin", Some(self.bin.as_str()));

@@ -1,10 +1,10 @@
-//! Points in time as callers write them. Pure text: what the time is now is an argument.
+//! Parses points in time that callers write. The current time is an argument.
 //!
-//! Taken are the forms of ISO 8601 (calendar, ordinal and week dates, extended and basic, with a
-//! space for the `T` as well) and the American forms that the published interface names:
+//! It accepts the forms of ISO 8601 (calendar, ordinal and week dates, extended and basic, also with a
+//! space for the `T`) and the American forms that the published interface names:
 //! `11/14/2030` and `11/14/2030 9:30:00 AM -07:00`. Without an offset a time is UTC; without a time
-//! of day a date is its midnight. A fraction of a second may have any number of digits; what is
-//! finer than a microsecond is cut off.
+//! of day a date is its midnight. A fraction of a second may have any number of digits; digits after
+//! the microsecond are ignored.
 
 mod scan;
 #[cfg(test)]
@@ -15,7 +15,7 @@ use time::{Date, Month, Weekday};
 use crate::domain::expires_at::scan::Scan;
 use crate::domain::time::Timestamp;
 
-/// `None` for what is none of the forms or not in the calendar.
+/// `None` for any other form and for dates that do not exist.
 pub fn parse_time(text: &str) -> Option<Timestamp> {
     let mut scan = Scan::new(text.trim_matches(' '));
     let (date, clock) = american(&mut scan).or_else(|| iso(&mut scan))?;
@@ -24,11 +24,11 @@ pub fn parse_time(text: &str) -> Option<Timestamp> {
     let seconds = days.checked_mul(86_400)?.checked_add(clock.seconds)?;
     let micros = seconds.checked_mul(1_000_000)?.checked_add(clock.micros)?;
     let at = Timestamp::from_micros(micros);
-    // What cannot be written down again, such as the last evening of 9999 west of Greenwich.
+    // Refuse times that cannot be formatted, such as the last evening of 9999 west of Greenwich.
     at.datetime().map(|_| at)
 }
 
-/// Why a text cannot be an expiry.
+/// The reason why a text cannot be an expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpiryMistake {
     Malformed,
@@ -46,7 +46,7 @@ impl ExpiryMistake {
     }
 }
 
-/// A time that is over, this moment included, is a mistake.
+/// A time that is not after `now` is a mistake.
 pub fn parse_expiry(text: &str, now: Timestamp) -> Result<Timestamp, ExpiryMistake> {
     let at = parse_time(text).ok_or(ExpiryMistake::Malformed)?;
     if at <= now { Err(ExpiryMistake::Past) } else { Ok(at) }
@@ -54,7 +54,7 @@ pub fn parse_expiry(text: &str, now: Timestamp) -> Result<Timestamp, ExpiryMista
 
 const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 
-/// A time of day with its offset taken off: seconds from the date's midnight in UTC.
+/// A time of day without its offset: seconds from the date's midnight in UTC.
 #[derive(Debug, Default, Clone, Copy)]
 struct Clock {
     seconds: i64,

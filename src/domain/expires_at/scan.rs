@@ -1,4 +1,4 @@
-//! A cursor over the bytes of a text. What does not fit leaves it where it was.
+//! A cursor over the bytes of a text. A failed read does not move it.
 
 use std::ops::RangeInclusive;
 
@@ -20,7 +20,7 @@ impl<'a> Scan<'a> {
         self.rest.first().is_some_and(u8::is_ascii_digit)
     }
 
-    /// All of `read`, or nothing.
+    /// Runs `read`, and moves back if it fails.
     pub(super) fn all<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let mut ahead = *self;
         let value = read(&mut ahead)?;
@@ -33,7 +33,8 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// As many digits as there are, if that many are allowed. Few enough to fit.
+    /// Reads all digits that follow, if their number is in the range. The ranges are small enough for
+    /// the result to fit.
     pub(super) fn digits(&mut self, count: RangeInclusive<usize>) -> Option<i64> {
         let found = self.rest.iter().take(*count.end()).take_while(|b| b.is_ascii_digit()).count();
         let (digits, rest) = self.rest.split_at_checked(found)?;

@@ -1,7 +1,7 @@
 //! Search queries: `data:4242`, `container:"/pci/" AND metadata.user:"a b"`.
 //!
-//! A query is terms joined by AND. What else query languages know (OR, negation, groups, more
-//! fields) is refused by name, with the place in the query and the forms that there are.
+//! A query is terms joined by AND. OR, negation, groups and other fields are refused with an error
+//! that names them, their position in the query, and the supported forms.
 
 mod scan;
 #[cfg(test)]
@@ -16,18 +16,18 @@ use crate::domain::token_query::{LegacyTokenQuery, TokenFilter, TokenQuery};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 
-/// Why a query was refused. It holds places and kinds, never text of the query.
+/// The reason why a query was refused. It holds positions and kinds, never text of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadQuery {
     pub why: Refused,
-    /// The character it is about, from 1.
+    /// The position of the mistake in characters, from 1.
     pub at: usize,
     forms: Forms,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// Two terms stand side by side, or something else than AND between them.
+    /// Two terms without AND between them.
     Connective,
     Container(InvalidContainer),
     Field,
@@ -38,7 +38,7 @@ pub enum Refused {
     NoValue,
     Negation,
     Or,
-    /// The value holds something that needs quotes.
+    /// The value holds a character that needs quotes.
     Quotes,
     Repeated,
     TooLong,
@@ -46,7 +46,7 @@ pub enum Refused {
     Unclosed,
 }
 
-/// What may be searched for depends on the version of the operation.
+/// The version of the operation, which decides what may be searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Forms {
     V1,
@@ -70,7 +70,7 @@ enum Field {
     Type,
 }
 
-/// One term, and a container beside it or alone. Exact, by case. Blank text asks for everything.
+/// At most one term and one container. Values are compared exactly. Blank text finds everything.
 pub fn parse(text: &str) -> Result<TokenQuery, BadQuery> {
     let refused = |(why, at)| BadQuery { why, at, forms: Forms::V2 };
     let mut query = TokenQuery::default();

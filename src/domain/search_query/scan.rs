@@ -1,4 +1,4 @@
-//! The letters of a query, one by one, with their places.
+//! A scanner of a query's characters, with their positions.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -8,7 +8,7 @@ use crate::secret::Secret;
 
 pub(super) struct Scanner<'a> {
     letters: Peekable<Chars<'a>>,
-    /// The place of the next letter, from 1.
+    /// The position of the next character, from 1.
     at: usize,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What stands between two terms, blanks included.
+    /// The text between two terms, blanks included.
     pub(super) fn connective(&mut self) -> Scanned<()> {
         let at = self.at;
         let word = self.run(|letter| !letter.is_whitespace() && letter != ':');
@@ -52,7 +52,7 @@ impl<'a> Scanner<'a> {
         }
         let mut name =
             self.run(|letter| !(letter.is_whitespace() || is_special(letter) || letter == ':'));
-        // A key with blanks or colons in it stands in quotes.
+        // A key with blanks or colons must be quoted.
         if name == "metadata." && self.letters.peek() == Some(&'"') {
             name.push_str(self.quoted()?.expose());
         }
@@ -88,7 +88,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A backslash stands before a quote or a backslash, or any letter that is meant as itself.
+    /// A backslash escapes the next character, whichever it is.
     fn quoted(&mut self) -> Scanned<Secret<String>> {
         let at = self.at;
         let unclosed = (Refused::Unclosed, at);
@@ -104,7 +104,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn run(&mut self, belongs: impl Fn(char) -> bool) -> String {
-        // Room for all of it: growing would leave copies of a value behind.
+        // Enough capacity for all of it: growing would leave unwiped copies of a value in memory.
         let mut text = String::with_capacity(self.rest());
         while let Some(letter) = self.letters.next_if(|letter| belongs(*letter)) {
             self.at = self.at.saturating_add(1);
@@ -119,13 +119,13 @@ impl<'a> Scanner<'a> {
         Some(letter)
     }
 
-    /// Bytes that are still to come, at most: a query is short.
+    /// The number of bytes that follow.
     fn rest(&self) -> usize {
         self.letters.clone().map(char::len_utf8).fold(0, usize::saturating_add)
     }
 }
 
-/// What cannot stand in a value without quotes.
+/// True for characters that need quotes.
 const fn is_special(letter: char) -> bool {
     matches!(letter, '"' | '\\' | '(' | ')')
 }

@@ -8,7 +8,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::token_type::{TestNumbers, TokenType};
 use crate::domain::{aba, luhn};
 
-/// A value of the wrong JSON type: the published API's own words.
+/// A value of the wrong JSON type, in the words of the published API.
 pub(super) const WRONG_TYPE: &str = "Deserialization error, invalid input.";
 const REQUIRED: &str = "A value is required.";
 const CHECK_DIGIT: &str = "The card number is not valid: its check digit is wrong.";
@@ -59,7 +59,7 @@ pub(super) fn check(
     mistakes.into_result()
 }
 
-/// What is wrong with a text, or nothing.
+/// The mistake of a text, if any.
 type Verdict = Result<(), String>;
 
 fn object(
@@ -73,7 +73,7 @@ fn object(
     }
 }
 
-/// A member that must be there. `null` is as good as absent.
+/// A required member. `null` counts as absent.
 fn required(
     members: &Map<String, Value>,
     name: &str,
@@ -98,7 +98,7 @@ fn text(path: &str, value: &Value, mistakes: &mut Mistakes, check: impl FnOnce(&
     }
 }
 
-/// The optional members of a card. An expiry in the past is taken.
+/// The optional members of a card. An expiry in the past is accepted.
 fn card_members(card: &Map<String, Value>, mistakes: &mut Mistakes) {
     whole(card, "expiration_month", 1..=12, MONTH, mistakes);
     whole(card, "expiration_year", 1000..=9999, YEAR, mistakes);
@@ -166,7 +166,7 @@ fn routing(text: &str) -> Verdict {
     verdict(aba::passes(text), || ROUTING_CHECKSUM.to_owned())
 }
 
-/// Nine digits; single hyphens may stand between them, wherever a form puts them.
+/// Nine digits, with single hyphens between any of them.
 fn nine_digits(text: &str) -> Verdict {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let is_number = digits == 9 && text.split('-').all(|part| is_digits(part, 1..=9));

@@ -1,4 +1,4 @@
-//! What may be shown of a token's data beside its mask: details of a card or of a bank account.
+//! Details of a card or a bank account that answers show in addition to the masked data.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::domain::token_type::TokenType;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BankDetails {
     pub routing_number: String,
-    /// Absent when the account number has no more than four digits: they would be all of it.
+    /// Absent if the account number has at most four digits: they would be the whole number.
     pub account_number_last4: Option<String>,
 }
 
@@ -96,7 +96,7 @@ mod tests {
         for data in [json!({}), json!("1"), json!({ "routing_number": "021000021" })] {
             assert_eq!(TokenType::Bank.bank_details(&data), None);
         }
-        // Data is checked before it is stored; even so, no text can cause a panic.
+        // Data is checked before it is stored. No text may cause a panic all the same.
         let odd = json!({ "routing_number": "", "account_number": "\u{e9}\u{e9}\u{e9}" });
         assert_eq!(
             TokenType::Bank.bank_details(&odd).unwrap().account_number_last4,

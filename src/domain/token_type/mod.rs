@@ -1,6 +1,6 @@
-//! Token types: what data each takes, and what a token gets that asks for nothing else.
+//! Token types: the rules of their data, and the defaults of their tokens.
 //!
-//! Messages never hold the value that they are about.
+//! Messages never hold the offending value.
 
 mod check;
 mod details;
@@ -26,7 +26,7 @@ pub enum TokenType {
     UsBankRoutingNumber,
 }
 
-/// Whether the documented 3DS test numbers pass although their check digit is wrong.
+/// The treatment of the documented 3DS test numbers, whose check digit is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestNumbers {
     /// Production tenants.
@@ -126,17 +126,16 @@ impl TokenType {
 
     /// Every mistake of `data`, under its path (`data`, `data.expiration_month`).
     ///
-    /// Members of an object that the type does not know are not looked at: they are stored and
-    /// come back as they came.
+    /// Members of an object that the type does not know are not checked; they are stored and returned
+    /// unchanged.
     pub fn check(self, data: &Value, numbers: TestNumbers) -> Result<(), Mistakes> {
         check::check(self, data, numbers)
     }
 
-    /// Writes the one way what is taken in several: a `cvc` that came as a number becomes text.
+    /// Normalizes the data: a `cvc` that is a number becomes text.
     ///
     /// For data that `check` has passed. A number cannot carry leading zeros, so `check` refuses a
-    /// `cvc` below 100: `12` may have been 012 or 0012, and a guess would be found out by a declined
-    /// payment.
+    /// `cvc` below 100: `12` may mean 012 or 0012, and a wrong guess would make payments fail.
     pub fn normalize(self, data: &mut Value) {
         match self {
             Self::Card | Self::NetworkToken => {
@@ -156,12 +155,12 @@ impl TokenType {
         }
     }
 
-    /// Whether the type's data may hold a card verification code.
+    /// True if the type's data may hold a card verification code.
     pub const fn has_cvc(self) -> bool {
         matches!(self, Self::Card | Self::NetworkToken)
     }
 
-    /// Takes the card verification code out of checked data; it is kept apart from the rest.
+    /// Removes the card verification code from checked data; it is stored separately.
     pub fn take_cvc(self, data: &mut Value) -> Option<Secret<String>> {
         if !self.has_cvc() {
             return None;
@@ -176,7 +175,7 @@ impl TokenType {
         }
     }
 
-    /// Where the type keeps a card number, if it does.
+    /// The member that holds a card number, if the type has one.
     pub fn card_number(self, data: &Value) -> Option<&str> {
         match self {
             Self::Card | Self::NetworkToken => data.get("number")?.as_str(),

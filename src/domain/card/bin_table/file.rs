@@ -1,4 +1,4 @@
-//! Reading the operator's BIN file line by line, strictly: every mistake with its line number.
+//! Parses the operator's BIN file line by line and reports every mistake with its line number.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
 use crate::domain::card::span::{Span, SpanMistake};
 
-/// A BIN file on its way in. Give it the lines in order, then `finish`.
+/// A parser of a BIN file. It takes the lines in order, then `finish`.
 #[derive(Debug, Default)]
 pub struct BinFile {
     line: u32,
@@ -29,7 +29,7 @@ pub struct BinFile {
     mistakes: Vec<BinFileError>,
 }
 
-/// Fields, so that a test need not write millions of rows to reach them.
+/// Limits as fields, so that a test can reach them without millions of rows.
 #[derive(Debug)]
 pub(super) struct Limits {
     pub(super) ranges: usize,
@@ -47,7 +47,7 @@ enum Reading {
     #[default]
     Header,
     Rows(Vec<Column>),
-    /// After a mistake that would make one of every further line.
+    /// Set after a mistake that every further line would repeat.
     Stopped,
 }
 
@@ -61,8 +61,8 @@ impl BinFile {
         Self { limits, ..Self::default() }
     }
 
-    /// The next line, with or without its line break. Once the bound of mistakes is reached nothing
-    /// more is read.
+    /// Parses the next line, with or without its line break. Ignores it once the bound of mistakes is
+    /// reached.
     pub fn line(&mut self, line: &str) {
         self.line = self.line.saturating_add(1);
         if self.is_done() {
@@ -82,7 +82,7 @@ impl BinFile {
         }
     }
 
-    /// Whether reading on is pointless.
+    /// True if further lines are ignored.
     pub const fn is_done(&self) -> bool {
         matches!(self.reading, Reading::Stopped) || self.is_full()
     }
@@ -181,7 +181,7 @@ impl BinFile {
         Ok(())
     }
 
-    /// The same text is held once.
+    /// Equal texts share one entry.
     fn text(&mut self, text: &str) -> Result<Option<TextId>, BinMistake> {
         if text.is_empty() {
             return Ok(None);
@@ -276,7 +276,7 @@ fn span(fields: Fields<'_>) -> Result<Span, BinMistake> {
     })
 }
 
-/// A word of a closed list, or nothing.
+/// A word of a fixed list, or an empty field.
 fn word<T>(
     text: &str,
     parse: fn(&str) -> Option<T>,

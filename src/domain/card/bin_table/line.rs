@@ -1,4 +1,4 @@
-//! One line of CSV: its fields, and which column each belongs to.
+//! One line of CSV: its fields and their columns.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ pub(super) fn split<'a>(line: &'a str, fields: &mut Vec<Cow<'a, str>>) -> Result
     }
 }
 
-/// A field, and what follows the comma behind it, if there is one.
+/// A field, and the text after its comma, if there is one.
 type Split<'a> = (Cow<'a, str>, Option<&'a str>);
 
 fn plain_field(rest: &str) -> Result<Split<'_>, BinMistake> {
@@ -40,7 +40,7 @@ fn plain_field(rest: &str) -> Result<Split<'_>, BinMistake> {
     Ok((Cow::Borrowed(field.trim_matches(' ')), after))
 }
 
-/// `rest` begins behind the opening quote.
+/// `rest` begins after the opening quote.
 fn quoted_field(rest: &str) -> Result<Split<'_>, BinMistake> {
     let mut field = Cow::Borrowed("");
     let mut rest = rest;
@@ -61,7 +61,7 @@ fn quoted_field(rest: &str) -> Result<Split<'_>, BinMistake> {
     }
 }
 
-/// Most quoted fields are one piece, which needs no memory of its own.
+/// Most quoted fields are one piece, which is borrowed.
 fn append<'a>(field: &mut Cow<'a, str>, text: &'a str) {
     if field.is_empty() {
         *field = Cow::Borrowed(text);
@@ -70,7 +70,7 @@ fn append<'a>(field: &mut Cow<'a, str>, text: &'a str) {
     }
 }
 
-/// How many columns there are.
+/// The number of columns.
 pub(super) const COLUMNS: usize = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What can be wrong with a BIN file. A mistake has a line and a reason, never the line's text.
+//! Mistakes in a BIN file. A mistake has a line number and a reason, never the line's text.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ pub enum BinMistake {
 }
 
 impl BinMistake {
-    /// Whether every further line would repeat it.
+    /// True if every further line would repeat it.
     pub(super) const fn ends_reading(self) -> bool {
         matches!(self, Self::TooManyRanges | Self::TooManyTexts)
     }
@@ -60,16 +60,16 @@ impl fmt::Display for BinMistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Self::AdditionalWithoutRange => "no primary row has the range of this additional row",
-            Self::Authentication => "authentication is neither empty nor sca_required",
-            Self::Brand => "brand is not one that this kind of row can have",
-            Self::ControlCharacter => "a control character stands in the line",
-            Self::Country => "country is neither empty nor an ISO 3166-1 alpha-2 code",
+            Self::Authentication => "authentication must be sca_required or empty",
+            Self::Brand => "this kind of row cannot have this brand",
+            Self::ControlCharacter => "the line holds a control character",
+            Self::Country => "country must be an ISO 3166-1 alpha-2 code or empty",
             Self::DifferentLengths => "first and last have different numbers of digits",
             Self::DuplicateRange => "an earlier primary row has the same range",
             Self::FieldCount { columns, fields } => {
                 return write!(f, "{fields} fields where the header has {columns} columns");
             }
-            Self::Funding => "funding is none of credit, debit, prepaid and empty",
+            Self::Funding => "funding must be credit, debit, prepaid or empty",
             Self::LineTooLong => {
                 return write!(f, "the line is longer than {BIN_LINE_BYTES_MAX} bytes");
             }
@@ -80,10 +80,8 @@ impl fmt::Display for BinMistake {
             Self::Quotes => "a double quote is not where a field begins or ends",
             Self::RangeBackwards => "last is below first",
             Self::RepeatedColumn => "the header names a column twice",
-            Self::Role => "role is none of primary, additional and empty",
-            Self::Segment => {
-                "segment is none of Business, Commercial, Consumer, Government and empty"
-            }
+            Self::Role => "role must be primary, additional or empty",
+            Self::Segment => "segment must be Business, Commercial, Consumer, Government or empty",
             Self::TextTooLong => {
                 return write!(f, "a text is longer than {BIN_TEXT_BYTES_MAX} bytes");
             }

@@ -1,4 +1,4 @@
-//! The operator's BIN file: whose card a number is, how it is funded and what the issuer asks for.
+//! The operator's BIN file: issuer, funding and required authentication of ranges of card numbers.
 //!
 //! The file is CSV (RFC 4180 without line breaks inside quotes), UTF-8, one range a line. Empty
 //! lines and lines that begin with `#` are skipped. The first line names the columns, in any order;
@@ -51,7 +51,7 @@ pub struct BinTable {
     texts: Vec<Arc<str>>,
 }
 
-/// What the file says about one range.
+/// The details of one range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BinDetails {
     pub brand: Brand,
@@ -84,7 +84,7 @@ impl BinTable {
         file.finish()
     }
 
-    /// What the narrowest range that holds `number` says.
+    /// The details of the narrowest range that holds `number`.
     pub fn find(&self, number: &str) -> Option<BinDetails> {
         let row = self.rows.get(self.pieces.row_at(key(number)?)?)?;
         Some(BinDetails {
@@ -99,12 +99,13 @@ impl BinTable {
         })
     }
 
-    /// How many ranges the table holds.
+    /// The number of ranges in the table.
     pub const fn ranges(&self) -> usize {
         self.rows.len()
     }
 
     fn additional_of(&self, row: &Row) -> impl Iterator<Item = &AdditionalRow> {
+        // An index that does not fit would be past the end of the list.
         let first = usize::try_from(row.additional.first).unwrap_or(usize::MAX);
         self.additional.iter().skip(first).take(usize::from(row.additional.count))
     }
@@ -125,12 +126,11 @@ impl BinTable {
     }
 }
 
-/// A text of the file, held once however often it occurs: its place, counted from 1, so that an
-/// absent one takes no room of its own.
+/// A text of the file, stored once: its index, from 1, so that `Option` of it takes no extra memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct TextId(NonZeroU32);
 
-/// Places in the list of additional rows.
+/// A slice of the list of additional rows.
 #[derive(Debug, Default, Clone, Copy)]
 struct AdditionalRows {
     first: u32,

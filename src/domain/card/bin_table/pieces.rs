@@ -6,21 +6,21 @@ use std::num::NonZeroU32;
 
 use crate::domain::card::span::Span;
 
-/// Each piece reaches to the start of the next one. Two arrays rather than one of pairs: the search
-/// touches the starts alone.
+/// Each piece ends at the start of the next one. Two arrays instead of one of pairs, because the search
+/// reads only the starts.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     starts: Vec<u64>,
     rows: Vec<Option<RowId>>,
 }
 
-/// A place in the list of ranges, counted from 1, so that "none" takes no room of its own.
+/// An index into the list of ranges, from 1, so that `Option` of it takes no extra memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct RowId(NonZeroU32);
 
 impl Pieces {
     /// `spans` in ascending order of their first number, each with the rank that decides between
-    /// equally wide ones (the higher wins). A row is the place of a span in the list.
+    /// equally wide ones (the higher wins). A row is the index of a span in the list.
     pub(super) fn of(spans: impl Iterator<Item = (Span, u32)>) -> Self {
         let mut pieces = Self::default();
         let mut open = BinaryHeap::new();

@@ -1,5 +1,4 @@
-//! What is embedded: the published brand ranges, and the cards that the documentation lists for
-//! testing. Readable tables (`iin.csv`, `test_cards.csv`), parsed once.
+//! The embedded tables: the published brand ranges, and the documented test cards. Readable tables (`iin.csv`, `test_cards.csv`), parsed once.
 
 #[cfg(test)]
 mod tests;
@@ -46,7 +45,7 @@ impl TestCard {
     }
 }
 
-/// Narrowest first, so that the first hit is the right one.
+/// Narrowest range first, so that the first match decides.
 static RANGES: LazyLock<Vec<Range>> = LazyLock::new(|| {
     let mut ranges: Vec<Range> = rows(include_str!("iin.csv")).filter_map(range).collect();
     ranges.sort_by_key(|range| range.span.width());
