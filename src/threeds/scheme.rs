@@ -2,7 +2,7 @@
 //! their electronic commerce indicators say.
 
 use crate::domain::card::brand::Brand;
-use crate::threeds::codes::{Category, Channel, Status};
+use crate::threeds::codes::{Category, Channel, TransactionStatus};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scheme {
@@ -88,13 +88,22 @@ impl Scheme {
     }
 
     /// What a directory server of this scheme says of an outcome. Mastercard counts on its own.
-    pub fn eci(self, status: Status, category: Category, channel: Channel) -> Option<&'static str> {
+    pub fn eci(
+        self,
+        status: TransactionStatus,
+        category: Category,
+        channel: Channel,
+    ) -> Option<&'static str> {
         match (self, category) {
             (Self::Mastercard, Category::Payment) => mastercard(status, channel),
             (Self::Mastercard, Category::NonPayment) => match status {
-                Status::Successful | Status::Attempted => Some("N2"),
-                Status::Failed | Status::Unavailable | Status::Rejected => Some("N0"),
-                Status::Challenge | Status::DecoupledChallenge | Status::Informational => None,
+                TransactionStatus::Successful | TransactionStatus::Attempted => Some("N2"),
+                TransactionStatus::Failed
+                | TransactionStatus::Unavailable
+                | TransactionStatus::Rejected => Some("N0"),
+                TransactionStatus::Challenge
+                | TransactionStatus::DecoupledChallenge
+                | TransactionStatus::Informational => None,
             },
             (_, Category::Payment) => others(status),
             // Without a payment Visa tells one only where the merchant asked alone; the rest none.
@@ -112,25 +121,28 @@ impl Scheme {
     }
 }
 
-fn mastercard(status: Status, channel: Channel) -> Option<&'static str> {
+fn mastercard(status: TransactionStatus, channel: Channel) -> Option<&'static str> {
     match status {
-        Status::Successful if channel == Channel::Merchant => Some("07"),
-        Status::Successful => Some("02"),
-        Status::Attempted => Some("01"),
-        Status::Failed | Status::Unavailable | Status::Rejected => Some("00"),
-        Status::Informational => Some("04"),
-        Status::Challenge | Status::DecoupledChallenge => None,
+        TransactionStatus::Successful if channel == Channel::Merchant => Some("07"),
+        TransactionStatus::Successful => Some("02"),
+        TransactionStatus::Attempted => Some("01"),
+        TransactionStatus::Failed
+        | TransactionStatus::Unavailable
+        | TransactionStatus::Rejected => Some("00"),
+        TransactionStatus::Informational => Some("04"),
+        TransactionStatus::Challenge | TransactionStatus::DecoupledChallenge => None,
     }
 }
 
-const fn others(status: Status) -> Option<&'static str> {
+const fn others(status: TransactionStatus) -> Option<&'static str> {
     match status {
-        Status::Successful => Some("05"),
-        Status::Attempted => Some("06"),
-        Status::Failed | Status::Unavailable | Status::Rejected | Status::Informational => {
-            Some("07")
-        }
-        Status::Challenge | Status::DecoupledChallenge => None,
+        TransactionStatus::Successful => Some("05"),
+        TransactionStatus::Attempted => Some("06"),
+        TransactionStatus::Failed
+        | TransactionStatus::Unavailable
+        | TransactionStatus::Rejected
+        | TransactionStatus::Informational => Some("07"),
+        TransactionStatus::Challenge | TransactionStatus::DecoupledChallenge => None,
     }
 }
 
@@ -159,19 +171,25 @@ mod tests {
             (Scheme::AmericanExpress, ["05", "06", "07", "07", "07"]),
         ] {
             let statuses = [
-                Status::Successful,
-                Status::Attempted,
-                Status::Failed,
-                Status::Unavailable,
-                Status::Rejected,
+                TransactionStatus::Successful,
+                TransactionStatus::Attempted,
+                TransactionStatus::Failed,
+                TransactionStatus::Unavailable,
+                TransactionStatus::Rejected,
             ];
             for (status, expected) in statuses.into_iter().zip(expected) {
                 assert_eq!(eci(scheme, status, Payment, Browser), Some(expected));
             }
-            assert_eq!(eci(scheme, Status::Challenge, Payment, Browser), None);
+            assert_eq!(eci(scheme, TransactionStatus::Challenge, Payment, Browser), None);
         }
-        assert_eq!(eci(Scheme::Mastercard, Status::Successful, NonPayment, Browser), Some("N2"));
-        assert_eq!(eci(Scheme::Visa, Status::Successful, NonPayment, Browser), None);
-        assert_eq!(eci(Scheme::Visa, Status::Successful, NonPayment, Merchant), Some("05"));
+        assert_eq!(
+            eci(Scheme::Mastercard, TransactionStatus::Successful, NonPayment, Browser),
+            Some("N2")
+        );
+        assert_eq!(eci(Scheme::Visa, TransactionStatus::Successful, NonPayment, Browser), None);
+        assert_eq!(
+            eci(Scheme::Visa, TransactionStatus::Successful, NonPayment, Merchant),
+            Some("05")
+        );
     }
 }

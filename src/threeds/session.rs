@@ -7,11 +7,11 @@ use crate::domain::id::{ApplicationId, SessionId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::threeds::codes::{
     AcsInformation, CancelReason, Category, ChallengePreference, ChallengeType, Channel,
-    MethodOutcome, Reason, Status, WhitelistSource, WhitelistStatus, YesNo,
+    MethodOutcome, Reason, TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
 };
 use crate::threeds::scheme::Scheme;
-use crate::threeds::simulator::Simulated;
-use crate::threeds::state::{Method, State};
+use crate::threeds::simulator::SimulatedChallenge;
+use crate::threeds::state::{MethodState, SessionState};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
 #[derive(Debug, Clone)]
@@ -35,15 +35,15 @@ pub struct Session {
     pub created_at: Timestamp,
     pub modified_by: Option<ApplicationId>,
     pub modified_at: Option<Timestamp>,
-    pub state: State,
+    pub state: SessionState,
     /// When something happens to it without anyone asking.
     pub waits_until: Option<Timestamp>,
     /// What the request said of fingerprinting, once it has gone out.
     pub method_outcome: Option<MethodOutcome>,
-    pub sent: Option<Sent>,
+    pub sent: Option<AreqSummary>,
     pub authentication: Option<Authentication>,
     /// What the built-in ACS remembers of its challenge.
-    pub simulated: Option<Simulated>,
+    pub simulated: Option<SimulatedChallenge>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +114,7 @@ pub struct DeviceInfo {
 
 /// What of the request its answers are checked against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sent {
+pub struct AreqSummary {
     pub version: ProtocolVersion,
     pub channel: Channel,
     pub category: Category,
@@ -134,9 +134,9 @@ pub struct Authentication {
     pub ds_reference: String,
     pub acs_operator: Option<String>,
     pub value: Option<String>,
-    pub status: Status,
+    pub status: TransactionStatus,
     /// The answer's, kept when a challenge has given another.
-    pub directory_status: Status,
+    pub directory_status: TransactionStatus,
     pub reason: Option<Reason>,
     pub eci: Option<String>,
     pub challenge_mandated: Option<YesNo>,
@@ -266,16 +266,20 @@ impl Session {
     pub const fn method_indicator(&self) -> MethodOutcome {
         match (self.method_outcome, self.state) {
             (Some(outcome), _) => outcome,
-            (None, State::Created { method: Method::Absent, .. }) => MethodOutcome::Unavailable,
-            (None, State::Created { method: Method::Completed, .. }) => MethodOutcome::Completed,
+            (None, SessionState::Created { method: MethodState::Absent, .. }) => {
+                MethodOutcome::Unavailable
+            }
+            (None, SessionState::Created { method: MethodState::Completed, .. }) => {
+                MethodOutcome::Completed
+            }
             (
                 None,
-                State::Created { method: Method::Pending, .. }
-                | State::Requested
-                | State::Challenged { .. }
-                | State::Decoupled { .. }
-                | State::Decided
-                | State::Failed,
+                SessionState::Created { method: MethodState::Pending, .. }
+                | SessionState::Requested
+                | SessionState::Challenged { .. }
+                | SessionState::Decoupled { .. }
+                | SessionState::Decided
+                | SessionState::Failed,
             ) => MethodOutcome::NotCompleted,
         }
     }

@@ -6,14 +6,14 @@
 use crate::domain::time::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum SessionState {
     /// Waits to be authenticated.
-    Created { method: Method, expires_at: Timestamp },
+    Created { method: MethodState, expires_at: Timestamp },
     /// The request has gone out; the answer is not here.
     Requested,
     /// The cardholder is challenged; the result is awaited until then.
     Challenged { until: Timestamp },
-    /// As [`State::Challenged`], by the issuer's own means and without us.
+    /// As [`SessionState::Challenged`], by the issuer's own means and without us.
     Decoupled { until: Timestamp },
     /// There is a final outcome.
     Decided,
@@ -23,7 +23,7 @@ pub enum State {
 
 /// How far the ACS's fingerprinting of the browser has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum MethodState {
     /// The card's issuer wants none, or there is no browser.
     Absent,
     Pending,
@@ -31,7 +31,7 @@ pub enum Method {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum SessionEvent {
     /// The mobile SDK told what it runs on.
     DeviceDescribed,
     MethodCompleted,
@@ -55,7 +55,7 @@ pub enum Event {
 
 /// Why an event is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum TransitionError {
     AlreadyDecided,
     AlreadyRequested,
     Expired,
@@ -68,95 +68,100 @@ pub enum Refused {
 }
 
 /// The next state, or why there is none.
-pub fn next(state: State, event: Event, now: Timestamp) -> Result<State, Refused> {
+pub fn next(
+    state: SessionState,
+    event: SessionEvent,
+    now: Timestamp,
+) -> Result<SessionState, TransitionError> {
     match state {
-        State::Created { method, expires_at } => created(method, expires_at, event, now),
-        State::Requested => requested(event),
-        State::Challenged { until } | State::Decoupled { until } => {
+        SessionState::Created { method, expires_at } => created(method, expires_at, event, now),
+        SessionState::Requested => requested(event),
+        SessionState::Challenged { until } | SessionState::Decoupled { until } => {
             challenged(state, until, event, now)
         }
-        State::Decided => match event {
+        SessionState::Decided => match event {
             // The browser may come back after the result, or twice.
-            Event::ChallengeClosed => Ok(State::Decided),
-            Event::DeviceDescribed
-            | Event::MethodCompleted
-            | Event::AuthenticationRequested
-            | Event::AnsweredFinally
-            | Event::AnsweredWithChallenge { .. }
-            | Event::AnsweredDecoupled { .. }
-            | Event::RequestFailed
-            | Event::ResultReceived
-            | Event::TimeRanOut => Err(Refused::AlreadyDecided),
+            SessionEvent::ChallengeClosed => Ok(SessionState::Decided),
+            SessionEvent::DeviceDescribed
+            | SessionEvent::MethodCompleted
+            | SessionEvent::AuthenticationRequested
+            | SessionEvent::AnsweredFinally
+            | SessionEvent::AnsweredWithChallenge { .. }
+            | SessionEvent::AnsweredDecoupled { .. }
+            | SessionEvent::RequestFailed
+            | SessionEvent::ResultReceived
+            | SessionEvent::TimeRanOut => Err(TransitionError::AlreadyDecided),
         },
-        State::Failed => Err(Refused::Failed),
+        SessionState::Failed => Err(TransitionError::Failed),
     }
 }
 
 fn created(
-    method: Method,
+    method: MethodState,
     expires_at: Timestamp,
-    event: Event,
+    event: SessionEvent,
     now: Timestamp,
-) -> Result<State, Refused> {
+) -> Result<SessionState, TransitionError> {
     if now >= expires_at {
-        return Err(Refused::Expired);
+        return Err(TransitionError::Expired);
     }
     match (event, method) {
-        (Event::DeviceDescribed, _) => Ok(State::Created { method, expires_at }),
-        (Event::MethodCompleted, Method::Pending | Method::Completed) => {
-            Ok(State::Created { method: Method::Completed, expires_at })
+        (SessionEvent::DeviceDescribed, _) => Ok(SessionState::Created { method, expires_at }),
+        (SessionEvent::MethodCompleted, MethodState::Pending | MethodState::Completed) => {
+            Ok(SessionState::Created { method: MethodState::Completed, expires_at })
         }
-        (Event::MethodCompleted, Method::Absent) => Err(Refused::NoMethod),
-        (Event::AuthenticationRequested, _) => Ok(State::Requested),
+        (SessionEvent::MethodCompleted, MethodState::Absent) => Err(TransitionError::NoMethod),
+        (SessionEvent::AuthenticationRequested, _) => Ok(SessionState::Requested),
         (
-            Event::AnsweredFinally
-            | Event::AnsweredWithChallenge { .. }
-            | Event::AnsweredDecoupled { .. }
-            | Event::RequestFailed,
+            SessionEvent::AnsweredFinally
+            | SessionEvent::AnsweredWithChallenge { .. }
+            | SessionEvent::AnsweredDecoupled { .. }
+            | SessionEvent::RequestFailed,
             _,
-        ) => Err(Refused::NotRequested),
-        (Event::ResultReceived | Event::ChallengeClosed | Event::TimeRanOut, _) => {
-            Err(Refused::NotChallenged)
-        }
+        ) => Err(TransitionError::NotRequested),
+        (
+            SessionEvent::ResultReceived | SessionEvent::ChallengeClosed | SessionEvent::TimeRanOut,
+            _,
+        ) => Err(TransitionError::NotChallenged),
     }
 }
 
-const fn requested(event: Event) -> Result<State, Refused> {
+const fn requested(event: SessionEvent) -> Result<SessionState, TransitionError> {
     match event {
-        Event::AnsweredFinally => Ok(State::Decided),
-        Event::AnsweredWithChallenge { until } => Ok(State::Challenged { until }),
-        Event::AnsweredDecoupled { until } => Ok(State::Decoupled { until }),
-        Event::RequestFailed => Ok(State::Failed),
+        SessionEvent::AnsweredFinally => Ok(SessionState::Decided),
+        SessionEvent::AnsweredWithChallenge { until } => Ok(SessionState::Challenged { until }),
+        SessionEvent::AnsweredDecoupled { until } => Ok(SessionState::Decoupled { until }),
+        SessionEvent::RequestFailed => Ok(SessionState::Failed),
         // What was not known when the request went out does not change what it said.
-        Event::DeviceDescribed | Event::MethodCompleted | Event::AuthenticationRequested => {
-            Err(Refused::AlreadyRequested)
-        }
-        Event::ResultReceived | Event::ChallengeClosed | Event::TimeRanOut => {
-            Err(Refused::NotChallenged)
+        SessionEvent::DeviceDescribed
+        | SessionEvent::MethodCompleted
+        | SessionEvent::AuthenticationRequested => Err(TransitionError::AlreadyRequested),
+        SessionEvent::ResultReceived | SessionEvent::ChallengeClosed | SessionEvent::TimeRanOut => {
+            Err(TransitionError::NotChallenged)
         }
     }
 }
 
 fn challenged(
-    state: State,
+    state: SessionState,
     until: Timestamp,
-    event: Event,
+    event: SessionEvent,
     now: Timestamp,
-) -> Result<State, Refused> {
+) -> Result<SessionState, TransitionError> {
     match event {
-        Event::ResultReceived if now < until => Ok(State::Decided),
-        Event::ResultReceived => Err(Refused::TooLate),
-        Event::TimeRanOut if now >= until => Ok(State::Decided),
-        Event::TimeRanOut => Err(Refused::TooEarly),
+        SessionEvent::ResultReceived if now < until => Ok(SessionState::Decided),
+        SessionEvent::ResultReceived => Err(TransitionError::TooLate),
+        SessionEvent::TimeRanOut if now >= until => Ok(SessionState::Decided),
+        SessionEvent::TimeRanOut => Err(TransitionError::TooEarly),
         // The result decides, and it may still be on its way.
-        Event::ChallengeClosed => Ok(state),
-        Event::DeviceDescribed
-        | Event::MethodCompleted
-        | Event::AuthenticationRequested
-        | Event::AnsweredFinally
-        | Event::AnsweredWithChallenge { .. }
-        | Event::AnsweredDecoupled { .. }
-        | Event::RequestFailed => Err(Refused::AlreadyRequested),
+        SessionEvent::ChallengeClosed => Ok(state),
+        SessionEvent::DeviceDescribed
+        | SessionEvent::MethodCompleted
+        | SessionEvent::AuthenticationRequested
+        | SessionEvent::AnsweredFinally
+        | SessionEvent::AnsweredWithChallenge { .. }
+        | SessionEvent::AnsweredDecoupled { .. }
+        | SessionEvent::RequestFailed => Err(TransitionError::AlreadyRequested),
     }
 }
 
@@ -168,26 +173,26 @@ mod tests {
     const BEFORE: Timestamp = Timestamp::from_seconds(999);
     const LATER: Timestamp = Timestamp::from_seconds(2_000);
 
-    const EVENTS: [Event; 10] = [
-        Event::DeviceDescribed,
-        Event::MethodCompleted,
-        Event::AuthenticationRequested,
-        Event::AnsweredFinally,
-        Event::AnsweredWithChallenge { until: LATER },
-        Event::AnsweredDecoupled { until: LATER },
-        Event::RequestFailed,
-        Event::ResultReceived,
-        Event::ChallengeClosed,
-        Event::TimeRanOut,
+    const EVENTS: [SessionEvent; 10] = [
+        SessionEvent::DeviceDescribed,
+        SessionEvent::MethodCompleted,
+        SessionEvent::AuthenticationRequested,
+        SessionEvent::AnsweredFinally,
+        SessionEvent::AnsweredWithChallenge { until: LATER },
+        SessionEvent::AnsweredDecoupled { until: LATER },
+        SessionEvent::RequestFailed,
+        SessionEvent::ResultReceived,
+        SessionEvent::ChallengeClosed,
+        SessionEvent::TimeRanOut,
     ];
 
-    const fn created(method: Method, expires_at: Timestamp) -> State {
-        State::Created { method, expires_at }
+    const fn created(method: MethodState, expires_at: Timestamp) -> SessionState {
+        SessionState::Created { method, expires_at }
     }
 
     /// One row: what each of [`EVENTS`] makes of the state at [`NOW`].
     #[track_caller]
-    fn check(state: State, expected: [Result<State, Refused>; 10]) {
+    fn check(state: SessionState, expected: [Result<SessionState, TransitionError>; 10]) {
         for (event, expected) in EVENTS.into_iter().zip(expected) {
             assert_eq!(next(state, event, NOW), expected, "{state:?} x {event:?}");
         }
@@ -195,7 +200,7 @@ mod tests {
 
     #[test]
     fn every_state_answers_every_event_as_the_table_says() {
-        use Refused::{
+        use TransitionError::{
             AlreadyDecided, AlreadyRequested, Expired, Failed, NoMethod, NotChallenged,
             NotRequested, TooEarly, TooLate,
         };
@@ -204,7 +209,7 @@ mod tests {
             [
                 Ok(same),
                 after_method,
-                Ok(State::Requested),
+                Ok(SessionState::Requested),
                 Err(NotRequested),
                 Err(NotRequested),
                 Err(NotRequested),
@@ -214,25 +219,25 @@ mod tests {
                 Err(NotChallenged),
             ]
         };
-        let completed = Ok(created(Method::Completed, LATER));
-        check(created(Method::Absent, LATER), waits(Method::Absent, Err(NoMethod)));
-        check(created(Method::Pending, LATER), waits(Method::Pending, completed));
-        check(created(Method::Completed, LATER), waits(Method::Completed, completed));
+        let completed = Ok(created(MethodState::Completed, LATER));
+        check(created(MethodState::Absent, LATER), waits(MethodState::Absent, Err(NoMethod)));
+        check(created(MethodState::Pending, LATER), waits(MethodState::Pending, completed));
+        check(created(MethodState::Completed, LATER), waits(MethodState::Completed, completed));
         // The moment of expiry is too late already.
-        for method in [Method::Absent, Method::Pending, Method::Completed] {
+        for method in [MethodState::Absent, MethodState::Pending, MethodState::Completed] {
             check(created(method, NOW), [Err(Expired); 10]);
             check(created(method, BEFORE), [Err(Expired); 10]);
         }
         check(
-            State::Requested,
+            SessionState::Requested,
             [
                 Err(AlreadyRequested),
                 Err(AlreadyRequested),
                 Err(AlreadyRequested),
-                Ok(State::Decided),
-                Ok(State::Challenged { until: LATER }),
-                Ok(State::Decoupled { until: LATER }),
-                Ok(State::Failed),
+                Ok(SessionState::Decided),
+                Ok(SessionState::Challenged { until: LATER }),
+                Ok(SessionState::Decoupled { until: LATER }),
+                Ok(SessionState::Failed),
                 Err(NotChallenged),
                 Err(NotChallenged),
                 Err(NotChallenged),
@@ -252,28 +257,28 @@ mod tests {
                 timeout,
             ]
         };
-        let both: [fn(Timestamp) -> State; 2] =
-            [|until| State::Challenged { until }, |until| State::Decoupled { until }];
+        let both: [fn(Timestamp) -> SessionState; 2] =
+            [|until| SessionState::Challenged { until }, |until| SessionState::Decoupled { until }];
         for make in both {
-            check(make(LATER), awaits(make(LATER), Ok(State::Decided), Err(TooEarly)));
-            check(make(NOW), awaits(make(NOW), Err(TooLate), Ok(State::Decided)));
-            check(make(BEFORE), awaits(make(BEFORE), Err(TooLate), Ok(State::Decided)));
+            check(make(LATER), awaits(make(LATER), Ok(SessionState::Decided), Err(TooEarly)));
+            check(make(NOW), awaits(make(NOW), Err(TooLate), Ok(SessionState::Decided)));
+            check(make(BEFORE), awaits(make(BEFORE), Err(TooLate), Ok(SessionState::Decided)));
         }
         let mut decided = [Err(AlreadyDecided); 10];
-        decided[8] = Ok(State::Decided);
-        check(State::Decided, decided);
-        check(State::Failed, [Err(Failed); 10]);
+        decided[8] = Ok(SessionState::Decided);
+        check(SessionState::Decided, decided);
+        check(SessionState::Failed, [Err(Failed); 10]);
     }
 
     #[test]
     fn no_path_leads_to_a_second_request() {
         proptest::proptest!(|(path: Vec<(u8, i64)>)| {
-            let mut state = created(Method::Pending, LATER);
+            let mut state = created(MethodState::Pending, LATER);
             let mut requests = 0;
             for (choice, second) in path {
                 let event = EVENTS[usize::from(choice) % EVENTS.len()];
                 if let Ok(after) = next(state, event, Timestamp::from_seconds(second)) {
-                    requests += u32::from(event == Event::AuthenticationRequested);
+                    requests += u32::from(event == SessionEvent::AuthenticationRequested);
                     state = after;
                 }
             }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use strongroom::threeds::base64;
-use strongroom::threeds::codes::Status;
-use strongroom::threeds::simulator::cards::{CARDS, Means, Method, Outcome};
+use strongroom::threeds::codes::TransactionStatus;
+use strongroom::threeds::simulator::cards::{CARDS, ChallengeKind, MethodSupport, Scenario};
 
 use crate::harness::{Answer, Vault, get, post};
 
@@ -89,11 +89,11 @@ fn every_documented_card_ends_as_documented() {
         assert_eq!(made.status, 201, "{}", known.number);
         let session = create(&vault, &made.id());
         match known.outcome {
-            Outcome::NotEnrolled => {
+            Scenario::NotEnrolled => {
                 session.invalid(&["The card was not supported by any card schemes"]);
             }
-            Outcome::ServerError => check_upstream(session, "3DS Server"),
-            Outcome::DirectoryServerError => {
+            Scenario::ServerError => check_upstream(session, "3DS Server"),
+            Scenario::DirectoryServerError => {
                 let session = session.with_status(201).id();
                 let failed = authenticate(&vault, &session, body());
                 check_upstream(failed, "Directory Server");
@@ -101,24 +101,24 @@ fn every_documented_card_ends_as_documented() {
                 authenticate(&vault, &session, body()).problem(409);
                 result(&vault, &session).problem(409);
             }
-            Outcome::Frictionless(verdict) => {
+            Scenario::Frictionless(verdict) => {
                 let session = session.with_status(201).id();
                 let done = authenticate(&vault, &session, body()).with_status(200);
                 check_status(&done, verdict.status());
                 check_status(&result(&vault, &session).with_status(200), verdict.status());
             }
-            Outcome::Challenge(challenge) => {
+            Scenario::Challenge(challenge) => {
                 let session = session.with_status(201);
                 let has_method = session.json["method_url"].is_string();
-                assert_eq!(has_method, challenge.method == Method::Present);
+                assert_eq!(has_method, challenge.method == MethodSupport::Present);
                 let session = session.id();
                 let asked = authenticate(&vault, &session, body()).with_status(200);
-                check_status(&asked, Status::Challenge);
+                check_status(&asked, TransactionStatus::Challenge);
                 let creq = creq(&session, &asked);
                 form(&vault, ACS, &[("creq", &creq)]).with_status(200);
                 let answer = match challenge.means {
-                    Means::Code => ("code", "1234"),
-                    Means::OutOfBand => ("action", "approve"),
+                    ChallengeKind::Code => ("code", "1234"),
+                    ChallengeKind::OutOfBand => ("action", "approve"),
                 };
                 form(&vault, ACS, &[("creq", &creq), answer]).with_status(200);
                 let found = result(&vault, &session).with_status(200);
@@ -131,7 +131,7 @@ fn every_documented_card_ends_as_documented() {
 }
 
 #[track_caller]
-fn check_status(answer: &Answer, status: Status) {
+fn check_status(answer: &Answer, status: TransactionStatus) {
     assert_eq!(answer.json["authentication_status"], status.word(), "{}", answer.text());
     assert_eq!(answer.json["authentication_status_code"], status.code());
     for name in ["threeds_version", "acs_transaction_id", "ds_transaction_id"] {
@@ -141,7 +141,7 @@ fn check_status(answer: &Answer, status: Status) {
     for name in ["acs_reference_number", "ds_reference_number", "authentication_value", "eci"] {
         assert!(members.contains_key(name), "{name}");
     }
-    let proven = matches!(status, Status::Successful | Status::Attempted);
+    let proven = matches!(status, TransactionStatus::Successful | TransactionStatus::Attempted);
     assert_eq!(answer.json["authentication_value"].is_string(), proven, "{}", answer.text());
 }
 
@@ -201,7 +201,7 @@ fn a_browser_session_runs_its_method_its_challenge_and_a_restart_between() {
     let page = form(&vault, &path, &[("cres", &carried)]).with_status(200);
     assert!(page.text().contains(r#""authenticationStatus":"successful""#), "{}", page.text());
     let found = result(&vault, &id).with_status(200);
-    check_status(&found, Status::Successful);
+    check_status(&found, TransactionStatus::Successful);
     assert_eq!(found.json["challenge_attempts"], "02");
     assert_eq!(found.json["message_extensions"], Value::Null);
     assert_eq!(vault.stop(), Some(0));
@@ -245,7 +245,7 @@ fn a_session_in_redirect_mode_closes_its_windows_and_tells_their_opener() {
     for part in ["window.opener", "window.close()", r#""authenticationStatus":"successful""#] {
         assert!(page.text().contains(part), "{part} in {}", page.text());
     }
-    check_status(&result(&vault, &id).with_status(200), Status::Successful);
+    check_status(&result(&vault, &id).with_status(200), TransactionStatus::Successful);
 }
 
 #[test]
@@ -307,14 +307,14 @@ fn a_merchant_alone_is_answered_at_once_or_by_the_issuers_own_means() {
     let id = start("4242424242424242");
     authenticate(&vault, &id, merchants(json!({}))).invalid(&["decoupled_challenge_max_time"]);
     let with_time = || merchants(json!({"decoupled_challenge_max_time": 10}));
-    check_status(&authenticate(&vault, &id, with_time()), Status::Successful);
+    check_status(&authenticate(&vault, &id, with_time()), TransactionStatus::Successful);
     let id = start("4200000000000009");
     let asked = authenticate(&vault, &id, with_time()).with_status(200);
-    check_status(&asked, Status::DecoupledChallenge);
+    check_status(&asked, TransactionStatus::DecoupledChallenge);
     assert_eq!(asked.json["authentication_challenge_type"], "decoupled");
     vault.advance(3);
     let found = result(&vault, &id).with_status(200);
-    check_status(&found, Status::Failed);
+    check_status(&found, TransactionStatus::Failed);
     let id = start("4200000000000004");
     let alone = merchants(json!({
         "decoupled_challenge_max_time": 10, "request_decoupled_challenge": false,
@@ -357,7 +357,7 @@ fn a_mobile_session_takes_its_device_later() {
     assert_eq!(read.json["device"], "mobile");
     assert_eq!(read.json["device_info"], device["device_info"]);
     let found = authenticate(&vault, &id, body()).with_status(200);
-    check_status(&found, Status::Successful);
+    check_status(&found, TransactionStatus::Successful);
     let transaction = device["device_info"]["sdk_transaction_id"].clone();
     assert_eq!(found.json["sdk_transaction_id"], transaction);
     vault.put(&path, &vault.keys.public, device).problem(409);

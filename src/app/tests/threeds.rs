@@ -24,13 +24,13 @@ use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 use crate::store::tests::block_on;
 use crate::store::tests::disk::TestDisk;
-use crate::threeds::codes::{AuthenticationType, Category, Status, WindowSize};
+use crate::threeds::codes::{AuthenticationType, Category, TransactionStatus, WindowSize};
 use crate::threeds::message::{Creq, Cres};
-use crate::threeds::ranges::Asked;
+use crate::threeds::ranges::PreqResult;
 use crate::threeds::request::{AuthenticationRequest, Cardholder, Requestor};
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{CardSource, Device, Session, SessionKind};
-use crate::threeds::simulator::acs::Answer;
+use crate::threeds::simulator::acs::CardholderInput;
 
 const SCHEMES: [Scheme; 2] = [Scheme::Visa, Scheme::Mastercard];
 
@@ -198,7 +198,7 @@ fn ranges_that_cannot_be_kept_are_used_and_not_asked_for_again() {
     clock.advance(Duration::from_hours(22));
     for (_, refreshed) in block_on(app.card_ranges().refresh_all()) {
         let refreshed = refreshed.unwrap();
-        assert_eq!((refreshed.asked, refreshed.ranges), (Asked::Answered, 1));
+        assert_eq!((refreshed.asked, refreshed.ranges), (PreqResult::Answered, 1));
     }
     assert!(app.verification().verify().unwrap().is_clean());
 }
@@ -217,12 +217,12 @@ fn a_request_that_is_out_is_answered_and_its_challenge_ends_on_a_disk_that_is_ne
         };
         let (authenticated, ()) = tokio::join!(authenticate(&app, &caller, id), filling);
         let status = |session: &Session| session.authentication.as_ref().map(|it| it.status);
-        assert_eq!(status(&authenticated.unwrap()), Some(Status::Challenge));
+        assert_eq!(status(&authenticated.unwrap()), Some(TransactionStatus::Challenge));
         let told = app.threeds().take_message(&rreq(id), &SCHEMES).await.unwrap().unwrap();
         let told: Value = serde_json::from_slice(told.expose()).unwrap();
         assert_eq!(told["messageType"], "RRes", "{told}");
         let session = app.threeds().read_session(&caller, &id.to_string()).await.unwrap();
-        assert_eq!(status(&session), Some(Status::Successful));
+        assert_eq!(status(&session), Some(TransactionStatus::Successful));
         let new = create(&app, &caller, "4242424242424242").await;
         assert!(matches!(new, Err(Error::ReadOnly(_))), "nothing new is begun");
     });
@@ -245,11 +245,12 @@ fn a_cardholder_ends_a_challenge_on_a_disk_that_is_nearly_full_and_returns_on_a_
             window_size: WindowSize::Large,
             extensions: None,
         };
-        let done = app.threeds().challenge_step(&creq, Some(Answer::Code("1234"))).await.unwrap();
+        let done =
+            app.threeds().challenge_step(&creq, Some(CardholderInput::Code("1234"))).await.unwrap();
         let ChallengeReply::Done { cres, .. } = done else { panic!("{done:?}") };
         free.set(&app, 0);
         let cres = Cres::from_form(&cres).unwrap();
         let visitor = app.threeds().close_challenge(&id.to_string(), Some(&cres)).unwrap();
-        assert_eq!(visitor.status, Some(Status::Successful));
+        assert_eq!(visitor.status, Some(TransactionStatus::Successful));
     });
 }

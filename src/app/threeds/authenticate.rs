@@ -22,14 +22,14 @@ use crate::domain::audit::Act;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::threeds::codes::Status;
+use crate::threeds::codes::TransactionStatus;
 use crate::threeds::mapping::{ServerIdentity, areq};
 use crate::threeds::message::{self, Ares, Component, Erro, Rejection};
 use crate::threeds::receive::check_ares;
 use crate::threeds::request::{AuthenticationRequest, DECOUPLED_MINUTES_MAX};
-use crate::threeds::session::{Authentication, Sent, Session};
-use crate::threeds::simulator::Simulated;
-use crate::threeds::state::Event;
+use crate::threeds::session::{AreqSummary, Authentication, Session};
+use crate::threeds::simulator::SimulatedChallenge;
+use crate::threeds::state::SessionEvent;
 use crate::threeds::version::ProtocolVersion;
 
 impl ThreedsSessions<'_> {
@@ -46,7 +46,7 @@ impl ThreedsSessions<'_> {
         let turn = self.vault.turns.take(id.as_bytes()).await;
         let (found, _) = self.find_session(&self.vault.snapshot()?, caller, id)?;
         // A session that can no longer be authenticated needs no better body.
-        advance(&found, Event::AuthenticationRequested, self.vault.now())?;
+        advance(&found, SessionEvent::AuthenticationRequested, self.vault.now())?;
         request.check(found.kind, &mut mistakes);
         mistakes.into_result()?;
         let servers = self.directory_servers(caller, client);
@@ -91,7 +91,7 @@ impl ThreedsSessions<'_> {
         id: &str,
         request: &AuthenticationRequest,
         server: &ServerIdentity,
-    ) -> Result<(Secret<Vec<u8>>, Sent), Error> {
+    ) -> Result<(Secret<Vec<u8>>, AreqSummary), Error> {
         self.vault
             .commit(Priority::Normal, |snapshot| {
                 let now = self.vault.now();
@@ -101,7 +101,7 @@ impl ThreedsSessions<'_> {
                 let spoken = session.enrolment.recommended().unwrap_or(ProtocolVersion::V210);
                 let (areq, sent) = areq(&session, request, held.card, server, spoken);
                 session.method_outcome = Some(session.method_indicator());
-                session.state = advance(&session, Event::AuthenticationRequested, now)?;
+                session.state = advance(&session, SessionEvent::AuthenticationRequested, now)?;
                 session.sent = Some(sent);
                 // Whatever keeps the answer from being written must not leave the session in between.
                 session.waits_until = Some(now.plus(THREEDS_ANSWER_MAX));
@@ -152,7 +152,7 @@ impl ThreedsSessions<'_> {
                 let now = self.vault.now();
                 let (mut session, version) = self.find_session(snapshot, caller, id)?;
                 let before = session.clone();
-                session.state = advance(&session, Event::RequestFailed, now)?;
+                session.state = advance(&session, SessionEvent::RequestFailed, now)?;
                 session.waits_until = None;
                 let change = self
                     .replace_session(&caller.keys, &before, &session, version)?
@@ -166,38 +166,38 @@ impl ThreedsSessions<'_> {
 /// An answer that was taken, and what belongs to it.
 struct Answered {
     ares: Ares,
-    status: Status,
-    sent: Sent,
-    simulated: Option<Simulated>,
+    status: TransactionStatus,
+    sent: AreqSummary,
+    simulated: Option<SimulatedChallenge>,
     /// How long a decoupled challenge may take.
     minutes: u64,
 }
 
 /// What an answer makes of a session, and when the session moves on by itself.
 fn follow(
-    status: Status,
+    status: TransactionStatus,
     minutes: u64,
     is_simulated: bool,
     now: Timestamp,
-) -> (Event, Option<Timestamp>) {
+) -> (SessionEvent, Option<Timestamp>) {
     match status {
-        Status::Challenge => {
+        TransactionStatus::Challenge => {
             let until = now.plus(THREEDS_CHALLENGE_MAX);
-            (Event::AnsweredWithChallenge { until }, Some(until))
+            (SessionEvent::AnsweredWithChallenge { until }, Some(until))
         }
-        Status::DecoupledChallenge => {
+        TransactionStatus::DecoupledChallenge => {
             let given = Duration::from_secs(minutes.saturating_mul(60));
             let until = now.plus(given).plus(THREEDS_DECOUPLED_GRACE);
             let simulated = now.plus(THREEDS_SIMULATED_DECOUPLED);
             let waits_until = if is_simulated { simulated } else { until };
-            (Event::AnsweredDecoupled { until }, Some(waits_until))
+            (SessionEvent::AnsweredDecoupled { until }, Some(waits_until))
         }
-        Status::Successful
-        | Status::Attempted
-        | Status::Failed
-        | Status::Unavailable
-        | Status::Rejected
-        | Status::Informational => (Event::AnsweredFinally, None),
+        TransactionStatus::Successful
+        | TransactionStatus::Attempted
+        | TransactionStatus::Failed
+        | TransactionStatus::Unavailable
+        | TransactionStatus::Rejected
+        | TransactionStatus::Informational => (SessionEvent::AnsweredFinally, None),
     }
 }
 
@@ -208,7 +208,11 @@ struct Refusal {
 }
 
 /// Reads the directory server's answer: an `ARes` that fits the request, or what went wrong.
-fn receive(session: &Session, sent: &Sent, answer: &[u8]) -> Result<(Ares, Status), Refusal> {
+fn receive(
+    session: &Session,
+    sent: &AreqSummary,
+    answer: &[u8],
+) -> Result<(Ares, TransactionStatus), Refusal> {
     let upstream = |status, source: Component, message, detail: String| Upstream {
         service_status: status,
         session: Some(session.id),

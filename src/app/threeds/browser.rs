@@ -9,13 +9,13 @@ use crate::crypto::{TenantKeys, Version};
 use crate::domain::audit::{Act, Actor};
 use crate::domain::id::SessionId;
 use crate::store::{Change, Snapshot};
-use crate::threeds::codes::Status;
+use crate::threeds::codes::TransactionStatus;
 use crate::threeds::message::{self, Creq, Cres};
 use crate::threeds::session::{Session, WebChallengeMode};
 use crate::threeds::simulator::DIRECTORY_SERVER;
-use crate::threeds::simulator::acs::{Answer, Ending, Step, cres};
-use crate::threeds::simulator::cards::Means;
-use crate::threeds::state::{Event, State, next};
+use crate::threeds::simulator::acs::{CardholderInput, ChallengeResult, ChallengeStep, cres};
+use crate::threeds::simulator::cards::ChallengeKind;
+use crate::threeds::state::{SessionEvent, SessionState, next};
 
 /// Who comes back from an ACS.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,20 +23,20 @@ pub struct Visitor {
     pub session: SessionId,
     pub mode: WebChallengeMode,
     /// Whether the challenge went well, by what the browser carries.
-    pub status: Option<Status>,
+    pub status: Option<TransactionStatus>,
 }
 
 /// What the built-in ACS shows next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChallengeReply {
     /// The question, and how many wrong answers there were.
-    Ask { means: Means, wrong_codes: u8 },
+    Ask { means: ChallengeKind, wrong_codes: u8 },
     /// All is said: this goes to our own notification page.
     Done { session: SessionId, cres: String },
 }
 
 /// What the cardholder did on the ACS's page; `None` when it is only opened.
-pub type Challenged<'a> = Option<Answer<'a>>;
+pub type Challenged<'a> = Option<CardholderInput<'a>>;
 
 impl ThreedsSessions<'_> {
     /// The ACS is done with fingerprinting. `claimed` is the transaction that its form names.
@@ -48,7 +48,8 @@ impl ThreedsSessions<'_> {
         let _turn = self.vault.turns.take(id.to_string().as_bytes()).await;
         self.change_visited(id, |session| {
             // A late or repeated notification changes nothing of what the request said.
-            if let Ok(state) = next(session.state, Event::MethodCompleted, self.vault.now()) {
+            if let Ok(state) = next(session.state, SessionEvent::MethodCompleted, self.vault.now())
+            {
                 session.state = state;
             }
             Ok(Visitor { session: id, mode: session.web_challenge_mode, status: None })
@@ -91,11 +92,12 @@ impl ThreedsSessions<'_> {
         let is_known = session.enrolment.directory_server == DIRECTORY_SERVER
             && authentication.acs_transaction == creq.acs_transaction
             && authentication.version == creq.version
-            && authentication.directory_status == Status::Challenge;
+            && authentication.directory_status == TransactionStatus::Challenge;
         if !is_known {
             return Err(Error::NotFound("challenge"));
         }
-        let (State::Challenged { until }, Some(simulated)) = (session.state, session.simulated)
+        let (SessionState::Challenged { until }, Some(simulated)) =
+            (session.state, session.simulated)
         else {
             return Ok(over(session, creq));
         };
@@ -107,18 +109,22 @@ impl ThreedsSessions<'_> {
                 let (means, wrong_codes) = (simulated.means, simulated.wrong_codes);
                 return Ok(ChallengeReply::Ask { means, wrong_codes });
             }
-            Some(Step::Again(after)) => {
+            Some(ChallengeStep::Again(after)) => {
                 session.simulated = Some(after);
                 let (means, wrong_codes) = (after.means, after.wrong_codes);
                 return Ok(ChallengeReply::Ask { means, wrong_codes });
             }
-            Some(Step::Ended(ending)) => ending,
+            Some(ChallengeStep::Ended(ending)) => ending,
         };
         self.end_challenge(session, ending)
     }
 
     /// The result comes before the browser returns, as with any ACS.
-    fn end_challenge(self, session: &mut Session, ending: Ending) -> Result<ChallengeReply, Error> {
+    fn end_challenge(
+        self,
+        session: &mut Session,
+        ending: ChallengeResult,
+    ) -> Result<ChallengeReply, Error> {
         let rreq = self.simulated_result(session, ending).ok_or_else(damaged)?;
         let cres = cres(&rreq).to_form();
         let told = take_result(session, message::render(&rreq).expose(), self.vault.now());
@@ -168,12 +174,13 @@ impl ThreedsSessions<'_> {
 /// A challenge that ended before: the browser is sent on with what it ended with.
 fn over(session: &Session, creq: &Creq) -> ChallengeReply {
     let status = session.authentication.as_ref().map(|it| it.status);
-    let went_well = matches!(status, Some(Status::Successful | Status::Attempted));
+    let went_well =
+        matches!(status, Some(TransactionStatus::Successful | TransactionStatus::Attempted));
     let carried = Cres {
         version: creq.version,
         server_transaction: creq.server_transaction,
         acs_transaction: creq.acs_transaction,
-        status: if went_well { Status::Successful } else { Status::Failed },
+        status: if went_well { TransactionStatus::Successful } else { TransactionStatus::Failed },
         extensions: None,
     };
     ChallengeReply::Done { session: session.id, cres: carried.to_form() }

@@ -12,7 +12,7 @@ use crate::domain::data::Data;
 use crate::domain::time::Timestamp;
 use crate::domain::token_type::TokenType;
 use crate::store::Snapshot;
-use crate::threeds::mapping::Card;
+use crate::threeds::mapping::PaymentCard;
 use crate::threeds::message::CardNumber;
 use crate::threeds::session::CardSource;
 
@@ -22,7 +22,7 @@ const NO_CARD: &str = "The token does not hold a card.";
 /// A card and when what holds it expires.
 #[derive(Debug)]
 pub(super) struct HeldCard {
-    pub(super) card: Card,
+    pub(super) card: PaymentCard,
     pub(super) expires_at: Option<Timestamp>,
     /// Where it comes from.
     pub(super) entity: Entity,
@@ -59,19 +59,19 @@ impl ThreedsSessions<'_> {
     }
 }
 
-fn card(kind: TokenType, data: &Data) -> Option<Card> {
+fn card(kind: TokenType, data: &Data) -> Option<PaymentCard> {
     let value = data.value();
     let value = value.expose();
     match kind {
         TokenType::Card => {
             let whole = |name: &str| value.get(name).and_then(Value::as_u64);
-            Some(Card {
+            Some(PaymentCard {
                 number: CardNumber::parse(value.get("number")?.as_str()?)?,
                 expiration_month: whole("expiration_month").and_then(|it| u8::try_from(it).ok()),
                 expiration_year: whole("expiration_year").and_then(|it| u16::try_from(it).ok()),
             })
         }
-        TokenType::CardNumber => Some(Card {
+        TokenType::CardNumber => Some(PaymentCard {
             number: CardNumber::parse(value.as_str()?)?,
             expiration_month: None,
             expiration_year: None,

@@ -19,8 +19,8 @@ use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{
     CardSource, Device, DeviceInfo, Enrolment, Session, SessionKind, WebChallengeMode,
 };
-use crate::threeds::simulator::{self, NotEnrolled, Places};
-use crate::threeds::state::{Method, State};
+use crate::threeds::simulator::{self, EnrolmentError, SimulatorUrls};
+use crate::threeds::state::{MethodState, SessionState};
 
 #[derive(Debug, Default)]
 pub struct SessionDraft {
@@ -72,7 +72,7 @@ impl ThreedsSessions<'_> {
                     enrolment.method_url = None;
                 }
                 let has_method = enrolment.method_url.is_some() && device != Some(Device::Mobile);
-                let method = if has_method { Method::Pending } else { Method::Absent };
+                let method = if has_method { MethodState::Pending } else { MethodState::Absent };
                 let expires_at = held.expires_at.unwrap_or(now.plus(THREEDS_SESSION_MAX));
                 let session = Session {
                     id,
@@ -94,7 +94,7 @@ impl ThreedsSessions<'_> {
                     created_at: now,
                     modified_by: None,
                     modified_at: None,
-                    state: State::Created { method, expires_at },
+                    state: SessionState::Created { method, expires_at },
                     waits_until: None,
                     method_outcome: None,
                     sent: None,
@@ -123,7 +123,7 @@ impl ThreedsSessions<'_> {
     ) -> Result<(Scheme, Enrolment, Vec<String>), Error> {
         match caller.tenant.kind {
             TenantKind::Test => {
-                let places = Places { base: &client.base };
+                let places = SimulatorUrls { base: &client.base };
                 let (scheme, enrolment) =
                     simulator::enrol(number, &places).map_err(|why| not_enrolled(why, id))?;
                 let additional = TestCard::of(number).and_then(|card| card.additional_brand);
@@ -152,12 +152,12 @@ fn device_info(draft: &SessionDraft, device: Option<Device>, client: &Client) ->
     collected
 }
 
-fn not_enrolled(why: NotEnrolled, session: SessionId) -> Error {
+fn not_enrolled(why: EnrolmentError, session: SessionId) -> Error {
     match why {
-        NotEnrolled::UnknownCard => {
+        EnrolmentError::UnknownCard => {
             Error::invalid(NO_SCHEME, "No scheme's directory server knows the card.")
         }
-        NotEnrolled::ServerError => Error::Upstream(Box::new(Upstream {
+        EnrolmentError::ServerError => Error::Upstream(Box::new(Upstream {
             service_status: "500",
             session: Some(session),
             source: "3DS Server",

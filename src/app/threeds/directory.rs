@@ -17,7 +17,7 @@ use crate::domain::tenant::TenantKind;
 use crate::secret::Secret;
 use crate::threeds::mapping::ServerIdentity;
 use crate::threeds::scheme::Scheme;
-use crate::threeds::simulator::{self, Drawn, Places};
+use crate::threeds::simulator::{self, SimulatorUrls, TransactionSeed};
 
 impl ThreedsSessions<'_> {
     /// Who authenticates this caller's cards. A production tenant never reaches the simulator, a
@@ -98,12 +98,12 @@ impl DirectoryServers for Simulator<'_> {
 
     fn ask<'a>(&'a self, _: Scheme, message: &'a Secret<Vec<u8>>, _: Awaited) -> Asking<'a> {
         let random = || uuid::Builder::from_random_bytes(self.random.bytes()).into_uuid();
-        let drawn = Drawn {
+        let drawn = TransactionSeed {
             acs_transaction: random(),
             ds_transaction: random(),
             proof: self.random.bytes(),
         };
-        let places = Places { base: self.base };
+        let places = SimulatorUrls { base: self.base };
         let (bytes, simulated) = simulator::answer(message.expose(), &drawn, &places);
         Box::pin(ready(Ok(Reply { bytes, simulated })))
     }

@@ -7,7 +7,7 @@ use crate::app::error::{Error, Upstream};
 use crate::domain::id::SessionId;
 use crate::secret::Secret;
 use crate::threeds::scheme::Scheme;
-use crate::threeds::simulator::Simulated;
+use crate::threeds::simulator::SimulatedChallenge;
 
 pub trait DirectoryServers: Debug + Send + Sync {
     /// Those that are asked for their card ranges.
@@ -49,7 +49,7 @@ pub enum Awaited {
 pub struct Reply {
     pub bytes: Secret<Vec<u8>>,
     /// What the built-in ACS remembers.
-    pub simulated: Option<Simulated>,
+    pub simulated: Option<SimulatedChallenge>,
 }
 
 /// Why there is no answer.

@@ -35,7 +35,7 @@ use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::time::Timestamp;
 use crate::store::Snapshot;
 use crate::threeds::session::{DeviceInfo, Session};
-use crate::threeds::state::{Event, Refused, next};
+use crate::threeds::state::{SessionEvent, TransitionError, next};
 
 /// 3-D Secure sessions.
 #[derive(Debug, Clone, Copy)]
@@ -103,7 +103,7 @@ impl ThreedsSessions<'_> {
                 let now = self.vault.now();
                 let (mut session, version) = self.find_session(snapshot, caller, id)?;
                 let before = session.clone();
-                session.state = advance(&session, Event::DeviceDescribed, now)?;
+                session.state = advance(&session, SessionEvent::DeviceDescribed, now)?;
                 session.device_info.take(device);
                 session.modified_at = Some(now);
                 session.modified_by = Some(caller.application.id);
@@ -164,21 +164,21 @@ impl Caller {
 /// The next state, or the conflict that a caller reads.
 fn advance(
     session: &Session,
-    event: Event,
+    event: SessionEvent,
     now: Timestamp,
-) -> Result<crate::threeds::state::State, Error> {
+) -> Result<crate::threeds::state::SessionState, Error> {
     next(session.state, event, now).map_err(|refused| {
         Error::Conflict(match refused {
-            Refused::AlreadyDecided | Refused::AlreadyRequested => {
+            TransitionError::AlreadyDecided | TransitionError::AlreadyRequested => {
                 "The session has been authenticated already; create a new one."
             }
-            Refused::Expired => "The session has expired; create a new one.",
-            Refused::Failed => "The session's authentication failed; create a new one.",
-            Refused::NoMethod
-            | Refused::NotChallenged
-            | Refused::NotRequested
-            | Refused::TooEarly
-            | Refused::TooLate => "The session is not in a state that allows this.",
+            TransitionError::Expired => "The session has expired; create a new one.",
+            TransitionError::Failed => "The session's authentication failed; create a new one.",
+            TransitionError::NoMethod
+            | TransitionError::NotChallenged
+            | TransitionError::NotRequested
+            | TransitionError::TooEarly
+            | TransitionError::TooLate => "The session is not in a state that allows this.",
         })
     })
 }

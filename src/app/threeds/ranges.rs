@@ -20,7 +20,7 @@ use crate::store::{Change, Snapshot, Table, tables};
 use crate::threeds::message::{
     self, Component, ErrorCode, Preq, RangesAnswer, Rejection, Text, parse_pres,
 };
-use crate::threeds::ranges::{Asked, Known, RangeTable};
+use crate::threeds::ranges::{DirectoryRanges, PreqResult, RangeTable};
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::Enrolment;
 
@@ -39,7 +39,7 @@ impl Vault {
 /// What one request for ranges brought, for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangesRefreshed {
-    pub asked: Asked,
+    pub asked: PreqResult,
     pub ranges: usize,
 }
 
@@ -66,7 +66,7 @@ impl CardRanges<'_> {
         self,
         servers: &dyn DirectoryServers,
         scheme: Scheme,
-        known: &Arc<Known>,
+        known: &Arc<DirectoryRanges>,
     ) -> Result<RangesRefreshed, Error> {
         let introduction =
             servers.introduction(scheme).ok_or_else(|| not_configured(scheme, None))?;
@@ -83,7 +83,7 @@ impl CardRanges<'_> {
         let about = serde_json::json!({"messageType": "PRes"});
         let asked = servers.ask(scheme, &message::render(&preq), Awaited::Ranges).await;
         let (asked, table) = match asked {
-            Err(_) => (Asked::Unanswered, None),
+            Err(_) => (PreqResult::Unanswered, None),
             Ok(reply) => {
                 let before = Arc::clone(known);
                 // Tens of megabytes are not parsed between other requests.
@@ -92,8 +92,8 @@ impl CardRanges<'_> {
                     Err(Refusal::Ours(Rejection::new(ErrorCode::MessageInvalid, "")))
                 });
                 match read {
-                    Ok(table) => (Asked::Answered, Some(table)),
-                    Err(Refusal::Theirs(code)) => (Asked::Refused(code), None),
+                    Ok(table) => (PreqResult::Answered, Some(table)),
+                    Err(Refusal::Theirs(code)) => (PreqResult::Refused(code), None),
                     Err(Refusal::Ours(rejection)) => {
                         let code = rejection.code;
                         let mut erro = rejection.into_erro(&about, Component::ThreedsServer);
@@ -101,25 +101,25 @@ impl CardRanges<'_> {
                         erro.server_transaction = Some(transaction);
                         let told = message::render(&erro);
                         servers.ask(scheme, &told, Awaited::Message).await.ok();
-                        (Asked::Refused(code), None)
+                        (PreqResult::Refused(code), None)
                     }
                 }
             }
         };
-        let mut after = Known::clone(known);
+        let mut after = DirectoryRanges::clone(known);
         after.table = table.or(after.table);
         let after = Arc::new(after.after(asked, self.vault.now()));
         // Before it is kept: what cannot be kept is used all the same, and not asked for again.
         self.vault.threeds.ranges().insert(scheme, Arc::clone(&after));
         // Silence is not worth a write: the next try comes soon, or at the next start.
-        if asked != Asked::Unanswered {
+        if asked != PreqResult::Unanswered {
             self.keep(scheme, &after).await?;
         }
         let ranges = after.table.as_ref().map_or(0, |table| table.ranges().len());
         Ok(RangesRefreshed { asked, ranges })
     }
 
-    async fn keep(self, scheme: Scheme, known: &Known) -> Result<(), Error> {
+    async fn keep(self, scheme: Scheme, known: &DirectoryRanges) -> Result<(), Error> {
         let ranges = known.table.as_ref().map(RangeTable::ranges).unwrap_or_default();
         let parts = ranges.chunks(THREEDS_RANGES_RECORD_MAX);
         let count = u32::try_from(parts.len()).unwrap_or(u32::MAX);
@@ -148,17 +148,17 @@ impl CardRanges<'_> {
     }
 
     /// From memory, or from the file the first time.
-    fn known(self, scheme: Scheme) -> Result<Arc<Known>, Error> {
+    fn known(self, scheme: Scheme) -> Result<Arc<DirectoryRanges>, Error> {
         if let Some(known) = self.vault.threeds.ranges().get(&scheme) {
             return Ok(Arc::clone(known));
         }
         let read = self.read(&self.vault.snapshot()?, scheme)?;
-        let known = Arc::new(read.unwrap_or(Known::NOTHING));
+        let known = Arc::new(read.unwrap_or(DirectoryRanges::NOTHING));
         self.vault.threeds.ranges().insert(scheme, Arc::clone(&known));
         Ok(known)
     }
 
-    fn read(self, snapshot: &Snapshot, scheme: Scheme) -> Result<Option<Known>, Error> {
+    fn read(self, snapshot: &Snapshot, scheme: Scheme) -> Result<Option<DirectoryRanges>, Error> {
         let open = |part| -> Result<Option<_>, Error> {
             let key = tables::threeds_ranges(scheme, part);
             let Some(sealed) = snapshot.value(Table::ThreedsRanges, &key)? else { return Ok(None) };
@@ -239,7 +239,7 @@ enum Refusal {
     Theirs(ErrorCode),
 }
 
-fn read(known: &Known, preq: &Preq, bytes: &[u8]) -> Result<RangeTable, Refusal> {
+fn read(known: &DirectoryRanges, preq: &Preq, bytes: &[u8]) -> Result<RangeTable, Refusal> {
     match parse_pres(bytes).map_err(Refusal::Ours)? {
         RangesAnswer::Erro(erro) => Err(Refusal::Theirs(erro.code)),
         RangesAnswer::Pres(pres) => known.take(preq, pres).map_err(Refusal::Ours),

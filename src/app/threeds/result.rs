@@ -15,8 +15,8 @@ use crate::threeds::message::{self, Component, Erro, ErrorCode, Rejection, Rreq}
 use crate::threeds::receive::{check_rreq, concerns, rres};
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::Session;
-use crate::threeds::simulator::acs::Ending;
-use crate::threeds::state::{Event, Refused, State, next};
+use crate::threeds::simulator::acs::ChallengeResult;
+use crate::threeds::state::{SessionEvent, SessionState, TransitionError, next};
 
 impl ThreedsSessions<'_> {
     /// A message from a directory server, which the listener vouches to be one of these schemes'.
@@ -97,16 +97,18 @@ impl ThreedsSessions<'_> {
             return Ok(Change::new());
         }
         let mut session = before.clone();
-        let is_decoupled = matches!(session.state, State::Decoupled { .. });
+        let is_decoupled = matches!(session.state, SessionState::Decoupled { .. });
         let mut is_told = false;
-        if is_decoupled && let Some(rreq) = self.simulated_result(&session, Ending::Answered) {
+        if is_decoupled
+            && let Some(rreq) = self.simulated_result(&session, ChallengeResult::Answered)
+        {
             let receipt = take_result(&mut session, message::render(&rreq).expose(), now);
             is_told = receipt.is_ok();
         }
         if !is_told {
             // A request whose answer was never written has failed.
-            let ended = next(session.state, Event::TimeRanOut, now)
-                .or_else(|_| next(session.state, Event::RequestFailed, now));
+            let ended = next(session.state, SessionEvent::TimeRanOut, now)
+                .or_else(|_| next(session.state, SessionEvent::RequestFailed, now));
             match ended {
                 Ok(state) => {
                     session.state = state;
@@ -126,7 +128,11 @@ impl ThreedsSessions<'_> {
     }
 
     /// What the built-in ACS tells; `None` where it has nothing to tell.
-    pub(super) fn simulated_result(self, session: &Session, ending: Ending) -> Option<Rreq> {
+    pub(super) fn simulated_result(
+        self,
+        session: &Session,
+        ending: ChallengeResult,
+    ) -> Option<Rreq> {
         let (simulated, sent) = (session.simulated?, session.sent?);
         let authentication = session.authentication.as_ref()?;
         let proof = self.vault.random().bytes();
@@ -154,18 +160,18 @@ pub(super) fn take_result(
         return Err(rejected(unknown()));
     }
     let status = check_rreq(&sent, authentication, &rreq).map_err(rejected)?;
-    let state = next(session.state, Event::ResultReceived, now).map_err(|refused| {
+    let state = next(session.state, SessionEvent::ResultReceived, now).map_err(|refused| {
         rejected(match refused {
-            Refused::TooLate => late(),
-            Refused::AlreadyDecided if authentication.has_run_out() => late(),
-            Refused::AlreadyDecided
-            | Refused::AlreadyRequested
-            | Refused::Expired
-            | Refused::Failed
-            | Refused::NoMethod
-            | Refused::NotChallenged
-            | Refused::NotRequested
-            | Refused::TooEarly => unknown(),
+            TransitionError::TooLate => late(),
+            TransitionError::AlreadyDecided if authentication.has_run_out() => late(),
+            TransitionError::AlreadyDecided
+            | TransitionError::AlreadyRequested
+            | TransitionError::Expired
+            | TransitionError::Failed
+            | TransitionError::NoMethod
+            | TransitionError::NotChallenged
+            | TransitionError::NotRequested
+            | TransitionError::TooEarly => unknown(),
         })
     })?;
     let receipt = message::render(&rres(&rreq));
@@ -192,13 +198,14 @@ fn refuse(rejection: Rejection, about: &Value) -> Secret<Vec<u8>> {
 /// The directory server says that the ACS's result was wrong: there is none to come. `false` when
 /// the session awaits none, or the `Erro` is about another authentication.
 fn give_up(session: &mut Session, erro: &Erro, now: Timestamp) -> bool {
-    let awaits = matches!(session.state, State::Challenged { .. } | State::Decoupled { .. });
+    let awaits =
+        matches!(session.state, SessionState::Challenged { .. } | SessionState::Decoupled { .. });
     let authentication = session.authentication.as_mut();
     let Some(authentication) = authentication.filter(|it| awaits && concerns(erro, it)) else {
         return false;
     };
     authentication.give_up();
-    session.state = State::Decided;
+    session.state = SessionState::Decided;
     session.waits_until = None;
     session.modified_at = Some(now);
     true

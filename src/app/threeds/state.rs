@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::app::threeds::asking::Asking;
 use crate::app::threeds::directory_servers::DirectoryServers;
-use crate::threeds::ranges::Known;
+use crate::threeds::ranges::DirectoryRanges;
 use crate::threeds::scheme::Scheme;
 
 /// The card ranges of every scheme.
-pub(super) type AllRanges = HashMap<Scheme, Arc<Known>>;
+pub(super) type AllRanges = HashMap<Scheme, Arc<DirectoryRanges>>;
 
 /// The state of 3-D Secure that is not in the file.
 #[derive(Debug, Default)]

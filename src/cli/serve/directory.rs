@@ -13,7 +13,7 @@ use crate::directory::{Network, Unusable};
 use crate::http::Http;
 use crate::log::{Event, Log, Value};
 use crate::server::{Authority, Server, Settings, Vouched};
-use crate::threeds::ranges::Asked;
+use crate::threeds::ranges::PreqResult;
 use crate::threeds::scheme::Scheme;
 
 /// Tells the vault who authenticates cards, and binds the listener for results. Without directory
@@ -82,10 +82,10 @@ pub(in crate::cli) async fn refresh_ranges(app: Arc<Vault>, log: Log) {
             let event = match refreshed {
                 Ok(RangesRefreshed { asked, ranges }) => {
                     let event = match asked {
-                        Asked::Answered => Event::info("card_ranges_refreshed"),
-                        Asked::Refused(code) => Event::error("card_ranges_refused")
+                        PreqResult::Answered => Event::info("card_ranges_refreshed"),
+                        PreqResult::Refused(code) => Event::error("card_ranges_refused")
                             .with("code", Value::Count(u64::from(code.number()))),
-                        Asked::Unanswered => Event::warn("card_ranges_unanswered"),
+                        PreqResult::Unanswered => Event::warn("card_ranges_unanswered"),
                     };
                     let count = u64::try_from(ranges).unwrap_or(u64::MAX);
                     event.with("ranges", Value::Count(count))

@@ -3,7 +3,7 @@
 use crate::domain::html::escape;
 use crate::domain::id::SessionId;
 use crate::http::pages::word;
-use crate::threeds::codes::Status;
+use crate::threeds::codes::TransactionStatus;
 use crate::threeds::simulator::acs::{CODE, WRONG_CODES_MAX};
 
 /// Whom a page speaks to when it is done.
@@ -40,7 +40,7 @@ pub(super) fn method_done(nonce: &str, session: SessionId) -> String {
 pub(super) fn challenge_done(
     nonce: &str,
     session: SessionId,
-    status: Option<Status>,
+    status: Option<TransactionStatus>,
     target: Target,
 ) -> String {
     let outcome = status.map_or_else(
@@ -181,8 +181,13 @@ mod tests {
     fn the_end_of_a_challenge_is_told_in_the_sdks_words() {
         let session = SessionId::new(uuid::Uuid::nil());
         let told = |status| challenge_done("n", session, status, Target::Parent);
-        assert!(told(Some(Status::Successful)).contains(r#""authenticationStatus":"successful""#));
-        assert!(told(Some(Status::Failed)).contains(r#""authenticationStatus":"failed""#));
+        assert!(
+            told(Some(TransactionStatus::Successful))
+                .contains(r#""authenticationStatus":"successful""#)
+        );
+        assert!(
+            told(Some(TransactionStatus::Failed)).contains(r#""authenticationStatus":"failed""#)
+        );
         assert!(told(None).contains(r#""isCompleted":false"#));
         let popup = challenge_done("n", session, None, Target::Opener);
         assert!(popup.contains("window.opener") && popup.contains("window.close()"));

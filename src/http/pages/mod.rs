@@ -21,11 +21,11 @@ use crate::http::wire::query::Query;
 use crate::http::{Http, body};
 use crate::secret::SecretBody;
 use crate::threeds::base64;
-use crate::threeds::codes::Status;
+use crate::threeds::codes::TransactionStatus;
 use crate::threeds::message::{Creq, Cres};
 use crate::threeds::session::WebChallengeMode;
-use crate::threeds::simulator::acs::Answer;
-use crate::threeds::simulator::cards::Means;
+use crate::threeds::simulator::acs::CardholderInput;
+use crate::threeds::simulator::cards::ChallengeKind;
 
 /// The longest that an ACS must give back of a shop's own data.
 const SESSION_DATA_CHARS_MAX: usize = 1_024;
@@ -221,9 +221,9 @@ impl Http {
         // What is wrong with it is between the SDK and us; the cardholder cannot help it.
         let creq = Creq::from_form(field).ok().ok_or_else(not_one)?;
         let answer = match (form.first("action"), form.first("code")) {
-            (Some("cancel"), _) => Some(Answer::Canceled),
-            (Some("approve"), _) => Some(Answer::Approved),
-            (_, Some(code)) => Some(Answer::Code(code)),
+            (Some("cancel"), _) => Some(CardholderInput::Canceled),
+            (Some("approve"), _) => Some(CardholderInput::Approved),
+            (_, Some(code)) => Some(CardholderInput::Code(code)),
             (_, None) => None,
         };
         let data = form.first("threeDSSessionData").unwrap_or_default();
@@ -232,8 +232,8 @@ impl Http {
             ChallengeReply::Ask { means, wrong_codes } => {
                 let asked = html::Asked { creq: field, data: &data, wrong_codes };
                 let html = match means {
-                    Means::Code => html::code(nonce, &asked),
-                    Means::OutOfBand => html::out_of_band(nonce, &asked),
+                    ChallengeKind::Code => html::code(nonce, &asked),
+                    ChallengeKind::OutOfBand => html::out_of_band(nonce, &asked),
                 };
                 Ok(Shown::ok(html, Forms::Ours))
             }
@@ -303,16 +303,16 @@ fn respond(shown: Shown, nonce: &str) -> Response<SecretBody> {
 }
 
 /// As the SDK's own result names it.
-const fn word(status: Status) -> &'static str {
+const fn word(status: TransactionStatus) -> &'static str {
     match status {
-        Status::Successful => "successful",
-        Status::Attempted
-        | Status::Challenge
-        | Status::DecoupledChallenge
-        | Status::Failed
-        | Status::Informational
-        | Status::Rejected
-        | Status::Unavailable => "failed",
+        TransactionStatus::Successful => "successful",
+        TransactionStatus::Attempted
+        | TransactionStatus::Challenge
+        | TransactionStatus::DecoupledChallenge
+        | TransactionStatus::Failed
+        | TransactionStatus::Informational
+        | TransactionStatus::Rejected
+        | TransactionStatus::Unavailable => "failed",
     }
 }
 

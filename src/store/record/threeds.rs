@@ -16,7 +16,7 @@ use crate::store::record::{BadRecord, decode, encode, micros};
 use crate::threeds::codes::MethodOutcome;
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{CardSource, Device, Session, SessionKind, WebChallengeMode};
-use crate::threeds::state::{Method, State};
+use crate::threeds::state::{MethodState, SessionState};
 use crate::threeds::version::ProtocolVersion;
 
 const VERSION: u8 = 1;
@@ -176,41 +176,43 @@ pub(super) fn read<T>(
     text.map(|text| parse(text).ok_or(BadRecord)).transpose()
 }
 
-const fn state(state: State) -> StateV1 {
+const fn state(state: SessionState) -> StateV1 {
     match state {
-        State::Created { method, expires_at } => StateV1::Created {
+        SessionState::Created { method, expires_at } => StateV1::Created {
             method: match method {
-                Method::Absent => MethodV1::Absent,
-                Method::Pending => MethodV1::Pending,
-                Method::Completed => MethodV1::Completed,
+                MethodState::Absent => MethodV1::Absent,
+                MethodState::Pending => MethodV1::Pending,
+                MethodState::Completed => MethodV1::Completed,
             },
             expires_at: micros(expires_at),
         },
-        State::Requested => StateV1::Requested,
-        State::Challenged { until } => StateV1::Challenged { until: micros(until) },
-        State::Decoupled { until } => StateV1::Decoupled { until: micros(until) },
-        State::Decided => StateV1::Decided,
-        State::Failed => StateV1::Failed,
+        SessionState::Requested => StateV1::Requested,
+        SessionState::Challenged { until } => StateV1::Challenged { until: micros(until) },
+        SessionState::Decoupled { until } => StateV1::Decoupled { until: micros(until) },
+        SessionState::Decided => StateV1::Decided,
+        SessionState::Failed => StateV1::Failed,
     }
 }
 
-const fn read_state(state: &StateV1) -> State {
+const fn read_state(state: &StateV1) -> SessionState {
     match state {
-        StateV1::Created { method, expires_at } => State::Created {
+        StateV1::Created { method, expires_at } => SessionState::Created {
             method: match method {
-                MethodV1::Absent => Method::Absent,
-                MethodV1::Pending => Method::Pending,
-                MethodV1::Completed => Method::Completed,
+                MethodV1::Absent => MethodState::Absent,
+                MethodV1::Pending => MethodState::Pending,
+                MethodV1::Completed => MethodState::Completed,
             },
             expires_at: Timestamp::from_micros(*expires_at),
         },
-        StateV1::Requested => State::Requested,
+        StateV1::Requested => SessionState::Requested,
         StateV1::Challenged { until } => {
-            State::Challenged { until: Timestamp::from_micros(*until) }
+            SessionState::Challenged { until: Timestamp::from_micros(*until) }
         }
-        StateV1::Decoupled { until } => State::Decoupled { until: Timestamp::from_micros(*until) },
-        StateV1::Decided => State::Decided,
-        StateV1::Failed => State::Failed,
+        StateV1::Decoupled { until } => {
+            SessionState::Decoupled { until: Timestamp::from_micros(*until) }
+        }
+        StateV1::Decided => SessionState::Decided,
+        StateV1::Failed => SessionState::Failed,
     }
 }
 
@@ -218,11 +220,11 @@ const fn read_state(state: &StateV1) -> State {
 mod tests {
     use super::*;
     use crate::threeds::codes::{
-        CancelReason, Category, ChallengePreference, ChallengeType, Channel, Reason, Status,
-        WhitelistSource, WhitelistStatus, YesNo,
+        CancelReason, Category, ChallengePreference, ChallengeType, Channel, Reason,
+        TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
     };
-    use crate::threeds::session::{Authentication, DeviceInfo, ReturnedExtension, Sent};
-    use crate::threeds::simulator::{Drawn, Places, enrol};
+    use crate::threeds::session::{AreqSummary, Authentication, DeviceInfo, ReturnedExtension};
+    use crate::threeds::simulator::{SimulatorUrls, TransactionSeed, enrol};
 
     #[expect(clippy::unnecessary_wraps, reason = "every member is optional")]
     fn text(text: &str) -> Option<String> {
@@ -231,7 +233,7 @@ mod tests {
 
     fn made() -> Session {
         let (scheme, enrolment) =
-            enrol("4200000000000004", &Places { base: "https://vault.example" }).unwrap();
+            enrol("4200000000000004", &SimulatorUrls { base: "https://vault.example" }).unwrap();
         let id = Uuid::from_bytes([7; 16]);
         let expires_at = Timestamp::from_seconds(9);
         Session {
@@ -258,10 +260,10 @@ mod tests {
             created_at: Timestamp::from_seconds(8),
             modified_by: Some(ApplicationId::new(id)),
             modified_at: Some(expires_at),
-            state: State::Created { method: Method::Pending, expires_at },
+            state: SessionState::Created { method: MethodState::Pending, expires_at },
             waits_until: Some(expires_at),
             method_outcome: Some(MethodOutcome::Completed),
-            sent: Some(Sent {
+            sent: Some(AreqSummary {
                 version: ProtocolVersion::V220,
                 channel: Channel::Vault,
                 category: Category::NonPayment,
@@ -284,8 +286,8 @@ mod tests {
             ds_reference: String::from("DS"),
             acs_operator: text("OP"),
             value: text("AAABBZEEBgAAAAAAAAQGAAAAAAA="),
-            status: Status::Informational,
-            directory_status: Status::DecoupledChallenge,
+            status: TransactionStatus::Informational,
+            directory_status: TransactionStatus::DecoupledChallenge,
             reason: Reason::from_code("84", ProtocolVersion::V220),
             eci: text("05"),
             challenge_mandated: Some(YesNo::No),
@@ -309,30 +311,33 @@ mod tests {
         }
     }
 
-    fn simulated() -> Option<crate::threeds::simulator::Simulated> {
+    fn simulated() -> Option<crate::threeds::simulator::SimulatedChallenge> {
         use crate::threeds::message::{Areq, CardNumber, render};
         let number = CardNumber::parse("4200000000000016").unwrap();
         let (version, channel) = (ProtocolVersion::V220, Channel::Browser);
         let areq = Areq::new(version, channel, Category::Payment, Uuid::nil(), number);
-        let drawn =
-            Drawn { acs_transaction: Uuid::nil(), ds_transaction: Uuid::nil(), proof: [0; 21] };
-        let places = Places { base: "https://vault.example" };
+        let drawn = TransactionSeed {
+            acs_transaction: Uuid::nil(),
+            ds_transaction: Uuid::nil(),
+            proof: [0; 21],
+        };
+        let places = SimulatorUrls { base: "https://vault.example" };
         crate::threeds::simulator::answer(render(&areq).expose(), &drawn, &places).1
     }
 
     #[test]
     fn what_is_kept_of_a_session_is_all_of_it_in_every_state() {
         let until = Timestamp::from_micros(123_456);
-        let created = |method| State::Created { method, expires_at: until };
+        let created = |method| SessionState::Created { method, expires_at: until };
         for state in [
-            created(Method::Absent),
-            created(Method::Pending),
-            created(Method::Completed),
-            State::Requested,
-            State::Challenged { until },
-            State::Decoupled { until },
-            State::Decided,
-            State::Failed,
+            created(MethodState::Absent),
+            created(MethodState::Pending),
+            created(MethodState::Completed),
+            SessionState::Requested,
+            SessionState::Challenged { until },
+            SessionState::Decoupled { until },
+            SessionState::Decided,
+            SessionState::Failed,
         ] {
             let session = Session { state, ..made() };
             assert!(session.simulated.is_some());

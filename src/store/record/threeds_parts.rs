@@ -8,12 +8,14 @@ use crate::store::record::BadRecord;
 use crate::store::record::threeds::read;
 use crate::threeds::codes::{
     AcsInformation, CancelReason, Category, ChallengePreference, ChallengeType, Channel, Reason,
-    Status, WhitelistSource, WhitelistStatus, YesNo,
+    TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
 };
 use crate::threeds::scheme::Scheme;
-use crate::threeds::session::{Authentication, DeviceInfo, Enrolment, ReturnedExtension, Sent};
-use crate::threeds::simulator::Simulated;
-use crate::threeds::simulator::cards::{Means, Verdict};
+use crate::threeds::session::{
+    AreqSummary, Authentication, DeviceInfo, Enrolment, ReturnedExtension,
+};
+use crate::threeds::simulator::SimulatedChallenge;
+use crate::threeds::simulator::cards::{ChallengeKind, FinalStatus};
 use crate::threeds::version::NamedVersion;
 use crate::threeds::version::ProtocolVersion::{self, V220};
 
@@ -160,7 +162,7 @@ pub(super) struct SentV1 {
 }
 
 impl SentV1 {
-    pub(super) fn of(sent: &Sent) -> Self {
+    pub(super) fn of(sent: &AreqSummary) -> Self {
         Self {
             version: String::from(sent.version.as_str()),
             channel: String::from(sent.channel.code()),
@@ -171,8 +173,8 @@ impl SentV1 {
         }
     }
 
-    pub(super) fn read(&self) -> Option<Sent> {
-        Some(Sent {
+    pub(super) fn read(&self) -> Option<AreqSummary> {
+        Some(AreqSummary {
             version: ProtocolVersion::parse(&self.version)?,
             channel: Channel::from_code(&self.channel, V220)?,
             category: Category::from_code(&self.category, V220)?,
@@ -201,26 +203,26 @@ enum MeansV1 {
 }
 
 impl SimulatedV1 {
-    pub(super) fn of(simulated: Simulated) -> Self {
+    pub(super) fn of(simulated: SimulatedChallenge) -> Self {
         Self {
             scheme: String::from(simulated.scheme.as_str()),
             verdict: String::from(simulated.verdict.status().code()),
             means: match simulated.means {
-                Means::Code => MeansV1::Code,
-                Means::OutOfBand => MeansV1::OutOfBand,
+                ChallengeKind::Code => MeansV1::Code,
+                ChallengeKind::OutOfBand => MeansV1::OutOfBand,
             },
             channel: String::from(simulated.channel.code()),
             wrong_codes: simulated.wrong_codes,
         }
     }
 
-    pub(super) fn read(&self) -> Option<Simulated> {
-        Some(Simulated {
+    pub(super) fn read(&self) -> Option<SimulatedChallenge> {
+        Some(SimulatedChallenge {
             scheme: Scheme::parse(&self.scheme)?,
-            verdict: Verdict::from_status(Status::from_code(&self.verdict, V220)?)?,
+            verdict: FinalStatus::from_status(TransactionStatus::from_code(&self.verdict, V220)?)?,
             means: match self.means {
-                MeansV1::Code => Means::Code,
-                MeansV1::OutOfBand => Means::OutOfBand,
+                MeansV1::Code => ChallengeKind::Code,
+                MeansV1::OutOfBand => ChallengeKind::OutOfBand,
             },
             channel: Channel::from_code(&self.channel, V220)?,
             wrong_codes: self.wrong_codes,
@@ -337,8 +339,8 @@ impl AuthenticationV1 {
             ds_reference: self.ds_reference,
             acs_operator: self.acs_operator,
             value: self.value,
-            status: Status::from_code(&self.status, V220)?,
-            directory_status: Status::from_code(&self.directory_status, V220)?,
+            status: TransactionStatus::from_code(&self.status, V220)?,
+            directory_status: TransactionStatus::from_code(&self.directory_status, V220)?,
             reason: coded(self.reason.as_deref(), Reason::from_code).ok()?,
             eci: self.eci,
             challenge_mandated: coded(self.challenge_mandated.as_deref(), YesNo::from_code).ok()?,

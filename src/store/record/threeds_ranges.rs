@@ -9,7 +9,7 @@ use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::record::{BadRecord, decode, encode, micros};
 use crate::threeds::codes::AcsInformation;
-use crate::threeds::ranges::{Known, Range, RangeTable};
+use crate::threeds::ranges::{AccountRange, DirectoryRanges, RangeTable};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
 const VERSION: u8 = 1;
@@ -64,7 +64,7 @@ struct RangeV1 {
     acs_information: Vec<String>,
 }
 
-pub fn encode_known_ranges(known: &Known, parts: u32) -> Secret<Vec<u8>> {
+pub fn encode_known_ranges(known: &DirectoryRanges, parts: u32) -> Secret<Vec<u8>> {
     let table = known.table.as_ref().map(|table| TableV1 {
         serial: table.serial.clone(),
         ds_start: table.ds_start.to_string(),
@@ -91,7 +91,7 @@ pub fn decode_known_ranges(bytes: &[u8]) -> Result<KnownRanges, BadRecord> {
 
 impl KnownRanges {
     /// With the ranges of all records that follow.
-    pub fn with(self, ranges: Vec<Range>) -> Result<Known, BadRecord> {
+    pub fn with(self, ranges: Vec<AccountRange>) -> Result<DirectoryRanges, BadRecord> {
         let table = match self.table {
             Some(TableHead { serial, ds_start, ds_end }) => {
                 Some(RangeTable::new(serial, ds_start, ds_end, ranges).ok_or(BadRecord)?)
@@ -99,12 +99,12 @@ impl KnownRanges {
             None if ranges.is_empty() => None,
             None => return Err(BadRecord),
         };
-        Ok(Known { table, version: self.version, due_at: self.due_at })
+        Ok(DirectoryRanges { table, version: self.version, due_at: self.due_at })
     }
 }
 
-pub fn encode_ranges(ranges: &[Range]) -> Secret<Vec<u8>> {
-    let record = |range: &Range| RangeV1 {
+pub fn encode_ranges(ranges: &[AccountRange]) -> Secret<Vec<u8>> {
+    let record = |range: &AccountRange| RangeV1 {
         start: range.start,
         end: range.end,
         acs_start: range.acs_start.to_string(),
@@ -117,18 +117,18 @@ pub fn encode_ranges(ranges: &[Range]) -> Secret<Vec<u8>> {
     encode(VERSION, &ranges.iter().map(record).collect::<Vec<_>>())
 }
 
-pub fn decode_ranges(bytes: &[u8]) -> Result<Vec<Range>, BadRecord> {
+pub fn decode_ranges(bytes: &[u8]) -> Result<Vec<AccountRange>, BadRecord> {
     let records: Vec<RangeV1> = decode(VERSION, bytes)?;
     records.into_iter().map(|record| range(record).ok_or(BadRecord)).collect()
 }
 
-fn range(record: RangeV1) -> Option<Range> {
+fn range(record: RangeV1) -> Option<AccountRange> {
     let optional = |text: Option<String>| match text {
         Some(text) => NamedVersion::parse(&text).map(Some),
         None => Some(None),
     };
     let known = |code: &String| AcsInformation::from_code(code, ProtocolVersion::V220);
-    Some(Range {
+    Some(AccountRange {
         start: record.start,
         end: record.end,
         acs_start: NamedVersion::parse(&record.acs_start)?,
@@ -148,8 +148,8 @@ mod tests {
         NamedVersion::parse(text).unwrap()
     }
 
-    fn made() -> Known {
-        let range = |start, method: Option<&str>| Range {
+    fn made() -> DirectoryRanges {
+        let range = |start, method: Option<&str>| AccountRange {
             start,
             end: start + 9,
             acs_start: version("2.1.0"),
@@ -162,7 +162,11 @@ mod tests {
         let ranges = vec![range(10, None), range(9_999_999_999_999_999_000, Some("https://a"))];
         let serial = Some(String::from("41"));
         let table = RangeTable::new(serial, version("2.1.0"), version("2.2.0"), ranges);
-        Known { table, version: ProtocolVersion::V210, due_at: Timestamp::from_micros(77) }
+        DirectoryRanges {
+            table,
+            version: ProtocolVersion::V210,
+            due_at: Timestamp::from_micros(77),
+        }
     }
 
     #[test]
@@ -176,9 +180,9 @@ mod tests {
             again.extend(decode_ranges(encode_ranges(part).expose()).unwrap());
         }
         assert_eq!(head.with(again), Ok(known));
-        let nothing = encode_known_ranges(&Known::NOTHING, 0);
+        let nothing = encode_known_ranges(&DirectoryRanges::NOTHING, 0);
         let head = decode_known_ranges(nothing.expose()).unwrap();
-        assert_eq!(head.with(Vec::new()), Ok(Known::NOTHING));
+        assert_eq!(head.with(Vec::new()), Ok(DirectoryRanges::NOTHING));
     }
 
     #[test]

@@ -29,9 +29,9 @@ use crate::store::record::{
     encode_audit, encode_known_ranges, encode_ranges, encode_session, encode_tenant, encode_token,
 };
 use crate::threeds::codes::{MethodOutcome, Reason};
-use crate::threeds::ranges::Range;
+use crate::threeds::ranges::AccountRange;
 use crate::threeds::session::{Device, Session};
-use crate::threeds::state::{Method, State};
+use crate::threeds::state::{MethodState, SessionState};
 use crate::threeds::version::NamedVersion;
 
 const ID: Uuid = Uuid::from_u128(0x018b_cfe5_6800_4fff_bfff_ffff_ffff_ffff);
@@ -189,14 +189,17 @@ fn tell_session(session: &Session) -> Value {
     })
 }
 
-fn tell_state(state: State) -> Value {
+fn tell_state(state: SessionState) -> Value {
     match state {
-        State::Created { method: Method::Absent, expires_at } => {
+        SessionState::Created { method: MethodState::Absent, expires_at } => {
             json!(["created, no method", expires_at.micros()])
         }
-        State::Challenged { until } => json!(["challenged", until.micros()]),
-        State::Decided => json!(["decided", null]),
-        State::Created { .. } | State::Requested | State::Decoupled { .. } | State::Failed => {
+        SessionState::Challenged { until } => json!(["challenged", until.micros()]),
+        SessionState::Decided => json!(["decided", null]),
+        SessionState::Created { .. }
+        | SessionState::Requested
+        | SessionState::Decoupled { .. }
+        | SessionState::Failed => {
             panic!("{state:?} is in no file")
         }
     }
@@ -209,7 +212,7 @@ fn card_ranges_of_version_1_are_read_and_written_as_ever() {
         include_str!("../../../tests/vectors/threeds-ranges-v1.json"),
         decode_ranges,
         |ranges| {
-            let tell = |it: &Range| {
+            let tell = |it: &AccountRange| {
                 let information: Vec<_> = it.acs_information.iter().map(|it| it.code()).collect();
                 json!([
                     it.start,

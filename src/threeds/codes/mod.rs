@@ -153,7 +153,7 @@ codes! {
     }
 
     /// The outcome.
-    Status {
+    TransactionStatus {
         Successful "successful" "Y" V210;
         Attempted "attempted" "A" V210;
         Failed "failed" "N" V210;

@@ -36,7 +36,7 @@ fn every_code_is_read_back_where_its_version_knows_it_and_is_reserved_before() {
         ResultsStatus,
         ShippingAddressFirstUsed,
         ShippingMethod,
-        Status,
+        TransactionStatus,
         TransactionType,
         WhitelistSource,
         WhitelistStatus,
@@ -52,7 +52,7 @@ fn the_words_of_the_interface_have_their_documented_codes() {
     assert_eq!(preferences.len(), 10);
     assert!(preferences.contains(&("no-challenge-data-sharing-only", "06")));
     assert!(preferences.contains(&("cartes-bancaires", "90")));
-    let statuses: Vec<_> = Status::ALL.iter().map(|it| it.code()).collect();
+    let statuses: Vec<_> = TransactionStatus::ALL.iter().map(|it| it.code()).collect();
     assert_eq!(statuses.concat(), "YANUCDRI");
     assert_eq!(CancelReason::from_word("unknown"), Some(CancelReason::Unknown));
     assert_eq!(CancelReason::from_code("08", V220).map(CancelReason::word), Some("unknown"));
@@ -155,7 +155,7 @@ fn words_and_codes_are_those_of_the_published_tables() {
             "issuer-credentials" "04", "third-party" "05", "fido" "06", "fido-data-signed" "07",
             "src-assurance-data" "08";
         PriorMethod: "frictionless" "01", "challenged" "02", "avs-verified" "03", "other" "04";
-        Status: "successful" "Y", "attempted" "A", "failed" "N", "unavailable" "U",
+        TransactionStatus: "successful" "Y", "attempted" "A", "failed" "N", "unavailable" "U",
             "challenge" "C", "decoupled_challenge" "D", "rejected" "R", "informational" "I";
         ChallengeType: "static" "01", "dynamic" "02", "out-of-band" "03", "decoupled" "04";
         WhitelistStatus: "merchant-trusted" "Y", "merchant-not-trusted" "N", "not-eligible" "E",

@@ -13,15 +13,15 @@ use crate::threeds::message::{
     Flag, LoginInfo, MerchantRisk, Numeric, Phone, PriorInfo, Text, UiTypes,
 };
 use crate::threeds::request::{
-    Account, Address, AuthenticationRequest, Cardholder, Login, Merchant, PhoneNumber, Prior,
-    Purchase, RequestedExtension, Risk,
+    Account, Address, AuthenticationRequest, Cardholder, Login, Merchant, PhoneNumber,
+    PriorAuthentication, Purchase, RequestedExtension, Risk,
 };
-use crate::threeds::session::{DeviceInfo, Sent, Session};
+use crate::threeds::session::{AreqSummary, DeviceInfo, Session};
 use crate::threeds::version::ProtocolVersion;
 
 /// The card that is authenticated.
 #[derive(Debug)]
-pub struct Card {
+pub struct PaymentCard {
     pub number: CardNumber,
     pub expiration_month: Option<u8>,
     pub expiration_year: Option<u16>,
@@ -42,10 +42,10 @@ pub struct ServerIdentity {
 pub fn areq(
     session: &Session,
     request: &AuthenticationRequest,
-    card: Card,
+    card: PaymentCard,
     server: &ServerIdentity,
     version: ProtocolVersion,
-) -> (Areq, Sent) {
+) -> (Areq, AreqSummary) {
     let channel = session.channel();
     let category = category(request, channel, version);
     let preference = request.preference.map(|it| downgraded(it, version));
@@ -94,7 +94,7 @@ pub fn areq(
         .filter(|members| !members.is_empty())
         .and_then(|members| EcmaObject::new(&Value::Object(members.clone())));
     areq.extensions = extensions(&request.extensions);
-    let sent = Sent { version, channel, category, preference, decoupled, sdk_transaction };
+    let sent = AreqSummary { version, channel, category, preference, decoupled, sdk_transaction };
     (areq, sent)
 }
 
@@ -254,7 +254,7 @@ fn login(login: &Login, version: ProtocolVersion) -> LoginInfo {
     LoginInfo { method, timestamp: digits(login.timestamp.as_deref()), data: whole(data) }
 }
 
-fn prior(prior: &Prior) -> PriorInfo {
+fn prior(prior: &PriorAuthentication) -> PriorInfo {
     PriorInfo {
         method: prior.method,
         timestamp: digits(prior.timestamp.as_deref()),

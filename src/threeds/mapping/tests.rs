@@ -8,11 +8,11 @@ use crate::threeds::message::{parse, render};
 use crate::threeds::request::Requestor;
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{CardSource, Device, SessionKind, WebChallengeMode};
-use crate::threeds::simulator::{Places, enrol};
-use crate::threeds::state::{Method, State};
+use crate::threeds::simulator::{SimulatorUrls, enrol};
+use crate::threeds::state::{MethodState, SessionState};
 
 fn session(kind: SessionKind, device: Option<Device>) -> Session {
-    let places = Places { base: "https://vault.example" };
+    let places = SimulatorUrls { base: "https://vault.example" };
     let (_, enrolment) = enrol("4242424242424242", &places).unwrap();
     let expires_at = Timestamp::from_seconds(1);
     let id = Uuid::from_bytes([5; 16]);
@@ -47,7 +47,7 @@ fn session(kind: SessionKind, device: Option<Device>) -> Session {
         created_at: expires_at,
         modified_by: None,
         modified_at: None,
-        state: State::Created { method: Method::Completed, expires_at },
+        state: SessionState::Created { method: MethodState::Completed, expires_at },
         waits_until: None,
         method_outcome: None,
         sent: None,
@@ -95,7 +95,10 @@ fn request() -> AuthenticationRequest {
                 ..Address::default()
             }),
             login: Some(Login { method: Some(LoginMethod::SrcAssuranceData), ..Login::default() }),
-            prior: Some(Prior { reference_id: text("not a uuid"), ..Prior::default() }),
+            prior: Some(PriorAuthentication {
+                reference_id: text("not a uuid"),
+                ..PriorAuthentication::default()
+            }),
             account: Some(Account {
                 created_date: text("2020-01-31"),
                 shipping_name_match: Some(true),
@@ -123,14 +126,14 @@ fn request() -> AuthenticationRequest {
     }
 }
 
-fn mapped(session: &Session, version: ProtocolVersion) -> (Value, Sent) {
+fn mapped(session: &Session, version: ProtocolVersion) -> (Value, AreqSummary) {
     let server = ServerIdentity {
         reference: String::from("REF"),
         operator: None,
         results_url: String::from("https://vault.example/3ds/results"),
         notification_url: String::from("https://vault.example/n"),
     };
-    let card = Card {
+    let card = PaymentCard {
         number: CardNumber::parse("4242424242424242").unwrap(),
         expiration_month: Some(7),
         expiration_year: Some(2031),

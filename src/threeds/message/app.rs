@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::threeds::message::element::{Element, Reader, object};
+use crate::threeds::message::element::{Element, ElementReader, object};
 use crate::threeds::message::values::Text;
 use crate::threeds::version::ProtocolVersion;
 
@@ -25,7 +25,7 @@ object! {
 pub struct UiTypes(pub Vec<String>);
 
 impl Element for UiTypes {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let items = value.as_array().filter(|items| !items.is_empty() && items.len() <= 7);
         let text = |item: &Value| item.as_str().filter(|it| it.len() == 2).map(String::from);
         let types = items.and_then(|items| items.iter().map(text).collect::<Option<Vec<_>>>());

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::threeds::codes::{
-    ChallengeType, Reason, Status, WhitelistSource, WhitelistStatus, YesNo,
+    ChallengeType, Reason, TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
 };
 use crate::threeds::message::app::AcsRenderingType;
 use crate::threeds::message::element::object;
@@ -21,7 +21,7 @@ object! {
         acs_reference: Text<32> = "acsReferenceNumber" V210;
         ds_reference: Text<32> = "dsReferenceNumber" V210;
         acs_operator: Option<Text<32>> = "acsOperatorID" V210;
-        status: Option<Status> = "transStatus" V210;
+        status: Option<TransactionStatus> = "transStatus" V210;
         reason: Option<Reason> = "transStatusReason" V210;
         authentication_value: Option<AuthenticationValue> = "authenticationValue" V210;
         eci: Option<Text<2>> = "eci" V210;

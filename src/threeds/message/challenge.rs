@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::threeds::base64;
-use crate::threeds::codes::{Status, WindowSize};
+use crate::threeds::codes::{TransactionStatus, WindowSize};
 use crate::threeds::message::element::object;
 use crate::threeds::message::{ErrorCode, Extensions, Message, Rejection, parse, render};
 use crate::threeds::version::ProtocolVersion;
@@ -25,7 +25,7 @@ object! {
         server_transaction: Uuid = "threeDSServerTransID" V210;
         acs_transaction: Uuid = "acsTransID" V210;
         /// Only whether the challenge succeeded; the whole result travels in the `RReq`.
-        status: Status = "transStatus" V210;
+        status: TransactionStatus = "transStatus" V210;
         extensions: Option<Extensions> = "messageExtension" V210;
     }
 }
@@ -68,13 +68,15 @@ impl Cres {
     pub fn from_form(field: &str) -> Result<Self, Rejection> {
         let cres: Self = parse(&decode(field)?)?;
         match cres.status {
-            Status::Successful | Status::Failed => Ok(cres),
-            Status::Attempted
-            | Status::Challenge
-            | Status::DecoupledChallenge
-            | Status::Informational
-            | Status::Rejected
-            | Status::Unavailable => Err(Rejection::new(ErrorCode::FormatInvalid, "transStatus")),
+            TransactionStatus::Successful | TransactionStatus::Failed => Ok(cres),
+            TransactionStatus::Attempted
+            | TransactionStatus::Challenge
+            | TransactionStatus::DecoupledChallenge
+            | TransactionStatus::Informational
+            | TransactionStatus::Rejected
+            | TransactionStatus::Unavailable => {
+                Err(Rejection::new(ErrorCode::FormatInvalid, "transStatus"))
+            }
         }
     }
 

@@ -7,7 +7,8 @@ use crate::threeds::codes::{
     AccountAge, AccountLastChanged, AccountType, CancelReason, Category, ChallengeMethod,
     ChallengePreference, ChallengeType, Channel, DeliveryTimeFrame, LoginMethod, MethodOutcome,
     PasswordLastChanged, PriorMethod, Reason, ResultsStatus, ShippingAddressFirstUsed,
-    ShippingMethod, Status, TransactionType, WhitelistSource, WhitelistStatus, WindowSize, YesNo,
+    ShippingMethod, TransactionStatus, TransactionType, WhitelistSource, WhitelistStatus,
+    WindowSize, YesNo,
 };
 use crate::threeds::message::{ErrorCode, Rejection};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
@@ -15,7 +16,7 @@ use crate::threeds::version::{NamedVersion, ProtocolVersion};
 /// A value of a message.
 pub trait Element: Sized {
     /// Notes in the reader what is wrong when it gives `None`.
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self>;
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self>;
 
     /// In the version's own terms.
     fn write(&self, version: ProtocolVersion) -> Value;
@@ -28,12 +29,12 @@ pub trait Element: Sized {
 
 /// A member of an object: an element that must be there, or one that may.
 pub(super) trait Member: Sized {
-    fn take(members: &Map<String, Value>, name: &str, reader: &mut Reader) -> Option<Self>;
+    fn take(members: &Map<String, Value>, name: &str, reader: &mut ElementReader) -> Option<Self>;
     fn put(&self, members: &mut Map<String, Value>, name: &str, version: ProtocolVersion);
 }
 
 impl<T: Element> Member for T {
-    fn take(members: &Map<String, Value>, name: &str, reader: &mut Reader) -> Option<Self> {
+    fn take(members: &Map<String, Value>, name: &str, reader: &mut ElementReader) -> Option<Self> {
         if let Some(value) = members.get(name).filter(|value| !is_empty(value)) {
             reader.within(name, |reader| T::read(value, reader))
         } else {
@@ -49,11 +50,11 @@ impl<T: Element> Member for T {
 
 impl<T: Element> Member for Option<T> {
     /// Present but empty is a mistake of its own: what there is nothing to say of is left out.
-    fn take(members: &Map<String, Value>, name: &str, reader: &mut Reader) -> Option<Self> {
+    fn take(members: &Map<String, Value>, name: &str, reader: &mut ElementReader) -> Option<Self> {
         match members.get(name) {
             None => Some(None),
             Some(value) if is_empty(value) => {
-                reader.within(name, Reader::invalid);
+                reader.within(name, ElementReader::invalid);
                 None
             }
             Some(value) => reader.within(name, |reader| T::read(value, reader)).map(Some),
@@ -75,7 +76,7 @@ fn is_empty(value: &Value) -> bool {
 
 /// Where in a message the reading is, and what was wrong so far.
 #[derive(Debug)]
-pub struct Reader {
+pub struct ElementReader {
     pub(super) version: ProtocolVersion,
     path: Vec<String>,
     pub(super) flaws: Flaws,
@@ -88,7 +89,7 @@ pub struct Flaws {
     invalid: Vec<String>,
 }
 
-impl Reader {
+impl ElementReader {
     pub(super) const fn new(version: ProtocolVersion) -> Self {
         let flaws = Flaws { missing: Vec::new(), invalid: Vec::new() };
         Self { version, path: Vec::new(), flaws }
@@ -146,7 +147,7 @@ macro_rules! object {
         impl $crate::threeds::message::element::Element for $name {
             fn read(
                 value: &serde_json::Value,
-                reader: &mut $crate::threeds::message::element::Reader,
+                reader: &mut $crate::threeds::message::element::ElementReader,
             ) -> Option<Self> {
                 use $crate::threeds::message::element::{Member, unknown};
                 use $crate::threeds::version::ProtocolVersion;
@@ -181,12 +182,12 @@ macro_rules! object {
 pub(super) use object;
 
 /// A member that the message's version does not have.
-pub(super) fn unknown<T: Member>(reader: &mut Reader) -> Option<T> {
+pub(super) fn unknown<T: Member>(reader: &mut ElementReader) -> Option<T> {
     T::take(&Map::new(), "", reader)
 }
 
 impl Element for Uuid {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let text = value.as_str().filter(|text| text.len() == 36);
         reader.valid(text.and_then(|text| Self::try_parse(text).ok()))
     }
@@ -197,7 +198,7 @@ impl Element for Uuid {
 }
 
 impl Element for ProtocolVersion {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         reader.valid(value.as_str().and_then(Self::parse))
     }
 
@@ -207,7 +208,7 @@ impl Element for ProtocolVersion {
 }
 
 impl Element for NamedVersion {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         reader.valid(value.as_str().and_then(Self::parse))
     }
 
@@ -217,7 +218,7 @@ impl Element for NamedVersion {
 }
 
 impl Element for Reason {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let version = reader.version;
         reader.valid(value.as_str().and_then(|code| Self::from_code(code, version)))
     }
@@ -234,7 +235,7 @@ impl Element for Reason {
 macro_rules! coded {
     ($($list:ident),+ $(,)?) => {$(
         impl Element for $list {
-            fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+            fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
                 let version = reader.version;
                 reader.valid(value.as_str().and_then(|code| Self::from_code(code, version)))
             }
@@ -254,5 +255,5 @@ coded! {
     AccountAge, AccountLastChanged, AccountType, CancelReason, Category, ChallengeMethod,
     ChallengePreference, ChallengeType, Channel, DeliveryTimeFrame, LoginMethod, MethodOutcome,
     PasswordLastChanged, PriorMethod, ResultsStatus, ShippingAddressFirstUsed, ShippingMethod,
-    Status, TransactionType, WhitelistSource, WhitelistStatus, WindowSize, YesNo,
+    TransactionStatus, TransactionType, WhitelistSource, WhitelistStatus, WindowSize, YesNo,
 }

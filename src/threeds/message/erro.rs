@@ -4,7 +4,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::threeds::message::Message;
-use crate::threeds::message::element::{Element, Reader, object};
+use crate::threeds::message::element::{Element, ElementReader, object};
 use crate::threeds::message::values::Text;
 use crate::threeds::version::ProtocolVersion;
 
@@ -87,7 +87,7 @@ error_codes! {
 }
 
 impl Element for ErrorCode {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let is_code =
             |text: &&str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
         let text = value.as_str().filter(is_code);
@@ -133,7 +133,7 @@ impl Component {
 }
 
 impl Element for Component {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let all = [Self::Acs, Self::DirectoryServer, Self::Sdk, Self::ThreedsServer];
         let found = all.into_iter().find(|it| value.as_str() == Some(it.code()));
         if found.is_none() {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::bounds::{THREEDS_EXTENSIONS_BYTES_MAX, THREEDS_EXTENSIONS_MAX};
-use crate::threeds::message::element::{Element, Reader, object};
+use crate::threeds::message::element::{Element, ElementReader, object};
 use crate::threeds::message::values::{EcmaObject, Flag, Text};
 use crate::threeds::version::ProtocolVersion;
 
@@ -29,7 +29,7 @@ impl Extensions {
 }
 
 impl Element for Extensions {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let items = value.as_array().filter(|items| {
             (1..=THREEDS_EXTENSIONS_MAX).contains(&items.len())
                 && value.to_string().len() <= THREEDS_EXTENSIONS_BYTES_MAX

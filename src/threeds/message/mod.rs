@@ -41,7 +41,7 @@ pub use pres::{RangesAnswer, parse_pres};
 pub use rreq::{Rreq, Rres};
 pub use values::{AuthenticationValue, CardNumber, Digits, EcmaObject, Flag, Numeric, Text};
 
-use element::Reader;
+use element::ElementReader;
 
 /// A whole message.
 pub trait Message: Element {
@@ -105,7 +105,7 @@ pub fn read<M: Message>(value: &Value) -> Result<M, Rejection> {
         return Err(Rejection::new(ErrorCode::MessageInvalid, "messageType"));
     }
     let version = version_of(value)?;
-    let mut reader = Reader::new(version);
+    let mut reader = ElementReader::new(version);
     let message = M::read(value, &mut reader);
     match (message, reader.flaws.into_rejection()) {
         (_, Some(rejection)) => Err(rejection),

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::threeds::codes::AcsInformation;
 use crate::threeds::message::Message;
-use crate::threeds::message::element::{Element, Reader, object};
+use crate::threeds::message::element::{Element, ElementReader, object};
 use crate::threeds::message::values::{Digits, Text};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
@@ -66,7 +66,7 @@ impl Message for Pres {
 pub struct CardRanges(pub Vec<CardRange>);
 
 impl Element for CardRanges {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let Some(items) = value.as_array() else {
             reader.invalid();
             return None;
@@ -99,7 +99,7 @@ impl ActionIndicator {
 }
 
 impl Element for ActionIndicator {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let all = [Self::Add, Self::Delete, Self::Modify];
         let found = all.into_iter().find(|it| value.as_str() == Some(it.code()));
         if found.is_none() {
@@ -118,7 +118,7 @@ impl Element for ActionIndicator {
 pub struct AcsInformations(pub Vec<AcsInformation>);
 
 impl Element for AcsInformations {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let codes = value.as_array().map(|items| items.iter().map(Value::as_str));
         let codes = codes.and_then(Iterator::collect::<Option<Vec<_>>>);
         if codes.is_none() {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::bounds::{JSON_DEPTH_MAX, THREEDS_RANGES_MAX};
 use crate::domain::merge_patch::is_within;
-use crate::threeds::message::element::{Element as _, Reader};
+use crate::threeds::message::element::{Element as _, ElementReader};
 use crate::threeds::message::{
     CardRange, CardRanges, Erro, ErrorCode, Pres, Rejection, distinct, read, type_of,
 };
@@ -52,7 +52,7 @@ fn read_ranges(raw: &RawValue, version: ProtocolVersion) -> Result<CardRanges, R
     let mut ranges = Vec::with_capacity(items.len());
     for item in items {
         let item = value(item)?;
-        let mut reader = Reader::new(version);
+        let mut reader = ElementReader::new(version);
         let range = reader.within(RANGES, |reader| CardRange::read(&item, reader));
         match (range, reader.flaws.into_rejection()) {
             (Some(range), None) => ranges.push(range),

@@ -4,8 +4,8 @@
 use uuid::Uuid;
 
 use crate::threeds::codes::{
-    CancelReason, Category, ChallengeMethod, ChallengeType, Reason, ResultsStatus, Status,
-    WhitelistSource, WhitelistStatus,
+    CancelReason, Category, ChallengeMethod, ChallengeType, Reason, ResultsStatus,
+    TransactionStatus, WhitelistSource, WhitelistStatus,
 };
 use crate::threeds::message::app::AcsRenderingType;
 use crate::threeds::message::element::object;
@@ -21,7 +21,7 @@ object! {
         ds_transaction: Uuid = "dsTransID" V210;
         sdk_transaction: Option<Uuid> = "sdkTransID" V210;
         category: Category = "messageCategory" V210;
-        status: Option<Status> = "transStatus" V210;
+        status: Option<TransactionStatus> = "transStatus" V210;
         reason: Option<Reason> = "transStatusReason" V210;
         challenge_type: Option<ChallengeType> = "authenticationType" V210;
         challenge_method: Option<ChallengeMethod> = "authenticationMethod" V210;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::*;
-use crate::threeds::codes::{ChallengeType, Reason, Status, YesNo};
+use crate::threeds::codes::{ChallengeType, Reason, TransactionStatus, YesNo};
 use crate::threeds::version::ProtocolVersion::{V210, V220};
 
 const ID: &str = "018bcfe5-6800-4fff-bfff-ffffffffffff";
@@ -125,10 +125,10 @@ fn forms_carry_requests_and_results_of_challenges() {
         status,
         extensions: None,
     };
-    for status in [Status::Successful, Status::Failed] {
+    for status in [TransactionStatus::Successful, TransactionStatus::Failed] {
         assert_eq!(Cres::from_form(&cres(status).to_form()).unwrap(), cres(status));
     }
-    let legal = Cres::from_form(&cres(Status::Unavailable).to_form());
+    let legal = Cres::from_form(&cres(TransactionStatus::Unavailable).to_form());
     assert_eq!(legal.unwrap_err(), Rejection::new(ErrorCode::FormatInvalid, "transStatus"));
     assert_eq!(Creq::from_form("!").unwrap_err().code, ErrorCode::MessageInvalid);
 }
@@ -201,7 +201,7 @@ fn what_the_newer_version_brought_is_reserved_in_the_older() {
 #[test]
 fn no_newer_value_is_rendered_into_an_older_message() {
     let mut message: Ares = parse(ares("2.2.0").to_string().as_bytes()).unwrap();
-    message.status = Some(Status::DecoupledChallenge);
+    message.status = Some(TransactionStatus::DecoupledChallenge);
     message.challenge_type = Some(ChallengeType::Decoupled);
     message.decoupled = Some(YesNo::Yes);
     message.reason = Some(Reason::ACS_TECHNICAL_ISSUE);

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::secret::Secret;
-use crate::threeds::message::element::{Element, Reader};
+use crate::threeds::message::element::{Element, ElementReader};
 use crate::threeds::version::ProtocolVersion;
 
 /// Up to `MAX` characters, at least one.
@@ -30,7 +30,7 @@ impl<const MAX: usize> Text<MAX> {
 }
 
 impl<const MAX: usize> Element for Text<MAX> {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         reader.valid(value.as_str().and_then(Self::parse))
     }
 
@@ -64,7 +64,7 @@ impl<const MIN: usize, const MAX: usize> Digits<MIN, MAX> {
 }
 
 impl<const MIN: usize, const MAX: usize> Element for Digits<MIN, MAX> {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         reader.valid(value.as_str().and_then(Self::parse))
     }
 
@@ -101,7 +101,7 @@ impl fmt::Debug for CardNumber {
 }
 
 impl Element for CardNumber {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         reader.valid(value.as_str().and_then(Self::parse))
     }
 
@@ -135,7 +135,7 @@ impl fmt::Debug for AuthenticationValue {
 }
 
 impl Element for AuthenticationValue {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         reader.valid(value.as_str().and_then(Self::parse))
     }
 
@@ -160,7 +160,7 @@ impl<const MAX: usize> EcmaObject<MAX> {
 }
 
 impl<const MAX: usize> Element for EcmaObject<MAX> {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         reader.valid(Self::new(value))
     }
 
@@ -183,7 +183,7 @@ impl From<bool> for Flag {
 }
 
 impl Element for Flag {
-    fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         reader.valid(value.as_bool().map(Self::from))
     }
 

@@ -20,7 +20,7 @@ use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
 /// What is remembered of one directory server's ranges between two requests for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct DirectoryRanges {
     pub table: Option<RangeTable>,
     /// The version that the next request speaks.
     pub version: ProtocolVersion,
@@ -35,12 +35,12 @@ pub struct RangeTable {
     pub serial: Option<String>,
     pub ds_start: NamedVersion,
     pub ds_end: NamedVersion,
-    ranges: Vec<Range>,
+    ranges: Vec<AccountRange>,
 }
 
 /// Card numbers from one to another, both filled up to 19 digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Range {
+pub struct AccountRange {
     pub start: u64,
     pub end: u64,
     pub acs_start: NamedVersion,
@@ -54,7 +54,7 @@ pub struct Range {
 
 /// How a request for ranges went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum PreqResult {
     Answered,
     /// By a message that was not taken, or by an `Erro` of this code.
     Refused(ErrorCode),
@@ -64,17 +64,17 @@ pub enum Asked {
 const DIGITS: usize = 19;
 const ELEMENT: &str = "cardRangeData";
 
-impl Known {
+impl DirectoryRanges {
     /// Nothing yet, and due at once.
     pub const NOTHING: Self =
         Self { table: None, version: ProtocolVersion::V220, due_at: Timestamp::from_seconds(0) };
 
     /// When to ask again, and how. A refusal costs the serial number: the next answer is whole.
     #[must_use]
-    pub fn after(mut self, asked: Asked, now: Timestamp) -> Self {
+    pub fn after(mut self, asked: PreqResult, now: Timestamp) -> Self {
         let wait: Duration = match asked {
-            Asked::Answered => THREEDS_RANGES_REFRESH,
-            Asked::Refused(code) => {
+            PreqResult::Answered => THREEDS_RANGES_REFRESH,
+            PreqResult::Refused(code) => {
                 if code == ErrorCode::VersionNotSupported {
                     self.version = match self.version {
                         ProtocolVersion::V210 => ProtocolVersion::V220,
@@ -86,7 +86,7 @@ impl Known {
                 }
                 THREEDS_RANGES_AGAIN
             }
-            Asked::Unanswered => THREEDS_RANGES_RETRY,
+            PreqResult::Unanswered => THREEDS_RANGES_RETRY,
         };
         self.due_at = now.plus(wait);
         self
@@ -117,7 +117,7 @@ impl RangeTable {
     fn whole(pres: Pres) -> Result<Self, Rejection> {
         let missing = || Rejection::new(ErrorCode::ElementMissing, ELEMENT);
         let ranges = pres.ranges.ok_or_else(missing)?;
-        let ranges = ranges.0.iter().map(Range::of).collect();
+        let ranges = ranges.0.iter().map(AccountRange::of).collect();
         let serial = pres.serial.map(|it| String::from(it.as_str()));
         Self::new(serial, pres.ds_start, pres.ds_end, ranges).ok_or_else(unfit)
     }
@@ -128,11 +128,11 @@ impl RangeTable {
         let serial = pres.serial.map(|it| String::from(it.as_str()));
         let serial = serial.or_else(|| self.serial.clone());
         let changes = pres.ranges.map(|ranges| ranges.0).unwrap_or_default();
-        let mut ranges: BTreeMap<u64, Range> =
+        let mut ranges: BTreeMap<u64, AccountRange> =
             self.ranges.iter().map(|range| (range.start, range.clone())).collect();
         let mut added = Vec::new();
         for change in &changes {
-            let range = Range::of(change);
+            let range = AccountRange::of(change);
             let is_known = ranges.get(&range.start).is_some_and(|known| known.end == range.end);
             match change.action.unwrap_or(ActionIndicator::Add) {
                 ActionIndicator::Add => added.push(range),
@@ -150,7 +150,7 @@ impl RangeTable {
         serial: Option<String>,
         ds_start: NamedVersion,
         ds_end: NamedVersion,
-        mut ranges: Vec<Range>,
+        mut ranges: Vec<AccountRange>,
     ) -> Option<Self> {
         ranges.sort_by_key(|range| range.start);
         share(&mut ranges);
@@ -160,7 +160,7 @@ impl RangeTable {
         fits.then_some(Self { serial, ds_start, ds_end, ranges })
     }
 
-    pub fn ranges(&self) -> &[Range] {
+    pub fn ranges(&self) -> &[AccountRange] {
         &self.ranges
     }
 
@@ -187,7 +187,7 @@ fn unfit() -> Rejection {
     Rejection::new(ErrorCode::FormatInvalid, ELEMENT)
 }
 
-impl Range {
+impl AccountRange {
     fn of(range: &CardRange) -> Self {
         let information = range.acs_information.as_ref();
         Self {
@@ -204,7 +204,7 @@ impl Range {
 }
 
 /// Keeps each address once, however many ranges it serves.
-fn share(ranges: &mut [Range]) {
+fn share(ranges: &mut [AccountRange]) {
     let mut known: HashSet<Arc<str>> = HashSet::new();
     for url in ranges.iter_mut().filter_map(|range| range.method_url.as_mut()) {
         match known.get(url) {

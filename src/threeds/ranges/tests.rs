@@ -44,11 +44,11 @@ fn preq(serial: Option<&str>) -> Preq {
 }
 
 fn whole(ranges: Value) -> Result<RangeTable, Rejection> {
-    Known::NOTHING.take(&preq(None), pres("1", Some(ranges)))
+    DirectoryRanges::NOTHING.take(&preq(None), pres("1", Some(ranges)))
 }
 
 fn updated(table: &RangeTable, ranges: Option<Value>) -> Result<RangeTable, Rejection> {
-    let known = Known { table: Some(table.clone()), ..Known::NOTHING };
+    let known = DirectoryRanges { table: Some(table.clone()), ..DirectoryRanges::NOTHING };
     known.take(&preq(Some("1")), pres("2", ranges))
 }
 
@@ -153,7 +153,7 @@ fn an_update_that_does_not_fit_is_refused_whole() {
 fn a_whole_answer_ignores_actions_and_must_hold_ranges() {
     let delete = json!({"actionInd": "D"});
     assert!(whole(json!([with(range(TWO[0].0, TWO[0].1), &delete)])).is_ok());
-    let refused = Known::NOTHING.take(&preq(None), pres("1", None)).unwrap_err();
+    let refused = DirectoryRanges::NOTHING.take(&preq(None), pres("1", None)).unwrap_err();
     assert_eq!(refused, Rejection::new(ErrorCode::ElementMissing, "cardRangeData"));
 }
 
@@ -161,26 +161,26 @@ fn a_whole_answer_ignores_actions_and_must_hold_ranges() {
 fn an_answer_to_another_request_is_refused() {
     let mut other = preq(None);
     other.server_transaction = Uuid::nil();
-    let refused = Known::NOTHING.take(&other, pres("1", Some(json!([])))).unwrap_err();
+    let refused = DirectoryRanges::NOTHING.take(&other, pres("1", Some(json!([])))).unwrap_err();
     assert_eq!(refused.code, ErrorCode::TransactionUnknown);
     let older = Preq { version: ProtocolVersion::V210, ..preq(None) };
-    let refused = Known::NOTHING.take(&older, pres("1", Some(json!([])))).unwrap_err();
+    let refused = DirectoryRanges::NOTHING.take(&older, pres("1", Some(json!([])))).unwrap_err();
     assert_eq!(refused, Rejection::new(ErrorCode::FormatInvalid, "messageVersion"));
 }
 
 #[test]
 fn it_is_asked_daily_again_in_an_hour_after_a_refusal_and_in_a_minute_after_silence() {
-    let known = Known { table: Some(two()), ..Known::NOTHING };
-    let answered = known.clone().after(Asked::Answered, NOW);
+    let known = DirectoryRanges { table: Some(two()), ..DirectoryRanges::NOTHING };
+    let answered = known.clone().after(PreqResult::Answered, NOW);
     assert_eq!(answered.due_at, NOW.plus(THREEDS_RANGES_REFRESH));
     assert!(answered.table.unwrap().serial.is_some());
-    let silent = known.clone().after(Asked::Unanswered, NOW);
+    let silent = known.clone().after(PreqResult::Unanswered, NOW);
     assert_eq!(silent.due_at, NOW.plus(THREEDS_RANGES_RETRY));
     assert!(silent.table.unwrap().serial.is_some());
-    let refused = known.clone().after(Asked::Refused(ErrorCode::SerialNumberInvalid), NOW);
+    let refused = known.clone().after(PreqResult::Refused(ErrorCode::SerialNumberInvalid), NOW);
     assert_eq!(refused.due_at, NOW.plus(THREEDS_RANGES_AGAIN));
     assert_eq!(refused.version, ProtocolVersion::V220);
     assert_eq!(refused.table.unwrap().serial, None);
-    let older = known.after(Asked::Refused(ErrorCode::VersionNotSupported), NOW);
+    let older = known.after(PreqResult::Refused(ErrorCode::VersionNotSupported), NOW);
     assert_eq!(older.version, ProtocolVersion::V210);
 }

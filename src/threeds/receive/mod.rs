@@ -6,17 +6,21 @@ use uuid::Uuid;
 
 use crate::threeds::codes::{
     CancelReason, Category, ChallengePreference, ChallengeType, Channel, Reason, ResultsStatus,
-    Status, WhitelistSource, WhitelistStatus, YesNo,
+    TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
 };
 use crate::threeds::message::{
     AcsRenderingType, Ares, AuthenticationValue, Erro, ErrorCode, Extensions, Flag, Rejection,
     Rreq, Rres, Text,
 };
-use crate::threeds::session::{Authentication, ReturnedExtension, Sent};
+use crate::threeds::session::{AreqSummary, Authentication, ReturnedExtension};
 use crate::threeds::version::ProtocolVersion;
 
 /// Holds an answer against its request.
-pub fn check_ares(transaction: Uuid, sent: &Sent, ares: &Ares) -> Result<Status, Rejection> {
+pub fn check_ares(
+    transaction: Uuid,
+    sent: &AreqSummary,
+    ares: &Ares,
+) -> Result<TransactionStatus, Rejection> {
     same(ares.server_transaction == transaction)?;
     legal(ares.version == sent.version, "messageVersion")?;
     if sent.channel == Channel::Vault {
@@ -26,20 +30,20 @@ pub fn check_ares(transaction: Uuid, sent: &Sent, ares: &Ares) -> Result<Status,
     let is_payment = sent.category == Category::Payment;
     there(ares.status.is_some() || !is_payment, "transStatus")?;
     // A directory server may leave it out without a payment: then there was no authentication.
-    let status = ares.status.unwrap_or(Status::Unavailable);
+    let status = ares.status.unwrap_or(TransactionStatus::Unavailable);
     check_allowed(sent, status)?;
     if is_payment {
         check_payment(status, ares.reason, ares.authentication_value.as_ref())?;
     }
     match status {
-        Status::Challenge => check_challenge(sent, ares)?,
-        Status::DecoupledChallenge => check_decoupled(ares)?,
-        Status::Successful
-        | Status::Attempted
-        | Status::Failed
-        | Status::Unavailable
-        | Status::Rejected
-        | Status::Informational => (),
+        TransactionStatus::Challenge => check_challenge(sent, ares)?,
+        TransactionStatus::DecoupledChallenge => check_decoupled(ares)?,
+        TransactionStatus::Successful
+        | TransactionStatus::Attempted
+        | TransactionStatus::Failed
+        | TransactionStatus::Unavailable
+        | TransactionStatus::Rejected
+        | TransactionStatus::Informational => (),
     }
     let undertaken = ares.decoupled == Some(YesNo::Yes);
     legal(!undertaken || sent.decoupled == YesNo::Yes, "acsDecConInd")?;
@@ -49,16 +53,16 @@ pub fn check_ares(transaction: Uuid, sent: &Sent, ares: &Ares) -> Result<Status,
 }
 
 /// Statuses that only some requests can be answered with.
-fn check_allowed(sent: &Sent, status: Status) -> Result<(), Rejection> {
+fn check_allowed(sent: &AreqSummary, status: TransactionStatus) -> Result<(), Rejection> {
     use ChallengePreference::{
         NoChallengeDataSharingOnly, NoChallengeRiskAnalysisPerformed, NoChallengeStrongConsumerAuth,
     };
     let is_allowed = match status {
-        Status::Challenge => {
+        TransactionStatus::Challenge => {
             sent.channel != Channel::Merchant && sent.preference != Some(NoChallengeDataSharingOnly)
         }
-        Status::DecoupledChallenge => sent.decoupled == YesNo::Yes,
-        Status::Informational => matches!(
+        TransactionStatus::DecoupledChallenge => sent.decoupled == YesNo::Yes,
+        TransactionStatus::Informational => matches!(
             sent.preference,
             Some(
                 NoChallengeDataSharingOnly
@@ -66,30 +70,34 @@ fn check_allowed(sent: &Sent, status: Status) -> Result<(), Rejection> {
                     | NoChallengeStrongConsumerAuth
             )
         ),
-        Status::Successful
-        | Status::Attempted
-        | Status::Failed
-        | Status::Unavailable
-        | Status::Rejected => true,
+        TransactionStatus::Successful
+        | TransactionStatus::Attempted
+        | TransactionStatus::Failed
+        | TransactionStatus::Unavailable
+        | TransactionStatus::Rejected => true,
     };
     legal(is_allowed, "transStatus")
 }
 
 fn check_payment(
-    status: Status,
+    status: TransactionStatus,
     reason: Option<Reason>,
     value: Option<&AuthenticationValue>,
 ) -> Result<(), Rejection> {
     match status {
-        Status::Failed | Status::Unavailable | Status::Rejected => {
-            there(reason.is_some(), "transStatusReason")
+        TransactionStatus::Failed
+        | TransactionStatus::Unavailable
+        | TransactionStatus::Rejected => there(reason.is_some(), "transStatusReason"),
+        TransactionStatus::Successful | TransactionStatus::Attempted => {
+            there(value.is_some(), "authenticationValue")
         }
-        Status::Successful | Status::Attempted => there(value.is_some(), "authenticationValue"),
-        Status::Challenge | Status::DecoupledChallenge | Status::Informational => Ok(()),
+        TransactionStatus::Challenge
+        | TransactionStatus::DecoupledChallenge
+        | TransactionStatus::Informational => Ok(()),
     }
 }
 
-fn check_challenge(sent: &Sent, ares: &Ares) -> Result<(), Rejection> {
+fn check_challenge(sent: &AreqSummary, ares: &Ares) -> Result<(), Rejection> {
     there(ares.challenge_mandated.is_some(), "acsChallengeMandated")?;
     there(ares.challenge_type.is_some(), "authenticationType")?;
     match sent.channel {
@@ -120,10 +128,10 @@ fn check_whitelist(
 
 /// Holds a result against the request and the answer before it.
 pub fn check_rreq(
-    sent: &Sent,
+    sent: &AreqSummary,
     authentication: &Authentication,
     rreq: &Rreq,
-) -> Result<Status, Rejection> {
+) -> Result<TransactionStatus, Rejection> {
     same(rreq.acs_transaction == authentication.acs_transaction)?;
     same(rreq.ds_transaction == authentication.ds_transaction)?;
     legal(rreq.version == sent.version, "messageVersion")?;
@@ -135,22 +143,24 @@ pub fn check_rreq(
     }
     let is_payment = sent.category == Category::Payment;
     there(rreq.status.is_some() || !is_payment, "transStatus")?;
-    let status = rreq.status.unwrap_or(Status::Unavailable);
+    let status = rreq.status.unwrap_or(TransactionStatus::Unavailable);
     let is_final = match status {
-        Status::Successful
-        | Status::Attempted
-        | Status::Failed
-        | Status::Unavailable
-        | Status::Rejected => true,
-        Status::Challenge | Status::DecoupledChallenge | Status::Informational => false,
+        TransactionStatus::Successful
+        | TransactionStatus::Attempted
+        | TransactionStatus::Failed
+        | TransactionStatus::Unavailable
+        | TransactionStatus::Rejected => true,
+        TransactionStatus::Challenge
+        | TransactionStatus::DecoupledChallenge
+        | TransactionStatus::Informational => false,
     };
     legal(is_final, "transStatus")?;
     if is_payment {
         check_payment(status, rreq.reason, rreq.authentication_value.as_ref())?;
     }
-    let needs_type = matches!(status, Status::Successful | Status::Failed);
+    let needs_type = matches!(status, TransactionStatus::Successful | TransactionStatus::Failed);
     there(rreq.challenge_type.is_some() || !needs_type, "authenticationType")?;
-    let was_decoupled = authentication.directory_status == Status::DecoupledChallenge;
+    let was_decoupled = authentication.directory_status == TransactionStatus::DecoupledChallenge;
     let counts = sent.channel != Channel::Merchant && !was_decoupled;
     there(rreq.interactions.is_some() || !counts, "interactionCounter")?;
     if rreq.reason == Some(Reason::TIMEOUT_AT_ACS) {
@@ -182,7 +192,7 @@ pub fn rres(rreq: &Rreq) -> Rres {
 }
 
 impl Authentication {
-    pub fn from_ares(ares: Ares, status: Status, sent: &Sent) -> Self {
+    pub fn from_ares(ares: Ares, status: TransactionStatus, sent: &AreqSummary) -> Self {
         Self {
             version: ares.version,
             acs_transaction: ares.acs_transaction,
@@ -213,7 +223,7 @@ impl Authentication {
     }
 
     /// What the challenge decided stands in place of what the answer said.
-    pub fn take_result(&mut self, rreq: Rreq, status: Status) {
+    pub fn take_result(&mut self, rreq: Rreq, status: TransactionStatus) {
         self.status = status;
         self.reason = rreq.reason;
         self.value = rreq.authentication_value.map(|it| String::from(it.as_str()));
@@ -231,7 +241,7 @@ impl Authentication {
 
     /// The result could not be told, and will not be.
     pub fn give_up(&mut self) {
-        self.status = Status::Unavailable;
+        self.status = TransactionStatus::Unavailable;
         self.value = None;
         self.eci = None;
         // The reason of a technical failure is younger than 2.1.
@@ -240,7 +250,7 @@ impl Authentication {
 
     /// Nobody told the outcome: all that is known is that there is none.
     pub fn run_out(&mut self) {
-        self.status = Status::Unavailable;
+        self.status = TransactionStatus::Unavailable;
         self.value = None;
         self.eci = None;
         self.reason = self.silence();
@@ -248,8 +258,8 @@ impl Authentication {
 
     /// Whether a result would come too late.
     pub fn has_run_out(&self) -> bool {
-        self.status == Status::Unavailable
-            && self.directory_status != Status::Unavailable
+        self.status == TransactionStatus::Unavailable
+            && self.directory_status != TransactionStatus::Unavailable
             && self.attempts.is_none()
             && self.reason == self.silence()
     }
@@ -257,14 +267,14 @@ impl Authentication {
     /// The reason for there being no result.
     fn silence(&self) -> Option<Reason> {
         match self.directory_status {
-            Status::DecoupledChallenge => Reason::from_code("24", ProtocolVersion::V220),
-            Status::Attempted
-            | Status::Challenge
-            | Status::Failed
-            | Status::Informational
-            | Status::Rejected
-            | Status::Successful
-            | Status::Unavailable => Some(Reason::TIMEOUT_AT_ACS),
+            TransactionStatus::DecoupledChallenge => Reason::from_code("24", ProtocolVersion::V220),
+            TransactionStatus::Attempted
+            | TransactionStatus::Challenge
+            | TransactionStatus::Failed
+            | TransactionStatus::Informational
+            | TransactionStatus::Rejected
+            | TransactionStatus::Successful
+            | TransactionStatus::Unavailable => Some(Reason::TIMEOUT_AT_ACS),
         }
     }
 }

@@ -6,8 +6,8 @@ fn id(last: u8) -> Uuid {
     Uuid::from_bytes([0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, last])
 }
 
-const fn sent(channel: Channel, category: Category) -> Sent {
-    Sent {
+const fn sent(channel: Channel, category: Category) -> AreqSummary {
+    AreqSummary {
         version: ProtocolVersion::V220,
         channel,
         category,
@@ -17,7 +17,7 @@ const fn sent(channel: Channel, category: Category) -> Sent {
     }
 }
 
-const BROWSER: Sent = sent(Channel::Browser, Category::Payment);
+const BROWSER: AreqSummary = sent(Channel::Browser, Category::Payment);
 const VALUE: &str = "AAABBZEEBgAAAAAAAAQGAAAAAAA=";
 
 /// An answer with these members beside what every answer has.
@@ -36,7 +36,11 @@ fn read<M: Message>(kind: &str, members: Value) -> M {
 }
 
 #[track_caller]
-fn check(sent: Sent, members: Value, expected: Result<Status, (ErrorCode, &str)>) {
+fn check(
+    sent: AreqSummary,
+    members: Value,
+    expected: Result<TransactionStatus, (ErrorCode, &str)>,
+) {
     let ares: Ares = read("ARes", members);
     let found = check_ares(id(1), &sent, &ares).map_err(|it| (it.code, it.detail));
     assert_eq!(found, expected.map_err(|(code, name)| (code, String::from(name))));
@@ -47,7 +51,9 @@ const WRONG: ErrorCode = ErrorCode::FormatInvalid;
 
 #[test]
 fn outcomes_need_their_proof_or_their_reason() {
-    for (code, status) in [("Y", Status::Successful), ("A", Status::Attempted)] {
+    for (code, status) in
+        [("Y", TransactionStatus::Successful), ("A", TransactionStatus::Attempted)]
+    {
         let right = json!({"transStatus": code, "authenticationValue": VALUE});
         check(BROWSER, right, Ok(status));
         let bare = json!({"transStatus": code});
@@ -61,7 +67,11 @@ fn outcomes_need_their_proof_or_their_reason() {
         assert!(check_ares(id(1), &BROWSER, &ares).is_ok());
     }
     check(BROWSER, json!({}), Err((MISSING, "transStatus")));
-    check(sent(Channel::Merchant, Category::NonPayment), json!({}), Ok(Status::Unavailable));
+    check(
+        sent(Channel::Merchant, Category::NonPayment),
+        json!({}),
+        Ok(TransactionStatus::Unavailable),
+    );
 }
 
 #[test]
@@ -70,7 +80,7 @@ fn a_challenge_needs_its_place_and_somebody_to_challenge() {
         "transStatus": "C", "acsChallengeMandated": "Y", "authenticationType": "01",
         "acsURL": "https://acs.example/",
     });
-    check(BROWSER, challenge.clone(), Ok(Status::Challenge));
+    check(BROWSER, challenge.clone(), Ok(TransactionStatus::Challenge));
     for name in ["acsChallengeMandated", "authenticationType", "acsURL"] {
         let mut less = challenge.clone();
         less.as_object_mut().unwrap().remove(name);
@@ -80,8 +90,10 @@ fn a_challenge_needs_its_place_and_somebody_to_challenge() {
     check(app, challenge.clone(), Err((MISSING, "acsSignedContent")));
     let merchant = sent(Channel::Merchant, Category::Payment);
     check(merchant, challenge.clone(), Err((WRONG, "transStatus")));
-    let data_only =
-        Sent { preference: Some(ChallengePreference::NoChallengeDataSharingOnly), ..BROWSER };
+    let data_only = AreqSummary {
+        preference: Some(ChallengePreference::NoChallengeDataSharingOnly),
+        ..BROWSER
+    };
     check(data_only, challenge, Err((WRONG, "transStatus")));
 }
 
@@ -91,8 +103,8 @@ fn a_decoupled_challenge_must_have_been_asked_for() {
         "transStatus": "D", "acsChallengeMandated": "N", "authenticationType": "04",
         "acsDecConInd": "Y", "cardholderInfo": "Look into your app.",
     });
-    let asked = Sent { decoupled: YesNo::Yes, ..sent(Channel::Merchant, Category::Payment) };
-    check(asked, decoupled.clone(), Ok(Status::DecoupledChallenge));
+    let asked = AreqSummary { decoupled: YesNo::Yes, ..sent(Channel::Merchant, Category::Payment) };
+    check(asked, decoupled.clone(), Ok(TransactionStatus::DecoupledChallenge));
     check(BROWSER, decoupled.clone(), Err((WRONG, "transStatus")));
     for (name, member, error) in
         [("authenticationType", json!("02"), WRONG), ("acsDecConInd", json!("N"), WRONG)]
@@ -109,10 +121,13 @@ fn a_decoupled_challenge_must_have_been_asked_for() {
 #[test]
 fn an_informational_answer_needs_a_preference_that_allows_it() {
     for preference in ChallengePreference::ALL {
-        let asked = Sent { preference: Some(*preference), ..BROWSER };
+        let asked = AreqSummary { preference: Some(*preference), ..BROWSER };
         let allowed = ["05", "06", "07"].contains(&preference.code());
-        let expected =
-            if allowed { Ok(Status::Informational) } else { Err((WRONG, "transStatus")) };
+        let expected = if allowed {
+            Ok(TransactionStatus::Informational)
+        } else {
+            Err((WRONG, "transStatus"))
+        };
         check(asked, json!({"transStatus": "I"}), expected);
     }
 }
@@ -122,7 +137,7 @@ fn ids_and_versions_must_be_those_of_the_request() {
     let ares: Ares = read("ARes", json!({"transStatus": "I"}));
     let found = check_ares(id(9), &BROWSER, &ares).unwrap_err();
     assert_eq!(found.code, ErrorCode::TransactionUnknown);
-    let older = Sent { version: ProtocolVersion::V210, ..BROWSER };
+    let older = AreqSummary { version: ProtocolVersion::V210, ..BROWSER };
     let found = check_ares(id(1), &older, &ares).unwrap_err();
     assert_eq!((found.code, found.detail.as_str()), (WRONG, "messageVersion"));
     check(
@@ -140,7 +155,7 @@ fn challenged() -> Authentication {
             "acsURL": "https://acs.example/",
         }),
     );
-    Authentication::from_ares(ares, Status::Challenge, &BROWSER)
+    Authentication::from_ares(ares, TransactionStatus::Challenge, &BROWSER)
 }
 
 fn result(change: Value) -> Rreq {
@@ -160,7 +175,7 @@ fn result(change: Value) -> Rreq {
 }
 
 #[track_caller]
-fn check_result(change: Value, expected: Result<Status, (ErrorCode, &str)>) {
+fn check_result(change: Value, expected: Result<TransactionStatus, (ErrorCode, &str)>) {
     let found = check_rreq(&BROWSER, &challenged(), &result(change));
     let found = found.map_err(|it| (it.code, it.detail));
     assert_eq!(found, expected.map_err(|(code, name)| (code, String::from(name))));
@@ -168,7 +183,7 @@ fn check_result(change: Value, expected: Result<Status, (ErrorCode, &str)>) {
 
 #[test]
 fn results_are_held_against_the_challenge() {
-    check_result(json!({}), Ok(Status::Successful));
+    check_result(json!({}), Ok(TransactionStatus::Successful));
     for (code, ok) in [
         ("A", true),
         ("N", true),
@@ -197,9 +212,9 @@ fn results_are_held_against_the_challenge() {
 #[test]
 fn a_result_takes_the_place_of_the_answer_but_the_directory_status_stays() {
     let mut authentication = challenged();
-    authentication.take_result(result(json!({})), Status::Successful);
-    assert_eq!(authentication.status, Status::Successful);
-    assert_eq!(authentication.directory_status, Status::Challenge);
+    authentication.take_result(result(json!({})), TransactionStatus::Successful);
+    assert_eq!(authentication.status, TransactionStatus::Successful);
+    assert_eq!(authentication.directory_status, TransactionStatus::Challenge);
     assert_eq!(authentication.value.as_deref(), Some(VALUE));
     assert_eq!(authentication.attempts.as_deref(), Some("02"));
     assert_eq!(authentication.challenge_mandated, Some(YesNo::Yes));
@@ -219,9 +234,9 @@ fn the_receipt_says_whether_the_challenge_was_sent() {
 fn a_challenge_that_nobody_ended_is_unavailable() {
     let mut authentication = challenged();
     authentication.run_out();
-    assert_eq!(authentication.status, Status::Unavailable);
+    assert_eq!(authentication.status, TransactionStatus::Unavailable);
     assert_eq!(authentication.reason.and_then(Reason::word), Some("timeout-at-acs"));
-    authentication.directory_status = Status::DecoupledChallenge;
+    authentication.directory_status = TransactionStatus::DecoupledChallenge;
     authentication.run_out();
     let word = authentication.reason.and_then(Reason::word);
     assert_eq!(word, Some("decoupled-authentication-timeout"));

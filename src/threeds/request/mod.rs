@@ -83,7 +83,7 @@ pub struct Cardholder {
     pub account_type: Option<AccountType>,
     pub account: Option<Account>,
     pub login: Option<Login>,
-    pub prior: Option<Prior>,
+    pub prior: Option<PriorAuthentication>,
     pub phone: Option<PhoneNumber>,
     pub mobile_phone: Option<PhoneNumber>,
     pub work_phone: Option<PhoneNumber>,
@@ -136,7 +136,7 @@ pub struct Login {
 }
 
 #[derive(Debug, Default)]
-pub struct Prior {
+pub struct PriorAuthentication {
     pub method: Option<PriorMethod>,
     pub timestamp: Option<String>,
     pub reference_id: Option<String>,

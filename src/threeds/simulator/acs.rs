@@ -1,13 +1,13 @@
 //! The built-in ACS: what it remembers of a challenge, and how the cardholder's answers end it.
 
 use crate::threeds::codes::{
-    CancelReason, ChallengeMethod, ChallengeType, Channel, Reason, Status,
+    CancelReason, ChallengeMethod, ChallengeType, Channel, Reason, TransactionStatus,
 };
 use crate::threeds::message::{Cres, Numeric, Rreq, Text};
 use crate::threeds::scheme::Scheme;
-use crate::threeds::session::{Authentication, Sent};
+use crate::threeds::session::{AreqSummary, Authentication};
 use crate::threeds::simulator::authentication_value;
-use crate::threeds::simulator::cards::{Challenge, Means, Verdict};
+use crate::threeds::simulator::cards::{Challenge, ChallengeKind, FinalStatus};
 use uuid::Uuid;
 
 /// The one-time code that is right, for every card.
@@ -17,17 +17,17 @@ pub const WRONG_CODES_MAX: u8 = 3;
 
 /// A challenge that goes on. The card number is not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Simulated {
+pub struct SimulatedChallenge {
     pub scheme: Scheme,
-    pub verdict: Verdict,
-    pub means: Means,
+    pub verdict: FinalStatus,
+    pub means: ChallengeKind,
     pub channel: Channel,
     pub wrong_codes: u8,
 }
 
 /// What the cardholder did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer<'a> {
+pub enum CardholderInput<'a> {
     /// Approved in another app, they say.
     Approved,
     Canceled,
@@ -36,38 +36,40 @@ pub enum Answer<'a> {
 
 /// What comes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    Again(Simulated),
-    Ended(Ending),
+pub enum ChallengeStep {
+    Again(SimulatedChallenge),
+    Ended(ChallengeResult),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ChallengeResult {
     /// As the card has it.
     Answered,
     Canceled,
     TooManyCodes,
 }
 
-impl Simulated {
+impl SimulatedChallenge {
     pub(super) const fn new(scheme: Scheme, challenge: Challenge, channel: Channel) -> Self {
         let Challenge { verdict, means, .. } = challenge;
         Self { scheme, verdict, means, channel, wrong_codes: 0 }
     }
 
-    pub fn take(self, answer: Answer<'_>) -> Step {
+    pub fn take(self, answer: CardholderInput<'_>) -> ChallengeStep {
         match (answer, self.means) {
-            (Answer::Canceled, _) => Step::Ended(Ending::Canceled),
-            (Answer::Approved, Means::OutOfBand) => Step::Ended(Ending::Answered),
-            (Answer::Code(code), Means::Code) if code.trim() == CODE => {
-                Step::Ended(Ending::Answered)
+            (CardholderInput::Canceled, _) => ChallengeStep::Ended(ChallengeResult::Canceled),
+            (CardholderInput::Approved, ChallengeKind::OutOfBand) => {
+                ChallengeStep::Ended(ChallengeResult::Answered)
             }
-            (Answer::Approved, Means::Code) | (Answer::Code(_), _) => {
+            (CardholderInput::Code(code), ChallengeKind::Code) if code.trim() == CODE => {
+                ChallengeStep::Ended(ChallengeResult::Answered)
+            }
+            (CardholderInput::Approved, ChallengeKind::Code) | (CardholderInput::Code(_), _) => {
                 let wrong_codes = self.wrong_codes.saturating_add(1);
                 if wrong_codes >= WRONG_CODES_MAX {
-                    Step::Ended(Ending::TooManyCodes)
+                    ChallengeStep::Ended(ChallengeResult::TooManyCodes)
                 } else {
-                    Step::Again(Self { wrong_codes, ..self })
+                    ChallengeStep::Again(Self { wrong_codes, ..self })
                 }
             }
         }
@@ -77,25 +79,27 @@ impl Simulated {
     pub fn rreq(
         self,
         transaction: Uuid,
-        sent: &Sent,
+        sent: &AreqSummary,
         authentication: &Authentication,
-        ending: Ending,
+        ending: ChallengeResult,
         proof: [u8; 21],
     ) -> Rreq {
         let (status, reason, cancel) = match ending {
-            Ending::Answered => (self.verdict.status(), self.verdict.reason(), None),
-            Ending::Canceled => {
+            ChallengeResult::Answered => (self.verdict.status(), self.verdict.reason(), None),
+            ChallengeResult::Canceled => {
                 let reason = Some(Reason::CARD_AUTHENTICATION_FAILED);
-                (Status::Failed, reason, Some(CancelReason::CardholderCanceled))
+                (TransactionStatus::Failed, reason, Some(CancelReason::CardholderCanceled))
             }
-            Ending::TooManyCodes => (Status::Failed, Some(Reason::MAX_CHALLENGES_EXCEEDED), None),
+            ChallengeResult::TooManyCodes => {
+                (TransactionStatus::Failed, Some(Reason::MAX_CHALLENGES_EXCEEDED), None)
+            }
         };
-        let is_decoupled = authentication.directory_status == Status::DecoupledChallenge;
+        let is_decoupled = authentication.directory_status == TransactionStatus::DecoupledChallenge;
         let tries = match ending {
-            Ending::Answered => self.wrong_codes.saturating_add(1),
+            ChallengeResult::Answered => self.wrong_codes.saturating_add(1),
             // As a certification run of another ACS shows it.
-            Ending::Canceled => self.wrong_codes,
-            Ending::TooManyCodes => WRONG_CODES_MAX,
+            ChallengeResult::Canceled => self.wrong_codes,
+            ChallengeResult::TooManyCodes => WRONG_CODES_MAX,
         };
         let eci = self.scheme.eci(status, sent.category, sent.channel);
         Rreq {
@@ -111,13 +115,13 @@ impl Simulated {
                 ChallengeType::Decoupled
             } else {
                 match self.means {
-                    Means::Code => ChallengeType::Static,
-                    Means::OutOfBand => ChallengeType::OutOfBand,
+                    ChallengeKind::Code => ChallengeType::Static,
+                    ChallengeKind::OutOfBand => ChallengeType::OutOfBand,
                 }
             }),
             challenge_method: Some(match self.means {
-                Means::Code => ChallengeMethod::SmsCode,
-                Means::OutOfBand => ChallengeMethod::OutOfBandOther,
+                ChallengeKind::Code => ChallengeMethod::SmsCode,
+                ChallengeKind::OutOfBand => ChallengeMethod::OutOfBandOther,
             }),
             authentication_value: authentication_value(
                 self.scheme,
@@ -139,12 +143,13 @@ impl Simulated {
 
 /// What the browser carries back: only whether it went well.
 pub fn cres(rreq: &Rreq) -> Cres {
-    let went_well = matches!(rreq.status, Some(Status::Successful | Status::Attempted));
+    let went_well =
+        matches!(rreq.status, Some(TransactionStatus::Successful | TransactionStatus::Attempted));
     Cres {
         version: rreq.version,
         server_transaction: rreq.server_transaction,
         acs_transaction: rreq.acs_transaction,
-        status: if went_well { Status::Successful } else { Status::Failed },
+        status: if went_well { TransactionStatus::Successful } else { TransactionStatus::Failed },
         extensions: None,
     }
 }

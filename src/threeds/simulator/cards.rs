@@ -1,24 +1,24 @@
 //! The documented test cards and what each selects. A card that is not here is authenticated
 //! without a challenge.
 
-use crate::threeds::codes::{Reason, Status, YesNo};
+use crate::threeds::codes::{Reason, TransactionStatus, YesNo};
 use crate::threeds::scheme::Scheme::{
     self, AmericanExpress, DinersClub, Discover, Jcb, Mastercard, Visa,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Card {
+pub struct SimulatorCard {
     pub number: &'static str,
     pub scheme: Scheme,
-    pub outcome: Outcome,
+    pub outcome: Scenario,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Scenario {
     Challenge(Challenge),
     /// The session is made; its authentication fails at the directory server.
     DirectoryServerError,
-    Frictionless(Verdict),
+    Frictionless(FinalStatus),
     /// No scheme knows the card.
     NotEnrolled,
     /// The session cannot be made.
@@ -27,29 +27,29 @@ pub enum Outcome {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Challenge {
-    pub verdict: Verdict,
-    pub means: Means,
+    pub verdict: FinalStatus,
+    pub means: ChallengeKind,
     pub mandated: YesNo,
-    pub method: Method,
+    pub method: MethodSupport,
 }
 
 /// How the cardholder answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Means {
+pub enum ChallengeKind {
     Code,
     OutOfBand,
 }
 
 /// Whether the ACS wants to fingerprint the browser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum MethodSupport {
     Absent,
     Present,
 }
 
 /// How it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FinalStatus {
     Attempted,
     Failed,
     Rejected,
@@ -57,17 +57,17 @@ pub enum Verdict {
     Unavailable,
 }
 
-impl Verdict {
+impl FinalStatus {
     pub const ALL: [Self; 5] =
         [Self::Attempted, Self::Failed, Self::Rejected, Self::Successful, Self::Unavailable];
 
-    pub const fn status(self) -> Status {
+    pub const fn status(self) -> TransactionStatus {
         match self {
-            Self::Attempted => Status::Attempted,
-            Self::Failed => Status::Failed,
-            Self::Rejected => Status::Rejected,
-            Self::Successful => Status::Successful,
-            Self::Unavailable => Status::Unavailable,
+            Self::Attempted => TransactionStatus::Attempted,
+            Self::Failed => TransactionStatus::Failed,
+            Self::Rejected => TransactionStatus::Rejected,
+            Self::Successful => TransactionStatus::Successful,
+            Self::Unavailable => TransactionStatus::Unavailable,
         }
     }
 
@@ -80,56 +80,56 @@ impl Verdict {
         }
     }
 
-    pub fn from_status(status: Status) -> Option<Self> {
+    pub fn from_status(status: TransactionStatus) -> Option<Self> {
         Self::ALL.into_iter().find(|verdict| verdict.status() == status)
     }
 }
 
-pub fn find(number: &str) -> Option<&'static Card> {
+pub fn find(number: &str) -> Option<&'static SimulatorCard> {
     CARDS.iter().find(|card| card.number == number)
 }
 
-const fn card(number: &'static str, scheme: Scheme, outcome: Outcome) -> Card {
-    Card { number, scheme, outcome }
+const fn card(number: &'static str, scheme: Scheme, outcome: Scenario) -> SimulatorCard {
+    SimulatorCard { number, scheme, outcome }
 }
 
-const fn challenge(verdict: Verdict) -> Outcome {
-    Outcome::Challenge(Challenge {
+const fn challenge(verdict: FinalStatus) -> Scenario {
+    Scenario::Challenge(Challenge {
         verdict,
-        means: Means::Code,
+        means: ChallengeKind::Code,
         mandated: YesNo::No,
-        method: Method::Present,
+        method: MethodSupport::Present,
     })
 }
 
-const SUCCESS: Outcome = Outcome::Frictionless(Verdict::Successful);
-const ATTEMPT: Outcome = Outcome::Frictionless(Verdict::Attempted);
-const FAILURE: Outcome = Outcome::Frictionless(Verdict::Failed);
-const UNAVAILABLE: Outcome = Outcome::Frictionless(Verdict::Unavailable);
-const REJECTION: Outcome = Outcome::Frictionless(Verdict::Rejected);
-const CHALLENGE: Outcome = challenge(Verdict::Successful);
-const NO_METHOD: Outcome = Outcome::Challenge(Challenge {
-    verdict: Verdict::Successful,
-    means: Means::Code,
+const SUCCESS: Scenario = Scenario::Frictionless(FinalStatus::Successful);
+const ATTEMPT: Scenario = Scenario::Frictionless(FinalStatus::Attempted);
+const FAILURE: Scenario = Scenario::Frictionless(FinalStatus::Failed);
+const UNAVAILABLE: Scenario = Scenario::Frictionless(FinalStatus::Unavailable);
+const REJECTION: Scenario = Scenario::Frictionless(FinalStatus::Rejected);
+const CHALLENGE: Scenario = challenge(FinalStatus::Successful);
+const NO_METHOD: Scenario = Scenario::Challenge(Challenge {
+    verdict: FinalStatus::Successful,
+    means: ChallengeKind::Code,
     mandated: YesNo::No,
-    method: Method::Absent,
+    method: MethodSupport::Absent,
 });
-const MANDATED: Outcome = Outcome::Challenge(Challenge {
-    verdict: Verdict::Successful,
-    means: Means::Code,
+const MANDATED: Scenario = Scenario::Challenge(Challenge {
+    verdict: FinalStatus::Successful,
+    means: ChallengeKind::Code,
     mandated: YesNo::Yes,
-    method: Method::Present,
+    method: MethodSupport::Present,
 });
-const fn out_of_band(verdict: Verdict) -> Outcome {
-    Outcome::Challenge(Challenge {
+const fn out_of_band(verdict: FinalStatus) -> Scenario {
+    Scenario::Challenge(Challenge {
         verdict,
-        means: Means::OutOfBand,
+        means: ChallengeKind::OutOfBand,
         mandated: YesNo::No,
-        method: Method::Present,
+        method: MethodSupport::Present,
     })
 }
 
-pub const CARDS: &[Card] = &[
+pub const CARDS: &[SimulatorCard] = &[
     card("4200000000000002", Visa, SUCCESS),
     card("5204247750001471", Mastercard, SUCCESS),
     card("6011601160116011", Discover, SUCCESS),
@@ -161,29 +161,29 @@ pub const CARDS: &[Card] = &[
     card("4200000000000015", Visa, MANDATED),
     card("4761369980320253", Visa, MANDATED),
     card("5200000000001104", Mastercard, MANDATED),
-    card("4200000000000016", Visa, out_of_band(Verdict::Successful)),
-    card("4000000000000341", Visa, out_of_band(Verdict::Successful)),
-    card("4200000000000008", Visa, challenge(Verdict::Attempted)),
-    card("4005571701111111", Visa, challenge(Verdict::Attempted)),
-    card("3528000700000000", Jcb, challenge(Verdict::Attempted)),
-    card("4200000000000009", Visa, challenge(Verdict::Failed)),
-    card("4055011111111111", Visa, challenge(Verdict::Failed)),
-    card("5427660064241339", Mastercard, challenge(Verdict::Failed)),
-    card("36700102000000", DinersClub, challenge(Verdict::Failed)),
-    card("4200000000000017", Visa, out_of_band(Verdict::Failed)),
-    card("6011361011110004", Discover, out_of_band(Verdict::Failed)),
-    card("4200000000000010", Visa, challenge(Verdict::Unavailable)),
-    card("6011361000008888", Discover, challenge(Verdict::Unavailable)),
-    card("6011000400000000", Discover, challenge(Verdict::Unavailable)),
-    card("4200000000000011", Visa, challenge(Verdict::Rejected)),
-    card("6011361000001115", Discover, challenge(Verdict::Rejected)),
-    card("4444333322221111", Visa, challenge(Verdict::Rejected)),
-    card("4200000000000012", Visa, Outcome::DirectoryServerError),
-    card("4264281500003339", Visa, Outcome::DirectoryServerError),
-    card("5424180011110001", Mastercard, Outcome::DirectoryServerError),
-    card("122000000000003", Discover, Outcome::DirectoryServerError),
-    card("4200000000000013", Visa, Outcome::ServerError),
-    card("4264281500001119", Visa, Outcome::ServerError),
-    card("5019717010103742", Visa, Outcome::ServerError),
-    card("4100000000000003", Visa, Outcome::NotEnrolled),
+    card("4200000000000016", Visa, out_of_band(FinalStatus::Successful)),
+    card("4000000000000341", Visa, out_of_band(FinalStatus::Successful)),
+    card("4200000000000008", Visa, challenge(FinalStatus::Attempted)),
+    card("4005571701111111", Visa, challenge(FinalStatus::Attempted)),
+    card("3528000700000000", Jcb, challenge(FinalStatus::Attempted)),
+    card("4200000000000009", Visa, challenge(FinalStatus::Failed)),
+    card("4055011111111111", Visa, challenge(FinalStatus::Failed)),
+    card("5427660064241339", Mastercard, challenge(FinalStatus::Failed)),
+    card("36700102000000", DinersClub, challenge(FinalStatus::Failed)),
+    card("4200000000000017", Visa, out_of_band(FinalStatus::Failed)),
+    card("6011361011110004", Discover, out_of_band(FinalStatus::Failed)),
+    card("4200000000000010", Visa, challenge(FinalStatus::Unavailable)),
+    card("6011361000008888", Discover, challenge(FinalStatus::Unavailable)),
+    card("6011000400000000", Discover, challenge(FinalStatus::Unavailable)),
+    card("4200000000000011", Visa, challenge(FinalStatus::Rejected)),
+    card("6011361000001115", Discover, challenge(FinalStatus::Rejected)),
+    card("4444333322221111", Visa, challenge(FinalStatus::Rejected)),
+    card("4200000000000012", Visa, Scenario::DirectoryServerError),
+    card("4264281500003339", Visa, Scenario::DirectoryServerError),
+    card("5424180011110001", Mastercard, Scenario::DirectoryServerError),
+    card("122000000000003", Discover, Scenario::DirectoryServerError),
+    card("4200000000000013", Visa, Scenario::ServerError),
+    card("4264281500001119", Visa, Scenario::ServerError),
+    card("5019717010103742", Visa, Scenario::ServerError),
+    card("4100000000000003", Visa, Scenario::NotEnrolled),
 ];

@@ -16,7 +16,8 @@ use crate::domain::card::iin::brand_of;
 use crate::secret::Secret;
 use crate::threeds::base64;
 use crate::threeds::codes::{
-    AcsInformation, Category, ChallengePreference, ChallengeType, Channel, Reason, Status, YesNo,
+    AcsInformation, Category, ChallengePreference, ChallengeType, Channel, Reason,
+    TransactionStatus, YesNo,
 };
 use crate::threeds::message::{
     self, AcsRenderingType, Areq, Ares, AuthenticationValue, Component, Erro, ErrorCode, Rejection,
@@ -24,10 +25,10 @@ use crate::threeds::message::{
 };
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::Enrolment;
-use crate::threeds::simulator::cards::{Challenge, Means, Outcome, Verdict};
+use crate::threeds::simulator::cards::{Challenge, ChallengeKind, FinalStatus, Scenario};
 use crate::threeds::version::ProtocolVersion;
 
-pub use acs::Simulated;
+pub use acs::SimulatedChallenge;
 
 /// The id that the published service's own test directory server has.
 pub const DIRECTORY_SERVER: &str = "M000000003";
@@ -37,7 +38,7 @@ const ACS_OPERATOR: &str = "STRONGROOM-SIM";
 
 /// Why there is no enrolment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotEnrolled {
+pub enum EnrolmentError {
     /// The card that stands for a failure of the 3DS server.
     ServerError,
     /// No scheme knows the card.
@@ -46,7 +47,7 @@ pub enum NotEnrolled {
 
 /// What is drawn for one transaction.
 #[derive(Debug)]
-pub struct Drawn {
+pub struct TransactionSeed {
     pub acs_transaction: Uuid,
     pub ds_transaction: Uuid,
     /// For the authentication value, if there comes to be one.
@@ -55,12 +56,12 @@ pub struct Drawn {
 
 /// Where the simulator's own pages are.
 #[derive(Debug)]
-pub struct Places<'a> {
+pub struct SimulatorUrls<'a> {
     /// `https://host`
     pub base: &'a str,
 }
 
-impl Places<'_> {
+impl SimulatorUrls<'_> {
     pub fn method_url(&self) -> String {
         format!("{}/3ds/sim/acs/method", self.base)
     }
@@ -71,23 +72,28 @@ impl Places<'_> {
 }
 
 /// The scheme and the range that a card number belongs to.
-pub fn enrol(number: &str, places: &Places<'_>) -> Result<(Scheme, Enrolment), NotEnrolled> {
+pub fn enrol(
+    number: &str,
+    places: &SimulatorUrls<'_>,
+) -> Result<(Scheme, Enrolment), EnrolmentError> {
     let listed = cards::find(number);
     match listed.map(|card| card.outcome) {
-        Some(Outcome::NotEnrolled) => return Err(NotEnrolled::UnknownCard),
-        Some(Outcome::ServerError) => return Err(NotEnrolled::ServerError),
-        Some(Outcome::Challenge(_) | Outcome::DirectoryServerError | Outcome::Frictionless(_))
+        Some(Scenario::NotEnrolled) => return Err(EnrolmentError::UnknownCard),
+        Some(Scenario::ServerError) => return Err(EnrolmentError::ServerError),
+        Some(
+            Scenario::Challenge(_) | Scenario::DirectoryServerError | Scenario::Frictionless(_),
+        )
         | None => (),
     }
     let scheme = listed
         .map_or_else(|| brand_of(number).and_then(Scheme::of_brand), |card| Some(card.scheme));
-    let scheme = scheme.ok_or(NotEnrolled::UnknownCard)?;
+    let scheme = scheme.ok_or(EnrolmentError::UnknownCard)?;
     let without_method = listed.is_some_and(|card| match card.outcome {
-        Outcome::Challenge(challenge) => challenge.method == cards::Method::Absent,
-        Outcome::DirectoryServerError
-        | Outcome::Frictionless(_)
-        | Outcome::NotEnrolled
-        | Outcome::ServerError => false,
+        Scenario::Challenge(challenge) => challenge.method == cards::MethodSupport::Absent,
+        Scenario::DirectoryServerError
+        | Scenario::Frictionless(_)
+        | Scenario::NotEnrolled
+        | Scenario::ServerError => false,
     });
     let enrolment = Enrolment {
         directory_server: String::from(DIRECTORY_SERVER),
@@ -105,9 +111,9 @@ pub fn enrol(number: &str, places: &Places<'_>) -> Result<(Scheme, Enrolment), N
 /// of a challenge comes beside it.
 pub fn answer(
     request: &[u8],
-    drawn: &Drawn,
-    places: &Places<'_>,
-) -> (Secret<Vec<u8>>, Option<Simulated>) {
+    drawn: &TransactionSeed,
+    places: &SimulatorUrls<'_>,
+) -> (Secret<Vec<u8>>, Option<SimulatedChallenge>) {
     let refuse = |rejection: Rejection, about: &Value, component| {
         message::render(&rejection.into_erro(about, component))
     };
@@ -120,7 +126,7 @@ pub fn answer(
     match message::read::<Areq>(value.expose()) {
         Ok(areq) => {
             let listed = cards::find(areq.card_number.expose());
-            if listed.is_some_and(|it| it.outcome == Outcome::DirectoryServerError) {
+            if listed.is_some_and(|it| it.outcome == Scenario::DirectoryServerError) {
                 return (message::render(&failure(&areq)), None);
             }
             let (ares, simulated) = decide(&areq, listed, drawn, places);
@@ -148,33 +154,36 @@ fn failure(areq: &Areq) -> Erro {
 
 fn decide(
     areq: &Areq,
-    listed: Option<&cards::Card>,
-    drawn: &Drawn,
-    places: &Places<'_>,
-) -> (Ares, Option<Simulated>) {
+    listed: Option<&cards::SimulatorCard>,
+    drawn: &TransactionSeed,
+    places: &SimulatorUrls<'_>,
+) -> (Ares, Option<SimulatedChallenge>) {
     let number = areq.card_number.expose();
     let scheme = listed.map(|card| card.scheme);
     let scheme = scheme.or_else(|| brand_of(number).and_then(Scheme::of_brand));
     let scheme = scheme.unwrap_or(Scheme::Visa);
-    let outcome = listed.map_or(Outcome::Frictionless(Verdict::Successful), |card| card.outcome);
+    let outcome =
+        listed.map_or(Scenario::Frictionless(FinalStatus::Successful), |card| card.outcome);
     let mut ares = blank(areq, drawn);
     match outcome {
-        Outcome::Challenge(challenge) => {
+        Scenario::Challenge(challenge) => {
             let simulated = challenge_or_not(&mut ares, areq, challenge, scheme, drawn, places);
             (ares, simulated)
         }
-        Outcome::Frictionless(Verdict::Successful) if listed.is_some() && shares_data(areq) => {
-            settle(&mut ares, areq, scheme, Status::Informational, None, drawn);
+        Scenario::Frictionless(FinalStatus::Successful)
+            if listed.is_some() && shares_data(areq) =>
+        {
+            settle(&mut ares, areq, scheme, TransactionStatus::Informational, None, drawn);
             (ares, None)
         }
-        Outcome::Frictionless(verdict) => {
+        Scenario::Frictionless(verdict) => {
             settle(&mut ares, areq, scheme, verdict.status(), verdict.reason(), drawn);
             (ares, None)
         }
         // Neither comes so far: the first has no enrolment, the others were answered before.
-        Outcome::DirectoryServerError | Outcome::NotEnrolled | Outcome::ServerError => {
+        Scenario::DirectoryServerError | Scenario::NotEnrolled | Scenario::ServerError => {
             let reason = Some(Reason::CARDHOLDER_NOT_ENROLLED);
-            settle(&mut ares, areq, scheme, Status::Unavailable, reason, drawn);
+            settle(&mut ares, areq, scheme, TransactionStatus::Unavailable, reason, drawn);
             (ares, None)
         }
     }
@@ -197,13 +206,13 @@ fn challenge_or_not(
     areq: &Areq,
     challenge: Challenge,
     scheme: Scheme,
-    drawn: &Drawn,
-    places: &Places<'_>,
-) -> Option<Simulated> {
-    let simulated = Simulated::new(scheme, challenge, areq.channel);
+    drawn: &TransactionSeed,
+    places: &SimulatorUrls<'_>,
+) -> Option<SimulatedChallenge> {
+    let simulated = SimulatedChallenge::new(scheme, challenge, areq.channel);
     ares.challenge_mandated = Some(challenge.mandated);
     if areq.decoupled == Some(YesNo::Yes) {
-        ares.status = Some(Status::DecoupledChallenge);
+        ares.status = Some(TransactionStatus::DecoupledChallenge);
         ares.challenge_type = Some(ChallengeType::Decoupled);
         ares.decoupled = Some(YesNo::Yes);
         ares.cardholder_info = Text::parse("Your bank will contact you to confirm this payment.");
@@ -211,7 +220,7 @@ fn challenge_or_not(
     }
     if areq.preference == Some(ChallengePreference::NoChallengeDataSharingOnly) {
         ares.challenge_mandated = None;
-        settle(ares, areq, scheme, Status::Informational, None, drawn);
+        settle(ares, areq, scheme, TransactionStatus::Informational, None, drawn);
         return None;
     }
     if areq.channel == Channel::Merchant {
@@ -220,18 +229,18 @@ fn challenge_or_not(
         let known = areq.version >= ProtocolVersion::V220;
         let reason =
             if known { Reason::DECOUPLED_REQUIRED } else { Reason::CARD_AUTHENTICATION_FAILED };
-        settle(ares, areq, scheme, Status::Failed, Some(reason), drawn);
+        settle(ares, areq, scheme, TransactionStatus::Failed, Some(reason), drawn);
         return None;
     }
-    ares.status = Some(Status::Challenge);
+    ares.status = Some(TransactionStatus::Challenge);
     ares.challenge_type = Some(match challenge.means {
-        Means::Code => ChallengeType::Static,
-        Means::OutOfBand => ChallengeType::OutOfBand,
+        ChallengeKind::Code => ChallengeType::Static,
+        ChallengeKind::OutOfBand => ChallengeType::OutOfBand,
     });
     match areq.channel {
         Channel::Vault => {
             ares.acs_signed_content = Text::parse(&signed_content(areq, places));
-            let template = if challenge.means == Means::OutOfBand { "04" } else { "01" };
+            let template = if challenge.means == ChallengeKind::OutOfBand { "04" } else { "01" };
             ares.acs_rendering_type = Some(AcsRenderingType {
                 interface: Text::cut("01"),
                 template: Text::cut(template),
@@ -246,7 +255,7 @@ fn challenge_or_not(
 
 /// In the form of the ACS's signed content, without a signature: the simulator has no key that an
 /// app's SDK would trust.
-fn signed_content(areq: &Areq, places: &Places<'_>) -> String {
+fn signed_content(areq: &Areq, places: &SimulatorUrls<'_>) -> String {
     let header = base64::encode_url(br#"{"alg":"none"}"#);
     let key = areq.sdk_public_key.as_ref().map_or(Value::Null, |key| key.value().clone());
     let content = serde_json::json!({
@@ -261,9 +270,9 @@ fn settle(
     ares: &mut Ares,
     areq: &Areq,
     scheme: Scheme,
-    status: Status,
+    status: TransactionStatus,
     reason: Option<Reason>,
-    drawn: &Drawn,
+    drawn: &TransactionSeed,
 ) {
     ares.status = Some(status);
     ares.reason = reason;
@@ -276,19 +285,19 @@ fn settle(
 /// character, the others have twenty bytes.
 fn authentication_value(
     scheme: Scheme,
-    status: Status,
+    status: TransactionStatus,
     category: Category,
     channel: Channel,
     proof: [u8; 21],
 ) -> Option<AuthenticationValue> {
     let is_proven = match status {
-        Status::Successful | Status::Attempted => true,
-        Status::Informational => scheme == Scheme::Visa,
-        Status::Challenge
-        | Status::DecoupledChallenge
-        | Status::Failed
-        | Status::Rejected
-        | Status::Unavailable => false,
+        TransactionStatus::Successful | TransactionStatus::Attempted => true,
+        TransactionStatus::Informational => scheme == Scheme::Visa,
+        TransactionStatus::Challenge
+        | TransactionStatus::DecoupledChallenge
+        | TransactionStatus::Failed
+        | TransactionStatus::Rejected
+        | TransactionStatus::Unavailable => false,
     };
     let is_due = match category {
         Category::Payment => true,
@@ -307,7 +316,7 @@ fn authentication_value(
     AuthenticationValue::parse(&text).filter(|_| is_proven && is_due)
 }
 
-fn blank(areq: &Areq, drawn: &Drawn) -> Ares {
+fn blank(areq: &Areq, drawn: &TransactionSeed) -> Ares {
     Ares {
         version: areq.version,
         server_transaction: areq.server_transaction,

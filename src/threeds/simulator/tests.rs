@@ -5,21 +5,21 @@ use crate::domain::card::iin::{TestCard, TestUse};
 use crate::threeds::codes::CancelReason;
 use crate::threeds::message::{CardNumber, Numeric};
 use crate::threeds::receive::{check_ares, check_rreq};
-use crate::threeds::session::{Authentication, Sent};
-use crate::threeds::simulator::acs::{Answer, Ending, Step, cres};
+use crate::threeds::session::{AreqSummary, Authentication};
+use crate::threeds::simulator::acs::{CardholderInput, ChallengeResult, ChallengeStep, cres};
 use crate::threeds::simulator::cards::CARDS;
 
-const PLACES: Places<'_> = Places { base: "https://vault.example" };
+const PLACES: SimulatorUrls<'_> = SimulatorUrls { base: "https://vault.example" };
 
-const fn drawn() -> Drawn {
-    Drawn {
+const fn drawn() -> TransactionSeed {
+    TransactionSeed {
         acs_transaction: Uuid::from_bytes([1; 16]),
         ds_transaction: Uuid::from_bytes([2; 16]),
         proof: [7; 21],
     }
 }
 
-fn request(number: &str, change: impl FnOnce(&mut Areq)) -> (Areq, Sent) {
+fn request(number: &str, change: impl FnOnce(&mut Areq)) -> (Areq, AreqSummary) {
     let number = CardNumber::parse(number).unwrap();
     let (channel, category) = (Channel::Browser, Category::Payment);
     let mut areq =
@@ -27,7 +27,7 @@ fn request(number: &str, change: impl FnOnce(&mut Areq)) -> (Areq, Sent) {
     areq.decoupled = Some(YesNo::No);
     areq.authentication = Numeric::parse("01");
     change(&mut areq);
-    let sent = Sent {
+    let sent = AreqSummary {
         version: areq.version,
         channel: areq.channel,
         category: areq.category,
@@ -43,7 +43,7 @@ fn request(number: &str, change: impl FnOnce(&mut Areq)) -> (Areq, Sent) {
 fn answered(
     number: &str,
     change: impl FnOnce(&mut Areq),
-) -> (Ares, Status, Option<Simulated>, Sent) {
+) -> (Ares, TransactionStatus, Option<SimulatedChallenge>, AreqSummary) {
     let (areq, sent) = request(number, change);
     let (bytes, simulated) = answer(message::render(&areq).expose(), &drawn(), &PLACES);
     let ares: Ares = message::parse(bytes.expose()).unwrap();
@@ -56,9 +56,9 @@ fn every_listed_card_gives_its_documented_outcome() {
     for card in CARDS {
         let enrolled = enrol(card.number, &PLACES);
         match card.outcome {
-            Outcome::NotEnrolled => assert_eq!(enrolled, Err(NotEnrolled::UnknownCard)),
-            Outcome::ServerError => assert_eq!(enrolled, Err(NotEnrolled::ServerError)),
-            Outcome::DirectoryServerError => {
+            Scenario::NotEnrolled => assert_eq!(enrolled, Err(EnrolmentError::UnknownCard)),
+            Scenario::ServerError => assert_eq!(enrolled, Err(EnrolmentError::ServerError)),
+            Scenario::DirectoryServerError => {
                 assert!(enrolled.is_ok());
                 let (areq, _) = request(card.number, |_| ());
                 let (bytes, simulated) = answer(message::render(&areq).expose(), &drawn(), &PLACES);
@@ -66,7 +66,7 @@ fn every_listed_card_gives_its_documented_outcome() {
                 assert_eq!(erro.component, Component::DirectoryServer);
                 assert_eq!(simulated, None);
             }
-            Outcome::Frictionless(verdict) => {
+            Scenario::Frictionless(verdict) => {
                 let (scheme, enrolment) = enrolled.unwrap();
                 assert_eq!(scheme, card.scheme);
                 assert!(enrolment.method_url.is_some());
@@ -74,9 +74,9 @@ fn every_listed_card_gives_its_documented_outcome() {
                 assert_eq!((status, ares.reason), (verdict.status(), verdict.reason()));
                 assert_eq!(simulated, None);
             }
-            Outcome::Challenge(challenge) => {
+            Scenario::Challenge(challenge) => {
                 let (_, enrolment) = enrolled.unwrap();
-                let has_method = challenge.method == cards::Method::Present;
+                let has_method = challenge.method == cards::MethodSupport::Present;
                 assert_eq!(enrolment.method_url.is_some(), has_method);
                 check_challenge(card.number, challenge);
             }
@@ -87,23 +87,23 @@ fn every_listed_card_gives_its_documented_outcome() {
 #[track_caller]
 fn check_challenge(number: &str, challenge: Challenge) {
     let (ares, status, simulated, sent) = answered(number, |_| ());
-    assert_eq!(status, Status::Challenge);
+    assert_eq!(status, TransactionStatus::Challenge);
     assert_eq!(ares.challenge_mandated, Some(challenge.mandated));
     assert_eq!(ares.acs_url.as_ref().unwrap().as_str(), PLACES.challenge_url());
     let simulated = simulated.unwrap();
     let right = match challenge.means {
-        Means::Code => Answer::Code("1234"),
-        Means::OutOfBand => Answer::Approved,
+        ChallengeKind::Code => CardholderInput::Code("1234"),
+        ChallengeKind::OutOfBand => CardholderInput::Approved,
     };
-    let Step::Ended(ending) = simulated.take(right) else { panic!() };
+    let ChallengeStep::Ended(ending) = simulated.take(right) else { panic!() };
     let transaction = ares.server_transaction;
     let authentication = Authentication::from_ares(ares, status, &sent);
     let rreq = simulated.rreq(transaction, &sent, &authentication, ending, [9; 21]);
     let result = check_rreq(&sent, &authentication, &rreq).unwrap();
     assert_eq!((result, rreq.reason), (challenge.verdict.status(), challenge.verdict.reason()));
     assert_eq!(rreq.interactions.as_ref().unwrap().as_str(), "01");
-    let went_well = matches!(result, Status::Successful | Status::Attempted);
-    assert_eq!(cres(&rreq).status == Status::Successful, went_well);
+    let went_well = matches!(result, TransactionStatus::Successful | TransactionStatus::Attempted);
+    assert_eq!(cres(&rreq).status == TransactionStatus::Successful, went_well);
 }
 
 #[test]
@@ -119,12 +119,12 @@ fn a_card_that_is_not_listed_succeeds_for_everyone() {
                         areq.preference = Some(*preference);
                         areq.decoupled = Some(YesNo::Yes);
                     });
-                    assert_eq!((status, simulated), (Status::Successful, None));
+                    assert_eq!((status, simulated), (TransactionStatus::Successful, None));
                 }
             }
         }
     }
-    assert_eq!(enrol("9999999999999995", &PLACES), Err(NotEnrolled::UnknownCard));
+    assert_eq!(enrol("9999999999999995", &PLACES), Err(EnrolmentError::UnknownCard));
 }
 
 #[test]
@@ -133,11 +133,15 @@ fn preferences_that_share_data_are_answered_with_information() {
         let ask = |areq: &mut Areq| areq.preference = Some(*preference);
         let (_, status, ..) = answered("4200000000000002", ask);
         let shares = ["05", "06", "07"].contains(&preference.code());
-        let expected = if shares { Status::Informational } else { Status::Successful };
+        let expected =
+            if shares { TransactionStatus::Informational } else { TransactionStatus::Successful };
         assert_eq!(status, expected, "{preference:?}");
         let (_, status, ..) = answered("4200000000000004", ask);
         let only = *preference == ChallengePreference::NoChallengeDataSharingOnly;
-        assert_eq!(status, if only { Status::Informational } else { Status::Challenge });
+        assert_eq!(
+            status,
+            if only { TransactionStatus::Informational } else { TransactionStatus::Challenge }
+        );
     }
 }
 
@@ -150,15 +154,20 @@ fn a_merchant_alone_gets_a_decoupled_challenge_or_none() {
         })
     };
     let (ares, status, simulated, sent) = alone(YesNo::Yes);
-    assert_eq!(status, Status::DecoupledChallenge);
+    assert_eq!(status, TransactionStatus::DecoupledChallenge);
     let transaction = ares.server_transaction;
     let authentication = Authentication::from_ares(ares, status, &sent);
-    let rreq =
-        simulated.unwrap().rreq(transaction, &sent, &authentication, Ending::Answered, [1; 21]);
-    assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), Status::Successful);
+    let rreq = simulated.unwrap().rreq(
+        transaction,
+        &sent,
+        &authentication,
+        ChallengeResult::Answered,
+        [1; 21],
+    );
+    assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), TransactionStatus::Successful);
     assert_eq!(rreq.interactions, None);
     let (ares, status, simulated, _) = alone(YesNo::No);
-    assert_eq!((status, simulated), (Status::Failed, None));
+    assert_eq!((status, simulated), (TransactionStatus::Failed, None));
     assert_eq!(ares.reason, Some(Reason::DECOUPLED_REQUIRED));
 }
 
@@ -167,19 +176,26 @@ fn wrong_codes_are_counted_and_the_third_ends_it() {
     let (ares, status, simulated, sent) = answered("4200000000000004", |_| ());
     let transaction = ares.server_transaction;
     let authentication = Authentication::from_ares(ares, status, &sent);
-    let Step::Again(once) = simulated.unwrap().take(Answer::Code("0000")) else { panic!() };
-    let Step::Again(twice) = once.take(Answer::Code("")) else { panic!() };
-    assert_eq!(twice.take(Answer::Code(" 1234 ")), Step::Ended(Ending::Answered));
-    let Step::Ended(ending) = twice.take(Answer::Approved) else { panic!() };
+    let ChallengeStep::Again(once) = simulated.unwrap().take(CardholderInput::Code("0000")) else {
+        panic!()
+    };
+    let ChallengeStep::Again(twice) = once.take(CardholderInput::Code("")) else { panic!() };
+    assert_eq!(
+        twice.take(CardholderInput::Code(" 1234 ")),
+        ChallengeStep::Ended(ChallengeResult::Answered)
+    );
+    let ChallengeStep::Ended(ending) = twice.take(CardholderInput::Approved) else { panic!() };
     let rreq = twice.rreq(transaction, &sent, &authentication, ending, [1; 21]);
     assert_eq!(rreq.reason, Some(Reason::MAX_CHALLENGES_EXCEEDED));
     assert_eq!(rreq.interactions.as_ref().unwrap().as_str(), "03");
-    assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), Status::Failed);
-    let Step::Ended(ending) = simulated.unwrap().take(Answer::Canceled) else { panic!() };
+    assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), TransactionStatus::Failed);
+    let ChallengeStep::Ended(ending) = simulated.unwrap().take(CardholderInput::Canceled) else {
+        panic!()
+    };
     let rreq = simulated.unwrap().rreq(transaction, &sent, &authentication, ending, [1; 21]);
     assert_eq!(rreq.cancel.map(CancelReason::code), Some("01"));
     assert_eq!(rreq.interactions.as_ref().unwrap().as_str(), "00");
-    assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), Status::Failed);
+    assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), TransactionStatus::Failed);
 }
 
 #[test]
@@ -198,7 +214,7 @@ fn proofs_have_the_schemes_own_form() {
 #[test]
 fn the_older_version_gets_nothing_of_the_newer() {
     for card in CARDS {
-        if matches!(card.outcome, Outcome::Challenge(_) | Outcome::Frictionless(_)) {
+        if matches!(card.outcome, Scenario::Challenge(_) | Scenario::Frictionless(_)) {
             for channel in [Channel::Browser, Channel::Vault] {
                 answered(card.number, |areq| {
                     areq.version = ProtocolVersion::V210;

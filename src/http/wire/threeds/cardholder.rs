@@ -8,7 +8,9 @@ use crate::threeds::codes::{
     ShippingAddressFirstUsed, YesNo,
 };
 use crate::threeds::format::{is_date, is_digits, is_email, is_minute};
-use crate::threeds::request::{Account, Address, Cardholder, Login, PhoneNumber, Prior};
+use crate::threeds::request::{
+    Account, Address, Cardholder, Login, PhoneNumber, PriorAuthentication,
+};
 
 /// The longest that the protocol takes of what a login left behind.
 const LOGIN_CHARS_MAX: usize = 20_000;
@@ -26,7 +28,7 @@ pub(super) fn parse(fields: &mut Fields<'_>) -> Cardholder {
             timestamp: formed(fields, "timestamp", is_minute, MINUTE),
             data: text_up_to(fields, "data", LOGIN_CHARS_MAX),
         }),
-        prior: nested(fields, "prior_authentication_info", |fields| Prior {
+        prior: nested(fields, "prior_authentication_info", |fields| PriorAuthentication {
             method: coded!(fields, "method", PriorMethod),
             timestamp: formed(fields, "timestamp", is_minute, MINUTE),
             reference_id: text(fields, "reference_id"),

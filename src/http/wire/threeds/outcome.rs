@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::http::wire::json::Object;
 use crate::http::wire::threeds::session::{render_card, text_or_null};
 use crate::secret::Secret;
-use crate::threeds::codes::{Reason, Status};
+use crate::threeds::codes::{Reason, TransactionStatus};
 use crate::threeds::session::{Authentication, Session};
 
 /// Which members are there even when there is nothing to say.
@@ -48,7 +48,8 @@ pub(super) fn fill(object: &mut Object, session: &Session, extent: Extent) {
     let code = found.reason.map(Reason::code);
     object.optional_text("authentication_status_reason_code", code.as_deref());
     member(object, "eci", found.eci.as_deref(), answers);
-    let is_shifted = matches!(found.status, Status::Successful | Status::Attempted);
+    let is_shifted =
+        matches!(found.status, TransactionStatus::Successful | TransactionStatus::Attempted);
     object.flag("liability_shifted", is_shifted);
     fill_challenge(object, found, extent);
     object.optional_text("cardholder_info", found.cardholder_info.as_deref());
