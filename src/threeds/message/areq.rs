@@ -8,9 +8,10 @@ use crate::threeds::codes::{
     ShippingAddressFirstUsed, ShippingMethod, TransactionType, YesNo,
 };
 use crate::threeds::message::app::DeviceRenderOptions;
+use crate::threeds::message::codec::Message;
 use crate::threeds::message::element::object;
+use crate::threeds::message::extension::Extensions;
 use crate::threeds::message::values::{CardNumber, Digits, EcmaObject, Flag, Numeric, Text};
-use crate::threeds::message::{Extensions, Message};
 use crate::threeds::version::ProtocolVersion;
 
 /// A requestor's own code for what is authenticated, with its version.

@@ -6,9 +6,10 @@ use crate::threeds::codes::{
     ChallengeType, Reason, TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
 };
 use crate::threeds::message::app::AcsRenderingType;
+use crate::threeds::message::codec::Message;
 use crate::threeds::message::element::object;
+use crate::threeds::message::extension::Extensions;
 use crate::threeds::message::values::{AuthenticationValue, EcmaObject, Text};
-use crate::threeds::message::{Extensions, Message};
 use crate::threeds::version::ProtocolVersion;
 
 object! {

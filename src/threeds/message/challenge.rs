@@ -5,8 +5,10 @@ use uuid::Uuid;
 
 use crate::threeds::base64;
 use crate::threeds::codes::{TransactionStatus, WindowSize};
+use crate::threeds::message::codec::{Message, parse, render};
 use crate::threeds::message::element::object;
-use crate::threeds::message::{ErrorCode, Extensions, Message, Rejection, parse, render};
+use crate::threeds::message::extension::Extensions;
+use crate::threeds::message::rejection::{ErrorCode, Rejection};
 use crate::threeds::version::ProtocolVersion;
 
 object! {

@@ -10,7 +10,7 @@ use crate::threeds::codes::{
     ShippingMethod, TransactionStatus, TransactionType, WhitelistSource, WhitelistStatus,
     WindowSize, YesNo,
 };
-use crate::threeds::message::{ErrorCode, Rejection};
+use crate::threeds::message::rejection::{ErrorCode, Rejection};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
 /// A value of a message.

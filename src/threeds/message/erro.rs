@@ -3,8 +3,9 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::threeds::message::Message;
+use crate::threeds::message::codec::{Message, type_of, version_of};
 use crate::threeds::message::element::{Element, ElementReader, object};
+use crate::threeds::message::rejection::{ErrorCode, Rejection};
 use crate::threeds::message::values::Text;
 use crate::threeds::version::ProtocolVersion;
 
@@ -29,61 +30,6 @@ impl Message for Erro {
     fn version(&self) -> ProtocolVersion {
         self.version
     }
-}
-
-macro_rules! error_codes {
-    ($($name:ident $code:literal $description:literal;)+) => {
-        /// What was wrong. Every code that is received is taken, also those not named here.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum ErrorCode {
-            $($name,)+
-            Other(u16),
-        }
-
-        impl ErrorCode {
-            pub const fn number(self) -> u16 {
-                match self {
-                    $(Self::$name => $code,)+
-                    Self::Other(number) => number,
-                }
-            }
-
-            pub const fn from_number(number: u16) -> Self {
-                match number {
-                    $($code => Self::$name,)+
-                    other => Self::Other(other),
-                }
-            }
-
-            pub const fn description(self) -> &'static str {
-                match self {
-                    $(Self::$name => $description,)+
-                    Self::Other(_) => "An error that this version does not name",
-                }
-            }
-        }
-    };
-}
-
-error_codes! {
-    MessageInvalid 101 "The message is not one that is expected here";
-    VersionNotSupported 102 "The message version is not supported; the detail lists those that are";
-    MessageLimit 103 "More messages than the limit allows were sent";
-    ElementMissing 201 "A required element is missing";
-    ExtensionNotRecognised 202 "A critical message extension is not recognised";
-    FormatInvalid 203 "An element has an illegal format or value";
-    DuplicateElement 204 "An element occurs more than once";
-    TransactionUnknown 301 "The transaction is not known here";
-    DecryptionFailed 302 "The data could not be decrypted";
-    AccessDenied 303 "The sender may not use this endpoint";
-    IsoCodeInvalid 304 "A country or currency code is not valid";
-    TransactionDataInvalid 305 "The transaction data is not valid";
-    MerchantCategoryInvalid 306 "The merchant category code is not valid";
-    SerialNumberInvalid 307 "The serial number is not valid";
-    TimedOut 402 "The transaction timed out";
-    TransientFailure 403 "A system failed for the moment";
-    PermanentFailure 404 "A system failed for good";
-    ConnectionFailed 405 "A system could not be reached";
 }
 
 impl Element for ErrorCode {
@@ -144,5 +90,26 @@ impl Element for Component {
 
     fn write(&self, _: ProtocolVersion) -> Value {
         Value::from(self.code())
+    }
+}
+
+impl Rejection {
+    /// The message that tells the sender, in the version that it spoke, if we do.
+    pub fn into_erro(self, about: &Value, component: Component) -> Erro {
+        let of =
+            |name: &str| about.get(name).and_then(Value::as_str).and_then(|text| text.parse().ok());
+        let kind = type_of(about).filter(|kind| kind.len() == 4);
+        Erro {
+            version: version_of(about).unwrap_or(ProtocolVersion::V220),
+            code: self.code,
+            component,
+            description: Text::cut(self.code.description()),
+            detail: Text::cut(&self.detail),
+            message_type: kind.map(Text::cut),
+            server_transaction: of("threeDSServerTransID"),
+            acs_transaction: of("acsTransID"),
+            ds_transaction: of("dsTransID"),
+            sdk_transaction: of("sdkTransID"),
+        }
     }
 }

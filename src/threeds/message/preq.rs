@@ -4,7 +4,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::threeds::codes::AcsInformation;
-use crate::threeds::message::Message;
+use crate::threeds::message::codec::Message;
 use crate::threeds::message::element::{Element, ElementReader, object};
 use crate::threeds::message::values::{Digits, Text};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};

@@ -8,9 +8,10 @@ use crate::threeds::codes::{
     TransactionStatus, WhitelistSource, WhitelistStatus,
 };
 use crate::threeds::message::app::AcsRenderingType;
+use crate::threeds::message::codec::Message;
 use crate::threeds::message::element::object;
+use crate::threeds::message::extension::Extensions;
 use crate::threeds::message::values::{AuthenticationValue, Numeric, Text};
-use crate::threeds::message::{Extensions, Message};
 use crate::threeds::version::ProtocolVersion;
 
 object! {
