@@ -315,7 +315,7 @@ mod tests {
         use crate::threeds::message::{Areq, CardNumber, render};
         let number = CardNumber::parse("4200000000000016").unwrap();
         let (version, channel) = (ProtocolVersion::V220, Channel::Browser);
-        let areq = Areq::new(version, channel, Category::Payment, Uuid::nil(), number);
+        let areq = Areq::sample(version, channel, Category::Payment, Uuid::nil(), number);
         let drawn = TransactionSeed {
             acs_transaction: Uuid::nil(),
             ds_transaction: Uuid::nil(),

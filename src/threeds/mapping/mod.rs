@@ -9,8 +9,8 @@ use uuid::Uuid;
 use crate::threeds::codes::{Category, ChallengePreference, Channel, LoginMethod, YesNo};
 use crate::threeds::format::is_digits;
 use crate::threeds::message::{
-    AccountInfo, Areq, CardNumber, DeviceRenderOptions, Digits, EcmaObject, Extension, Extensions,
-    Flag, LoginInfo, MerchantRisk, Numeric, Phone, PriorInfo, Text, UiTypes,
+    AccountInfo, Areq, AreqOptions, CardNumber, DeviceRenderOptions, Digits, EcmaObject, Extension,
+    Extensions, Flag, LoginInfo, MerchantRisk, Numeric, Phone, PriorInfo, Text, UiTypes,
 };
 use crate::threeds::request::{
     Account, Address, AuthenticationRequest, Cardholder, Login, Merchant, PhoneNumber,
@@ -54,46 +54,55 @@ pub fn areq(
     let sdk_transaction = uuid(device.sdk_transaction_id.as_deref());
     let sdk_transaction = sdk_transaction.filter(|_| channel == Channel::Vault);
     let requestor = request.requestor.as_ref();
-    let mut areq = Areq::new(version, channel, category, session.id.uuid(), card.number);
-    areq.server_reference = Text::cut(&server.reference);
-    areq.server_operator = server.operator.as_deref().map(Text::cut);
-    areq.server_url = Some(Text::cut(&server.results_url));
-    areq.requestor_id = Text::cut(requestor.and_then(|it| it.id.as_deref()).unwrap_or_default());
-    areq.requestor_name =
-        Text::cut(requestor.and_then(|it| it.name.as_deref()).unwrap_or_default());
-    areq.requestor_url = Text::cut(requestor.and_then(|it| it.url.as_deref()).unwrap_or_default());
-    areq.card_expiry = expiry(card.expiration_year, card.expiration_month);
-    areq.preference = preference;
+    let mut options = AreqOptions {
+        server_operator: server.operator.as_deref().map(Text::cut),
+        server_url: Some(Text::cut(&server.results_url)),
+        card_expiry: expiry(card.expiration_year, card.expiration_month),
+        preference,
+        broadcast: request
+            .broadcast
+            .as_ref()
+            .filter(|members| !members.is_empty())
+            .and_then(|members| EcmaObject::new(&Value::Object(members.clone()))),
+        ..AreqOptions::default()
+    };
     if version >= ProtocolVersion::V220 {
-        areq.decoupled = Some(decoupled);
+        options.decoupled = Some(decoupled);
         let minutes = request.decoupled_minutes.map(|it| it.to_string());
         let minutes = minutes.and_then(|it| Numeric::padded(&it));
-        areq.decoupled_max = minutes.filter(|_| decoupled == YesNo::Yes);
+        options.decoupled_max = minutes.filter(|_| decoupled == YesNo::Yes);
     }
-    fill_kind(&mut areq, request, channel, version);
+    fill_kind(&mut options, request, channel, version);
     if let Some(purchase) = &request.purchase {
-        fill_purchase(&mut areq, purchase);
+        fill_purchase(&mut options, purchase);
     }
     if let Some(merchant) = &request.merchant {
-        fill_merchant(&mut areq, merchant);
+        fill_merchant(&mut options, merchant);
     }
     if let Some(cardholder) = &request.cardholder {
-        fill_cardholder(&mut areq, cardholder, version);
+        fill_cardholder(&mut options, cardholder, version);
     }
     match channel {
-        Channel::Vault => fill_app(&mut areq, device, sdk_transaction),
+        Channel::Vault => fill_app(&mut options, device, sdk_transaction),
         Channel::Browser => {
-            areq.method_outcome = Some(session.method_indicator());
-            fill_browser(&mut areq, device, &server.notification_url);
+            options.method_outcome = Some(session.method_indicator());
+            fill_browser(&mut options, device, &server.notification_url);
         }
         Channel::Merchant => (),
     }
-    areq.broadcast = request
-        .broadcast
-        .as_ref()
-        .filter(|members| !members.is_empty())
-        .and_then(|members| EcmaObject::new(&Value::Object(members.clone())));
-    areq.extensions = extensions(&request.extensions);
+    let areq = Areq {
+        version,
+        channel,
+        category,
+        server_transaction: session.id.uuid(),
+        server_reference: Text::cut(&server.reference),
+        requestor_id: Text::cut(requestor.and_then(|it| it.id.as_deref()).unwrap_or_default()),
+        requestor_name: Text::cut(requestor.and_then(|it| it.name.as_deref()).unwrap_or_default()),
+        requestor_url: Text::cut(requestor.and_then(|it| it.url.as_deref()).unwrap_or_default()),
+        card_number: card.number,
+        options,
+        extensions: extensions(&request.extensions),
+    };
     let sent = AreqSummary { version, channel, category, preference, decoupled, sdk_transaction };
     (areq, sent)
 }
@@ -124,7 +133,7 @@ fn downgraded(preference: ChallengePreference, version: ProtocolVersion) -> Chal
 }
 
 fn fill_kind(
-    areq: &mut Areq,
+    options: &mut AreqOptions,
     request: &AuthenticationRequest,
     channel: Channel,
     version: ProtocolVersion,
@@ -135,30 +144,30 @@ fn fill_kind(
     if channel == Channel::Merchant {
         let code = kind.merchant_code().filter(|(_, since)| *since <= version);
         // The nearest that 2.1 knows of a purchase without the cardholder is a recurring one.
-        areq.merchant_authentication = Numeric::parse(code.map_or("01", |(code, _)| code));
+        options.merchant_authentication = Numeric::parse(code.map_or("01", |(code, _)| code));
     } else {
-        areq.authentication = kind.customer_code().and_then(Numeric::parse);
+        options.authentication = kind.customer_code().and_then(Numeric::parse);
     }
 }
 
-fn fill_purchase(areq: &mut Areq, purchase: &Purchase) {
-    areq.amount = digits(purchase.amount.as_deref());
-    areq.currency = digits(purchase.currency.as_deref());
-    areq.exponent = digits(purchase.exponent.as_deref());
-    areq.date = digits(purchase.date.as_deref());
-    areq.transaction_type = purchase.transaction_type;
-    areq.installments = digits(purchase.installment_count.as_deref());
-    areq.recurring_expiry = digits(purchase.recurring_expiration.as_deref());
-    areq.recurring_frequency = digits(purchase.recurring_frequency.as_deref());
+fn fill_purchase(options: &mut AreqOptions, purchase: &Purchase) {
+    options.amount = digits(purchase.amount.as_deref());
+    options.currency = digits(purchase.currency.as_deref());
+    options.exponent = digits(purchase.exponent.as_deref());
+    options.date = digits(purchase.date.as_deref());
+    options.transaction_type = purchase.transaction_type;
+    options.installments = digits(purchase.installment_count.as_deref());
+    options.recurring_expiry = digits(purchase.recurring_expiration.as_deref());
+    options.recurring_frequency = digits(purchase.recurring_frequency.as_deref());
 }
 
-fn fill_merchant(areq: &mut Areq, merchant: &Merchant) {
-    areq.acquirer_bin = cut(merchant.acquirer_bin.as_deref());
-    areq.acquirer_merchant = cut(merchant.mid.as_deref());
-    areq.merchant_category = digits(merchant.category_code.as_deref());
-    areq.merchant_country = digits(merchant.country_code.as_deref());
-    areq.merchant_name = cut(merchant.name.as_deref());
-    areq.merchant_risk = merchant.risk.as_ref().map(risk);
+fn fill_merchant(options: &mut AreqOptions, merchant: &Merchant) {
+    options.acquirer_bin = cut(merchant.acquirer_bin.as_deref());
+    options.acquirer_merchant = cut(merchant.mid.as_deref());
+    options.merchant_category = digits(merchant.category_code.as_deref());
+    options.merchant_country = digits(merchant.country_code.as_deref());
+    options.merchant_name = cut(merchant.name.as_deref());
+    options.merchant_risk = merchant.risk.as_ref().map(risk);
 }
 
 fn risk(risk: &Risk) -> MerchantRisk {
@@ -178,35 +187,35 @@ fn risk(risk: &Risk) -> MerchantRisk {
     }
 }
 
-fn fill_cardholder(areq: &mut Areq, cardholder: &Cardholder, version: ProtocolVersion) {
-    areq.cardholder_name = cut(cardholder.name.as_deref());
-    areq.email = whole(cardholder.email.as_deref());
-    areq.account_id = cut(cardholder.account_id.as_deref());
-    areq.account_type = cardholder.account_type;
-    areq.account = cardholder.account.as_ref().map(account);
-    areq.login = cardholder.login.as_ref().map(|it| login(it, version));
-    areq.prior = cardholder.prior.as_ref().map(prior);
-    areq.home_phone = cardholder.phone.as_ref().and_then(phone);
-    areq.mobile_phone = cardholder.mobile_phone.as_ref().and_then(phone);
-    areq.work_phone = cardholder.work_phone.as_ref().and_then(phone);
-    areq.address_match = cardholder.address_match;
+fn fill_cardholder(options: &mut AreqOptions, cardholder: &Cardholder, version: ProtocolVersion) {
+    options.cardholder_name = cut(cardholder.name.as_deref());
+    options.email = whole(cardholder.email.as_deref());
+    options.account_id = cut(cardholder.account_id.as_deref());
+    options.account_type = cardholder.account_type;
+    options.account = cardholder.account.as_ref().map(account);
+    options.login = cardholder.login.as_ref().map(|it| login(it, version));
+    options.prior = cardholder.prior.as_ref().map(prior);
+    options.home_phone = cardholder.phone.as_ref().and_then(phone);
+    options.mobile_phone = cardholder.mobile_phone.as_ref().and_then(phone);
+    options.work_phone = cardholder.work_phone.as_ref().and_then(phone);
+    options.address_match = cardholder.address_match;
     if let Some(address) = &cardholder.billing {
-        areq.billing_line1 = cut(address.line1.as_deref());
-        areq.billing_line2 = cut(address.line2.as_deref());
-        areq.billing_line3 = cut(address.line3.as_deref());
-        areq.billing_city = cut(address.city.as_deref());
-        areq.billing_postal_code = cut(address.postal_code.as_deref());
-        areq.billing_state = state(address);
-        areq.billing_country = digits(address.country_code.as_deref());
+        options.billing_line1 = cut(address.line1.as_deref());
+        options.billing_line2 = cut(address.line2.as_deref());
+        options.billing_line3 = cut(address.line3.as_deref());
+        options.billing_city = cut(address.city.as_deref());
+        options.billing_postal_code = cut(address.postal_code.as_deref());
+        options.billing_state = state(address);
+        options.billing_country = digits(address.country_code.as_deref());
     }
     if let Some(address) = &cardholder.shipping {
-        areq.shipping_line1 = cut(address.line1.as_deref());
-        areq.shipping_line2 = cut(address.line2.as_deref());
-        areq.shipping_line3 = cut(address.line3.as_deref());
-        areq.shipping_city = cut(address.city.as_deref());
-        areq.shipping_postal_code = cut(address.postal_code.as_deref());
-        areq.shipping_state = state(address);
-        areq.shipping_country = digits(address.country_code.as_deref());
+        options.shipping_line1 = cut(address.line1.as_deref());
+        options.shipping_line2 = cut(address.line2.as_deref());
+        options.shipping_line3 = cut(address.line3.as_deref());
+        options.shipping_city = cut(address.city.as_deref());
+        options.shipping_postal_code = cut(address.postal_code.as_deref());
+        options.shipping_state = state(address);
+        options.shipping_country = digits(address.country_code.as_deref());
     }
 }
 
@@ -281,21 +290,22 @@ fn state(address: &Address) -> Option<Text<3>> {
     Text::parse(own).filter(|_| address.country_code.is_some())
 }
 
-fn fill_browser(areq: &mut Areq, device: &DeviceInfo, notification_url: &str) {
-    areq.notification_url = whole(Some(notification_url));
-    areq.browser_accept = cut(Some(device.browser_accept_header.as_deref().unwrap_or("*/*")));
-    areq.browser_ip = whole(device.browser_ip.as_deref());
-    areq.browser_java = Some(Flag::from(device.browser_java_enabled.unwrap_or(false)));
-    areq.browser_javascript = Some(Flag::from(device.browser_javascript_enabled.unwrap_or(false)));
+fn fill_browser(options: &mut AreqOptions, device: &DeviceInfo, notification_url: &str) {
+    options.notification_url = whole(Some(notification_url));
+    options.browser_accept = cut(Some(device.browser_accept_header.as_deref().unwrap_or("*/*")));
+    options.browser_ip = whole(device.browser_ip.as_deref());
+    options.browser_java = Some(Flag::from(device.browser_java_enabled.unwrap_or(false)));
+    options.browser_javascript =
+        Some(Flag::from(device.browser_javascript_enabled.unwrap_or(false)));
     // A language and its region at most; longer tags are cut at a hyphen.
     let language = device.browser_language.as_deref().unwrap_or("en");
     let short = language.split('-').next();
-    areq.browser_language = whole(Some(language)).or_else(|| whole(short));
-    areq.browser_color_depth = device.browser_color_depth.as_deref().and_then(color_depth);
-    areq.browser_screen_height = digits(device.browser_screen_height.as_deref());
-    areq.browser_screen_width = digits(device.browser_screen_width.as_deref());
-    areq.browser_tz = whole(device.browser_tz.as_deref());
-    areq.browser_user_agent = cut(Some(device.browser_user_agent.as_deref().unwrap_or("-")));
+    options.browser_language = whole(Some(language)).or_else(|| whole(short));
+    options.browser_color_depth = device.browser_color_depth.as_deref().and_then(color_depth);
+    options.browser_screen_height = digits(device.browser_screen_height.as_deref());
+    options.browser_screen_width = digits(device.browser_screen_width.as_deref());
+    options.browser_tz = whole(device.browser_tz.as_deref());
+    options.browser_user_agent = cut(Some(device.browser_user_agent.as_deref().unwrap_or("-")));
 }
 
 /// The nearest that the protocol knows, downwards.
@@ -305,14 +315,14 @@ fn color_depth(text: &str) -> Option<Digits<1, 2>> {
     Digits::parse(&known.to_string())
 }
 
-fn fill_app(areq: &mut Areq, device: &DeviceInfo, transaction: Option<Uuid>) {
-    areq.sdk_transaction = transaction;
-    areq.sdk_application = uuid(device.sdk_application_id.as_deref());
-    areq.sdk_reference = cut(device.sdk_reference_number.as_deref());
-    areq.sdk_max_timeout = device.sdk_max_timeout.as_deref().and_then(Numeric::padded);
-    areq.sdk_encrypted = whole(device.sdk_encryption_data.as_deref());
-    areq.sdk_public_key = device.sdk_ephemeral_public_key.as_ref().and_then(public_key);
-    areq.sdk_render_options = render_options(device);
+fn fill_app(options: &mut AreqOptions, device: &DeviceInfo, transaction: Option<Uuid>) {
+    options.sdk_transaction = transaction;
+    options.sdk_application = uuid(device.sdk_application_id.as_deref());
+    options.sdk_reference = cut(device.sdk_reference_number.as_deref());
+    options.sdk_max_timeout = device.sdk_max_timeout.as_deref().and_then(Numeric::padded);
+    options.sdk_encrypted = whole(device.sdk_encryption_data.as_deref());
+    options.sdk_public_key = device.sdk_ephemeral_public_key.as_ref().and_then(public_key);
+    options.sdk_render_options = render_options(device);
 }
 
 /// The SDKs send the key as a text that holds an object.

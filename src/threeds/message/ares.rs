@@ -6,7 +6,7 @@ use crate::threeds::codes::{
     ChallengeType, Reason, TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
 };
 use crate::threeds::message::app::AcsRenderingType;
-use crate::threeds::message::codec::Message;
+use crate::threeds::message::codec::message;
 use crate::threeds::message::element::object;
 use crate::threeds::message::extension::Extensions;
 use crate::threeds::message::values::{AuthenticationValue, EcmaObject, Text};
@@ -40,14 +40,4 @@ object! {
     }
 }
 
-impl Message for Ares {
-    const TYPE: &'static str = "ARes";
-
-    fn version(&self) -> ProtocolVersion {
-        self.version
-    }
-
-    fn extensions(&self) -> Option<&Extensions> {
-        self.extensions.as_ref()
-    }
-}
+message! { Ares = "ARes", extensions }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::threeds::base64;
 use crate::threeds::codes::{TransactionStatus, WindowSize};
-use crate::threeds::message::codec::{Message, parse, render};
+use crate::threeds::message::codec::{message, parse, render};
 use crate::threeds::message::element::object;
 use crate::threeds::message::extension::Extensions;
 use crate::threeds::message::rejection::{ErrorCode, Rejection};
@@ -32,29 +32,9 @@ object! {
     }
 }
 
-impl Message for Creq {
-    const TYPE: &'static str = "CReq";
+message! { Creq = "CReq", extensions }
 
-    fn version(&self) -> ProtocolVersion {
-        self.version
-    }
-
-    fn extensions(&self) -> Option<&Extensions> {
-        self.extensions.as_ref()
-    }
-}
-
-impl Message for Cres {
-    const TYPE: &'static str = "CRes";
-
-    fn version(&self) -> ProtocolVersion {
-        self.version
-    }
-
-    fn extensions(&self) -> Option<&Extensions> {
-        self.extensions.as_ref()
-    }
-}
+message! { Cres = "CRes", extensions }
 
 impl Creq {
     pub fn from_form(field: &str) -> Result<Self, Rejection> {

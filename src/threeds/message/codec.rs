@@ -23,6 +23,24 @@ pub trait Message: Element {
     }
 }
 
+/// Makes an object a message: `Type = "messageType"`, with `extensions` if it can hold them.
+macro_rules! message {
+    ($name:ident = $kind:literal $(, $extensions:ident)?) => {
+        impl $crate::threeds::message::codec::Message for $name {
+            const TYPE: &'static str = $kind;
+
+            fn version(&self) -> $crate::threeds::version::ProtocolVersion {
+                self.version
+            }
+
+            $(fn extensions(&self) -> Option<&$crate::threeds::message::extension::Extensions> {
+                self.$extensions.as_ref()
+            })?
+        }
+    };
+}
+pub(super) use message;
+
 /// A message as bytes, to be wiped: a request holds a card number.
 pub fn render<M: Message>(message: &M) -> Secret<Vec<u8>> {
     let mut value = Secret::new(message.write(message.version()));

@@ -181,6 +181,49 @@ macro_rules! object {
 }
 pub(super) use object;
 
+/// A group of optional elements that stand among the members of its message, without an object of
+/// their own: `name: Type = "emvName" since;`. The message names the group `""`.
+macro_rules! optional {
+    ($name:ident {
+        $($(#[$field_doc:meta])* $field:ident: $kind:ty = $emv:literal $since:ident;)+
+    }) => {
+        #[derive(Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: Option<$kind>,)+
+        }
+
+        impl $crate::threeds::message::element::Member for $name {
+            fn take(
+                members: &serde_json::Map<String, serde_json::Value>,
+                _: &str,
+                reader: &mut $crate::threeds::message::element::ElementReader,
+            ) -> Option<Self> {
+                use $crate::threeds::message::element::Member;
+                // Read every member before the first failure counts, so that all are reported.
+                $(let $field = if ProtocolVersion::$since <= reader.version {
+                    <Option<$kind> as Member>::take(members, $emv, reader)
+                } else {
+                    Some(None)
+                };)+
+                Some(Self { $($field: $field?),+ })
+            }
+
+            fn put(
+                &self,
+                members: &mut serde_json::Map<String, serde_json::Value>,
+                _: &str,
+                version: ProtocolVersion,
+            ) {
+                use $crate::threeds::message::element::Member;
+                $(if ProtocolVersion::$since <= version {
+                    Member::put(&self.$field, members, $emv, version);
+                })+
+            }
+        }
+    };
+}
+pub(super) use optional;
+
 /// A member that the message's version does not have.
 pub(super) fn unknown<T: Member>(reader: &mut ElementReader) -> Option<T> {
     T::take(&Map::new(), "", reader)

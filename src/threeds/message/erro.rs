@@ -3,7 +3,7 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::threeds::message::codec::{Message, type_of, version_of};
+use crate::threeds::message::codec::{message, type_of, version_of};
 use crate::threeds::message::element::{Element, ElementReader, object};
 use crate::threeds::message::rejection::{ErrorCode, Rejection};
 use crate::threeds::message::values::Text;
@@ -24,13 +24,7 @@ object! {
     }
 }
 
-impl Message for Erro {
-    const TYPE: &'static str = "Erro";
-
-    fn version(&self) -> ProtocolVersion {
-        self.version
-    }
-}
+message! { Erro = "Erro" }
 
 impl Element for ErrorCode {
     fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {

@@ -24,7 +24,8 @@ mod values;
 
 pub use app::{AcsRenderingType, DeviceRenderOptions, UiTypes};
 pub use areq::{
-    AccountInfo, Areq, LoginInfo, MerchantRisk, Phone, PriorInfo, RequestorAuthentication,
+    AccountInfo, Areq, AreqOptions, LoginInfo, MerchantRisk, Phone, PriorInfo,
+    RequestorAuthentication,
 };
 pub use ares::Ares;
 pub use challenge::{Creq, Cres};

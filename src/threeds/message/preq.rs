@@ -4,7 +4,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::threeds::codes::AcsInformation;
-use crate::threeds::message::codec::Message;
+use crate::threeds::message::codec::message;
 use crate::threeds::message::element::{Element, ElementReader, object};
 use crate::threeds::message::values::{Digits, Text};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
@@ -46,21 +46,9 @@ object! {
     }
 }
 
-impl Message for Preq {
-    const TYPE: &'static str = "PReq";
+message! { Preq = "PReq" }
 
-    fn version(&self) -> ProtocolVersion {
-        self.version
-    }
-}
-
-impl Message for Pres {
-    const TYPE: &'static str = "PRes";
-
-    fn version(&self) -> ProtocolVersion {
-        self.version
-    }
-}
+message! { Pres = "PRes" }
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct CardRanges(pub Vec<CardRange>);

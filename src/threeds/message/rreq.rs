@@ -8,7 +8,7 @@ use crate::threeds::codes::{
     TransactionStatus, WhitelistSource, WhitelistStatus,
 };
 use crate::threeds::message::app::AcsRenderingType;
-use crate::threeds::message::codec::Message;
+use crate::threeds::message::codec::message;
 use crate::threeds::message::element::object;
 use crate::threeds::message::extension::Extensions;
 use crate::threeds::message::values::{AuthenticationValue, Numeric, Text};
@@ -37,17 +37,7 @@ object! {
     }
 }
 
-impl Message for Rreq {
-    const TYPE: &'static str = "RReq";
-
-    fn version(&self) -> ProtocolVersion {
-        self.version
-    }
-
-    fn extensions(&self) -> Option<&Extensions> {
-        self.extensions.as_ref()
-    }
-}
+message! { Rreq = "RReq", extensions }
 
 object! {
     Rres {
@@ -60,10 +50,4 @@ object! {
     }
 }
 
-impl Message for Rres {
-    const TYPE: &'static str = "RRes";
-
-    fn version(&self) -> ProtocolVersion {
-        self.version
-    }
-}
+message! { Rres = "RRes" }

@@ -270,7 +270,7 @@ fn no_bytes_and_no_changed_member_make_receiving_panic() {
 fn a_card_number_is_in_no_debug_text() {
     let number = CardNumber::parse("4242424242424242").unwrap();
     let transaction = Uuid::nil();
-    let areq = Areq::new(
+    let areq = Areq::sample(
         V220,
         crate::threeds::codes::Channel::Browser,
         crate::threeds::codes::Category::Payment,

@@ -148,7 +148,7 @@ fn failure(areq: &Areq) -> Erro {
         server_transaction: Some(areq.server_transaction),
         acs_transaction: None,
         ds_transaction: None,
-        sdk_transaction: areq.sdk_transaction,
+        sdk_transaction: areq.options.sdk_transaction,
     }
 }
 
@@ -192,7 +192,7 @@ fn decide(
 /// Whether the merchant asks for no challenge in the ways that 2.2 answers with "informational".
 fn shares_data(areq: &Areq) -> bool {
     matches!(
-        areq.preference,
+        areq.options.preference,
         Some(
             ChallengePreference::NoChallengeRiskAnalysisPerformed
                 | ChallengePreference::NoChallengeDataSharingOnly
@@ -211,14 +211,14 @@ fn challenge_or_not(
 ) -> Option<SimulatedChallenge> {
     let simulated = SimulatedChallenge::new(scheme, challenge, areq.channel);
     ares.challenge_mandated = Some(challenge.mandated);
-    if areq.decoupled == Some(YesNo::Yes) {
+    if areq.options.decoupled == Some(YesNo::Yes) {
         ares.status = Some(TransactionStatus::DecoupledChallenge);
         ares.challenge_type = Some(ChallengeType::Decoupled);
         ares.decoupled = Some(YesNo::Yes);
         ares.cardholder_info = Text::parse("Your bank will contact you to confirm this payment.");
         return Some(simulated);
     }
-    if areq.preference == Some(ChallengePreference::NoChallengeDataSharingOnly) {
+    if areq.options.preference == Some(ChallengePreference::NoChallengeDataSharingOnly) {
         ares.challenge_mandated = None;
         settle(ares, areq, scheme, TransactionStatus::Informational, None, drawn);
         return None;
@@ -257,7 +257,7 @@ fn challenge_or_not(
 /// app's SDK would trust.
 fn signed_content(areq: &Areq, places: &SimulatorUrls<'_>) -> String {
     let header = base64::encode_url(br#"{"alg":"none"}"#);
-    let key = areq.sdk_public_key.as_ref().map_or(Value::Null, |key| key.value().clone());
+    let key = areq.options.sdk_public_key.as_ref().map_or(Value::Null, |key| key.value().clone());
     let content = serde_json::json!({
         "acsURL": places.challenge_url(),
         "sdkEphemPubKey": key,
@@ -322,7 +322,7 @@ fn blank(areq: &Areq, drawn: &TransactionSeed) -> Ares {
         server_transaction: areq.server_transaction,
         acs_transaction: drawn.acs_transaction,
         ds_transaction: drawn.ds_transaction,
-        sdk_transaction: areq.sdk_transaction,
+        sdk_transaction: areq.options.sdk_transaction,
         acs_reference: Text::cut(ACS_REFERENCE),
         ds_reference: Text::cut(DS_REFERENCE),
         acs_operator: Text::parse(ACS_OPERATOR),

@@ -23,17 +23,17 @@ fn request(number: &str, change: impl FnOnce(&mut Areq)) -> (Areq, AreqSummary) 
     let number = CardNumber::parse(number).unwrap();
     let (channel, category) = (Channel::Browser, Category::Payment);
     let mut areq =
-        Areq::new(ProtocolVersion::V220, channel, category, Uuid::from_bytes([3; 16]), number);
-    areq.decoupled = Some(YesNo::No);
-    areq.authentication = Numeric::parse("01");
+        Areq::sample(ProtocolVersion::V220, channel, category, Uuid::from_bytes([3; 16]), number);
+    areq.options.decoupled = Some(YesNo::No);
+    areq.options.authentication = Numeric::parse("01");
     change(&mut areq);
     let sent = AreqSummary {
         version: areq.version,
         channel: areq.channel,
         category: areq.category,
-        preference: areq.preference,
-        decoupled: areq.decoupled.unwrap_or(YesNo::No),
-        sdk_transaction: areq.sdk_transaction,
+        preference: areq.options.preference,
+        decoupled: areq.options.decoupled.unwrap_or(YesNo::No),
+        sdk_transaction: areq.options.sdk_transaction,
     };
     (areq, sent)
 }
@@ -116,8 +116,8 @@ fn a_card_that_is_not_listed_succeeds_for_everyone() {
                     let (_, status, simulated, _) = answered(number, |areq| {
                         areq.channel = *channel;
                         areq.category = *category;
-                        areq.preference = Some(*preference);
-                        areq.decoupled = Some(YesNo::Yes);
+                        areq.options.preference = Some(*preference);
+                        areq.options.decoupled = Some(YesNo::Yes);
                     });
                     assert_eq!((status, simulated), (TransactionStatus::Successful, None));
                 }
@@ -130,7 +130,7 @@ fn a_card_that_is_not_listed_succeeds_for_everyone() {
 #[test]
 fn preferences_that_share_data_are_answered_with_information() {
     for preference in ChallengePreference::ALL {
-        let ask = |areq: &mut Areq| areq.preference = Some(*preference);
+        let ask = |areq: &mut Areq| areq.options.preference = Some(*preference);
         let (_, status, ..) = answered("4200000000000002", ask);
         let shares = ["05", "06", "07"].contains(&preference.code());
         let expected =
@@ -150,7 +150,7 @@ fn a_merchant_alone_gets_a_decoupled_challenge_or_none() {
     let alone = |decoupled| {
         answered("4200000000000004", |areq| {
             areq.channel = Channel::Merchant;
-            areq.decoupled = Some(decoupled);
+            areq.options.decoupled = Some(decoupled);
         })
     };
     let (ares, status, simulated, sent) = alone(YesNo::Yes);
@@ -219,14 +219,14 @@ fn the_older_version_gets_nothing_of_the_newer() {
                 answered(card.number, |areq| {
                     areq.version = ProtocolVersion::V210;
                     areq.channel = channel;
-                    areq.decoupled = None;
+                    areq.options.decoupled = None;
                 });
             }
             answered(card.number, |areq| {
                 areq.version = ProtocolVersion::V210;
                 areq.channel = Channel::Merchant;
                 areq.category = Category::NonPayment;
-                areq.decoupled = None;
+                areq.options.decoupled = None;
             });
         }
     }
