@@ -164,34 +164,22 @@ pub struct ReturnedExtension {
 }
 
 impl DeviceInfo {
-    /// Takes what the newer one tells, and keeps the rest.
+    /// Overwrites the members that `newer` has, and keeps the rest.
     pub fn take(&mut self, newer: &Self) {
-        let newer = newer.clone();
-        let older = std::mem::take(self);
-        *self = Self {
-            browser_accept_header: newer.browser_accept_header.or(older.browser_accept_header),
-            browser_ip: newer.browser_ip.or(older.browser_ip),
-            browser_javascript_enabled: newer
-                .browser_javascript_enabled
-                .or(older.browser_javascript_enabled),
-            browser_java_enabled: newer.browser_java_enabled.or(older.browser_java_enabled),
-            browser_language: newer.browser_language.or(older.browser_language),
-            browser_color_depth: newer.browser_color_depth.or(older.browser_color_depth),
-            browser_screen_height: newer.browser_screen_height.or(older.browser_screen_height),
-            browser_screen_width: newer.browser_screen_width.or(older.browser_screen_width),
-            browser_tz: newer.browser_tz.or(older.browser_tz),
-            browser_user_agent: newer.browser_user_agent.or(older.browser_user_agent),
-            sdk_transaction_id: newer.sdk_transaction_id.or(older.sdk_transaction_id),
-            sdk_application_id: newer.sdk_application_id.or(older.sdk_application_id),
-            sdk_encryption_data: newer.sdk_encryption_data.or(older.sdk_encryption_data),
-            sdk_ephemeral_public_key: newer
-                .sdk_ephemeral_public_key
-                .or(older.sdk_ephemeral_public_key),
-            sdk_max_timeout: newer.sdk_max_timeout.or(older.sdk_max_timeout),
-            sdk_reference_number: newer.sdk_reference_number.or(older.sdk_reference_number),
-            sdk_interface: newer.sdk_interface.or(older.sdk_interface),
-            sdk_ui_types: newer.sdk_ui_types.or(older.sdk_ui_types),
-        };
+        macro_rules! take {
+            ($($member:ident),+ $(,)?) => {$(
+                if newer.$member.is_some() {
+                    self.$member.clone_from(&newer.$member);
+                }
+            )+};
+        }
+        take! {
+            browser_accept_header, browser_ip, browser_javascript_enabled, browser_java_enabled,
+            browser_language, browser_color_depth, browser_screen_height, browser_screen_width,
+            browser_tz, browser_user_agent, sdk_transaction_id, sdk_application_id,
+            sdk_encryption_data, sdk_ephemeral_public_key, sdk_max_timeout, sdk_reference_number,
+            sdk_interface, sdk_ui_types,
+        }
     }
 }
 

@@ -29,10 +29,7 @@ impl Element for UiTypes {
         let items = value.as_array().filter(|items| !items.is_empty() && items.len() <= 7);
         let text = |item: &Value| item.as_str().filter(|it| it.len() == 2).map(String::from);
         let types = items.and_then(|items| items.iter().map(text).collect::<Option<Vec<_>>>());
-        if types.is_none() {
-            reader.invalid();
-        }
-        types.map(Self)
+        reader.valid(types).map(Self)
     }
 
     fn write(&self, _: ProtocolVersion) -> Value {

@@ -151,11 +151,8 @@ macro_rules! object {
             ) -> Option<Self> {
                 use $crate::threeds::message::element::{Member, unknown};
                 use $crate::threeds::version::ProtocolVersion;
-                let Some(members) = value.as_object() else {
-                    reader.invalid();
-                    return None;
-                };
-                // Every member is read before the first failure counts, so that all are told.
+                let members = reader.valid(value.as_object())?;
+                // Read every member before the first failure counts, so that all are reported.
                 $(let $field = if ProtocolVersion::$since <= reader.version {
                     <$kind as Member>::take(members, $emv, reader)
                 } else {

@@ -31,11 +31,7 @@ impl Element for ErrorCode {
         let is_code =
             |text: &&str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
         let text = value.as_str().filter(is_code);
-        let number = text.and_then(|text| text.parse().ok());
-        if number.is_none() {
-            reader.invalid();
-        }
-        number.map(Self::from_number)
+        reader.valid(text.and_then(|text| text.parse().ok())).map(Self::from_number)
     }
 
     fn write(&self, _: ProtocolVersion) -> Value {
@@ -75,11 +71,7 @@ impl Component {
 impl Element for Component {
     fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let all = [Self::Acs, Self::DirectoryServer, Self::Sdk, Self::ThreedsServer];
-        let found = all.into_iter().find(|it| value.as_str() == Some(it.code()));
-        if found.is_none() {
-            reader.invalid();
-        }
-        found
+        reader.valid(all.into_iter().find(|it| value.as_str() == Some(it.code())))
     }
 
     fn write(&self, _: ProtocolVersion) -> Value {

@@ -34,10 +34,7 @@ impl Element for Extensions {
             (1..=THREEDS_EXTENSIONS_MAX).contains(&items.len())
                 && value.to_string().len() <= THREEDS_EXTENSIONS_BYTES_MAX
         });
-        let Some(items) = items else {
-            reader.invalid();
-            return None;
-        };
+        let items = reader.valid(items)?;
         let read = |item| Extension::read(item, reader);
         items.iter().map(read).collect::<Option<_>>().map(Self)
     }

@@ -55,10 +55,7 @@ pub struct CardRanges(pub Vec<CardRange>);
 
 impl Element for CardRanges {
     fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
-        let Some(items) = value.as_array() else {
-            reader.invalid();
-            return None;
-        };
+        let items = reader.valid(value.as_array())?;
         let read = |item| CardRange::read(item, reader);
         items.iter().map(read).collect::<Option<_>>().map(Self)
     }
@@ -89,11 +86,7 @@ impl ActionIndicator {
 impl Element for ActionIndicator {
     fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let all = [Self::Add, Self::Delete, Self::Modify];
-        let found = all.into_iter().find(|it| value.as_str() == Some(it.code()));
-        if found.is_none() {
-            reader.invalid();
-        }
-        found
+        reader.valid(all.into_iter().find(|it| value.as_str() == Some(it.code())))
     }
 
     fn write(&self, _: ProtocolVersion) -> Value {
@@ -109,11 +102,8 @@ impl Element for AcsInformations {
     fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let codes = value.as_array().map(|items| items.iter().map(Value::as_str));
         let codes = codes.and_then(Iterator::collect::<Option<Vec<_>>>);
-        if codes.is_none() {
-            reader.invalid();
-        }
         let known = |code| AcsInformation::from_code(code, ProtocolVersion::V220);
-        Some(Self(codes?.into_iter().filter_map(known).collect()))
+        Some(Self(reader.valid(codes)?.into_iter().filter_map(known).collect()))
     }
 
     fn write(&self, _: ProtocolVersion) -> Value {
