@@ -99,7 +99,8 @@ impl ThreedsSessions<'_> {
                 let before = session.clone();
                 let held = self.card_of_session(snapshot, caller, &session.card, now)?;
                 let spoken = session.enrolment.recommended().unwrap_or(ProtocolVersion::V210);
-                let (areq, sent) = areq(&session, request, held.card, server, spoken);
+                let (areq, sent) = areq(&session, request, held.card, server, spoken)
+                    .map_err(|member| Error::invalid(member.0, "The member is required."))?;
                 session.method_outcome = Some(session.method_indicator());
                 session.state = advance(&session, SessionEvent::AuthenticationRequested, now)?;
                 session.sent = Some(sent);

@@ -38,22 +38,27 @@ pub struct ServerIdentity {
     pub notification_url: String,
 }
 
-/// The request, and what of it the answers are checked against.
+/// A member that every authentication needs, by its path in the body, is missing or does not suit
+/// the session. [`AuthenticationRequest::check`] reports this to the client before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UncheckedMember(pub &'static str);
+
+/// Builds the request, and the summary that its answers are checked against.
 pub fn areq(
     session: &Session,
     request: &AuthenticationRequest,
     card: PaymentCard,
     server: &ServerIdentity,
     version: ProtocolVersion,
-) -> (Areq, AreqSummary) {
+) -> Result<(Areq, AreqSummary), UncheckedMember> {
     let channel = session.channel();
-    let category = category(request, channel, version);
+    let category = category(request, channel, version)?;
     let preference = request.preference.map(|it| downgraded(it, version));
     let decoupled = request.wants_decoupled(session.kind);
     let device = &session.device_info;
     let sdk_transaction = uuid(device.sdk_transaction_id.as_deref());
     let sdk_transaction = sdk_transaction.filter(|_| channel == Channel::Vault);
-    let requestor = request.requestor.as_ref();
+    let requestor = request.requestor.as_ref().ok_or(UncheckedMember("requestor_info"))?;
     let mut options = AreqOptions {
         server_operator: server.operator.as_deref().map(Text::cut),
         server_url: Some(Text::cut(&server.results_url)),
@@ -72,7 +77,7 @@ pub fn areq(
         let minutes = minutes.and_then(|it| Numeric::padded(&it));
         options.decoupled_max = minutes.filter(|_| decoupled == YesNo::Yes);
     }
-    fill_kind(&mut options, request, channel, version);
+    fill_kind(&mut options, request, channel, version)?;
     if let Some(purchase) = &request.purchase {
         fill_purchase(&mut options, purchase);
     }
@@ -96,27 +101,27 @@ pub fn areq(
         category,
         server_transaction: session.id.uuid(),
         server_reference: Text::cut(&server.reference),
-        requestor_id: Text::cut(requestor.and_then(|it| it.id.as_deref()).unwrap_or_default()),
-        requestor_name: Text::cut(requestor.and_then(|it| it.name.as_deref()).unwrap_or_default()),
-        requestor_url: Text::cut(requestor.and_then(|it| it.url.as_deref()).unwrap_or_default()),
+        requestor_id: required(requestor.id.as_deref(), "requestor_info.id")?,
+        requestor_name: required(requestor.name.as_deref(), "requestor_info.name")?,
+        requestor_url: required(requestor.url.as_deref(), "requestor_info.url")?,
         card_number: card.number,
         options,
         extensions: extensions(&request.extensions),
     };
     let sent = AreqSummary { version, channel, category, preference, decoupled, sdk_transaction };
-    (areq, sent)
+    Ok((areq, sent))
 }
 
-/// Before 2.2 a merchant alone cannot ask for a payment's authentication.
+/// Version 2.1 has no payment authentication without the cardholder.
 fn category(
     request: &AuthenticationRequest,
     channel: Channel,
     version: ProtocolVersion,
-) -> Category {
+) -> Result<Category, UncheckedMember> {
     match (channel, version) {
-        (Channel::Merchant, ProtocolVersion::V210) => Category::NonPayment,
+        (Channel::Merchant, ProtocolVersion::V210) => Ok(Category::NonPayment),
         (Channel::Vault | Channel::Browser | Channel::Merchant, _) => {
-            request.category.unwrap_or(Category::Payment)
+            request.category.ok_or(UncheckedMember("authentication_category"))
         }
     }
 }
@@ -137,17 +142,19 @@ fn fill_kind(
     request: &AuthenticationRequest,
     channel: Channel,
     version: ProtocolVersion,
-) {
-    let Some(kind) = request.kind else {
-        return;
-    };
+) -> Result<(), UncheckedMember> {
+    let unchecked = UncheckedMember("authentication_type");
+    let kind = request.kind.ok_or(unchecked)?;
     if channel == Channel::Merchant {
-        let code = kind.merchant_code().filter(|(_, since)| *since <= version);
-        // The nearest that 2.1 knows of a purchase without the cardholder is a recurring one.
-        options.merchant_authentication = Numeric::parse(code.map_or("01", |(code, _)| code));
+        let (code, since) = kind.merchant_code().ok_or(unchecked)?;
+        // For a purchase without the cardholder, version 2.1 has no code but "recurring".
+        options.merchant_authentication =
+            Numeric::parse(if since <= version { code } else { "01" });
     } else {
-        options.authentication = kind.customer_code().and_then(Numeric::parse);
+        let code = kind.customer_code().ok_or(unchecked)?;
+        options.authentication = Numeric::parse(code);
     }
+    Ok(())
 }
 
 fn fill_purchase(options: &mut AreqOptions, purchase: &Purchase) {
@@ -242,21 +249,16 @@ fn account(account: &Account) -> AccountInfo {
     }
 }
 
+/// A method that is newer than the version becomes the nearest older one.
 fn login(login: &Login, version: ProtocolVersion) -> LoginInfo {
-    let method = login.method.map(|method| match method {
-        // The nearest that 2.1 knows.
-        LoginMethod::FidoDataSigned if version == ProtocolVersion::V210 => LoginMethod::Fido,
-        LoginMethod::SrcAssuranceData if version == ProtocolVersion::V210 => {
+    let method = login.method.map(|method| {
+        if method.since() <= version {
+            method
+        } else if method == LoginMethod::FidoDataSigned {
+            LoginMethod::Fido
+        } else {
             LoginMethod::ThirdParty
         }
-        LoginMethod::NoLogin
-        | LoginMethod::UsernamePassword
-        | LoginMethod::FederatedId
-        | LoginMethod::IssuerCredentials
-        | LoginMethod::ThirdParty
-        | LoginMethod::Fido
-        | LoginMethod::FidoDataSigned
-        | LoginMethod::SrcAssuranceData => method,
     });
     let max = if version == ProtocolVersion::V210 { 2_048 } else { 20_000 };
     let data = login.data.as_deref().filter(|it| it.chars().count() <= max);
@@ -374,6 +376,13 @@ fn uuid(text: Option<&str>) -> Option<Uuid> {
 
 fn cut<const MAX: usize>(text: Option<&str>) -> Option<Text<MAX>> {
     text.filter(|text| !text.is_empty()).map(Text::cut)
+}
+
+fn required<const MAX: usize>(
+    text: Option<&str>,
+    path: &'static str,
+) -> Result<Text<MAX>, UncheckedMember> {
+    text.map(Text::cut).ok_or(UncheckedMember(path))
 }
 
 /// Left out when it does not fit.

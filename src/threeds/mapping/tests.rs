@@ -126,19 +126,47 @@ fn request() -> AuthenticationRequest {
     }
 }
 
-fn mapped(session: &Session, version: ProtocolVersion) -> (Value, AreqSummary) {
-    let server = ServerIdentity {
+fn server() -> ServerIdentity {
+    ServerIdentity {
         reference: String::from("REF"),
         operator: None,
         results_url: String::from("https://vault.example/3ds/results"),
         notification_url: String::from("https://vault.example/n"),
-    };
-    let card = PaymentCard {
+    }
+}
+
+fn card() -> PaymentCard {
+    PaymentCard {
         number: CardNumber::parse("4242424242424242").unwrap(),
         expiration_month: Some(7),
         expiration_year: Some(2031),
-    };
-    let (areq, sent) = areq(session, &request(), card, &server, version);
+    }
+}
+
+#[test]
+fn a_body_that_was_not_checked_makes_no_request() {
+    let session = session(SessionKind::Customer, Some(Device::Browser));
+    let whole = request;
+    for (body, path) in [
+        (AuthenticationRequest { category: None, ..whole() }, "authentication_category"),
+        (AuthenticationRequest { kind: None, ..whole() }, "authentication_type"),
+        (
+            AuthenticationRequest { kind: Some(AuthenticationType::TopUp), ..whole() },
+            "authentication_type",
+        ),
+        (AuthenticationRequest { requestor: None, ..whole() }, "requestor_info"),
+        (
+            AuthenticationRequest { requestor: Some(Requestor::default()), ..whole() },
+            "requestor_info.id",
+        ),
+    ] {
+        let made = areq(&session, &body, card(), &server(), ProtocolVersion::V220);
+        assert_eq!(made.err(), Some(UncheckedMember(path)));
+    }
+}
+
+fn mapped(session: &Session, version: ProtocolVersion) -> (Value, AreqSummary) {
+    let (areq, sent) = areq(session, &request(), card(), &server(), version).unwrap();
     let bytes = render(&areq);
     // What we send is what a receiver of the same version takes.
     assert_eq!(parse::<Areq>(bytes.expose()).unwrap().version, version);

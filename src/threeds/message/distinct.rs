@@ -5,6 +5,8 @@ use std::collections::HashSet;
 
 /// Longer than any element's name. What is longer, or no name at all, is not repeated to anyone.
 const NAME_CHARS_MAX: usize = 64;
+/// Stands in a path for a name that must not be repeated to the sender.
+const UNNAMED: &str = "?";
 
 /// Where in the text we are.
 enum Level {
@@ -35,7 +37,13 @@ pub(super) fn repeated(text: &[u8]) -> Option<String> {
                 if let Some(Level::Object { seen, name, wants_name }) = levels.last_mut()
                     && *wants_name
                 {
-                    let found = serde_json::from_slice(text.get(at..after)?).unwrap_or_default();
+                    // A name that is not a JSON string cannot be compared, so it is reported.
+                    let string = text.get(at..after);
+                    let Some(found) =
+                        string.and_then(|it| serde_json::from_slice::<String>(it).ok())
+                    else {
+                        return Some(String::from(UNNAMED));
+                    };
                     *wants_name = false;
                     name.clone_from(&found);
                     if !seen.insert(found) {
@@ -79,7 +87,7 @@ fn shown(name: &str) -> &str {
         && name.len() <= NAME_CHARS_MAX
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && name.bytes().filter(u8::is_ascii_digit).count() < 3;
-    if is_name { name } else { "?" }
+    if is_name { name } else { UNNAMED }
 }
 
 #[cfg(test)]
@@ -107,6 +115,13 @@ mod tests {
         check(r#"{"4111111111111111":1,"4111111111111111":2}"#, Some("?"));
         check("{}", None);
         check("7", None);
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_read_counts_as_repeated() {
+        for text in [r#"{"a"#, r#"{"\ud800":1}"#, r#"{"a\"#] {
+            assert_eq!(repeated(text.as_bytes()).as_deref(), Some(UNNAMED), "{text}");
+        }
     }
 
     #[test]

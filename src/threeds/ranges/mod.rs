@@ -117,9 +117,9 @@ impl RangeTable {
     fn whole(pres: Pres) -> Result<Self, Rejection> {
         let missing = || Rejection::new(ErrorCode::ElementMissing, ELEMENT);
         let ranges = pres.ranges.ok_or_else(missing)?;
-        let ranges = ranges.0.iter().map(AccountRange::of).collect();
+        let ranges = ranges.0.iter().map(AccountRange::of).collect::<Option<_>>();
         let serial = pres.serial.map(|it| String::from(it.as_str()));
-        Self::new(serial, pres.ds_start, pres.ds_end, ranges).ok_or_else(unfit)
+        Self::new(serial, pres.ds_start, pres.ds_end, ranges.ok_or_else(unfit)?).ok_or_else(unfit)
     }
 
     /// Changes since the last answer. What goes makes room for what comes, in whatever order they
@@ -132,7 +132,7 @@ impl RangeTable {
             self.ranges.iter().map(|range| (range.start, range.clone())).collect();
         let mut added = Vec::new();
         for change in &changes {
-            let range = AccountRange::of(change);
+            let range = AccountRange::of(change).ok_or_else(unfit)?;
             let is_known = ranges.get(&range.start).is_some_and(|known| known.end == range.end);
             match change.action.unwrap_or(ActionIndicator::Add) {
                 ActionIndicator::Add => added.push(range),
@@ -188,18 +188,18 @@ fn unfit() -> Rejection {
 }
 
 impl AccountRange {
-    fn of(range: &CardRange) -> Self {
+    fn of(range: &CardRange) -> Option<Self> {
         let information = range.acs_information.as_ref();
-        Self {
-            start: filled(range.start.as_str(), 0).unwrap_or(u64::MAX),
-            end: filled(range.end.as_str(), 9).unwrap_or(0),
+        Some(Self {
+            start: filled(range.start.as_str(), 0)?,
+            end: filled(range.end.as_str(), 9)?,
             acs_start: range.acs_start,
             acs_end: range.acs_end,
             ds_start: range.ds_start,
             ds_end: range.ds_end,
             method_url: range.method_url.as_ref().map(|url| Arc::from(url.as_str())),
             acs_information: information.map(|it| it.0.clone()).unwrap_or_default(),
-        }
+        })
     }
 }
 

@@ -85,9 +85,7 @@ pub fn enrol(
         )
         | None => (),
     }
-    let scheme = listed
-        .map_or_else(|| brand_of(number).and_then(Scheme::of_brand), |card| Some(card.scheme));
-    let scheme = scheme.ok_or(EnrolmentError::UnknownCard)?;
+    let scheme = scheme_of(listed, number).ok_or(EnrolmentError::UnknownCard)?;
     let without_method = listed.is_some_and(|card| match card.outcome {
         Scenario::Challenge(challenge) => challenge.method == cards::MethodSupport::Absent,
         Scenario::DirectoryServerError
@@ -105,6 +103,11 @@ pub fn enrol(
         acs_information: AcsInformation::ALL.to_vec(),
     };
     Ok((scheme, enrolment))
+}
+
+fn scheme_of(listed: Option<&cards::SimulatorCard>, number: &str) -> Option<Scheme> {
+    let scheme = listed.map(|card| card.scheme);
+    scheme.or_else(|| brand_of(number).and_then(Scheme::of_brand))
 }
 
 /// Answers an `AReq` as a directory server would: with an `ARes` or an `Erro`. What the ACS keeps
@@ -129,7 +132,11 @@ pub fn answer(
             if listed.is_some_and(|it| it.outcome == Scenario::DirectoryServerError) {
                 return (message::render(&failure(&areq)), None);
             }
-            let (ares, simulated) = decide(&areq, listed, drawn, places);
+            let Some(scheme) = scheme_of(listed, areq.card_number.expose()) else {
+                let rejection = Rejection::new(ErrorCode::TransactionDataInvalid, "acctNumber");
+                return (refuse(rejection, value.expose(), Component::DirectoryServer), None);
+            };
+            let (ares, simulated) = decide(&areq, listed, scheme, drawn, places);
             (message::render(&ares), simulated)
         }
         Err(rejection) => (refuse(rejection, value.expose(), Component::DirectoryServer), None),
@@ -155,13 +162,10 @@ fn failure(areq: &Areq) -> Erro {
 fn decide(
     areq: &Areq,
     listed: Option<&cards::SimulatorCard>,
+    scheme: Scheme,
     drawn: &TransactionSeed,
     places: &SimulatorUrls<'_>,
 ) -> (Ares, Option<SimulatedChallenge>) {
-    let number = areq.card_number.expose();
-    let scheme = listed.map(|card| card.scheme);
-    let scheme = scheme.or_else(|| brand_of(number).and_then(Scheme::of_brand));
-    let scheme = scheme.unwrap_or(Scheme::Visa);
     let outcome =
         listed.map_or(Scenario::Frictionless(FinalStatus::Successful), |card| card.outcome);
     let mut ares = blank(areq, drawn);

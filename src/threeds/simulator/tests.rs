@@ -244,6 +244,15 @@ fn no_card_is_listed_twice_and_every_documented_one_is() {
 }
 
 #[test]
+fn a_card_of_no_scheme_is_answered_with_an_error() {
+    let (areq, _) = request("9999999999999995", |_| ());
+    let (bytes, simulated) = answer(message::render(&areq).expose(), &drawn(), &PLACES);
+    let erro: Erro = message::parse(bytes.expose()).unwrap();
+    assert_eq!(erro.code, ErrorCode::TransactionDataInvalid);
+    assert_eq!(simulated, None);
+}
+
+#[test]
 fn bytes_that_are_no_request_are_answered_with_an_error() {
     for bytes in [&b"{"[..], b"[]", br#"{"messageType":"RReq","messageVersion":"2.2.0"}"#] {
         let (bytes, _) = answer(bytes, &drawn(), &PLACES);
