@@ -245,7 +245,7 @@ impl Session {
     pub const fn channel(&self) -> Channel {
         match (self.kind, self.device) {
             (SessionKind::Merchant, _) => Channel::Merchant,
-            (SessionKind::Customer, Some(Device::Mobile)) => Channel::Vault,
+            (SessionKind::Customer, Some(Device::Mobile)) => Channel::App,
             (SessionKind::Customer, Some(Device::Browser) | None) => Channel::Browser,
         }
     }

@@ -265,7 +265,7 @@ mod tests {
             method_outcome: Some(MethodOutcome::Completed),
             sent: Some(AreqSummary {
                 version: ProtocolVersion::V220,
-                channel: Channel::Vault,
+                channel: Channel::App,
                 category: Category::NonPayment,
                 preference: Some(ChallengePreference::CartesBancaires),
                 decoupled: YesNo::Yes,

@@ -209,7 +209,7 @@ codes! {
 
     /// How the cardholder's device takes part.
     Channel {
-        Vault "app" "01" V210;
+        App "app" "01" V210;
         Browser "browser" "02" V210;
         /// Requested by the merchant, without the cardholder ("3RI").
         Merchant "merchant" "03" V210;

@@ -57,7 +57,7 @@ pub fn areq(
     let decoupled = request.wants_decoupled(session.kind);
     let device = &session.device_info;
     let sdk_transaction = uuid(device.sdk_transaction_id.as_deref());
-    let sdk_transaction = sdk_transaction.filter(|_| channel == Channel::Vault);
+    let sdk_transaction = sdk_transaction.filter(|_| channel == Channel::App);
     let requestor = request.requestor.as_ref().ok_or(UncheckedMember("requestor_info"))?;
     let mut options = AreqOptions {
         server_operator: server.operator.as_deref().map(Text::cut),
@@ -88,7 +88,7 @@ pub fn areq(
         fill_cardholder(&mut options, cardholder, version);
     }
     match channel {
-        Channel::Vault => fill_app(&mut options, device, sdk_transaction),
+        Channel::App => fill_app(&mut options, device, sdk_transaction),
         Channel::Browser => {
             options.method_outcome = Some(session.method_indicator());
             fill_browser(&mut options, device, &server.notification_url);
@@ -120,7 +120,7 @@ fn category(
 ) -> Result<Category, UncheckedMember> {
     match (channel, version) {
         (Channel::Merchant, ProtocolVersion::V210) => Ok(Category::NonPayment),
-        (Channel::Vault | Channel::Browser | Channel::Merchant, _) => {
+        (Channel::App | Channel::Browser | Channel::Merchant, _) => {
             request.category.ok_or(UncheckedMember("authentication_category"))
         }
     }

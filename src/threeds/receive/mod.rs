@@ -23,7 +23,7 @@ pub fn check_ares(
 ) -> Result<TransactionStatus, Rejection> {
     same(ares.server_transaction == transaction)?;
     legal(ares.version == sent.version, "messageVersion")?;
-    if sent.channel == Channel::Vault {
+    if sent.channel == Channel::App {
         there(ares.sdk_transaction.is_some() || sent.sdk_transaction.is_none(), "sdkTransID")?;
         same(ares.sdk_transaction == sent.sdk_transaction)?;
     }
@@ -102,7 +102,7 @@ fn check_challenge(sent: &AreqSummary, ares: &Ares) -> Result<(), Rejection> {
     there(ares.challenge_type.is_some(), "authenticationType")?;
     match sent.channel {
         Channel::Browser => there(ares.acs_url.is_some(), "acsURL"),
-        Channel::Vault => {
+        Channel::App => {
             there(ares.acs_signed_content.is_some(), "acsSignedContent")?;
             there(ares.acs_rendering_type.is_some(), "acsRenderingType")
         }
@@ -136,7 +136,7 @@ pub fn check_rreq(
     same(rreq.ds_transaction == authentication.ds_transaction)?;
     legal(rreq.version == sent.version, "messageVersion")?;
     legal(rreq.category == sent.category, "messageCategory")?;
-    if sent.channel == Channel::Vault {
+    if sent.channel == Channel::App {
         let optional = sent.version == ProtocolVersion::V210 || sent.sdk_transaction.is_none();
         there(rreq.sdk_transaction.is_some() || optional, "sdkTransID")?;
         same(rreq.sdk_transaction.is_none_or(|it| Some(it) == sent.sdk_transaction))?;

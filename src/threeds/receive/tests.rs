@@ -86,7 +86,7 @@ fn a_challenge_needs_its_place_and_somebody_to_challenge() {
         less.as_object_mut().unwrap().remove(name);
         check(BROWSER, less, Err((MISSING, name)));
     }
-    let app = sent(Channel::Vault, Category::Payment);
+    let app = sent(Channel::App, Category::Payment);
     check(app, challenge.clone(), Err((MISSING, "acsSignedContent")));
     let merchant = sent(Channel::Merchant, Category::Payment);
     check(merchant, challenge.clone(), Err((WRONG, "transStatus")));

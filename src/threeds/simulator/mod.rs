@@ -242,7 +242,7 @@ fn challenge_or_not(
         ChallengeKind::OutOfBand => ChallengeType::OutOfBand,
     });
     match areq.channel {
-        Channel::Vault => {
+        Channel::App => {
             ares.acs_signed_content = Text::parse(&signed_content(areq, places));
             let template = if challenge.means == ChallengeKind::OutOfBand { "04" } else { "01" };
             ares.acs_rendering_type = Some(AcsRenderingType {

@@ -215,7 +215,7 @@ fn proofs_have_the_schemes_own_form() {
 fn the_older_version_gets_nothing_of_the_newer() {
     for card in CARDS {
         if matches!(card.outcome, Scenario::Challenge(_) | Scenario::Frictionless(_)) {
-            for channel in [Channel::Browser, Channel::Vault] {
+            for channel in [Channel::Browser, Channel::App] {
                 answered(card.number, |areq| {
                     areq.version = ProtocolVersion::V210;
                     areq.channel = channel;
