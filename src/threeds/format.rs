@@ -1,10 +1,10 @@
-//! The formats of texts in a request: dates, digits and codes of countries and currencies.
+//! Formats of texts in a request: dates, digits, and codes of countries and currencies.
 
 use std::sync::LazyLock;
 
 use time::{Date, Month, Time};
 
-/// `YYYYMMDD` of the calendar.
+/// `YYYYMMDD`, a date that exists.
 pub fn is_date(text: &str) -> bool {
     is_digits(text, 8..=8) && calendar(text).is_some()
 }
@@ -23,14 +23,14 @@ pub fn is_digits(text: &str, lengths: std::ops::RangeInclusive<usize>) -> bool {
     lengths.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The numeric code of a currency given by either code; `None` for what is none.
+/// Finds the numeric code of a currency by its letters or its digits.
 pub fn currency(text: &str) -> Option<&'static str> {
     let wanted = |(letters, digits): &&(&str, &str)| *letters == text || *digits == text;
     CURRENCIES.iter().find(wanted).map(|(_, digits)| *digits)
 }
 
-/// Something on either side of an at sign, without spaces or control characters. Whether mail
-/// arrives is the issuer's to find out.
+/// Has a part before and after an at sign, and no spaces or control characters. The issuer must
+/// find out if mail arrives.
 pub fn is_email(text: &str) -> bool {
     let plain = !text.chars().any(|letter| letter.is_whitespace() || letter.is_control());
     plain && text.rsplit_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())

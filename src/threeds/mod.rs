@@ -1,8 +1,8 @@
 //! 3-D Secure: an EMV 3DS Server for protocol versions 2.1.0 and 2.2.0, as values and rules.
 //!
-//! Everything here is pure: messages are read and written, a session moves from state to state, the
-//! simulator answers as a directory server and an ACS would. Nothing here reads a clock, draws
-//! randomness, opens a socket or keeps anything.
+//! This module is pure. It reads and writes messages, moves a session from state to state, and
+//! simulates a directory server and an ACS. It never reads a clock, draws randomness, opens a
+//! socket or stores anything.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod base64;

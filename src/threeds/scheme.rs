@@ -1,5 +1,5 @@
-//! The schemes whose cards can be authenticated: their names, their directory servers, and what
-//! their electronic commerce indicators say.
+//! The schemes whose cards can be authenticated: names, directory servers, and electronic commerce
+//! indicators.
 
 use crate::domain::card::brand::Brand;
 use crate::threeds::codes::{Category, Channel, TransactionStatus};
@@ -44,7 +44,7 @@ impl Scheme {
         }
     }
 
-    /// As records and settings name it.
+    /// The name in records and settings.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AmericanExpress => "american-express",
@@ -61,7 +61,7 @@ impl Scheme {
         Self::ALL.into_iter().find(|it| it.as_str() == text)
     }
 
-    /// As sessions show it.
+    /// The name in sessions.
     pub const fn display_name(self) -> &'static str {
         match self {
             Self::AmericanExpress => "American Express",
@@ -74,7 +74,8 @@ impl Scheme {
         }
     }
 
-    /// The scheme's registered id, by which SDKs know its directory server.
+    /// The registered application provider id of the scheme, by which SDKs know its directory
+    /// server.
     pub const fn directory_server(self) -> &'static str {
         match self {
             Self::AmericanExpress => "A000000025",
@@ -87,7 +88,8 @@ impl Scheme {
         }
     }
 
-    /// What a directory server of this scheme says of an outcome. Mastercard counts on its own.
+    /// The electronic commerce indicator of an outcome. Mastercard's values differ from those of
+    /// the other schemes.
     pub fn eci(
         self,
         status: TransactionStatus,
@@ -106,7 +108,8 @@ impl Scheme {
                 | TransactionStatus::Informational => None,
             },
             (_, Category::Payment) => others(status),
-            // Without a payment Visa tells one only where the merchant asked alone; the rest none.
+            // For non-payment authentications Visa sets an indicator only if the merchant asked
+            // without the cardholder; the other schemes never do.
             (Self::Visa, Category::NonPayment) if channel == Channel::Merchant => others(status),
             (
                 Self::AmericanExpress

@@ -1,4 +1,4 @@
-//! A session: one card, one device, one authentication.
+//! A 3-D Secure session: one card, one device, one authentication.
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -26,31 +26,31 @@ pub struct Session {
     pub additional_brands: Vec<String>,
     pub enrolment: Enrolment,
     pub web_challenge_mode: WebChallengeMode,
-    /// The caller's own, returned as it came.
+    /// Data of the caller, returned unchanged.
     pub metadata: Option<Map<String, Value>>,
     pub expires_at: Timestamp,
-    /// When its record goes.
+    /// The record is deleted at this time.
     pub kept_until: Timestamp,
     pub created_by: ApplicationId,
     pub created_at: Timestamp,
     pub modified_by: Option<ApplicationId>,
     pub modified_at: Option<Timestamp>,
     pub state: SessionState,
-    /// When something happens to it without anyone asking.
+    /// The time of the next timeout of the session.
     pub waits_until: Option<Timestamp>,
-    /// What the request said of fingerprinting, once it has gone out.
+    /// The fingerprinting indicator of the request, after it was sent.
     pub method_outcome: Option<MethodOutcome>,
     pub sent: Option<AreqSummary>,
     pub authentication: Option<Authentication>,
-    /// What the built-in ACS remembers of its challenge.
+    /// The state of the built-in ACS's challenge.
     pub simulated: Option<SimulatedChallenge>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionKind {
-    /// The cardholder is there.
+    /// The cardholder is present.
     Customer,
-    /// The merchant asks alone.
+    /// The merchant asks without the cardholder.
     Merchant,
 }
 
@@ -60,23 +60,24 @@ pub enum Device {
     Mobile,
 }
 
-/// How the browser shows a challenge.
+/// The display of a challenge in the browser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebChallengeMode {
     Iframe,
     Redirect,
 }
 
-/// Whose card it is, by the id that the caller gave. The number itself is never in a session.
+/// The source of the card, by the id that the caller gave. A session never contains the card
+/// number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CardSource {
-    /// A token under the deprecated name.
+    /// The id of a token, under the deprecated member name.
     Pan(String),
     Token(String),
     TokenIntent(String),
 }
 
-/// How cards like this one can be authenticated.
+/// Enrolment data of a card range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enrolment {
     pub directory_server: String,
@@ -88,7 +89,7 @@ pub struct Enrolment {
     pub acs_information: Vec<AcsInformation>,
 }
 
-/// What the SDKs collect. Names and meaning are those of the interface.
+/// Device data that the SDKs collect. Names and meanings are those of the interface.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeviceInfo {
     pub browser_accept_header: Option<String>,
@@ -104,7 +105,7 @@ pub struct DeviceInfo {
     pub sdk_transaction_id: Option<String>,
     pub sdk_application_id: Option<String>,
     pub sdk_encryption_data: Option<String>,
-    /// A text or an object, returned as it came.
+    /// A string or an object, returned unchanged.
     pub sdk_ephemeral_public_key: Option<Value>,
     pub sdk_max_timeout: Option<String>,
     pub sdk_reference_number: Option<String>,
@@ -112,7 +113,7 @@ pub struct DeviceInfo {
     pub sdk_ui_types: Option<Vec<String>>,
 }
 
-/// What of the request its answers are checked against.
+/// The values of the sent `AReq` that its answers are checked against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AreqSummary {
     pub version: ProtocolVersion,
@@ -123,7 +124,7 @@ pub struct AreqSummary {
     pub sdk_transaction: Option<Uuid>,
 }
 
-/// The outcome so far: the answer's, then the challenge's.
+/// The outcome so far: from the answer, later from the challenge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authentication {
     pub version: ProtocolVersion,
@@ -135,7 +136,7 @@ pub struct Authentication {
     pub acs_operator: Option<String>,
     pub value: Option<String>,
     pub status: TransactionStatus,
-    /// The answer's, kept when a challenge has given another.
+    /// The status of the answer; a challenge does not change it.
     pub directory_status: TransactionStatus,
     pub reason: Option<Reason>,
     pub eci: Option<String>,
@@ -204,7 +205,7 @@ impl Device {
         }
     }
 
-    /// The SDKs say `app`.
+    /// The SDKs send `app` for a mobile device.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "browser" => Some(Self::Browser),
@@ -228,7 +229,7 @@ impl WebChallengeMode {
 }
 
 impl Enrolment {
-    /// The versions that all three parties speak, oldest first.
+    /// The versions that 3DS server, directory server and ACS support, oldest first.
     pub fn available(&self) -> Vec<ProtocolVersion> {
         let start = self.acs_start.max(self.ds_start);
         let end = self.acs_end.min(self.ds_end);
@@ -250,7 +251,7 @@ impl Session {
         }
     }
 
-    /// What a request that goes out now says of fingerprinting, and what one said that has gone.
+    /// The fingerprinting indicator of the sent request, or of one that would be sent now.
     pub const fn method_indicator(&self) -> MethodOutcome {
         match (self.method_outcome, self.state) {
             (Some(outcome), _) => outcome,

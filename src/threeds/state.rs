@@ -1,30 +1,31 @@
-//! Where a session stands, and what may happen to it next.
+//! The state machine of a session.
 //!
-//! A session authenticates once: the protocol knows one request a transaction. Until then it can
-//! expire; afterwards it only waits for a challenge, which has a deadline of its own.
+//! A session authenticates once, because the protocol has one request for each transaction. Before
+//! the request it can expire. After the request it only waits for a challenge, which has its own
+//! deadline.
 
 use crate::domain::time::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionState {
-    /// Waits to be authenticated.
+    /// The session waits for its authentication.
     Created { method: MethodState, expires_at: Timestamp },
-    /// The request has gone out; the answer is not here.
+    /// The request was sent; the answer has not arrived.
     Requested,
-    /// The cardholder is challenged; the result is awaited until then.
+    /// The cardholder is being challenged; the result must arrive before `until`.
     Challenged { until: Timestamp },
-    /// As [`SessionState::Challenged`], by the issuer's own means and without us.
+    /// As [`SessionState::Challenged`], but the issuer reaches the cardholder by its own means.
     Decoupled { until: Timestamp },
-    /// There is a final outcome.
+    /// The outcome is final.
     Decided,
-    /// The request failed at a server of others or ours; a new session is needed.
+    /// The request failed, here or at another server; the client needs a new session.
     Failed,
 }
 
-/// How far the ACS's fingerprinting of the browser has come.
+/// Progress of the ACS's browser fingerprinting (the "3DS Method").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MethodState {
-    /// The card's issuer wants none, or there is no browser.
+    /// The issuer does not use it, or there is no browser.
     Absent,
     Pending,
     Completed,
@@ -32,11 +33,11 @@ pub enum MethodState {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionEvent {
-    /// The mobile SDK told what it runs on.
+    /// The mobile SDK sent its device data.
     DeviceDescribed,
     MethodCompleted,
     AuthenticationRequested,
-    /// The answer says that all is decided.
+    /// The answer is final.
     AnsweredFinally,
     AnsweredWithChallenge {
         until: Timestamp,
@@ -45,15 +46,15 @@ pub enum SessionEvent {
         until: Timestamp,
     },
     RequestFailed,
-    /// The ACS told the outcome of the challenge.
+    /// The ACS sent the result of the challenge.
     ResultReceived,
-    /// The browser came back from the challenge; the result travels apart from it.
+    /// The browser returned from the challenge. The result arrives separately.
     ChallengeClosed,
-    /// Nobody told the outcome in time.
+    /// No result arrived before the deadline.
     TimeRanOut,
 }
 
-/// Why an event is refused.
+/// The reason why an event is refused in a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransitionError {
     AlreadyDecided,
@@ -67,7 +68,7 @@ pub enum TransitionError {
     TooLate,
 }
 
-/// The next state, or why there is none.
+/// Returns the next state, or the reason why the event is refused.
 pub fn next(
     state: SessionState,
     event: SessionEvent,
@@ -80,7 +81,7 @@ pub fn next(
             challenged(state, until, event, now)
         }
         SessionState::Decided => match event {
-            // The browser may come back after the result, or twice.
+            // The browser may return after the result, or twice.
             SessionEvent::ChallengeClosed => Ok(SessionState::Decided),
             SessionEvent::DeviceDescribed
             | SessionEvent::MethodCompleted
@@ -132,7 +133,7 @@ const fn requested(event: SessionEvent) -> Result<SessionState, TransitionError>
         SessionEvent::AnsweredWithChallenge { until } => Ok(SessionState::Challenged { until }),
         SessionEvent::AnsweredDecoupled { until } => Ok(SessionState::Decoupled { until }),
         SessionEvent::RequestFailed => Ok(SessionState::Failed),
-        // What was not known when the request went out does not change what it said.
+        // The request was already sent without this information.
         SessionEvent::DeviceDescribed
         | SessionEvent::MethodCompleted
         | SessionEvent::AuthenticationRequested => Err(TransitionError::AlreadyRequested),
@@ -153,7 +154,7 @@ fn challenged(
         SessionEvent::ResultReceived => Err(TransitionError::TooLate),
         SessionEvent::TimeRanOut if now >= until => Ok(SessionState::Decided),
         SessionEvent::TimeRanOut => Err(TransitionError::TooEarly),
-        // The result decides, and it may still be on its way.
+        // Only the result decides, and it may still arrive.
         SessionEvent::ChallengeClosed => Ok(state),
         SessionEvent::DeviceDescribed
         | SessionEvent::MethodCompleted
@@ -190,7 +191,7 @@ mod tests {
         SessionState::Created { method, expires_at }
     }
 
-    /// One row: what each of [`EVENTS`] makes of the state at [`NOW`].
+    /// Checks one row of the table: the effect of each of [`EVENTS`] on the state at [`NOW`].
     #[track_caller]
     fn check(state: SessionState, expected: [Result<SessionState, TransitionError>; 10]) {
         for (event, expected) in EVENTS.into_iter().zip(expected) {
@@ -223,7 +224,7 @@ mod tests {
         check(created(MethodState::Absent, LATER), waits(MethodState::Absent, Err(NoMethod)));
         check(created(MethodState::Pending, LATER), waits(MethodState::Pending, completed));
         check(created(MethodState::Completed, LATER), waits(MethodState::Completed, completed));
-        // The moment of expiry is too late already.
+        // At the moment of expiry the session has already expired.
         for method in [MethodState::Absent, MethodState::Pending, MethodState::Completed] {
             check(created(method, NOW), [Err(Expired); 10]);
             check(created(method, BEFORE), [Err(Expired); 10]);

@@ -1,8 +1,8 @@
-//! Protocol versions: which message may hold what.
+//! Versions of the protocol.
 
 use std::fmt;
 
-/// The versions that this server speaks, oldest first.
+/// The supported versions, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProtocolVersion {
     V210,
@@ -30,15 +30,15 @@ impl fmt::Display for ProtocolVersion {
     }
 }
 
-/// Any version that a directory server or an ACS may name, also those that we do not speak: they
-/// bound what is spoken with them.
+/// A version that a directory server or an ACS names, including unsupported ones: they limit the
+/// versions that can be used with that server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamedVersion {
     parts: [u8; 3],
 }
 
 impl NamedVersion {
-    /// Three numbers with dots between them, 5 to 8 characters.
+    /// Parses three numbers separated by dots, 5 to 8 characters.
     pub fn parse(text: &str) -> Option<Self> {
         if !(5..=8).contains(&text.len()) {
             return None;

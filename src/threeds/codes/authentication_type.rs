@@ -1,8 +1,8 @@
-//! What can be authenticated, by whom, and under which code.
+//! The purposes of an authentication, with their codes.
 
 use crate::threeds::version::ProtocolVersion::{self, V210, V220};
 
-/// What is authenticated in detail. Its code depends on who asks.
+/// The purpose of an authentication. Its code depends on the presence of the cardholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AuthenticationType {
     PaymentTransaction,
@@ -62,8 +62,8 @@ impl AuthenticationType {
         Self::ALL.into_iter().find(|it| it.word() == word)
     }
 
-    /// With the cardholder present; `None` where only a merchant may ask. Verifying an account has
-    /// no code of its own before version 2.3 and goes as maintaining the card.
+    /// The code with the cardholder present; `None` if only a merchant may ask. Account
+    /// verification has no code before version 2.3 and is sent as card maintenance.
     pub const fn customer_code(self) -> Option<&'static str> {
         match self {
             Self::PaymentTransaction => Some("01"),
@@ -82,8 +82,9 @@ impl AuthenticationType {
         }
     }
 
-    /// Without the cardholder, and since when; `None` where the cardholder must be present. A
-    /// billing agreement has a code of its own from version 2.3 on only and goes as "other".
+    /// The code without the cardholder, and the version that introduced it; `None` if the
+    /// cardholder must be present. A billing agreement has no code before version 2.3 and is sent
+    /// as "other payment".
     pub const fn merchant_code(self) -> Option<(&'static str, ProtocolVersion)> {
         match self {
             Self::RecurringTransaction => Some(("01", V210)),

@@ -1,6 +1,6 @@
-//! The closed words of the interface beside their EMV codes, and the version that brought each.
+//! The enumerations of the interface with their EMV codes, and the version that introduced each.
 //!
-//! One table a list: the wire layer reads and writes the words, the messages the codes.
+//! The wire layer reads and writes the words; messages have the codes.
 
 mod authentication_type;
 mod reason;
@@ -10,7 +10,7 @@ pub use reason::{REASONS, Reason};
 
 use crate::threeds::version::ProtocolVersion::{self, V210, V220};
 
-/// A list of words of the interface: `Variant "word" "code" since;`.
+/// Declares an enumeration: `Variant "word" "code" since;`.
 macro_rules! codes {
     ($($(#[$doc:meta])* $list:ident {
         $($(#[$item:meta])* $name:ident $word:literal $code:literal $since:ident;)+
@@ -22,17 +22,17 @@ macro_rules! codes {
         impl $list {
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
-            /// As the interface writes it.
+            /// The word of the interface.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$name => $word),+ }
             }
 
-            /// As messages write it.
+            /// The code in messages.
             pub const fn code(self) -> &'static str {
                 match self { $(Self::$name => $code),+ }
             }
 
-            /// The version that defined it; in older messages its code is reserved.
+            /// The version that introduced it; in older messages the code is reserved.
             pub const fn since(self) -> ProtocolVersion {
                 match self { $(Self::$name => $since),+ }
             }
@@ -41,7 +41,7 @@ macro_rules! codes {
                 Self::ALL.iter().copied().find(|it| it.word() == word)
             }
 
-            /// The first of this code that the version knows.
+            /// Finds the first value with this code that the version has.
             pub fn from_code(code: &str, version: ProtocolVersion) -> Option<Self> {
                 let known = |it: &Self| it.code() == code && it.since() <= version;
                 Self::ALL.iter().copied().find(known)
@@ -51,13 +51,13 @@ macro_rules! codes {
 }
 
 codes! {
-    /// What is authenticated.
+    /// The message category.
     Category {
         Payment "payment" "01" V210;
         NonPayment "non-payment" "02" V210;
     }
 
-    /// Whether a challenge is wished for.
+    /// The requestor's preference about a challenge.
     ChallengePreference {
         NoPreference "no-preference" "01" V210;
         NoChallenge "no-challenge" "02" V210;
@@ -102,7 +102,7 @@ codes! {
         Debit "debit" "03" V210;
     }
 
-    /// The age of an account; also when a payment account was enrolled.
+    /// The age of an account, or of a payment account's enrolment.
     AccountAge {
         NoAccount "no-account" "01" V210;
         CreatedThisTransaction "created-this-transaction" "02" V210;
@@ -133,7 +133,7 @@ codes! {
         MoreThan60Days "more-than-60-days" "04" V210;
     }
 
-    /// How the cardholder logged in.
+    /// The cardholder's login at the requestor.
     LoginMethod {
         NoLogin "no-login" "01" V210;
         UsernamePassword "username-password" "02" V210;
@@ -152,7 +152,7 @@ codes! {
         Other "other" "04" V210;
     }
 
-    /// The outcome.
+    /// The transaction status.
     TransactionStatus {
         Successful "successful" "Y" V210;
         Attempted "attempted" "A" V210;
@@ -171,7 +171,7 @@ codes! {
         Decoupled "decoupled" "04" V220;
     }
 
-    /// 03 means a decoupled authentication that ran out of time since 2.2, and nothing before.
+    /// Code 03 is new in version 2.2, for a decoupled authentication that timed out.
     CancelReason {
         CardholderCanceled "cardholder-canceled" "01" V210;
         RequestorCanceled "requestor-canceled" "02" V210;
@@ -180,7 +180,7 @@ codes! {
         AcsTimeoutRequestNotReceived "acs-timeout-request-not-received" "05" V210;
         Error "error" "06" V210;
         Unknown "unknown" "07" V210;
-        /// The app's own time ran out: the interface has no word of its own for it.
+        /// A timeout at the SDK; the interface has no word for it.
         TimedOutAtSdk "unknown" "08" V220;
     }
 
@@ -199,7 +199,7 @@ codes! {
         Acs "acs" "03" V220;
     }
 
-    /// What an ACS can do for a card range.
+    /// A capability of an ACS for a card range.
     AcsInformation {
         AuthAvailable "threeds-auth-available" "01" V210;
         AttemptsSupported "threeds-attempts-supported" "02" V210;
@@ -207,7 +207,7 @@ codes! {
         WhitelistingSupported "threeds-whitelisting-supported" "04" V220;
     }
 
-    /// How the cardholder's device takes part.
+    /// The channel of the cardholder's device.
     Channel {
         App "app" "01" V210;
         Browser "browser" "02" V210;
@@ -215,7 +215,7 @@ codes! {
         Merchant "merchant" "03" V210;
     }
 
-    /// Whether the ACS's fingerprinting of the browser ran.
+    /// Completion of the ACS's browser fingerprinting (the "3DS Method").
     MethodOutcome {
         Completed "Y" "Y" V210;
         NotCompleted "N" "N" V210;
@@ -227,7 +227,7 @@ codes! {
         No "N" "N" V210;
     }
 
-    /// How a challenge was answered.
+    /// The method by which the cardholder answered a challenge.
     ChallengeMethod {
         StaticPasscode "static-passcode" "01" V210;
         SmsCode "sms-code" "02" V210;
@@ -242,7 +242,7 @@ codes! {
         PushConfirmation "push-confirmation" "11" V220;
     }
 
-    /// How large the challenge's window is.
+    /// The size of the challenge window.
     WindowSize {
         Small "250x400" "01" V210;
         Medium "390x400" "02" V210;
@@ -251,7 +251,7 @@ codes! {
         Full "full" "05" V210;
     }
 
-    /// What we did with a result.
+    /// Our status in the acknowledgement of a result.
     ResultsStatus {
         Received "received" "01" V210;
         NoChallengeSent "no-challenge-sent" "02" V210;

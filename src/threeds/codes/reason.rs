@@ -1,8 +1,8 @@
-//! Why an authentication ended as it did.
+//! Reasons of a transaction status.
 
 use crate::threeds::version::ProtocolVersion::{self, V210, V220};
 
-/// Why an authentication ended as it did: the interface's word for each code from 01 on.
+/// The interface's words for the codes from 01 on.
 pub const REASONS: [&str; 26] = [
     "card-authentication-failed",
     "unknown-device",
@@ -32,10 +32,10 @@ pub const REASONS: [&str; 26] = [
     "authentication-attempted-but-not-performed",
 ];
 
-/// The last reason that version 2.1.0 knows.
+/// The last reason of version 2.1.0.
 const REASONS_V210: usize = 21;
 
-/// A code of [`REASONS`], or one of the range that each scheme fills by itself.
+/// A code of [`REASONS`], or one of the range that schemes define themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reason(u8);
 
@@ -63,7 +63,7 @@ impl Reason {
         format!("{:02}", self.0)
     }
 
-    /// Schemes' own codes have no word.
+    /// Codes that schemes define have no word.
     pub fn word(self) -> Option<&'static str> {
         REASONS.get(usize::from(self.0).checked_sub(1)?).copied()
     }

@@ -112,8 +112,8 @@ fn reasons_from_22_on_are_reserved_in_the_older_version_and_schemes_have_their_o
     assert_eq!(Reason::SUSPECTED_FRAUD.code(), "11");
 }
 
-/// Holds a list against the published table of its words and codes, written out here: what the table
-/// has is taken, and there is nothing else.
+/// Checks a list against the published table of its words and codes: all of them exist, and no
+/// others.
 macro_rules! check_tables {
     ($($list:ident: $($word:literal $code:literal),+;)+) => {$(
         let table = [$(($word, $code)),+];
@@ -172,7 +172,7 @@ fn words_and_codes_are_those_of_the_published_tables() {
         ("acs-timeout-request-not-received", "05"),
         ("error", "06"),
         ("unknown", "07"),
-        // At the SDK, for which the interface has no word of its own.
+        // A timeout at the SDK, for which the interface has no word.
         ("unknown", "08"),
     ];
     for (word, code) in cancels {

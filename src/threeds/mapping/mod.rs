@@ -1,7 +1,8 @@
-//! From a session, a request and a card to the `AReq` that goes out.
+//! Builds the `AReq` from a session, a request and a card.
 //!
-//! What the interface allows is never refused because the protocol is stricter: texts are cut to
-//! their lengths, what a version does not know is downgraded, what has no legal form is left out.
+//! A request that the interface allows is never refused because the protocol is stricter: long
+//! texts are cut, codes that are newer than the version become the nearest older one, and values
+//! without a legal form are left out.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -19,7 +20,7 @@ use crate::threeds::request::{
 use crate::threeds::session::{AreqSummary, DeviceInfo, Session};
 use crate::threeds::version::ProtocolVersion;
 
-/// The card that is authenticated.
+/// The card to authenticate.
 #[derive(Debug)]
 pub struct PaymentCard {
     pub number: CardNumber,
@@ -27,19 +28,20 @@ pub struct PaymentCard {
     pub expiration_year: Option<u16>,
 }
 
-/// How a directory server knows us.
+/// The identity of this 3DS server at a directory server.
 #[derive(Debug, Clone)]
 pub struct ServerIdentity {
     pub reference: String,
     pub operator: Option<String>,
-    /// Where results are to be sent.
+    /// The URL for results.
     pub results_url: String,
-    /// Where the browser returns to from a challenge.
+    /// The URL to which the browser returns from a challenge.
     pub notification_url: String,
 }
 
-/// A member that every authentication needs, by its path in the body, is missing or does not suit
-/// the session. [`AuthenticationRequest::check`] reports this to the client before.
+/// Path of a member that is missing or not allowed for the session.
+/// [`AuthenticationRequest::check`] reports such members to the client, so this is an error of the
+/// caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UncheckedMember(pub &'static str);
 
@@ -126,7 +128,7 @@ fn category(
     }
 }
 
-/// The nearest preference that the version knows.
+/// The nearest preference that the version has.
 fn downgraded(preference: ChallengePreference, version: ProtocolVersion) -> ChallengePreference {
     if preference.since() <= version {
         preference
@@ -274,7 +276,7 @@ fn prior(prior: &PriorAuthentication) -> PriorInfo {
     }
 }
 
-/// Only digits are left of either part; without both there is no number.
+/// Keeps only the digits of both parts; a phone number needs both.
 fn phone(phone: &PhoneNumber) -> Option<Phone> {
     let only = |text: Option<&String>| -> Option<String> {
         Some(text?.chars().filter(char::is_ascii_digit).collect())
@@ -285,7 +287,7 @@ fn phone(phone: &PhoneNumber) -> Option<Phone> {
     })
 }
 
-/// The part after the hyphen. The protocol asks for the country beside it.
+/// The part after the hyphen. The protocol requires the country with it.
 fn state(address: &Address) -> Option<Text<3>> {
     let code = address.state_code.as_deref()?;
     let own = code.split_once('-').map_or(code, |(_, own)| own);
@@ -299,7 +301,7 @@ fn fill_browser(options: &mut AreqOptions, device: &DeviceInfo, notification_url
     options.browser_java = Some(Flag::from(device.browser_java_enabled.unwrap_or(false)));
     options.browser_javascript =
         Some(Flag::from(device.browser_javascript_enabled.unwrap_or(false)));
-    // A language and its region at most; longer tags are cut at a hyphen.
+    // The element holds eight characters, so a longer tag is cut to its language.
     let language = device.browser_language.as_deref().unwrap_or("en");
     let short = language.split('-').next();
     options.browser_language = whole(Some(language)).or_else(|| whole(short));
@@ -310,7 +312,7 @@ fn fill_browser(options: &mut AreqOptions, device: &DeviceInfo, notification_url
     options.browser_user_agent = cut(Some(device.browser_user_agent.as_deref().unwrap_or("-")));
 }
 
-/// The nearest that the protocol knows, downwards.
+/// Rounds down to a depth that the protocol has.
 fn color_depth(text: &str) -> Option<Digits<1, 2>> {
     let bits: u32 = text.parse().ok()?;
     let known = [48_u32, 32, 24, 16, 15, 8, 4, 1].into_iter().find(|it| *it <= bits)?;
@@ -327,7 +329,7 @@ fn fill_app(options: &mut AreqOptions, device: &DeviceInfo, transaction: Option<
     options.sdk_render_options = render_options(device);
 }
 
-/// The SDKs send the key as a text that holds an object.
+/// The SDKs send the key as a string that contains a JSON object.
 fn public_key(key: &Value) -> Option<EcmaObject<256>> {
     match key.as_str() {
         Some(text) => EcmaObject::new(&serde_json::from_str(text).ok()?),
@@ -342,7 +344,7 @@ fn render_options(device: &DeviceInfo) -> Option<DeviceRenderOptions> {
     })
 }
 
-/// Data that is a text and no object travels in one.
+/// Data that is not an object is wrapped in one.
 fn extensions(requested: &[RequestedExtension]) -> Option<Extensions> {
     let convert = |it: &RequestedExtension| {
         let inner = it.data.as_str().map(|text| {
@@ -385,7 +387,7 @@ fn required<const MAX: usize>(
     text.map(Text::cut).ok_or(UncheckedMember(path))
 }
 
-/// Left out when it does not fit.
+/// Leaves the text out when it is too long or empty.
 fn whole<const MAX: usize>(text: Option<&str>) -> Option<Text<MAX>> {
     text.and_then(Text::parse)
 }

@@ -168,7 +168,7 @@ fn a_body_that_was_not_checked_makes_no_request() {
 fn mapped(session: &Session, version: ProtocolVersion) -> (Value, AreqSummary) {
     let (areq, sent) = areq(session, &request(), card(), &server(), version).unwrap();
     let bytes = render(&areq);
-    // What we send is what a receiver of the same version takes.
+    // A receiver of the same version must accept the request.
     assert_eq!(parse::<Areq>(bytes.expose()).unwrap().version, version);
     (serde_json::from_slice(bytes.expose()).unwrap(), sent)
 }

@@ -1,4 +1,4 @@
-//! The parts of messages that concern apps: how the SDK and the ACS can draw a challenge.
+//! Elements of the app channel: the ways in which the SDK and the ACS can display a challenge.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ object! {
     }
 }
 
-/// Codes of the forms that a challenge can take, 01 to 05.
+/// Codes of the user interface types of a challenge, 01 to 05.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UiTypes(pub Vec<String>);
 

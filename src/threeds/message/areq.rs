@@ -14,7 +14,7 @@ use crate::threeds::message::extension::Extensions;
 use crate::threeds::message::values::{CardNumber, Digits, EcmaObject, Flag, Numeric, Text};
 use crate::threeds::version::ProtocolVersion;
 
-/// A requestor's own code for what is authenticated, with its version.
+/// The requestor's code for the purpose of the authentication.
 pub type RequestorAuthentication = Numeric<2>;
 
 object! {
@@ -38,9 +38,9 @@ optional! {
         server_operator: Text<32> = "threeDSServerOperatorID" V210;
         server_url: Text<2048> = "threeDSServerURL" V210;
         method_outcome: MethodOutcome = "threeDSCompInd" V210;
-        /// With the cardholder present.
+        /// The purpose, with the cardholder present.
         authentication: RequestorAuthentication = "threeDSRequestorAuthenticationInd" V210;
-        /// Without.
+        /// The purpose, without the cardholder ("3RI").
         merchant_authentication: Numeric<2> = "threeRIInd" V210;
         login: LoginInfo = "threeDSRequestorAuthenticationInfo" V210;
         prior: PriorInfo = "threeDSRequestorPriorAuthenticationInfo" V210;

@@ -1,5 +1,5 @@
-//! `CReq` and `CRes` as a browser carries them between our SDK page and the ACS: base64url of JSON
-//! in the field of a form.
+//! `CReq` and `CRes` as a browser carries them between our SDK page and the ACS: JSON in base64url,
+//! in a form field.
 
 use uuid::Uuid;
 
@@ -26,7 +26,7 @@ object! {
         version: ProtocolVersion = "messageVersion" V210;
         server_transaction: Uuid = "threeDSServerTransID" V210;
         acs_transaction: Uuid = "acsTransID" V210;
-        /// Only whether the challenge succeeded; the whole result travels in the `RReq`.
+        /// Success or failure only; the `RReq` has the whole result.
         status: TransactionStatus = "transStatus" V210;
         extensions: Option<Extensions> = "messageExtension" V210;
     }

@@ -13,7 +13,7 @@ use crate::threeds::version::ProtocolVersion;
 
 /// A whole message.
 pub trait Message: Element {
-    /// Its `messageType`.
+    /// The `messageType` element.
     const TYPE: &'static str;
 
     fn version(&self) -> ProtocolVersion;
@@ -41,7 +41,7 @@ macro_rules! message {
 }
 pub(super) use message;
 
-/// A message as bytes, to be wiped: a request holds a card number.
+/// Renders a message as bytes that are wiped on drop, since a request contains a card number.
 pub fn render<M: Message>(message: &M) -> Secret<Vec<u8>> {
     let mut value = Secret::new(message.write(message.version()));
     if let Some(members) = value.expose_mut().as_object_mut() {
@@ -53,10 +53,10 @@ pub fn render<M: Message>(message: &M) -> Secret<Vec<u8>> {
     bytes
 }
 
-/// What a received text is: its members, if it is an object.
+/// Parses a received message into a JSON object.
 pub fn members(bytes: &[u8]) -> Result<Secret<Value>, Rejection> {
     let not_json = Rejection { code: ErrorCode::MessageInvalid, detail: String::from("not JSON") };
-    // The parser's own words may quote the message.
+    // The parser's error is dropped because it may quote the message.
     let value = serde_json::from_slice::<Value>(bytes).ok().ok_or(not_json.clone())?;
     let value = Secret::new(value);
     if !value.expose().is_object() || !is_within(value.expose(), JSON_DEPTH_MAX) {
@@ -77,7 +77,7 @@ pub fn parse<M: Message>(bytes: &[u8]) -> Result<M, Rejection> {
     read(members(bytes)?.expose())
 }
 
-/// As [`parse`], from an object that was read already.
+/// As [`parse`], for a message that is already an object.
 pub fn read<M: Message>(value: &Value) -> Result<M, Rejection> {
     if type_of(value) != Some(M::TYPE) {
         return Err(Rejection::new(ErrorCode::MessageInvalid, "messageType"));
@@ -89,7 +89,7 @@ pub fn read<M: Message>(value: &Value) -> Result<M, Rejection> {
         (_, Some(rejection)) => Err(rejection),
         (None, None) => Err(Rejection::new(ErrorCode::MessageInvalid, "messageType")),
         (Some(message), None) => match message.extensions().and_then(Extensions::critical) {
-            // We know no extension, so one that must be understood cannot be.
+            // No extension is supported, so a critical one is an error.
             Some(ids) => Err(Rejection { code: ErrorCode::ExtensionNotRecognised, detail: ids }),
             None => Ok(message),
         },

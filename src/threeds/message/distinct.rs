@@ -1,20 +1,20 @@
-//! Whether a JSON text names a member of an object twice. The parser would take the last one and
-//! say nothing; the protocol has an error of its own for it.
+//! Detects a JSON object that names a member twice. The JSON parser keeps the last one silently,
+//! but the protocol has an error code for this.
 
 use std::collections::HashSet;
 
-/// Longer than any element's name. What is longer, or no name at all, is not repeated to anyone.
+/// Longest name that is repeated to the sender; element names are shorter.
 const NAME_CHARS_MAX: usize = 64;
-/// Stands in a path for a name that must not be repeated to the sender.
+/// Replaces a name that must not be repeated to the sender.
 const UNNAMED: &str = "?";
 
-/// Where in the text we are.
+/// An open array or object.
 enum Level {
     Array,
     Object { seen: HashSet<String>, name: String, wants_name: bool },
 }
 
-/// The path of the first member that its object names twice. The text must be valid JSON.
+/// Returns the path of the first repeated member. The text must be valid JSON.
 pub(super) fn repeated(text: &[u8]) -> Option<String> {
     let mut levels: Vec<Level> = Vec::new();
     let mut at = 0_usize;
@@ -60,7 +60,7 @@ pub(super) fn repeated(text: &[u8]) -> Option<String> {
     None
 }
 
-/// Behind the quote that ends the string which begins here.
+/// The position after the closing quote of the string that begins at `start`.
 fn end_of_string(text: &[u8], start: usize) -> usize {
     let mut at = start.saturating_add(1);
     while let Some(byte) = text.get(at) {
@@ -81,7 +81,7 @@ fn path(levels: &[Level]) -> String {
     names.collect::<Vec<_>>().join(".")
 }
 
-/// Elements are named by letters; anything else may be a value in the wrong place.
+/// Element names have letters and few digits; any other text may be a misplaced value.
 fn shown(name: &str) -> &str {
     let is_name = !name.is_empty()
         && name.len() <= NAME_CHARS_MAX
@@ -109,7 +109,7 @@ mod tests {
         check(r#"{"a":"a","b":["a","a",{"a":{"b":1}}]}"#, None);
         check(r#"{"a":{"b":1,"c":[1,2],"b":2}}"#, Some("a.b"));
         check(r#"[{"a":1},{"a":1,"b":{},"a":2}]"#, Some("a"));
-        // However it is spelled, and whatever its values look like.
+        // Escapes in names and quotes in values do not matter.
         check(r#"{"a":"}{","\u0061":",\"a\":"}"#, Some("a"));
         check(r#"{"a\\":1,"a":"\\","b":1}"#, None);
         check(r#"{"4111111111111111":1,"4111111111111111":2}"#, Some("?"));

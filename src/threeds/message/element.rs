@@ -1,4 +1,4 @@
-//! Elements: the values that messages are made of, and how a message is put together from them.
+//! Elements: the values of messages, and the macros that compose messages of them.
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -13,21 +13,21 @@ use crate::threeds::codes::{
 use crate::threeds::message::rejection::{ErrorCode, Rejection};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
-/// A value of a message.
+/// A value in a message.
 pub trait Element: Sized {
-    /// Notes in the reader what is wrong when it gives `None`.
+    /// Returns `None` after it has noted the mistake in the reader.
     fn read(value: &Value, reader: &mut ElementReader) -> Option<Self>;
 
-    /// In the version's own terms.
+    /// Writes the value with the codes of this version.
     fn write(&self, version: ProtocolVersion) -> Value;
 
-    /// Whether a message of this version may hold it.
+    /// False if the value is newer than this version.
     fn is_known_to(&self, _: ProtocolVersion) -> bool {
         true
     }
 }
 
-/// A member of an object: an element that must be there, or one that may.
+/// A member of an object: a required element, or an optional one.
 pub(super) trait Member: Sized {
     fn take(members: &Map<String, Value>, name: &str, reader: &mut ElementReader) -> Option<Self>;
     fn put(&self, members: &mut Map<String, Value>, name: &str, version: ProtocolVersion);
@@ -49,7 +49,7 @@ impl<T: Element> Member for T {
 }
 
 impl<T: Element> Member for Option<T> {
-    /// Present but empty is a mistake of its own: what there is nothing to say of is left out.
+    /// A member that is present but empty is a mistake: the protocol requires leaving it out.
     fn take(members: &Map<String, Value>, name: &str, reader: &mut ElementReader) -> Option<Self> {
         match members.get(name) {
             None => Some(None),
@@ -74,7 +74,7 @@ fn is_empty(value: &Value) -> bool {
     value.is_null() || value.as_str() == Some("")
 }
 
-/// Where in a message the reading is, and what was wrong so far.
+/// The current path in a message, and the mistakes so far.
 #[derive(Debug)]
 pub struct ElementReader {
     pub(super) version: ProtocolVersion,
@@ -107,7 +107,7 @@ impl ElementReader {
         self.flaws.missing.push(path);
     }
 
-    /// The element that is being read is illegal.
+    /// Notes that the current element is illegal.
     pub(super) fn invalid(&mut self) {
         self.flaws.invalid.push(self.path.join("."));
     }
@@ -121,7 +121,7 @@ impl ElementReader {
 }
 
 impl Flaws {
-    /// Missing elements are told first; all of one kind at once.
+    /// Reports the missing elements if there are any, otherwise the illegal ones.
     pub(super) fn into_rejection(self) -> Option<Rejection> {
         let (code, names) = match (self.missing.is_empty(), self.invalid.is_empty()) {
             (false, _) => (ErrorCode::ElementMissing, self.missing),
@@ -132,8 +132,8 @@ impl Flaws {
     }
 }
 
-/// An object of elements: `name: Type = "emvName" since;`. What is younger than the message's
-/// version is neither read nor written.
+/// An object of elements: `name: Type = "emvName" since;`. Elements that are newer than the
+/// message's version are neither read nor written.
 macro_rules! object {
     ($(#[$doc:meta])* $name:ident {
         $($(#[$field_doc:meta])* $field:ident: $kind:ty = $emv:literal $since:ident;)+
@@ -178,8 +178,8 @@ macro_rules! object {
 }
 pub(super) use object;
 
-/// A group of optional elements that stand among the members of its message, without an object of
-/// their own: `name: Type = "emvName" since;`. The message names the group `""`.
+/// A group of optional elements: `name: Type = "emvName" since;`. They are direct members of the
+/// message, so the message declares the group with the name `""`.
 macro_rules! optional {
     ($name:ident {
         $($(#[$field_doc:meta])* $field:ident: $kind:ty = $emv:literal $since:ident;)+

@@ -1,4 +1,4 @@
-//! `Erro`: what one party tells another of a message that it did not take.
+//! `Erro`: reports an error in a message to its sender.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -39,7 +39,7 @@ impl Element for ErrorCode {
     }
 }
 
-/// Who found the error.
+/// The party that detected the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Component {
     Acs,
@@ -58,7 +58,7 @@ impl Component {
         }
     }
 
-    /// As problem answers name it.
+    /// The name in problem answers.
     pub const fn source(self) -> &'static str {
         match self {
             Self::Acs => "Access Control Server",
@@ -80,7 +80,7 @@ impl Element for Component {
 }
 
 impl Rejection {
-    /// The message that tells the sender, in the version that it spoke, if we do.
+    /// Builds the `Erro` about a received message, in the message's version if it is supported.
     pub fn into_erro(self, about: &Value, component: Component) -> Erro {
         let of =
             |name: &str| about.get(name).and_then(Value::as_str).and_then(|text| text.parse().ok());

@@ -1,4 +1,4 @@
-//! Message extensions: what schemes add to messages. We pass them on and understand none.
+//! Message extensions of the schemes. They are passed on; none is interpreted.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ object! {
 pub struct Extensions(pub Vec<Extension>);
 
 impl Extensions {
-    /// The ids of those that a receiver must understand.
+    /// The ids of the critical extensions, which a receiver must support.
     pub(super) fn critical(&self) -> Option<String> {
         let critical = self.0.iter().filter(|it| it.critical == Flag::True);
         let ids: Vec<_> = critical.map(|it| it.id.as_str()).collect();

@@ -1,9 +1,9 @@
-//! The EMV 3-D Secure messages of versions 2.1.0 and 2.2.0: typed, checked when they are received,
-//! and rendered so that no message holds what its version does not know.
+//! The EMV 3-D Secure messages of versions 2.1.0 and 2.2.0. They are typed, checked on receipt, and
+//! rendered without elements that their version does not have.
 //!
-//! Receiving follows one order: it parses, nothing stands twice, it is of the wanted type, its version
-//! is known, nothing required is missing, every value is legal. The first of these that fails is the error; members
-//! that no version here defines are ignored.
+//! A received message is checked in this order: valid JSON, no repeated member, the expected type,
+//! a supported version, no missing element, no illegal value. The first failure is the error.
+//! Unknown members are ignored.
 
 mod app;
 mod areq;

@@ -1,4 +1,4 @@
-//! `PReq` and `PRes`: which cards a directory server knows, and how each can be authenticated.
+//! `PReq` and `PRes`: the card ranges of a directory server, and the enrolment data of each.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -15,7 +15,7 @@ object! {
         server_transaction: Uuid = "threeDSServerTransID" V210;
         server_reference: Text<32> = "threeDSServerRefNumber" V210;
         server_operator: Option<Text<32>> = "threeDSServerOperatorID" V210;
-        /// The last answer's; without it the answer holds every range.
+        /// The serial number of the last answer; without it the answer has every range.
         serial: Option<Text<20>> = "serialNum" V210;
     }
 }
@@ -65,7 +65,7 @@ impl Element for CardRanges {
     }
 }
 
-/// What is to become of a range; ignored where the answer holds every range.
+/// The change of a range. It is ignored in an answer that has every range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionIndicator {
     Add,
@@ -94,7 +94,7 @@ impl Element for ActionIndicator {
     }
 }
 
-/// What the ACS can do. Codes that a directory server defines for itself are passed over.
+/// Capabilities of the ACS. Codes that a directory server defines itself are skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcsInformations(pub Vec<AcsInformation>);
 

@@ -1,5 +1,5 @@
-//! Reading a `PRes`. A large scheme's has a hundred thousand ranges in tens of megabytes, so it is
-//! read range by range: never is more than one of them a tree of JSON values.
+//! Reading a `PRes`. The answer of a large scheme has a hundred thousand ranges in tens of
+//! megabytes, so only one range at a time is parsed into a tree of JSON values.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::threeds::message::preq::{CardRange, CardRanges, Pres};
 use crate::threeds::message::rejection::{ErrorCode, Rejection};
 use crate::threeds::version::ProtocolVersion;
 
-/// What a `PReq` was answered with.
+/// The answer to a `PReq`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RangesAnswer {
     Erro(Erro),

@@ -1,6 +1,6 @@
 //! The reason why a received message is rejected.
 
-/// A received message was rejected. The `Erro` to its sender carries these two values.
+/// The reason for rejecting a received message. The `Erro` to its sender carries both values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     pub code: ErrorCode,
@@ -16,7 +16,7 @@ impl Rejection {
 
 macro_rules! error_codes {
     ($($name:ident $code:literal $description:literal;)+) => {
-        /// What was wrong. Every code that is received is taken, also those not named here.
+        /// The error code. Received codes that are not listed here are kept as `Other`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum ErrorCode {
             $($name,)+

@@ -1,5 +1,5 @@
-//! `RReq`, the result of a challenge from the ACS by way of the directory server, and `RRes`, our
-//! receipt for it.
+//! `RReq`, the result of a challenge from the ACS through the directory server, and `RRes`, our
+//! acknowledgement.
 
 use uuid::Uuid;
 

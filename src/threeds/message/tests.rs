@@ -27,7 +27,7 @@ fn rreq() -> Value {
     })
 }
 
-/// What is read renders to what was read.
+/// A message that was read renders to the same JSON.
 #[track_caller]
 fn check_round_trip<M: Message + PartialEq + std::fmt::Debug>(value: &Value) {
     let message: M = parse(value.to_string().as_bytes()).unwrap();
@@ -192,7 +192,7 @@ fn what_the_newer_version_brought_is_reserved_in_the_older() {
         let newer = with(ares("2.2.0"), name, member);
         assert!(parse::<Ares>(newer.to_string().as_bytes()).is_ok());
     }
-    // A member that the older version lacks is any unknown member there.
+    // In the older version the member counts as unknown.
     let older = with(ares("2.1.0"), "acsDecConInd", json!("not even a value"));
     let read: Ares = parse(older.to_string().as_bytes()).unwrap();
     assert_eq!(read.decoupled, None);

@@ -1,4 +1,4 @@
-//! Values of messages that no other room knows: texts of bounded length, digits, proofs.
+//! Values of messages: texts of bounded length, digits, card numbers, authentication values.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::secret::Secret;
 use crate::threeds::message::element::{Element, ElementReader};
 use crate::threeds::version::ProtocolVersion;
 
-/// Up to `MAX` characters, at least one.
+/// Text of 1 to `MAX` characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text<const MAX: usize>(String);
 
@@ -18,7 +18,8 @@ impl<const MAX: usize> Text<MAX> {
         fits.then(|| Self(String::from(text)))
     }
 
-    /// What fits of it; of nothing, a hyphen, since an element may not be empty.
+    /// Cuts the text to `MAX` characters. An empty text becomes a hyphen, since an element may not
+    /// be empty.
     pub fn cut(text: &str) -> Self {
         let cut: String = text.chars().take(MAX).collect();
         Self(if cut.is_empty() { String::from("-") } else { cut })
@@ -39,7 +40,7 @@ impl<const MAX: usize> Element for Text<MAX> {
     }
 }
 
-/// From `MIN` to `MAX` decimal digits.
+/// `MIN` to `MAX` decimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digits<const MIN: usize, const MAX: usize>(String);
 
@@ -53,7 +54,7 @@ impl<const MIN: usize, const MAX: usize> Digits<MIN, MAX> {
         is_number.then(|| Self(String::from(text)))
     }
 
-    /// With leading zeros up to the least length.
+    /// Adds leading zeros up to `MIN` digits.
     pub fn padded(text: &str) -> Option<Self> {
         Self::parse(&format!("{text:0>MIN$}"))
     }
@@ -73,7 +74,7 @@ impl<const MIN: usize, const MAX: usize> Element for Digits<MIN, MAX> {
     }
 }
 
-/// A card number, which no text of ours shows.
+/// A card number that `Debug` does not show.
 pub struct CardNumber(Secret<String>);
 
 impl CardNumber {
@@ -110,7 +111,7 @@ impl Element for CardNumber {
     }
 }
 
-/// The proof of an authentication: 28 characters of base64, whatever they decode to.
+/// The authentication value (CAVV, AAV): 28 characters of base64. Its content is not checked.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AuthenticationValue(String);
 
@@ -144,7 +145,7 @@ impl Element for AuthenticationValue {
     }
 }
 
-/// An object of anyone's own making, of up to `MAX` characters.
+/// A JSON object with any content, of up to `MAX` characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EcmaObject<const MAX: usize>(Value);
 
@@ -169,7 +170,7 @@ impl<const MAX: usize> Element for EcmaObject<MAX> {
     }
 }
 
-/// A JSON boolean; nearly everything else is text.
+/// A JSON boolean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flag {
     False,

@@ -1,5 +1,5 @@
-//! The cards that one directory server knows: ranges of numbers in order, none over another, as its
-//! answers to `PReq` tell them. An answer that does not fit is refused whole.
+//! The card ranges of one directory server, from its answers to `PReq`: sorted, and without
+//! overlaps. An answer that breaks these rules is refused as a whole.
 #![expect(clippy::similar_names, reason = "the messages have these names in the protocol")]
 
 use std::collections::{BTreeMap, HashSet};
@@ -18,27 +18,27 @@ use crate::threeds::scheme::Scheme;
 use crate::threeds::session::Enrolment;
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
-/// What is remembered of one directory server's ranges between two requests for them.
+/// The state of one directory server's ranges between two requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectoryRanges {
     pub table: Option<RangeTable>,
-    /// The version that the next request speaks.
+    /// The protocol version of the next request.
     pub version: ProtocolVersion,
-    /// When the next request is due.
+    /// The time of the next request.
     pub due_at: Timestamp,
 }
 
-/// Ranges, by their first numbers.
+/// Ranges, sorted by their first numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeTable {
-    /// Of the last answer. Without it the next request asks for every range.
+    /// The serial number of the last answer. Without it the next request asks for every range.
     pub serial: Option<String>,
     pub ds_start: NamedVersion,
     pub ds_end: NamedVersion,
     ranges: Vec<AccountRange>,
 }
 
-/// Card numbers from one to another, both filled up to 19 digits.
+/// Card numbers from `start` to `end`, both padded to 19 digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountRange {
     pub start: u64,
@@ -47,16 +47,16 @@ pub struct AccountRange {
     pub acs_end: NamedVersion,
     pub ds_start: Option<NamedVersion>,
     pub ds_end: Option<NamedVersion>,
-    /// A few issuers' addresses serve all ranges, so they are shared.
+    /// Shared, because a few issuers' URLs serve all ranges.
     pub method_url: Option<Arc<str>>,
     pub acs_information: Vec<AcsInformation>,
 }
 
-/// How a request for ranges went.
+/// The result of a request for ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreqResult {
     Answered,
-    /// By a message that was not taken, or by an `Erro` of this code.
+    /// The answer was rejected with this code, or was an `Erro` of this code.
     Refused(ErrorCode),
     Unanswered,
 }
@@ -65,11 +65,12 @@ const DIGITS: usize = 19;
 const ELEMENT: &str = "cardRangeData";
 
 impl DirectoryRanges {
-    /// Nothing yet, and due at once.
+    /// No ranges yet; the first request is due at once.
     pub const NOTHING: Self =
         Self { table: None, version: ProtocolVersion::V220, due_at: Timestamp::from_seconds(0) };
 
-    /// When to ask again, and how. A refusal costs the serial number: the next answer is whole.
+    /// Schedules the next request. After a refusal it has no serial number, so that the answer has
+    /// every range.
     #[must_use]
     pub fn after(mut self, asked: PreqResult, now: Timestamp) -> Self {
         let wait: Duration = match asked {
@@ -92,7 +93,7 @@ impl DirectoryRanges {
         self
     }
 
-    /// What an answer makes of it.
+    /// Builds the new table from an answer.
     pub fn take(&self, preq: &Preq, pres: Pres) -> Result<RangeTable, Rejection> {
         check(preq.server_transaction, preq.version, &pres)?;
         match &self.table {
@@ -113,7 +114,7 @@ fn check(transaction: Uuid, version: ProtocolVersion, pres: &Pres) -> Result<(),
 }
 
 impl RangeTable {
-    /// Every range that there is. What is to become of each is not looked at.
+    /// Builds a table from an answer that has every range. Its actions are ignored.
     fn whole(pres: Pres) -> Result<Self, Rejection> {
         let missing = || Rejection::new(ErrorCode::ElementMissing, ELEMENT);
         let ranges = pres.ranges.ok_or_else(missing)?;
@@ -122,8 +123,8 @@ impl RangeTable {
         Self::new(serial, pres.ds_start, pres.ds_end, ranges.ok_or_else(unfit)?).ok_or_else(unfit)
     }
 
-    /// Changes since the last answer. What goes makes room for what comes, in whatever order they
-    /// are told.
+    /// Applies the changes since the last answer. Deletions apply before additions, in any order in
+    /// the answer.
     fn updated(&self, pres: Pres) -> Result<Self, Rejection> {
         let serial = pres.serial.map(|it| String::from(it.as_str()));
         let serial = serial.or_else(|| self.serial.clone());
@@ -145,7 +146,7 @@ impl RangeTable {
         Self::new(serial, pres.ds_start, pres.ds_end, ranges).ok_or_else(unfit)
     }
 
-    /// `None` when the ranges do not fit together.
+    /// Returns `None` when the ranges overlap or are not ordered.
     pub fn new(
         serial: Option<String>,
         ds_start: NamedVersion,
@@ -164,8 +165,8 @@ impl RangeTable {
         &self.ranges
     }
 
-    /// How cards like this one can be authenticated; `None` when the server does not know it, or
-    /// speaks of it in no version of ours.
+    /// Finds the enrolment data of a card number. `None` if no range has the number, or if the
+    /// range has no supported version.
     pub fn find(&self, scheme: Scheme, number: &str) -> Option<Enrolment> {
         let number = filled(number, 0)?;
         let after = self.ranges.partition_point(|range| range.start <= number);
@@ -203,7 +204,7 @@ impl AccountRange {
     }
 }
 
-/// Keeps each address once, however many ranges it serves.
+/// Shares equal URLs between ranges.
 fn share(ranges: &mut [AccountRange]) {
     let mut known: HashSet<Arc<str>> = HashSet::new();
     for url in ranges.iter_mut().filter_map(|range| range.method_url.as_mut()) {
@@ -214,7 +215,7 @@ fn share(ranges: &mut [AccountRange]) {
     }
 }
 
-/// The digits as a number of 19, so that numbers of every length stand in one order.
+/// Pads the digits to a number of 19 digits, so that numbers of different lengths can be compared.
 fn filled(digits: &str, with: u64) -> Option<u64> {
     let number: u64 = digits.parse().ok()?;
     let missing = DIGITS.checked_sub(digits.len())?;

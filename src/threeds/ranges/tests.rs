@@ -74,7 +74,7 @@ fn a_card_is_found_between_the_ends_of_a_range_and_nowhere_else() {
     for number in elsewhere {
         assert!(!finds(&table, number), "{number}");
     }
-    // A longer number of the same beginning belongs to the same issuer.
+    // A longer number with the same prefix belongs to the same issuer.
     assert!(finds(&table, "4100000000000000123"));
     let found = table.find(Scheme::Visa, "4100000000000000").unwrap();
     assert_eq!(found.directory_server, "A000000003");
@@ -96,7 +96,7 @@ fn what_a_range_says_stands_over_what_the_server_says() {
     assert_eq!(found.recommended(), Some(ProtocolVersion::V210));
     assert_eq!(found.method_url.as_deref(), Some("https://acs.example/m"));
     assert_eq!(found.acs_information.len(), 2);
-    // No version in common: as good as not known.
+    // Without a common version the card is not found.
     assert_eq!(table.find(Scheme::Visa, TWO[1].0), None);
 }
 
@@ -107,7 +107,7 @@ fn changes_add_remove_and_replace() {
     let table = updated(
         &two(),
         Some(json!([
-            // Over what goes only later in the same answer.
+            // This range overlaps one that the same answer deletes later.
             range("4100000000000000", "4100000000000009"),
             with(range(TWO[0].0, TWO[0].1), &delete),
             with(range(TWO[1].0, TWO[1].1), &modify),
@@ -118,7 +118,7 @@ fn changes_add_remove_and_replace() {
     assert!(finds(&table, "4100000000000009") && !finds(&table, "4100000000000010"));
     let found = table.find(Scheme::Visa, TWO[1].0).unwrap();
     assert_eq!(found.method_url.as_deref(), Some("https://acs.example/new"));
-    // Nothing changed.
+    // An answer without ranges changes nothing.
     let same = updated(&table, None).unwrap();
     assert_eq!(same, table);
 }
@@ -132,17 +132,17 @@ fn check_unfit(change: &Value) {
 #[test]
 fn an_update_that_does_not_fit_is_refused_whole() {
     let (delete, modify) = (json!({"actionInd": "D"}), json!({"actionInd": "M"}));
-    // Over one that is there, by its start, its end, its middle or all of it.
+    // Overlaps with a known range: at its start, its end, inside it, and all of it.
     check_unfit(&range(TWO[0].0, TWO[0].1));
     check_unfit(&range("4050000000000000", "4100000000000000"));
     check_unfit(&range("4199999999999999", "4200000000000000"));
     check_unfit(&range("4120000000000000", "4130000000000000"));
     check_unfit(&range("4000000000000000", "4400000000000000"));
-    // Not there, or with another end.
+    // The range is not known, or has another end.
     check_unfit(&with(range("4500000000000000", "4500000000000001"), &delete));
     check_unfit(&with(range(TWO[0].0, "4199999999999998"), &delete));
     check_unfit(&with(range(TWO[0].0, "4199999999999998"), &modify));
-    // Backwards.
+    // The end is before the start.
     check_unfit(&range("4600000000000001", "4600000000000000"));
     assert!(whole(json!([range("4600000000000001", "4600000000000000")])).is_err());
     let twice = json!([range(TWO[0].0, TWO[0].1), range(TWO[0].0, TWO[0].1)]);

@@ -1,4 +1,4 @@
-//! What we check of answers and results beyond their own form, and what they make of a session's
+//! Checks of answers and results against their request, and their effect on a session's
 //! authentication.
 
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::threeds::message::{
 use crate::threeds::session::{AreqSummary, Authentication, ReturnedExtension};
 use crate::threeds::version::ProtocolVersion;
 
-/// Holds an answer against its request.
+/// Checks an answer against its request.
 pub fn check_ares(
     transaction: Uuid,
     sent: &AreqSummary,
@@ -29,7 +29,8 @@ pub fn check_ares(
     }
     let is_payment = sent.category == Category::Payment;
     there(ares.status.is_some() || !is_payment, "transStatus")?;
-    // A directory server may leave it out without a payment: then there was no authentication.
+    // Without a payment a directory server may leave the status out, which means that there was no
+    // authentication.
     let status = ares.status.unwrap_or(TransactionStatus::Unavailable);
     check_allowed(sent, status)?;
     if is_payment {
@@ -52,7 +53,7 @@ pub fn check_ares(
     Ok(status)
 }
 
-/// Statuses that only some requests can be answered with.
+/// Some statuses are legal only for some requests.
 fn check_allowed(sent: &AreqSummary, status: TransactionStatus) -> Result<(), Rejection> {
     use ChallengePreference::{
         NoChallengeDataSharingOnly, NoChallengeRiskAnalysisPerformed, NoChallengeStrongConsumerAuth,
@@ -126,7 +127,7 @@ fn check_whitelist(
     there(source.is_some() || status.is_none(), "whiteListStatusSource")
 }
 
-/// Holds a result against the request and the answer before it.
+/// Checks a result against the request and the answer before it.
 pub fn check_rreq(
     sent: &AreqSummary,
     authentication: &Authentication,
@@ -172,13 +173,13 @@ pub fn check_rreq(
     Ok(status)
 }
 
-/// Whether an `Erro` is about this authentication, as far as it says.
+/// Returns false if the `Erro` names another transaction.
 pub fn concerns(erro: &Erro, authentication: &Authentication) -> bool {
     erro.acs_transaction.is_none_or(|it| it == authentication.acs_transaction)
         && erro.ds_transaction.is_none_or(|it| it == authentication.ds_transaction)
 }
 
-/// The receipt for a result.
+/// The acknowledgement of a result.
 pub fn rres(rreq: &Rreq) -> Rres {
     let never_sent = rreq.cancel == Some(CancelReason::AcsTimeoutRequestNotReceived);
     Rres {
@@ -222,7 +223,7 @@ impl Authentication {
         }
     }
 
-    /// What the challenge decided stands in place of what the answer said.
+    /// Replaces the outcome of the answer by the result of the challenge.
     pub fn take_result(&mut self, rreq: Rreq, status: TransactionStatus) {
         self.status = status;
         self.reason = rreq.reason;
@@ -239,16 +240,16 @@ impl Authentication {
         }
     }
 
-    /// The result could not be told, and will not be.
+    /// Ends the authentication because its result cannot be delivered.
     pub fn give_up(&mut self) {
         self.status = TransactionStatus::Unavailable;
         self.value = None;
         self.eci = None;
-        // The reason of a technical failure is younger than 2.1.
+        // Version 2.1 has no reason for a technical failure.
         self.reason = Reason::from_code("22", self.version);
     }
 
-    /// Nobody told the outcome: all that is known is that there is none.
+    /// Ends the authentication because no result arrived in time.
     pub fn run_out(&mut self) {
         self.status = TransactionStatus::Unavailable;
         self.value = None;
@@ -256,7 +257,7 @@ impl Authentication {
         self.reason = self.silence();
     }
 
-    /// Whether a result would come too late.
+    /// A result is too late because [`Authentication::run_out`] was applied.
     pub fn has_run_out(&self) -> bool {
         self.status == TransactionStatus::Unavailable
             && self.directory_status != TransactionStatus::Unavailable
@@ -264,7 +265,7 @@ impl Authentication {
             && self.reason == self.silence()
     }
 
-    /// The reason for there being no result.
+    /// The reason that stands for a missing result.
     fn silence(&self) -> Option<Reason> {
         match self.directory_status {
             TransactionStatus::DecoupledChallenge => Reason::from_code("24", ProtocolVersion::V220),
@@ -287,7 +288,7 @@ fn rendering(rendering: &AcsRenderingType) -> (String, String) {
     (owned(&rendering.interface), owned(&rendering.template))
 }
 
-/// Data that was wrapped on the way out is unwrapped.
+/// Unwraps data that [`crate::threeds::mapping`] wrapped in an object.
 fn returned(extensions: Option<Extensions>) -> Vec<ReturnedExtension> {
     let convert = |it: &crate::threeds::message::Extension| {
         let value = it.data.value();

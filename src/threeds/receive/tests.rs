@@ -20,7 +20,7 @@ const fn sent(channel: Channel, category: Category) -> AreqSummary {
 const BROWSER: AreqSummary = sent(Channel::Browser, Category::Payment);
 const VALUE: &str = "AAABBZEEBgAAAAAAAAQGAAAAAAA=";
 
-/// An answer with these members beside what every answer has.
+/// A message with these members in addition to the required ones.
 fn read<M: Message>(kind: &str, members: Value) -> M {
     let mut value = json!({
         "messageType": kind, "messageVersion": "2.2.0",

@@ -1,7 +1,7 @@
-//! The body of an authenticate call: what it may hold, and what must be in it.
+//! The body of an authenticate call, and the rules about its members.
 //!
-//! Words and formats are checked where the body is read; the rules here are those that need to see
-//! the whole of it and the session.
+//! The wire layer checks words and formats when it reads the body. The rules here need the whole
+//! body and the session.
 
 use serde_json::{Map, Value};
 
@@ -13,10 +13,11 @@ use crate::threeds::codes::{
 };
 use crate::threeds::session::SessionKind;
 
-/// Minutes that a decoupled authentication may take: a week.
+/// Longest time for a decoupled authentication: a week.
 pub const DECOUPLED_MINUTES_MAX: u64 = 10_080;
 
-/// Everything is optional here; [`AuthenticationRequest::check`] says what is missing.
+/// Every member is optional in this type; [`AuthenticationRequest::check`] reports the missing
+/// ones.
 #[derive(Debug, Default)]
 pub struct AuthenticationRequest {
     pub category: Option<Category>,
@@ -35,7 +36,7 @@ pub struct AuthenticationRequest {
 #[derive(Debug, Default)]
 pub struct Purchase {
     pub amount: Option<String>,
-    /// Three digits, whichever code the caller used.
+    /// The numeric code, also if the caller used the letters.
     pub currency: Option<String>,
     pub exponent: Option<String>,
     pub date: Option<String>,
@@ -148,13 +149,13 @@ pub struct RequestedExtension {
     pub id: String,
     pub name: String,
     pub critical: bool,
-    /// A text or an object.
+    /// A JSON string or an object.
     pub data: Value,
 }
 
 impl AuthenticationRequest {
-    /// Whether a challenge by the issuer's own means is asked for: of a merchant's session it is,
-    /// unless the body says otherwise.
+    /// `Yes` if a decoupled challenge is requested. A merchant's session requests one unless the
+    /// body refuses it.
     pub const fn wants_decoupled(&self, session: SessionKind) -> YesNo {
         match (self.decoupled, session) {
             (Some(wanted), _) => wanted,
@@ -163,8 +164,8 @@ impl AuthenticationRequest {
         }
     }
 
-    /// Adds what is missing or does not go together. A member that is wrong already is not
-    /// reported as missing as well.
+    /// Adds missing members and contradictions to `mistakes`. A member that is already reported as
+    /// wrong is not also reported as missing.
     pub fn check(&self, session: SessionKind, mistakes: &mut Mistakes) {
         let mut rules = Rules { mistakes };
         rules.require(self.category.is_some(), "authentication_category");

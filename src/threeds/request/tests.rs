@@ -5,7 +5,7 @@ fn text() -> Option<String> {
     Some(String::from("1"))
 }
 
-/// A body with everything that any rule asks for.
+/// A body that satisfies every rule.
 fn whole(category: Category, kind: AuthenticationType) -> AuthenticationRequest {
     AuthenticationRequest {
         category: Some(category),

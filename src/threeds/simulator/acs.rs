@@ -1,4 +1,4 @@
-//! The built-in ACS: what it remembers of a challenge, and how the cardholder's answers end it.
+//! The built-in ACS: the state of a challenge, and the effect of the cardholder's input.
 
 use crate::threeds::codes::{
     CancelReason, ChallengeMethod, ChallengeType, Channel, Reason, TransactionStatus,
@@ -10,12 +10,12 @@ use crate::threeds::simulator::authentication_value;
 use crate::threeds::simulator::cards::{Challenge, ChallengeKind, FinalStatus};
 use uuid::Uuid;
 
-/// The one-time code that is right, for every card.
+/// The right one-time code, for every card.
 pub const CODE: &str = "1234";
-/// Wrong codes that end a challenge.
+/// Number of wrong codes that ends a challenge.
 pub const WRONG_CODES_MAX: u8 = 3;
 
-/// A challenge that goes on. The card number is not part of it.
+/// The state of a challenge at the simulated ACS. It does not contain the card number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SimulatedChallenge {
     pub scheme: Scheme,
@@ -25,16 +25,16 @@ pub struct SimulatedChallenge {
     pub wrong_codes: u8,
 }
 
-/// What the cardholder did.
+/// Input of the cardholder on the challenge page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CardholderInput<'a> {
-    /// Approved in another app, they say.
+    /// The cardholder confirms the approval in another app.
     Approved,
     Canceled,
     Code(&'a str),
 }
 
-/// What comes of it.
+/// The effect of the cardholder's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChallengeStep {
     Again(SimulatedChallenge),
@@ -43,7 +43,7 @@ pub enum ChallengeStep {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChallengeResult {
-    /// As the card has it.
+    /// The card's own scenario decides the outcome.
     Answered,
     Canceled,
     TooManyCodes,
@@ -75,7 +75,7 @@ impl SimulatedChallenge {
         }
     }
 
-    /// The result that the directory server passes on to us.
+    /// Builds the result that the directory server forwards to the 3DS server.
     pub fn rreq(
         self,
         transaction: Uuid,
@@ -97,7 +97,7 @@ impl SimulatedChallenge {
         let is_decoupled = authentication.directory_status == TransactionStatus::DecoupledChallenge;
         let tries = match ending {
             ChallengeResult::Answered => self.wrong_codes.saturating_add(1),
-            // As a certification run of another ACS shows it.
+            // A certification run of another ACS does not count the cancelled attempt.
             ChallengeResult::Canceled => self.wrong_codes,
             ChallengeResult::TooManyCodes => WRONG_CODES_MAX,
         };
@@ -141,7 +141,7 @@ impl SimulatedChallenge {
     }
 }
 
-/// What the browser carries back: only whether it went well.
+/// Builds the message that the browser carries back; it says only success or failure.
 pub fn cres(rreq: &Rreq) -> Cres {
     let went_well =
         matches!(rreq.status, Some(TransactionStatus::Successful | TransactionStatus::Attempted));

@@ -1,4 +1,4 @@
-//! The documented test cards and what each selects. A card that is not here is authenticated
+//! The documented test cards and their scenarios. A card that is not listed is authenticated
 //! without a challenge.
 
 use crate::threeds::codes::{Reason, TransactionStatus, YesNo};
@@ -16,12 +16,12 @@ pub struct SimulatorCard {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scenario {
     Challenge(Challenge),
-    /// The session is made; its authentication fails at the directory server.
+    /// The session is created; its authentication fails at the directory server.
     DirectoryServerError,
     Frictionless(FinalStatus),
-    /// No scheme knows the card.
+    /// The card belongs to no scheme.
     NotEnrolled,
-    /// The session cannot be made.
+    /// The session cannot be created.
     ServerError,
 }
 
@@ -33,21 +33,21 @@ pub struct Challenge {
     pub method: MethodSupport,
 }
 
-/// How the cardholder answers.
+/// The way in which the cardholder answers a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChallengeKind {
     Code,
     OutOfBand,
 }
 
-/// Whether the ACS wants to fingerprint the browser.
+/// The ACS's use of browser fingerprinting (the "3DS Method") for a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MethodSupport {
     Absent,
     Present,
 }
 
-/// How it ends.
+/// The final status that a test card selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinalStatus {
     Attempted,

@@ -1,7 +1,7 @@
-//! The built-in directory server and ACS, for test tenants: they read and write the messages that
-//! real ones would, without a network. What a card number selects is in [`cards`].
+//! The built-in directory server and ACS for test tenants. They read and write the same messages as
+//! real ones, without a network. [`cards`] lists the scenario of each card number.
 //!
-//! Invariant: nothing here is reached for a production tenant.
+//! Invariant: production tenants never reach this module.
 #![expect(clippy::similar_names, reason = "the messages have these names in the protocol")]
 
 pub mod acs;
@@ -30,31 +30,31 @@ use crate::threeds::version::ProtocolVersion;
 
 pub use acs::SimulatedChallenge;
 
-/// The id that the published service's own test directory server has.
+/// The id of the published service's test directory server.
 pub const DIRECTORY_SERVER: &str = "M000000003";
 const ACS_REFERENCE: &str = "STRONGROOM-SIM-ACS-0001";
 const DS_REFERENCE: &str = "STRONGROOM-SIM-DS-0001";
 const ACS_OPERATOR: &str = "STRONGROOM-SIM";
 
-/// Why there is no enrolment.
+/// The reason why a card cannot be enrolled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnrolmentError {
-    /// The card that stands for a failure of the 3DS server.
+    /// The card selects a failure of the 3DS server.
     ServerError,
-    /// No scheme knows the card.
+    /// The card belongs to no scheme.
     UnknownCard,
 }
 
-/// What is drawn for one transaction.
+/// The random values of one transaction.
 #[derive(Debug)]
 pub struct TransactionSeed {
     pub acs_transaction: Uuid,
     pub ds_transaction: Uuid,
-    /// For the authentication value, if there comes to be one.
+    /// Source of the authentication value, if the outcome has one.
     pub proof: [u8; 21],
 }
 
-/// Where the simulator's own pages are.
+/// The URLs of the simulator's own pages.
 #[derive(Debug)]
 pub struct SimulatorUrls<'a> {
     /// `https://host`
@@ -71,7 +71,7 @@ impl SimulatorUrls<'_> {
     }
 }
 
-/// The scheme and the range that a card number belongs to.
+/// Finds the scheme of a card number, and the enrolment data of its range.
 pub fn enrol(
     number: &str,
     places: &SimulatorUrls<'_>,
@@ -110,8 +110,8 @@ fn scheme_of(listed: Option<&cards::SimulatorCard>, number: &str) -> Option<Sche
     scheme.or_else(|| brand_of(number).and_then(Scheme::of_brand))
 }
 
-/// Answers an `AReq` as a directory server would: with an `ARes` or an `Erro`. What the ACS keeps
-/// of a challenge comes beside it.
+/// Answers an `AReq` as a directory server does: with an `ARes` or an `Erro`. The second value is
+/// the state of the ACS's challenge, if there is one.
 pub fn answer(
     request: &[u8],
     drawn: &TransactionSeed,
@@ -143,7 +143,7 @@ pub fn answer(
     }
 }
 
-/// What the card that stands for a failing directory server is answered with.
+/// The answer for the card that selects a failing directory server.
 fn failure(areq: &Areq) -> Erro {
     Erro {
         version: areq.version,
@@ -184,7 +184,8 @@ fn decide(
             settle(&mut ares, areq, scheme, verdict.status(), verdict.reason(), drawn);
             (ares, None)
         }
-        // Neither comes so far: the first has no enrolment, the others were answered before.
+        // Unreachable: `enrol` refuses the first and the last, and `answer` handles the directory
+        // server error.
         Scenario::DirectoryServerError | Scenario::NotEnrolled | Scenario::ServerError => {
             let reason = Some(Reason::CARDHOLDER_NOT_ENROLLED);
             settle(&mut ares, areq, scheme, TransactionStatus::Unavailable, reason, drawn);
@@ -193,7 +194,7 @@ fn decide(
     }
 }
 
-/// Whether the merchant asks for no challenge in the ways that 2.2 answers with "informational".
+/// The merchant's preference is one that version 2.2 answers with "informational".
 fn shares_data(areq: &Areq) -> bool {
     matches!(
         areq.options.preference,
@@ -228,7 +229,8 @@ fn challenge_or_not(
         return None;
     }
     if areq.channel == Channel::Merchant {
-        // Nobody is there to be challenged, and the issuer was not asked to go on alone.
+        // There is no cardholder to challenge, and the request does not allow a decoupled
+        // challenge.
         ares.challenge_mandated = None;
         let known = areq.version >= ProtocolVersion::V220;
         let reason =
@@ -257,7 +259,7 @@ fn challenge_or_not(
     Some(simulated)
 }
 
-/// In the form of the ACS's signed content, without a signature: the simulator has no key that an
+/// Has the form of the ACS's signed content, but no signature: the simulator has no key that an
 /// app's SDK would trust.
 fn signed_content(areq: &Areq, places: &SimulatorUrls<'_>) -> String {
     let header = base64::encode_url(br#"{"alg":"none"}"#);
@@ -269,7 +271,7 @@ fn signed_content(areq: &Areq, places: &SimulatorUrls<'_>) -> String {
     format!("{header}.{}.", base64::encode_url(content.to_string().as_bytes()))
 }
 
-/// An outcome without a challenge.
+/// Sets a final status without a challenge.
 fn settle(
     ares: &mut Ares,
     areq: &Areq,
@@ -285,8 +287,8 @@ fn settle(
         authentication_value(scheme, status, areq.category, areq.channel, drawn.proof);
 }
 
-/// The proof that a scheme's ACS would make: Mastercard's begins with a `k` and uses every
-/// character, the others have twenty bytes.
+/// An authentication value in the scheme's format: Mastercard's begins with a `k` and has no
+/// padding, the other schemes' encode twenty bytes.
 fn authentication_value(
     scheme: Scheme,
     status: TransactionStatus,
@@ -309,7 +311,7 @@ fn authentication_value(
     };
     let text = if scheme == Scheme::Mastercard {
         let mut bytes = proof;
-        // The first six bits of `k`.
+        // These six bits encode to `k`.
         if let Some(first) = bytes.first_mut() {
             *first = 0x90 | (*first & 0x03);
         }

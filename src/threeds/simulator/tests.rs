@@ -38,7 +38,7 @@ fn request(number: &str, change: impl FnOnce(&mut Areq)) -> (Areq, AreqSummary) 
     (areq, sent)
 }
 
-/// The answer, which must be one that a 3DS server takes.
+/// The answer of the simulator, after the checks of a real 3DS server.
 #[track_caller]
 fn answered(
     number: &str,
