@@ -51,7 +51,9 @@ fn close_memory() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     // Only a filter of system calls can refuse it, and then the filter's author has decided.
     if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
-        complain("warning: the system does not let this process close its memory to others");
+        complain(
+            "warning: the system does not let this process protect its memory from other processes",
+        );
     }
 }
 
@@ -64,9 +66,9 @@ fn guarded(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure>
     }));
     catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| {
         let place = PLACE.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Err(Failure::new(Exit::Software, "a fault of this program")
+        Err(Failure::new(Exit::Software, "a bug in this program")
             .line("place", place.unwrap_or_default())
-            .try_this("report this place; nothing that was answered is lost"))
+            .try_this("report this place; no acknowledged write is lost"))
     })
 }
 

@@ -47,7 +47,7 @@ fn export(vault: &Vault) -> Vec<Value> {
 #[track_caller]
 fn assert_whole(vault: &Vault) -> String {
     let said = audit(vault, &["verify"]).with_code(0).stdout;
-    assert!(said.ends_with("The chain is whole.\n"), "{said}");
+    assert!(said.ends_with("The chain is intact.\n"), "{said}");
     said
 }
 
@@ -408,7 +408,7 @@ fn a_changed_byte_a_removed_entry_and_a_cut_tail_are_found() {
     let id = vault.token(json!({"type": "token", "data": "later"}));
     vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
     let said = audit(&vault, &["verify", "--since", kept]).with_code(0).stdout;
-    assert!(said.contains("unanchored:   2 (behind the receipt)"), "{said}");
+    assert!(said.contains("unanchored:   2 (after the receipt)"), "{said}");
     assert_eq!(vault.stop(), Some(0));
     assert_whole(&vault);
     audit(&vault, &["verify", "--since", kept]).with_code(0);

@@ -29,7 +29,7 @@ fn the_account_says_what_each_tenant_holds_and_who_may_do_what() {
     let out = vault.directory().join("running");
     fs::create_dir(&out).unwrap();
     let said = vault.operator(&["report", "--out", out.to_str().unwrap()]).with_code(0);
-    assert!(said.stdout.contains("attention: "), "{}", said.stdout);
+    assert!(said.stdout.contains("attention; "), "{}", said.stdout);
 
     let (text, page) = accounts(&out);
     assert!(text.contains("! Applications and what they may do: <Shop> of "), "{text}");

@@ -126,12 +126,12 @@ fn a_chain_that_was_signed_anew_fails_against_whatever_was_kept_elsewhere() {
     let receipt = vault.directory().write("receipt.json", receipt, 0o600);
     let receipt = receipt.to_str().unwrap();
     let live = vault.operator(&["audit", "verify"]).with_code(0).stdout;
-    assert!(live.contains("held against: the server's own key\n"), "{live}");
+    assert!(live.contains("checked with: the server's own key\n"), "{live}");
     let key = signing_key(&live);
     assert_eq!(vault.stop(), Some(0));
     let said = audit_verify(&vault, &[]).with_code(0).stdout;
     assert_eq!(signing_key(&said), key);
-    assert!(said.contains("held against: nothing but the file itself"), "{said}");
+    assert!(said.contains("checked with: only the key in the file itself"), "{said}");
     for arguments in [["--public-key", &key], ["--since", receipt]] {
         audit_verify(&vault, &arguments).with_code(0);
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use argh::FromArgs;
 
-/// Make and list applications and their keys. Works while the server runs and while it does not.
+/// Create and list applications and their keys, with or without a running server.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "application")]
 pub(in crate::cli) struct ApplicationCommand {
@@ -23,7 +23,7 @@ pub(in crate::cli) enum ApplicationAction {
     List(ApplicationList),
 }
 
-/// Make an application with a first key, whose text is shown this once.
+/// Create an application with a first key, whose text is shown only once.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "create")]
 pub(in crate::cli) struct ApplicationCreate {
@@ -33,7 +33,7 @@ pub(in crate::cli) struct ApplicationCreate {
     /// the tenant's id
     #[argh(option)]
     pub(in crate::cli) tenant: String,
-    /// name, for people
+    /// display name
     #[argh(option)]
     pub(in crate::cli) name: String,
     /// type: private, public or management
@@ -46,12 +46,12 @@ pub(in crate::cli) struct ApplicationCreate {
     /// "permissions":["token:read"]}; may be repeated
     #[argh(option)]
     pub(in crate::cli) rule: Vec<String>,
-    /// make no first key, for keys that are imported
+    /// create no first key, if keys will be imported
     #[argh(switch)]
     pub(in crate::cli) no_key: bool,
 }
 
-/// List a tenant's applications and their keys, without the keys' texts.
+/// List a tenant's applications and their keys, without the texts of the keys.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "list")]
 pub(in crate::cli) struct ApplicationList {
@@ -63,7 +63,7 @@ pub(in crate::cli) struct ApplicationList {
     pub(in crate::cli) tenant: String,
 }
 
-/// Make another key for an application, whose text is shown this once.
+/// Create another key for an application, whose text is shown only once.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "key-create")]
 pub(in crate::cli) struct KeyCreate {
@@ -78,7 +78,7 @@ pub(in crate::cli) struct KeyCreate {
     pub(in crate::cli) application: String,
 }
 
-/// Take over a key from elsewhere, so that programs keep theirs. Reads its text from standard input.
+/// Import a key that programs already use. Reads its text from standard input.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "key-import")]
 pub(in crate::cli) struct KeyImport {
@@ -93,7 +93,7 @@ pub(in crate::cli) struct KeyImport {
     pub(in crate::cli) application: String,
 }
 
-/// Delete a key; from then on it is refused.
+/// Delete a key; it is refused from then on.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "key-delete")]
 pub(in crate::cli) struct KeyDelete {

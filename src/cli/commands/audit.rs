@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use argh::FromArgs;
 
-/// Check and export the audit chain. Works while the server runs and while it does not.
+/// Check and export the audit chain, with or without a running server.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "audit")]
 pub(in crate::cli) struct AuditCommand {
@@ -20,36 +20,36 @@ pub(in crate::cli) enum AuditAction {
     Verify(AuditVerify),
 }
 
-/// Find edits, gaps and a cut tail of the chain. Needs none of the vault's keys.
+/// Detect edits, gaps and truncation of the chain. Needs none of the vault's keys.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "verify")]
 pub(in crate::cli) struct AuditVerify {
     /// settings file of the vault
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,
-    /// data directory, in place of the settings' own
+    /// data directory, instead of the one in the settings
     #[argh(option)]
     pub(in crate::cli) data: Option<PathBuf>,
-    /// a receipt that was kept elsewhere: the chain must still contain it, and be signed by its key
+    /// a receipt that was kept elsewhere; the chain must contain it and be signed by its key
     #[argh(option)]
     pub(in crate::cli) since: Option<PathBuf>,
-    /// a public key that was kept elsewhere, 64 hexadecimal digits: the chain must be signed by it, or
-    /// by keys that it introduced
+    /// a public key that was kept elsewhere, 64 hexadecimal digits; the chain must be signed by it,
+    /// or by keys that it introduced
     #[argh(option)]
     pub(in crate::cli) public_key: Option<String>,
 }
 
-/// Write the chain's entries in clear, one JSON object a line.
+/// Write the entries of the chain in clear, one JSON object per line.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "export")]
 pub(in crate::cli) struct AuditExport {
     /// settings file of the vault
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,
-    /// data directory, in place of the settings' own
+    /// data directory, instead of the one in the settings
     #[argh(option)]
     pub(in crate::cli) data: Option<PathBuf>,
-    /// master key file, in place of the settings' own; not needed while the server runs
+    /// master key file, instead of the one in the settings; not needed while the server runs
     #[argh(option)]
     pub(in crate::cli) master_key: Option<PathBuf>,
     /// only entries from this time on, such as 2026-11-14 or 2026-11-14T09:30:00Z
@@ -58,22 +58,22 @@ pub(in crate::cli) struct AuditExport {
     /// only entries before this time
     #[argh(option)]
     pub(in crate::cli) to: Option<String>,
-    /// new file to write to, in place of standard output
+    /// new file to write to, instead of standard output
     #[argh(option)]
     pub(in crate::cli) out: Option<PathBuf>,
 }
 
-/// Sign the chain as it is now and print the signature, for keeping elsewhere.
+/// Sign the current end of the chain and print the signature, to be kept elsewhere.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "receipt")]
 pub(in crate::cli) struct AuditReceipt {
     /// settings file of the vault
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,
-    /// data directory, in place of the settings' own
+    /// data directory, instead of the one in the settings
     #[argh(option)]
     pub(in crate::cli) data: Option<PathBuf>,
-    /// master key file, in place of the settings' own; not needed while the server runs
+    /// master key file, instead of the one in the settings; not needed while the server runs
     #[argh(option)]
     pub(in crate::cli) master_key: Option<PathBuf>,
 }

@@ -4,36 +4,36 @@ use std::path::PathBuf;
 
 use argh::FromArgs;
 
-/// Write a backup: one consistent snapshot, sealed as the data file is, in a new file. Works while
-/// the server runs, which goes on meanwhile, and while it does not.
+/// Write a backup to a new file: one consistent snapshot, sealed like the data file. Works with or
+/// without a running server, which continues to serve.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "backup")]
 pub(in crate::cli) struct Backup {
     /// settings file of the vault
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,
-    /// data directory, in place of the settings' own
+    /// data directory, instead of the one in the settings
     #[argh(option)]
     pub(in crate::cli) data: Option<PathBuf>,
-    /// master key file, in place of the settings' own; a running server needs none
+    /// master key file, instead of the one in the settings; not needed while the server runs
     #[argh(option)]
     pub(in crate::cli) master_key: Option<PathBuf>,
-    /// the file to write; it must not be there yet
+    /// the file to write; it must not exist yet
     #[argh(positional, arg_name = "FILE")]
     pub(in crate::cli) file: PathBuf,
 }
 
-/// Make a vault's data file out of a backup, in a directory that is empty or not there yet.
+/// Restore a vault's data file from a backup, in a directory that is empty or does not exist yet.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "restore")]
 pub(in crate::cli) struct Restore {
     /// settings file of the vault; its data directory is restored
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,
-    /// data directory, in place of the settings' own
+    /// data directory, instead of the one in the settings
     #[argh(option)]
     pub(in crate::cli) data: Option<PathBuf>,
-    /// master key file: refuse a backup that was not written under it
+    /// master key file; a backup that was not written under it is refused
     #[argh(option)]
     pub(in crate::cli) key: Option<PathBuf>,
     /// the backup
@@ -41,25 +41,25 @@ pub(in crate::cli) struct Restore {
     pub(in crate::cli) file: PathBuf,
 }
 
-/// Walk a stopped vault's data file: every record opens, every index entry fits, the counts agree.
-/// Or check a backup: manifest, digests and order; with --key every record, in a scratch directory
-/// beside it.
+/// Check the data file of a stopped vault: records open, index entries and counts agree. Or check a
+/// backup: manifest, digests and order; with --key also every record, in a scratch directory beside
+/// it.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "verify")]
 pub(in crate::cli) struct Verify {
     /// settings file of the vault
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,
-    /// data directory, in place of the settings' own
+    /// data directory, instead of the one in the settings
     #[argh(option)]
     pub(in crate::cli) data: Option<PathBuf>,
-    /// master key file, in place of the settings' own (in a `dev` directory: its master.key)
+    /// master key file, instead of the one in the settings (in a `dev` directory: its master.key)
     #[argh(option)]
     pub(in crate::cli) master_key: Option<PathBuf>,
     /// master key file, to open every record of a backup
     #[argh(option)]
     pub(in crate::cli) key: Option<PathBuf>,
-    /// a backup, in place of a vault
+    /// a backup, instead of a vault
     #[argh(positional, arg_name = "FILE")]
     pub(in crate::cli) file: Option<PathBuf>,
 }

@@ -5,20 +5,20 @@ use std::path::PathBuf;
 
 use argh::FromArgs;
 
-/// Start a vault for trying and testing, with everything made for it: keys, certificate, tenant.
+/// Start a vault for trying and testing. Creates what it needs: keys, certificate, tenant.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "dev")]
 pub(in crate::cli) struct Dev {
-    /// directory that holds everything; made on first use (default ./strongroom-dev)
+    /// directory of the vault; created on first use (default ./strongroom-dev)
     #[argh(option, default = "PathBuf::from(\"strongroom-dev\")")]
     pub(in crate::cli) data: PathBuf,
-    /// address and port to listen on; port 0 picks a free one (default 127.0.0.1:8443)
+    /// address and port to listen on; port 0 selects a free port (default 127.0.0.1:8443)
     #[argh(option, default = "String::from(\"127.0.0.1:8443\")")]
     pub(in crate::cli) listen: String,
-    /// type of the tenant that is made on first use: test or production (default test)
+    /// type of the tenant that is created on first use: test or production (default test)
     #[argh(option)]
     pub(in crate::cli) tenant_type: Option<String>,
-    /// whether the published rate limits apply: on or off (default on)
+    /// the published rate limits: on or off (default on)
     #[argh(option, default = "String::from(\"on\")")]
     pub(in crate::cli) rate_limits: String,
     /// a quota of the tenant as NAME=VALUE, such as tokenize_limit=100; may be repeated
@@ -27,12 +27,12 @@ pub(in crate::cli) struct Dev {
     /// a file with the threeds section of the settings: directory servers for production tenants
     #[argh(option)]
     pub(in crate::cli) threeds: Option<PathBuf>,
-    /// print one line of JSON when ready instead of text for people
+    /// print one line of JSON when ready, instead of text
     #[argh(switch)]
     pub(in crate::cli) json: bool,
 }
 
-/// Move the clock of a running development server ahead, and do what falls due by it.
+/// Move the clock of a running development server ahead, and remove what expires by it.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "dev-clock")]
 pub(in crate::cli) struct DevClock {
@@ -49,26 +49,26 @@ pub(in crate::cli) enum DevClockAction {
     Advance(Advance),
 }
 
-/// Move it ahead; returns when what fell due has been done.
+/// Move it ahead; returns when everything that has expired is removed.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "advance")]
 pub(in crate::cli) struct Advance {
-    /// by how many seconds
+    /// number of seconds
     #[argh(positional)]
     pub(in crate::cli) seconds: u64,
 }
 
-/// Fill a stopped development vault with tokens, for measuring. Prints some of their ids.
+/// Fill a stopped development vault with tokens, for benchmarks. Prints some of their ids.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "dev-preload")]
 pub(in crate::cli) struct DevPreload {
     /// directory that `strongroom dev` made (default ./strongroom-dev)
     #[argh(option, default = "PathBuf::from(\"strongroom-dev\")")]
     pub(in crate::cli) data: PathBuf,
-    /// how many tokens to make
+    /// number of tokens to create
     #[argh(option)]
     pub(in crate::cli) tokens: u64,
-    /// what they hold: token (a short text) or card (default token)
+    /// content of the tokens: token (a short text) or card (default token)
     #[argh(option, default = "String::from(\"token\")")]
     pub(in crate::cli) kind: String,
 }

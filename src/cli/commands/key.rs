@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use argh::FromArgs;
 
-/// List, rotate, destroy and recover the keys that everything is sealed under. (API keys:
-/// strongroom application.)
+/// List, rotate, destroy and recover the keys that seal the data. (For API keys see strongroom
+/// application.)
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "key")]
 pub(in crate::cli) struct KeyCommand {
@@ -23,19 +23,19 @@ pub(in crate::cli) enum KeyAction {
     Shares(KeyShares),
 }
 
-/// Every key with its age, its uses and what is under it, counted one by one.
+/// List every key with its age, its uses, and the number of records and index entries under it.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "list")]
 pub(in crate::cli) struct KeyList {
     /// settings file
     #[argh(option)]
     pub(in crate::cli) config: PathBuf,
-    /// print JSON in place of a table
+    /// print JSON instead of a table
     #[argh(switch)]
     pub(in crate::cli) json: bool,
 }
 
-/// Make new keys while the server runs. What is sealed under the old ones is sealed anew in the
+/// Make new keys while the server runs. Records under the old keys are re-encrypted in the
 /// background.
 #[derive(FromArgs, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
@@ -53,31 +53,31 @@ pub(in crate::cli) struct KeyRotate {
     /// the keys of every tenant
     #[argh(switch)]
     pub(in crate::cli) all_tenants: bool,
-    /// the keys of what the server seals for itself and finds API keys by
+    /// the keys that seal the server's own records, and the index key of API keys
     #[argh(switch)]
     pub(in crate::cli) server: bool,
     /// the keys that seal and sign the audit chain from now on
     #[argh(switch)]
     pub(in crate::cli) audit: bool,
-    /// with --master: where to write the new key, when the settings name a systemd credential
+    /// with --master: file for the new key, if the settings name a systemd credential
     #[argh(option)]
     pub(in crate::cli) out: Option<PathBuf>,
 }
 
-/// Destroy a key that nothing is under any more.
+/// Destroy a key under which no record is left.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "destroy")]
 pub(in crate::cli) struct KeyDestroy {
     /// settings file
     #[argh(option)]
     pub(in crate::cli) config: PathBuf,
-    /// the tenant whose key it is
+    /// the tenant of the key
     #[argh(option)]
     pub(in crate::cli) tenant: Option<String>,
-    /// the server's own
+    /// a key of the server
     #[argh(switch)]
     pub(in crate::cli) server: bool,
-    /// the one that sealed entries of the audit chain
+    /// a key that sealed entries of the audit chain
     #[argh(switch)]
     pub(in crate::cli) audit: bool,
     /// the key's number
@@ -85,42 +85,42 @@ pub(in crate::cli) struct KeyDestroy {
     pub(in crate::cli) number: u32,
 }
 
-/// Make a set of recovery shares of the master key, and prove that they give it back.
+/// Make a set of recovery shares of the master key, and check that they recover it.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "shares")]
 pub(in crate::cli) struct KeyShares {
     /// settings file
     #[argh(option)]
     pub(in crate::cli) config: PathBuf,
-    /// how many are needed of how many, such as 3-of-5
+    /// number of shares needed and in total, such as 3-of-5
     #[argh(option)]
     pub(in crate::cli) scheme: String,
-    /// directory for the shares, a file each; without it they are printed
+    /// directory for the shares, one file each; without it they are printed
     #[argh(option)]
     pub(in crate::cli) directory: Option<PathBuf>,
-    /// master key file, in place of the settings' own
+    /// master key file, instead of the one in the settings
     #[argh(option)]
     pub(in crate::cli) master_key: Option<PathBuf>,
 }
 
-/// Make the master key's file from recovery shares.
+/// Recover the file of the master key from recovery shares.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "recover")]
 pub(in crate::cli) struct KeyRecover {
-    /// a file with a share; may be repeated. Without any, shares are read from standard input, one
-    /// a line
+    /// a file with a share; may be repeated. Without this option, shares are read from standard
+    /// input, one per line
     #[argh(option)]
     pub(in crate::cli) share: Vec<PathBuf>,
-    /// where to write the key; nothing is overwritten
+    /// file for the key; no file is overwritten
     #[argh(option)]
     pub(in crate::cli) out: PathBuf,
-    /// settings file of the vault, to check that it is the vault's key
+    /// settings file of the vault, to check that the key belongs to it
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,
-    /// a backup of the vault, to check that it is the backup's key
+    /// a backup of the vault, to check that the key belongs to it
     #[argh(option)]
     pub(in crate::cli) backup: Option<PathBuf>,
-    /// write the key without a check that it is the right one
+    /// write the key without checking that it is the right one
     #[argh(switch)]
     pub(in crate::cli) unchecked: bool,
 }

@@ -24,8 +24,8 @@ pub(super) use tenant::*;
 /// Try it with `strongroom dev`; run it with `strongroom init` and `strongroom serve`.
 #[derive(FromArgs, Debug)]
 #[argh(
-    note = "Exit codes: 0 done, 64 wrong usage, 65 bad data or refused, 69 something needed is \
-            taken, 70 a fault of this program, 74 the disk, 77 a key or a permission, 78 settings."
+    note = "Exit codes: 0 success, 64 wrong usage, 65 bad data or refused, 69 something needed is \
+            in use or missing, 70 a bug, 74 the disk, 77 a key or a permission, 78 settings."
 )]
 pub(super) struct Strongroom {
     #[argh(subcommand)]
@@ -53,39 +53,39 @@ pub(super) enum Subcommand {
     Version(Version),
 }
 
-/// Make a new vault: its data directory, its master key unless there is one, its data file.
+/// Create a new vault: its data directory, its master key unless one exists, its data file.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "init")]
 pub(super) struct Init {
     /// settings file
     #[argh(option)]
     pub(super) config: PathBuf,
-    /// where to write the master key, when the settings name a systemd credential
+    /// file for the master key, if the settings name a systemd credential
     #[argh(option)]
     pub(super) master_key: Option<PathBuf>,
-    /// make recovery shares of the master key, such as 3-of-5, and prove them
+    /// make recovery shares of the master key, such as 3-of-5, and check them
     #[argh(option)]
     pub(super) recovery_shares: Option<String>,
-    /// directory for the shares, a file each; without it they are printed
+    /// directory for the shares, one file each; without it they are printed
     #[argh(option)]
     pub(super) shares_directory: Option<PathBuf>,
 }
 
-/// Write a dated account of the vault for auditors: retention, keys, access, backups, audit, TLS.
-/// Works while the server runs and while it does not.
+/// Write a dated report on the vault for auditors: retention, keys, access, backups, audit, TLS.
+/// Works with or without a running server.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "report")]
 pub(super) struct Report {
     /// settings file
     #[argh(option)]
     pub(super) config: PathBuf,
-    /// directory for its two files, a text and a page (default: where you are)
+    /// directory for its two files, text and HTML (default: the current directory)
     #[argh(option, default = "PathBuf::from(\".\")")]
     pub(super) out: PathBuf,
 }
 
-/// Run the vault. SIGTERM finishes what is in flight and stops; SIGHUP reads the
-/// certificate and the BIN file again.
+/// Run the vault. SIGTERM finishes requests in flight and stops; SIGHUP reads the certificate and
+/// the BIN file again.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "serve")]
 pub(super) struct Serve {
@@ -94,7 +94,7 @@ pub(super) struct Serve {
     pub(super) config: PathBuf,
 }
 
-/// Check a settings file and report every mistake in it. Starts nothing.
+/// Check a settings file and report every mistake in it. Starts no server.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "check")]
 pub(super) struct Check {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use argh::FromArgs;
 
-/// Make, list and adjust tenants. Works while the server runs and while it does not.
+/// Create, list and change tenants, with or without a running server.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "tenant")]
 pub(in crate::cli) struct TenantCommand {
@@ -21,14 +21,14 @@ pub(in crate::cli) enum TenantAction {
     Set(TenantSet),
 }
 
-/// Make a tenant with keys of its own.
+/// Create a tenant with its own keys.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "create")]
 pub(in crate::cli) struct TenantCreate {
     /// settings file
     #[argh(option)]
     pub(in crate::cli) config: PathBuf,
-    /// name, for people
+    /// display name
     #[argh(option)]
     pub(in crate::cli) name: String,
     /// type: test or production
@@ -51,7 +51,7 @@ pub(in crate::cli) struct TenantList {
     pub(in crate::cli) config: PathBuf,
 }
 
-/// Change a tenant; what is not named stays.
+/// Change a tenant; options that are not given change nothing.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "set")]
 pub(in crate::cli) struct TenantSet {
@@ -64,7 +64,7 @@ pub(in crate::cli) struct TenantSet {
     /// new name
     #[argh(option)]
     pub(in crate::cli) name: Option<String>,
-    /// whether 3-D Secure is enabled: on or off
+    /// enable 3-D Secure: on or off
     #[argh(option)]
     pub(in crate::cli) threeds: Option<String>,
     /// a quota as NAME=VALUE (tokenize_limit, detokenize_limit, cvc_retention,

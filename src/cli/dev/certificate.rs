@@ -37,7 +37,7 @@ impl Files {
 /// The CA's own key is thrown away: nobody can make another certificate that its owner trusts.
 pub(in crate::cli) fn make(files: &Files, now: Timestamp) -> Result<(), Failure> {
     let made = certificates(now)
-        .map_err(|error| Failure::new(Exit::Software, "cannot make a certificate").why(error))?;
+        .map_err(|error| Failure::new(Exit::Software, "cannot create a certificate").why(error))?;
     let write = |path: &Path, pem: &str| {
         std::fs::write(path, pem).map_err(|error| cannot("write a certificate", path, &error))
     };

@@ -122,13 +122,13 @@ pub(in crate::cli) fn read_kept(directory: &Path) -> Result<Kept, Failure> {
     let path = kept_path(directory);
     let bytes = std::fs::read(&path).map_err(|error| {
         vault::cannot("read the keys of this directory", &path, &error)
-            .try_this("strongroom dev with a directory that is not there yet")
+            .try_this("strongroom dev with a directory that does not exist yet")
     })?;
     serde_json::from_slice(&bytes).map_err(|error| {
         Failure::new(Exit::Data, "the keys of this directory are damaged")
             .file(&path)
             .why(format!("line {}, column {}", error.line(), error.column()))
-            .try_this("delete the directory and start anew")
+            .try_this("delete the directory and start again")
     })
 }
 
@@ -143,10 +143,13 @@ fn open_or_make(
     if kept_path(directory).exists() {
         let kept = read_kept(directory)?;
         if wanted.is_some_and(|kind| kind.as_str() != kept.tenant_type) {
-            return Err(Failure::new(Exit::Data, "this directory's tenant is of the other type")
-                .file(directory)
-                .why(format!("it was made as a {} tenant", kept.tenant_type))
-                .try_this("leave --tenant-type out, or use another --data directory"));
+            return Err(Failure::new(
+                Exit::Data,
+                "the tenant of this directory has the other type",
+            )
+            .file(directory)
+            .why(format!("it was created as a {} tenant", kept.tenant_type))
+            .try_this("omit --tenant-type, or use another --data directory"));
         }
         return Ok((vault::open(directory, &master, Clock::new())?, kept));
     }
@@ -161,7 +164,7 @@ fn open_or_make(
         let bytes = serde_json::to_vec_pretty(&kept).unwrap_or_default();
         vault::write_secret(&kept_path(directory), &bytes, 0o600)?;
         std::fs::remove_file(marker(directory))
-            .map_err(|error| vault::cannot("end the first start", directory, &error))?;
+            .map_err(|error| vault::cannot("finish the first start", directory, &error))?;
         Ok(kept)
     }) {
         Ok(kept) => Ok((app, kept)),
@@ -195,9 +198,9 @@ fn clear_unfinished(directory: &Path, files: &Files) -> Result<(), Failure> {
     let mut left: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     left.retain(|path| *path != marker);
     if let Some(path) = left.iter().find(|path| !marker.exists() || !ours.contains(path)) {
-        return Err(Failure::new(Exit::Data, "this directory holds something else")
+        return Err(Failure::new(Exit::Data, "this directory was not made by strongroom dev")
             .file(path)
-            .try_this("give --data a directory that is not there yet"));
+            .try_this("give --data a directory that does not exist yet"));
     }
     for path in &left {
         std::fs::remove_file(path)

@@ -23,12 +23,12 @@ use crate::secret::Secret;
 use crate::store::backup::{InvalidBackup, Reader};
 use crate::store::{Store, Table, meta};
 
-const CHAIN_DIFFERS: &str = "strongroom: warning: the hashes of these shares in the data file are not \
-                             those in its audit chain; run strongroom audit verify";
+const CHAIN_DIFFERS: &str = "strongroom: warning: the hashes of these shares in the data file \
+                             differ from those in its audit chain; run strongroom audit verify";
 
-const HASHES_DIFFER: &str = "strongroom: warning: these shares give the right key, but the hashes that \
-                             were written down are not theirs; someone changed a share's text or the \
-                             hashes";
+const HASHES_DIFFER: &str = "strongroom: warning: these shares give the right key, but they do \
+                             not match the recorded hashes; someone changed the text of a share \
+                             or the hashes";
 
 pub(in crate::cli) fn recover(command: &KeyRecover) -> Result<(), Failure> {
     let witness = Witness::of(command)?;
@@ -58,8 +58,9 @@ pub(in crate::cli) fn recover(command: &KeyRecover) -> Result<(), Failure> {
 fn combine(shares: &[Share], witness: &Witness) -> Result<(Secret<String>, &'static str), Failure> {
     let text = MasterKey::combine(shares).map_err(unreadable)?;
     let bytes = Secret::new(text.expose().as_bytes().to_vec());
-    let key = MasterKey::parse(&bytes)
-        .map_err(|invalid| Failure::new(Exit::Data, "these shares give no key").why(invalid))?;
+    let key = MasterKey::parse(&bytes).map_err(|invalid| {
+        Failure::new(Exit::Data, "these shares do not give a key").why(invalid)
+    })?;
     let checked = witness.check(key, shares.first().map_or([0; 4], Share::set_bytes))?;
     Ok((text, checked))
 }
@@ -80,13 +81,13 @@ impl Witness {
             (None, Some(backup), false) => Ok(Self::Backup(backup.clone())),
             (None, None, true) => {
                 complain(
-                    "strongroom: warning: the key is not checked; a share that was changed or is of \
+                    "strongroom: warning: the key is not checked; a changed share or a share of \
                      another vault gives a wrong key",
                 );
                 Ok(Self::Nothing)
             }
-            _ => Err(Failure::new(Exit::Usage, "what is the key to be checked with?")
-                .why("a wrong key looks like a right one until a vault or a backup refuses it")
+            _ => Err(Failure::new(Exit::Usage, "nothing to check the key with")
+                .why("only a vault or a backup can show that the key is right")
                 .try_this("one of --config FILE, --backup FILE and --unchecked")),
         }
     }
@@ -107,12 +108,12 @@ impl Witness {
             Self::Backup(path) => {
                 let backup = Reader::open(path).map_err(|it| explain(&it, path))?;
                 match backup.check_origin(&key) {
-                    Ok(()) => Ok("it is the backup's"),
+                    Ok(()) => Ok("it is the key of the backup"),
                     Err(InvalidBackup::WrongMasterKey) => Err(other_key(path, "backup")),
                     Err(invalid) => Err(explain(&invalid, path)),
                 }
             }
-            Self::Nothing => Ok("it was not checked: it may be a wrong one"),
+            Self::Nothing => Ok("it was not checked and may be wrong"),
             Self::Vault(directory) => compare(directory, key, set).map(|()| "it opens the vault"),
         }
     }
@@ -128,9 +129,9 @@ fn strangers(shares: &[Share], known: &ShareSet) -> Option<Failure> {
     }
     let (numbers, set) = (numbers.join(", "), hex::encode(&known.set));
     let failure =
-        Failure::new(Exit::Data, format!("share {numbers} of set {set} was changed or made up"))
-            .why("its hash is not the one that was written down when the shares were made")
-            .try_this("ask its keeper, leave it out and bring another share of this set");
+        Failure::new(Exit::Data, format!("share {numbers} of set {set} was changed or invented"))
+            .why("its hash differs from the one that was recorded when the shares were made")
+            .try_this("ask its keeper, and use another share of this set instead");
     Some(failure)
 }
 
@@ -214,11 +215,14 @@ fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure
 }
 
 fn other_key(place: &Path, what: &str) -> Failure {
-    Failure::new(Exit::Permission, format!("these shares give another key than this {what}'s"))
-        .file(place)
-        .why(
-            "they are of another vault, from before a rotation of its master key, or one of them was \
-             changed",
-        )
-        .try_this("look for shares of another set; no file was written")
+    Failure::new(
+        Exit::Permission,
+        format!("these shares give a key that is not the key of this {what}"),
+    )
+    .file(place)
+    .why(
+        "they belong to another vault, are older than a rotation of its master key, or one \
+             of them was changed",
+    )
+    .try_this("use shares of another set; no file was written")
 }

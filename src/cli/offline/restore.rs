@@ -43,9 +43,9 @@ pub(in crate::cli) fn restore(command: &Restore) -> Result<(), Failure> {
     let took = clock.now().since(start).as_secs_f64();
     say(&format!(
         "The data file is restored.\n  data file:     {}\n{}\n  took:          {took:.1} s\n\n\
-         Next: put the master key that belongs to it in its place, run strongroom verify, then start \
-         strongroom serve.\nCard verification codes are gone: their keys are in no backup.\n\
-         Everything after the moment that it shows is missing.",
+         Next: install the master key of this backup, run strongroom verify, then start \
+         strongroom serve.\nCard verification codes are gone: backups do not contain their keys.\n\
+         Writes after the time of the backup are missing.",
         directory.join(Store::FILE).display(),
         manifest_text(&manifest)
     ));
@@ -55,15 +55,15 @@ pub(in crate::cli) fn restore(command: &Restore) -> Result<(), Failure> {
 /// Only what an interrupted restore left may be there.
 fn refuse_occupied(directory: &Path) -> Result<(), Failure> {
     let listed = fs::read_dir(directory)
-        .map_err(|error| vault::cannot("look into the data directory", directory, &error))?;
+        .map_err(|error| vault::cannot("read the data directory", directory, &error))?;
     for entry in listed {
-        let entry = entry
-            .map_err(|error| vault::cannot("look into the data directory", directory, &error))?;
+        let entry =
+            entry.map_err(|error| vault::cannot("read the data directory", directory, &error))?;
         if entry.path() != Store::unfinished(directory) {
             return Err(Failure::new(Exit::Data, "the data directory is not empty")
                 .file(&entry.path())
-                .why("a restore never overwrites anything")
-                .try_this("move what is there away, or choose another data directory"));
+                .why("a restore never overwrites files")
+                .try_this("move the existing files away, or choose another data directory"));
         }
     }
     Ok(())

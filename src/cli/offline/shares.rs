@@ -16,9 +16,9 @@ use crate::secret::Secret;
 
 pub(in crate::cli) fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
     Scheme::parse(text).ok_or_else(|| {
-        Failure::new(Exit::Usage, format!("{text} is no number of shares"))
-            .why("at least 2 must be needed, of at most 255")
-            .try_this("3-of-5: any three of five give the key back")
+        Failure::new(Exit::Usage, format!("{text} is not a number of shares"))
+            .why("at least 2 shares must be needed, and there can be at most 255")
+            .try_this("3-of-5: any three of five shares recover the key")
     })
 }
 
@@ -66,15 +66,15 @@ pub(in crate::cli) fn make(
             say(page(share)?.expose());
         }
         say(&format!(
-            "Any {needed} of these {total} give the master key back (proven). They are shown this \
-             once: give each to another person."
+            "Any {needed} of these {total} shares recover the master key (checked). They are \
+             shown only once: give each to a different person."
         ));
         return Ok(());
     };
     say(&format!(
-        "Recovery shares, set {set}: any {needed} of {total} give the master key back (proven).\n  \
-         files: {}/share-{set}-*.txt\n\nGive each to another person, and leave none here: enough of \
-         them are the key.",
+        "Recovery shares, set {set}: any {needed} of {total} recover the master key (checked).\n  \
+         files: {}/share-{set}-*.txt\n\nGive each to a different person, and leave none here: \
+         {needed} of them reveal the key.",
         directory.display()
     ));
     Ok(())
@@ -98,7 +98,7 @@ fn prove(shares: &[Share], scheme: Scheme, key: &Secret<Vec<u8>>) -> Result<(), 
 }
 
 fn unproven() -> Failure {
-    Failure::new(Exit::Software, "the shares do not give the key back")
+    Failure::new(Exit::Software, "the shares do not recover the key")
         .try_this("destroy them and report this")
 }
 

@@ -73,9 +73,9 @@ pub(in crate::cli) fn mention_recovery(cleanliness: Cleanliness) {
     match cleanliness {
         Cleanliness::Clean => (),
         Cleanliness::NeedsRecovery => complain(
-            "strongroom: the data file was not closed, as after a crash or a loss of power; it was \
-             recovered in memory for this check and is as it was. The next strongroom serve recovers it \
-             for good.",
+            "strongroom: the data file was not closed, as after a crash or a loss of power. It \
+             was recovered in memory for this check and is unchanged. The next strongroom serve \
+             recovers it permanently.",
         ),
     }
 }
@@ -127,7 +127,7 @@ pub(in crate::cli) fn catch_damage<T>(
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).map_err(|_payload| {
         Failure::new(Exit::Data, "the data file is damaged")
             .file(&directory.join(Store::FILE))
-            .why("the engine met a page that makes no sense")
+            .why("the storage engine found an invalid page")
             .try_this("restore the newest backup and keep this file for examination")
     })
 }
@@ -157,16 +157,16 @@ pub(in crate::cli) fn place(
             Ok((directory, Some(named.unwrap_or(config.master_key))))
         }
         (None, Some(data)) => Ok((data.to_path_buf(), named)),
-        (None, None) => Err(Failure::new(Exit::Usage, "which vault?")
-            .try_this("--config FILE, or --data DIR and, where it is needed, a master key")),
+        (None, None) => Err(Failure::new(Exit::Usage, "no vault is named")
+            .try_this("--config FILE, or --data DIR and, if needed, --master-key FILE")),
     }
 }
 
 /// The master key of a vault that has to be opened.
 pub(in crate::cli) fn needed(master: Option<MasterKeySource>) -> Result<MasterKeySource, Failure> {
     master.ok_or_else(|| {
-        Failure::new(Exit::Usage, "which master key?")
-            .why("the data file has to be opened")
+        Failure::new(Exit::Usage, "no master key is named")
+            .why("the command must open the data file")
             .try_this("--config FILE, or --data DIR --master-key FILE")
     })
 }
@@ -176,7 +176,7 @@ pub(in crate::cli) fn make_directory(directory: &Path) -> Result<(), Failure> {
     match fs::DirBuilder::new().mode(0o700).create(directory) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(cannot("make the data directory", directory, &error)),
+        Err(error) => Err(cannot("create the data directory", directory, &error)),
     }
 }
 
@@ -211,7 +211,7 @@ pub(in crate::cli) fn check_directory(directory: &Path) -> Result<(), Failure> {
     })?;
     if metadata.mode() & 0o077 != 0 {
         let mode = metadata.mode() & 0o7777;
-        return Err(Failure::new(Exit::Permission, "the data directory is open to others")
+        return Err(Failure::new(Exit::Permission, "other users can enter the data directory")
             .file(directory)
             .why(format!("its mode is {mode:04o}"))
             .try_this(format!("chmod 0700 {}", directory.display())));
@@ -235,7 +235,7 @@ pub(in crate::cli) fn read_master_text(
         Failure::new(Exit::Permission, "cannot read the master key").file(&path).why(why)
     };
     let metadata = fs::metadata(&path).map_err(|error| {
-        failed(error.to_string()).try_this("strongroom init, or bring the key back to its place")
+        failed(error.to_string()).try_this("strongroom init, or put the key file back")
     })?;
     // systemd gives credentials to the service's user alone, with modes of its own.
     if matches!(source, MasterKeySource::File(_)) && metadata.permissions().mode() & 0o077 != 0 {
@@ -248,7 +248,7 @@ pub(in crate::cli) fn read_master_text(
     }
     let bytes = Secret::new(fs::read(&path).map_err(|error| failed(error.to_string()))?);
     let key = MasterKey::parse(&bytes).map_err(|invalid| {
-        failed(invalid.to_string()).try_this("bring back the file that strongroom init made")
+        failed(invalid.to_string()).try_this("restore the file that strongroom init made")
     })?;
     Ok((key, bytes))
 }
@@ -267,16 +267,16 @@ pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failur
     let path = directory.join(Store::FILE);
     match failure {
         VaultFailure::WrongMasterKey => {
-            Failure::new(Exit::Permission, "this is another vault's master key")
+            Failure::new(Exit::Permission, "this master key belongs to another vault")
                 .file(&path)
                 .why("the data file was sealed under a different key; nothing was changed")
-                .try_this("bring back the master key that belongs to this data file")
+                .try_this("use the master key that belongs to this data file")
         }
         VaultFailure::ReplacedMasterKey(at) => {
-            Failure::new(Exit::Permission, "this is the master key from before its rotation")
+            Failure::new(Exit::Permission, "this master key was replaced by a rotation")
                 .file(&path)
                 .why(format!("strongroom key rotate --master replaced it at {}", at.to_wire()))
-                .try_this("put the key file that the rotation wrote in its place and start again")
+                .try_this("use the key file that the rotation wrote, and start again")
         }
         VaultFailure::KeysDamaged => {
             Failure::new(Exit::Data, "the keys in the data file do not open")
@@ -290,7 +290,7 @@ pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failur
                 .try_this("stop that process, or wait until it has ended")
         }
         VaultFailure::File(OpenFailure::Exists) => {
-            Failure::new(Exit::Data, "there is a data file already")
+            Failure::new(Exit::Data, "a data file exists already")
                 .file(&path)
                 .why("a vault is never overwritten")
                 .try_this("strongroom serve, or choose another data directory")
@@ -303,30 +303,30 @@ pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failur
         VaultFailure::File(OpenFailure::Newer(format, program)) => {
             let by = program.map(|version| format!(", of strongroom {version}"));
             let by = by.unwrap_or_default();
-            Failure::new(Exit::Data, "the data file was written by a newer strongroom")
+            Failure::new(Exit::Data, "the data file was written by a newer version of strongroom")
                 .file(&path)
-                .why(format!("its format is {format}{by}; this program knows up to {FORMAT}"))
-                .try_this("use the newer program again; nothing was changed")
+                .why(format!("its format is {format}{by}; this program supports up to {FORMAT}"))
+                .try_this("use the newer program; nothing was changed")
         }
         VaultFailure::File(OpenFailure::NotOurs) => {
             Failure::new(Exit::Data, "this is not a strongroom data file")
                 .file(&path)
-                .why("it is cut short or belongs to another program; nothing was changed")
-                .try_this("restore the newest backup, or point data_directory to the right place")
+                .why("it is truncated or belongs to another program; nothing was changed")
+                .try_this("restore the newest backup, or correct data_directory")
         }
         VaultFailure::File(OpenFailure::Older(format)) => {
             Failure::new(Exit::Data, "the data file is of an older format")
                 .file(&path)
                 .why(format!("its format is {format}; this program's is {FORMAT}"))
-                .try_this("strongroom serve, which migrates it")
+                .try_this("strongroom serve migrates it")
         }
         VaultFailure::NotMigrated(backup, failure) => Failure::new(
             Exit::Storage,
-            "the data file needs a newer format, but not without a backup",
+            "the data file must be migrated, but the backup before it failed",
         )
         .file(&backup)
         .why(failure)
-        .try_this("make room beside the data file, then start again; nothing was changed"),
+        .try_this("free space beside the data file, then start again; nothing was changed"),
         VaultFailure::File(OpenFailure::Storage(failure)) => storage(&failure).file(&path),
     }
 }

@@ -44,7 +44,7 @@ fn verify_vault(command: &Verify) -> Result<(), Failure> {
         drop(app);
     })?;
     let report = report.map_err(|error| unreadable(error, &directory))?;
-    tell(report, "the data file does not fit together", &directory)
+    tell(report, "the data file is inconsistent", &directory)
 }
 
 /// Without a key: what anyone can check. With it: everything, in a scratch directory beside it.
@@ -77,11 +77,11 @@ fn verify_backup(file: &Path, key: Option<&MasterKeySource>) -> Result<(), Failu
         | ProofFailure::NoSpace
         | ProofFailure::Panicked
         | ProofFailure::Unclean => {
-            Failure::new(Exit::Data, "the backup does not fit together").file(file)
+            Failure::new(Exit::Data, "the backup is inconsistent").file(file)
         }
     })?;
     say(&manifest_text(&proof.manifest));
-    tell(proof.report, "the backup does not fit together", file)
+    tell(proof.report, "the backup is inconsistent", file)
 }
 
 /// A name that no other command has, so that two of them do not meet.
@@ -131,7 +131,7 @@ fn tell(report: Report, unclean: &str, place: &Path) -> Result<(), Failure> {
         report.audit_entries
     ));
     if report.is_clean() {
-        say("Everything fits together.");
+        say("No damage was found.");
         return Ok(());
     }
     let mut findings = report.findings;

@@ -121,7 +121,7 @@ fn verify(it: &AuditVerify) -> Result<(), Failure> {
     let public_key = it.public_key.as_deref().map(parse_public_key).transpose()?;
     let mut anchors = Vec::new();
     anchors.extend(receipt.map(|_| "the receipt"));
-    anchors.extend(public_key.map(|_| "the public key that was given"));
+    anchors.extend(public_key.map(|_| "the given public key"));
     let asked = Command::AuditVerify { since: text, public_key: it.public_key.clone() };
     let report = match ask(&directory, &asked) {
         Asked::Answered(Answer::Done(report)) => {
@@ -144,7 +144,7 @@ fn verify(it: &AuditVerify) -> Result<(), Failure> {
 fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
     hex::decode(text).ok_or_else(|| {
         Failure::new(Exit::Usage, "a --public-key has 64 hexadecimal digits")
-            .try_this("the one that audit verify or audit receipt printed")
+            .try_this("use the key that audit verify or audit receipt printed")
     })
 }
 
@@ -172,7 +172,7 @@ fn show(directory: &Path, report: &Value, anchors: &[&str]) -> Result<(), Failur
     });
     say(&format!(
         "entries:      {} (from number {})\ncheckpoints:  {}\nlast signed:  {}\nunanchored:   {} \
-         (behind the last checkpoint)",
+         (after the last checkpoint)",
         number("entries"),
         number("first"),
         number("checkpoints"),
@@ -180,17 +180,18 @@ fn show(directory: &Path, report: &Value, anchors: &[&str]) -> Result<(), Failur
         number("unanchored"),
     ));
     if let Some(after) = report.get("after_receipt").and_then(Value::as_u64) {
-        say(&format!("unanchored:   {after} (behind the receipt)"));
+        say(&format!("unanchored:   {after} (after the receipt)"));
     }
     if let Some(key) = report.get("public_key").and_then(Value::as_str) {
         say(&format!("signing key:  {key} (number {})", number("key_number")));
     }
     say(&format!(
-        "held against: {}",
+        "checked with: {}",
         match anchors {
             [] => String::from(
-                "nothing but the file itself, in which anyone who can write it can put a key; compare \
-                 the signing key with one that you keep, or give --public-key or --since"
+                "only the key in the file itself, which anyone who can write the file can \
+                 replace; compare the signing key with the one that you keep, or give \
+                 --public-key or --since"
             ),
             anchors => anchors.join(", "),
         }
@@ -199,7 +200,7 @@ fn show(directory: &Path, report: &Value, anchors: &[&str]) -> Result<(), Failur
     let mut findings: Vec<_> =
         findings.into_iter().flatten().filter_map(Value::as_str).map(String::from).collect();
     if findings.is_empty() {
-        say("The chain is whole.");
+        say("The chain is intact.");
         return Ok(());
     }
     match number("more_findings") {
@@ -209,7 +210,7 @@ fn show(directory: &Path, report: &Value, anchors: &[&str]) -> Result<(), Failur
     Err(Failure::new(Exit::Data, "the audit chain was tampered with or is damaged")
         .file(&directory.join(Store::FILE))
         .why(findings.join("\n"))
-        .try_this("keep this file for examination, and compare with a backup from before"))
+        .try_this("keep this file for examination, and compare it with an older backup"))
 }
 
 /// The text, and what it says.
@@ -222,6 +223,6 @@ fn read_receipt(path: &Path) -> Result<(String, Receipt), Failure> {
         Ok(receipt) => Ok((text, receipt)),
         Err(_bad) => Err(Failure::new(Exit::Data, "this is not a receipt")
             .file(path)
-            .try_this("a file that strongroom audit receipt wrote, unchanged")),
+            .try_this("use an unchanged file that strongroom audit receipt wrote")),
     }
 }

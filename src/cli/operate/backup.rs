@@ -21,7 +21,7 @@ pub(in crate::cli) fn backup(command: &Backup) -> Result<(), Failure> {
     let file = std::path::absolute(&command.file)
         .map_err(|error| vault::cannot("write the backup", &command.file, &error))?;
     if file.to_str().is_none() {
-        return Err(Failure::new(Exit::Usage, "the backup's name is no UTF-8").file(&file));
+        return Err(Failure::new(Exit::Usage, "the name of the backup is not UTF-8").file(&file));
     }
     let command = Command::Backup { file: file.clone() };
     match order(&directory, || vault::needed(master), command)? {
@@ -37,7 +37,7 @@ pub(in crate::cli) fn backup(command: &Backup) -> Result<(), Failure> {
             .file(&file)
             .why(why.join("\n"))
             .try_this(
-                "name a file that is not there yet, where there is room and the server may write",
+                "name a file that does not exist yet, where there is space and the server may write",
             )),
     }
 }
@@ -80,9 +80,9 @@ pub(in crate::cli) fn explain(invalid: &InvalidBackup, file: &Path) -> Failure {
         InvalidBackup::Forged => (Exit::Permission, "use another backup; do not trust this one"),
         InvalidBackup::Io(error) => return vault::cannot("read the backup", file, error),
         InvalidBackup::Newer(_) => (Exit::Data, "use the newer program"),
-        InvalidBackup::NotABackup => (Exit::Data, "name a file that strongroom backup wrote"),
+        InvalidBackup::NotABackup => (Exit::Data, "give a file that strongroom backup wrote"),
         InvalidBackup::WrongMasterKey => {
-            (Exit::Permission, "bring the master key that the vault had when this was written")
+            (Exit::Permission, "use the master key that the vault had when the backup was written")
         }
     };
     Failure::new(exit, "this backup cannot be used").file(file).why(invalid).try_this(advice)

@@ -45,7 +45,7 @@ fn rotate(it: &KeyRotate) -> Result<(), Failure> {
         ["master"] if it.master => return master_key::rotate(&config, it),
         [one] => *one,
         _ => {
-            return Err(Failure::new(Exit::Usage, "which keys?")
+            return Err(Failure::new(Exit::Usage, "no keys are named")
                 .try_this("one of --master, --tenant ID, --all-tenants, --server and --audit"));
         }
     };
@@ -59,7 +59,7 @@ fn destroy(it: KeyDestroy) -> Result<(), Failure> {
         (None, true, false) => String::from("server"),
         (None, false, true) => String::from("audit"),
         _ => {
-            return Err(Failure::new(Exit::Usage, "whose key?")
+            return Err(Failure::new(Exit::Usage, "no owner of the key is named")
                 .try_this("one of --tenant ID, --server and --audit"));
         }
     };
@@ -69,8 +69,8 @@ fn destroy(it: KeyDestroy) -> Result<(), Failure> {
     show(answer)?;
     if is_done {
         crate::cli::complain(
-            "Backups from before hold this key themselves, sealed under the master key of their time; \
-             it is gone for good when they are.",
+            "Older backups still contain this key, sealed under the master key of their time; it \
+             exists until they are deleted.",
         );
     }
     Ok(())
@@ -105,7 +105,7 @@ fn table(inventory: &Value) -> String {
     }
     for rotation in inventory["rotations"].as_array().into_iter().flatten() {
         let (scope, phase) = (text(&rotation["scope"]), text(&rotation["phase"]));
-        lines.push(format!("\nrotation under way: {scope} ({phase})"));
+        lines.push(format!("\nrotation in progress: {scope} ({phase})"));
     }
     lines.push(format!("\ncounted in {} ms", text(&inventory["counted_in_ms"])));
     lines.join("\n")

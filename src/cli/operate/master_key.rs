@@ -48,22 +48,23 @@ pub(in crate::cli) fn rotate(config: &Config, command: &KeyRotate) -> Result<(),
     match &config.master_key {
         MasterKeySource::File(path) => {
             let old = put_in_place(path, &new)
-                .map_err(|error| vault::cannot("put the new key in its place", path, &error))?;
+                .map_err(|error| vault::cannot("install the new key", path, &error))?;
             say(&format!(
-                "The master key is replaced.\n  new:  {}\n  old:  {}\n\nBackups from before need the \
-                 old one: destroy it (shred -u) when none of them is kept any more. Recovery shares \
-                 of the old key do not give the new one: strongroom key shares.",
+                "The master key is replaced.\n  new:  {}\n  old:  {}\n\nOlder backups need the \
+                 old key: destroy it (shred -u) when you have deleted them all. Recovery shares \
+                 of the old key do not recover the new one: make new shares with strongroom key \
+                 shares.",
                 path.display(),
                 old.display()
             ));
         }
         MasterKeySource::Credential(name) => say(&format!(
-            "The data file is sealed under the new master key. It goes on running; it starts again \
-             only with the new key.\n  new:  {}\n\nNow put that file in the place that systemd loads \
-             the credential {name} from (LoadCredential=, or encrypt it anew for \
-             LoadCredentialEncrypted=). Keep the old key for backups from before, and destroy it when \
-             none of them is kept any more. Recovery shares of the old key do not give the new one: \
-             strongroom key shares.",
+            "The data file is sealed under the new master key. The server continues to run; its \
+             next start needs the new key.\n  new:  {}\n\nNow replace the file that systemd \
+             loads the credential {name} from (LoadCredential=; for LoadCredentialEncrypted= \
+             encrypt the new file). Keep the old key for older backups, and destroy it when you \
+             have deleted them all. Recovery shares of the old key do not recover the new one: \
+             make new shares with strongroom key shares.",
             new.display()
         )),
     }
@@ -107,14 +108,14 @@ fn place(source: &MasterKeySource, out: Option<&Path>) -> Result<PathBuf, Failur
     match (source, out) {
         (MasterKeySource::File(path), None) => Ok(beside(path, "new")),
         (MasterKeySource::File(_), Some(_)) => {
-            Err(Failure::new(Exit::Usage, "two places for one master key")
-                .why("the settings name the master key's file, and serve reads that one")
-                .try_this("leave --out out"))
+            Err(Failure::new(Exit::Usage, "the master key has two files")
+                .why("the settings name the file of the master key, and serve reads that file")
+                .try_this("omit --out"))
         }
         (MasterKeySource::Credential(_), Some(out)) => Ok(out.to_path_buf()),
         (MasterKeySource::Credential(_), None) => {
-            Err(Failure::new(Exit::Usage, "where shall the new master key be written?")
-                .why("the settings name a systemd credential, which this cannot replace")
+            Err(Failure::new(Exit::Usage, "no file is named for the new master key")
+                .why("the settings name a systemd credential, which this command cannot replace")
                 .try_this("strongroom key rotate --master --out FILE"))
         }
     }
@@ -137,7 +138,7 @@ fn new_key(new: &Path, source: &MasterKeySource) -> Result<(MasterKey, Secret<Ve
                 }
                 Ok(())
             };
-            own().map_err(|error| vault::cannot("give the new key its owner", new, &error))?;
+            own().map_err(|error| vault::cannot("set the owner of the new key", new, &error))?;
         }
         sync_directory(new).map_err(|error| vault::cannot("keep the new key", new, &error))?;
     }
@@ -166,7 +167,8 @@ fn online(
         Asked::Answered(answer) => done(answer).map(drop).map_err(keep),
         Asked::Failed(error) => Err(keep(unreachable_server(directory, &error))),
         Asked::NobodyThere => Err(Cut::Before(
-            Failure::new(Exit::Unavailable, "the server has stopped").try_this("run this again"),
+            Failure::new(Exit::Unavailable, "the server has stopped")
+                .try_this("run the command again"),
         )),
     }
 }
@@ -187,8 +189,8 @@ fn offline(config: &Config, new: &Path) -> Result<(), Cut> {
 }
 
 fn not_understood() -> Failure {
-    Failure::new(Exit::Software, "the server and this program do not understand each other")
-        .try_this("restart the server, so that both are of the same version")
+    Failure::new(Exit::Software, "the server and this program have different versions")
+        .try_this("restart the server, so that both have the same version")
 }
 
 /// The old key stays under a name of its own. Each step leaves a key in its place.

@@ -143,12 +143,12 @@ pub(in crate::cli) fn unreachable_server(directory: &Path, error: &std::io::Erro
         Exit::Unavailable
     };
     if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) {
-        return Failure::new(exit, "the server broke off before it answered")
+        return Failure::new(exit, "the server closed the connection before it answered")
             .file(&crate::operator::socket_path(directory))
-            .why("it has ended, or the command took too long: what became of it is not known")
-            .try_this("look with strongroom status, key list or audit export, then try again");
+            .why("the server has ended, or the command took too long; its result is not known")
+            .try_this("check with strongroom status, key list or audit export, then try again");
     }
-    Failure::new(exit, "cannot talk to the running server")
+    Failure::new(exit, "cannot reach the running server")
         .file(&crate::operator::socket_path(directory))
         .why(error)
         .try_this("run this as the user that the server runs as")

@@ -36,8 +36,8 @@ pub(in crate::cli) fn report(command: &Report) -> Result<(), Failure> {
     }
     say(&match account.get("attention").and_then(serde_json::Value::as_u64) {
         None | Some(0) => String::from("Nothing needs attention."),
-        Some(1) => String::from("One thing needs attention: it stands at the top."),
-        Some(count) => format!("{count} things need attention: they stand at the top."),
+        Some(1) => String::from("One finding needs attention; it is at the top."),
+        Some(count) => format!("{count} findings need attention; they are at the top."),
     });
     Ok(())
 }
@@ -50,5 +50,5 @@ fn write_new(path: &Path, content: &str) -> Result<(), Failure> {
         file.write_all(content.as_bytes())?;
         file.sync_all()
     };
-    written().map_err(|error| vault::cannot("write the account", path, &error))
+    written().map_err(|error| vault::cannot("write the report", path, &error))
 }

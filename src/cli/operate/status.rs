@@ -19,7 +19,7 @@ pub(in crate::cli) fn status(command: &Status) -> Result<(), Failure> {
         (Some(data), _) => data.clone(),
         (None, Some(config)) => read_config(config)?.data_directory,
         (None, None) => {
-            return Err(Failure::new(Exit::Usage, "which server?")
+            return Err(Failure::new(Exit::Usage, "no server is named")
                 .try_this("strongroom status --config FILE, or --data DIR"));
         }
     };
@@ -44,8 +44,8 @@ fn explain(error: &io::Error, path: &Path) -> Failure {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
             (Exit::Unavailable, "no server is running")
         }
-        io::ErrorKind::PermissionDenied => (Exit::Permission, "cannot talk to the running server"),
-        _ => (Exit::Unavailable, "cannot talk to the running server"),
+        io::ErrorKind::PermissionDenied => (Exit::Permission, "cannot reach the running server"),
+        _ => (Exit::Unavailable, "cannot reach the running server"),
     };
     Failure::new(exit, what)
         .file(path)

@@ -58,7 +58,7 @@ fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Re
         Failure::new(Exit::Config, "the settings are wrong")
             .file(path)
             .why(mistakes.join("\n"))
-            .try_this("compare with the commented file that is shipped with strongroom")
+            .try_this("compare it with the commented file that is shipped with strongroom")
     })
 }
 
@@ -75,7 +75,7 @@ fn audit_policy(config: &Config) -> AuditPolicy {
 
 pub(in crate::cli) fn check(path: &Path) -> Result<(), Failure> {
     read_config(path)?;
-    say("The settings are right. The files that they name were not looked at.");
+    say("The settings are valid. The files that they name were not checked.");
     Ok(())
 }
 
@@ -89,19 +89,19 @@ pub(in crate::cli) fn init(command: &Init) -> Result<(), Failure> {
     if let Some(directory) =
         command.shares_directory.as_ref().filter(|it| it.exists() && !it.is_dir())
     {
-        return Err(Failure::new(Exit::Usage, "the shares' directory is none")
+        return Err(Failure::new(Exit::Usage, "--shares-directory is not a directory")
             .file(directory)
-            .try_this("name a directory; it is made if it is not there"));
+            .try_this("name a directory; it is created if it does not exist"));
     }
     let master = match (&command.master_key, &config.master_key) {
         (Some(asked), MasterKeySource::File(path)) if asked != path => {
-            return Err(Failure::new(Exit::Usage, "two places for one master key")
-                .why("the settings name another file than --master-key, and serve reads that one")
-                .try_this("leave --master-key out"));
+            return Err(Failure::new(Exit::Usage, "the master key has two files")
+                .why("the settings name a different file, and serve reads that file")
+                .try_this("omit --master-key"));
         }
         (Some(path), _) | (None, MasterKeySource::File(path)) => path.clone(),
         (None, MasterKeySource::Credential(_)) => {
-            return Err(Failure::new(Exit::Usage, "where shall the master key be written?")
+            return Err(Failure::new(Exit::Usage, "no file is named for the master key")
                 .why("the settings name a systemd credential, which systemd reads from a file")
                 .try_this(
                     "strongroom init --config FILE --master-key /etc/strongroom/master.key",
@@ -110,10 +110,10 @@ pub(in crate::cli) fn init(command: &Init) -> Result<(), Failure> {
     };
     vault::make_directory(&config.data_directory)?;
     let made_key = if master.exists() {
-        "already there"
+        "existing"
     } else {
         vault::make_master_key(&master)?;
-        "made"
+        "created"
     };
     let source = MasterKeySource::File(master.clone());
     let app = vault::create(&config.data_directory, &source, Clock::new())?;
@@ -130,9 +130,9 @@ pub(in crate::cli) fn init(command: &Init) -> Result<(), Failure> {
     }
     let file = config.data_directory.join(Store::FILE);
     say(&format!(
-        "The vault is ready.\n  data file:   {} (made)\n  master key:  {} ({made_key})\n\n\
-         Keep a copy of the master key apart from every backup of the data: without it the data \
-         is lost.\nNext: start strongroom serve, then strongroom tenant create and strongroom \
+        "The vault is ready.\n  data file:   {} (created)\n  master key:  {} ({made_key})\n\n\
+         Keep a copy of the master key apart from every backup of the data. Without the key the \
+         data is lost.\nNext: start strongroom serve, then strongroom tenant create and strongroom \
          application create.",
         file.display(),
         master.display()

@@ -210,8 +210,8 @@ fn end(fatal: &Fatal) -> Failure {
     match fatal {
         Fatal::Storage(failure) => storage(failure),
         Fatal::WriterPanicked => Failure::new(Exit::Software, "the writer panicked")
-            .why("its place is in the log")
-            .try_this("start again; nothing that was answered is lost"),
+            .why("the log has its location")
+            .try_this("start again; no acknowledged write is lost"),
     }
 }
 
@@ -239,7 +239,7 @@ pub(in crate::cli) fn explain(error: &BindError) -> Failure {
     let advice = error.advice();
     let source = std::error::Error::source(error).map(|source| format!("\n{source}"));
     let why = format!("{error}{}", source.unwrap_or_default());
-    Failure::new(exit, "cannot start to listen").why(why).try_this(advice)
+    Failure::new(exit, "cannot listen").why(why).try_this(advice)
 }
 
 fn os(what: &str, error: &io::Error) -> Failure {

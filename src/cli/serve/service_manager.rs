@@ -40,7 +40,7 @@ impl ServiceManager {
             Failure::new(Exit::Unavailable, "cannot reach the service manager")
                 .line("socket", address.display())
                 .why(error)
-                .try_this("start it by systemctl, or without NOTIFY_SOCKET")
+                .try_this("start the server with systemctl, or without NOTIFY_SOCKET")
         })?;
         // Without WATCHDOG_PID it is meant for whoever has the variable.
         let is_ours = number("WATCHDOG_PID").is_none_or(is_this_process);
@@ -53,7 +53,7 @@ impl ServiceManager {
     }
 
     pub(in crate::cli) fn stopping(&self) {
-        self.tell("STOPPING=1\nSTATUS=Finishing what is in flight.");
+        self.tell("STOPPING=1\nSTATUS=Finishing requests in flight.");
     }
 
     /// Shows signs of life for as long as there is life: this runs where requests are answered, and
@@ -103,7 +103,7 @@ pub(in crate::cli) fn sockets() -> Result<Vec<TcpListener>, Failure> {
     taken.collect::<io::Result<_>>().map_err(|error| {
         Failure::new(Exit::Config, "cannot use the sockets of the service manager")
             .why(error)
-            .try_this("give it TCP sockets alone (ListenStream= in strongroom.socket)")
+            .try_this("pass only TCP sockets (ListenStream= in strongroom.socket)")
     })
 }
 

@@ -98,7 +98,7 @@ pub(in crate::cli) fn bind(
             Failure::new(Exit::Unavailable, "cannot listen for the operator")
                 .line("where", address)
                 .why(error)
-                .try_this("choose another operator.listen in the settings, or leave it out")
+                .try_this("choose another operator.listen in the settings, or remove it")
         })?);
     }
     Ok(listeners)
