@@ -116,3 +116,11 @@ pub mod secret;
 pub mod server;
 pub mod store;
 pub mod threeds;
+
+/// Overwrites every block of memory when it is freed. `Secret` wipes the values that are ours; this
+/// wipes the copies that libraries make of them: digits of JSON numbers and names of members in
+/// `serde_json`, scratch space of its parser, buffers of hyper and rustls. The allocator below it is
+/// mimalloc, since glibc's keeps twice as much memory after load (measured: 233 against 112 MiB).
+#[global_allocator]
+static ALLOCATOR: zeroizing_alloc::ZeroAlloc<mimalloc::MiMalloc> =
+    zeroizing_alloc::ZeroAlloc(mimalloc::MiMalloc);

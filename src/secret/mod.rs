@@ -47,8 +47,8 @@ impl Wipe for Value {
                     value.wipe();
                 }
             }
-            // A number keeps its digits as text that cannot be reached to overwrite it. Card
-            // numbers are texts; a code that came as a number is at most four digits.
+            // A number keeps its digits in a text that cannot be reached from here; the allocator
+            // overwrites it when it is freed.
             Value::Number(_) | Value::Bool(_) | Value::Null => *self = Value::Null,
         }
     }
