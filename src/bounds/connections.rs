@@ -31,7 +31,7 @@ pub const DRAIN_BODY_MAX: Duration = Duration::from_secs(2);
 pub const WRITE_MAX: Duration = Duration::from_secs(30);
 /// After SIGTERM, how long a connection that was just accepted may take to begin its first request:
 /// a handshake and a head from the other side of the world.
-pub const NEWCOMER_MAX: Duration = Duration::from_secs(1);
+pub const FIRST_REQUEST_GRACE_MAX: Duration = Duration::from_secs(1);
 /// Between SIGTERM and the end of whatever is still running.
 pub const DRAIN_MAX: Duration = Duration::from_secs(20);
 /// After that, how long tasks that were told to end are waited for.
@@ -129,7 +129,7 @@ const _: () = assert!(H2_STREAMS_UNKNOWN_MAX < H2_STREAMS_MAX);
 const _: () = assert!(64 * 8 <= H2_SHARED_MAX && H2_STREAMS_MAX <= 64);
 const _: () = assert!(H2_UNREAD_MAX.as_secs() < H2_STREAM_MAX.as_secs());
 const _: () = assert!(CONNECTIONS_PER_ADDRESS_MAX <= CONNECTIONS_MAX);
-const _: () = assert!(NEWCOMER_MAX.as_secs() < DRAIN_MAX.as_secs());
+const _: () = assert!(FIRST_REQUEST_GRACE_MAX.as_secs() < DRAIN_MAX.as_secs());
 // The protocol's parser must see a whole head before it runs out of buffer, or the answer to a
 // large one would be a reset instead of a 431.
 const _: () = assert!(HEADER_BYTES_MAX < H1_BUFFER_BYTES_MAX);

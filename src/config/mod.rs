@@ -20,8 +20,8 @@ use crate::domain::backup::BackupPlan;
 use crate::limits::Network;
 use crate::log::RequestLines;
 
-use reader::Reader;
-pub use threeds::{Directory, DirectoryServer, HttpsUrl, Threeds};
+use reader::SettingsReader;
+pub use threeds::{DirectoryServer, DirectorySettings, HttpsUrl, ThreedsSettings};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Config {
@@ -48,7 +48,7 @@ pub struct Config {
     pub disk_floor_bytes: u64,
     /// Where metrics and probes are served without TLS.
     pub operator_listen: Option<SocketAddr>,
-    pub threeds: Threeds,
+    pub threeds: ThreedsSettings,
 }
 
 /// Where the master key comes from.
@@ -80,7 +80,7 @@ pub struct InvalidConfig(pub Vec<String>);
 
 impl Config {
     pub fn parse(text: &str) -> Result<Self, InvalidConfig> {
-        let mut reader = Reader::new(text)?;
+        let mut reader = SettingsReader::new(text)?;
         let config = Self {
             data_directory: reader.path("data_directory"),
             listen: reader.addresses("listen"),
@@ -112,8 +112,8 @@ impl Config {
     }
 
     /// Of a file that need hold nothing but `[threeds]`, for trying it.
-    pub fn parse_threeds(text: &str) -> Result<Threeds, InvalidConfig> {
-        let mut reader = Reader::new(text)?;
+    pub fn parse_threeds(text: &str) -> Result<ThreedsSettings, InvalidConfig> {
+        let mut reader = SettingsReader::new(text)?;
         let threeds = reader.threeds();
         reader.refuse_the_rest();
         if reader.mistakes.is_empty() { Ok(threeds) } else { Err(InvalidConfig(reader.mistakes)) }

@@ -41,12 +41,12 @@ const DIRECTORY: [&str; 6] = [
 const DAY: Duration = Duration::from_hours(24);
 
 /// Takes keys out of the table one by one; what is left over at the end is unknown.
-pub(super) struct Reader {
+pub(super) struct SettingsReader {
     pub(super) table: Table,
     pub(super) mistakes: Vec<String>,
 }
 
-impl Reader {
+impl SettingsReader {
     pub(super) fn new(text: &str) -> Result<Self, InvalidConfig> {
         let table: Table = text.parse().map_err(|error: toml::de::Error| {
             InvalidConfig(vec![String::from(error.to_string().trim_end())])

@@ -5,22 +5,22 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::reader::Reader;
+use super::reader::SettingsReader;
 use crate::bounds::{
     THREEDS_REPLY_DEFAULT, THREEDS_REPLY_MAX, THREEDS_RETENTION, THREEDS_RETENTION_DAYS_MAX,
 };
 use crate::threeds::scheme::Scheme;
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Threeds {
+pub struct ThreedsSettings {
     pub retention: Duration,
     /// `None` without directory servers: production tenants cannot authenticate cards.
-    pub directory: Option<Directory>,
+    pub directory: Option<DirectorySettings>,
 }
 
 /// The directory servers, and where they find us.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Directory {
+pub struct DirectorySettings {
     pub servers: Vec<DirectoryServer>,
     /// How browsers call us: `https://host`, without a slash at the end.
     pub public_url: String,
@@ -65,8 +65,8 @@ const TIMEOUT_MIN: Duration = Duration::from_millis(100);
 const URL_WANTED: &str = "must be an https:// URL with a host, without a user, a query or a \
                           fragment, such as \"https://ds.example.com:8443/3ds\"";
 
-impl Reader {
-    pub(super) fn threeds(&mut self) -> Threeds {
+impl SettingsReader {
+    pub(super) fn threeds(&mut self) -> ThreedsSettings {
         let days = self.integer(
             "threeds.retention_days",
             THREEDS_RETENTION.as_secs() / (24 * 3_600),
@@ -79,11 +79,11 @@ impl Reader {
             .collect();
         // What is only of use with a directory server is refused without one, as unknown.
         let directory = (!servers.is_empty()).then(|| self.directory(&servers));
-        Threeds { retention, directory }
+        ThreedsSettings { retention, directory }
     }
 
-    fn directory(&mut self, schemes: &[Scheme]) -> Directory {
-        Directory {
+    fn directory(&mut self, schemes: &[Scheme]) -> DirectorySettings {
+        DirectorySettings {
             public_url: self.base_url("threeds.public_url", PUBLIC_URL_CHARS_MAX),
             results_url: self.base_url("threeds.results_url", URL_CHARS_MAX),
             results_listen: self.required_addresses("threeds.results_listen"),

@@ -15,15 +15,15 @@ use tokio_rustls::client::TlsStream;
 
 use crate::bounds::{H1_BUFFER_BYTES_MAX, THREEDS_CONNECT_MAX};
 use crate::config::HttpsUrl;
-use crate::directory::Peer;
+use crate::directory::DirectoryEndpoint;
+use crate::directory::attempts::first_success;
 use crate::directory::names::Resolver;
-use crate::directory::turns::first;
 use crate::secret::{Secret, SecretBody, SecretBuffer};
 
 /// As the protocol spells it.
 const CONTENT: &str = "application/JSON; charset=utf-8";
 
-impl Peer {
+impl DirectoryEndpoint {
     /// Finds it, connects and shakes hands, each by its deadline. `begin` says which of its
     /// addresses comes first.
     pub(super) async fn connect(
@@ -38,7 +38,7 @@ impl Peer {
         let shares = u32::try_from(addresses.len()).unwrap_or(u32::MAX).saturating_add(1);
         let share = THREEDS_CONNECT_MAX.checked_div(shares).unwrap_or_default();
         let connected = async {
-            let socket = first(addresses, share, |address| async move {
+            let socket = first_success(addresses, share, |address| async move {
                 let connected = TcpStream::connect((address, self.url.port)).await;
                 connected.ok().ok_or("it refused the connection")
             });

@@ -4,9 +4,9 @@
 //! A connection serves one message: a request for an authentication waits for a cardholder's bank,
 //! next to which a handshake is nothing, and a kept connection fails when it is needed.
 
+mod attempts;
 mod exchange;
 mod names;
-mod turns;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::app::{Asking, Awaited, DirectoryServers, Introduction, Reply, Unanswered};
 use crate::bounds::{THREEDS_RANGES_BYTES_MAX, THREEDS_RANGES_REPLY_MAX, THREEDS_REPLY_BYTES_MAX};
-use crate::config::{Directory, HttpsUrl};
+use crate::config::{DirectorySettings, HttpsUrl};
 use crate::crypto::Random;
 use crate::http::RESULTS_PATH;
 use crate::log::{Event, Log, Value};
@@ -33,14 +33,14 @@ use self::names::Resolver;
 
 /// The directory servers of the settings.
 #[derive(Debug)]
-pub struct Network {
-    peers: Vec<Peer>,
+pub struct DirectoryClient {
+    peers: Vec<DirectoryEndpoint>,
     resolver: Resolver,
     log: Log,
 }
 
 /// One directory server, and who we are to it.
-struct Peer {
+struct DirectoryEndpoint {
     scheme: Scheme,
     introduction: Introduction,
     url: HttpsUrl,
@@ -51,17 +51,17 @@ struct Peer {
 
 /// Why a directory server cannot be asked.
 #[derive(Debug)]
-pub struct Unusable {
+pub struct UnusableEndpoint {
     pub scheme: Scheme,
     pub problem: CertificateProblem,
 }
 
-impl Network {
+impl DirectoryClient {
     /// Reads every certificate and key that the settings name.
-    pub fn new(directory: &Directory, log: Log) -> Result<Self, Unusable> {
+    pub fn new(directory: &DirectorySettings, log: Log) -> Result<Self, UnusableEndpoint> {
         let peers = directory.servers.iter().map(|server| {
             let scheme = server.scheme;
-            let unusable = |problem| Unusable { scheme, problem };
+            let unusable = |problem| UnusableEndpoint { scheme, problem };
             let roots = read_roots(&server.ca).map_err(unusable)?;
             let (pair, _) =
                 read_pair(&server.certificate, &server.private_key, log.now()).map_err(unusable)?;
@@ -74,7 +74,7 @@ impl Network {
                 let general = String::from("the host of the directory server is no name");
                 unusable(CertificateProblem::Tls(rustls::Error::General(general)))
             })?;
-            Ok(Peer {
+            Ok(DirectoryEndpoint {
                 scheme,
                 introduction: Introduction {
                     reference: directory.reference.clone(),
@@ -92,7 +92,7 @@ impl Network {
         Ok(Self { peers, resolver: Resolver::of_this_machine(Random::new()), log })
     }
 
-    fn peer(&self, scheme: Scheme) -> Option<&Peer> {
+    fn peer(&self, scheme: Scheme) -> Option<&DirectoryEndpoint> {
         self.peers.iter().find(|peer| peer.scheme == scheme)
     }
 
@@ -125,10 +125,10 @@ impl Network {
         };
         answered
             .map(|bytes| Reply { bytes, simulated: None })
-            .inspect_err(|unanswered| self.tell(scheme, *unanswered))
+            .inspect_err(|unanswered| self.log_failure(scheme, *unanswered))
     }
 
-    fn tell(&self, scheme: Scheme, unanswered: Unanswered) {
+    fn log_failure(&self, scheme: Scheme, unanswered: Unanswered) {
         let why = match unanswered {
             Unanswered::Broken(why) | Unanswered::Unreachable(why) => why,
             Unanswered::NotConfigured => "it is not configured",
@@ -140,7 +140,7 @@ impl Network {
     }
 }
 
-impl DirectoryServers for Network {
+impl DirectoryServers for DirectoryClient {
     fn schemes(&self) -> Vec<Scheme> {
         self.peers.iter().map(|peer| peer.scheme).collect()
     }
@@ -159,8 +159,8 @@ impl DirectoryServers for Network {
     }
 }
 
-impl fmt::Debug for Peer {
+impl fmt::Debug for DirectoryEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Peer").field("scheme", &self.scheme).finish_non_exhaustive()
+        f.debug_struct("DirectoryEndpoint").field("scheme", &self.scheme).finish_non_exhaustive()
     }
 }

@@ -45,7 +45,7 @@ use crate::http::wire::query::Query;
 use crate::idempotency::{Replay, is_key};
 use crate::limits::{self, KeyHash, Limiter, Network};
 use crate::log::{Log, RequestLine, Trace};
-use crate::metrics::Panel;
+use crate::metrics::Registry;
 use crate::secret::{Secret, SecretBody};
 
 pub use operations::results::RESULTS_PATH;
@@ -70,7 +70,7 @@ pub struct Http {
     pub bodies: Bodies,
     pub answers: Answers,
     /// What the probes and the operator look at.
-    pub panel: Arc<Panel>,
+    pub registry: Arc<Registry>,
 }
 
 /// What becomes of the operations that have a successor.
@@ -218,7 +218,7 @@ impl Http {
         Ok(address)
     }
 
-    fn limited(&self, refusal: limits::Refusal) -> Problem {
+    fn limited(&self, refusal: limits::RateLimitRefusal) -> Problem {
         self.requests.count_limited(refusal.row);
         refusal.into()
     }

@@ -14,7 +14,7 @@ use crate::domain::key_text::KeyText;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::{API_KEY, Http, body};
-use crate::metrics::Panel;
+use crate::metrics::Registry;
 use crate::secret::SecretBody;
 
 /// What the listener for everyone knows.
@@ -52,11 +52,11 @@ impl Probe {
         }
     }
 
-    fn reply(self, panel: &Panel, detail: Detail) -> Reply {
+    fn reply(self, registry: &Registry, detail: Detail) -> Reply {
         match self {
             Self::Healthz => Reply::ok(json!({"status": "alive"}).to_string()),
             Self::Readyz => {
-                let checks = panel.checks();
+                let checks = registry.checks();
                 let text = match detail {
                     Detail::Checks => checks.to_json(),
                     Detail::Status => checks.status_to_json(),
@@ -81,7 +81,7 @@ impl Http {
         body::drain(body).await;
         admitted?;
         require_get(&parts.method)?;
-        Ok(probe.reply(&self.panel, self.detail(parts)))
+        Ok(probe.reply(&self.registry, self.detail(parts)))
     }
 
     /// Reasons are for those who run the vault. A key that is missing or wrong is no mistake here:
@@ -105,14 +105,14 @@ impl Http {
         }
         let path = parts.uri.path();
         match (Probe::find(path), path) {
-            (Some(probe), _) => asked.success(probe.reply(&self.panel, Detail::Checks)),
+            (Some(probe), _) => asked.success(probe.reply(&self.registry, Detail::Checks)),
             (None, "/metrics") => {
                 let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-                let mut response = asked.success(Reply::ok(self.panel.page()));
+                let mut response = asked.success(Reply::ok(self.registry.page()));
                 response.headers_mut().insert(CONTENT_TYPE, text);
                 response
             }
-            (None, "/status") => asked.success(Reply::ok(self.panel.status().to_string())),
+            (None, "/status") => asked.success(Reply::ok(self.registry.status().to_string())),
             (None, _) => asked.failure(&Problem::new(404, "There is no such path.")),
         }
     }

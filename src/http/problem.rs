@@ -8,7 +8,7 @@ use crate::bounds::DISK_RETRY_AFTER_S;
 use crate::domain::mistakes::Mistakes;
 use crate::http::route::Unmatched;
 use crate::http::wire::json::Object;
-use crate::limits::Refusal;
+use crate::limits::RateLimitRefusal;
 use crate::log::{Event, Value};
 use crate::secret::Secret;
 
@@ -19,7 +19,7 @@ pub(crate) struct Problem {
     pub(crate) mistakes: Option<Mistakes>,
     pub(crate) retry_after_s: Option<u64>,
     /// What the counter that refused allows, for 429.
-    pub(crate) limit: Option<Box<Refusal>>,
+    pub(crate) limit: Option<Box<RateLimitRefusal>>,
     /// Methods that the path knows, for 405.
     pub(crate) allow: Option<Box<str>>,
     pub(crate) fault: Option<Box<Fault>>,
@@ -128,8 +128,8 @@ impl From<Mistakes> for Problem {
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
+impl From<RateLimitRefusal> for Problem {
+    fn from(refusal: RateLimitRefusal) -> Self {
         let mut problem = Self::retry(
             429,
             "There were too many requests; wait as long as Retry-After says.",

@@ -8,7 +8,7 @@ use crate::http::probes::PROBE_NAMES;
 use crate::http::route::ROUTES;
 use crate::limits::{ROWS, Row};
 use crate::metrics::{
-    Counter, Distribution, Histogram, Instrument, Kind, Label, Page, Status, Told, Unit,
+    Counter, Distribution, FamilyKind, Histogram, Label, Observe, Page, Status, StatusValue, Unit,
 };
 
 /// What a request is counted under that found no route.
@@ -104,12 +104,12 @@ impl Default for Requests {
     }
 }
 
-impl Instrument for Requests {
+impl Observe for Requests {
     fn measure(&self, page: &mut Page) {
         let mut family = page.family(
             "strongroom_requests_total",
             "Requests that were answered, by route and status.",
-            Kind::Counter,
+            FamilyKind::Counter,
         );
         for route in &self.routes {
             for (count, status) in route.statuses.iter().zip(STATUSES) {
@@ -123,7 +123,7 @@ impl Instrument for Requests {
         let mut family = page.family(
             "strongroom_request_duration_seconds",
             "From the head of a request to its answer, by route.",
-            Kind::Histogram,
+            FamilyKind::Histogram,
         );
         for route in &self.routes {
             let durations = route.durations.read();
@@ -134,7 +134,7 @@ impl Instrument for Requests {
         let mut family = page.family(
             "strongroom_rate_limited_total",
             "Requests that a row of the rate limits refused.",
-            Kind::Counter,
+            FamilyKind::Counter,
         );
         for (name, count) in &self.limited {
             family.sample(&[("row", Label::Name(name))], count.get());
@@ -146,20 +146,24 @@ impl Instrument for Requests {
         );
     }
 
-    fn tell(&self, status: &mut Status) {
+    fn status(&self, status: &mut Status) {
         let durations = self.durations();
-        status.set("requests", "answered", Told::Count(durations.count()));
+        status.set("requests", "answered", StatusValue::Count(durations.count()));
         for (name, range) in
             [("successes", 200..=399), ("client_errors", 400..=499), ("server_errors", 500..=599)]
         {
-            status.set("requests", name, Told::Count(self.with_status(range)));
+            status.set("requests", name, StatusValue::Count(self.with_status(range)));
         }
         for (name, permille) in [("p50_us", 500), ("p99_us", 990)] {
-            status.set_known("requests", name, durations.quantile(permille).map(Told::Count));
+            status.set_known(
+                "requests",
+                name,
+                durations.quantile(permille).map(StatusValue::Count),
+            );
         }
         let limited = self.limited.iter().fold(0, |sum: u64, it| sum.saturating_add(it.1.get()));
-        status.set("requests", "rate_limited", Told::Count(limited));
-        status.set("requests", "replayed", Told::Count(self.replayed.get()));
+        status.set("requests", "rate_limited", StatusValue::Count(limited));
+        status.set("requests", "replayed", StatusValue::Count(self.replayed.get()));
     }
 }
 

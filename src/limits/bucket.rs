@@ -12,7 +12,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::rows::{Action, Row};
+use super::rows::{Row, RowAction};
 use crate::bounds::RATE_CLOCK_SKEW_MAX;
 use crate::domain::time::Timestamp;
 
@@ -26,15 +26,15 @@ const SPAN_BITS: u32 = 32;
 /// What a counter remembers: until when its bucket refills, and whether it was blocked meanwhile. A
 /// counter whose end has passed remembers nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct BucketState {
     ends_at: Timestamp,
     /// Of a microsecond, in 2^-32.
     fraction: u32,
-    phase: Phase,
+    phase: BucketPhase,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum BucketPhase {
     Blocked,
     Open,
 }
@@ -46,21 +46,21 @@ pub(super) struct Terms {
     pub(super) limit: u64,
     period: Span,
     interval: Span,
-    block: Option<Block>,
+    block: Option<BlockTerms>,
 }
 
 /// How long a counter over the rate rejects everything, and how long it then still has to refill.
 #[derive(Debug, Clone, Copy)]
-struct Block {
+struct BlockTerms {
     refusing: Span,
     refilling_after: Span,
 }
 
 /// What one request does to a counter, and the state that the counter is in if it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
-    Admitted { after: State, remaining: u64, full_at: Timestamp },
-    Refused { after: State, again_at: Timestamp },
+pub(super) enum BucketDecision {
+    Admitted { after: BucketState, remaining: u64, full_at: Timestamp },
+    Refused { after: BucketState, again_at: Timestamp },
 }
 
 impl Terms {
@@ -73,11 +73,11 @@ impl Terms {
             period,
             interval: period.checked_div(limit).unwrap_or(period).max(1),
             block: match row.action {
-                Action::Block { for_s } => {
+                RowAction::Block { for_s } => {
                     let refusing = span(Duration::from_secs(for_s.into()));
-                    Some(Block { refusing, refilling_after: period.saturating_sub(refusing) })
+                    Some(BlockTerms { refusing, refilling_after: period.saturating_sub(refusing) })
                 }
-                Action::Throttle => None,
+                RowAction::Throttle => None,
             },
         }
     }
@@ -92,32 +92,32 @@ impl Terms {
     }
 }
 
-impl Block {
+impl BlockTerms {
     /// From its beginning to the moment at which the bucket is full.
     const fn remembered(self) -> Span {
         self.refusing.saturating_add(self.refilling_after)
     }
 
-    /// A request during the block; `left` is what remains of [`Block::remembered`].
-    fn refused(self, left: Span, now: Timestamp) -> Taken {
-        Taken::Refused {
-            after: State::ending(now, left, Phase::Blocked),
+    /// A request during the block; `left` is what remains of [`BlockTerms::remembered`].
+    fn refused(self, left: Span, now: Timestamp) -> BucketDecision {
+        BucketDecision::Refused {
+            after: BucketState::ending(now, left, BucketPhase::Blocked),
             again_at: later(now, left.saturating_sub(self.refilling_after)),
         }
     }
 }
 
-impl State {
+impl BucketState {
     /// A counter that has seen nothing.
     pub(super) const fn fresh(now: Timestamp) -> Self {
-        Self { ends_at: now, fraction: 0, phase: Phase::Open }
+        Self { ends_at: now, fraction: 0, phase: BucketPhase::Open }
     }
 
     /// Whether one more request fits.
-    pub(super) fn take(self, terms: &Terms, now: Timestamp) -> Taken {
+    pub(super) fn take(self, terms: &Terms, now: Timestamp) -> BucketDecision {
         let owed = match (self.phase, terms.block) {
-            (Phase::Open, _) => self.left(terms.period, now),
-            (Phase::Blocked, Some(block)) => {
+            (BucketPhase::Open, _) => self.left(terms.period, now),
+            (BucketPhase::Blocked, Some(block)) => {
                 let left = self.left(block.remembered(), now);
                 if left > block.refilling_after {
                     return block.refused(left, now);
@@ -125,20 +125,20 @@ impl State {
                 left
             }
             // A counter belongs to one row, and only a row that blocks made it so.
-            (Phase::Blocked, None) => 0,
+            (BucketPhase::Blocked, None) => 0,
         };
         let owed_after = owed.saturating_add(terms.interval);
         let Some(room) = terms.period.checked_sub(owed_after) else {
             return match terms.block {
                 Some(block) => block.refused(block.remembered(), now),
-                None => Taken::Refused {
-                    after: Self::ending(now, owed, Phase::Open),
+                None => BucketDecision::Refused {
+                    after: Self::ending(now, owed, BucketPhase::Open),
                     again_at: later(now, owed_after.saturating_sub(terms.period)),
                 },
             };
         };
-        Taken::Admitted {
-            after: Self::ending(now, owed_after, Phase::Open),
+        BucketDecision::Admitted {
+            after: Self::ending(now, owed_after, BucketPhase::Open),
             remaining: room.checked_div(terms.interval).unwrap_or(0),
             full_at: later(now, owed_after),
         }
@@ -154,14 +154,14 @@ impl State {
         now: Timestamp,
     ) -> Self {
         match self.phase {
-            Phase::Blocked => self,
-            Phase::Open => {
+            BucketPhase::Blocked => self,
+            BucketPhase::Open => {
                 let kept = factor
                     .and_then(|factor| terms.interval.checked_div(u64::from(factor.get())))
                     .unwrap_or(0);
                 let credit = terms.interval.saturating_sub(kept);
                 let owed = self.left(terms.period, now).saturating_sub(credit);
-                Self::ending(now, owed, Phase::Open)
+                Self::ending(now, owed, BucketPhase::Open)
             }
         }
     }
@@ -176,7 +176,7 @@ impl State {
     }
 
     pub(super) const fn is_blocked(self) -> bool {
-        matches!(self.phase, Phase::Blocked)
+        matches!(self.phase, BucketPhase::Blocked)
     }
 
     pub(super) const fn ends_at(self) -> Timestamp {
@@ -197,7 +197,7 @@ impl State {
         micros.saturating_mul(1 << SPAN_BITS).saturating_add(self.fraction.into())
     }
 
-    fn ending(now: Timestamp, span: Span, phase: Phase) -> Self {
+    fn ending(now: Timestamp, span: Span, phase: BucketPhase) -> Self {
         Self {
             ends_at: now.plus(Duration::from_micros(span >> SPAN_BITS)),
             fraction: u32::try_from(span & u64::from(u32::MAX)).unwrap_or(0),

@@ -34,19 +34,20 @@ use std::time::Duration;
 
 pub use address::{InvalidNetwork, Network, client_address};
 pub use rows::{
-    Action, Counter, KeyHash, Operation, ProxyKind, ProxyRequest, ROWS, Request, Row, Scope,
+    CounterKey, KeyHash, Operation, ProxyKind, ProxyRequest, ROWS, Request, Row, RowAction,
+    RowScope,
 };
 
 use crate::domain::quota::RateLimit;
 use crate::domain::time::Timestamp;
 use bucket::Terms;
-use set::{Identity, Prefix};
-use table::{Charge, Table, Verdict};
+use set::{AddressPrefix, CounterIdentity};
+use table::{Charge, ChargeVerdict, CounterTable};
 
 /// All counters of the process, shared by all of its threads.
 pub struct Limiter {
     /// `None` when switched off.
-    table: Option<Table>,
+    table: Option<CounterTable>,
 }
 
 /// Where an admitted request leaves the counter that is closest to its limit.
@@ -60,7 +61,7 @@ pub struct Remaining {
 
 /// Why a request was not admitted, and when to come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RateLimitRefusal {
     pub row: &'static Row,
     pub limit: u64,
     pub remaining: u64,
@@ -73,7 +74,7 @@ pub struct Refusal {
 impl Limiter {
     /// With its full table; places are allocated as they are needed.
     pub fn on() -> Self {
-        Self { table: Some(Table::new()) }
+        Self { table: Some(CounterTable::new()) }
     }
 
     /// Admits everything, for development.
@@ -86,19 +87,23 @@ impl Limiter {
         &self,
         address: IpAddr,
         now: Timestamp,
-    ) -> Result<Option<Remaining>, Refusal> {
+    ) -> Result<Option<Remaining>, RateLimitRefusal> {
         let Some(table) = &self.table else {
             return Ok(None);
         };
-        let sender = Sender { key: None, address: Prefix::of(address) };
-        let global = |scope| scope == Scope::Global;
+        let sender = Sender { key: None, address: AddressPrefix::of(address) };
+        let global = |scope| scope == RowScope::Global;
         charge(table, global, sender, NonZeroU32::MIN, NonZeroU32::MIN, now)
     }
 
     /// All rows of a request with an API key, to be asked after authentication. `None` when no row
     /// applies.
-    pub fn admit(&self, request: &Request, now: Timestamp) -> Result<Option<Remaining>, Refusal> {
-        let sender = Sender { key: Some(request.key), address: Prefix::of(request.address) };
+    pub fn admit(
+        &self,
+        request: &Request,
+        now: Timestamp,
+    ) -> Result<Option<Remaining>, RateLimitRefusal> {
+        let sender = Sender { key: Some(request.key), address: AddressPrefix::of(request.address) };
         self.admit_scaled(|scope| scope.covers(request), sender, request.rate_limit, now)
     }
 
@@ -110,19 +115,19 @@ impl Limiter {
         request: &Request,
         requests: NonZeroU32,
         now: Timestamp,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), RateLimitRefusal> {
         let (Some(table), Some(factor)) = (&self.table, request.rate_limit.factor()) else {
             return Ok(());
         };
-        let sender = Sender { key: Some(request.key), address: Prefix::of(request.address) };
+        let sender = Sender { key: Some(request.key), address: AddressPrefix::of(request.address) };
         let charged = charge(table, |scope| scope.covers(request), sender, factor, requests, now);
         charged.map(drop).map_err(|refusal| match refusal.row.action {
-            Action::Block { .. } => refusal,
-            Action::Throttle => {
+            RowAction::Block { .. } => refusal,
+            RowAction::Throttle => {
                 let period = Duration::from_secs(refusal.row.period_s.into());
                 let one = u32::try_from(refusal.limit).ok().and_then(|it| period.checked_div(it));
                 let reset_at = refusal.reset_at.plus(one.unwrap_or(period));
-                Refusal::new(refusal.row, refusal.limit, reset_at, now)
+                RateLimitRefusal::new(refusal.row, refusal.limit, reset_at, now)
             }
         })
     }
@@ -132,29 +137,30 @@ impl Limiter {
         &self,
         request: &ProxyRequest,
         now: Timestamp,
-    ) -> Result<Option<Remaining>, Refusal> {
-        let sender = Sender { key: Some(request.proxy), address: Prefix::of(request.address) };
-        let covers = |scope| scope == Scope::Proxy(request.kind);
+    ) -> Result<Option<Remaining>, RateLimitRefusal> {
+        let sender =
+            Sender { key: Some(request.proxy), address: AddressPrefix::of(request.address) };
+        let covers = |scope| scope == RowScope::Proxy(request.kind);
         self.admit_scaled(covers, sender, request.rate_limit, now)
     }
 
     /// Places of the counter table in use.
     pub fn counters(&self) -> usize {
-        self.table.as_ref().map_or(0, Table::counters)
+        self.table.as_ref().map_or(0, CounterTable::counters)
     }
 
     /// Memory of the counter table.
     pub fn bytes(&self) -> usize {
-        self.table.as_ref().map_or(0, Table::bytes)
+        self.table.as_ref().map_or(0, CounterTable::bytes)
     }
 
     fn admit_scaled(
         &self,
-        covers: impl Fn(Scope) -> bool,
+        covers: impl Fn(RowScope) -> bool,
         sender: Sender,
         rate_limit: RateLimit,
         now: Timestamp,
-    ) -> Result<Option<Remaining>, Refusal> {
+    ) -> Result<Option<Remaining>, RateLimitRefusal> {
         let Some(table) = &self.table else {
             return Ok(None);
         };
@@ -191,23 +197,23 @@ impl fmt::Debug for Limiter {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RateLimitRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "more than {} requests in {} seconds", self.limit, self.row.period_s)?;
         match self.row.action {
-            Action::Block { for_s } => write!(f, "; blocked for {for_s} seconds"),
-            Action::Throttle => Ok(()),
+            RowAction::Block { for_s } => write!(f, "; blocked for {for_s} seconds"),
+            RowAction::Throttle => Ok(()),
         }
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for RateLimitRefusal {}
 
 /// Whom the counters of a request belong to.
 #[derive(Clone, Copy)]
 struct Sender {
     key: Option<KeyHash>,
-    address: Prefix,
+    address: AddressPrefix,
 }
 
 /// A test tenant's private application with a legacy key is charged to five: test tenant,
@@ -216,13 +222,13 @@ const CHARGES_USUAL_MAX: usize = 5;
 
 /// Charges all counters of the covered rows or none, and says how the tightest of them stands.
 fn charge(
-    table: &Table,
-    covers: impl Fn(Scope) -> bool,
+    table: &CounterTable,
+    covers: impl Fn(RowScope) -> bool,
     sender: Sender,
     factor: NonZeroU32,
     requests: NonZeroU32,
     now: Timestamp,
-) -> Result<Option<Remaining>, Refusal> {
+) -> Result<Option<Remaining>, RateLimitRefusal> {
     let mut charges = Vec::with_capacity(CHARGES_USUAL_MAX);
     for (number, row) in numbered_rows().filter(|(_, row)| covers(row.scope)) {
         let terms = Terms::of(row, factor).counting(requests);
@@ -234,19 +240,19 @@ fn charge(
 }
 
 /// Of several refusals the longest counts: coming back earlier would be refused again.
-fn tightest(charges: &[Charge], now: Timestamp) -> Result<Option<Remaining>, Refusal> {
+fn tightest(charges: &[Charge], now: Timestamp) -> Result<Option<Remaining>, RateLimitRefusal> {
     let mut tightest = None;
-    let mut refusal: Option<Refusal> = None;
+    let mut refusal: Option<RateLimitRefusal> = None;
     for charge in charges {
         let limit = charge.terms.limit;
         match charge.verdict(now) {
-            Verdict::Admitted { remaining, full_at } => {
+            ChargeVerdict::Admitted { remaining, full_at } => {
                 let remaining = Remaining { limit, remaining, reset_at: full_at };
                 tightest = Remaining::tighter(tightest, Some(remaining));
             }
-            Verdict::Refused { again_at } => {
+            ChargeVerdict::Refused { again_at } => {
                 if refusal.is_none_or(|longest| longest.reset_at < again_at) {
-                    refusal = Some(Refusal::new(charge.row, limit, again_at, now));
+                    refusal = Some(RateLimitRefusal::new(charge.row, limit, again_at, now));
                 }
             }
         }
@@ -254,7 +260,7 @@ fn tightest(charges: &[Charge], now: Timestamp) -> Result<Option<Remaining>, Ref
     refusal.map_or(Ok(tightest), Err)
 }
 
-impl Refusal {
+impl RateLimitRefusal {
     fn new(row: &'static Row, limit: u64, reset_at: Timestamp, now: Timestamp) -> Self {
         let wait = reset_at.since(now);
         let started_s = u64::from(wait.subsec_nanos() > 0);
@@ -264,9 +270,14 @@ impl Refusal {
 }
 
 /// The global row was charged in full, before the tenant was known.
-fn give_back_global(table: &Table, address: Prefix, rate_limit: RateLimit, now: Timestamp) {
-    for (number, row) in numbered_rows().filter(|(_, row)| row.scope == Scope::Global) {
-        let identity = Identity::new(number, None, Some(address));
+fn give_back_global(
+    table: &CounterTable,
+    address: AddressPrefix,
+    rate_limit: RateLimit,
+    now: Timestamp,
+) {
+    for (number, row) in numbered_rows().filter(|(_, row)| row.scope == RowScope::Global) {
+        let identity = CounterIdentity::new(number, None, Some(address));
         let terms = Terms::of(row, NonZeroU32::MIN);
         table.amend(&identity, |state| state.credited(&terms, rate_limit.factor(), now));
     }
@@ -277,14 +288,18 @@ fn numbered_rows() -> impl Iterator<Item = (u8, &'static Row)> {
 }
 
 /// The one or two counters of a row.
-fn identities(row: u8, counter: Counter, sender: Sender) -> impl Iterator<Item = Identity> {
-    let identity = |key, address| Identity::new(row, key, address);
+fn identities(
+    row: u8,
+    counter: CounterKey,
+    sender: Sender,
+) -> impl Iterator<Item = CounterIdentity> {
+    let identity = |key, address| CounterIdentity::new(row, key, address);
     let (key, address) = (sender.key, Some(sender.address));
     let (one, other) = match counter {
-        Counter::Address => (identity(None, address), None),
-        Counter::Key => (identity(key, None), None),
-        Counter::KeyAndAddress => (identity(key, address), None),
-        Counter::KeyOrAddress => (identity(key, None), Some(identity(None, address))),
+        CounterKey::Address => (identity(None, address), None),
+        CounterKey::Key => (identity(key, None), None),
+        CounterKey::KeyAndAddress => (identity(key, address), None),
+        CounterKey::KeyOrAddress => (identity(key, None), Some(identity(None, address))),
     };
     std::iter::once(one).chain(other)
 }

@@ -3,13 +3,13 @@
 
 use std::net::IpAddr;
 
-use Action::{Block, Throttle};
-use Counter::{Address, Key, KeyAndAddress, KeyOrAddress};
+use CounterKey::{Address, Key, KeyAndAddress, KeyOrAddress};
 use Operation::{
     AccountUpdater, CreateToken, DeleteToken, Detokenize, ListTokens, SearchTokens, Tokenize,
     UpdateToken,
 };
-use Scope::{Application, Global, LegacyKey, Operations, TestTenant};
+use RowAction::{Block, Throttle};
+use RowScope::{Application, Global, LegacyKey, Operations, TestTenant};
 
 use crate::domain::application::{ApplicationKind, KeyForm};
 use crate::domain::quota::RateLimit;
@@ -30,8 +30,8 @@ pub static ROWS: [Row; 14] = [
     row(Application(ApplicationKind::Private), KeyOrAddress, 2_000, per_s(10), Throttle),
     row(Application(ApplicationKind::Public),  KeyAndAddress,   50, per_s(60), Block { for_s: 10 }),
     row(Application(ApplicationKind::Management), Key,         200, per_s(60), Block { for_s: 60 }),
-    row(Scope::Proxy(ProxyKind::Keyed),        KeyAndAddress,   50, per_s(10), Throttle),
-    row(Scope::Proxy(ProxyKind::Hostname),     KeyAndAddress,   50, per_s(10), Throttle),
+    row(RowScope::Proxy(ProxyKind::Keyed),     KeyAndAddress,   50, per_s(10), Throttle),
+    row(RowScope::Proxy(ProxyKind::Hostname),  KeyAndAddress,   50, per_s(10), Throttle),
     row(Global,                                Address,      2_000, per_s(10), Block { for_s: 30 }),
     row(LegacyKey,                             KeyAndAddress,  100, per_s(60), Throttle),
 ];
@@ -42,16 +42,16 @@ pub(super) const LIFE_S_MAX: u64 = 60;
 /// One line of the table: at most `requests` in `period_s` for each counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    pub scope: Scope,
-    pub counter: Counter,
+    pub scope: RowScope,
+    pub counter: CounterKey,
     pub requests: u32,
     pub period_s: u32,
-    pub action: Action,
+    pub action: RowAction,
 }
 
 /// Which requests a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum RowScope {
     Application(ApplicationKind),
     /// Every request of an address, before anyone knows whose it is.
     Global,
@@ -63,7 +63,7 @@ pub enum Scope {
 
 /// What a row counts by. A proxy's key or hostname takes the place of the API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counter {
+pub enum CounterKey {
     Address,
     Key,
     KeyAndAddress,
@@ -73,7 +73,7 @@ pub enum Counter {
 
 /// What happens to a request over the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum RowAction {
     /// The counter rejects everything for this long, while its empty bucket refills.
     Block {
         for_s: u32,
@@ -147,7 +147,7 @@ pub struct ProxyRequest {
     pub rate_limit: RateLimit,
 }
 
-impl Scope {
+impl RowScope {
     /// For people and counters; the operations of one row share its name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -180,7 +180,13 @@ impl Scope {
     }
 }
 
-const fn row(scope: Scope, counter: Counter, requests: u32, period_s: u32, action: Action) -> Row {
+const fn row(
+    scope: RowScope,
+    counter: CounterKey,
+    requests: u32,
+    period_s: u32,
+    action: RowAction,
+) -> Row {
     Row { scope, counter, requests, period_s, action }
 }
 

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::bucket::State;
+use super::bucket::BucketState;
 use super::rows::{KeyHash, LIFE_S_MAX};
 use crate::bounds::RATE_SET_COUNTERS_MAX;
 use crate::domain::time::Timestamp;
@@ -23,7 +23,7 @@ const LIFE_MAX: Duration = Duration::from_secs(LIFE_S_MAX);
 ///
 /// With its lock it is just one cache line; slots are read only where the marks agree.
 #[derive(Default)]
-pub(super) struct Set {
+pub(super) struct CounterSet {
     /// Of the slots, in their order.
     marks: [u16; RATE_SET_COUNTERS_MAX],
     slots: Vec<Slot>,
@@ -31,14 +31,14 @@ pub(super) struct Set {
 
 #[derive(Clone, Copy)]
 struct Slot {
-    identity: Identity,
-    state: State,
+    identity: CounterIdentity,
+    state: BucketState,
 }
 
 /// Whom a counter counts, and for which row; packed, since it is hashed and compared for every
 /// counter of every request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
+pub(super) struct CounterIdentity {
     key: u128,
     address: u64,
     /// The row's number, and which of the others there are.
@@ -47,19 +47,23 @@ pub(super) struct Identity {
 
 /// The part of an address that one customer holds: all of IPv4, the first 64 bits of IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Prefix {
+pub(super) enum AddressPrefix {
     V4(u32),
     V6(u64),
 }
 
-impl Set {
-    pub(super) fn find(&self, identity: &Identity, mark: u16) -> Option<State> {
+impl CounterSet {
+    pub(super) fn find(&self, identity: &CounterIdentity, mark: u16) -> Option<BucketState> {
         let mut marked = self.marks.iter().zip(&self.slots);
         let found = marked.find(|(other, slot)| **other == mark && slot.identity == *identity);
         found.map(|(_, slot)| slot.state)
     }
 
-    pub(super) fn find_mut(&mut self, identity: &Identity, mark: u16) -> Option<&mut State> {
+    pub(super) fn find_mut(
+        &mut self,
+        identity: &CounterIdentity,
+        mark: u16,
+    ) -> Option<&mut BucketState> {
         let mut marked = self.marks.iter().zip(&mut self.slots);
         let found = marked.find(|(other, slot)| **other == mark && slot.identity == *identity);
         found.map(|(_, slot)| &mut slot.state)
@@ -71,7 +75,13 @@ impl Set {
             || self.slots.iter().any(|slot| !slot.state.is_blocked() || slot.is_idle(now))
     }
 
-    pub(super) fn keep(&mut self, identity: Identity, mark: u16, state: State, now: Timestamp) {
+    pub(super) fn keep(
+        &mut self,
+        identity: CounterIdentity,
+        mark: u16,
+        state: BucketState,
+        now: Timestamp,
+    ) {
         if let Some(kept) = self.find_mut(&identity, mark) {
             *kept = state;
             return;
@@ -113,19 +123,19 @@ impl Slot {
     }
 }
 
-impl Identity {
-    pub(super) fn new(row: u8, key: Option<KeyHash>, address: Option<Prefix>) -> Self {
+impl CounterIdentity {
+    pub(super) fn new(row: u8, key: Option<KeyHash>, address: Option<AddressPrefix>) -> Self {
         let (key, key_shape) = key.map_or((0, 0), |key| (u128::from_be_bytes(key.0), 1));
         let (address, address_shape) = match address {
             None => (0, 0),
-            Some(Prefix::V4(bits)) => (bits.into(), 2),
-            Some(Prefix::V6(bits)) => (bits, 4),
+            Some(AddressPrefix::V4(bits)) => (bits.into(), 2),
+            Some(AddressPrefix::V6(bits)) => (bits, 4),
         };
         Self { key, address, row_and_shape: u64::from(row) << 8 | key_shape | address_shape }
     }
 }
 
-impl Prefix {
+impl AddressPrefix {
     pub(super) fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V4(address) => Self::V4(address.to_bits()),
@@ -141,8 +151,8 @@ mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
-    use crate::limits::bucket::{Taken, Terms};
-    use crate::limits::rows::{ROWS, Scope};
+    use crate::limits::bucket::{BucketDecision, Terms};
+    use crate::limits::rows::{ROWS, RowScope};
 
     const START: Timestamp = Timestamp::from_seconds(1_800_000_000);
     /// The same for all, so that only identities tell the counters of these tests apart.
@@ -150,30 +160,32 @@ mod tests {
     /// One more than the global row admits: blocked for thirty seconds.
     const BLOCKED: u32 = 2_001;
 
-    fn identity(number: u32) -> Identity {
-        Identity::new(0, None, Some(Prefix::V4(number)))
+    fn identity(number: u32) -> CounterIdentity {
+        CounterIdentity::new(0, None, Some(AddressPrefix::V4(number)))
     }
 
     /// Keeps what a fresh counter of the global row has become after so many requests at once.
-    fn keep(set: &mut Set, number: u32, requests: u32, at: Timestamp) {
-        let row = ROWS.iter().find(|row| row.scope == Scope::Global).unwrap();
+    fn keep(set: &mut CounterSet, number: u32, requests: u32, at: Timestamp) {
+        let row = ROWS.iter().find(|row| row.scope == RowScope::Global).unwrap();
         let terms = Terms::of(row, NonZeroU32::MIN);
-        let mut state = State::fresh(at);
+        let mut state = BucketState::fresh(at);
         for _ in 0..requests {
             state = match state.take(&terms, at) {
-                Taken::Admitted { after, .. } | Taken::Refused { after, .. } => after,
+                BucketDecision::Admitted { after, .. } | BucketDecision::Refused { after, .. } => {
+                    after
+                }
             };
         }
         set.keep(identity(number), MARK, state, at);
     }
 
-    fn missing(set: &Set, numbers: impl Iterator<Item = u32>) -> Vec<u32> {
+    fn missing(set: &CounterSet, numbers: impl Iterator<Item = u32>) -> Vec<u32> {
         numbers.filter(|number| set.find(&identity(*number), MARK).is_none()).collect()
     }
 
     #[test]
     fn a_full_set_gives_up_idle_counters_before_live_ones() {
-        let mut set = Set::default();
+        let mut set = CounterSet::default();
         for number in 0..16 {
             keep(&mut set, number, if number == 7 { 1 } else { 500 }, START);
         }
@@ -186,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_set_of_live_counters_gives_up_the_one_that_owes_least() {
-        let mut set = Set::default();
+        let mut set = CounterSet::default();
         for number in 0..16 {
             keep(&mut set, number, 500 - 10 * number, START);
         }
@@ -199,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_blocked_counter_keeps_its_place_whatever_comes() {
-        let mut set = Set::default();
+        let mut set = CounterSet::default();
         for number in 0..15 {
             keep(&mut set, number, BLOCKED, START);
         }
@@ -219,7 +231,7 @@ mod tests {
 
     #[test]
     fn counters_from_before_the_clock_was_set_back_do_not_hold_their_places() {
-        let mut set = Set::default();
+        let mut set = CounterSet::default();
         for number in 0..16 {
             keep(&mut set, number, BLOCKED, START);
         }
@@ -233,14 +245,14 @@ mod tests {
     fn whoever_differs_in_anything_is_counted_apart() {
         let key = |byte| Some(KeyHash([byte; 16]));
         let identities = [
-            Identity::new(0, None, Some(Prefix::V4(0))),
-            Identity::new(1, None, Some(Prefix::V4(0))),
-            Identity::new(0, None, Some(Prefix::V6(0))),
-            Identity::new(0, None, Some(Prefix::V4(1))),
-            Identity::new(0, key(0), None),
-            Identity::new(0, key(1), None),
-            Identity::new(0, key(0), Some(Prefix::V4(0))),
-            Identity::new(0, key(0), Some(Prefix::V6(0))),
+            CounterIdentity::new(0, None, Some(AddressPrefix::V4(0))),
+            CounterIdentity::new(1, None, Some(AddressPrefix::V4(0))),
+            CounterIdentity::new(0, None, Some(AddressPrefix::V6(0))),
+            CounterIdentity::new(0, None, Some(AddressPrefix::V4(1))),
+            CounterIdentity::new(0, key(0), None),
+            CounterIdentity::new(0, key(1), None),
+            CounterIdentity::new(0, key(0), Some(AddressPrefix::V4(0))),
+            CounterIdentity::new(0, key(0), Some(AddressPrefix::V6(0))),
         ];
         for (at, one) in identities.iter().enumerate() {
             assert!(identities.iter().skip(at + 1).all(|other| one != other));

@@ -2,61 +2,62 @@
 //! bound and never forgets a block.
 //!
 //! A counter belongs to the set that a randomly keyed hash of its identity names, so nobody can aim
-//! at a set. What a set does when it is full stands at [`Set`].
+//! at a set. What a set does when it is full stands at [`CounterSet`].
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::bucket::{State, Taken, Terms};
+use super::bucket::{BucketDecision, BucketState, Terms};
 use super::rows::Row;
-use super::set::{Identity, SLOT_BYTES, Set};
+use super::set::{CounterIdentity, CounterSet, SLOT_BYTES};
 use crate::bounds::{RATE_BYTES_MAX, RATE_SET_COUNTERS_MAX, RATE_SETS};
 use crate::domain::time::Timestamp;
 
 const _: () = assert!(
-    RATE_SETS * (RATE_SET_COUNTERS_MAX * SLOT_BYTES + size_of::<Mutex<Set>>()) <= RATE_BYTES_MAX
+    RATE_SETS * (RATE_SET_COUNTERS_MAX * SLOT_BYTES + size_of::<Mutex<CounterSet>>())
+        <= RATE_BYTES_MAX
 );
 
 /// How long a newcomer without a place is told to wait.
 const NO_PLACE_RETRY: Duration = Duration::from_secs(1);
 
-pub(super) struct Table {
+pub(super) struct CounterTable {
     hasher: RandomState,
-    sets: Box<[Mutex<Set>]>,
+    sets: Box<[Mutex<CounterSet>]>,
 }
 
 /// One counter that a request is charged to, and what becomes of it.
 pub(super) struct Charge {
     pub(super) row: &'static Row,
     pub(super) terms: Terms,
-    identity: Identity,
-    place: Place,
-    outcome: Outcome,
+    identity: CounterIdentity,
+    place: TablePosition,
+    outcome: ChargeOutcome,
 }
 
 /// Where a hash puts an identity.
 #[derive(Clone, Copy)]
-struct Place {
+struct TablePosition {
     set: usize,
     /// Tells most counters of a set apart without reading them.
     mark: u16,
 }
 
 #[derive(Clone, Copy)]
-enum Outcome {
+enum ChargeOutcome {
     NoPlace,
-    Taken(Taken),
+    Decided(BucketDecision),
     Undecided,
 }
 
 /// What one charge would have done, as the caller reports it.
-pub(super) enum Verdict {
+pub(super) enum ChargeVerdict {
     Admitted { remaining: u64, full_at: Timestamp },
     Refused { again_at: Timestamp },
 }
 
-impl Table {
+impl CounterTable {
     pub(super) fn new() -> Self {
         Self {
             hasher: RandomState::new(),
@@ -64,13 +65,18 @@ impl Table {
         }
     }
 
-    pub(super) fn charge(&self, identity: Identity, row: &'static Row, terms: Terms) -> Charge {
+    pub(super) fn charge(
+        &self,
+        identity: CounterIdentity,
+        row: &'static Row,
+        terms: Terms,
+    ) -> Charge {
         Charge {
             row,
             terms,
             identity,
             place: self.place_of(&identity),
-            outcome: Outcome::Undecided,
+            outcome: ChargeOutcome::Undecided,
         }
     }
 
@@ -79,7 +85,7 @@ impl Table {
     /// their numbers, so two requests can neither see each other half done nor wait for each other.
     pub(super) fn settle(&self, charges: &mut [Charge], now: Timestamp) {
         charges.sort_unstable_by_key(|charge| charge.place.set);
-        let mut held: Vec<MutexGuard<'_, Set>> = charges
+        let mut held: Vec<MutexGuard<'_, CounterSet>> = charges
             .chunk_by(same_set)
             .filter_map(<[Charge]>::first)
             .filter_map(|charge| self.sets.get(charge.place.set))
@@ -89,26 +95,35 @@ impl Table {
         for (set, group) in held.iter().zip(charges.chunk_by_mut(same_set)) {
             for charge in group {
                 charge.outcome = decide(set, charge, now);
-                all_admit &= matches!(charge.outcome, Outcome::Taken(Taken::Admitted { .. }));
+                all_admit &= matches!(
+                    charge.outcome,
+                    ChargeOutcome::Decided(BucketDecision::Admitted { .. })
+                );
             }
         }
         for (set, group) in held.iter_mut().zip(charges.chunk_by(same_set)) {
             for charge in group {
                 match charge.outcome {
-                    Outcome::Taken(Taken::Admitted { after, .. }) if all_admit => {
+                    ChargeOutcome::Decided(BucketDecision::Admitted { after, .. }) if all_admit => {
                         set.keep(charge.identity, charge.place.mark, after, now);
                     }
-                    Outcome::Taken(Taken::Refused { after, .. }) => {
+                    ChargeOutcome::Decided(BucketDecision::Refused { after, .. }) => {
                         set.keep(charge.identity, charge.place.mark, after, now);
                     }
-                    Outcome::NoPlace | Outcome::Taken(_) | Outcome::Undecided => {}
+                    ChargeOutcome::NoPlace
+                    | ChargeOutcome::Decided(_)
+                    | ChargeOutcome::Undecided => {}
                 }
             }
         }
     }
 
     /// Changes a counter that is there.
-    pub(super) fn amend(&self, identity: &Identity, change: impl FnOnce(State) -> State) {
+    pub(super) fn amend(
+        &self,
+        identity: &CounterIdentity,
+        change: impl FnOnce(BucketState) -> BucketState,
+    ) {
         let place = self.place_of(identity);
         if let Some(set) = self.sets.get(place.set)
             && let Some(state) = lock(set).find_mut(identity, place.mark)
@@ -126,13 +141,13 @@ impl Table {
         let slots: usize = self.sets.iter().map(|set| lock(set).capacity()).sum();
         slots
             .saturating_mul(SLOT_BYTES)
-            .saturating_add(self.sets.len().saturating_mul(size_of::<Mutex<Set>>()))
+            .saturating_add(self.sets.len().saturating_mul(size_of::<Mutex<CounterSet>>()))
     }
 
-    fn place_of(&self, identity: &Identity) -> Place {
+    fn place_of(&self, identity: &CounterIdentity) -> TablePosition {
         let hash = self.hasher.hash_one(identity);
         let sets = u64::try_from(RATE_SETS).unwrap_or(u64::MAX);
-        Place {
+        TablePosition {
             set: usize::try_from(hash.checked_rem(sets).unwrap_or(0)).unwrap_or(0),
             mark: u16::try_from(hash >> (u64::BITS - u16::BITS)).unwrap_or(0),
         }
@@ -141,24 +156,28 @@ impl Table {
 
 impl Charge {
     /// A charge that was never settled admits nothing.
-    pub(super) fn verdict(&self, now: Timestamp) -> Verdict {
+    pub(super) fn verdict(&self, now: Timestamp) -> ChargeVerdict {
         match self.outcome {
-            Outcome::Taken(Taken::Admitted { remaining, full_at, .. }) => {
-                Verdict::Admitted { remaining, full_at }
+            ChargeOutcome::Decided(BucketDecision::Admitted { remaining, full_at, .. }) => {
+                ChargeVerdict::Admitted { remaining, full_at }
             }
-            Outcome::Taken(Taken::Refused { again_at, .. }) => Verdict::Refused { again_at },
-            Outcome::NoPlace | Outcome::Undecided => {
-                Verdict::Refused { again_at: now.plus(NO_PLACE_RETRY) }
+            ChargeOutcome::Decided(BucketDecision::Refused { again_at, .. }) => {
+                ChargeVerdict::Refused { again_at }
+            }
+            ChargeOutcome::NoPlace | ChargeOutcome::Undecided => {
+                ChargeVerdict::Refused { again_at: now.plus(NO_PLACE_RETRY) }
             }
         }
     }
 }
 
-fn decide(set: &Set, charge: &Charge, now: Timestamp) -> Outcome {
+fn decide(set: &CounterSet, charge: &Charge, now: Timestamp) -> ChargeOutcome {
     match set.find(&charge.identity, charge.place.mark) {
-        Some(state) => Outcome::Taken(state.take(&charge.terms, now)),
-        None if set.has_room(now) => Outcome::Taken(State::fresh(now).take(&charge.terms, now)),
-        None => Outcome::NoPlace,
+        Some(state) => ChargeOutcome::Decided(state.take(&charge.terms, now)),
+        None if set.has_room(now) => {
+            ChargeOutcome::Decided(BucketState::fresh(now).take(&charge.terms, now))
+        }
+        None => ChargeOutcome::NoPlace,
     }
 }
 
@@ -167,7 +186,7 @@ fn same_set(one: &Charge, other: &Charge) -> bool {
 }
 
 /// No panic can leave a set half changed, so one that was poisoned is as good as any.
-fn lock(set: &Mutex<Set>) -> MutexGuard<'_, Set> {
+fn lock(set: &Mutex<CounterSet>) -> MutexGuard<'_, CounterSet> {
     set.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -176,35 +195,35 @@ mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
-    use crate::limits::rows::{ROWS, Scope};
-    use crate::limits::set::Prefix;
+    use crate::limits::rows::{ROWS, RowScope};
+    use crate::limits::set::AddressPrefix;
 
     const START: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
     /// On the global row, all in one set.
     fn charge(number: u32) -> Charge {
-        let row = ROWS.iter().find(|row| row.scope == Scope::Global).unwrap();
+        let row = ROWS.iter().find(|row| row.scope == RowScope::Global).unwrap();
         Charge {
             row,
             terms: Terms::of(row, NonZeroU32::MIN),
-            identity: Identity::new(0, None, Some(Prefix::V4(number))),
-            place: Place { set: 0, mark: 7 },
-            outcome: Outcome::Undecided,
+            identity: CounterIdentity::new(0, None, Some(AddressPrefix::V4(number))),
+            place: TablePosition { set: 0, mark: 7 },
+            outcome: ChargeOutcome::Undecided,
         }
     }
 
     #[test]
     fn two_counters_of_one_request_may_share_a_set() {
-        let table = Table::new();
+        let table = CounterTable::new();
         let mut charges = [charge(1), charge(2)];
         table.settle(&mut charges, START);
-        assert!(charges.iter().all(|c| matches!(c.verdict(START), Verdict::Admitted { .. })));
+        assert!(charges.iter().all(|c| matches!(c.verdict(START), ChargeVerdict::Admitted { .. })));
         assert_eq!(table.counters(), 2);
     }
 
     #[test]
     fn what_cannot_be_counted_is_refused_until_a_block_ends() {
-        let table = Table::new();
+        let table = CounterTable::new();
         for number in 0..16 {
             for _ in 0..=2_000 {
                 table.settle(&mut [charge(number)], START);
@@ -212,13 +231,13 @@ mod tests {
         }
         let mut newcomer = [charge(16)];
         table.settle(&mut newcomer, START);
-        let Verdict::Refused { again_at } = newcomer[0].verdict(START) else {
+        let ChargeVerdict::Refused { again_at } = newcomer[0].verdict(START) else {
             panic!("admitted without being counted");
         };
         assert_eq!(again_at, START.plus(NO_PLACE_RETRY));
         let ended = START.plus(Duration::from_secs(30));
         table.settle(&mut newcomer, ended);
-        assert!(matches!(newcomer[0].verdict(ended), Verdict::Admitted { .. }));
+        assert!(matches!(newcomer[0].verdict(ended), ChargeVerdict::Admitted { .. }));
         assert_eq!(table.counters(), 16);
     }
 }

@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use crate::bounds;
 use crate::domain::time::Timestamp;
-use crate::metrics::{Counter, Instrument, Page, Status, Told};
+use crate::metrics::{Counter, Observe, Page, Status, StatusValue};
 
 pub use self::line::Trace;
 
@@ -38,7 +38,7 @@ pub enum RequestLines {
 /// The handle to the log. Cloning it is cheap; every clone writes to the same thread.
 #[derive(Clone)]
 pub struct Log {
-    entries: SyncSender<Entry>,
+    entries: SyncSender<QueueEntry>,
     dropped: Arc<AtomicU64>,
     /// Of them all, also those that a line has told of.
     dropped_ever: Arc<Counter>,
@@ -63,12 +63,12 @@ impl Log {
     pub fn request(&self, line: RequestLine) {
         match self.request_lines {
             RequestLines::Off => {}
-            RequestLines::On => self.push(Entry::Request((self.now)(), line)),
+            RequestLines::On => self.push(QueueEntry::Request((self.now)(), line)),
         }
     }
 
     pub fn event(&self, event: Event) {
-        self.push(Entry::Event((self.now)(), Box::new(event)));
+        self.push(QueueEntry::Event((self.now)(), Box::new(event)));
     }
 
     /// The time that lines are stamped with.
@@ -78,21 +78,21 @@ impl Log {
 
     /// Waits until everything logged so far is written, but no longer than `within`. It blocks, so
     /// it belongs to the end of the program.
-    pub fn flush(&self, within: Duration) -> Flushed {
+    pub fn flush(&self, within: Duration) -> FlushOutcome {
         let (written, wait) = sync_channel(1);
         let entries = self.entries.clone();
         // The queue may be full and its reader stuck, and there is no sending with a deadline: the
         // thread takes the waiting upon itself.
         let spawned = std::thread::Builder::new()
             .name(String::from("log-flush"))
-            .spawn(move || entries.send(Entry::Flush(written)).is_ok());
+            .spawn(move || entries.send(QueueEntry::Flush(written)).is_ok());
         match spawned.map(|_| wait.recv_timeout(within)) {
-            Ok(Ok(())) => Flushed::Whole,
-            Ok(Err(_)) | Err(_) => Flushed::Partly,
+            Ok(Ok(())) => FlushOutcome::Whole,
+            Ok(Err(_)) | Err(_) => FlushOutcome::Partly,
         }
     }
 
-    fn push(&self, entry: Entry) {
+    fn push(&self, entry: QueueEntry) {
         match self.entries.try_send(entry) {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
@@ -103,7 +103,7 @@ impl Log {
     }
 }
 
-impl Instrument for Log {
+impl Observe for Log {
     fn measure(&self, page: &mut Page) {
         page.counter(
             "strongroom_log_lines_dropped_total",
@@ -112,8 +112,8 @@ impl Instrument for Log {
         );
     }
 
-    fn tell(&self, status: &mut Status) {
-        status.set("log", "dropped_lines", Told::Count(self.dropped_ever.get()));
+    fn status(&self, status: &mut Status) {
+        status.set("log", "dropped_lines", StatusValue::Count(self.dropped_ever.get()));
     }
 }
 
@@ -129,7 +129,7 @@ pub fn install_panic_hook(log: Log) {
     std::panic::set_hook(Box::new(move |panic| {
         let event = Event::error("panic");
         log.event(match panic.location() {
-            Some(place) => event.with("place", Value::Place(Place::from(place))),
+            Some(place) => event.with("place", Value::Place(SourceLocation::from(place))),
             None => event,
         });
     }));
@@ -137,7 +137,7 @@ pub fn install_panic_hook(log: Log) {
 
 /// How a [`Log::flush`] ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flushed {
+pub enum FlushOutcome {
     Partly,
     Whole,
 }
@@ -192,7 +192,7 @@ pub enum Value {
     Id(Uuid),
     /// A name from our own source.
     Name(&'static str),
-    Place(Place),
+    Place(SourceLocation),
     Signed(i64),
     Time(Timestamp),
     Trace(Trace),
@@ -200,12 +200,12 @@ pub enum Value {
 
 /// A place in the source code.
 #[derive(Debug)]
-pub struct Place {
+pub struct SourceLocation {
     file: Box<str>,
     line: u32,
 }
 
-impl From<&Location<'_>> for Place {
+impl From<&Location<'_>> for SourceLocation {
     fn from(location: &Location<'_>) -> Self {
         Self { file: Box::from(location.file()), line: location.line() }
     }
@@ -219,7 +219,7 @@ enum Level {
 }
 
 #[derive(Debug)]
-enum Entry {
+enum QueueEntry {
     Event(Timestamp, Box<Event>),
     Flush(SyncSender<()>),
     Request(Timestamp, RequestLine),

@@ -77,7 +77,7 @@ fn every_kind_of_value_is_valid_json() {
             .with("duration_us", Value::Duration(Duration::from_secs(1)))
             .with("id", Value::Id(Uuid::from_u128(3)))
             .with("name", Value::Name("quote \" and \\ and \u{7}"))
-            .with("place", Value::Place(Place { file: Box::from("a\\b.rs"), line: 7 }))
+            .with("place", Value::Place(SourceLocation { file: Box::from("a\\b.rs"), line: 7 }))
             .with("signed", Value::Signed(-1))
             .with("time", Value::Time(Timestamp::from_seconds(0)))
             .with("trace", Value::Trace(Trace::from_client("abc"))),
@@ -148,7 +148,7 @@ fn a_slow_reader_costs_lines_but_no_waiting_and_the_loss_is_reported() {
     for _ in 0..sent {
         log.event(Event::info("flood"));
     }
-    assert_eq!(log.flush(Duration::ZERO), Flushed::Partly);
+    assert_eq!(log.flush(Duration::ZERO), FlushOutcome::Partly);
     drop(open);
     drop(log);
     let mut kept = 0;
@@ -170,7 +170,7 @@ fn a_slow_reader_costs_lines_but_no_waiting_and_the_loss_is_reported() {
 fn flush_waits_for_what_was_logged_before_it() {
     let (log, read) = log(RequestLines::On);
     log.event(Event::info("last"));
-    assert_eq!(log.flush(Duration::from_mins(1)), Flushed::Whole);
+    assert_eq!(log.flush(Duration::from_mins(1)), FlushOutcome::Whole);
     assert!(read.try_recv().unwrap().contains("last"));
 }
 

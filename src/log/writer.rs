@@ -9,11 +9,11 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use crate::bounds;
 
 use super::line::{write_event, write_request};
-use super::{Entry, Event, Now, Value};
+use super::{Event, Now, QueueEntry, Value};
 
 pub(super) fn start(
     mut output: impl Write + Send + 'static,
-    queue: Receiver<Entry>,
+    queue: Receiver<QueueEntry>,
     dropped: Arc<AtomicU64>,
     now: Now,
 ) -> std::io::Result<()> {
@@ -45,10 +45,10 @@ pub(super) fn start(
     Ok(())
 }
 
-fn take(entry: Entry, lines: &mut String, waiting: &mut Vec<SyncSender<()>>) {
+fn take(entry: QueueEntry, lines: &mut String, waiting: &mut Vec<SyncSender<()>>) {
     match entry {
-        Entry::Event(at, event) => write_event(lines, at, &event),
-        Entry::Flush(flushed) => waiting.push(flushed),
-        Entry::Request(at, line) => write_request(lines, at, &line),
+        QueueEntry::Event(at, event) => write_event(lines, at, &event),
+        QueueEntry::Flush(flushed) => waiting.push(flushed),
+        QueueEntry::Request(at, line) => write_request(lines, at, &line),
     }
 }

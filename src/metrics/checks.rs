@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::page::{Kind, Label, Page};
+use super::page::{FamilyKind, Label, Page};
 
 /// Each check by its name, with how it came out.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Checks(Vec<(&'static str, Outcome)>);
+pub struct Checks(Vec<(&'static str, CheckOutcome)>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum CheckOutcome {
     Right,
     /// Somebody must look at this, but the server answers as well as it can.
     Warning(&'static str),
@@ -20,24 +20,24 @@ enum Outcome {
 impl Checks {
     /// The outcome of one check: right, or what is wrong, as a sentence.
     pub fn set(&mut self, name: &'static str, wrong: Option<&'static str>) {
-        self.0.push((name, wrong.map_or(Outcome::Right, Outcome::Wrong)));
+        self.0.push((name, wrong.map_or(CheckOutcome::Right, CheckOutcome::Wrong)));
     }
 
     /// The same for what does not make the server unready: taking it out of service would help nobody.
     pub fn warn(&mut self, name: &'static str, warning: Option<&'static str>) {
-        self.0.push((name, warning.map_or(Outcome::Right, Outcome::Warning)));
+        self.0.push((name, warning.map_or(CheckOutcome::Right, CheckOutcome::Warning)));
     }
 
     pub fn are_right(&self) -> bool {
-        !self.0.iter().any(|(_, outcome)| matches!(outcome, Outcome::Wrong(_)))
+        !self.0.iter().any(|(_, outcome)| matches!(outcome, CheckOutcome::Wrong(_)))
     }
 
     /// As `/readyz` answers those who run the vault.
     pub fn to_json(&self) -> Value {
         let checks = self.0.iter().map(|(name, outcome)| {
             let told = match outcome {
-                Outcome::Right => "ok",
-                Outcome::Warning(why) | Outcome::Wrong(why) => why,
+                CheckOutcome::Right => "ok",
+                CheckOutcome::Warning(why) | CheckOutcome::Wrong(why) => why,
             };
             (String::from(*name), Value::from(told))
         });
@@ -57,10 +57,10 @@ impl Checks {
         let mut family = page.family(
             "strongroom_check",
             "Whether a check of readiness is right (1) or not (0).",
-            Kind::Gauge,
+            FamilyKind::Gauge,
         );
         for (name, outcome) in &self.0 {
-            let is_right = *outcome == Outcome::Right;
+            let is_right = *outcome == CheckOutcome::Right;
             family.sample(&[("check", Label::Name(name))], u64::from(is_right));
         }
         page.gauge(

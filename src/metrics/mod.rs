@@ -4,7 +4,7 @@
 //! Invariant: no text from outside gets in. Names, labels and reasons stand in our own source, the
 //! rest are numbers, ids and times; so the number of series is bounded by the program itself.
 //!
-//! Whoever has something to tell is an [`Instrument`]; the [`Panel`] holds them all. Counting costs a
+//! Whoever has something to tell is an [`Observe`]; the [`Registry`] holds them all. Counting costs a
 //! few relaxed atomic additions; everything else is done when somebody looks.
 
 mod checks;
@@ -19,11 +19,11 @@ use std::sync::Arc;
 pub use checks::Checks;
 pub use count::{Counter, Gauge};
 pub use histogram::{Distribution, Histogram, Unit};
-pub use page::{Amount, Kind, Label, Page};
-pub use status::{Status, Told};
+pub use page::{Amount, FamilyKind, Label, Page};
+pub use status::{Status, StatusValue};
 
 /// A part of the program that can be looked at. Each method adds what the part knows, if anything.
-pub trait Instrument: Send + Sync {
+pub trait Observe: Send + Sync {
     /// Its series, for Prometheus.
     fn measure(&self, _page: &mut Page) {}
 
@@ -31,15 +31,15 @@ pub trait Instrument: Send + Sync {
     fn check(&self, _checks: &mut Checks) {}
 
     /// What a person sees.
-    fn tell(&self, _status: &mut Status) {}
+    fn status(&self, _status: &mut Status) {}
 }
 
 /// All instruments of the process.
 #[derive(Default)]
-pub struct Panel(Vec<Arc<dyn Instrument>>);
+pub struct Registry(Vec<Arc<dyn Observe>>);
 
-impl Panel {
-    pub fn new(instruments: Vec<Arc<dyn Instrument>>) -> Self {
+impl Registry {
+    pub fn new(instruments: Vec<Arc<dyn Observe>>) -> Self {
         Self(instruments)
     }
 
@@ -65,15 +65,15 @@ impl Panel {
     pub fn status(&self) -> serde_json::Value {
         let mut status = Status::default();
         for instrument in &self.0 {
-            instrument.tell(&mut status);
+            instrument.status(&mut status);
         }
         status.into_json(&self.checks())
     }
 }
 
-impl fmt::Debug for Panel {
+impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Panel").field(&self.0.len()).finish()
+        f.debug_tuple("Registry").field(&self.0.len()).finish()
     }
 }
 

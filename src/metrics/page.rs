@@ -11,7 +11,7 @@ use crate::domain::time::Timestamp;
 pub struct Page(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FamilyKind {
     Counter,
     Gauge,
     Histogram,
@@ -43,22 +43,27 @@ pub struct Family<'a> {
 
 impl Page {
     pub fn counter(&mut self, name: &'static str, help: &'static str, value: impl Into<Amount>) {
-        self.family(name, help, Kind::Counter).sample(&[], value);
+        self.family(name, help, FamilyKind::Counter).sample(&[], value);
     }
 
     pub fn gauge(&mut self, name: &'static str, help: &'static str, value: impl Into<Amount>) {
-        self.family(name, help, Kind::Gauge).sample(&[], value);
+        self.family(name, help, FamilyKind::Gauge).sample(&[], value);
     }
 
     pub fn histogram(&mut self, name: &'static str, help: &'static str, of: &Distribution) {
-        self.family(name, help, Kind::Histogram).distribution(&[], of);
+        self.family(name, help, FamilyKind::Histogram).distribution(&[], of);
     }
 
-    pub fn family(&mut self, name: &'static str, help: &'static str, kind: Kind) -> Family<'_> {
+    pub fn family(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        kind: FamilyKind,
+    ) -> Family<'_> {
         let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            FamilyKind::Counter => "counter",
+            FamilyKind::Gauge => "gauge",
+            FamilyKind::Histogram => "histogram",
         };
         self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
         Family { page: self, name }

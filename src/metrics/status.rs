@@ -13,7 +13,7 @@ pub struct Status(Map<String, Value>);
 
 /// All that a value can be.
 #[derive(Debug)]
-pub enum Told {
+pub enum StatusValue {
     /// Addresses that we listen on.
     Addresses(Vec<SocketAddr>),
     Count(u64),
@@ -23,7 +23,7 @@ pub enum Told {
 }
 
 impl Status {
-    pub fn set(&mut self, section: &'static str, name: &'static str, value: Told) {
+    pub fn set(&mut self, section: &'static str, name: &'static str, value: StatusValue) {
         let section = self.0.entry(section).or_insert_with(|| Value::Object(Map::new()));
         if let Value::Object(members) = section {
             members.insert(String::from(name), value.into());
@@ -31,7 +31,12 @@ impl Status {
     }
 
     /// A value that may not be known.
-    pub fn set_known(&mut self, section: &'static str, name: &'static str, value: Option<Told>) {
+    pub fn set_known(
+        &mut self,
+        section: &'static str,
+        name: &'static str,
+        value: Option<StatusValue>,
+    ) {
         if let Some(value) = value {
             self.set(section, name, value);
         }
@@ -46,14 +51,14 @@ impl Status {
     }
 }
 
-impl From<Told> for Value {
-    fn from(told: Told) -> Self {
+impl From<StatusValue> for Value {
+    fn from(told: StatusValue) -> Self {
         match told {
-            Told::Addresses(all) => all.iter().map(ToString::to_string).collect(),
-            Told::Count(count) => Self::from(count),
-            Told::Flag(flag) => Self::from(flag),
-            Told::Name(name) => Self::from(name),
-            Told::Time(at) => Self::from(at.to_wire()),
+            StatusValue::Addresses(all) => all.iter().map(ToString::to_string).collect(),
+            StatusValue::Count(count) => Self::from(count),
+            StatusValue::Flag(flag) => Self::from(flag),
+            StatusValue::Name(name) => Self::from(name),
+            StatusValue::Time(at) => Self::from(at.to_wire()),
         }
     }
 }

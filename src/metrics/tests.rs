@@ -13,7 +13,7 @@ fn a_page_is_text_that_prometheus_reads() {
     let mut page = Page::default();
     page.counter("strongroom_things_total", "Things.", 7);
     page.gauge("strongroom_age_seconds", "Age.", Duration::from_micros(1_500));
-    let mut family = page.family("strongroom_uses_total", "Uses.", Kind::Counter);
+    let mut family = page.family("strongroom_uses_total", "Uses.", FamilyKind::Counter);
     family.sample(&[("route", Label::Name("ReadToken")), ("status", Label::Number(200))], 3);
     family.sample(&[("key", Label::Id(Uuid::from_u128(1)))], u64::MAX);
     let histogram = Histogram::new(Unit::Micros, BOUNDS);
@@ -82,7 +82,7 @@ proptest! {
 /// A part that is right or not.
 struct Part(Option<&'static str>);
 
-impl Instrument for Part {
+impl Observe for Part {
     fn measure(&self, page: &mut Page) {
         page.counter("strongroom_parts_total", "Parts.", 1);
     }
@@ -91,22 +91,22 @@ impl Instrument for Part {
         checks.set("part", self.0);
     }
 
-    fn tell(&self, status: &mut Status) {
-        status.set("part", "count", Told::Count(1));
+    fn status(&self, status: &mut Status) {
+        status.set("part", "count", StatusValue::Count(1));
         status.set_known("part", "unknown", None);
     }
 }
 
 #[test]
-fn a_panel_is_ready_when_all_of_its_checks_are_right() {
-    let panel = Panel::new(vec![Arc::new(Part(None))]);
-    assert!(panel.checks().are_right());
-    assert_eq!(panel.checks().to_json(), json!({"status": "ready", "checks": {"part": "ok"}}));
-    assert!(panel.page().ends_with("strongroom_ready 1\n"));
-    let panel = Panel::new(vec![Arc::new(Part(Some("It is broken.")))]);
-    assert!(panel.page().contains("strongroom_check{check=\"part\"} 0\n"));
+fn a_registry_is_ready_when_all_of_its_checks_are_right() {
+    let registry = Registry::new(vec![Arc::new(Part(None))]);
+    assert!(registry.checks().are_right());
+    assert_eq!(registry.checks().to_json(), json!({"status": "ready", "checks": {"part": "ok"}}));
+    assert!(registry.page().ends_with("strongroom_ready 1\n"));
+    let registry = Registry::new(vec![Arc::new(Part(Some("It is broken.")))]);
+    assert!(registry.page().contains("strongroom_check{check=\"part\"} 0\n"));
     assert_eq!(
-        panel.status(),
+        registry.status(),
         json!({
             "status": "not_ready", "checks": {"part": "It is broken."}, "part": {"count": 1},
         })

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::app::{BackupFailure, Error, Vault, encode_receipt};
 use crate::bounds::CLOCK_ADVANCE_MAX;
-use crate::operator::account::{self, AccountSettings};
+use crate::operator::compliance_report::{self, ComplianceReportSettings};
 use crate::operator::vault_keys::{self, Scope};
 use crate::operator::{access, audit};
 
@@ -80,7 +80,7 @@ pub enum Command {
     },
     /// An account of the vault for auditors, as text and as a page.
     Report {
-        settings: AccountSettings,
+        settings: ComplianceReportSettings,
     },
     TenantCreate {
         name: String,
@@ -182,7 +182,7 @@ impl Command {
             Self::MasterRotate { public, sealed } => {
                 Ok(vault_keys::take_handed(app, &public, &sealed).await?)
             }
-            Self::Report { settings } => Ok(account::render(app, &settings).await?),
+            Self::Report { settings } => Ok(compliance_report::render(app, &settings).await?),
             Self::TenantCreate { name, r#type, threeds, quotas } => {
                 Ok(access::create_tenant(app, name, &r#type, threeds, &quotas).await?)
             }

@@ -5,17 +5,17 @@
 //! answers.
 
 mod access;
-mod account;
 mod audit;
 mod client;
 mod command;
+mod compliance_report;
 mod socket;
 mod vault_keys;
 
-pub use account::AccountSettings;
 pub use audit::render_report;
 pub use client::{Asked, ask};
 pub use command::{Answer, Clockwork, Command};
+pub use compliance_report::ComplianceReportSettings;
 pub use socket::{Socket, SocketFailure};
 
 use std::path::{Path, PathBuf};

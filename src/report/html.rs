@@ -1,7 +1,7 @@
 //! The account as one page that needs nothing else: no script, no font, no picture from anywhere.
 
 use crate::domain::html::escape;
-use crate::report::{Chapter, Document, Standing, Table, moment};
+use crate::report::{Chapter, ComplianceReport, ReportTable, Standing, moment};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;\
 padding:0 1em;color:#1b1f24}h1{margin-bottom:0}h2{margin-top:2em;border-bottom:1px solid #ccd}\
@@ -10,7 +10,7 @@ left;vertical-align:top;padding:.3em .9em .3em 0;border-bottom:1px solid #e3e6ea
 anywhere}li.attention{color:#8a1c00;font-weight:600}.box{border:1px solid #ccd;padding:.2em 1em;\
 margin-top:1em}@media print{body{margin:0}h2{break-after:avoid}}";
 
-pub(super) fn render(document: &Document) -> String {
+pub(super) fn render(document: &ComplianceReport) -> String {
     let title = escape(&document.title);
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta \
@@ -28,7 +28,7 @@ pub(super) fn render(document: &Document) -> String {
     out
 }
 
-fn summary(out: &mut String, document: &Document) {
+fn summary(out: &mut String, document: &ComplianceReport) {
     let urgent: Vec<_> = document.attention().collect();
     out.push_str("<div class=\"box\">\n");
     if urgent.is_empty() {
@@ -65,7 +65,7 @@ fn render_chapter(out: &mut String, chapter: &Chapter) {
     }
 }
 
-fn render_table(out: &mut String, table: &Table) {
+fn render_table(out: &mut String, table: &ReportTable) {
     out.push_str("<table>\n<tr>");
     for cell in &table.head {
         element(out, "th", "", cell);

@@ -12,7 +12,7 @@ use crate::domain::time::Timestamp;
 
 /// The whole account.
 #[derive(Debug)]
-pub struct Document {
+pub struct ComplianceReport {
     pub title: String,
     pub made_at: Timestamp,
     pub chapters: Vec<Chapter>,
@@ -24,7 +24,7 @@ pub struct Chapter {
     /// What an auditor holds it against.
     pub about: &'static str,
     pub findings: Vec<Finding>,
-    pub table: Option<Table>,
+    pub table: Option<ReportTable>,
 }
 
 /// One sentence, and whether somebody must act on it.
@@ -41,12 +41,12 @@ pub enum Standing {
 }
 
 #[derive(Debug)]
-pub struct Table {
+pub struct ReportTable {
     pub head: Vec<&'static str>,
     pub rows: Vec<Vec<String>>,
 }
 
-impl Document {
+impl ComplianceReport {
     pub fn text(&self) -> String {
         text::render(self)
     }
@@ -90,7 +90,8 @@ impl Chapter {
     #[must_use]
     pub fn table(mut self, head: &[&'static str], rows: Vec<Vec<String>>) -> Self {
         let row = |row: Vec<String>| row.iter().map(|cell| printable(cell)).collect();
-        self.table = Some(Table { head: head.to_vec(), rows: rows.into_iter().map(row).collect() });
+        self.table =
+            Some(ReportTable { head: head.to_vec(), rows: rows.into_iter().map(row).collect() });
         self
     }
 }

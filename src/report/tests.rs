@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 
-fn sample() -> Document {
+fn sample() -> ComplianceReport {
     let keys =
         Chapter::new("Keys", "Requirement 3.7 asks for their change at the end of a period.")
             .good("The master key is 10 days old.")
@@ -14,7 +14,7 @@ fn sample() -> Document {
                 vec![vec![String::from("<Shop & Co>"), String::from("400 days")]],
             );
     let tls = Chapter::new("TLS", "Requirement 4.2.1.").table(&["listener"], Vec::new());
-    Document {
+    ComplianceReport {
         title: String::from("Strongroom"),
         made_at: Timestamp::from_seconds(1_794_648_600),
         chapters: vec![keys, tls],
@@ -46,7 +46,8 @@ fn long_sentences_are_broken_under_their_mark() {
     let long = "word ".repeat(40);
     let chapter = Chapter::new("A", "B").good(long);
     let made_at = Timestamp::from_seconds(0);
-    let text = Document { title: String::from("T"), made_at, chapters: vec![chapter] }.text();
+    let text =
+        ComplianceReport { title: String::from("T"), made_at, chapters: vec![chapter] }.text();
     assert!(text.lines().all(|line| line.len() <= 96));
     assert_eq!(text.lines().filter(|line| line.starts_with("    word")).count(), 2);
 }
@@ -66,7 +67,8 @@ fn a_name_can_neither_make_up_a_line_nor_steer_a_terminal() {
     let chapter =
         Chapter::new("A", "B").good(name).table(&["name"], vec![vec![String::from(name)]]);
     let made_at = Timestamp::from_seconds(0);
-    let text = Document { title: String::from("T"), made_at, chapters: vec![chapter] }.text();
+    let text =
+        ComplianceReport { title: String::from("T"), made_at, chapters: vec![chapter] }.text();
     assert!(!text.lines().any(|line| line.starts_with("Audit chain")), "{text}");
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
 }

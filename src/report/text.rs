@@ -1,11 +1,11 @@
 //! The account as plain text: headings that are underlined, tables in columns.
 
-use crate::report::{Document, Standing, Table, moment};
+use crate::report::{ComplianceReport, ReportTable, Standing, moment};
 
 /// Lines of prose are broken before this many characters; tables are as wide as they are.
 const WIDTH: usize = 96;
 
-pub(super) fn render(document: &Document) -> String {
+pub(super) fn render(document: &ComplianceReport) -> String {
     let mut out = String::new();
     heading(&mut out, &document.title, '=');
     line(&mut out, &format!("Made {}.", moment(document.made_at)));
@@ -68,7 +68,7 @@ fn wrap(out: &mut String, mark: &str, text: &str) {
     line(out, &current);
 }
 
-fn columns(out: &mut String, table: &Table) {
+fn columns(out: &mut String, table: &ReportTable) {
     let head: Vec<String> = table.head.iter().copied().map(String::from).collect();
     let all: Vec<&Vec<String>> = std::iter::once(&head).chain(&table.rows).collect();
     let widths: Vec<usize> = (0..head.len())

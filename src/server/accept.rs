@@ -13,34 +13,34 @@ use tokio::time::sleep;
 use crate::bounds;
 use crate::log::{Event, Log, Value};
 use crate::server::connection::Connections;
-use crate::server::permits::{Full, Permit, Permits, Share};
+use crate::server::permits::{AddressLimit, ConnectionLimit, Permit, Permits};
 use crate::server::traffic::Traffic;
-use crate::server::{Answer, Trusted};
+use crate::server::{Responder, TrustedAddresses};
 
 /// What the loops of all listeners share.
 #[derive(Clone)]
-pub(super) struct Door {
+pub(super) struct Acceptor {
     pub(super) connections: Connections,
     pub(super) permits: Permits,
-    pub(super) refused: Arc<Refused>,
+    pub(super) refused: Arc<ConnectionRefusals>,
     pub(super) traffic: Arc<Traffic>,
-    pub(super) tls: Tls,
-    pub(super) trusted: Trusted,
+    pub(super) tls: TlsConfig,
+    pub(super) trusted: TrustedAddresses,
     pub(super) log: Log,
 }
 
 /// Connections closed for want of a place, since they were last logged.
 #[derive(Debug, Default)]
-pub(super) struct Refused {
+pub(super) struct ConnectionRefusals {
     in_all: AtomicU64,
     per_address: AtomicU64,
 }
 
-impl Refused {
-    fn count(&self, full: Full) {
+impl ConnectionRefusals {
+    fn count(&self, full: ConnectionLimit) {
         match full {
-            Full::InAll => &self.in_all,
-            Full::PerAddress => &self.per_address,
+            ConnectionLimit::InAll => &self.in_all,
+            ConnectionLimit::PerAddress => &self.per_address,
         }
         .fetch_add(1, Ordering::Relaxed);
     }
@@ -59,9 +59,9 @@ impl Refused {
 
 /// The TLS configuration of new connections, which a reload replaces.
 #[derive(Debug, Clone)]
-pub(super) struct Tls(Arc<RwLock<Arc<ServerConfig>>>);
+pub(super) struct TlsConfig(Arc<RwLock<Arc<ServerConfig>>>);
 
-impl Tls {
+impl TlsConfig {
     pub(super) fn new(config: Arc<ServerConfig>) -> Self {
         Self(Arc::new(RwLock::new(config)))
     }
@@ -75,12 +75,12 @@ impl Tls {
     }
 }
 
-impl Door {
+impl Acceptor {
     /// Accepts until a stop is asked for; then the listener closes, and who comes is refused by
     /// the kernel.
-    pub(super) async fn accept<A: Answer>(self, listener: TcpListener, answer: A) {
+    pub(super) async fn accept<A: Responder>(self, listener: TcpListener, answer: A) {
         let mut watch = self.connections.tasks.watch();
-        let mut pause = Pause::default();
+        let mut backoff = AcceptBackoff::default();
         loop {
             let accepted = tokio::select! {
                 biased;
@@ -89,13 +89,13 @@ impl Door {
             };
             match accepted {
                 Ok((socket, peer)) => {
-                    pause = Pause::default();
+                    backoff = AcceptBackoff::default();
                     self.admit(socket, peer, answer.clone());
                 }
                 Err(error) if is_of_one_connection(&error) => {}
                 Err(error) => {
-                    let pause_for = pause.next();
-                    if pause.is_news() {
+                    let wait = backoff.next();
+                    if backoff.is_news() {
                         let code = error.raw_os_error().unwrap_or_default();
                         let event = Event::error("accept_failed");
                         self.log.event(event.with("errno", Value::Signed(i64::from(code))));
@@ -103,7 +103,7 @@ impl Door {
                     tokio::select! {
                         biased;
                         () = watch.stopping() => return,
-                        () = sleep(pause_for) => {}
+                        () = sleep(wait) => {}
                     }
                 }
             }
@@ -111,7 +111,7 @@ impl Door {
     }
 
     /// Serves the connection if there is a place for it, else closes it before it costs anything.
-    fn admit<A: Answer>(&self, socket: TcpStream, peer: std::net::SocketAddr, answer: A) {
+    fn admit<A: Responder>(&self, socket: TcpStream, peer: std::net::SocketAddr, answer: A) {
         match self.permits.take(peer.ip(), self.share(peer.ip())) {
             Ok(permit) => {
                 let traffic = Arc::clone(&self.traffic);
@@ -120,7 +120,7 @@ impl Door {
                 let tls = self.tls.current();
                 let connections = self.connections.clone();
                 self.connections.tasks.spawn(async move {
-                    let _place = Place { traffic, _permit: permit };
+                    let _place = OpenConnection { traffic, _permit: permit };
                     connections.serve(socket, peer, tls, answer).await;
                 });
             }
@@ -131,18 +131,22 @@ impl Door {
         }
     }
 
-    fn share(&self, address: IpAddr) -> Share {
-        if (self.trusted)(address.to_canonical()) { Share::Unbounded } else { Share::Bounded }
+    fn share(&self, address: IpAddr) -> AddressLimit {
+        if (self.trusted)(address.to_canonical()) {
+            AddressLimit::Unbounded
+        } else {
+            AddressLimit::Bounded
+        }
     }
 }
 
 /// A connection's place, given back however it ends.
-struct Place {
+struct OpenConnection {
     traffic: Arc<Traffic>,
     _permit: Permit,
 }
 
-impl Drop for Place {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.traffic.open.add(-1);
     }
@@ -161,15 +165,15 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 
 /// How long to wait after a failure that the next try would meet as well, such as no more files.
 #[derive(Debug, Default)]
-struct Pause {
+struct AcceptBackoff {
     failures: u32,
 }
 
-impl Pause {
+impl AcceptBackoff {
     fn next(&mut self) -> Duration {
-        let pause = bounds::ACCEPT_PAUSE_MIN.saturating_mul(2_u32.saturating_pow(self.failures));
+        let backoff = bounds::ACCEPT_PAUSE_MIN.saturating_mul(2_u32.saturating_pow(self.failures));
         self.failures = self.failures.saturating_add(1);
-        pause.min(bounds::ACCEPT_PAUSE_MAX)
+        backoff.min(bounds::ACCEPT_PAUSE_MAX)
     }
 
     /// Failures are told at the first, and then each time their number has grown tenfold.
@@ -184,17 +188,17 @@ mod tests {
 
     #[test]
     fn a_lasting_failure_is_tried_slowly_and_told_rarely() {
-        let mut pause = Pause::default();
+        let mut backoff = AcceptBackoff::default();
         let mut told = 0;
         let mut waited = Duration::ZERO;
         for _ in 0..1_000 {
-            waited += pause.next();
-            told += usize::from(pause.is_news());
+            waited += backoff.next();
+            told += usize::from(backoff.is_news());
         }
         assert_eq!(told, 4);
         assert!(waited > Duration::from_secs(990));
-        assert_eq!(pause.next(), bounds::ACCEPT_PAUSE_MAX);
-        assert_eq!(Pause::default().next(), bounds::ACCEPT_PAUSE_MIN);
+        assert_eq!(backoff.next(), bounds::ACCEPT_PAUSE_MAX);
+        assert_eq!(AcceptBackoff::default().next(), bounds::ACCEPT_PAUSE_MIN);
     }
 
     #[test]

@@ -23,9 +23,9 @@ pub struct Authority {
 
 /// The names of the authorities that vouch for the sender of a request.
 #[derive(Debug, Clone)]
-pub struct Vouched(Arc<[&'static str]>);
+pub struct ClientAuthorities(Arc<[&'static str]>);
 
-impl Vouched {
+impl ClientAuthorities {
     pub fn of<B>(request: &Request<B>) -> Vec<&'static str> {
         request.extensions().get::<Self>().map(|Self(names)| names.to_vec()).unwrap_or_default()
     }
@@ -33,12 +33,12 @@ impl Vouched {
 
 /// All authorities together let a client in; each alone tells whose it is.
 #[derive(Debug, Clone)]
-pub(super) struct Authorities {
+pub(super) struct ClientVerifiers {
     all: Arc<dyn ClientCertVerifier>,
     each: Arc<[(&'static str, Arc<dyn ClientCertVerifier>)]>,
 }
 
-impl Authorities {
+impl ClientVerifiers {
     /// `None` when anyone may call.
     pub(super) fn load(authorities: &[Authority]) -> Result<Option<Self>, CertificateProblem> {
         if authorities.is_empty() {
@@ -60,16 +60,16 @@ impl Authorities {
     }
 
     /// By the clock that the handshake itself went by a moment ago.
-    pub(super) fn vouch(&self, shown: Option<&[CertificateDer<'_>]>) -> Vouched {
+    pub(super) fn verify(&self, shown: Option<&[CertificateDer<'_>]>) -> ClientAuthorities {
         let Some((own, others)) = shown.and_then(<[_]>::split_first) else {
-            return Vouched(Arc::new([]));
+            return ClientAuthorities(Arc::new([]));
         };
         let now = UnixTime::now();
         let vouches = self
             .each
             .iter()
             .filter(|(_, verifier)| verifier.verify_client_cert(own, others, now).is_ok());
-        Vouched(vouches.map(|(name, _)| *name).collect())
+        ClientAuthorities(vouches.map(|(name, _)| *name).collect())
     }
 }
 

@@ -24,26 +24,26 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::secret::SecretBody;
-use crate::server::clients::{Authorities, Vouched};
-use crate::server::conduct::Conduct;
-use crate::server::flight::{Flight, Paced, Place};
-use crate::server::heads::Heads;
-use crate::server::http2::{self, Runner, Seen, Verdict, Vigil};
-use crate::server::newcomer::Newcomer;
+use crate::server::clients::{ClientAuthorities, ClientVerifiers};
+use crate::server::first_request_grace::FirstRequestGrace;
+use crate::server::header_limits::HeaderLimits;
+use crate::server::http2::{self, Http2State, IdleMonitor, MonitorDecision, Runner};
 use crate::server::panics;
-use crate::server::refusal::{self, Refusal, Refusals};
+use crate::server::problem::{self, ProblemReporter, ServerProblem};
+use crate::server::refusal_streak::RefusalStreak;
 use crate::server::stream::{BareRefusals, Stream};
+use crate::server::stream_pool::{PacedBody, StreamPermit, StreamPool};
 use crate::server::tasks::{Phase, Tasks, Watch};
-use crate::server::{Answer, Bounds, Work};
+use crate::server::{Bounds, Responder, ResponseFuture};
 
 /// What every connection shares.
 #[derive(Debug, Clone)]
 pub(super) struct Connections {
     pub(super) bounds: Arc<Bounds>,
     pub(super) tasks: Tasks,
-    pub(super) refusals: Refusals,
-    clients: Option<Authorities>,
-    flight: Flight,
+    pub(super) refusals: ProblemReporter,
+    clients: Option<ClientVerifiers>,
+    pool: StreamPool,
     http1: http1::Builder,
 }
 
@@ -51,17 +51,17 @@ impl Connections {
     pub(super) fn new(
         bounds: Arc<Bounds>,
         tasks: Tasks,
-        refusals: Refusals,
-        clients: Option<Authorities>,
+        refusals: ProblemReporter,
+        clients: Option<ClientVerifiers>,
     ) -> Self {
         let http1 = http1_builder(&bounds);
-        let flight = Flight::new(&bounds);
-        Self { bounds, tasks, refusals, clients, flight, http1 }
+        let pool = StreamPool::new(&bounds);
+        Self { bounds, tasks, refusals, clients, pool, http1 }
     }
 
     /// Serves one connection until it ends. How it ends is the peer's affair: whatever goes wrong
     /// on the way concerns nobody else, and scanners would fill a log with it.
-    pub(super) async fn serve<A: Answer>(
+    pub(super) async fn serve<A: Responder>(
         &self,
         socket: TcpStream,
         peer: SocketAddr,
@@ -69,18 +69,19 @@ impl Connections {
         answer: A,
     ) {
         let mut watch = self.tasks.watch();
-        let mut newcomer = Newcomer::new(self.bounds.newcomer_max);
-        let Some(stream) = self.handshake(socket, tls, &mut watch, &mut newcomer).await else {
+        let mut grace = FirstRequestGrace::new(self.bounds.first_request_grace_max);
+        let Some(stream) = self.handshake(socket, tls, &mut watch, &mut grace).await else {
             self.refusals.traffic.handshakes_failed.add(1);
             return;
         };
         let tls = stream.get_ref().1;
-        let vouched = self.clients.as_ref().map(|clients| clients.vouch(tls.peer_certificates()));
-        let from = Peer { address: peer, vouched };
+        let authorities =
+            self.clients.as_ref().map(|clients| clients.verify(tls.peer_certificates()));
+        let from = Peer { address: peer, authorities };
         if tls.alpn_protocol() == Some(b"h2") {
             Box::pin(self.serve_http2(stream, from, answer, watch)).await;
         } else {
-            Box::pin(self.serve_http1(stream, from, answer, watch, newcomer)).await;
+            Box::pin(self.serve_http1(stream, from, answer, watch, grace)).await;
         }
     }
 
@@ -90,7 +91,7 @@ impl Connections {
         socket: TcpStream,
         tls: Arc<ServerConfig>,
         watch: &mut Watch,
-        newcomer: &mut Newcomer,
+        grace: &mut FirstRequestGrace,
     ) -> Option<TlsStream<TcpStream>> {
         // Answers are written whole, so there is nothing that waiting could gather.
         socket.set_nodelay(true).ok()?;
@@ -99,7 +100,7 @@ impl Connections {
         poll_fn(|cx| {
             let goes_on = match watch.poll_phase(cx) {
                 Phase::Running => true,
-                Phase::Stopping => newcomer.poll_is_waited_for(cx),
+                Phase::Stopping => grace.poll_is_waited_for(cx),
                 Phase::Ended => false,
             };
             if goes_on {
@@ -112,36 +113,36 @@ impl Connections {
     }
 
     /// Over TLS, or plain for the operator.
-    pub(super) async fn serve_http1<A: Answer>(
+    pub(super) async fn serve_http1<A: Responder>(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin,
         peer: Peer,
         answer: A,
         watch: Watch,
-        newcomer: Newcomer,
+        grace: FirstRequestGrace,
     ) {
-        let heads = Heads { count_max: self.bounds.headers_count_max, bytes_max: None };
+        let limits = HeaderLimits { count_max: self.bounds.headers_count_max, bytes_max: None };
         // Of this connection alone, so that threads do not all count on the one that they share.
         let refusals = Arc::new(self.refusals.clone());
         let bare = BareRefusals::Explain(Arc::clone(&refusals));
-        let asked = newcomer.asked();
-        let conduct = Arc::new(Conduct::new(self.bounds.refusals_max));
-        let after = Arc::clone(&conduct);
+        let asked = grace.asked();
+        let streak = Arc::new(RefusalStreak::new(self.bounds.refusals_max));
+        let after = Arc::clone(&streak);
         let service = service_fn(move |request: Request<Incoming>| {
             asked.note();
-            conduct.begin(|| answer.knows(&request));
-            let sent = refusal::sent_trace(request.headers());
-            let begun = begin(&answer, heads, request, &peer);
+            streak.begin(|| answer.knows(&request));
+            let sent = problem::sent_trace(request.headers());
+            let begun = begin(&answer, limits, request, &peer);
             let response = respond(begun, sent, Arc::clone(&refusals));
-            respond_http1(response, Arc::clone(&conduct))
+            respond_http1(response, Arc::clone(&streak))
         });
         let stream = Stream::new(stream, bare, self.bounds.write_max);
         let connection = self.http1.serve_connection(TokioIo::new(stream), service);
-        drive(connection, http1::Connection::graceful_shutdown, watch, None, Some(newcomer)).await;
+        drive(connection, http1::Connection::graceful_shutdown, watch, None, Some(grace)).await;
         self.count_spent(&after);
     }
 
-    async fn serve_http2<A: Answer>(
+    async fn serve_http2<A: Responder>(
         &self,
         stream: TlsStream<TcpStream>,
         peer: Peer,
@@ -149,21 +150,21 @@ impl Connections {
         watch: Watch,
     ) {
         let bytes_max = Some(self.bounds.header_bytes_max);
-        let heads = Heads { count_max: self.bounds.headers_count_max, bytes_max };
+        let limits = HeaderLimits { count_max: self.bounds.headers_count_max, bytes_max };
         let refusals = Arc::new(self.refusals.clone());
-        let seen = Arc::new(Seen::new(self.flight.clone(), &self.bounds));
-        let runner = Runner::new(self.tasks.clone(), Arc::clone(&seen), &self.bounds);
-        let vigil = Vigil::new(Arc::clone(&seen), &self.bounds);
-        let after = Arc::clone(&seen);
+        let state = Arc::new(Http2State::new(self.pool.clone(), &self.bounds));
+        let runner = Runner::new(self.tasks.clone(), Arc::clone(&state), &self.bounds);
+        let monitor = IdleMonitor::new(Arc::clone(&state), &self.bounds);
+        let after = Arc::clone(&state);
         let service = service_fn(move |request: Request<Incoming>| {
-            let place = seen.begin(|| answer.knows(&request));
-            let sent = refusal::sent_trace(request.headers());
+            let place = state.begin(|| answer.knows(&request));
+            let sent = problem::sent_trace(request.headers());
             // A refused request is not looked at, so that sending it again is safe.
             let response = place.as_ref().map(|_| {
-                let begun = begin(&answer, heads, request, &peer);
+                let begun = begin(&answer, limits, request, &peer);
                 respond(begun, sent, Arc::clone(&refusals))
             });
-            respond_http2(response, place, Arc::clone(&seen), Arc::clone(&refusals))
+            respond_http2(response, place, Arc::clone(&state), Arc::clone(&refusals))
         });
         let stream = Stream::new(stream, BareRefusals::Pass, self.bounds.write_max);
         let connection =
@@ -172,16 +173,16 @@ impl Connections {
             connection,
             hyper::server::conn::http2::Connection::graceful_shutdown,
             watch,
-            Some(vigil),
+            Some(monitor),
             // Asked to finish, HTTP/2 still takes what was sent before the peer heard of it.
             None,
         )
         .await;
-        self.count_spent(&after.conduct);
+        self.count_spent(&after.streak);
     }
 
-    fn count_spent(&self, conduct: &Conduct) {
-        if conduct.is_spent() {
+    fn count_spent(&self, streak: &RefusalStreak) {
+        if streak.is_spent() {
             self.refusals.traffic.spent.add(1);
         }
     }
@@ -191,7 +192,7 @@ impl Connections {
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
     /// Who vouches for it, where that is asked for.
-    pub(super) vouched: Option<Vouched>,
+    pub(super) authorities: Option<ClientAuthorities>,
 }
 
 fn http1_builder(bounds: &Bounds) -> http1::Builder {
@@ -216,25 +217,25 @@ fn http1_builder(bounds: &Bounds) -> http1::Builder {
 /// Asks for the answer. The future is made here, by reference, so that requests on different
 /// threads do not all count on the one answer they share.
 fn begin(
-    answer: &impl Answer,
-    heads: Heads,
+    answer: &impl Responder,
+    limits: HeaderLimits,
     mut request: Request<Incoming>,
     peer: &Peer,
-) -> Result<Work, Refusal> {
-    heads.admit(&request)?;
-    if let Some(vouched) = &peer.vouched {
-        request.extensions_mut().insert(vouched.clone());
+) -> Result<ResponseFuture, ServerProblem> {
+    limits.admit(&request)?;
+    if let Some(authorities) = &peer.authorities {
+        request.extensions_mut().insert(authorities.clone());
     }
-    panics::call(|| answer.answer(request, peer.address)).map_err(Refusal::from)
+    panics::call(|| answer.answer(request, peer.address)).map_err(ServerProblem::from)
 }
 
 async fn respond(
-    begun: Result<Work, Refusal>,
+    begun: Result<ResponseFuture, ServerProblem>,
     sent: Option<HeaderValue>,
-    refusals: Arc<Refusals>,
+    refusals: Arc<ProblemReporter>,
 ) -> Response<SecretBody> {
     let answered = match begun {
-        Ok(work) => panics::catch(work).await.map_err(Refusal::from),
+        Ok(work) => panics::catch(work).await.map_err(ServerProblem::from),
         Err(refusal) => Err(refusal),
     };
     let mut response =
@@ -246,11 +247,11 @@ async fn respond(
 /// The last answer of a connection says that it is.
 async fn respond_http1(
     response: impl Future<Output = Response<SecretBody>>,
-    conduct: Arc<Conduct>,
+    streak: Arc<RefusalStreak>,
 ) -> Result<Response<SecretBody>, Infallible> {
     let mut response = response.await;
-    conduct.answered(response.status());
-    if conduct.is_spent() {
+    streak.answered(response.status());
+    if streak.is_spent() {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
@@ -259,18 +260,18 @@ async fn respond_http1(
 /// The answer keeps the stream's place until it is written. Without a place there is none.
 async fn respond_http2(
     response: Option<impl Future<Output = Response<SecretBody>>>,
-    place: Option<Arc<Place>>,
-    seen: Arc<Seen>,
-    refusals: Arc<Refusals>,
-) -> Result<Response<Paced<SecretBody>>, h2::Error> {
+    place: Option<Arc<StreamPermit>>,
+    state: Arc<Http2State>,
+    refusals: Arc<ProblemReporter>,
+) -> Result<Response<PacedBody<SecretBody>>, h2::Error> {
     let (Some(response), Some(place)) = (response, place) else {
         refusals.traffic.streams_refused.add(1);
         return Err(h2::Reason::REFUSED_STREAM.into());
     };
     let response = response.await;
-    seen.conduct.answered(response.status());
+    state.streak.answered(response.status());
     place.moves();
-    Ok(response.map(|body| Paced::new(body, place)))
+    Ok(response.map(|body| PacedBody::new(body, place)))
 }
 
 /// Runs a connection to its end, and asks it to finish when a stop is asked for, when it is idle or
@@ -279,36 +280,41 @@ async fn drive<C: Future>(
     connection: C,
     finish: impl Fn(Pin<&mut C>),
     mut watch: Watch,
-    mut vigil: Option<Vigil>,
-    mut newcomer: Option<Newcomer>,
+    mut monitor: Option<IdleMonitor>,
+    mut grace: Option<FirstRequestGrace>,
 ) {
     let mut connection = pin!(connection);
     let mut finishing = Finishing::No;
     poll_fn(|cx| {
         loop {
             let stopping = watch.poll_phase(cx) != Phase::Running;
-            let waiting = stopping && newcomer.as_mut().is_some_and(|it| it.poll_is_waited_for(cx));
+            let waiting = stopping && grace.as_mut().is_some_and(|it| it.poll_is_waited_for(cx));
             let asked = stopping && !waiting;
-            let verdict = vigil.as_mut().map_or(Verdict::Keep, |vigil| vigil.poll(cx));
+            let verdict =
+                monitor.as_mut().map_or(MonitorDecision::Keep, |monitor| monitor.poll(cx));
             match (finishing, verdict) {
-                (_, Verdict::End) => return Poll::Ready(()),
-                (Finishing::No, Verdict::Finish) => {
+                (_, MonitorDecision::End) => return Poll::Ready(()),
+                (Finishing::No, MonitorDecision::Finish) => {
                     finishing = Finishing::Yes;
                     finish(connection.as_mut());
                 }
-                (Finishing::No, Verdict::Keep) if asked => {
+                (Finishing::No, MonitorDecision::Keep) if asked => {
                     finishing = Finishing::Yes;
                     finish(connection.as_mut());
                 }
-                (Finishing::No | Finishing::Yes, Verdict::Finish | Verdict::Keep) => {}
+                (
+                    Finishing::No | Finishing::Yes,
+                    MonitorDecision::Finish | MonitorDecision::Keep,
+                ) => {}
             }
             if connection.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(());
             }
             // The request that it was waited for is here: once more, to make it the last one. So for
             // one that used up the connection's refusals.
-            let last = waiting && newcomer.as_ref().is_some_and(Newcomer::has_asked);
-            let spent = finishing == Finishing::No && vigil.as_ref().is_some_and(Vigil::is_spent);
+            let last = waiting && grace.as_ref().is_some_and(FirstRequestGrace::has_asked);
+            let spent =
+                finishing == Finishing::No && monitor.as_ref().is_some_and(IdleMonitor::is_spent);
             if !last && !spent {
                 return Poll::Pending;
             }

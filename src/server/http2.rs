@@ -13,8 +13,8 @@ use hyper_util::rt::TokioTimer;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep};
 
 use crate::server::Bounds;
-use crate::server::conduct::Conduct;
-use crate::server::flight::{Flight, Place, Streams};
+use crate::server::refusal_streak::RefusalStreak;
+use crate::server::stream_pool::{ConnectionStreams, StreamPermit, StreamPool};
 use crate::server::tasks::Tasks;
 
 pub(super) fn builder(bounds: &Bounds, runner: Runner) -> Builder<Runner> {
@@ -42,39 +42,39 @@ pub(super) fn builder(bounds: &Bounds, runner: Runner) -> Builder<Runner> {
 
 /// One connection: its streams, its refusals, and the place of the stream that begins just now.
 #[derive(Debug)]
-pub(super) struct Seen {
-    pub(super) streams: Arc<Streams>,
-    pub(super) conduct: Conduct,
-    beginning: Mutex<Option<Arc<Place>>>,
+pub(super) struct Http2State {
+    pub(super) streams: Arc<ConnectionStreams>,
+    pub(super) streak: RefusalStreak,
+    beginning: Mutex<Option<Arc<StreamPermit>>>,
 }
 
-impl Seen {
-    pub(super) fn new(flight: Flight, bounds: &Bounds) -> Self {
+impl Http2State {
+    pub(super) fn new(pool: StreamPool, bounds: &Bounds) -> Self {
         Self {
-            streams: Arc::new(Streams::new(flight)),
-            conduct: Conduct::new(bounds.refusals_max),
+            streams: Arc::new(ConnectionStreams::new(pool)),
+            streak: RefusalStreak::new(bounds.refusals_max),
             beginning: Mutex::new(None),
         }
     }
 
     /// A place for a request that has come, unless it is to be refused. hyper hands the stream to the
     /// [`Runner`] right after, which finds the place here.
-    pub(super) fn begin(&self, knows: impl Fn() -> bool) -> Option<Arc<Place>> {
+    pub(super) fn begin(&self, knows: impl Fn() -> bool) -> Option<Arc<StreamPermit>> {
         // What was sent before the peer could know is refused as well: it will be sent again.
-        let place = if self.conduct.is_spent() {
+        let place = if self.streak.is_spent() {
             None
         } else {
-            self.conduct.begin(&knows);
+            self.streak.begin(&knows);
             self.streams.admit(&knows)
         };
         if place.is_none() && !self.streams.is_known() {
-            self.conduct.refused();
+            self.streak.refused();
         }
         self.beginning().clone_from(&place);
         place
     }
 
-    fn beginning(&self) -> std::sync::MutexGuard<'_, Option<Arc<Place>>> {
+    fn beginning(&self) -> std::sync::MutexGuard<'_, Option<Arc<StreamPermit>>> {
         // Nothing in here panics half way, so a poisoned lock still guards whole data.
         self.beginning.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -84,14 +84,14 @@ impl Seen {
 #[derive(Debug, Clone)]
 pub(super) struct Runner {
     tasks: Tasks,
-    seen: Arc<Seen>,
+    state: Arc<Http2State>,
     stream_max: Duration,
     unread_max: Duration,
 }
 
 impl Runner {
-    pub(super) const fn new(tasks: Tasks, seen: Arc<Seen>, bounds: &Bounds) -> Self {
-        Self { tasks, seen, stream_max: bounds.h2_stream_max, unread_max: bounds.h2_unread_max }
+    pub(super) const fn new(tasks: Tasks, state: Arc<Http2State>, bounds: &Bounds) -> Self {
+        Self { tasks, state, stream_max: bounds.h2_stream_max, unread_max: bounds.h2_unread_max }
     }
 }
 
@@ -102,7 +102,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Runner {
     fn execute(&self, stream: F) {
         // In memory of its own: a future within futures is stored by each of them.
         let mut stream = Box::pin(stream);
-        let Some(place) = self.seen.beginning().take() else {
+        let Some(place) = self.state.beginning().take() else {
             // A refused stream is done at once, and a flood of them is worth no tasks.
             let _done = stream.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             return;
@@ -129,10 +129,10 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Runner {
 
 /// Watches one connection for a reason to end it.
 #[derive(Debug)]
-pub(super) struct Vigil {
+pub(super) struct IdleMonitor {
     idle_ticks: Interval,
     unread_ticks: Interval,
-    seen: Arc<Seen>,
+    state: Arc<Http2State>,
     begun_before: u64,
     quiet_ticks: u8,
     is_stalled: bool,
@@ -143,7 +143,7 @@ pub(super) struct Vigil {
 
 /// What to do with a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum MonitorDecision {
     /// End it: it was asked to finish a while ago and has not, or it leaves answers unread.
     End,
     /// Ask it to finish: it is idle, or was refused too often.
@@ -151,12 +151,12 @@ pub(super) enum Verdict {
     Keep,
 }
 
-impl Vigil {
-    pub(super) fn new(seen: Arc<Seen>, bounds: &Bounds) -> Self {
+impl IdleMonitor {
+    pub(super) fn new(state: Arc<Http2State>, bounds: &Bounds) -> Self {
         Self {
             idle_ticks: every(bounds.h2_idle_max),
             unread_ticks: every(bounds.h2_unread_max),
-            seen,
+            state,
             begun_before: 0,
             quiet_ticks: 0,
             is_stalled: false,
@@ -166,16 +166,16 @@ impl Vigil {
     }
 
     pub(super) fn is_spent(&self) -> bool {
-        self.seen.conduct.is_spent()
+        self.state.streak.is_spent()
     }
 
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Verdict {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> MonitorDecision {
         while self.unread_ticks.poll_tick(cx).is_ready() {
-            self.is_stalled |= self.seen.streams.look_is_stalled();
+            self.is_stalled |= self.state.streams.look_is_stalled();
         }
         while self.idle_ticks.poll_tick(cx).is_ready() {
-            let begun = self.seen.streams.begun();
-            if self.seen.streams.open() > 0 || begun != self.begun_before {
+            let begun = self.state.streams.begun();
+            if self.state.streams.open() > 0 || begun != self.begun_before {
                 self.begun_before = begun;
                 self.quiet_ticks = 0;
             } else {
@@ -188,11 +188,11 @@ impl Vigil {
             self.is_stalled |= leaving.as_mut().poll(cx).is_ready();
         }
         match self.quiet_ticks {
-            _ if self.is_stalled => Verdict::End,
-            0 if self.is_spent() => Verdict::Finish,
-            0 => Verdict::Keep,
-            1 => Verdict::Finish,
-            _ => Verdict::End,
+            _ if self.is_stalled => MonitorDecision::End,
+            0 if self.is_spent() => MonitorDecision::Finish,
+            0 => MonitorDecision::Keep,
+            1 => MonitorDecision::Finish,
+            _ => MonitorDecision::End,
         }
     }
 }

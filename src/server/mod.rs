@@ -1,24 +1,24 @@
 //! Accepting connections, TLS, HTTP and its deadlines, places, and the drain.
 //!
-//! Knows nothing of routes: it is given an [`Answer`] and asks it. Never reads a body.
+//! Knows nothing of routes: it is given a [`Responder`] and asks it. Never reads a body.
 
 mod accept;
 mod bounds;
 mod certificate;
 mod clients;
-mod conduct;
 mod connection;
-mod flight;
+mod first_request_grace;
 mod framing;
+mod header_limits;
 mod headers;
-mod heads;
 mod http2;
-mod newcomer;
 mod panics;
 mod permits;
 mod plain;
-mod refusal;
+mod problem;
+mod refusal_streak;
 mod stream;
+mod stream_pool;
 pub mod tasks;
 mod traffic;
 mod upkeep;
@@ -40,33 +40,33 @@ use crate::crypto::Random;
 use crate::log::{Event, Log, Value};
 use crate::secret::SecretBody;
 
-use self::accept::{Door, Refused, Tls};
+use self::accept::{Acceptor, ConnectionRefusals, TlsConfig};
 pub use self::bounds::Bounds;
 pub use self::certificate::{CertificateProblem, certificate_expires, read_pair, read_roots};
-use self::clients::Authorities;
-pub use self::clients::{Authority, Vouched};
+use self::clients::ClientVerifiers;
+pub use self::clients::{Authority, ClientAuthorities};
 use self::connection::Connections;
 pub use self::headers::Hsts;
 use self::permits::Permits;
-pub use self::plain::Plain;
-use self::refusal::Refusals;
+pub use self::plain::PlainListener;
+use self::problem::ProblemReporter;
 use self::tasks::Tasks;
 pub use self::traffic::Traffic;
-use self::upkeep::{Files, Upkeep};
+use self::upkeep::{CertificateFiles, ServerUpkeep};
 
 /// An answer that is being worked on. Its state may be large, so it has memory of its own: that is
 /// free as soon as the answer is ready, however long the peer takes to read it.
-pub type Work = Pin<Box<dyn Future<Output = Response<SecretBody>> + Send>>;
+pub type ResponseFuture = Pin<Box<dyn Future<Output = Response<SecretBody>> + Send>>;
 
 /// A request whose body has not been read.
 pub type IncomingRequest = Request<Incoming>;
 
 /// What answers requests. Any `Fn(Request<Incoming>, SocketAddr)` that gives such a future does.
 ///
-/// Work that is dropped before it is done belongs to a client that left, or to a stop that ran out of
+/// A future that is dropped before it is done belongs to a client that left, or to a stop that ran out of
 /// time.
-pub trait Answer: Clone + Send + Sync + 'static {
-    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Work;
+pub trait Responder: Clone + Send + Sync + 'static {
+    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> ResponseFuture;
 
     /// Whether the request is of someone we know: connections of others have fewer streams, and are
     /// closed when they are refused too often. Nobody is known unless this says so.
@@ -75,18 +75,18 @@ pub trait Answer: Clone + Send + Sync + 'static {
     }
 }
 
-impl<A, F> Answer for A
+impl<A, F> Responder for A
 where
     A: Fn(Request<Incoming>, SocketAddr) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response<SecretBody>> + Send + 'static,
 {
-    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Work {
+    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> ResponseFuture {
         Box::pin(self(request, peer))
     }
 }
 
 /// Whether connections of an address are bounded only by the maximum in all.
-pub type Trusted = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
+pub type TrustedAddresses = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
 /// How to serve.
 pub struct Settings {
@@ -98,10 +98,10 @@ pub struct Settings {
     pub certificate: PathBuf,
     pub private_key: PathBuf,
     /// If there are any, only clients with a certificate of one of them are served, and requests
-    /// carry [`Vouched`] among their extensions.
+    /// carry [`ClientAuthorities`] among their extensions.
     pub authorities: Vec<Authority>,
     /// Trusted proxies carry everyone's connections, so they have no share of their own.
-    pub trusted: Trusted,
+    pub trusted: TrustedAddresses,
     pub hsts: Hsts,
     pub bounds: Bounds,
 }
@@ -141,18 +141,19 @@ pub struct Server {
     listeners: Vec<TcpListener>,
     addresses: Vec<SocketAddr>,
     bounds: Arc<Bounds>,
-    trusted: Trusted,
+    trusted: TrustedAddresses,
     hsts: Hsts,
-    clients: Option<Authorities>,
-    upkeep: Upkeep,
+    clients: Option<ClientVerifiers>,
+    upkeep: ServerUpkeep,
     log: Log,
 }
 
 impl Server {
     /// Checks the certificate, then binds. Must be called inside a Tokio runtime.
     pub fn bind(settings: Settings, log: Log) -> Result<Self, BindError> {
-        let clients = Authorities::load(&settings.authorities).map_err(BindError::Certificate)?;
-        let files = Files {
+        let clients =
+            ClientVerifiers::load(&settings.authorities).map_err(BindError::Certificate)?;
+        let files = CertificateFiles {
             certificate: settings.certificate,
             private_key: settings.private_key,
             clients: clients.clone(),
@@ -181,12 +182,12 @@ impl Server {
             .map_err(BindError::Inherited)?;
         log.event(upkeep::loaded_event(certificate.expires));
         let traffic = Arc::new(Traffic::new(certificate.expires, log.clone()));
-        let upkeep = Upkeep {
+        let upkeep = ServerUpkeep {
             files,
             read,
             expires: certificate.expires,
-            refused: Arc::new(Refused::default()),
-            tls: Tls::new(certificate.config),
+            refused: Arc::new(ConnectionRefusals::default()),
+            tls: TlsConfig::new(certificate.config),
             traffic,
             log: log.clone(),
         };
@@ -207,17 +208,17 @@ impl Server {
 
     /// Serves until `stop` resolves, then drains: listeners close, idle connections close, requests
     /// that have begun are finished, and what is left at the deadline is dropped.
-    pub async fn run(self, answer: impl Answer, stop: impl Future<Output = ()>) -> Drained {
+    pub async fn run(self, answer: impl Responder, stop: impl Future<Output = ()>) -> DrainOutcome {
         let tasks = Tasks::new();
         let permits =
             Permits::new(self.bounds.connections_max, self.bounds.connections_per_address_max);
-        let refusals = Refusals {
+        let refusals = ProblemReporter {
             random: Arc::new(Random::new()),
             traffic: Arc::clone(&self.upkeep.traffic),
             hsts: self.hsts,
             log: self.log.clone(),
         };
-        let door = Door {
+        let acceptor = Acceptor {
             connections: Connections::new(
                 Arc::clone(&self.bounds),
                 tasks.clone(),
@@ -233,7 +234,7 @@ impl Server {
         };
         tasks.spawn(self.upkeep.run(Arc::clone(&self.bounds), tasks.watch()));
         for (listener, address) in self.listeners.into_iter().zip(self.addresses) {
-            tasks.spawn(door.clone().accept(listener, answer.clone()));
+            tasks.spawn(acceptor.clone().accept(listener, answer.clone()));
             let event = Event::info("listening").with("address", Value::Address(address));
             self.log.event(event.with("serves", Value::Name(self.name)));
         }
@@ -242,13 +243,13 @@ impl Server {
         self.log.event(Event::info("draining").with("connections", Value::Count(open)));
         tasks.stop();
         let drained = if timeout(self.bounds.drain_max, tasks.finished()).await.is_ok() {
-            Drained::Whole
+            DrainOutcome::Whole
         } else {
             let connections = permits.taken();
             tasks.end();
             // Everything drops at its next await; what blocks a thread instead is not waited for.
             timeout(self.bounds.end_max, tasks.finished()).await.ok();
-            Drained::Cut { connections }
+            DrainOutcome::Cut { connections }
         };
         self.log.event(drained.event());
         drained
@@ -278,14 +279,14 @@ fn adopt(listener: std::net::TcpListener) -> io::Result<TcpListener> {
 
 /// How a drain ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drained {
+pub enum DrainOutcome {
     /// The deadline came first; so many connections were dropped.
     Cut { connections: usize },
     /// Every request that had begun was answered.
     Whole,
 }
 
-impl Drained {
+impl DrainOutcome {
     fn event(self) -> Event {
         match self {
             Self::Cut { connections } => {

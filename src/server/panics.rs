@@ -7,21 +7,21 @@ use std::task::Poll;
 
 /// The work panicked. Where is the panic hook's to say; what is nobody's.
 #[derive(Debug)]
-pub(super) struct Panicked;
+pub(super) struct RequestPanic;
 
 /// Calls the function; a panic in it ends it and nothing else.
 ///
 /// Unwind safety is asserted: what was called is dropped right after, and what it shares with
 /// others is behind locks and channels that hold their own.
-pub(super) fn call<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
+pub(super) fn call<T>(work: impl FnOnce() -> T) -> Result<T, RequestPanic> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(output) => Ok(output),
-        Err(_text) => Err(Panicked),
+        Err(_text) => Err(RequestPanic),
     }
 }
 
 /// Runs the future; a panic in it ends it and nothing else.
-pub(super) async fn catch<F: Future>(work: F) -> Result<F::Output, Panicked> {
+pub(super) async fn catch<F: Future>(work: F) -> Result<F::Output, RequestPanic> {
     let mut work = pin!(work);
     poll_fn(|cx| match call(|| work.as_mut().poll(cx)) {
         Ok(polled) => polled.map(Ok),

@@ -8,27 +8,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Gives out [`Permit`]s. It remembers only addresses that hold one.
 #[derive(Clone)]
 pub(super) struct Permits {
-    places: Arc<Mutex<Places>>,
+    places: Arc<Mutex<PermitCounts>>,
     in_all_max: usize,
     per_address_max: Option<usize>,
 }
 
 #[derive(Default)]
-struct Places {
+struct PermitCounts {
     taken: usize,
     by_address: HashMap<IpAddr, usize>,
 }
 
 /// Which maximum a connection met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Full {
+pub(super) enum ConnectionLimit {
     InAll,
     PerAddress,
 }
 
 /// Whether an address has a maximum of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Share {
+pub(super) enum AddressLimit {
     Bounded,
     Unbounded,
 }
@@ -38,22 +38,26 @@ impl Permits {
         Self { places: Arc::default(), in_all_max, per_address_max }
     }
 
-    pub(super) fn take(&self, address: IpAddr, share: Share) -> Result<Permit, Full> {
+    pub(super) fn take(
+        &self,
+        address: IpAddr,
+        share: AddressLimit,
+    ) -> Result<Permit, ConnectionLimit> {
         let mut places = self.lock();
         if places.taken >= self.in_all_max {
-            return Err(Full::InAll);
+            return Err(ConnectionLimit::InAll);
         }
         let counted = match (share, self.per_address_max) {
-            (Share::Bounded, Some(max)) => {
+            (AddressLimit::Bounded, Some(max)) => {
                 let address = neighbourhood(address);
                 let taken = places.by_address.get(&address).copied().unwrap_or(0);
                 if taken >= max {
-                    return Err(Full::PerAddress);
+                    return Err(ConnectionLimit::PerAddress);
                 }
                 places.by_address.insert(address, taken.saturating_add(1));
                 Some(address)
             }
-            (Share::Bounded, None) | (Share::Unbounded, _) => None,
+            (AddressLimit::Bounded, None) | (AddressLimit::Unbounded, _) => None,
         };
         places.taken = places.taken.saturating_add(1);
         drop(places);
@@ -65,7 +69,7 @@ impl Permits {
         self.lock().taken
     }
 
-    fn lock(&self) -> MutexGuard<'_, Places> {
+    fn lock(&self) -> MutexGuard<'_, PermitCounts> {
         // Nothing in here panics half way, so a poisoned lock still guards whole data.
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,9 +123,9 @@ mod tests {
     #[track_caller]
     fn check_same_place(first: &str, second: &str, same: bool) {
         let permits = Permits::new(10, Some(1));
-        let _held = permits.take(ip(first), Share::Bounded).unwrap();
-        let taken = permits.take(ip(second), Share::Bounded);
-        assert_eq!(taken.err(), same.then_some(Full::PerAddress), "{first} {second}");
+        let _held = permits.take(ip(first), AddressLimit::Bounded).unwrap();
+        let taken = permits.take(ip(second), AddressLimit::Bounded);
+        assert_eq!(taken.err(), same.then_some(ConnectionLimit::PerAddress), "{first} {second}");
     }
 
     #[test]
@@ -137,7 +141,8 @@ mod tests {
     fn places_are_given_back_and_leave_nothing_behind() {
         let permits = Permits::new(2, Some(1));
         for last in 0..=255 {
-            let _permit = permits.take(IpAddr::from([192, 0, 2, last]), Share::Bounded).unwrap();
+            let _permit =
+                permits.take(IpAddr::from([192, 0, 2, last]), AddressLimit::Bounded).unwrap();
         }
         assert_eq!(permits.taken(), 0);
         assert!(permits.lock().by_address.is_empty());
@@ -146,8 +151,11 @@ mod tests {
     #[test]
     fn the_maximum_in_all_binds_trusted_addresses_too() {
         let permits = Permits::new(2, Some(1));
-        let _first = permits.take(ip("127.0.0.1"), Share::Unbounded).unwrap();
-        let _second = permits.take(ip("127.0.0.1"), Share::Unbounded).unwrap();
-        assert_eq!(permits.take(ip("127.0.0.1"), Share::Unbounded).err(), Some(Full::InAll));
+        let _first = permits.take(ip("127.0.0.1"), AddressLimit::Unbounded).unwrap();
+        let _second = permits.take(ip("127.0.0.1"), AddressLimit::Unbounded).unwrap();
+        assert_eq!(
+            permits.take(ip("127.0.0.1"), AddressLimit::Unbounded).err(),
+            Some(ConnectionLimit::InAll)
+        );
     }
 }

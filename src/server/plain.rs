@@ -14,17 +14,17 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::bounds::WATCH_CONNECTIONS_MAX;
 use crate::crypto::Random;
 use crate::log::Log;
-use crate::server::Answer;
+use crate::server::Responder;
 use crate::server::connection::{Connections, Peer};
+use crate::server::first_request_grace::FirstRequestGrace;
 use crate::server::headers::Hsts;
-use crate::server::newcomer::Newcomer;
-use crate::server::refusal::Refusals;
+use crate::server::problem::ProblemReporter;
 use crate::server::tasks::Tasks;
 use crate::server::traffic::Traffic;
 
 /// A listener that serves nobody yet.
 #[derive(Debug)]
-pub struct Plain {
+pub struct PlainListener {
     listener: Listener,
     connections: Connections,
 }
@@ -35,7 +35,7 @@ enum Listener {
     Socket(UnixListener, PathBuf),
 }
 
-impl Plain {
+impl PlainListener {
     /// Must be called inside a Tokio runtime.
     pub fn bind_address(address: SocketAddr, log: Log) -> io::Result<Self> {
         Ok(Self::new(Listener::Address(super::listen(address)?), log))
@@ -57,7 +57,7 @@ impl Plain {
         // Not the server's own: what an operator sends is not the traffic that is watched.
         let traffic = Arc::new(Traffic::new(None, log.clone()));
         let random = Arc::new(Random::new());
-        let refusals = Refusals { random, traffic, hsts: Hsts::LeftOut, log };
+        let refusals = ProblemReporter { random, traffic, hsts: Hsts::LeftOut, log };
         let connections = Connections::new(Arc::default(), Tasks::new(), refusals, None);
         Self { listener, connections }
     }
@@ -71,18 +71,18 @@ impl Plain {
     }
 
     /// Serves until it is dropped. Connections that find no place wait for one.
-    pub async fn serve(self, answer: impl Answer) {
+    pub async fn serve(self, answer: impl Responder) {
         let places = Arc::new(Semaphore::new(WATCH_CONNECTIONS_MAX));
         loop {
             // The semaphore is never closed.
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let accepted = self.listener.accept().await;
             match accepted {
-                Ok(Accepted::Address(stream, peer)) => {
+                Ok(AcceptedStream::Address(stream, peer)) => {
                     self.take(stream, peer, answer.clone(), place);
                 }
                 // Whoever comes through the file system is on this machine.
-                Ok(Accepted::Socket(stream)) => {
+                Ok(AcceptedStream::Socket(stream)) => {
                     let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
                     self.take(stream, peer, answer.clone(), place);
                 }
@@ -96,39 +96,39 @@ impl Plain {
         &self,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
         peer: SocketAddr,
-        answer: impl Answer,
+        answer: impl Responder,
         place: OwnedSemaphorePermit,
     ) {
         let connections = self.connections.clone();
         self.connections.tasks.spawn(async move {
             let watch = connections.tasks.watch();
-            let newcomer = Newcomer::new(connections.bounds.newcomer_max);
-            let peer = Peer { address: peer, vouched: None };
-            connections.serve_http1(stream, peer, answer, watch, newcomer).await;
+            let grace = FirstRequestGrace::new(connections.bounds.first_request_grace_max);
+            let peer = Peer { address: peer, authorities: None };
+            connections.serve_http1(stream, peer, answer, watch, grace).await;
             drop(place);
         });
     }
 }
 
-enum Accepted {
+enum AcceptedStream {
     Address(tokio::net::TcpStream, SocketAddr),
     Socket(tokio::net::UnixStream),
 }
 
 impl Listener {
-    async fn accept(&self) -> io::Result<Accepted> {
+    async fn accept(&self) -> io::Result<AcceptedStream> {
         match self {
             Self::Address(listener) => {
-                listener.accept().await.map(|(stream, peer)| Accepted::Address(stream, peer))
+                listener.accept().await.map(|(stream, peer)| AcceptedStream::Address(stream, peer))
             }
             Self::Socket(listener, _) => {
-                listener.accept().await.map(|(stream, _)| Accepted::Socket(stream))
+                listener.accept().await.map(|(stream, _)| AcceptedStream::Socket(stream))
             }
         }
     }
 }
 
-impl Drop for Plain {
+impl Drop for PlainListener {
     fn drop(&mut self) {
         // Its connections are not waited for: they only show what nobody needs any more.
         self.connections.tasks.end();

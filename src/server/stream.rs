@@ -13,13 +13,13 @@ use tokio::time::{Sleep, sleep};
 
 use crate::bounds;
 use crate::server::framing::Framing;
-use crate::server::refusal::{self, Refusals};
+use crate::server::problem::{self, ProblemReporter};
 
 /// What to do with hyper's own answers to requests that it cannot parse.
 #[derive(Debug, Clone)]
 pub(super) enum BareRefusals {
     /// HTTP/1: they are recognised and get a body.
-    Explain(Arc<Refusals>),
+    Explain(Arc<ProblemReporter>),
     /// HTTP/2: bytes are frames, there is nothing to recognise.
     Pass,
 }
@@ -83,7 +83,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Stream<T> {
         if self.refused.is_none() {
             let answer = match &self.bare_refusals {
                 BareRefusals::Explain(refusals) => {
-                    refusal::with_body(bytes, refusals.hsts, |refusal| refusals.note(refusal, None))
+                    problem::with_body(bytes, refusals.hsts, |refusal| refusals.note(refusal, None))
                 }
                 BareRefusals::Pass => None,
             };

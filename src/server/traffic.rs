@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::domain::time::Timestamp;
 use crate::log::Log;
-use crate::metrics::{Checks, Counter, Gauge, Instrument, Kind, Label, Page, Status, Told};
-use crate::server::permits::Full;
-use crate::server::refusal::Refusal;
+use crate::metrics::{
+    Checks, Counter, FamilyKind, Gauge, Label, Observe, Page, Status, StatusValue,
+};
+use crate::server::permits::ConnectionLimit;
+use crate::server::problem::ServerProblem;
 
 #[derive(Debug)]
 pub struct Traffic {
@@ -18,7 +20,7 @@ pub struct Traffic {
     pub(super) streams_refused: Counter,
     full_in_all: Counter,
     full_per_address: Counter,
-    refused: [(Refusal, Counter); 6],
+    refused: [(ServerProblem, Counter); 6],
     /// Microseconds since 1970; the end of time when the certificate does not say.
     expires: AtomicI64,
     log: Log,
@@ -27,12 +29,12 @@ pub struct Traffic {
 impl Traffic {
     pub(super) fn new(expires: Option<Timestamp>, log: Log) -> Self {
         let refused = [
-            Refusal::BadHost,
-            Refusal::HeadersTooLarge,
-            Refusal::Panicked,
-            Refusal::TransferCoding,
-            Refusal::UnreadableRequest,
-            Refusal::UriTooLong,
+            ServerProblem::BadHost,
+            ServerProblem::HeadersTooLarge,
+            ServerProblem::Panicked,
+            ServerProblem::TransferCoding,
+            ServerProblem::UnreadableRequest,
+            ServerProblem::UriTooLong,
         ];
         let traffic = Self {
             open: Gauge::default(),
@@ -55,15 +57,15 @@ impl Traffic {
         self.expires.store(expires, Ordering::Relaxed);
     }
 
-    pub(super) fn full(&self, full: Full) {
+    pub(super) fn full(&self, full: ConnectionLimit) {
         match full {
-            Full::InAll => &self.full_in_all,
-            Full::PerAddress => &self.full_per_address,
+            ConnectionLimit::InAll => &self.full_in_all,
+            ConnectionLimit::PerAddress => &self.full_per_address,
         }
         .add(1);
     }
 
-    pub(super) fn refused(&self, refusal: Refusal) {
+    pub(super) fn refused(&self, refusal: ServerProblem) {
         if let Some((_, count)) = self.refused.iter().find(|(known, _)| *known == refusal) {
             count.add(1);
         }
@@ -75,7 +77,7 @@ impl Traffic {
     }
 }
 
-impl Instrument for Traffic {
+impl Observe for Traffic {
     fn measure(&self, page: &mut Page) {
         page.gauge("strongroom_connections_open", "Connections now.", self.open.get());
         page.counter(
@@ -86,7 +88,7 @@ impl Instrument for Traffic {
         let mut family = page.family(
             "strongroom_connections_refused_total",
             "Connections that were closed for want of a place: in all, or for their address.",
-            Kind::Counter,
+            FamilyKind::Counter,
         );
         family.sample(&[("place", Label::Name("in_all"))], self.full_in_all.get());
         family.sample(&[("place", Label::Name("per_address"))], self.full_per_address.get());
@@ -108,7 +110,7 @@ impl Instrument for Traffic {
         let mut family = page.family(
             "strongroom_refusals_total",
             "Requests that were answered before they reached a route, by what was wrong.",
-            Kind::Counter,
+            FamilyKind::Counter,
         );
         for (refusal, count) in &self.refused {
             family.sample(&[("reason", Label::Name(refusal.name()))], count.get());
@@ -127,15 +129,15 @@ impl Instrument for Traffic {
         checks.set("certificate", expired.then_some("The certificate has expired."));
     }
 
-    fn tell(&self, status: &mut Status) {
-        status.set("connections", "open", Told::Count(self.open.get()));
-        status.set("connections", "accepted", Told::Count(self.accepted.get()));
+    fn status(&self, status: &mut Status) {
+        status.set("connections", "open", StatusValue::Count(self.open.get()));
+        status.set("connections", "accepted", StatusValue::Count(self.accepted.get()));
         let refused = self.full_in_all.get().saturating_add(self.full_per_address.get());
-        status.set("connections", "refused", Told::Count(refused));
+        status.set("connections", "refused", StatusValue::Count(refused));
         let failed = self.handshakes_failed.get();
-        status.set("connections", "failed_handshakes", Told::Count(failed));
-        status.set_known("certificate", "expires_at", self.expires().map(Told::Time));
+        status.set("connections", "failed_handshakes", StatusValue::Count(failed));
+        status.set_known("certificate", "expires_at", self.expires().map(StatusValue::Time));
         let left = self.expires().map(|at| at.since(self.log.now()).as_secs());
-        status.set_known("certificate", "left_s", left.map(Told::Count));
+        status.set_known("certificate", "left_s", left.map(StatusValue::Count));
     }
 }

@@ -13,28 +13,28 @@ use crate::bounds;
 use crate::domain::time::Timestamp;
 use crate::log::{Event, Log, Value};
 use crate::server::Bounds;
-use crate::server::accept::{Refused, Tls};
+use crate::server::accept::{ConnectionRefusals, TlsConfig};
 use crate::server::certificate::{self, Certificate, CertificateProblem};
-use crate::server::clients::Authorities;
+use crate::server::clients::ClientVerifiers;
 use crate::server::tasks::Watch;
 use crate::server::traffic::Traffic;
 
 /// The certificate's files.
 #[derive(Debug, Clone)]
-pub(super) struct Files {
+pub(super) struct CertificateFiles {
     pub(super) certificate: PathBuf,
     pub(super) private_key: PathBuf,
     /// Whose certificates clients must show, if any.
-    pub(super) clients: Option<Authorities>,
+    pub(super) clients: Option<ClientVerifiers>,
 }
 
-impl Files {
+impl CertificateFiles {
     pub(super) fn load(&self, now: Timestamp) -> Result<Certificate, CertificateProblem> {
         certificate::load(&self.certificate, &self.private_key, self.clients.as_ref(), now)
     }
 
     /// What tells one state of the files from another without reading them.
-    pub(super) fn stamp(&self) -> Stamp {
+    pub(super) fn stamp(&self) -> FileStamps {
         [&self.certificate, &self.private_key].map(|path| {
             let file = fs::metadata(path).ok()?;
             Some([
@@ -47,20 +47,20 @@ impl Files {
     }
 }
 
-pub(super) type Stamp = [Option<[u64; 4]>; 2];
+pub(super) type FileStamps = [Option<[u64; 4]>; 2];
 
-pub(super) struct Upkeep {
-    pub(super) files: Files,
+pub(super) struct ServerUpkeep {
+    pub(super) files: CertificateFiles,
     /// The state of the files that was read last.
-    pub(super) read: Stamp,
+    pub(super) read: FileStamps,
     pub(super) expires: Option<Timestamp>,
-    pub(super) refused: Arc<Refused>,
-    pub(super) tls: Tls,
+    pub(super) refused: Arc<ConnectionRefusals>,
+    pub(super) tls: TlsConfig,
     pub(super) traffic: Arc<Traffic>,
     pub(super) log: Log,
 }
 
-impl Upkeep {
+impl ServerUpkeep {
     /// Runs until a stop is asked for.
     pub(super) async fn run(mut self, bounds: Arc<Bounds>, mut watch: Watch) {
         let mut hangups = signal(SignalKind::hangup()).ok();
@@ -113,7 +113,7 @@ impl Upkeep {
         }
     }
 
-    async fn stamp(&self) -> Stamp {
+    async fn stamp(&self) -> FileStamps {
         let files = self.files.clone();
         tokio::task::spawn_blocking(move || files.stamp()).await.unwrap_or(self.read)
     }

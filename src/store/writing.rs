@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::bounds::COMMIT_STUCK_AFTER;
-use crate::metrics::{Checks, Counter, Gauge, Histogram, Instrument, Page, Status, Told, Unit};
+use crate::metrics::{Checks, Counter, Gauge, Histogram, Observe, Page, Status, StatusValue, Unit};
 use crate::store::Store;
 
 const BATCH_BOUNDS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256];
@@ -76,7 +76,7 @@ impl Writing {
     }
 }
 
-impl Instrument for Store {
+impl Observe for Store {
     fn measure(&self, page: &mut Page) {
         let writing = &self.0.writing;
         page.gauge(
@@ -112,17 +112,17 @@ impl Instrument for Store {
         checks.set("store", wrong);
     }
 
-    fn tell(&self, status: &mut Status) {
+    fn status(&self, status: &mut Status) {
         let writing = &self.0.writing;
         let commits = writing.commits.read();
-        status.set("store", "queued_changes", Told::Count(writing.queued.get()));
-        status.set("store", "refused_changes", Told::Count(writing.refused.get()));
-        status.set("store", "commits", Told::Count(commits.count()));
-        status.set("store", "changes", Told::Count(writing.batches.read().sum()));
+        status.set("store", "queued_changes", StatusValue::Count(writing.queued.get()));
+        status.set("store", "refused_changes", StatusValue::Count(writing.refused.get()));
+        status.set("store", "commits", StatusValue::Count(commits.count()));
+        status.set("store", "changes", StatusValue::Count(writing.batches.read().sum()));
         for (name, permille) in [("commit_p50_us", 500), ("commit_p99_us", 990)] {
-            status.set_known("store", name, commits.quantile(permille).map(Told::Count));
+            status.set_known("store", name, commits.quantile(permille).map(StatusValue::Count));
         }
-        let last = writing.since(&writing.ended).map(|since| Told::Count(since.as_secs()));
+        let last = writing.since(&writing.ended).map(|since| StatusValue::Count(since.as_secs()));
         status.set_known("store", "last_commit_ago_s", last);
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 use crate::bounds::{DISK_HARD_FLOOR_PART, DISK_RECOVERY_PART};
-use crate::metrics::{Checks, Instrument, Page, Status, Told};
+use crate::metrics::{Checks, Observe, Page, Status, StatusValue};
 use crate::store::{DataDisk, Space};
 
 /// What the disk has room for.
@@ -139,7 +139,7 @@ impl Room {
     }
 }
 
-impl Instrument for Floor {
+impl Observe for Floor {
     fn measure(&self, page: &mut Page) {
         if let Some(free) = self.free_bytes() {
             page.gauge("strongroom_disk_free_bytes", "Space that the disk has left.", free);
@@ -171,12 +171,12 @@ impl Instrument for Floor {
         checks.set("disk", wrong);
     }
 
-    fn tell(&self, status: &mut Status) {
-        status.set_known("disk", "free_bytes", self.free_bytes().map(Told::Count));
-        status.set("disk", "floor_bytes", Told::Count(self.bytes));
+    fn status(&self, status: &mut Status) {
+        status.set_known("disk", "free_bytes", self.free_bytes().map(StatusValue::Count));
+        status.set("disk", "floor_bytes", StatusValue::Count(self.bytes));
         let data = self.data_bytes.load(Ordering::Relaxed);
-        status.set("disk", "data_file_bytes", Told::Count(data));
-        status.set("disk", "read_only", Told::Flag(self.room() != Room::Changes));
+        status.set("disk", "data_file_bytes", StatusValue::Count(data));
+        status.set("disk", "read_only", StatusValue::Flag(self.room() != Room::Changes));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::app::{
 use crate::bounds::{AUDIT_QUEUE_MAX, LOG_ROWS_EXAMINED_MAX};
 use crate::clock::Clock;
 use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
-use crate::metrics::{Checks, Instrument as _};
+use crate::metrics::{Checks, Observe as _};
 use crate::store::tests::block_on;
 use crate::store::tests::disk::{Fault, Operation, TestDisk};
 use crate::store::{Change, Table};

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::domain::backup::BackupPlan;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
-use crate::metrics::{Checks, Instrument};
+use crate::metrics::{Checks, Observe};
 use crate::store::tests::disk::{ENOSPC, Fault, Operation, TestDisk};
 use crate::store::tests::{TestDirectory, block_on, end_of};
 use crate::store::{DataDisk, Fatal, Space, StorageFailure};

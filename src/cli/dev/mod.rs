@@ -65,7 +65,7 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
     let quotas = quotas(&command.quota)?;
     let threeds = match &command.threeds {
         Some(path) => read_threeds(path)?,
-        None => config::Threeds { retention: THREEDS_RETENTION, directory: None },
+        None => config::ThreedsSettings { retention: THREEDS_RETENTION, directory: None },
     };
     let files = Files::of(&command.data);
     let (app, kept) = open_or_make(&command.data, &files, wanted)?;

@@ -12,12 +12,12 @@ use crate::cli::say;
 use crate::cli::serve::read_config;
 use crate::cli::support::failure::Failure;
 use crate::config::AuditReads;
-use crate::operator::{AccountSettings, Command};
+use crate::operator::{Command, ComplianceReportSettings};
 use crate::server::certificate_expires;
 
 pub(in crate::cli) fn report(command: &Report) -> Result<(), Failure> {
     let config = read_config(&command.config)?;
-    let settings = AccountSettings {
+    let settings = ComplianceReportSettings {
         data_directory: config.data_directory.display().to_string(),
         listen: config.listen.iter().map(ToString::to_string).collect(),
         certificate_expires_at: certificate_expires(&config.certificate)

@@ -8,11 +8,11 @@ use crate::app::{Error, RangesRefreshed, Vault};
 use crate::bounds::{RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX, THREEDS_RANGES_PERIOD};
 use crate::cli::serve::run::explain;
 use crate::cli::support::failure::{Exit, Failure};
-use crate::config::{Directory, DirectoryServer, Threeds};
-use crate::directory::{Network, Unusable};
+use crate::config::{DirectoryServer, DirectorySettings, ThreedsSettings};
+use crate::directory::{DirectoryClient, UnusableEndpoint};
 use crate::http::Http;
 use crate::log::{Event, Log, Value};
-use crate::server::{Authority, Server, Settings, Vouched};
+use crate::server::{Authority, ClientAuthorities, Server, Settings};
 use crate::threeds::ranges::PreqResult;
 use crate::threeds::scheme::Scheme;
 
@@ -20,15 +20,15 @@ use crate::threeds::scheme::Scheme;
 /// servers there is nobody to listen to.
 pub(in crate::cli) fn set_up(
     app: &Vault,
-    threeds: &Threeds,
+    threeds: &ThreedsSettings,
     log: &Log,
 ) -> Result<Option<Server>, Failure> {
     let Some(directory) = &threeds.directory else {
         app.threeds().configure_threeds(threeds.retention, None);
         return Ok(None);
     };
-    let network = Network::new(directory, log.clone()).map_err(|unusable| {
-        let Unusable { scheme, problem } = unusable;
+    let network = DirectoryClient::new(directory, log.clone()).map_err(|unusable| {
+        let UnusableEndpoint { scheme, problem } = unusable;
         let source = std::error::Error::source(&problem).map(|source| format!("\n{source}"));
         let name = scheme.as_str();
         Failure::new(Exit::Config, format!("cannot use the directory server of {name}"))
@@ -40,7 +40,7 @@ pub(in crate::cli) fn set_up(
     server.map(Some).map_err(|error| explain(&error))
 }
 
-fn results_settings(directory: &Directory) -> Settings {
+fn results_settings(directory: &DirectorySettings) -> Settings {
     let mut settings = Settings::new(
         directory.results_listen.clone(),
         directory.results_certificate.clone(),
@@ -67,7 +67,7 @@ pub(in crate::cli) async fn serve_results(
     let answer = move |request, _| {
         let http = Arc::clone(&http);
         async move {
-            let names = Vouched::of(&request).into_iter();
+            let names = ClientAuthorities::of(&request).into_iter();
             let schemes: Vec<_> = names.filter_map(Scheme::parse).collect();
             http.answer_results(request, &schemes).await
         }

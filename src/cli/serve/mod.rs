@@ -26,7 +26,7 @@ use crate::cli::serve::run::{Plan, run};
 use crate::cli::serve::upkeep::Upkeep;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::clock::Clock;
-use crate::config::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch, Threeds};
+use crate::config::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch, ThreedsSettings};
 use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::http::Deprecated;
 use crate::limits::Limiter;
@@ -39,7 +39,7 @@ pub(in crate::cli) fn read_config(path: &Path) -> Result<Config, Failure> {
 }
 
 /// The `[threeds]` of a file that need hold nothing else.
-pub(in crate::cli) fn read_threeds(path: &Path) -> Result<Threeds, Failure> {
+pub(in crate::cli) fn read_threeds(path: &Path) -> Result<ThreedsSettings, Failure> {
     parse(path, Config::parse_threeds)
 }
 

@@ -17,7 +17,7 @@ use crate::cli::serve::service_manager::ServiceManager;
 use crate::cli::serve::upkeep::Upkeep;
 use crate::cli::serve::watch::{self, Process};
 use crate::cli::support::failure::{Exit, Failure};
-use crate::config::Threeds;
+use crate::config::ThreedsSettings;
 use crate::domain::audit::Act;
 use crate::formulas::Catalog;
 use crate::http::{Answers, Bodies, Deprecated, Http, Requests};
@@ -26,7 +26,7 @@ use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket, SocketFailure};
 use crate::server::tasks::Tasks;
 use crate::server::{
-    Answer, BindError, CertificateProblem, IncomingRequest, Server, Settings, Work,
+    BindError, CertificateProblem, IncomingRequest, Responder, ResponseFuture, Server, Settings,
 };
 use crate::store::{DiskOf, Fatal, StorageFailure};
 
@@ -42,7 +42,7 @@ pub(in crate::cli) struct Plan {
     pub(in crate::cli) upkeep: Upkeep,
     pub(in crate::cli) disk_floor_bytes: u64,
     pub(in crate::cli) operator_listen: Option<SocketAddr>,
-    pub(in crate::cli) threeds: Threeds,
+    pub(in crate::cli) threeds: ThreedsSettings,
 }
 
 /// Where a server can be reached.
@@ -97,7 +97,7 @@ async fn serve(
     let tasks = Tasks::new();
     let requests = Arc::new(Requests::new());
     let process = Arc::new(Process::new(app.clock().clone(), server.addresses()));
-    let panel = Arc::new(watch::panel(&app, &server, &requests, &process, &log));
+    let registry = Arc::new(watch::registry(&app, &server, &requests, &process, &log));
     tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
     tasks.spawn(Arc::clone(&manager).show_life(Arc::clone(&app)));
     // On a full disk there is no room for it; the readiness says so.
@@ -119,7 +119,7 @@ async fn serve(
         requests,
         bodies: Bodies::new(),
         answers: Answers::default(),
-        panel,
+        registry,
     });
     watch::serve(listeners, &http, &tasks, &log);
     let (stop_results, stopped) = oneshot::channel();
@@ -150,8 +150,8 @@ async fn serve(
 #[derive(Clone)]
 struct Api(Arc<Http>);
 
-impl Answer for Api {
-    fn answer(&self, request: IncomingRequest, peer: SocketAddr) -> Work {
+impl Responder for Api {
+    fn answer(&self, request: IncomingRequest, peer: SocketAddr) -> ResponseFuture {
         let http = Arc::clone(&self.0);
         Box::pin(async move { http.answer(request, peer).await })
     }

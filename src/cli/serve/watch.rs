@@ -13,22 +13,22 @@ use crate::clock::Clock;
 use crate::domain::time::Timestamp;
 use crate::http::{Http, Requests};
 use crate::log::{Event, Log, Value};
-use crate::metrics::{Checks, Instrument, Kind, Label, Page, Panel, Status, Told};
+use crate::metrics::{Checks, FamilyKind, Label, Observe, Page, Registry, Status, StatusValue};
 use crate::operator::metrics_socket_path;
 use crate::server::tasks::Tasks;
-use crate::server::{Plain, Server, Traffic};
+use crate::server::{PlainListener, Server, Traffic};
 
 pub(in crate::cli) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Every instrument of the process. A new one is one line here.
-pub(in crate::cli) fn panel(
+pub(in crate::cli) fn registry(
     app: &Arc<Vault>,
     server: &Server,
     requests: &Arc<Requests>,
     process: &Arc<Process>,
     log: &Log,
-) -> Panel {
-    Panel::new(vec![
+) -> Registry {
+    Registry::new(vec![
         Arc::<Process>::clone(process),
         Arc::<Vault>::clone(app),
         Arc::new(app.store().clone()),
@@ -57,10 +57,10 @@ impl Process {
     }
 }
 
-impl Instrument for Process {
+impl Observe for Process {
     fn measure(&self, page: &mut Page) {
         let mut family =
-            page.family("strongroom_build_info", "The version, as a label.", Kind::Gauge);
+            page.family("strongroom_build_info", "The version, as a label.", FamilyKind::Gauge);
         family.sample(&[("version", Label::Name(VERSION))], 1);
         page.gauge(
             "strongroom_start_time_seconds",
@@ -74,12 +74,12 @@ impl Instrument for Process {
         checks.set("process", stopping.then_some("The server is stopping."));
     }
 
-    fn tell(&self, status: &mut Status) {
+    fn status(&self, status: &mut Status) {
         let up = self.clock.now().since(self.started_at);
-        status.set("process", "version", Told::Name(VERSION));
-        status.set("process", "started_at", Told::Time(self.started_at));
-        status.set("process", "up_s", Told::Count(up.as_secs()));
-        status.set("process", "listening_on", Told::Addresses(self.addresses.clone()));
+        status.set("process", "version", StatusValue::Name(VERSION));
+        status.set("process", "started_at", StatusValue::Time(self.started_at));
+        status.set("process", "up_s", StatusValue::Count(up.as_secs()));
+        status.set("process", "listening_on", StatusValue::Addresses(self.addresses.clone()));
     }
 }
 
@@ -88,13 +88,13 @@ pub(in crate::cli) fn bind(
     data_directory: &Path,
     listen: Option<SocketAddr>,
     log: &Log,
-) -> Result<Vec<Plain>, Failure> {
+) -> Result<Vec<PlainListener>, Failure> {
     let path = metrics_socket_path(data_directory);
-    let socket = Plain::bind_socket(&path, log.clone())
+    let socket = PlainListener::bind_socket(&path, log.clone())
         .map_err(|error| no_socket("cannot make the socket for metrics", &path, &error))?;
     let mut listeners = vec![socket];
     if let Some(address) = listen {
-        listeners.push(Plain::bind_address(address, log.clone()).map_err(|error| {
+        listeners.push(PlainListener::bind_address(address, log.clone()).map_err(|error| {
             Failure::new(Exit::Unavailable, "cannot listen for the operator")
                 .line("where", address)
                 .why(error)
@@ -111,7 +111,12 @@ pub(in crate::cli) fn no_socket(what: &str, path: &Path, why: &io::Error) -> Fai
         .try_this("use a data directory with a shorter path, on a file system with sockets")
 }
 
-pub(in crate::cli) fn serve(listeners: Vec<Plain>, http: &Arc<Http>, tasks: &Tasks, log: &Log) {
+pub(in crate::cli) fn serve(
+    listeners: Vec<PlainListener>,
+    http: &Arc<Http>,
+    tasks: &Tasks,
+    log: &Log,
+) {
     for listener in listeners {
         if let Some(address) = listener.address() {
             let event = Event::info("operator_listening");
@@ -166,10 +171,10 @@ mod tests {
     #[test]
     fn a_process_that_stops_is_not_ready_and_says_why() {
         let process = Arc::new(Process::new(Clock::new(), &[]));
-        let panel = Panel::new(vec![Arc::<Process>::clone(&process)]);
-        assert!(panel.checks().are_right());
+        let registry = Registry::new(vec![Arc::<Process>::clone(&process)]);
+        assert!(registry.checks().are_right());
         process.stop();
-        let told = panel.checks().to_json().to_string();
+        let told = registry.checks().to_json().to_string();
         assert!(told.contains("The server is stopping."), "{told}");
     }
 }

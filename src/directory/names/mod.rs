@@ -16,7 +16,7 @@ use crate::bounds::{
     NAME_SERVERS_MAX,
 };
 use crate::crypto::Random;
-use crate::directory::turns::first;
+use crate::directory::attempts::first_success;
 
 #[derive(Debug)]
 pub(super) struct Resolver {
@@ -29,14 +29,14 @@ pub(super) struct Resolver {
 
 /// The types of records that hold addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum RecordType {
     V4,
     V6,
 }
 
 /// What a name server said.
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum DnsAnswer {
     Addresses(Vec<IpAddr>),
     /// It did not fit: to be asked for by TCP.
     Cut,
@@ -69,7 +69,7 @@ impl Resolver {
             let servers = name_servers(&read.1);
             let count = u32::try_from(servers.len()).unwrap_or(u32::MAX);
             let share = NAME_LOOKUP_MAX.checked_div(count).unwrap_or_default();
-            let told = first(servers, share, |server| async move {
+            let told = first_success(servers, share, |server| async move {
                 let told = self.ask_both(SocketAddr::new(server, self.port), host).await;
                 told.ok_or("it cannot tell")
             });
@@ -81,25 +81,27 @@ impl Resolver {
 
     /// `None` when the server does not answer, and another one may.
     async fn ask_both(&self, server: SocketAddr, host: &str) -> Option<Vec<IpAddr>> {
-        let (four, six) =
-            tokio::join!(self.ask(server, host, Kind::V4), self.ask(server, host, Kind::V6));
+        let (four, six) = tokio::join!(
+            self.ask(server, host, RecordType::V4),
+            self.ask(server, host, RecordType::V6)
+        );
         match (four, six) {
             (None, None) => None,
             (four, six) => Some([four.unwrap_or_default(), six.unwrap_or_default()].concat()),
         }
     }
 
-    async fn ask(&self, server: SocketAddr, host: &str, kind: Kind) -> Option<Vec<IpAddr>> {
+    async fn ask(&self, server: SocketAddr, host: &str, kind: RecordType) -> Option<Vec<IpAddr>> {
         let id = self.random.bytes();
         let query = query(id, host, kind)?;
         let told = by_udp(server, &query).await?;
         match parse(&told, id, kind)? {
-            Told::Addresses(addresses) => Some(addresses),
-            Told::Cut => {
+            DnsAnswer::Addresses(addresses) => Some(addresses),
+            DnsAnswer::Cut => {
                 let told = by_tcp(server, &query).await?;
                 match parse(&told, id, kind)? {
-                    Told::Addresses(addresses) => Some(addresses),
-                    Told::Cut => None,
+                    DnsAnswer::Addresses(addresses) => Some(addresses),
+                    DnsAnswer::Cut => None,
                 }
             }
         }
@@ -139,7 +141,7 @@ fn name_servers(text: &str) -> Vec<IpAddr> {
 }
 
 /// One question, to be answered by asking others.
-fn query(id: [u8; 2], host: &str, kind: Kind) -> Option<Vec<u8>> {
+fn query(id: [u8; 2], host: &str, kind: RecordType) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(64);
     bytes.extend(id);
     bytes.extend([1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
@@ -154,7 +156,7 @@ fn query(id: [u8; 2], host: &str, kind: Kind) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-impl Kind {
+impl RecordType {
     const fn code(self) -> u16 {
         match self {
             Self::V4 => 1,
@@ -194,8 +196,8 @@ async fn by_tcp(server: SocketAddr, query: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// `None` when it is no answer to this question, or says that the server could not tell.
-fn parse(bytes: &[u8], id: [u8; 2], kind: Kind) -> Option<Told> {
-    let mut rest = Rest(bytes);
+fn parse(bytes: &[u8], id: [u8; 2], kind: RecordType) -> Option<DnsAnswer> {
+    let mut rest = ResponseReader(bytes);
     let is_ours = rest.take(2)? == id;
     let flags = rest.number()?;
     let is_answer = flags & 0x8000 != 0;
@@ -205,7 +207,7 @@ fn parse(bytes: &[u8], id: [u8; 2], kind: Kind) -> Option<Told> {
         return None;
     }
     if flags & 0x0200 != 0 {
-        return Some(Told::Cut);
+        return Some(DnsAnswer::Cut);
     }
     let (questions, answers) = (rest.number()?, rest.number()?);
     rest.take(4)?;
@@ -225,7 +227,7 @@ fn parse(bytes: &[u8], id: [u8; 2], kind: Kind) -> Option<Told> {
             addresses.extend(address(data));
         }
     }
-    Some(Told::Addresses(addresses))
+    Some(DnsAnswer::Addresses(addresses))
 }
 
 fn address(data: &[u8]) -> Option<IpAddr> {
@@ -234,9 +236,9 @@ fn address(data: &[u8]) -> Option<IpAddr> {
 }
 
 /// What of an answer is not read yet.
-struct Rest<'a>(&'a [u8]);
+struct ResponseReader<'a>(&'a [u8]);
 
-impl<'a> Rest<'a> {
+impl<'a> ResponseReader<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;

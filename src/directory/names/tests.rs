@@ -22,40 +22,40 @@ fn answer(query: &[u8], flags: u16, records: &[(u16, &[u8])]) -> Vec<u8> {
 
 #[test]
 fn addresses_are_taken_out_of_an_answer_and_other_records_passed_over() {
-    let query = query(ID, "ds.example", Kind::V4).unwrap();
+    let query = query(ID, "ds.example", RecordType::V4).unwrap();
     let alias = [2, b'x', b'y', 0];
     let told = answer(&query, 0x8180, &[(5, &alias), (1, &[10, 0, 0, 1]), (1, &[10, 0, 0, 2])]);
     let expected = vec![IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2])];
-    assert_eq!(parse(&told, ID, Kind::V4), Some(Told::Addresses(expected)));
-    assert_eq!(parse(&told, ID, Kind::V6), Some(Told::Addresses(Vec::new())));
-    assert_eq!(parse(&told, [0, 0], Kind::V4), None);
+    assert_eq!(parse(&told, ID, RecordType::V4), Some(DnsAnswer::Addresses(expected)));
+    assert_eq!(parse(&told, ID, RecordType::V6), Some(DnsAnswer::Addresses(Vec::new())));
+    assert_eq!(parse(&told, [0, 0], RecordType::V4), None);
     // No such name; cut short; the server failed; a question.
-    let told = |flags| parse(&answer(&query, flags, &[]), ID, Kind::V4);
-    assert_eq!(told(0x8183), Some(Told::Addresses(Vec::new())));
-    assert_eq!(told(0x8380), Some(Told::Cut));
+    let told = |flags| parse(&answer(&query, flags, &[]), ID, RecordType::V4);
+    assert_eq!(told(0x8183), Some(DnsAnswer::Addresses(Vec::new())));
+    assert_eq!(told(0x8380), Some(DnsAnswer::Cut));
     assert_eq!(told(0x8182), None);
     assert_eq!(told(0x0100), None);
 }
 
 #[test]
 fn no_bytes_make_reading_an_answer_panic() {
-    let query = query(ID, "ds.example", Kind::V6).unwrap();
+    let query = query(ID, "ds.example", RecordType::V6).unwrap();
     let whole = answer(&query, 0x8180, &[(28, &[1; 16])]);
     for end in 0..whole.len() {
-        assert_eq!(parse(&whole[..end], ID, Kind::V6), None, "{end}");
+        assert_eq!(parse(&whole[..end], ID, RecordType::V6), None, "{end}");
     }
     proptest::proptest!(|(bytes: Vec<u8>)| {
         let bytes = [&ID[..], &bytes].concat();
-        drop(parse(&bytes, ID, Kind::V4));
+        drop(parse(&bytes, ID, RecordType::V4));
     });
 }
 
 #[test]
 fn names_that_no_question_can_hold_are_not_asked_for() {
-    assert!(query(ID, "", Kind::V4).is_none());
-    assert!(query(ID, "a..b", Kind::V4).is_none());
-    assert!(query(ID, &"x".repeat(64), Kind::V4).is_none());
-    assert!(query(ID, "ds.example.", Kind::V4).is_some());
+    assert!(query(ID, "", RecordType::V4).is_none());
+    assert!(query(ID, "a..b", RecordType::V4).is_none());
+    assert!(query(ID, &"x".repeat(64), RecordType::V4).is_none());
+    assert!(query(ID, "ds.example.", RecordType::V4).is_some());
 }
 
 #[test]

@@ -55,6 +55,9 @@ fn times(factor: u32) -> RateLimit {
 }
 
 /// How many of `tries` requests at one moment are admitted.
-fn admitted(tries: usize, mut admit: impl FnMut() -> Result<Option<Remaining>, Refusal>) -> usize {
+fn admitted(
+    tries: usize,
+    mut admit: impl FnMut() -> Result<Option<Remaining>, RateLimitRefusal>,
+) -> usize {
     (0..tries).filter(|_| admit().is_ok()).count()
 }

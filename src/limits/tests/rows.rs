@@ -10,7 +10,7 @@ use crate::limits::rows::LIFE_S_MAX;
 fn check_throttle(
     rate: u32,
     period_s: u64,
-    admit: impl Fn(&Limiter, Timestamp) -> Result<Option<Remaining>, Refusal>,
+    admit: impl Fn(&Limiter, Timestamp) -> Result<Option<Remaining>, RateLimitRefusal>,
 ) {
     let limiter = Limiter::on();
     let period = period_s * 1_000_000;
@@ -40,7 +40,7 @@ fn check_block(
     rate: u32,
     period_s: u64,
     block_s: u64,
-    admit: impl Fn(&Limiter, Timestamp) -> Result<Option<Remaining>, Refusal>,
+    admit: impl Fn(&Limiter, Timestamp) -> Result<Option<Remaining>, RateLimitRefusal>,
 ) {
     let limiter = Limiter::on();
     let burst = usize::try_from(rate).unwrap();
@@ -118,8 +118,8 @@ fn blocks_do_not_raise_the_rate_of_a_public_key() {
 fn every_row_of_the_table_can_be_kept_in_mind() {
     for row in &ROWS {
         let life_s = match row.action {
-            Action::Block { for_s } => row.period_s.max(for_s),
-            Action::Throttle => row.period_s,
+            RowAction::Block { for_s } => row.period_s.max(for_s),
+            RowAction::Throttle => row.period_s,
         };
         assert!(row.requests > 0 && row.period_s > 0);
         assert!(u64::from(life_s) <= LIFE_S_MAX, "{row:?}");
@@ -208,7 +208,7 @@ fn of_two_refusals_the_longer_one_is_reported() {
     let request = Request { application: ApplicationKind::Public, ..TEST };
     assert_eq!(admitted(50, || limiter.admit(&request, START)), 50);
     let refusal = limiter.admit(&request, START).unwrap_err();
-    assert_eq!(refusal.row.scope, Scope::Application(ApplicationKind::Public));
+    assert_eq!(refusal.row.scope, RowScope::Application(ApplicationKind::Public));
     assert_eq!((refusal.reset_at, refusal.retry_after_s), (secs(10), 10));
     assert_eq!(refusal.to_string(), "more than 50 requests in 60 seconds; blocked for 10 seconds");
 }
@@ -274,7 +274,7 @@ fn a_request_that_counts_as_several_takes_them_together_or_none() {
     let search = doing(Operation::SearchTokens);
     let row = ROWS.iter().find(|row| row.scope.covers(&search)).unwrap();
     let many = NonZeroU32::new(row.requests).unwrap();
-    assert!(matches!(row.action, Action::Throttle));
+    assert!(matches!(row.action, RowAction::Throttle));
     limiter.admit(&search, START).unwrap();
     // The first one is charged; the wait is for it and the others together.
     let refusal = limiter.admit_more(&search, many, START).unwrap_err();

@@ -21,7 +21,7 @@ use zeroize::Zeroize;
 use crate::bounds;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::server::clients::Authorities;
+use crate::server::clients::ClientVerifiers;
 use crate::server::validity;
 
 /// A certificate that can be served.
@@ -36,7 +36,7 @@ pub(super) struct Certificate {
 pub(super) fn load(
     certificate: &Path,
     private_key: &Path,
-    clients: Option<&Authorities>,
+    clients: Option<&ClientVerifiers>,
     now: Timestamp,
 ) -> Result<Certificate, CertificateProblem> {
     let (pair, expires) = read_pair(certificate, private_key, now)?;

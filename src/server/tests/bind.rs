@@ -66,5 +66,5 @@ async fn every_listener_is_served_those_handed_over_too() {
         stop.send(()).unwrap();
     };
     let (drained, ()) = tokio::join!(server.run(echo, async { drop(stopped.await) }), clients);
-    assert_eq!(drained, Drained::Whole);
+    assert_eq!(drained, DrainOutcome::Whole);
 }

@@ -30,7 +30,7 @@ async fn a_drain_finishes_what_has_begun_and_takes_nothing_new() {
     assert!(head.contains("connection: close\r\n"), "{head}");
     assert_eq!(body, "GET /slow");
     assert_eq!(read_to_close(&mut stream).await, "");
-    assert_eq!(server.drained().await, Drained::Whole);
+    assert_eq!(server.drained().await, DrainOutcome::Whole);
 }
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn the_deadline_ends_a_request_that_is_stuck() {
     server.ask_to_stop();
     assert_eq!(read_to_close(&mut stream).await, "");
     assert_eq!(server.event("drained").await["cut"], 1);
-    assert_eq!(server.drained().await, Drained::Cut { connections: 1 });
+    assert_eq!(server.drained().await, DrainOutcome::Cut { connections: 1 });
 }
 
 #[tokio::test]
@@ -54,14 +54,15 @@ async fn a_handshake_that_is_under_way_does_not_hold_the_drain_up() {
     ask(&mut server.connect().await, &get("/")).await;
     let begun = Instant::now();
     server.ask_to_stop();
-    assert_eq!(server.drained().await, Drained::Whole);
+    assert_eq!(server.drained().await, DrainOutcome::Whole);
     assert!(begun.elapsed() < crate::bounds::HANDSHAKE_MAX);
     within(socket.read_to_end(&mut Vec::new())).await.ok();
 }
 
 #[tokio::test]
 async fn who_was_accepted_before_the_stop_may_still_shake_hands_and_ask_once() {
-    let bounds = || Bounds { newcomer_max: crate::bounds::DRAIN_MAX, ..Bounds::default() };
+    let bounds =
+        || Bounds { first_request_grace_max: crate::bounds::DRAIN_MAX, ..Bounds::default() };
     for with_handshake in [false, true] {
         let (answer, mut asks, go) = gated();
         let mut server = start(bounds(), answer);
@@ -86,7 +87,7 @@ async fn who_was_accepted_before_the_stop_may_still_shake_hands_and_ask_once() {
         let (head, body) = read_answer(&mut stream).await;
         assert!(head.contains("connection: close\r\n"), "{head}");
         assert_eq!(body, "GET /first");
-        assert_eq!(server.drained().await, Drained::Whole);
+        assert_eq!(server.drained().await, DrainOutcome::Whole);
     }
 }
 
@@ -95,7 +96,7 @@ async fn a_server_without_connections_stops_at_once() {
     let mut server = start(Bounds::default(), echo);
     server.ask_to_stop();
     assert_eq!(server.event("draining").await["connections"], 0);
-    assert_eq!(server.drained().await, Drained::Whole);
+    assert_eq!(server.drained().await, DrainOutcome::Whole);
 }
 
 #[tokio::test]
@@ -110,5 +111,5 @@ async fn an_http2_request_is_finished_too() {
     go.send(true).unwrap();
     assert_eq!(answer.await.1, "GET /slow");
     assert!(within(client.closed).await.is_ok());
-    assert_eq!(server.drained.await.unwrap(), Drained::Whole);
+    assert_eq!(server.drained.await.unwrap(), DrainOutcome::Whole);
 }

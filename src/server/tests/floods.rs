@@ -2,14 +2,14 @@
 
 use super::http2::{Client, get};
 use super::*;
-use crate::server::Work;
+use crate::server::ResponseFuture;
 
 /// Answers as the closure does, and knows whoever sends the header `key`.
 #[derive(Clone)]
 struct Keyed<A>(A);
 
-impl<A: Answer> Answer for Keyed<A> {
-    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Work {
+impl<A: Responder> Responder for Keyed<A> {
+    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> ResponseFuture {
         self.0.answer(request, peer)
     }
 
@@ -54,7 +54,7 @@ async fn streams_beyond_those_of_a_connection_without_a_key_are_refused() {
     assert_eq!(after.await.1, "GET /6");
     server.ask_to_stop();
     drop(client);
-    assert_eq!(server.drained().await, Drained::Whole);
+    assert_eq!(server.drained().await, DrainOutcome::Whole);
 }
 
 #[tokio::test]

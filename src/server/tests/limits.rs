@@ -1,6 +1,6 @@
 use super::*;
 
-fn limited(in_all: usize, per_address: Option<usize>, trusted: Trusted) -> Running {
+fn limited(in_all: usize, per_address: Option<usize>, trusted: TrustedAddresses) -> Running {
     let bounds = Bounds {
         connections_max: in_all,
         connections_per_address_max: per_address,

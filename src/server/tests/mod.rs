@@ -113,10 +113,10 @@ struct Running {
     root: CertificateDer<'static>,
     lines: mpsc::UnboundedReceiver<String>,
     stop: Option<oneshot::Sender<()>>,
-    drained: oneshot::Receiver<Drained>,
+    drained: oneshot::Receiver<DrainOutcome>,
 }
 
-fn start(bounds: Bounds, answer: impl Answer) -> Running {
+fn start(bounds: Bounds, answer: impl Responder) -> Running {
     let folder = Folder::new();
     let key = KeyPair::generate().unwrap();
     start_with(bounds, answer, folder, &key, Arc::new(|_| true))
@@ -124,10 +124,10 @@ fn start(bounds: Bounds, answer: impl Answer) -> Running {
 
 fn start_with(
     bounds: Bounds,
-    answer: impl Answer,
+    answer: impl Responder,
     folder: Folder,
     key: &KeyPair,
-    trusted: Trusted,
+    trusted: TrustedAddresses,
 ) -> Running {
     let root = folder.issue(key);
     let (log, lines) = log();
@@ -185,7 +185,7 @@ impl Running {
         self.stop.take().unwrap().send(()).unwrap();
     }
 
-    async fn drained(self) -> Drained {
+    async fn drained(self) -> DrainOutcome {
         within(self.drained).await.unwrap()
     }
 }
@@ -261,7 +261,7 @@ fn check_problem((head, body): &(String, String), status: u16) {
 }
 
 /// Answers when it is let, and tells when it was asked.
-fn gated() -> (impl Answer, mpsc::UnboundedReceiver<()>, tokio::sync::watch::Sender<bool>) {
+fn gated() -> (impl Responder, mpsc::UnboundedReceiver<()>, tokio::sync::watch::Sender<bool>) {
     let (go, gate) = tokio::sync::watch::channel(false);
     let (asked, asks) = mpsc::unbounded_channel();
     let answer = move |request, peer| {
@@ -288,7 +288,7 @@ impl AsRef<[u8]> for Held {
 }
 
 /// An answer of this size, and what resolves when the server has let go of it.
-fn large_answer(bytes: usize) -> (impl Answer, oneshot::Receiver<()>) {
+fn large_answer(bytes: usize) -> (impl Responder, oneshot::Receiver<()>) {
     let (held, released) = oneshot::channel();
     let body = std::sync::Mutex::new(Some(Bytes::from_owner(Held(vec![b'x'; bytes], held))));
     let body = Arc::new(body);

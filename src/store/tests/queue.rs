@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use crate::bounds::{BATCH_CHANGES_MAX, QUEUE_CHANGES_MAX};
-use crate::metrics::{Checks, Instrument as _};
+use crate::metrics::{Checks, Observe as _};
 use crate::store::tests::disk::{EIO, Fate, Fault, Operation, TestDisk};
 use crate::store::tests::{block_on, end_of, has, open, put};
 use crate::store::{Change, CommitFailure, Store, Table, Tidying, Verdict};

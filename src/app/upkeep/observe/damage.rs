@@ -1,7 +1,7 @@
 //! Damaged rows, and how far the scrub has come.
 
 use crate::app::upkeep::Upkeep;
-use crate::metrics::{Checks, Kind, Page, Status, Told};
+use crate::metrics::{Checks, FamilyKind, Page, Status, StatusValue};
 
 impl Upkeep<'_> {
     pub(super) fn measure_damage(self, page: &mut Page) {
@@ -28,7 +28,7 @@ impl Upkeep<'_> {
         let mut age = page.family(
             "strongroom_scrub_age_seconds",
             "Since the scrub had looked at the whole file.",
-            Kind::Gauge,
+            FamilyKind::Gauge,
         );
         if let Some(at) = self.vault.scrubs.passed_at() {
             age.sample(&[], self.vault.now().since(at));
@@ -44,9 +44,13 @@ impl Upkeep<'_> {
     }
 
     pub(super) fn tell_damage(self, status: &mut Status) {
-        status.set("scrub", "damaged_rows", Told::Count(self.vault.damage.count()));
-        status.set("scrub", "rows", Told::Count(self.vault.scrubs.rows()));
-        status.set("scrub", "passes", Told::Count(self.vault.scrubs.passes()));
-        status.set_known("scrub", "last_pass_at", self.vault.scrubs.passed_at().map(Told::Time));
+        status.set("scrub", "damaged_rows", StatusValue::Count(self.vault.damage.count()));
+        status.set("scrub", "rows", StatusValue::Count(self.vault.scrubs.rows()));
+        status.set("scrub", "passes", StatusValue::Count(self.vault.scrubs.passes()));
+        status.set_known(
+            "scrub",
+            "last_pass_at",
+            self.vault.scrubs.passed_at().map(StatusValue::Time),
+        );
     }
 }

@@ -9,7 +9,7 @@ use crate::app::error::Error;
 use crate::app::upkeep::Upkeep;
 use crate::app::vault::Vault;
 use crate::bounds::SWEEP_LAG_MAX;
-use crate::metrics::{Checks, Instrument, Page, Status, Told};
+use crate::metrics::{Checks, Observe, Page, Status, StatusValue};
 use crate::store::Table;
 
 /// What is in the file. Expired tokens count until they are removed.
@@ -36,7 +36,7 @@ impl Upkeep<'_> {
     }
 }
 
-impl Instrument for Vault {
+impl Observe for Vault {
     fn measure(&self, page: &mut Page) {
         // A file that cannot be read says so in the checks.
         if let Ok(held) = self.upkeep().held() {
@@ -70,18 +70,18 @@ impl Instrument for Vault {
         self.upkeep().check_records(checks);
     }
 
-    fn tell(&self, status: &mut Status) {
+    fn status(&self, status: &mut Status) {
         if let Ok(held) = self.upkeep().held() {
-            status.set("vault", "tenants", Told::Count(held.tenants));
-            status.set("vault", "tokens", Told::Count(held.tokens));
-            status.set("vault", "token_intents", Told::Count(held.token_intents));
-            status.set("vault", "threeds_sessions", Told::Count(held.threeds_sessions));
+            status.set("vault", "tenants", StatusValue::Count(held.tenants));
+            status.set("vault", "tokens", StatusValue::Count(held.tokens));
+            status.set("vault", "token_intents", StatusValue::Count(held.token_intents));
+            status.set("vault", "threeds_sessions", StatusValue::Count(held.threeds_sessions));
         }
-        status.set("vault", "sweep_lag_s", Told::Count(self.upkeep().sweep_lag().as_secs()));
+        status.set("vault", "sweep_lag_s", StatusValue::Count(self.upkeep().sweep_lag().as_secs()));
         self.upkeep().tell_safety(status);
         self.upkeep().tell_damage(status);
         if let Some(floor) = &self.floor {
-            floor.tell(status);
+            floor.status(status);
         }
     }
 }

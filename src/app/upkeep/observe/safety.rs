@@ -5,7 +5,7 @@ use crate::app::keys::rotation::ListedKey;
 use crate::app::upkeep::Upkeep;
 use crate::bounds::AUDIT_SIGN_LAG_MAX;
 use crate::crypto::KeyPurpose;
-use crate::metrics::{Checks, Kind, Label, Page, Status, Told};
+use crate::metrics::{Checks, FamilyKind, Label, Page, Status, StatusValue};
 
 impl Upkeep<'_> {
     pub(super) fn measure_keys(self, page: &mut Page) {
@@ -14,21 +14,24 @@ impl Upkeep<'_> {
         let mut age = page.family(
             "strongroom_master_key_age_seconds",
             "Since the master key was made.",
-            Kind::Gauge,
+            FamilyKind::Gauge,
         );
         if let Some(at) = inventory.master.made_at {
             age.sample(&[], now.since(at));
         }
         let sealing = || inventory.keys.iter().filter(|key| key.purpose == Some(KeyPurpose::Seal));
         let mut ages =
-            page.family("strongroom_key_age_seconds", "Since a key was made.", Kind::Gauge);
+            page.family("strongroom_key_age_seconds", "Since a key was made.", FamilyKind::Gauge);
         for key in sealing() {
             if let Some(age) = key.age(now) {
                 ages.sample(&labels(key), age);
             }
         }
-        let mut uses =
-            page.family("strongroom_key_uses_total", "How often a key has sealed.", Kind::Counter);
+        let mut uses = page.family(
+            "strongroom_key_uses_total",
+            "How often a key has sealed.",
+            FamilyKind::Counter,
+        );
         for key in sealing() {
             uses.sample(&labels(key), key.uses.unwrap_or(0));
         }
@@ -43,7 +46,7 @@ impl Upkeep<'_> {
         let mut age = page.family(
             "strongroom_backup_age_seconds",
             "Since the moment that the newest scheduled backup shows.",
-            Kind::Gauge,
+            FamilyKind::Gauge,
         );
         if let Some(since) = state.age_of_backup(now) {
             age.sample(&[], since);
@@ -51,7 +54,7 @@ impl Upkeep<'_> {
         let mut bytes = page.family(
             "strongroom_backup_bytes",
             "Size of the newest scheduled backup.",
-            Kind::Gauge,
+            FamilyKind::Gauge,
         );
         if let Some(taken) = state.taken {
             bytes.sample(&[], taken.bytes);
@@ -59,7 +62,7 @@ impl Upkeep<'_> {
         let mut proof = page.family(
             "strongroom_restore_proven_age_seconds",
             "Since a backup was last restored and verified.",
-            Kind::Gauge,
+            FamilyKind::Gauge,
         );
         if let Some(since) = state.age_of_proof(now) {
             proof.sample(&[], since);
@@ -67,7 +70,7 @@ impl Upkeep<'_> {
         let mut failed = page.family(
             "strongroom_backup_failed",
             "Whether the last try failed: to take a backup, to prove one.",
-            Kind::Gauge,
+            FamilyKind::Gauge,
         );
         for (step, at) in [("take", state.failed_at), ("prove", state.proof_failed_at)] {
             failed.sample(&[("step", Label::Name(step))], u64::from(at.is_some()));
@@ -79,7 +82,7 @@ impl Upkeep<'_> {
         page.family(
             "strongroom_audit_entries_total",
             "Entries that the audit chain has ever had.",
-            Kind::Counter,
+            FamilyKind::Counter,
         )
         .sample(&[], status.head.next);
         page.gauge(
@@ -100,29 +103,29 @@ impl Upkeep<'_> {
         let now = self.vault.now();
         if let Ok(inventory) = self.vault.keys().ages() {
             if let Some(at) = inventory.master.made_at {
-                status.set("keys", "master_made_at", Told::Time(at));
+                status.set("keys", "master_made_at", StatusValue::Time(at));
             }
             let oldest = inventory.keys.iter().filter_map(|key| key.age(now)).max();
             let days = oldest.map_or(0, |age| age.as_secs() / 86_400);
-            status.set("keys", "oldest_days", Told::Count(days));
+            status.set("keys", "oldest_days", StatusValue::Count(days));
             let rotations = u64::try_from(inventory.rotations.len()).unwrap_or(u64::MAX);
-            status.set("keys", "rotations", Told::Count(rotations));
+            status.set("keys", "rotations", StatusValue::Count(rotations));
         }
         if let Ok(backups) = self.vault.backups().state() {
             if let Some(taken) = backups.taken {
-                status.set("backups", "taken_at", Told::Time(taken.at));
+                status.set("backups", "taken_at", StatusValue::Time(taken.at));
             }
             if let Some(proven) = backups.proven {
-                status.set("backups", "proven_at", Told::Time(proven.at));
+                status.set("backups", "proven_at", StatusValue::Time(proven.at));
             }
             let failed = backups.failed_at.is_some() || backups.proof_failed_at.is_some();
-            status.set("backups", "last_try_failed", Told::Flag(failed));
+            status.set("backups", "last_try_failed", StatusValue::Flag(failed));
         }
         if let Ok(audit) = self.vault.audit().status() {
-            status.set("audit", "entries", Told::Count(audit.head.next));
+            status.set("audit", "entries", StatusValue::Count(audit.head.next));
             if let Some((number, at)) = audit.last_checkpoint {
-                status.set("audit", "signed_up_to", Told::Count(number));
-                status.set("audit", "signed_at", Told::Time(at));
+                status.set("audit", "signed_up_to", StatusValue::Count(number));
+                status.set("audit", "signed_at", StatusValue::Time(at));
             }
         }
     }

@@ -5,19 +5,19 @@ use hyper::header::{HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Authority;
 use hyper::{Request, Uri, Version};
 
-use crate::server::refusal::Refusal;
+use crate::server::problem::ServerProblem;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Heads {
+pub(super) struct HeaderLimits {
     pub(super) count_max: usize,
     /// HTTP/1's parser has counted already.
     pub(super) bytes_max: Option<usize>,
 }
 
-impl Heads {
-    pub(super) fn admit(self, request: &Request<Incoming>) -> Result<(), Refusal> {
+impl HeaderLimits {
+    pub(super) fn admit(self, request: &Request<Incoming>) -> Result<(), ServerProblem> {
         if request.headers().len() > self.count_max {
-            return Err(Refusal::HeadersTooLarge);
+            return Err(ServerProblem::HeadersTooLarge);
         }
         check_host(request.version(), request.uri(), request.headers())?;
         check_codings(request.headers())?;
@@ -28,26 +28,28 @@ impl Heads {
         let bytes = headers.fold(request.uri().path().len(), |bytes, (name, value)| {
             bytes.saturating_add(name.as_str().len()).saturating_add(value.len())
         });
-        if bytes > bytes_max { Err(Refusal::HeadersTooLarge) } else { Ok(()) }
+        if bytes > bytes_max { Err(ServerProblem::HeadersTooLarge) } else { Ok(()) }
     }
 }
 
 /// The host that the client means is known, once, and is a host: it goes into URLs of answers.
 //= RFC 9112, 3.2: HTTP/1.1 without a Host, with two or with a bad one is answered with 400.
 //= RFC 9113, 8.3.1: a Host that differs from :authority makes the request malformed.
-fn check_host(version: Version, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_host(version: Version, uri: &Uri, headers: &HeaderMap) -> Result<(), ServerProblem> {
     let mut hosts = headers.get_all(HOST).iter();
     let host = match (hosts.next(), hosts.next()) {
-        (_, Some(_)) => return Err(Refusal::BadHost),
+        (_, Some(_)) => return Err(ServerProblem::BadHost),
         (Some(host), None) => {
-            Some(host.to_str().ok().and_then(parse_host).ok_or(Refusal::BadHost)?)
+            Some(host.to_str().ok().and_then(parse_host).ok_or(ServerProblem::BadHost)?)
         }
-        (None, None) if version == Version::HTTP_11 => return Err(Refusal::BadHost),
+        (None, None) if version == Version::HTTP_11 => return Err(ServerProblem::BadHost),
         (None, None) => None,
     };
     match (uri.authority(), host) {
-        (Some(authority), _) if parse_host(authority.as_str()).is_none() => Err(Refusal::BadHost),
-        (Some(authority), Some(host)) if *authority != host => Err(Refusal::BadHost),
+        (Some(authority), _) if parse_host(authority.as_str()).is_none() => {
+            Err(ServerProblem::BadHost)
+        }
+        (Some(authority), Some(host)) if *authority != host => Err(ServerProblem::BadHost),
         (Some(_) | None, _) => Ok(()),
     }
 }
@@ -63,13 +65,13 @@ fn parse_host(text: &str) -> Option<Authority> {
 
 /// `chunked` is the one coding that is undone here.
 //= RFC 9112, 6.1: a coding that the server does not understand is answered with 501.
-fn check_codings(headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_codings(headers: &HeaderMap) -> Result<(), ServerProblem> {
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let is_chunked = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"chunked");
     match (codings.next(), codings.next()) {
         (None, _) => Ok(()),
         (Some(coding), None) if is_chunked(coding) => Ok(()),
-        (Some(_), _) => Err(Refusal::TransferCoding),
+        (Some(_), _) => Err(ServerProblem::TransferCoding),
     }
 }
 
@@ -84,7 +86,7 @@ mod tests {
             headers.append(HOST, HeaderValue::from_str(host).unwrap());
         }
         let checked = check_host(version, &uri.parse().unwrap(), &headers);
-        let expected = if good { Ok(()) } else { Err(Refusal::BadHost) };
+        let expected = if good { Ok(()) } else { Err(ServerProblem::BadHost) };
         assert_eq!(checked, expected, "{version:?} {uri} {hosts:?}");
     }
 

@@ -14,8 +14,8 @@ use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 
 /// One connection until its first request.
-pub(super) struct Newcomer {
-    asked: Asked,
+pub(super) struct FirstRequestGrace {
+    asked: FirstRequestFlag,
     grace_max: Duration,
     /// Runs from the stop on.
     grace: Option<Pin<Box<Sleep>>>,
@@ -23,9 +23,9 @@ pub(super) struct Newcomer {
 
 /// Whether the first request has begun.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asked(Arc<AtomicBool>);
+pub(super) struct FirstRequestFlag(Arc<AtomicBool>);
 
-impl Asked {
+impl FirstRequestFlag {
     pub(super) fn note(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -35,12 +35,12 @@ impl Asked {
     }
 }
 
-impl Newcomer {
+impl FirstRequestGrace {
     pub(super) fn new(grace_max: Duration) -> Self {
-        Self { asked: Asked::default(), grace_max, grace: None }
+        Self { asked: FirstRequestFlag::default(), grace_max, grace: None }
     }
 
-    pub(super) fn asked(&self) -> Asked {
+    pub(super) fn asked(&self) -> FirstRequestFlag {
         self.asked.clone()
     }
 
@@ -59,8 +59,8 @@ impl Newcomer {
     }
 }
 
-impl fmt::Debug for Newcomer {
+impl fmt::Debug for FirstRequestGrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Newcomer").field("asked", &self.asked).finish_non_exhaustive()
+        f.debug_struct("FirstRequestGrace").field("asked", &self.asked).finish_non_exhaustive()
     }
 }

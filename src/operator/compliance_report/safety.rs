@@ -9,7 +9,7 @@ use crate::bounds::{
 };
 use crate::domain::backup::BackupState;
 use crate::domain::time::Timestamp;
-use crate::operator::account::AccountSettings;
+use crate::operator::compliance_report::ComplianceReportSettings;
 use crate::report::{Chapter, moment, span};
 
 pub(super) fn backups(state: &BackupState, now: Timestamp) -> Chapter {
@@ -57,7 +57,7 @@ pub(super) fn backups(state: &BackupState, now: Timestamp) -> Chapter {
 pub(super) fn audit(
     status: &AuditStatus,
     report: &ChainReport,
-    settings: &AccountSettings,
+    settings: &ComplianceReportSettings,
 ) -> Chapter {
     let retention = Duration::from_hours(settings.audit_retention_days.saturating_mul(24));
     let mut chapter = Chapter::new(
@@ -97,7 +97,7 @@ pub(super) fn audit(
     })
 }
 
-pub(super) fn tls(settings: &AccountSettings, now: Timestamp) -> Chapter {
+pub(super) fn tls(settings: &ComplianceReportSettings, now: Timestamp) -> Chapter {
     let mut chapter = Chapter::new(
         "TLS",
         "Requirement 4.2.1: strong cryptography on every way in. The listener speaks TLS 1.3 and \

@@ -11,12 +11,12 @@ use crate::crypto::Random;
 use crate::log::{Log, RequestLine, Trace};
 use crate::secret::SecretBody;
 use crate::server::headers::Hsts;
-use crate::server::panics::Panicked;
+use crate::server::panics::RequestPanic;
 use crate::server::traffic::Traffic;
 
 /// What a refusal says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum ServerProblem {
     BadHost,
     HeadersTooLarge,
     Panicked,
@@ -25,8 +25,8 @@ pub(super) enum Refusal {
     UriTooLong,
 }
 
-impl From<Panicked> for Refusal {
-    fn from(_: Panicked) -> Self {
+impl From<RequestPanic> for ServerProblem {
+    fn from(_: RequestPanic) -> Self {
         Self::Panicked
     }
 }
@@ -37,7 +37,7 @@ pub(super) const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
 
 /// Where refusals are given an id, counted and logged like every other answer.
 #[derive(Debug, Clone)]
-pub(super) struct Refusals {
+pub(super) struct ProblemReporter {
     pub(super) random: Arc<Random>,
     pub(super) traffic: Arc<Traffic>,
     /// Headers that every answer of these connections has.
@@ -45,9 +45,9 @@ pub(super) struct Refusals {
     pub(super) log: Log,
 }
 
-impl Refusals {
+impl ProblemReporter {
     /// The id that the client sent, if it can be repeated, or a new one.
-    pub(super) fn note(&self, refusal: Refusal, sent: Option<&HeaderValue>) -> String {
+    pub(super) fn note(&self, refusal: ServerProblem, sent: Option<&HeaderValue>) -> String {
         let sent = sent.and_then(|value| value.to_str().ok());
         let trace = match sent.filter(|text| Trace::is_repeatable(text)) {
             Some(text) => String::from(text),
@@ -66,7 +66,7 @@ impl Refusals {
     }
 }
 
-impl Refusal {
+impl ServerProblem {
     pub(super) fn response(self, trace: &str) -> Response<SecretBody> {
         let mut response = Response::new(SecretBody::from(self.body(trace)));
         *response.status_mut() = self.status();
@@ -137,14 +137,14 @@ pub(super) fn sent_trace(headers: &HeaderMap) -> Option<HeaderValue> {
 pub(super) fn with_body(
     written: &[u8],
     hsts: Hsts,
-    note: impl FnOnce(Refusal) -> String,
+    note: impl FnOnce(ServerProblem) -> String,
 ) -> Option<Vec<u8>> {
     const LENGTH: &str = "content-length: 0\r\n";
     // The first look, on the way of every answer, is at the status alone.
     let refusal = match written.get(..12)? {
-        b"HTTP/1.1 400" => Refusal::UnreadableRequest,
-        b"HTTP/1.1 414" => Refusal::UriTooLong,
-        b"HTTP/1.1 431" => Refusal::HeadersTooLarge,
+        b"HTTP/1.1 400" => ServerProblem::UnreadableRequest,
+        b"HTTP/1.1 414" => ServerProblem::UriTooLong,
+        b"HTTP/1.1 431" => ServerProblem::HeadersTooLarge,
         _ => return None,
     };
     let head = std::str::from_utf8(written).ok()?;
@@ -174,12 +174,12 @@ mod tests {
     #[tokio::test]
     async fn every_refusal_is_a_problem_with_its_own_status() {
         for refusal in [
-            Refusal::BadHost,
-            Refusal::HeadersTooLarge,
-            Refusal::Panicked,
-            Refusal::TransferCoding,
-            Refusal::UnreadableRequest,
-            Refusal::UriTooLong,
+            ServerProblem::BadHost,
+            ServerProblem::HeadersTooLarge,
+            ServerProblem::Panicked,
+            ServerProblem::TransferCoding,
+            ServerProblem::UnreadableRequest,
+            ServerProblem::UriTooLong,
         ] {
             let response = refusal.response("an-id");
             let status = response.status();
@@ -208,7 +208,7 @@ mod tests {
         assert!(given.contains("\r\nbt-trace-id: an-id\r\n"), "{given}");
         assert!(given.contains("\r\nstrict-transport-security: max-age=31536000\r\n"), "{given}");
         assert!(given.contains("\r\nx-content-type-options: nosniff\r\n"), "{given}");
-        assert!(given.ends_with(&Refusal::HeadersTooLarge.body("an-id")));
+        assert!(given.ends_with(&ServerProblem::HeadersTooLarge.body("an-id")));
         check_untouched("");
         check_untouched("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
         check_untouched("HTTP/1.1 400 Bad\r\ncontent-length: 0\r\n\r\n");

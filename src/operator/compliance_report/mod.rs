@@ -13,12 +13,12 @@ use serde_json::json;
 
 use crate::app::{Error, Expected, Vault};
 use crate::domain::audit::{Act, Entity, EntityKind};
-use crate::report::{Chapter, Document};
+use crate::report::{Chapter, ComplianceReport};
 
 /// What stands in the settings, which the vault itself does not know.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AccountSettings {
+pub struct ComplianceReportSettings {
     pub data_directory: String,
     pub listen: Vec<String>,
     /// In seconds since 1970; absent when the certificate cannot be read.
@@ -27,18 +27,24 @@ pub struct AccountSettings {
     pub audit_reads_strict: bool,
 }
 
-pub(super) async fn render(app: &Vault, settings: &AccountSettings) -> Result<Vec<u8>, Error> {
+pub(super) async fn render(
+    app: &Vault,
+    settings: &ComplianceReportSettings,
+) -> Result<Vec<u8>, Error> {
     // It tells who may do what.
     app.audit().write_operator_entry(Act::Export, Entity::of_server(EntityKind::Vault)).await?;
-    let account = account(app, settings).await?;
-    let attention = account.attention().count();
-    let (text, html) = (account.text(), account.html());
-    let made_at = account.made_at.to_wire();
+    let report = gather(app, settings).await?;
+    let attention = report.attention().count();
+    let (text, html) = (report.text(), report.html());
+    let made_at = report.made_at.to_wire();
     let answer = json!({"made_at": made_at, "attention": attention, "text": text, "html": html});
     Ok(answer.to_string().into_bytes())
 }
 
-async fn account(app: &Vault, settings: &AccountSettings) -> Result<Document, Error> {
+async fn gather(
+    app: &Vault,
+    settings: &ComplianceReportSettings,
+) -> Result<ComplianceReport, Error> {
     let now = app.now();
     let holdings = app.upkeep().holdings()?;
     let inventory = app.keys().inventory().await?;
@@ -53,10 +59,14 @@ async fn account(app: &Vault, settings: &AccountSettings) -> Result<Document, Er
         safety::backups(&app.backups().state()?, now),
         safety::tls(settings, now),
     ];
-    Ok(Document { title: String::from("Strongroom: account of the vault"), made_at: now, chapters })
+    Ok(ComplianceReport {
+        title: String::from("Strongroom: account of the vault"),
+        made_at: now,
+        chapters,
+    })
 }
 
-fn vault(app: &Vault, settings: &AccountSettings) -> Result<Chapter, Error> {
+fn vault(app: &Vault, settings: &ComplianceReportSettings) -> Result<Chapter, Error> {
     let id = app.upkeep().vault_id()?.map_or_else(|| String::from("none"), |id| id.to_string());
     Ok(Chapter::new("Vault", "What this account is about.")
         .good(format!("Vault {id}, in {}.", settings.data_directory))

@@ -22,10 +22,10 @@ use crate::server::Bounds;
 
 /// The places that all connections share.
 #[derive(Debug, Clone)]
-pub(super) struct Flight(Arc<Shared>);
+pub(super) struct StreamPool(Arc<PoolCounts>);
 
 #[derive(Debug)]
-struct Shared {
+struct PoolCounts {
     taken: AtomicUsize,
     taken_by_unknown: AtomicUsize,
     max: usize,
@@ -34,9 +34,9 @@ struct Shared {
     piece_bytes_max: usize,
 }
 
-impl Flight {
+impl StreamPool {
     pub(super) fn new(bounds: &Bounds) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(PoolCounts {
             taken: AtomicUsize::new(0),
             taken_by_unknown: AtomicUsize::new(0),
             max: bounds.h2_shared_max,
@@ -46,26 +46,26 @@ impl Flight {
         }))
     }
 
-    fn take(&self) -> Option<Kind> {
-        take(&self.0.taken, self.0.max).then_some(Kind::Shared)
+    fn take(&self) -> Option<PermitKind> {
+        take(&self.0.taken, self.0.max).then_some(PermitKind::Shared)
     }
 
-    fn take_by_unknown(&self) -> Option<Kind> {
+    fn take_by_unknown(&self) -> Option<PermitKind> {
         if !take(&self.0.taken_by_unknown, self.0.unknown_max) {
             return None;
         }
         if take(&self.0.taken, self.0.max) {
-            return Some(Kind::SharedByUnknown);
+            return Some(PermitKind::SharedByUnknown);
         }
         self.0.taken_by_unknown.fetch_sub(1, Ordering::Relaxed);
         None
     }
 
-    fn give_back(&self, kind: Kind) {
+    fn give_back(&self, kind: PermitKind) {
         match kind {
-            Kind::First => return,
-            Kind::Shared => {}
-            Kind::SharedByUnknown => {
+            PermitKind::First => return,
+            PermitKind::Shared => {}
+            PermitKind::SharedByUnknown => {
                 self.0.taken_by_unknown.fetch_sub(1, Ordering::Relaxed);
             }
         }
@@ -80,7 +80,7 @@ fn take(taken: &AtomicUsize, max: usize) -> bool {
 
 /// Where a place comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PermitKind {
     First,
     Shared,
     SharedByUnknown,
@@ -89,8 +89,8 @@ enum Kind {
 /// The streams of one connection. Only the connection's own task admits them, so there is no race
 /// between looking and counting.
 #[derive(Debug)]
-pub(super) struct Streams {
-    flight: Flight,
+pub(super) struct ConnectionStreams {
+    pool: StreamPool,
     open: AtomicU32,
     begun: AtomicU64,
     has_first: AtomicBool,
@@ -102,10 +102,10 @@ pub(super) struct Streams {
     waiting: [AtomicU32; 3],
 }
 
-impl Streams {
-    pub(super) fn new(flight: Flight) -> Self {
+impl ConnectionStreams {
+    pub(super) fn new(pool: StreamPool) -> Self {
         Self {
-            flight,
+            pool,
             open: AtomicU32::new(0),
             begun: AtomicU64::new(0),
             has_first: AtomicBool::new(false),
@@ -117,23 +117,26 @@ impl Streams {
 
     /// A place for one more stream. `knows` says whether its request shows a key; it is asked only
     /// where that makes a difference.
-    pub(super) fn admit(self: &Arc<Self>, knows: impl FnOnce() -> bool) -> Option<Arc<Place>> {
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        knows: impl FnOnce() -> bool,
+    ) -> Option<Arc<StreamPermit>> {
         let kind = if self.has_first.swap(true, Ordering::Relaxed) {
             if self.is_known() || knows() {
                 self.is_known.store(true, Ordering::Relaxed);
-                self.flight.take()?
-            } else if self.open() < self.flight.0.streams_of_unknown_max {
-                self.flight.take_by_unknown()?
+                self.pool.take()?
+            } else if self.open() < self.pool.0.streams_of_unknown_max {
+                self.pool.take_by_unknown()?
             } else {
                 return None;
             }
         } else {
-            Kind::First
+            PermitKind::First
         };
         self.begun.fetch_add(1, Ordering::Relaxed);
         self.open.fetch_add(1, Ordering::Relaxed);
         let (pieces, waits_since) = (AtomicU32::new(0), AtomicU32::new(0));
-        Some(Arc::new(Place { streams: Arc::clone(self), kind, pieces, waits_since }))
+        Some(Arc::new(StreamPermit { streams: Arc::clone(self), kind, pieces, waits_since }))
     }
 
     pub(super) fn open(&self) -> u32 {
@@ -168,16 +171,16 @@ impl Streams {
 
 /// The place of one stream, given back when the stream has ended and its answer is written.
 #[derive(Debug)]
-pub(super) struct Place {
-    streams: Arc<Streams>,
-    kind: Kind,
+pub(super) struct StreamPermit {
+    streams: Arc<ConnectionStreams>,
+    kind: PermitKind,
     /// A counter that grows when the answer is ready and with each piece that is sent.
     pieces: AtomicU32,
     /// The look before that, plus one; zero before there is an answer.
     waits_since: AtomicU32,
 }
 
-impl Place {
+impl StreamPermit {
     /// The answer is ready, or a piece of it has moved.
     pub(super) fn moves(&self) {
         self.pieces.fetch_add(1, Ordering::Relaxed);
@@ -202,11 +205,11 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
         self.forget(self.waits_since.load(Ordering::Relaxed));
-        self.streams.flight.give_back(self.kind);
-        if self.kind == Kind::First {
+        self.streams.pool.give_back(self.kind);
+        if self.kind == PermitKind::First {
             self.streams.has_first.store(false, Ordering::Relaxed);
         }
         self.streams.open.fetch_sub(1, Ordering::Relaxed);
@@ -216,37 +219,37 @@ impl Drop for Place {
 /// An answer's body in pieces of a frame each. Every piece keeps the stream's place until it is
 /// written, and tells that the answer has moved.
 #[derive(Debug)]
-pub(super) struct Paced<B> {
+pub(super) struct PacedBody<B> {
     inner: B,
     rest: Bytes,
-    place: Arc<Place>,
+    place: Arc<StreamPermit>,
 }
 
-impl<B> Paced<B> {
-    pub(super) const fn new(inner: B, place: Arc<Place>) -> Self {
+impl<B> PacedBody<B> {
+    pub(super) const fn new(inner: B, place: Arc<StreamPermit>) -> Self {
         Self { inner, rest: Bytes::new(), place }
     }
 }
 
 /// The bytes of one frame, and the place that they keep.
-struct Piece {
+struct BodyPiece {
     bytes: Bytes,
-    place: Arc<Place>,
+    place: Arc<StreamPermit>,
 }
 
-impl AsRef<[u8]> for Piece {
+impl AsRef<[u8]> for BodyPiece {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Piece {
+impl Drop for BodyPiece {
     fn drop(&mut self) {
         self.place.moves();
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for Paced<B> {
+impl<B: Body<Data = Bytes> + Unpin> Body for PacedBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -263,11 +266,11 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Paced<B> {
                 other => return Poll::Ready(other),
             }
         }
-        let length = self.rest.len().min(self.place.streams.flight.0.piece_bytes_max);
+        let length = self.rest.len().min(self.place.streams.pool.0.piece_bytes_max);
         let bytes = self.rest.split_to(length);
         let place = Arc::clone(&self.place);
         place.moves();
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_owner(Piece { bytes, place })))))
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_owner(BodyPiece { bytes, place })))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -292,8 +295,8 @@ mod tests {
 
     use super::*;
 
-    fn flight() -> Flight {
-        Flight::new(&Bounds {
+    fn pool() -> StreamPool {
+        StreamPool::new(&Bounds {
             h2_shared_max: 5,
             h2_shared_unknown_max: 3,
             h2_streams_unknown_max: 3,
@@ -302,18 +305,22 @@ mod tests {
         })
     }
 
-    fn streams(flight: &Flight) -> Arc<Streams> {
-        Arc::new(Streams::new(flight.clone()))
+    fn streams(pool: &StreamPool) -> Arc<ConnectionStreams> {
+        Arc::new(ConnectionStreams::new(pool.clone()))
     }
 
-    fn admitted(streams: &Arc<Streams>, tries: usize, knows: bool) -> Vec<Arc<Place>> {
+    fn admitted(
+        streams: &Arc<ConnectionStreams>,
+        tries: usize,
+        knows: bool,
+    ) -> Vec<Arc<StreamPermit>> {
         (0..tries).filter_map(|_| streams.admit(|| knows)).collect()
     }
 
     #[test]
     fn a_connection_has_its_first_stream_whatever_others_hold() {
-        let flight = flight();
-        let [greedy, other, last] = std::array::from_fn(|_| streams(&flight));
+        let pool = pool();
+        let [greedy, other, last] = std::array::from_fn(|_| streams(&pool));
         let held = admitted(&greedy, 100, true);
         assert_eq!(held.len(), 6);
         let first = admitted(&other, 100, true);
@@ -322,25 +329,25 @@ mod tests {
         assert_eq!(admitted(&other, 1, false).len(), 1, "its first place is free again");
         drop(held);
         assert_eq!(admitted(&last, 100, true).len(), 6);
-        assert_eq!(flight.0.taken.load(Ordering::Relaxed), 0);
+        assert_eq!(pool.0.taken.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn without_a_key_a_connection_has_few_streams_and_all_together_a_part() {
-        let flight = flight();
-        let [one, other, known] = std::array::from_fn(|_| streams(&flight));
+        let pool = pool();
+        let [one, other, known] = std::array::from_fn(|_| streams(&pool));
         let held = admitted(&one, 100, false);
         assert_eq!(held.len(), 3, "of one connection");
         let more = admitted(&other, 100, false);
         assert_eq!(more.len(), 2, "of all connections");
         assert_eq!(admitted(&known, 100, true).len(), 3, "the rest is for those with a key");
         drop((held, more));
-        assert_eq!(flight.0.taken_by_unknown.load(Ordering::Relaxed), 0);
+        assert_eq!(pool.0.taken_by_unknown.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn a_key_that_was_shown_once_counts_for_the_connection() {
-        let streams = streams(&flight());
+        let streams = streams(&pool());
         let held = admitted(&streams, 2, true);
         assert!(streams.is_known());
         assert_eq!(admitted(&streams, 100, false).len(), 4);
@@ -349,7 +356,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_does_not_move_for_two_looks_is_stalled() {
-        let streams = streams(&flight());
+        let streams = streams(&pool());
         let place = streams.admit(|| false).unwrap();
         assert!(!(0..9).any(|_| streams.look_is_stalled()), "there is no answer yet");
         for _ in 0..9 {
@@ -364,9 +371,9 @@ mod tests {
 
     #[tokio::test]
     async fn pieces_keep_the_place_until_they_are_gone() {
-        let streams = streams(&flight());
+        let streams = streams(&pool());
         let place = streams.admit(|| false).unwrap();
-        let mut body = Paced::new(Full::new(Bytes::from_static(b"ten bytes.")), place);
+        let mut body = PacedBody::new(Full::new(Bytes::from_static(b"ten bytes.")), place);
         assert_eq!(body.size_hint().exact(), Some(10));
         let mut pieces = Vec::new();
         while let Some(frame) = body.frame().await {

@@ -7,13 +7,13 @@ use hyper::StatusCode;
 
 /// Counts the refusals of one connection.
 #[derive(Debug)]
-pub(super) struct Conduct {
+pub(super) struct RefusalStreak {
     refused_in_a_row: AtomicU32,
     refusals_max: u32,
     is_spent: AtomicBool,
 }
 
-impl Conduct {
+impl RefusalStreak {
     pub(super) const fn new(refusals_max: u32) -> Self {
         Self { refused_in_a_row: AtomicU32::new(0), refusals_max, is_spent: AtomicBool::new(false) }
     }
@@ -56,36 +56,36 @@ impl Conduct {
 mod tests {
     use super::*;
 
-    fn refused(times: u32) -> Conduct {
-        let conduct = Conduct::new(3);
+    fn refused(times: u32) -> RefusalStreak {
+        let streak = RefusalStreak::new(3);
         for _ in 0..times {
-            conduct.begin(|| panic!("it need not be asked yet"));
-            conduct.answered(StatusCode::UNAUTHORIZED);
+            streak.begin(|| panic!("it need not be asked yet"));
+            streak.answered(StatusCode::UNAUTHORIZED);
         }
-        conduct
+        streak
     }
 
     #[test]
     fn refusals_in_a_row_spend_a_connection_that_shows_no_key() {
-        let conduct = refused(3);
-        assert!(!conduct.is_spent());
-        conduct.begin(|| false);
-        assert!(conduct.is_spent());
-        let conduct = refused(3);
-        conduct.begin(|| true);
-        assert!(!conduct.is_spent(), "a key was shown");
-        conduct.begin(|| panic!("it counts from zero again"));
+        let streak = refused(3);
+        assert!(!streak.is_spent());
+        streak.begin(|| false);
+        assert!(streak.is_spent());
+        let streak = refused(3);
+        streak.begin(|| true);
+        assert!(!streak.is_spent(), "a key was shown");
+        streak.begin(|| panic!("it counts from zero again"));
     }
 
     #[test]
     fn a_success_forgives_and_a_failure_of_ours_does_not_count() {
-        let conduct = refused(2);
-        conduct.answered(StatusCode::OK);
-        conduct.answered(StatusCode::NOT_FOUND);
+        let streak = refused(2);
+        streak.answered(StatusCode::OK);
+        streak.answered(StatusCode::NOT_FOUND);
         for _ in 0..9 {
-            conduct.answered(StatusCode::SERVICE_UNAVAILABLE);
+            streak.answered(StatusCode::SERVICE_UNAVAILABLE);
         }
-        conduct.answered(StatusCode::NOT_FOUND);
-        conduct.begin(|| panic!("two are not three"));
+        streak.answered(StatusCode::NOT_FOUND);
+        streak.begin(|| panic!("two are not three"));
     }
 }

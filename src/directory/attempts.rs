@@ -7,7 +7,7 @@ use tokio::time::timeout;
 const SILENT: &str = "it could not be reached in time";
 
 /// The first that does not fail; otherwise how the last one did.
-pub(super) async fn first<I, T, F: Future<Output = Result<T, &'static str>>>(
+pub(super) async fn first_success<I, T, F: Future<Output = Result<T, &'static str>>>(
     items: impl IntoIterator<Item = I>,
     share: Duration,
     mut attempt: impl FnMut(I) -> F,
@@ -39,7 +39,7 @@ mod tests {
     #[tokio::test]
     async fn one_that_is_silent_does_not_keep_the_others_from_being_tried() {
         let share = Duration::from_millis(1);
-        let first = |items: &[Option<u8>]| first(items.to_vec(), share, tell);
+        let first = |items: &[Option<u8>]| first_success(items.to_vec(), share, tell);
         assert_eq!(first(&[None, Some(0), Some(1), Some(2)]).await, Some(Ok(1)));
         assert_eq!(first(&[None, Some(0)]).await, Some(Err("zero")));
         assert_eq!(first(&[Some(0), None]).await, Some(Err(SILENT)));
