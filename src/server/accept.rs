@@ -79,12 +79,12 @@ impl Acceptor {
     /// Accepts until a stop is asked for; then the listener closes, and who comes is refused by
     /// the kernel.
     pub(super) async fn accept<A: Responder>(self, listener: TcpListener, answer: A) {
-        let mut watch = self.connections.tasks.watch();
+        let mut stop = self.connections.tasks.stop_signal();
         let mut backoff = AcceptBackoff::default();
         loop {
             let accepted = tokio::select! {
                 biased;
-                () = watch.stopping() => return,
+                () = stop.stopping() => return,
                 accepted = listener.accept() => accepted,
             };
             match accepted {
@@ -102,7 +102,7 @@ impl Acceptor {
                     }
                     tokio::select! {
                         biased;
-                        () = watch.stopping() => return,
+                        () = stop.stopping() => return,
                         () = sleep(wait) => {}
                     }
                 }

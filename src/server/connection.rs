@@ -33,7 +33,7 @@ use crate::server::problem::{self, ProblemReporter, ServerProblem};
 use crate::server::refusal_streak::RefusalStreak;
 use crate::server::stream::{BareRefusals, Stream};
 use crate::server::stream_pool::{PacedBody, StreamPermit, StreamPool};
-use crate::server::tasks::{Phase, Tasks, Watch};
+use crate::server::tasks::{StopSignal, Tasks};
 use crate::server::{Bounds, Responder, ResponseFuture};
 
 /// What every connection shares.
@@ -68,9 +68,9 @@ impl Connections {
         tls: Arc<ServerConfig>,
         answer: A,
     ) {
-        let mut watch = self.tasks.watch();
+        let mut stop = self.tasks.stop_signal();
         let mut grace = FirstRequestGrace::new(self.bounds.first_request_grace_max);
-        let Some(stream) = self.handshake(socket, tls, &mut watch, &mut grace).await else {
+        let Some(stream) = self.handshake(socket, tls, &mut stop, &mut grace).await else {
             self.refusals.traffic.handshakes_failed.add(1);
             return;
         };
@@ -79,9 +79,9 @@ impl Connections {
             self.clients.as_ref().map(|clients| clients.verify(tls.peer_certificates()));
         let from = Peer { address: peer, authorities };
         if tls.alpn_protocol() == Some(b"h2") {
-            Box::pin(self.serve_http2(stream, from, answer, watch)).await;
+            Box::pin(self.serve_http2(stream, from, answer, stop)).await;
         } else {
-            Box::pin(self.serve_http1(stream, from, answer, watch, grace)).await;
+            Box::pin(self.serve_http1(stream, from, answer, stop, grace)).await;
         }
     }
 
@@ -90,7 +90,7 @@ impl Connections {
         &self,
         socket: TcpStream,
         tls: Arc<ServerConfig>,
-        watch: &mut Watch,
+        stop: &mut StopSignal,
         grace: &mut FirstRequestGrace,
     ) -> Option<TlsStream<TcpStream>> {
         // Answers are written whole, so there is nothing that waiting could gather.
@@ -98,12 +98,7 @@ impl Connections {
         let handshake = timeout(self.bounds.handshake_max, TlsAcceptor::from(tls).accept(socket));
         let mut handshake = pin!(handshake);
         poll_fn(|cx| {
-            let goes_on = match watch.poll_phase(cx) {
-                Phase::Running => true,
-                Phase::Stopping => grace.poll_is_waited_for(cx),
-                Phase::Ended => false,
-            };
-            if goes_on {
+            if !stop.poll_is_stopping(cx) || grace.poll_is_waited_for(cx) {
                 handshake.as_mut().poll(cx).map(|done| done.ok()?.ok())
             } else {
                 Poll::Ready(None)
@@ -118,7 +113,7 @@ impl Connections {
         stream: impl AsyncRead + AsyncWrite + Unpin,
         peer: Peer,
         answer: A,
-        watch: Watch,
+        stop: StopSignal,
         grace: FirstRequestGrace,
     ) {
         let limits = HeaderLimits { count_max: self.bounds.headers_count_max, bytes_max: None };
@@ -138,7 +133,7 @@ impl Connections {
         });
         let stream = Stream::new(stream, bare, self.bounds.write_max);
         let connection = self.http1.serve_connection(TokioIo::new(stream), service);
-        drive(connection, http1::Connection::graceful_shutdown, watch, None, Some(grace)).await;
+        drive(connection, http1::Connection::graceful_shutdown, stop, None, Some(grace)).await;
         self.count_spent(&after);
     }
 
@@ -147,7 +142,7 @@ impl Connections {
         stream: TlsStream<TcpStream>,
         peer: Peer,
         answer: A,
-        watch: Watch,
+        stop: StopSignal,
     ) {
         let bytes_max = Some(self.bounds.header_bytes_max);
         let limits = HeaderLimits { count_max: self.bounds.headers_count_max, bytes_max };
@@ -172,7 +167,7 @@ impl Connections {
         drive(
             connection,
             hyper::server::conn::http2::Connection::graceful_shutdown,
-            watch,
+            stop,
             Some(monitor),
             // Asked to finish, HTTP/2 still takes what was sent before the peer heard of it.
             None,
@@ -279,7 +274,7 @@ async fn respond_http2(
 async fn drive<C: Future>(
     connection: C,
     finish: impl Fn(Pin<&mut C>),
-    mut watch: Watch,
+    mut stop: StopSignal,
     mut monitor: Option<IdleMonitor>,
     mut grace: Option<FirstRequestGrace>,
 ) {
@@ -287,7 +282,7 @@ async fn drive<C: Future>(
     let mut finishing = Finishing::No;
     poll_fn(|cx| {
         loop {
-            let stopping = watch.poll_phase(cx) != Phase::Running;
+            let stopping = stop.poll_is_stopping(cx);
             let waiting = stopping && grace.as_mut().is_some_and(|it| it.poll_is_waited_for(cx));
             let asked = stopping && !waiting;
             let verdict =

@@ -108,7 +108,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Runner {
             return;
         };
         let (stream_max, unread_max) = (self.stream_max, self.unread_max);
-        self.tasks.spawn_counted(async move {
+        self.tasks.spawn_tracked(async move {
             let mut deadline = pin!(sleep(stream_max));
             let mut pieces = 0;
             poll_fn(|cx| {

@@ -232,7 +232,7 @@ impl Server {
             trusted: self.trusted,
             log: self.log.clone(),
         };
-        tasks.spawn(self.upkeep.run(Arc::clone(&self.bounds), tasks.watch()));
+        tasks.spawn(self.upkeep.run(Arc::clone(&self.bounds), tasks.stop_signal()));
         for (listener, address) in self.listeners.into_iter().zip(self.addresses) {
             tasks.spawn(acceptor.clone().accept(listener, answer.clone()));
             let event = Event::info("listening").with("address", Value::Address(address));

@@ -101,10 +101,10 @@ impl PlainListener {
     ) {
         let connections = self.connections.clone();
         self.connections.tasks.spawn(async move {
-            let watch = connections.tasks.watch();
+            let stop = connections.tasks.stop_signal();
             let grace = FirstRequestGrace::new(connections.bounds.first_request_grace_max);
             let peer = Peer { address: peer, authorities: None };
-            connections.serve_http1(stream, peer, answer, watch, grace).await;
+            connections.serve_http1(stream, peer, answer, stop, grace).await;
             drop(place);
         });
     }

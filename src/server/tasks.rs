@@ -1,45 +1,21 @@
-//! Tasks that a stop waits for. The only place that may start one.
+//! Tasks that a drain waits for. Tasks are started only here.
 //!
-//! A stop has two steps: [`Tasks::stop`] asks, [`Tasks::end`] drops whatever has not finished.
-//! Looking whether a stop was asked for costs one atomic load, since every connection looks each
-//! time it is woken; the lock is taken when a task starts to watch and when it ends.
+//! A drain has two steps: [`Tasks::stop`] asks every task to finish, [`Tasks::end`] drops those that
+//! have not. Each task watches child tokens of its own, because a connection looks at its token each
+//! time it is woken: on a shared token all connections would take one lock.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::future::poll_fn;
-use std::pin::pin;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::pin::Pin;
+use std::task::Context;
 
-use tokio::sync::Notify;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::task::TaskTracker;
 
 /// A group of tasks that stop together.
-#[derive(Clone, Default)]
-pub struct Tasks(Arc<Group>);
-
-#[derive(Default)]
-struct Group {
-    phase: AtomicU8,
-    running: AtomicUsize,
-    empty: Notify,
-    watchers: Mutex<Watchers>,
-}
-
-#[derive(Default)]
-struct Watchers {
-    next: u64,
-    wakers: HashMap<u64, Waker>,
-}
-
-/// How far a stop has gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    Running,
-    /// Finish what is begun, begin nothing.
-    Stopping,
-    /// Time is up.
-    Ended,
+#[derive(Debug, Clone, Default)]
+pub struct Tasks {
+    tracker: TaskTracker,
+    stopped: CancellationToken,
+    ended: CancellationToken,
 }
 
 impl Tasks {
@@ -49,173 +25,62 @@ impl Tasks {
 
     /// Starts a task. When [`Tasks::end`] is called, it is dropped at its next await.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut watch = self.watch();
-        // In memory of its own: a future within futures is stored by each of them, and a
-        // connection's is large.
-        let mut work = Box::pin(work);
-        self.spawn_counted(async move {
-            poll_fn(|cx| match watch.poll_phase(cx) {
-                Phase::Running | Phase::Stopping => work.as_mut().poll(cx),
-                Phase::Ended => Poll::Ready(()),
-            })
-            .await;
+        let ended = self.ended.child_token();
+        // Boxed: each future that wraps another stores it, and a connection's is large.
+        let work = Box::pin(work);
+        self.spawn_tracked(async move {
+            ended.run_until_cancelled(work).await;
         });
     }
 
-    /// Starts a task that is waited for, but that something else ends: a stream ends with its
-    /// connection. It takes no lock.
-    pub fn spawn_counted(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.0.running.fetch_add(1, Ordering::Relaxed);
-        let running = Running(Arc::clone(&self.0));
-        #[expect(clippy::disallowed_methods, reason = "this is where tasks are counted")]
-        drop(tokio::spawn(async move {
-            let _running = running;
-            work.await;
-        }));
+    /// Starts a task that the drain waits for and that something else ends: a stream ends with its
+    /// connection.
+    pub fn spawn_tracked(&self, work: impl Future<Output = ()> + Send + 'static) {
+        drop(self.tracker.spawn(work));
     }
 
-    /// Something that is woken when the phase changes.
-    pub fn watch(&self) -> Watch {
-        Watch { group: Arc::clone(&self.0), registered: None }
+    /// A signal that wakes its task when a stop is asked for.
+    pub fn stop_signal(&self) -> StopSignal {
+        StopSignal(Box::pin(self.stopped.child_token().cancelled_owned()))
     }
 
     /// Asks every task to finish.
     pub fn stop(&self) {
-        self.0.enter(Phase::Stopping);
+        self.stopped.cancel();
     }
 
     /// Drops every task that has not finished.
     pub fn end(&self) {
-        self.0.enter(Phase::Ended);
+        self.stopped.cancel();
+        self.ended.cancel();
     }
 
-    /// How many tasks have not finished.
+    /// The number of tasks that have not finished.
     pub fn running(&self) -> usize {
-        self.0.running.load(Ordering::Acquire)
+        self.tracker.len()
     }
 
     /// Resolves when no task is left.
     pub async fn finished(&self) {
-        let mut empty = pin!(self.0.empty.notified());
-        loop {
-            // Registered before looking, so that a task that ends in between is not missed.
-            empty.as_mut().enable();
-            if self.running() == 0 {
-                return;
-            }
-            empty.as_mut().await;
-            empty.set(self.0.empty.notified());
-        }
+        // A tracker that is not closed waits for tasks that may still come.
+        self.tracker.close();
+        self.tracker.wait().await;
     }
 }
 
-impl fmt::Debug for Tasks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tasks").field("running", &self.running()).finish_non_exhaustive()
-    }
-}
+/// One task's view of the stop.
+#[derive(Debug)]
+pub struct StopSignal(Pin<Box<WaitForCancellationFutureOwned>>);
 
-impl Group {
-    fn enter(&self, phase: Phase) {
-        let wakers: Vec<Waker> = {
-            let watchers = self.lock();
-            self.phase.fetch_max(phase.number(), Ordering::SeqCst);
-            watchers.wakers.values().cloned().collect()
-        };
-        wakers.iter().for_each(Waker::wake_by_ref);
-    }
-
-    fn phase(&self) -> Phase {
-        Phase::from_number(self.phase.load(Ordering::Acquire))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Watchers> {
-        // Nothing in here panics half way, so a poisoned lock still guards whole data.
-        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Phase {
-    const fn number(self) -> u8 {
-        match self {
-            Self::Running => 0,
-            Self::Stopping => 1,
-            Self::Ended => 2,
-        }
-    }
-
-    const fn from_number(number: u8) -> Self {
-        match number {
-            0 => Self::Running,
-            1 => Self::Stopping,
-            _ => Self::Ended,
-        }
-    }
-}
-
-/// Counts a task for as long as it lives, however it ends.
-struct Running(Arc<Group>);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.empty.notify_waiters();
-        }
-    }
-}
-
-/// One task's view of the phase.
-pub struct Watch {
-    group: Arc<Group>,
-    registered: Option<(u64, Waker)>,
-}
-
-impl Watch {
-    /// The phase now; the task is woken when it changes.
-    pub fn poll_phase(&mut self, cx: &mut Context<'_>) -> Phase {
-        let same = self.registered.as_ref().is_some_and(|(_, waker)| waker.will_wake(cx.waker()));
-        if !same {
-            self.register(cx.waker());
-        }
-        self.group.phase()
+impl StopSignal {
+    /// Returns whether a stop was asked for. If not, the task is woken when it is.
+    pub fn poll_is_stopping(&mut self, cx: &mut Context<'_>) -> bool {
+        self.0.as_mut().poll(cx).is_ready()
     }
 
     /// Resolves when a stop is asked for.
     pub async fn stopping(&mut self) {
-        poll_fn(|cx| match self.poll_phase(cx) {
-            Phase::Running => Poll::Pending,
-            Phase::Stopping | Phase::Ended => Poll::Ready(()),
-        })
-        .await;
-    }
-
-    /// The phase is read after this, under which order a change is either seen by that read or
-    /// finds the waker here.
-    fn register(&mut self, waker: &Waker) {
-        let mut watchers = self.group.lock();
-        let number = if let Some((number, _)) = self.registered {
-            number
-        } else {
-            watchers.next = watchers.next.wrapping_add(1);
-            watchers.next
-        };
-        watchers.wakers.insert(number, waker.clone());
-        drop(watchers);
-        self.registered = Some((number, waker.clone()));
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        if let Some((number, _)) = self.registered {
-            self.group.lock().wakers.remove(&number);
-        }
-    }
-}
-
-impl fmt::Debug for Watch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").field("phase", &self.group.phase()).finish_non_exhaustive()
+        self.0.as_mut().await;
     }
 }
 
@@ -229,9 +94,9 @@ mod tests {
     async fn a_stop_waits_for_a_task_that_finishes() {
         let tasks = Tasks::new();
         let (finish, wait) = oneshot::channel::<()>();
-        let mut watch = tasks.watch();
+        let mut stop = tasks.stop_signal();
         tasks.spawn(async move {
-            watch.stopping().await;
+            stop.stopping().await;
             wait.await.unwrap();
         });
         tasks.stop();
@@ -258,11 +123,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panicking_task_is_counted_out_and_forgotten() {
+    async fn a_panicking_task_is_counted_out() {
         let tasks = Tasks::new();
         tasks.spawn(async { std::panic::resume_unwind(Box::new(())) });
         tasks.finished().await;
-        assert!(tasks.0.lock().wakers.is_empty());
+        assert_eq!(tasks.running(), 0);
     }
 
     #[tokio::test]

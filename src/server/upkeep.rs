@@ -16,7 +16,7 @@ use crate::server::Bounds;
 use crate::server::accept::{ConnectionRefusals, TlsConfig};
 use crate::server::certificate::{self, Certificate, CertificateProblem};
 use crate::server::clients::ClientVerifiers;
-use crate::server::tasks::Watch;
+use crate::server::tasks::StopSignal;
 use crate::server::traffic::Traffic;
 
 /// The certificate's files.
@@ -62,7 +62,7 @@ pub(super) struct ServerUpkeep {
 
 impl ServerUpkeep {
     /// Runs until a stop is asked for.
-    pub(super) async fn run(mut self, bounds: Arc<Bounds>, mut watch: Watch) {
+    pub(super) async fn run(mut self, bounds: Arc<Bounds>, mut stop: StopSignal) {
         let mut hangups = signal(SignalKind::hangup()).ok();
         let mut looks = every(bounds.certificate_check_every);
         let mut reports = every(bounds.refusals_logged_every);
@@ -71,7 +71,7 @@ impl ServerUpkeep {
         self.warn_if_short();
         loop {
             tokio::select! {
-                () = watch.stopping() => {
+                () = stop.stopping() => {
                     self.report();
                     return;
                 }

@@ -32,6 +32,8 @@ const CRATES: &[(&str, &[&str])] = &[
     // The pure rooms are missing here: they neither wait nor start anything.
     ("tokio", &["app", "cli", "directory", "http", "operator", "server", "store"]),
     ("tokio_rustls", &["directory", "server"]),
+    // Tasks are started in one place, so that a drain waits for all of them.
+    ("tokio_util", &["server"]),
     ("toml", &["config", "formulas"]),
 ];
 
