@@ -26,12 +26,13 @@ use tokio_rustls::server::TlsStream;
 use crate::secret::SecretBody;
 use crate::server::clients::{ClientAuthorities, ClientVerifiers};
 use crate::server::first_request_grace::FirstRequestGrace;
+use crate::server::framing::Framing;
 use crate::server::header_limits::HeaderLimits;
 use crate::server::http2::{self, Http2State, IdleMonitor, MonitorDecision, Runner};
 use crate::server::panics;
 use crate::server::problem::{self, ProblemReporter, ServerProblem};
 use crate::server::refusal_streak::RefusalStreak;
-use crate::server::stream::{BareRefusals, Stream};
+use crate::server::stream::Stream;
 use crate::server::stream_pool::{PacedBody, StreamPermit, StreamPool};
 use crate::server::tasks::{StopSignal, Tasks};
 use crate::server::{Bounds, Responder, ResponseFuture};
@@ -119,7 +120,7 @@ impl Connections {
         let limits = HeaderLimits { count_max: self.bounds.headers_count_max, bytes_max: None };
         // Of this connection alone, so that threads do not all count on the one that they share.
         let refusals = Arc::new(self.refusals.clone());
-        let bare = BareRefusals::Explain(Arc::clone(&refusals));
+        let reporter = Arc::clone(&refusals);
         let asked = grace.asked();
         let streak = Arc::new(RefusalStreak::new(self.bounds.refusals_max));
         let after = Arc::clone(&streak);
@@ -131,10 +132,32 @@ impl Connections {
             let response = respond(begun, sent, Arc::clone(&refusals));
             respond_http1(response, Arc::clone(&streak))
         });
-        let stream = Stream::new(stream, bare, self.bounds.write_max);
-        let connection = self.http1.serve_connection(TokioIo::new(stream), service);
+        let framing = Framing::new(&self.bounds);
+        let mut stream = Stream::new(stream, Some(framing), self.bounds.write_max);
+        let connection = self.http1.serve_connection(TokioIo::new(&mut stream), service);
         drive(connection, http1::Connection::graceful_shutdown, stop, None, Some(grace)).await;
         self.count_spent(&after);
+        if let Some(problem) = stream.take_refusal() {
+            self.refuse_http1(&mut stream, problem, &reporter).await;
+        }
+        stream.linger().await;
+    }
+
+    /// Answers a head that hyper was not shown. hyper writes this answer too, to a request made up
+    /// here, so that all answers have the same form. Every earlier answer is written by now.
+    async fn refuse_http1(
+        &self,
+        stream: &mut Stream<impl AsyncRead + AsyncWrite + Unpin>,
+        problem: ServerProblem,
+        reporter: &Arc<ProblemReporter>,
+    ) {
+        let service = service_fn(|_: Request<Incoming>| async {
+            Ok::<_, Infallible>(respond(Err(problem), None, Arc::clone(reporter)).await)
+        });
+        let made_up = &b"GET / HTTP/1.1\r\nconnection: close\r\n\r\n"[..];
+        let io = TokioIo::new(tokio::io::join(made_up, stream));
+        // A peer that is gone needs no answer.
+        self.http1.serve_connection(io, service).await.ok();
     }
 
     async fn serve_http2<A: Responder>(
@@ -161,7 +184,7 @@ impl Connections {
             });
             respond_http2(response, place, Arc::clone(&state), Arc::clone(&refusals))
         });
-        let stream = Stream::new(stream, BareRefusals::Pass, self.bounds.write_max);
+        let stream = Stream::new(stream, None, self.bounds.write_max);
         let connection =
             http2::builder(&self.bounds, runner).serve_connection(TokioIo::new(stream), service);
         drive(
@@ -196,7 +219,8 @@ fn http1_builder(bounds: &Bounds) -> http1::Builder {
         .timer(TokioTimer::new())
         // Runs from the end of an answer too, so it is the deadline of an idle connection.
         .header_read_timeout(bounds.headers_max)
-        .max_header_size(bounds.header_bytes_max)
+        // [`Framing`] refuses earlier, and its answer has a body.
+        .max_header_size(bounds.header_bytes_max.saturating_mul(2))
         .max_buf_size(bounds.h1_buffer_bytes_max)
         // A client that has sent its request may close its half and still read the answer.
         .half_close(true)

@@ -28,25 +28,12 @@ const GUARDS: [(HeaderName, HeaderValue, Hsts); 3] = [
 ];
 
 impl Hsts {
-    fn guards(self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
-        let wanted = move |needs| self == Self::Sent || needs == Self::LeftOut;
-        GUARDS
-            .into_iter()
-            .filter_map(move |(name, value, needs)| wanted(needs).then_some((name, value)))
-    }
-
     /// Adds what is missing. What an answer says itself stays: some may be kept by the client.
     pub(super) fn guard(self, response: &mut Response<SecretBody>) {
-        for (name, value) in self.guards() {
-            response.headers_mut().entry(name).or_insert(value);
+        for (name, value, needs) in GUARDS {
+            if self == Self::Sent || needs == Self::LeftOut {
+                response.headers_mut().entry(name).or_insert(value);
+            }
         }
-    }
-
-    /// The same as lines of a head.
-    pub(super) fn lines(self) -> String {
-        let line = |(name, value): (HeaderName, HeaderValue)| {
-            format!("{name}: {}\r\n", value.to_str().unwrap_or_default())
-        };
-        self.guards().map(line).collect()
     }
 }

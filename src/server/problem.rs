@@ -33,7 +33,7 @@ impl From<RequestPanic> for ServerProblem {
 
 const CONTENT: &str = "application/problem+json";
 const API_KEY: HeaderName = HeaderName::from_static("bt-api-key");
-pub(super) const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
+const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
 
 /// Where refusals are given an id, counted and logged like every other answer.
 #[derive(Debug, Clone)]
@@ -128,43 +128,6 @@ pub(super) fn sent_trace(headers: &HeaderMap) -> Option<HeaderValue> {
     (headers.get(API_KEY) != Some(sent)).then(|| sent.clone())
 }
 
-/// hyper answers a request that it cannot parse by itself, with a head and no body. This gives the
-/// same answer with a body that says what is wrong and an id, which `note` gives; or `None` if
-/// `written` is not such an answer.
-///
-/// It cannot touch an answer of ours: those that fail have a body, so they do not end in a head of
-/// content length 0; and it looks only at answers after which the connection closes.
-pub(super) fn with_body(
-    written: &[u8],
-    hsts: Hsts,
-    note: impl FnOnce(ServerProblem) -> String,
-) -> Option<Vec<u8>> {
-    const LENGTH: &str = "content-length: 0\r\n";
-    // The first look, on the way of every answer, is at the status alone.
-    let refusal = match written.get(..12)? {
-        b"HTTP/1.1 400" => ServerProblem::UnreadableRequest,
-        b"HTTP/1.1 414" => ServerProblem::UriTooLong,
-        b"HTTP/1.1 431" => ServerProblem::HeadersTooLarge,
-        _ => return None,
-    };
-    let head = std::str::from_utf8(written).ok()?;
-    let ends = head.find("\r\n\r\n").map(|at| at.saturating_add(4)) == Some(head.len());
-    let closes = head.contains("\r\nconnection: close\r\n");
-    let (before, after) = head.split_once(LENGTH)?;
-    if !ends || !closes {
-        return None;
-    }
-    let trace = note(refusal);
-    let body = refusal.body(&trace);
-    let length = body.len();
-    let whole = format!(
-        "{before}content-type: {CONTENT}\r\n{TRACE}: {trace}\r\n{}content-length: {length}\r\n\
-         {after}{body}",
-        hsts.lines(),
-    );
-    Some(whole.into_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use http_body_util::BodyExt;
@@ -192,30 +155,5 @@ mod tests {
             assert!(body["detail"].is_string());
             assert_eq!(body["trace_id"], "an-id");
         }
-    }
-
-    #[track_caller]
-    fn check_untouched(written: &str) {
-        let note = |_| panic!("it was noted");
-        assert_eq!(with_body(written.as_bytes(), Hsts::Sent, note), None, "{written}");
-    }
-
-    #[test]
-    fn only_a_closing_answer_without_a_body_gets_one() {
-        let bare = "HTTP/1.1 431 X\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-        let given = with_body(bare.as_bytes(), Hsts::Sent, |_| String::from("an-id")).unwrap();
-        let given = String::from_utf8(given).unwrap();
-        assert!(given.contains("\r\nbt-trace-id: an-id\r\n"), "{given}");
-        assert!(given.contains("\r\nstrict-transport-security: max-age=31536000\r\n"), "{given}");
-        assert!(given.contains("\r\nx-content-type-options: nosniff\r\n"), "{given}");
-        assert!(given.ends_with(&ServerProblem::HeadersTooLarge.body("an-id")));
-        check_untouched("");
-        check_untouched("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
-        check_untouched("HTTP/1.1 400 Bad\r\ncontent-length: 0\r\n\r\n");
-        check_untouched("HTTP/1.1 400 Bad\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}");
-        check_untouched("HTTP/1.1 400 Bad\r\nconnection: close\r\ncontent-length: 2\r\n\r\n");
-        check_untouched(
-            "HTTP/1.1 400 Bad\r\nconnection: close\r\n\r\nx\r\ncontent-length: 0\r\n\r\n",
-        );
     }
 }

@@ -122,6 +122,41 @@ async fn what_is_not_http_gets_a_problem() {
 }
 
 #[tokio::test]
+async fn a_target_that_is_no_uri_gets_a_400_without_a_body() {
+    let server = start(Bounds::default(), echo);
+    let mut stream = server.connect().await;
+    let (head, body) = ask(&mut stream, "GET /< HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert!(head.starts_with("HTTP/1.1 400 ") && body.is_empty(), "{head}{body}");
+    assert_eq!(read_to_close(&mut stream).await, "");
+}
+
+#[tokio::test]
+async fn a_refused_head_waits_for_the_answer_before_it() {
+    let (answer, mut asks, go) = gated();
+    let server = start(Bounds::default(), answer);
+    let mut stream = server.connect().await;
+    let both = get("/slow") + "nonsense\r\n\r\n";
+    within(stream.write_all(both.as_bytes())).await.unwrap();
+    within(asks.recv()).await.unwrap();
+    go.send(true).unwrap();
+    assert_eq!(read_answer(&mut stream).await.1, "GET /slow");
+    check_problem(&read_answer(&mut stream).await, 400);
+    assert_eq!(read_to_close(&mut stream).await, "");
+}
+
+#[tokio::test]
+async fn a_refused_head_does_not_cut_a_large_answer_before_it() {
+    let bytes = 8 * 1024 * 1024;
+    let (answer, _released) = large_answer(bytes);
+    let server = start(Bounds::default(), answer);
+    let mut stream = server.connect().await;
+    let both = get("/large") + "nonsense\r\n\r\n";
+    within(stream.write_all(both.as_bytes())).await.unwrap();
+    assert_eq!(read_answer(&mut stream).await.1.len(), bytes);
+    check_problem(&read_answer(&mut stream).await, 400);
+}
+
+#[tokio::test]
 async fn pipelined_requests_are_answered_in_order() {
     let server = start(Bounds::default(), echo);
     let mut stream = server.connect().await;
