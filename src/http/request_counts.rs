@@ -8,7 +8,7 @@ use crate::http::probes::PROBE_NAMES;
 use crate::http::route::ROUTES;
 use crate::limits::{ROWS, Row};
 use crate::metrics::{
-    Counter, Distribution, FamilyKind, Histogram, Label, Observe, Page, Status, StatusValue, Unit,
+    Counter, Distribution, FamilyKind, Histogram, Label, Observe, Page, StatusValue, Unit,
 };
 
 /// What a request is counted under that found no route.
@@ -137,33 +137,21 @@ impl Observe for Requests {
             FamilyKind::Counter,
         );
         for (name, count) in &self.limited {
-            family.sample(&[("row", Label::Name(name))], count.get());
+            let labels = [("row", Label::Name(name))];
+            family.sample(&labels, count.get()).status("requests", "rate_limited");
         }
         page.counter(
             "strongroom_idempotent_replays_total",
             "Requests that got the answer of an earlier one with the same idempotency key.",
             self.replayed.get(),
-        );
-    }
-
-    fn status(&self, status: &mut Status) {
-        let durations = self.durations();
-        status.set("requests", "answered", StatusValue::Count(durations.count()));
+        )
+        .status("requests", "replayed");
+        page.lines_of("requests", ["answered", "p50_us", "p99_us"], &self.durations());
         for (name, range) in
             [("successes", 200..=399), ("client_errors", 400..=499), ("server_errors", 500..=599)]
         {
-            status.set("requests", name, StatusValue::Count(self.with_status(range)));
+            page.line("requests", name, StatusValue::Count(self.with_status(range)));
         }
-        for (name, permille) in [("p50_us", 500), ("p99_us", 990)] {
-            status.set_known(
-                "requests",
-                name,
-                durations.quantile(permille).map(StatusValue::Count),
-            );
-        }
-        let limited = self.limited.iter().fold(0, |sum: u64, it| sum.saturating_add(it.1.get()));
-        status.set("requests", "rate_limited", StatusValue::Count(limited));
-        status.set("requests", "replayed", StatusValue::Count(self.replayed.get()));
     }
 }
 

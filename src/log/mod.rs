@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use crate::bounds;
 use crate::domain::time::Timestamp;
-use crate::metrics::{Counter, Observe, Page, Status, StatusValue};
+use crate::metrics::{Counter, Observe, Page};
 
 pub use self::line::Trace;
 
@@ -109,11 +109,8 @@ impl Observe for Log {
             "strongroom_log_lines_dropped_total",
             "Log lines that were lost because nobody read them fast enough.",
             self.dropped_ever.get(),
-        );
-    }
-
-    fn status(&self, status: &mut Status) {
-        status.set("log", "dropped_lines", StatusValue::Count(self.dropped_ever.get()));
+        )
+        .status("log", "dropped_lines");
     }
 }
 

@@ -20,18 +20,15 @@ pub use checks::Checks;
 pub use count::{Counter, Gauge};
 pub use histogram::{Distribution, Histogram, Unit};
 pub use page::{Amount, FamilyKind, Label, Page};
-pub use status::{Status, StatusValue};
+pub use status::StatusValue;
 
 /// A part of the program that can be looked at. Each method adds what the part knows, if anything.
 pub trait Observe: Send + Sync {
-    /// Its series, for Prometheus.
+    /// Adds its families and status lines.
     fn measure(&self, _page: &mut Page) {}
 
-    /// What must be right for the server to be ready.
+    /// Adds its checks of readiness.
     fn check(&self, _checks: &mut Checks) {}
-
-    /// What a person sees.
-    fn status(&self, _status: &mut Status) {}
 }
 
 /// All instruments of the process.
@@ -51,23 +48,24 @@ impl Registry {
         checks
     }
 
-    /// Everything in the text format of Prometheus.
+    /// All families in the text format of Prometheus.
     pub fn page(&self) -> String {
-        let mut page = Page::default();
-        for instrument in &self.0 {
-            instrument.measure(&mut page);
-        }
+        let mut page = self.measure();
         self.checks().measure(&mut page);
         page.into_text()
     }
 
-    /// Everything for a person, as one JSON object.
+    /// All status lines and checks as one JSON object.
     pub fn status(&self) -> serde_json::Value {
-        let mut status = Status::default();
-        for instrument in &self.0 {
-            instrument.status(&mut status);
+        self.measure().into_status(&self.checks())
+    }
+
+    fn measure(&self) -> Page {
+        let mut page = Page::default();
+        for observed in &self.0 {
+            observed.measure(&mut page);
         }
-        status.into_json(&self.checks())
+        page
     }
 }
 

@@ -1,14 +1,21 @@
-//! The text format of Prometheus, version 0.0.4. A series that was never counted is left out.
+//! Everything that can be observed, gathered in one pass: families in the text format of Prometheus,
+//! version 0.0.4, and the lines of `strongroom status`. A family names its status line, so that both
+//! show one value.
 
 use std::fmt::{self, Write as _};
 
 use uuid::Uuid;
 
+use super::checks::Checks;
 use super::histogram::{Distribution, Unit};
+use super::status::{Status, StatusValue};
 use crate::domain::time::Timestamp;
 
 #[derive(Debug, Default)]
-pub struct Page(String);
+pub struct Page {
+    text: String,
+    status: Status,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FamilyKind {
@@ -32,6 +39,8 @@ pub enum Amount {
     Count(u64),
     /// Shown as seconds.
     Micros(u64),
+    /// Shown as seconds since 1970.
+    Time(Timestamp),
 }
 
 /// The samples of one name.
@@ -39,15 +48,42 @@ pub enum Amount {
 pub struct Family<'a> {
     page: &'a mut Page,
     name: &'static str,
+    last: Option<Amount>,
 }
 
 impl Page {
-    pub fn counter(&mut self, name: &'static str, help: &'static str, value: impl Into<Amount>) {
-        self.family(name, help, FamilyKind::Counter).sample(&[], value);
+    pub fn counter(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        value: impl Into<Amount>,
+    ) -> Family<'_> {
+        let mut family = self.family(name, help, FamilyKind::Counter);
+        family.sample(&[], value);
+        family
     }
 
-    pub fn gauge(&mut self, name: &'static str, help: &'static str, value: impl Into<Amount>) {
-        self.family(name, help, FamilyKind::Gauge).sample(&[], value);
+    pub fn gauge(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        value: impl Into<Amount>,
+    ) -> Family<'_> {
+        self.known_gauge(name, help, Some(value))
+    }
+
+    /// A gauge whose value may not be known; then it has no sample.
+    pub fn known_gauge(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        value: Option<impl Into<Amount>>,
+    ) -> Family<'_> {
+        let mut family = self.family(name, help, FamilyKind::Gauge);
+        if let Some(value) = value {
+            family.sample(&[], value);
+        }
+        family
     }
 
     pub fn histogram(&mut self, name: &'static str, help: &'static str, of: &Distribution) {
@@ -66,22 +102,61 @@ impl Page {
             FamilyKind::Histogram => "histogram",
         };
         self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
-        Family { page: self, name }
+        Family { page: self, name, last: None }
+    }
+
+    /// A status line that no family has; it is left out when its value is not known.
+    pub fn line(
+        &mut self,
+        section: &'static str,
+        name: &'static str,
+        value: impl Into<Option<StatusValue>>,
+    ) {
+        if let Some(value) = value.into() {
+            self.status.set(section, name, value);
+        }
+    }
+
+    /// The status lines of a distribution of microseconds: its count, median and 99th percentile.
+    pub fn lines_of(&mut self, section: &'static str, names: [&'static str; 3], of: &Distribution) {
+        let [count, median, high] = names;
+        self.line(section, count, StatusValue::Count(of.count()));
+        for (name, permille) in [(median, 500), (high, 990)] {
+            self.line(section, name, of.quantile(permille).map(StatusValue::Count));
+        }
     }
 
     pub(super) fn into_text(self) -> String {
-        self.0
+        self.text
+    }
+
+    pub(super) fn into_status(self, checks: &Checks) -> serde_json::Value {
+        self.status.into_json(checks)
     }
 
     #[expect(clippy::let_underscore_must_use, reason = "writing to a String cannot fail")]
     fn write(&mut self, text: fmt::Arguments<'_>) {
-        let _ = self.0.write_fmt(text);
+        let _ = self.text.write_fmt(text);
     }
 }
 
 impl Family<'_> {
-    pub fn sample(&mut self, labels: &[(&'static str, Label)], value: impl Into<Amount>) {
-        self.line("", labels, None, value.into());
+    pub fn sample(
+        &mut self,
+        labels: &[(&'static str, Label)],
+        value: impl Into<Amount>,
+    ) -> &mut Self {
+        let value = value.into();
+        self.line("", labels, None, value);
+        self.last = Some(value);
+        self
+    }
+
+    /// Adds the last sample to a status line: the samples of a family may share one.
+    pub fn status(&mut self, section: &'static str, name: &'static str) {
+        if let Some(amount) = self.last {
+            self.page.status.add(section, name, amount);
+        }
     }
 
     pub fn distribution(&mut self, labels: &[(&'static str, Label)], of: &Distribution) {
@@ -150,6 +225,7 @@ impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Count(count) => count.fmt(f),
+            Self::Time(at) => Self::Micros(u64::try_from(at.micros()).unwrap_or(0)).fmt(f),
             Self::Micros(micros) => {
                 let (seconds, rest) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
                 if rest == 0 {
@@ -174,9 +250,8 @@ impl From<std::time::Duration> for Amount {
     }
 }
 
-/// As seconds since 1970.
 impl From<Timestamp> for Amount {
     fn from(at: Timestamp) -> Self {
-        Self::Micros(u64::try_from(at.micros()).unwrap_or(0))
+        Self::Time(at)
     }
 }

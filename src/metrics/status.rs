@@ -1,4 +1,4 @@
-//! The state of the server for a person: sections of named values. A name ends in its unit: `_at`,
+//! The lines of `strongroom status`: sections of named values. A name ends in its unit: `_at`,
 //! `_bytes`, `_s`, `_us`.
 
 use std::net::SocketAddr;
@@ -6,12 +6,13 @@ use std::net::SocketAddr;
 use serde_json::{Map, Value};
 
 use super::checks::Checks;
+use super::page::Amount;
 use crate::domain::time::Timestamp;
 
 #[derive(Debug, Default)]
-pub struct Status(Map<String, Value>);
+pub(super) struct Status(Map<String, Value>);
 
-/// All that a value can be.
+/// The kinds of values that a line can have. None of them is text from outside.
 #[derive(Debug)]
 pub enum StatusValue {
     /// Addresses that we listen on.
@@ -23,37 +24,39 @@ pub enum StatusValue {
 }
 
 impl Status {
-    pub fn set(&mut self, section: &'static str, name: &'static str, value: StatusValue) {
-        let section = self.0.entry(section).or_insert_with(|| Value::Object(Map::new()));
-        if let Value::Object(members) = section {
-            members.insert(String::from(name), value.into());
+    pub(super) fn set(&mut self, section: &'static str, name: &'static str, value: StatusValue) {
+        if let Value::Object(lines) = self.section(section) {
+            lines.insert(String::from(name), value.into());
         }
     }
 
-    /// A value that may not be known.
-    pub fn set_known(
-        &mut self,
-        section: &'static str,
-        name: &'static str,
-        value: Option<StatusValue>,
-    ) {
-        if let Some(value) = value {
-            self.set(section, name, value);
-        }
+    /// Counts add up; a length of time is shown in whole seconds.
+    pub(super) fn add(&mut self, section: &'static str, name: &'static str, amount: Amount) {
+        let before = self.section(section).get(name).and_then(Value::as_u64).unwrap_or(0);
+        let value = match amount {
+            Amount::Count(count) => StatusValue::Count(before.saturating_add(count)),
+            Amount::Micros(micros) => StatusValue::Count(micros.div_euclid(1_000_000)),
+            Amount::Time(at) => StatusValue::Time(at),
+        };
+        self.set(section, name, value);
     }
 
-    /// With what `/readyz` says.
+    /// With the outcome of the checks, in the form of `/readyz`.
     pub(super) fn into_json(mut self, checks: &Checks) -> Value {
         if let Value::Object(ready) = checks.to_json() {
             self.0.extend(ready);
         }
         Value::Object(self.0)
     }
+
+    fn section(&mut self, name: &'static str) -> &mut Value {
+        self.0.entry(name).or_insert_with(|| Value::Object(Map::new()))
+    }
 }
 
 impl From<StatusValue> for Value {
-    fn from(told: StatusValue) -> Self {
-        match told {
+    fn from(value: StatusValue) -> Self {
+        match value {
             StatusValue::Addresses(all) => all.iter().map(ToString::to_string).collect(),
             StatusValue::Count(count) => Self::from(count),
             StatusValue::Flag(flag) => Self::from(flag),

@@ -5,6 +5,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::*;
+use crate::domain::time::Timestamp;
 
 const BOUNDS: &[u64] = &[500, 1_000, 2_500_000];
 
@@ -84,16 +85,20 @@ struct Part(Option<&'static str>);
 
 impl Observe for Part {
     fn measure(&self, page: &mut Page) {
-        page.counter("strongroom_parts_total", "Parts.", 1);
+        page.counter("strongroom_parts_total", "Parts.", 1).status("part", "count");
+        let mut family = page.family("strongroom_uses_total", "Uses.", FamilyKind::Counter);
+        for (name, count) in [("one", 2), ("other", 3)] {
+            family.sample(&[("part", Label::Name(name))], count).status("part", "uses");
+        }
+        page.family("strongroom_age_seconds", "Age.", FamilyKind::Gauge).status("part", "unknown");
+        let age = Duration::from_millis(2_900);
+        page.gauge("strongroom_lag_seconds", "Lag.", age).status("part", "lag_s");
+        let at = Timestamp::from_seconds(1_794_648_600);
+        page.gauge("strongroom_start_time_seconds", "Start.", at).status("part", "made_at");
     }
 
     fn check(&self, checks: &mut Checks) {
         checks.set("part", self.0);
-    }
-
-    fn status(&self, status: &mut Status) {
-        status.set("part", "count", StatusValue::Count(1));
-        status.set_known("part", "unknown", None);
     }
 }
 
@@ -108,7 +113,11 @@ fn a_registry_is_ready_when_all_of_its_checks_are_right() {
     assert_eq!(
         registry.status(),
         json!({
-            "status": "not_ready", "checks": {"part": "It is broken."}, "part": {"count": 1},
+            "status": "not_ready",
+            "checks": {"part": "It is broken."},
+            "part": {
+                "count": 1, "uses": 5, "lag_s": 2, "made_at": "2026-11-14T09:30:00.0000000+00:00",
+            },
         })
     );
 }

@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::domain::time::Timestamp;
 use crate::log::Log;
-use crate::metrics::{
-    Checks, Counter, FamilyKind, Gauge, Label, Observe, Page, Status, StatusValue,
-};
+use crate::metrics::{Checks, Counter, FamilyKind, Gauge, Label, Observe, Page, StatusValue};
 use crate::server::permits::ConnectionLimit;
 use crate::server::problem::ServerProblem;
 
@@ -79,24 +77,31 @@ impl Traffic {
 
 impl Observe for Traffic {
     fn measure(&self, page: &mut Page) {
-        page.gauge("strongroom_connections_open", "Connections now.", self.open.get());
+        page.gauge("strongroom_connections_open", "Connections now.", self.open.get())
+            .status("connections", "open");
         page.counter(
             "strongroom_connections_accepted_total",
             "Connections that got a place.",
             self.accepted.get(),
-        );
+        )
+        .status("connections", "accepted");
         let mut family = page.family(
             "strongroom_connections_refused_total",
             "Connections that were closed for want of a place: in all, or for their address.",
             FamilyKind::Counter,
         );
-        family.sample(&[("place", Label::Name("in_all"))], self.full_in_all.get());
-        family.sample(&[("place", Label::Name("per_address"))], self.full_per_address.get());
+        for (place, count) in
+            [("in_all", &self.full_in_all), ("per_address", &self.full_per_address)]
+        {
+            let labels = [("place", Label::Name(place))];
+            family.sample(&labels, count.get()).status("connections", "refused");
+        }
         page.counter(
             "strongroom_tls_handshakes_failed_total",
             "Connections that ended before their TLS handshake did.",
             self.handshakes_failed.get(),
-        );
+        )
+        .status("connections", "failed_handshakes");
         page.counter(
             "strongroom_connections_spent_total",
             "Connections that were closed because their requests were refused again and again.",
@@ -115,29 +120,19 @@ impl Observe for Traffic {
         for (refusal, count) in &self.refused {
             family.sample(&[("reason", Label::Name(refusal.name()))], count.get());
         }
-        if let Some(expires) = self.expires() {
-            page.gauge(
-                "strongroom_certificate_expires_timestamp_seconds",
-                "When the certificate expires, in seconds since 1970.",
-                expires,
-            );
-        }
+        let expires = self.expires();
+        page.known_gauge(
+            "strongroom_certificate_expires_timestamp_seconds",
+            "Expiry of the certificate, in seconds since 1970.",
+            expires,
+        )
+        .status("certificate", "expires_at");
+        let left = expires.map(|at| StatusValue::Count(at.since(self.log.now()).as_secs()));
+        page.line("certificate", "left_s", left);
     }
 
     fn check(&self, checks: &mut Checks) {
         let expired = self.expires().is_some_and(|at| at <= self.log.now());
         checks.set("certificate", expired.then_some("The certificate has expired."));
-    }
-
-    fn status(&self, status: &mut Status) {
-        status.set("connections", "open", StatusValue::Count(self.open.get()));
-        status.set("connections", "accepted", StatusValue::Count(self.accepted.get()));
-        let refused = self.full_in_all.get().saturating_add(self.full_per_address.get());
-        status.set("connections", "refused", StatusValue::Count(refused));
-        let failed = self.handshakes_failed.get();
-        status.set("connections", "failed_handshakes", StatusValue::Count(failed));
-        status.set_known("certificate", "expires_at", self.expires().map(StatusValue::Time));
-        let left = self.expires().map(|at| at.since(self.log.now()).as_secs());
-        status.set_known("certificate", "left_s", left.map(StatusValue::Count));
     }
 }

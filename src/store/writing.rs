@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::bounds::COMMIT_STUCK_AFTER;
-use crate::metrics::{Checks, Counter, Gauge, Histogram, Observe, Page, Status, StatusValue, Unit};
+use crate::metrics::{Checks, Counter, Gauge, Histogram, Observe, Page, StatusValue, Unit};
 use crate::store::Store;
 
 const BATCH_BOUNDS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256];
@@ -83,22 +83,29 @@ impl Observe for Store {
             "strongroom_commit_queue_changes",
             "Changes that wait for the writer.",
             writing.queued.get(),
-        );
+        )
+        .status("store", "queued_changes");
         page.counter(
             "strongroom_commit_queue_refused_total",
             "Changes that found the queue full and were answered 503.",
             writing.refused.get(),
-        );
+        )
+        .status("store", "refused_changes");
+        let (batches, commits) = (writing.batches.read(), writing.commits.read());
         page.histogram(
             "strongroom_commit_batch_changes",
             "Changes that one commit took.",
-            &writing.batches.read(),
+            &batches,
         );
         page.histogram(
             "strongroom_commit_duration_seconds",
             "From the beginning of a commit until it was durable.",
-            &writing.commits.read(),
+            &commits,
         );
+        page.line("store", "changes", StatusValue::Count(batches.sum()));
+        page.lines_of("store", ["commits", "commit_p50_us", "commit_p99_us"], &commits);
+        let last = writing.since(&writing.ended).map(|since| StatusValue::Count(since.as_secs()));
+        page.line("store", "last_commit_ago_s", last);
     }
 
     fn check(&self, checks: &mut Checks) {
@@ -110,20 +117,6 @@ impl Observe for Store {
             None
         };
         checks.set("store", wrong);
-    }
-
-    fn status(&self, status: &mut Status) {
-        let writing = &self.0.writing;
-        let commits = writing.commits.read();
-        status.set("store", "queued_changes", StatusValue::Count(writing.queued.get()));
-        status.set("store", "refused_changes", StatusValue::Count(writing.refused.get()));
-        status.set("store", "commits", StatusValue::Count(commits.count()));
-        status.set("store", "changes", StatusValue::Count(writing.batches.read().sum()));
-        for (name, permille) in [("commit_p50_us", 500), ("commit_p99_us", 990)] {
-            status.set_known("store", name, commits.quantile(permille).map(StatusValue::Count));
-        }
-        let last = writing.since(&writing.ended).map(|since| StatusValue::Count(since.as_secs()));
-        status.set_known("store", "last_commit_ago_s", last);
     }
 }
 

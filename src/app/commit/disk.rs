@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 use crate::bounds::{DISK_HARD_FLOOR_PART, DISK_RECOVERY_PART};
-use crate::metrics::{Checks, Observe, Page, Status, StatusValue};
+use crate::metrics::{Checks, Observe, Page, StatusValue};
 use crate::store::{DataDisk, Space};
 
 /// What the disk has room for.
@@ -141,24 +141,27 @@ impl Room {
 
 impl Observe for Floor {
     fn measure(&self, page: &mut Page) {
-        if let Some(free) = self.free_bytes() {
-            page.gauge("strongroom_disk_free_bytes", "Space that the disk has left.", free);
-        }
+        let free = self.free_bytes();
+        page.known_gauge("strongroom_disk_free_bytes", "Free space of the disk.", free)
+            .status("disk", "free_bytes");
         page.gauge(
             "strongroom_disk_floor_bytes",
             "Free space below which no changes are taken.",
             self.bytes,
-        );
+        )
+        .status("disk", "floor_bytes");
         page.gauge(
             "strongroom_data_file_bytes",
             "Length of the data file.",
             self.data_bytes.load(Ordering::Relaxed),
-        );
+        )
+        .status("disk", "data_file_bytes");
         page.gauge(
             "strongroom_read_only",
             "0: changes are taken; 1: the disk is nearly full, only reads; 2: it is full, neither.",
             u64::from(self.room().number()),
         );
+        page.line("disk", "read_only", StatusValue::Flag(self.room() != Room::Changes));
     }
 
     fn check(&self, checks: &mut Checks) {
@@ -169,14 +172,6 @@ impl Observe for Floor {
             (Room::Changes, Some(_)) => None,
         };
         checks.set("disk", wrong);
-    }
-
-    fn status(&self, status: &mut Status) {
-        status.set_known("disk", "free_bytes", self.free_bytes().map(StatusValue::Count));
-        status.set("disk", "floor_bytes", StatusValue::Count(self.bytes));
-        let data = self.data_bytes.load(Ordering::Relaxed);
-        status.set("disk", "data_file_bytes", StatusValue::Count(data));
-        status.set("disk", "read_only", StatusValue::Flag(self.room() != Room::Changes));
     }
 }
 

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::domain::time::Timestamp;
 use crate::http::{Http, Requests};
 use crate::log::{Event, Log, Value};
-use crate::metrics::{Checks, FamilyKind, Label, Observe, Page, Registry, Status, StatusValue};
+use crate::metrics::{Checks, FamilyKind, Label, Observe, Page, Registry, StatusValue};
 use crate::operator::metrics_socket_path;
 use crate::server::tasks::Tasks;
 use crate::server::{PlainListener, Server, Traffic};
@@ -66,20 +66,17 @@ impl Observe for Process {
             "strongroom_start_time_seconds",
             "When the process started, in seconds since 1970.",
             self.started_at,
-        );
+        )
+        .status("process", "started_at");
+        let up = self.clock.now().since(self.started_at);
+        page.line("process", "up_s", StatusValue::Count(up.as_secs()));
+        page.line("process", "version", StatusValue::Name(VERSION));
+        page.line("process", "listening_on", StatusValue::Addresses(self.addresses.clone()));
     }
 
     fn check(&self, checks: &mut Checks) {
         let stopping = self.stopping.load(Ordering::Relaxed);
         checks.set("process", stopping.then_some("The server is stopping."));
-    }
-
-    fn status(&self, status: &mut Status) {
-        let up = self.clock.now().since(self.started_at);
-        status.set("process", "version", StatusValue::Name(VERSION));
-        status.set("process", "started_at", StatusValue::Time(self.started_at));
-        status.set("process", "up_s", StatusValue::Count(up.as_secs()));
-        status.set("process", "listening_on", StatusValue::Addresses(self.addresses.clone()));
     }
 }
 

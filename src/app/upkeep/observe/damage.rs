@@ -1,7 +1,7 @@
 //! Damaged rows, and how far the scrub has come.
 
 use crate::app::upkeep::Upkeep;
-use crate::metrics::{Checks, FamilyKind, Page, Status, StatusValue};
+use crate::metrics::{Checks, Page, StatusValue};
 
 impl Upkeep<'_> {
     pub(super) fn measure_damage(self, page: &mut Page) {
@@ -9,7 +9,8 @@ impl Upkeep<'_> {
             "strongroom_damaged_rows",
             "Rows of the data file that are known to be damaged.",
             self.vault.damage.count(),
-        );
+        )
+        .status("scrub", "damaged_rows");
         page.counter(
             "strongroom_damaged_rows_met_total",
             "How often a list, a sweep, a rotation or the scrub passed over a damaged row.",
@@ -19,20 +20,21 @@ impl Upkeep<'_> {
             "strongroom_scrubbed_rows_total",
             "Rows that the scrub has looked at.",
             self.vault.scrubs.rows(),
-        );
+        )
+        .status("scrub", "rows");
         page.counter(
             "strongroom_scrub_passes_total",
             "How often the scrub has looked at the whole file.",
             self.vault.scrubs.passes(),
-        );
-        let mut age = page.family(
+        )
+        .status("scrub", "passes");
+        let passed_at = self.vault.scrubs.passed_at();
+        page.known_gauge(
             "strongroom_scrub_age_seconds",
             "Since the scrub had looked at the whole file.",
-            FamilyKind::Gauge,
+            passed_at.map(|at| self.vault.now().since(at)),
         );
-        if let Some(at) = self.vault.scrubs.passed_at() {
-            age.sample(&[], self.vault.now().since(at));
-        }
+        page.line("scrub", "last_pass_at", passed_at.map(StatusValue::Time));
     }
 
     /// One damaged record is no reason to refuse all others, so this does not make the server unready.
@@ -41,16 +43,5 @@ impl Upkeep<'_> {
         let warning =
             "Some rows of the data file are damaged and are passed over; the log names them.";
         checks.warn("records", damaged.then_some(warning));
-    }
-
-    pub(super) fn tell_damage(self, status: &mut Status) {
-        status.set("scrub", "damaged_rows", StatusValue::Count(self.vault.damage.count()));
-        status.set("scrub", "rows", StatusValue::Count(self.vault.scrubs.rows()));
-        status.set("scrub", "passes", StatusValue::Count(self.vault.scrubs.passes()));
-        status.set_known(
-            "scrub",
-            "last_pass_at",
-            self.vault.scrubs.passed_at().map(StatusValue::Time),
-        );
     }
 }

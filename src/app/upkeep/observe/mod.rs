@@ -9,7 +9,7 @@ use crate::app::error::Error;
 use crate::app::upkeep::Upkeep;
 use crate::app::vault::Vault;
 use crate::bounds::SWEEP_LAG_MAX;
-use crate::metrics::{Checks, Observe, Page, Status, StatusValue};
+use crate::metrics::{Checks, Observe, Page};
 use crate::store::Table;
 
 /// What is in the file. Expired tokens count until they are removed.
@@ -40,16 +40,20 @@ impl Observe for Vault {
     fn measure(&self, page: &mut Page) {
         // A file that cannot be read says so in the checks.
         if let Ok(held) = self.upkeep().held() {
-            page.gauge("strongroom_tenants", "Tenants.", held.tenants);
-            page.gauge("strongroom_tokens", "Tokens of all tenants.", held.tokens);
-            page.gauge("strongroom_token_intents", "Token intents.", held.token_intents);
-            page.gauge("strongroom_threeds_sessions", "3DS sessions.", held.threeds_sessions);
+            page.gauge("strongroom_tenants", "Tenants.", held.tenants).status("vault", "tenants");
+            page.gauge("strongroom_tokens", "Tokens of all tenants.", held.tokens)
+                .status("vault", "tokens");
+            page.gauge("strongroom_token_intents", "Token intents.", held.token_intents)
+                .status("vault", "token_intents");
+            page.gauge("strongroom_threeds_sessions", "3DS sessions.", held.threeds_sessions)
+                .status("vault", "threeds_sessions");
         }
         page.gauge(
             "strongroom_sweep_lag_seconds",
             "Since everything that was due had been removed.",
             self.upkeep().sweep_lag(),
-        );
+        )
+        .status("vault", "sweep_lag_s");
         self.upkeep().measure_keys(page);
         self.upkeep().measure_backups(page);
         self.upkeep().measure_audit(page);
@@ -68,20 +72,5 @@ impl Observe for Vault {
         checks.set("sweeps", wrong);
         self.upkeep().check_audit(checks);
         self.upkeep().check_records(checks);
-    }
-
-    fn status(&self, status: &mut Status) {
-        if let Ok(held) = self.upkeep().held() {
-            status.set("vault", "tenants", StatusValue::Count(held.tenants));
-            status.set("vault", "tokens", StatusValue::Count(held.tokens));
-            status.set("vault", "token_intents", StatusValue::Count(held.token_intents));
-            status.set("vault", "threeds_sessions", StatusValue::Count(held.threeds_sessions));
-        }
-        status.set("vault", "sweep_lag_s", StatusValue::Count(self.upkeep().sweep_lag().as_secs()));
-        self.upkeep().tell_safety(status);
-        self.upkeep().tell_damage(status);
-        if let Some(floor) = &self.floor {
-            floor.status(status);
-        }
     }
 }

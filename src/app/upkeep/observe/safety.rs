@@ -5,20 +5,22 @@ use crate::app::keys::rotation::ListedKey;
 use crate::app::upkeep::Upkeep;
 use crate::bounds::AUDIT_SIGN_LAG_MAX;
 use crate::crypto::KeyPurpose;
-use crate::metrics::{Checks, FamilyKind, Label, Page, Status, StatusValue};
+use crate::metrics::{Checks, FamilyKind, Label, Page, StatusValue};
 
 impl Upkeep<'_> {
     pub(super) fn measure_keys(self, page: &mut Page) {
         let Ok(inventory) = self.vault.keys().ages() else { return };
         let now = self.vault.now();
-        let mut age = page.family(
+        let made_at = inventory.master.made_at;
+        page.known_gauge(
             "strongroom_master_key_age_seconds",
             "Since the master key was made.",
-            FamilyKind::Gauge,
+            made_at.map(|at| now.since(at)),
         );
-        if let Some(at) = inventory.master.made_at {
-            age.sample(&[], now.since(at));
-        }
+        page.line("keys", "master_made_at", made_at.map(StatusValue::Time));
+        let oldest = inventory.keys.iter().filter_map(|key| key.age(now)).max();
+        let days = oldest.map_or(0, |age| age.as_secs() / 86_400);
+        page.line("keys", "oldest_days", StatusValue::Count(days));
         let sealing = || inventory.keys.iter().filter(|key| key.purpose == Some(KeyPurpose::Seal));
         let mut ages =
             page.family("strongroom_key_age_seconds", "Since a key was made.", FamilyKind::Gauge);
@@ -36,37 +38,31 @@ impl Upkeep<'_> {
             uses.sample(&labels(key), key.uses.unwrap_or(0));
         }
         let rotations = u64::try_from(inventory.rotations.len()).unwrap_or(u64::MAX);
-        page.gauge("strongroom_key_rotations", "Rotations that are under way.", rotations);
+        page.gauge("strongroom_key_rotations", "Rotations that are under way.", rotations)
+            .status("keys", "rotations");
     }
 
     /// A vault without a schedule has no samples of these.
     pub(super) fn measure_backups(self, page: &mut Page) {
         let Ok(state) = self.vault.backups().state() else { return };
         let now = self.vault.now();
-        let mut age = page.family(
+        page.known_gauge(
             "strongroom_backup_age_seconds",
             "Since the moment that the newest scheduled backup shows.",
-            FamilyKind::Gauge,
+            state.age_of_backup(now),
         );
-        if let Some(since) = state.age_of_backup(now) {
-            age.sample(&[], since);
-        }
-        let mut bytes = page.family(
+        page.known_gauge(
             "strongroom_backup_bytes",
             "Size of the newest scheduled backup.",
-            FamilyKind::Gauge,
+            state.taken.map(|taken| taken.bytes),
         );
-        if let Some(taken) = state.taken {
-            bytes.sample(&[], taken.bytes);
-        }
-        let mut proof = page.family(
+        page.line("backups", "taken_at", state.taken.map(|taken| StatusValue::Time(taken.at)));
+        page.known_gauge(
             "strongroom_restore_proven_age_seconds",
             "Since a backup was last restored and verified.",
-            FamilyKind::Gauge,
+            state.age_of_proof(now),
         );
-        if let Some(since) = state.age_of_proof(now) {
-            proof.sample(&[], since);
-        }
+        page.line("backups", "proven_at", state.proven.map(|proven| StatusValue::Time(proven.at)));
         let mut failed = page.family(
             "strongroom_backup_failed",
             "Whether the last try failed: to take a backup, to prove one.",
@@ -75,16 +71,22 @@ impl Upkeep<'_> {
         for (step, at) in [("take", state.failed_at), ("prove", state.proof_failed_at)] {
             failed.sample(&[("step", Label::Name(step))], u64::from(at.is_some()));
         }
+        let has_failed = state.failed_at.is_some() || state.proof_failed_at.is_some();
+        page.line("backups", "last_try_failed", StatusValue::Flag(has_failed));
     }
 
     pub(super) fn measure_audit(self, page: &mut Page) {
         let Ok(status) = self.vault.audit().status() else { return };
-        page.family(
+        page.counter(
             "strongroom_audit_entries_total",
             "Entries that the audit chain has ever had.",
-            FamilyKind::Counter,
+            status.head.next,
         )
-        .sample(&[], status.head.next);
+        .status("audit", "entries");
+        if let Some((number, at)) = status.last_checkpoint {
+            page.line("audit", "signed_up_to", StatusValue::Count(number));
+            page.line("audit", "signed_at", StatusValue::Time(at));
+        }
         page.gauge(
             "strongroom_audit_unsigned_entries",
             "Entries behind the newest checkpoint.",
@@ -97,37 +99,6 @@ impl Upkeep<'_> {
             && self.vault.audit().status().is_ok_and(|status| status.unsigned() > 0);
         let late = is_late.then_some("The audit chain has not been signed for too long.");
         checks.set("audit", self.vault.audit_watch.finding().map(AuditFinding::told).or(late));
-    }
-
-    pub(super) fn tell_safety(self, status: &mut Status) {
-        let now = self.vault.now();
-        if let Ok(inventory) = self.vault.keys().ages() {
-            if let Some(at) = inventory.master.made_at {
-                status.set("keys", "master_made_at", StatusValue::Time(at));
-            }
-            let oldest = inventory.keys.iter().filter_map(|key| key.age(now)).max();
-            let days = oldest.map_or(0, |age| age.as_secs() / 86_400);
-            status.set("keys", "oldest_days", StatusValue::Count(days));
-            let rotations = u64::try_from(inventory.rotations.len()).unwrap_or(u64::MAX);
-            status.set("keys", "rotations", StatusValue::Count(rotations));
-        }
-        if let Ok(backups) = self.vault.backups().state() {
-            if let Some(taken) = backups.taken {
-                status.set("backups", "taken_at", StatusValue::Time(taken.at));
-            }
-            if let Some(proven) = backups.proven {
-                status.set("backups", "proven_at", StatusValue::Time(proven.at));
-            }
-            let failed = backups.failed_at.is_some() || backups.proof_failed_at.is_some();
-            status.set("backups", "last_try_failed", StatusValue::Flag(failed));
-        }
-        if let Ok(audit) = self.vault.audit().status() {
-            status.set("audit", "entries", StatusValue::Count(audit.head.next));
-            if let Some((number, at)) = audit.last_checkpoint {
-                status.set("audit", "signed_up_to", StatusValue::Count(number));
-                status.set("audit", "signed_at", StatusValue::Time(at));
-            }
-        }
     }
 }
 
