@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{BULK_TOKENS_MAX, PAGE_SIZE_MAX, TENANTS_MAX};
+use super::access::{BULK_TOKENS_MAX, TENANTS_MAX};
+use super::tokens::PAGE_SIZE_MAX;
 
 /// Entries of one row: a page of reads under load, some ten kilobytes.
 pub const AUDIT_ROW_ENTRIES_MAX: usize = 256;

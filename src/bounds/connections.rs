@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{BODIES_BYTES_MAX, BODY_BYTES_FREE, RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX};
+use super::requests::{BODIES_BYTES_MAX, BODY_BYTES_FREE};
+use super::threeds::{RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX};
 
 /// Connections at a time. Each costs some 60 KiB when idle, and [`CONNECTION_BYTES`] and its requests
 /// when misused.

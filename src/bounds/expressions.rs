@@ -1,8 +1,8 @@
 //! Expressions: masks, fingerprints, search indexes, aliases.
 
-use super::{
-    BODY_BYTES_MAX, EXPRESSION_CHARS_MAX, JSON_DEPTH_MAX, MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX,
-    TOKEN_NAME_CHARS_MAX,
+use super::requests::{BODY_BYTES_MAX, JSON_DEPTH_MAX};
+use super::tokens::{
+    EXPRESSION_CHARS_MAX, MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX, TOKEN_NAME_CHARS_MAX,
 };
 
 /// One mask leaf, index, id or fingerprint expression. The longest published example has 90 bytes.

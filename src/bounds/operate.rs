@@ -83,4 +83,4 @@ pub const SCRUB_COST_MAX: usize = 2_000;
 pub const SCRUB_REST: Duration = Duration::from_hours(6);
 
 const _: () = assert!(DISK_FLOOR_BYTES_MIN <= DISK_FLOOR_BYTES);
-const _: () = assert!(super::SWEEP_PERIOD.as_secs() * 4 <= SWEEP_LAG_MAX.as_secs());
+const _: () = assert!(super::store::SWEEP_PERIOD.as_secs() * 4 <= SWEEP_LAG_MAX.as_secs());

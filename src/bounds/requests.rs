@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{BODY_MAX, DRAIN_BODY_MAX, QUERY_BYTES_MAX};
+use super::connections::{BODY_MAX, DRAIN_BODY_MAX};
+use super::tokens::QUERY_BYTES_MAX;
 
 /// Lines that wait for a slow reader of the log; half a mebibyte.
 pub const LOG_LINES_MAX: usize = 4_096;
@@ -19,7 +20,7 @@ pub const BODY_BYTES_MAX: usize = 256 * 1024;
 /// and a shop's own kilobyte; forms are taken without a key.
 pub const FORM_BYTES_MAX: usize = 16 * 1024;
 /// The part of a body's memory that every request may hold without asking: a card and its parsed form
-/// take a quarter of it. It is counted in [`super::REQUEST_BYTES`].
+/// take a quarter of it. It is counted in [`super::connections::REQUEST_BYTES`].
 pub const BODY_BYTES_FREE: usize = 16 * 1024;
 /// What all bodies in flight may hold beyond that, together: a hundred of the largest texts at a
 /// time, or the parsed form of one of the costliest. A body that finds too little left is 503.

@@ -1,6 +1,7 @@
 //! Tokens, and the pages and lists that show them.
 
-use super::{BODY_BYTES_MAX, CONTAINER_BYTES_MAX};
+use super::access::CONTAINER_BYTES_MAX;
+use super::requests::BODY_BYTES_MAX;
 
 /// Data of one token as JSON text.
 pub const TOKEN_DATA_BYTES_MAX: usize = 128 * 1024;

@@ -13,9 +13,9 @@ use tokio::time::sleep;
 use crate::bounds;
 use crate::log::{Event, Log, Value};
 use crate::server::connection::Connections;
-use crate::server::permits::{AddressLimit, ConnectionLimit, Permit, Permits};
+use crate::server::permits::{AddressLimit, ConnectionLimit, Permit, Permits, TrustedAddresses};
+use crate::server::responder::Responder;
 use crate::server::traffic::Traffic;
-use crate::server::{Responder, TrustedAddresses};
 
 /// What the loops of all listeners share.
 #[derive(Clone)]

@@ -24,6 +24,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::secret::SecretBody;
+use crate::server::bounds::Bounds;
 use crate::server::clients::{ClientAuthorities, ClientVerifiers};
 use crate::server::first_request_grace::FirstRequestGrace;
 use crate::server::framing::Framing;
@@ -32,10 +33,10 @@ use crate::server::http2::{self, Http2State, IdleMonitor, MonitorDecision, Runne
 use crate::server::panics;
 use crate::server::problem::{self, ProblemReporter, ServerProblem};
 use crate::server::refusal_streak::RefusalStreak;
+use crate::server::responder::{Responder, ResponseFuture};
 use crate::server::stream::Stream;
 use crate::server::stream_pool::{PacedBody, StreamPermit, StreamPool};
 use crate::server::tasks::{StopSignal, Tasks};
-use crate::server::{Bounds, Responder, ResponseFuture};
 
 /// What every connection shares.
 #[derive(Debug, Clone)]

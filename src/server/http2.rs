@@ -12,7 +12,7 @@ use hyper::server::conn::http2::Builder;
 use hyper_util::rt::TokioTimer;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep};
 
-use crate::server::Bounds;
+use crate::server::bounds::Bounds;
 use crate::server::refusal_streak::RefusalStreak;
 use crate::server::stream_pool::{ConnectionStreams, StreamPermit, StreamPool};
 use crate::server::tasks::Tasks;

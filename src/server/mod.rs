@@ -12,11 +12,13 @@ mod framing;
 mod header_limits;
 mod headers;
 mod http2;
+mod listener;
 mod panics;
 mod permits;
 mod plain;
 mod problem;
 mod refusal_streak;
+mod responder;
 mod stream;
 mod stream_pool;
 pub mod tasks;
@@ -26,19 +28,15 @@ mod validity;
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 
-use hyper::body::Incoming;
-use hyper::{Request, Response};
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use crate::crypto::Random;
 use crate::log::{Event, Log, Value};
-use crate::secret::SecretBody;
 
 use self::accept::{Acceptor, ConnectionRefusals, TlsConfig};
 pub use self::bounds::Bounds;
@@ -47,46 +45,15 @@ use self::clients::ClientVerifiers;
 pub use self::clients::{Authority, ClientAuthorities};
 use self::connection::Connections;
 pub use self::headers::Hsts;
+use self::listener::{adopt, listen};
 use self::permits::Permits;
+pub use self::permits::TrustedAddresses;
 pub use self::plain::PlainListener;
 use self::problem::ProblemReporter;
+pub use self::responder::{IncomingRequest, Responder, ResponseFuture};
 use self::tasks::Tasks;
 pub use self::traffic::Traffic;
 use self::upkeep::{CertificateFiles, ServerUpkeep};
-
-/// An answer that is being worked on. Its state may be large, so it has memory of its own: that is
-/// free as soon as the answer is ready, however long the peer takes to read it.
-pub type ResponseFuture = Pin<Box<dyn Future<Output = Response<SecretBody>> + Send>>;
-
-/// A request whose body has not been read.
-pub type IncomingRequest = Request<Incoming>;
-
-/// What answers requests. Any `Fn(Request<Incoming>, SocketAddr)` that gives such a future does.
-///
-/// A future that is dropped before it is done belongs to a client that left, or to a stop that ran out of
-/// time.
-pub trait Responder: Clone + Send + Sync + 'static {
-    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> ResponseFuture;
-
-    /// Whether the request is of someone we know: connections of others have fewer streams, and are
-    /// closed when they are refused too often. Nobody is known unless this says so.
-    fn knows(&self, _request: &Request<Incoming>) -> bool {
-        false
-    }
-}
-
-impl<A, F> Responder for A
-where
-    A: Fn(Request<Incoming>, SocketAddr) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Response<SecretBody>> + Send + 'static,
-{
-    fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> ResponseFuture {
-        Box::pin(self(request, peer))
-    }
-}
-
-/// Whether connections of an address are bounded only by the maximum in all.
-pub type TrustedAddresses = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
 /// How to serve.
 pub struct Settings {
@@ -260,21 +227,6 @@ impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("addresses", &self.addresses).finish_non_exhaustive()
     }
-}
-
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A restart must not wait for the connections of the last run to be forgotten.
-    socket.set_reuseaddr(true)?;
-    // Inherited by what is accepted: the kernel notices peers that vanished.
-    socket.set_keepalive(true)?;
-    socket.bind(address)?;
-    socket.listen(crate::bounds::BACKLOG_MAX)
-}
-
-fn adopt(listener: std::net::TcpListener) -> io::Result<TcpListener> {
-    listener.set_nonblocking(true)?;
-    TcpListener::from_std(listener)
 }
 
 /// How a drain ended.

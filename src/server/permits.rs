@@ -5,6 +5,9 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Says whether only the maximum in all bounds the connections of an address.
+pub type TrustedAddresses = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
+
 /// Gives out [`Permit`]s. It remembers only addresses that hold one.
 #[derive(Clone)]
 pub(super) struct Permits {

@@ -14,11 +14,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::bounds::WATCH_CONNECTIONS_MAX;
 use crate::crypto::Random;
 use crate::log::Log;
-use crate::server::Responder;
 use crate::server::connection::{Connections, Peer};
 use crate::server::first_request_grace::FirstRequestGrace;
 use crate::server::headers::Hsts;
+use crate::server::listener::listen;
 use crate::server::problem::ProblemReporter;
+use crate::server::responder::Responder;
 use crate::server::tasks::Tasks;
 use crate::server::traffic::Traffic;
 
@@ -38,7 +39,7 @@ enum Listener {
 impl PlainListener {
     /// Must be called inside a Tokio runtime.
     pub fn bind_address(address: SocketAddr, log: Log) -> io::Result<Self> {
-        Ok(Self::new(Listener::Address(super::listen(address)?), log))
+        Ok(Self::new(Listener::Address(listen(address)?), log))
     }
 
     /// For the user of this process alone. Whatever socket is there was left behind by a process that

@@ -18,7 +18,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-use crate::server::Bounds;
+use crate::server::bounds::Bounds;
 
 /// The places that all connections share.
 #[derive(Debug, Clone)]

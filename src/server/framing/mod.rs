@@ -10,7 +10,7 @@
 //! no body and no trace id; the connection answers it instead. An error inside a body, whose request
 //! is being answered already, is passed on as a byte that hyper's decoder rejects.
 
-use crate::server::Bounds;
+use crate::server::bounds::Bounds;
 use crate::server::problem::ServerProblem;
 
 /// The longest `Content-Length` or `Transfer-Encoding` line that is accepted: the name, twenty digits

@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ::bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::{Request, Response};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -28,6 +30,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::domain::time::Timestamp;
 use crate::log::RequestLines;
+use crate::secret::SecretBody;
 
 use super::*;
 
