@@ -255,8 +255,11 @@ impl SettingsReader {
     /// From 1 to what the program can bear.
     pub(super) fn count(&mut self, name: &str, default: usize) -> usize {
         const MOST: u64 = 1_000_000;
-        let default = u64::try_from(default).unwrap_or(MOST);
-        usize::try_from(self.integer(name, default, 1..=MOST)).unwrap_or(usize::MAX)
+        let number = u64::try_from(default).map(|default| self.integer(name, default, 1..=MOST));
+        number.ok().and_then(|number| usize::try_from(number).ok()).unwrap_or_else(|| {
+            self.wrong(name, "is too large for this machine");
+            default
+        })
     }
 
     pub(super) fn integer(&mut self, name: &str, default: u64, legal: RangeInclusive<u64>) -> u64 {

@@ -71,7 +71,8 @@ impl Terms {
         Self {
             limit,
             period,
-            interval: period.checked_div(limit).unwrap_or(period).max(1),
+            // Without an allowance no request fits into the period.
+            interval: period.checked_div(limit).unwrap_or(Span::MAX).max(1),
             block: match row.action {
                 RowAction::Block { for_s } => {
                     let refusing = span(Duration::from_secs(for_s.into()));
@@ -124,8 +125,8 @@ impl BucketState {
                 }
                 left
             }
-            // A counter belongs to one row, and only a row that blocks made it so.
-            (BucketPhase::Blocked, None) => 0,
+            // Impossible, because a counter belongs to one row: an empty bucket refuses.
+            (BucketPhase::Blocked, None) => terms.period,
         };
         let owed_after = owed.saturating_add(terms.interval);
         let Some(room) = terms.period.checked_sub(owed_after) else {
@@ -218,4 +219,28 @@ fn later(now: Timestamp, span: Span) -> Timestamp {
 /// Zero when `end` has passed.
 fn micros_until(end: Timestamp, now: Timestamp) -> u64 {
     u64::try_from(end.micros().saturating_sub(now.micros())).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::rows::ROWS;
+
+    const START: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+    #[test]
+    fn a_blocked_counter_under_terms_without_a_block_refuses() {
+        let row = ROWS.iter().find(|row| row.action == RowAction::Throttle).unwrap();
+        let terms = Terms::of(row, NonZeroU32::MIN);
+        let blocked = BucketState::ending(START, terms.period, BucketPhase::Blocked);
+        assert!(matches!(blocked.take(&terms, START), BucketDecision::Refused { .. }));
+    }
+
+    #[test]
+    fn a_row_without_an_allowance_refuses() {
+        let [row, ..] = ROWS;
+        let terms = Terms::of(&Row { requests: 0, ..row }, NonZeroU32::MIN);
+        let decision = BucketState::fresh(START).take(&terms, START);
+        assert!(matches!(decision, BucketDecision::Refused { .. }));
+    }
 }

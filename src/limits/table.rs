@@ -85,12 +85,12 @@ impl CounterTable {
     /// their numbers, so two requests can neither see each other half done nor wait for each other.
     pub(super) fn settle(&self, charges: &mut [Charge], now: Timestamp) {
         charges.sort_unstable_by_key(|charge| charge.place.set);
-        let mut held: Vec<MutexGuard<'_, CounterSet>> = charges
+        let held: Option<Vec<MutexGuard<'_, CounterSet>>> = charges
             .chunk_by(same_set)
-            .filter_map(<[Charge]>::first)
-            .filter_map(|charge| self.sets.get(charge.place.set))
-            .map(lock)
+            .map(|group| self.sets.get(group.first()?.place.set).map(lock))
             .collect();
+        // Without its set a request stays undecided, and is refused.
+        let Some(mut held) = held else { return };
         let mut all_admit = true;
         for (set, group) in held.iter().zip(charges.chunk_by_mut(same_set)) {
             for charge in group {
@@ -239,5 +239,15 @@ mod tests {
         table.settle(&mut newcomer, ended);
         assert!(matches!(newcomer[0].verdict(ended), ChargeVerdict::Admitted { .. }));
         assert_eq!(table.counters(), 16);
+    }
+
+    #[test]
+    fn a_charge_to_a_set_that_is_not_there_refuses_the_whole_request() {
+        let table = CounterTable::new();
+        let mut charges = [charge(1), charge(2)];
+        charges[1].place.set = RATE_SETS;
+        table.settle(&mut charges, START);
+        assert!(charges.iter().all(|c| matches!(c.verdict(START), ChargeVerdict::Refused { .. })));
+        assert_eq!(table.counters(), 0);
     }
 }

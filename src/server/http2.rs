@@ -25,7 +25,8 @@ pub(super) fn builder(bounds: &Bounds, runner: Runner) -> Builder<Runner> {
     builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(bounds.h2_streams_max)
-        .max_header_list_size(u32::try_from(header_bytes_max).unwrap_or(u32::MAX))
+        // A maximum that the protocol cannot express lets no header through.
+        .max_header_list_size(u32::try_from(header_bytes_max).unwrap_or(0))
         .max_pending_accept_reset_streams(bounds.h2_resets_max)
         .max_local_error_reset_streams(bounds.h2_mistakes_max)
         .initial_stream_window_size(bounds.h2_stream_window_bytes)

@@ -148,7 +148,7 @@ impl Server {
             .collect::<Result<_, _>>()
             .map_err(BindError::Inherited)?;
         log.event(upkeep::loaded_event(certificate.expires));
-        let traffic = Arc::new(Traffic::new(certificate.expires, log.clone()));
+        let traffic = Arc::new(Traffic::new(Some(certificate.expires), log.clone()));
         let upkeep = ServerUpkeep {
             files,
             read,

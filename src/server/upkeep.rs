@@ -53,7 +53,7 @@ pub(super) struct ServerUpkeep {
     pub(super) files: CertificateFiles,
     /// The state of the files that was read last.
     pub(super) read: FileStamps,
-    pub(super) expires: Option<Timestamp>,
+    pub(super) expires: Timestamp,
     pub(super) refused: Arc<ConnectionRefusals>,
     pub(super) tls: TlsConfig,
     pub(super) traffic: Arc<Traffic>,
@@ -100,7 +100,7 @@ impl ServerUpkeep {
             Ok(Ok(certificate)) => {
                 self.tls.replace(certificate.config);
                 self.expires = certificate.expires;
-                self.traffic.certificate(certificate.expires);
+                self.traffic.certificate(Some(certificate.expires));
                 self.log.event(loaded_event(certificate.expires));
                 self.warn_if_short();
             }
@@ -125,7 +125,7 @@ impl ServerUpkeep {
     }
 
     fn warn_if_short(&self) {
-        let Some(expires) = self.expires else { return };
+        let expires = self.expires;
         if expires <= self.log.now().plus(bounds::CERTIFICATE_WARN_BEFORE) {
             let event = Event::warn("certificate_expires_soon");
             self.log.event(event.with("expires", Value::Time(expires)));
@@ -133,12 +133,8 @@ impl ServerUpkeep {
     }
 }
 
-pub(super) fn loaded_event(expires: Option<Timestamp>) -> Event {
-    let event = Event::info("certificate_loaded");
-    match expires {
-        Some(at) => event.with("expires", Value::Time(at)),
-        None => event,
-    }
+pub(super) fn loaded_event(expires: Timestamp) -> Event {
+    Event::info("certificate_loaded").with("expires", Value::Time(expires))
 }
 
 /// Without a signal handler (which only a lack of files can prevent) the files are still watched.

@@ -4,7 +4,7 @@
 //! ones, so there is no search list. That an address is the right one, the certificate proves.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -58,15 +58,17 @@ impl Resolver {
             return vec![address];
         }
         let (hosts, servers) = (self.hosts.clone(), self.servers.clone());
-        let read = move || (read(&hosts), read(&servers));
-        let read = tokio::task::spawn_blocking(read).await.unwrap_or_default();
-        let mut addresses = in_hosts(&read.0, host);
+        let read = move || Some((read(&hosts)?, read(&servers)?));
+        let Ok(Some((hosts, servers))) = tokio::task::spawn_blocking(read).await else {
+            return Vec::new();
+        };
+        let mut addresses = in_hosts(&hosts, host);
         if addresses.is_empty() && host.eq_ignore_ascii_case("localhost") {
             // This machine, whatever its files and its name servers say.
             addresses = vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         }
         if addresses.is_empty() {
-            let servers = name_servers(&read.1);
+            let servers = name_servers(&servers);
             let count = u32::try_from(servers.len()).unwrap_or(u32::MAX);
             let share = NAME_LOOKUP_MAX.checked_div(count).unwrap_or_default();
             let told = first_success(servers, share, |server| async move {
@@ -108,12 +110,17 @@ impl Resolver {
     }
 }
 
-/// What cannot be read says nothing.
-fn read(path: &PathBuf) -> String {
+/// A file that does not exist is empty. `None` for one that cannot be read or is too large: a part of
+/// it could name another machine.
+fn read(path: &PathBuf) -> Option<String> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Some(String::new()),
+        Err(_) => return None,
+    };
     let mut text = String::new();
-    let file = File::open(path).ok();
-    file.and_then(|file| file.take(NAME_FILE_BYTES_MAX).read_to_string(&mut text).ok());
-    text
+    let read = file.take(NAME_FILE_BYTES_MAX.saturating_add(1)).read_to_string(&mut text).ok()?;
+    u64::try_from(read).is_ok_and(|read| read <= NAME_FILE_BYTES_MAX).then_some(text)
 }
 
 /// Lines such as `127.0.0.1 localhost other`.

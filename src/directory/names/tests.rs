@@ -131,3 +131,19 @@ async fn a_name_is_looked_up_in_the_file_then_by_udp_and_a_long_answer_by_tcp() 
     assert_eq!(found, [IpAddr::from([10, 0, 0, 1]), IpAddr::from([1; 16])]);
     std::fs::remove_dir_all(&directory).ok();
 }
+
+#[test]
+fn a_file_that_is_cut_off_or_not_text_names_no_machine() {
+    let path = std::env::temp_dir().join(format!("sr-hosts-{}", std::process::id()));
+    let bound = usize::try_from(NAME_FILE_BYTES_MAX).unwrap();
+    let line = "\n10.0.0.25 ds.example";
+    let cut = format!("{}{line}", "#".repeat(bound - "\n10.0.0.2".len()));
+    std::fs::write(&path, &cut).unwrap();
+    assert_eq!(read(&path), None);
+    std::fs::write(&path, &cut[cut.len() - line.len()..]).unwrap();
+    assert_eq!(read(&path).as_deref(), Some(line));
+    std::fs::write(&path, b"10.0.0.1 ds.example\n\xff").unwrap();
+    assert_eq!(read(&path), None);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(read(&path).as_deref(), Some(""));
+}

@@ -28,8 +28,7 @@ use crate::server::validity;
 #[derive(Debug, Clone)]
 pub(super) struct Certificate {
     pub(super) config: Arc<ServerConfig>,
-    /// `None` if the certificate does not say so in a form we read.
-    pub(super) expires: Option<Timestamp>,
+    pub(super) expires: Timestamp,
 }
 
 /// Reads, checks and prepares both files.
@@ -64,24 +63,35 @@ pub(super) fn load(
     Ok(Certificate { config: Arc::new(config), expires })
 }
 
-/// A certificate that has not expired and its own key, and when it will.
+/// Reads a certificate that has not expired and the key that belongs to it, and returns them with the
+/// time of expiry.
 pub fn read_pair(
     certificate: &Path,
     private_key: &Path,
     now: Timestamp,
-) -> Result<(CertifiedKey, Option<Timestamp>), CertificateProblem> {
+) -> Result<(CertifiedKey, Timestamp), CertificateProblem> {
     let chain = read_chain(certificate)?;
-    let expires = chain.first().and_then(|first| validity::expires(first));
-    if let Some(at) = expires.filter(|&at| at <= now) {
-        return Err(CertificateProblem::Expired { path: certificate.to_owned(), at });
-    }
+    let expires = check_expiry(&chain, certificate, now)?;
     let key = read_key(private_key)?;
     let pair = CertifiedKey::from_der(chain, key, &ring::default_provider())
         .map_err(|error| CertificateProblem::of_pair(&error, certificate, private_key))?;
     Ok((pair, expires))
 }
 
-/// When the certificate of a file expires, if it can be told; also of one that has.
+/// A certificate whose expiry cannot be read counts as damaged: it could be an expired one.
+fn check_expiry(
+    chain: &[CertificateDer<'_>],
+    path: &Path,
+    now: Timestamp,
+) -> Result<Timestamp, CertificateProblem> {
+    match chain.first().and_then(|first| validity::expires(first)) {
+        Some(at) if at > now => Ok(at),
+        Some(at) => Err(CertificateProblem::Expired { path: path.to_owned(), at }),
+        None => Err(CertificateProblem::Malformed { path: path.to_owned() }),
+    }
+}
+
+/// The expiry of a file's first certificate, also if it has passed; `None` if it cannot be read.
 pub fn certificate_expires(path: &Path) -> Option<Timestamp> {
     read_chain(path).ok()?.first().and_then(|first| validity::expires(first))
 }

@@ -63,7 +63,7 @@ fn check_problem(certificate: Option<&str>, key: Option<&str>, name: &str, says:
 fn a_pair_that_fits_is_loaded_with_its_end() {
     let pair = pair(2027);
     let loaded = load_from(Some(&pair.certificate), Some(&pair.key)).unwrap();
-    assert_eq!(loaded.expires.unwrap().to_wire(), "2027-01-01T00:00:00.0000000+00:00");
+    assert_eq!(loaded.expires.to_wire(), "2027-01-01T00:00:00.0000000+00:00");
 }
 
 #[test]
@@ -118,4 +118,24 @@ fn no_error_shows_what_is_in_a_file() {
     let odd = good.key.replace("-----BEGIN PRIVATE KEY-----", "-----BEGIN hunter2");
     let problem = load_from(Some(&good.certificate), Some(&odd)).unwrap_err();
     assert!(!format!("{problem:?} {problem} {:?}", problem.source()).contains("hunter2"));
+}
+
+#[test]
+fn a_certificate_whose_expiry_cannot_be_read_is_not_served() {
+    let mut params = CertificateParams::new(vec![String::from("localhost")]).unwrap();
+    params.not_after = rcgen::date_time_ymd(2040, 1, 1);
+    let key = KeyPair::generate().unwrap();
+    let whole = params.self_signed(&key).unwrap().der().to_vec();
+    let check = |der: &[u8]| check_expiry(&[CertificateDer::from(der)], Path::new("x"), NOW);
+    assert!(check(&whole).is_ok());
+    let time = b"\x17\x0d400101000000Z";
+    let at = whole.windows(time.len()).position(|part| part == time).unwrap();
+    let mut unreadable = whole.clone();
+    // The tag of another type.
+    unreadable[at] = 0x16;
+    assert!(matches!(check(&unreadable), Err(CertificateProblem::Malformed { .. })));
+    assert!(matches!(
+        check_expiry(&[], Path::new("x"), NOW),
+        Err(CertificateProblem::Malformed { .. })
+    ));
 }
