@@ -16,21 +16,21 @@
 //! | [`secret`] | values that cannot be printed and are wiped when dropped | - |
 //! | [`domain`] | tokens, cards, containers, permissions, times: values and rules, without IO | bounds, secret |
 //! | [`clock`] | the one reader of the time of day, which tests can move | domain |
-//! | [`metrics`] | counters, gauges, histograms and checks, for Prometheus, probes and people; pure | domain |
+//! | [`metrics`] | counters, gauges, histograms and checks, for Prometheus, probes and `strongroom status`; pure | domain |
 //! | [`expressions`] | the language of masks, fingerprints, search indexes and aliases | bounds, domain, secret |
 //! | [`formulas`] | the catalog of connections, embedded as it is served | - |
 //! | [`idempotency`] | what a key is, how long an answer is remembered, what a repetition gets | bounds, domain, secret |
 //! | [`limits`] | the published rate limits as counters of bounded size | bounds, domain |
-//! | [`log`] | one JSON line an event, which cannot hold text from outside | bounds, domain, metrics |
+//! | [`log`] | one JSON line for each event, without text from outside | bounds, domain, metrics |
 //! | [`threeds`] | 3-D Secure: messages, rules, the session's states, the simulator; pure | bounds, domain, secret |
 //! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, domain, limits, log, secret, threeds |
 //! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` | bounds, domain, secret |
 //! | [`store`] | tables, records, snapshots, backups, the audit chain and the one writer; alone in knowing `redb` | bounds, crypto, domain, idempotency, metrics, secret, threeds |
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, metrics, secret, store, threeds |
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, metrics, secret, threeds |
-//! | [`server`] | accepting, TLS, deadlines, places, the drain; knows no route | bounds, crypto, domain, log, metrics, secret |
-//! | [`directory`] | asking the schemes' directory servers over mutual TLS, and finding them by name | app, bounds, config, crypto, http, log, secret, server, threeds |
-//! | [`report`] | a dated account for auditors, as text and as a page; only holds and shows | domain |
+//! | [`server`] | accepting, TLS, deadlines, connection limits, the drain; knows no route | bounds, crypto, domain, log, metrics, secret |
+//! | [`directory`] | a client of the schemes' directory servers over mutual TLS, with a resolver of names | app, bounds, config, crypto, http, log, secret, server, threeds |
+//! | [`report`] | a dated compliance report for auditors, as text and as a page; only holds and renders | domain |
 //! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http, report, secret |
 //! | [`cli`] | the command line: puts the rest together | all |
 //!

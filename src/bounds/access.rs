@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A container path. It stands in clear in listing keys, so it may not be long.
+/// A container path. Listing keys hold it in clear, so it is short.
 pub const CONTAINER_BYTES_MAX: usize = 200;
 /// Containers of one token; each costs a listing entry for each filter.
 pub const CONTAINERS_MAX: usize = 10;
@@ -30,7 +30,7 @@ pub const TENANTS_MAX: usize = 1_000;
 
 /// The most that an operator may allow to one tokenize or detokenize call: one transaction.
 pub const BULK_TOKENS_MAX: u32 = 1_000;
-/// PCI DSS wants card verification codes gone after authorization; a day is the outer limit.
+/// Retention of card verification codes. PCI DSS wants them deleted after authorization.
 pub const CVC_RETENTION_MAX: Duration = Duration::from_hours(24);
 /// As published: an intent lives at most 48 hours.
 pub const INTENT_RETENTION_MAX: Duration = Duration::from_hours(48);

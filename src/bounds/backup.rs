@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-/// Rows of a backup that are written and checked together: damage is located to this much, and
-/// this much of it is in memory.
+/// Bytes of rows that are written and checked together. Damage is located to one chunk, and one
+/// chunk is in memory.
 pub const BACKUP_CHUNK_BYTES: usize = 256 * 1024;
-/// What a reader believes of a chunk's length. A row is far smaller: a body has at most 256 KiB.
+/// The longest chunk that a reader accepts. A row is far smaller: a body has at most 256 KiB.
 pub const BACKUP_CHUNK_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The manifest: a few numbers, and a count for each table.
 pub const BACKUP_MANIFEST_BYTES_MAX: usize = 64 * 1024;
-/// What restoring commits at once. Larger ones win nothing, since the disk is the same.
+/// Bytes of rows that a restore commits at once. Larger commits were not faster.
 pub const RESTORE_BATCH_BYTES: usize = 64 * 1024 * 1024;
 /// The longest time between two scheduled backups or two proofs of them: a year.
 pub const BACKUP_PERIOD_MAX: Duration = Duration::from_hours(366 * 24);
-/// How long the schedule waits after a backup or a proof that failed.
+/// The time to the next try after a backup or a proof that failed.
 pub const BACKUP_RETRY: Duration = Duration::from_hours(1);
-/// How often the schedule looks whether something is due.
+/// The time between two looks of the schedule at what is due.
 pub const BACKUP_LOOK_PERIOD: Duration = Duration::from_secs(15);
-/// Backups before a migration, beside the data file. One is usual; more come of going back and
-/// forth between programs.
+/// Backups before a migration, beside the data file. One is usual; more come from going back and
+/// forth between versions.
 pub const MIGRATION_BACKUPS_MAX: u32 = 100;
 
 const _: () = assert!(2 * BACKUP_CHUNK_BYTES <= BACKUP_CHUNK_BYTES_MAX);

@@ -1,4 +1,4 @@
-//! What is known about card numbers.
+//! Card numbers, bank account numbers and the operator's BIN file.
 
 /// A card number: the published rule for `card_number`, and the range of ISO/IEC 7812.
 pub const CARD_NUMBER_DIGITS_MIN: usize = 13;
@@ -8,7 +8,7 @@ pub const ACCOUNT_NUMBER_DIGITS_MAX: usize = 17;
 /// Rows of the operator's BIN file. The whole world has under a million ranges; a row costs under
 /// 100 bytes of memory while loading and under 50 afterwards.
 pub const BIN_RANGES_MAX: usize = 2_000_000;
-/// The operator's BIN file as a whole; whoever reads it stops here.
+/// The operator's BIN file. Reading stops at this length.
 pub const BIN_FILE_BYTES_MAX: u64 = 512 * 1024 * 1024;
 /// One line of it: nine short columns and an issuer's name.
 pub const BIN_LINE_BYTES_MAX: usize = 1_024;

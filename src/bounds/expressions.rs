@@ -15,12 +15,13 @@ pub const TEMPLATE_EXPRESSIONS_MAX: usize = 32;
 pub const FILTERS_MAX: usize = 32;
 /// Members and indexes behind a variable's name: data is no deeper than this.
 pub const VARIABLE_SEGMENTS_MAX: usize = JSON_DEPTH_MAX;
-/// What one filter, and so one expression, may give. Every body fits, with room for escaping.
+/// Output of one filter, and so of one expression. Every body fits, with room for escaping.
 pub const EXPRESSION_OUTPUT_BYTES_MAX: usize = 2 * BODY_BYTES_MAX;
 /// Items of a list that a filter makes (`split`, `concat`): an item costs ten times its text.
 pub const EXPRESSION_ITEMS_MAX: usize = 16 * 1024;
 /// Work that the expressions of one request do on the thread that serves it, in units of about a
-/// nanosecond. Whoever needs more waits for one of [`EVALUATIONS_MAX`] places elsewhere.
+/// nanosecond. A request that needs more waits for one of [`EVALUATIONS_MAX`] places on other
+/// threads.
 pub const EXPRESSION_WORK_INLINE_MAX: usize = 1_000_000;
 /// Work of one write, or of the read of one token: mask, search indexes, fingerprint and id together. The
 /// largest data of the smallest values fits through its type's own expressions and a simple mask.
@@ -31,8 +32,9 @@ pub const EXPRESSION_WORK_TOKENIZE_MAX: usize =
     EXPRESSION_WORK_WRITE_MAX * (BODY_BYTES_MAX / TOKEN_DATA_BYTES_MAX);
 /// Work of one page of a list, and of one detokenize call: all its tokens together.
 pub const EXPRESSION_WORK_PAGE_MAX: usize = 24_000_000;
-/// Requests whose expressions are evaluated at the same time beyond the inline part. Less than two
-/// cores' worth would let one of them delay the next; more would leave too little to the others.
+/// Requests whose expressions are evaluated at the same time beyond the inline part. With one
+/// place, one of them would delay the next; more than two would leave too few cores to other
+/// requests.
 pub const EVALUATIONS_MAX: usize = 2;
 /// Requests that wait for that; beyond them the answer is 503. The last one waits for a second
 /// when all of them are pages.
@@ -40,19 +42,19 @@ pub const EVALUATIONS_WAITING_MAX: usize = 64;
 /// Masks and expressions that are kept parsed, and their memory.
 pub const PARSED_MAX: usize = 4_096;
 pub const PARSED_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Characters that a masking filter is told to keep: a card number needs two of them.
+/// Separators that a masking filter keeps, as its argument lists them; a card number needs two.
 pub const SEPARATORS_BYTES_MAX: usize = 64;
 /// Nesting of a mask: twice what a record about a person needs.
 pub const MASK_DEPTH_MAX: usize = 16;
 /// Objects, lists and leaves of one mask together.
 pub const MASK_MEMBERS_MAX: usize = 512;
-/// Mistakes of one mask that are reported; after so many the caller has the idea.
+/// Mistakes of one mask that are reported.
 pub const MASK_MISTAKES_MAX: usize = 16;
 /// Nesting of filters, parentheses and functions inside a JSON path.
 pub const JSON_PATH_DEPTH_MAX: usize = 8;
 /// Segments and selectors of one JSON path.
 pub const JSON_PATH_PARTS_MAX: usize = 64;
-/// Values that a JSON path may hold at any one moment; the whole of the largest body, once.
+/// Values that a JSON path may hold at one moment: all values of the largest body, once.
 pub const JSON_PATH_NODES_MAX: usize = BODY_BYTES_MAX;
 /// One pattern of `match` or `search`; it may come out of the data.
 pub const PATTERN_BYTES_MAX: usize = 1024;

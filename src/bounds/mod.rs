@@ -1,6 +1,6 @@
-//! Every maximum of the program, with its reason, and what must hold between them.
+//! Every maximum of the program, with its reason and the relations between them.
 //!
-//! Nothing grows without a name here. A new bound comes with the test that hits it.
+//! Everything that can grow has a bound here. A new bound comes with a test that reaches it.
 
 mod access;
 mod audit;

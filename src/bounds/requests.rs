@@ -5,13 +5,13 @@ use std::time::Duration;
 use super::connections::{BODY_MAX, DRAIN_BODY_MAX};
 use super::tokens::QUERY_BYTES_MAX;
 
-/// Lines that wait for a slow reader of the log; half a mebibyte.
+/// Log lines that wait for a slow reader: half a mebibyte.
 pub const LOG_LINES_MAX: usize = 4_096;
 /// Lines are written together until this many bytes have gathered.
 pub const LOG_BATCH_BYTES: usize = 32 * 1024;
-/// A trace id that a caller brings along; it is echoed and logged.
+/// A trace id that a caller sends; it is echoed and logged.
 pub const TRACE_BYTES_MAX: usize = 128;
-/// The shortest card numbers have 12 digits; a trace id with as many in a row is not logged.
+/// The shortest card numbers have 12 digits; a trace id with 12 or more in a row is not logged.
 pub const TRACE_DIGITS_MAX: usize = 12;
 
 /// One request body. A token's data is a card or a record about a person, not a document.
@@ -19,29 +19,29 @@ pub const BODY_BYTES_MAX: usize = 256 * 1024;
 /// A form that a browser posts on its way through 3-D Secure. The largest holds a challenge's result
 /// and a shop's own kilobyte; forms are taken without a key.
 pub const FORM_BYTES_MAX: usize = 16 * 1024;
-/// The part of a body's memory that every request may hold without asking: a card and its parsed form
-/// take a quarter of it. It is counted in [`super::connections::REQUEST_BYTES`].
+/// Memory for a body that every request has outside the budget: a card and its parsed form take a
+/// quarter of it. It is counted in [`super::connections::REQUEST_BYTES`].
 pub const BODY_BYTES_FREE: usize = 16 * 1024;
-/// What all bodies in flight may hold beyond that, together: a hundred of the largest texts at a
-/// time, or the parsed form of one of the costliest. A body that finds too little left is 503.
+/// The budget of all bodies in flight beyond that: a hundred of the largest texts, or the parsed
+/// form of the costliest one. A body that finds too little left is answered 503.
 pub const BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// The most that is counted for one body. The costliest that there is, 256 KiB of small objects, takes
-/// about 25 MiB when parsed.
+/// The most that is counted for one body. The costliest one, 256 KiB of small objects, takes about
+/// 25 MiB when parsed.
 pub const BODY_MEMORY_MAX: usize = BODIES_BYTES_MAX;
-/// What a parsed JSON value takes at most: an item of a vector that has doubled, the text of a number
-/// or a string, the smallest vector around a single item.
+/// Memory of a parsed JSON value, at most: an item of a vector that has doubled, the text of a
+/// number or a string, the smallest vector around a single item.
 pub const JSON_VALUE_BYTES: usize = 160;
-/// What a parsed JSON object takes beyond its members: one leaf of a map, which has room for eleven.
+/// Memory of a parsed JSON object beyond its members: one leaf of a map, which has room for eleven.
 pub const JSON_OBJECT_BYTES: usize = 800;
-/// When a client that found no memory for its body is told to come back.
+/// `Retry-After` of a request that found no memory for its body.
 pub const BODY_RETRY_AFTER_S: u64 = 1;
-/// Nesting of a JSON body, so that what walks it may recurse.
+/// Nesting of a JSON body. It is small enough for recursive functions.
 pub const JSON_DEPTH_MAX: usize = 64;
 /// Values of a JSON body, names of members included. Each costs a hundred times its two bytes in memory
 /// and time; records about people have hundreds.
 pub const JSON_VALUES_MAX: usize = 32 * 1024;
-/// Bytes of a refused request's body that are read and thrown away. More than a legal body, since
-/// it is the one that is too large that has to be drained.
+/// Bytes of a refused request's body that are read and thrown away. It is more than a legal body,
+/// because bodies that are too large have to be drained.
 pub const DRAIN_BODY_BYTES_MAX: usize = 4 * BODY_BYTES_MAX;
 
 /// Mistakes of one body that are reported; a body can hold a hundred thousand.
@@ -59,11 +59,11 @@ const _: () = assert!(BODY_BYTES_MAX <= BODY_MEMORY_MAX && BODY_MEMORY_MAX <= BO
 /// slowest refill of the table), so filling this with live ones takes over 100,000 requests a
 /// second, more than the process serves.
 pub const RATE_COUNTERS_MAX: usize = 1 << 17;
-/// Counters that share one lock and compete for its places; what one look-up may have to read.
+/// Counters that share one lock and its slots. One look-up reads at most this many.
 pub const RATE_SET_COUNTERS_MAX: usize = 16;
 /// Locks of the counter table.
 pub const RATE_SETS: usize = RATE_COUNTERS_MAX / RATE_SET_COUNTERS_MAX;
-/// The whole counter table, however many addresses come.
+/// Memory of the whole counter table.
 pub const RATE_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Requests read the clock before they queue for a counter, so they come slightly out of order. A
 /// clock that is further behind a counter than this was set back.

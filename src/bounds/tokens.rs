@@ -20,7 +20,7 @@ pub const TOKEN_NAME_CHARS_MAX: usize = 400;
 pub const SEARCH_INDEXES_MAX: usize = 10;
 pub const EXPRESSION_CHARS_MAX: usize = 400;
 
-/// How often an alias is tried before the token gets an assigned id instead.
+/// Tries to find a free alias before the token gets an assigned id instead.
 pub const ALIAS_TRIES_MAX: usize = 5;
 /// Tokens of one fingerprint in one container that a deduplicating create looks at.
 pub const DUPLICATES_READ_MAX: usize = 100;
@@ -38,15 +38,15 @@ pub const CURSOR_CHARS_MAX: usize = 500;
 pub const QUERY_BYTES_MAX: usize = 8 * 1024;
 
 /// Entries of a cursor list that are passed over (expired, or listed under another container) in
-/// one request; the rest waits for the next page. A millisecond or two.
+/// one request, which takes a millisecond or two. The rest waits for the next page.
 pub const LIST_SKIPPED_MAX: usize = 5_000;
-/// What a cursor holds of a listing key behind its path: a zero, the time and the id.
+/// The part of a listing key behind its path, which a cursor holds: a zero, the time and the id.
 pub const LIST_KEY_TAIL_BYTES: usize = 1 + 8 + 16;
-/// A cursor's proof that it is ours: 128 bits, since each guess is a request.
+/// The tag that authenticates a cursor: 128 bits, because each guess costs a request.
 pub const CURSOR_TAG_BYTES: usize = 16;
 /// Ids that one deprecated list may name; each costs a look-up.
 pub const LIST_IDS_MAX: usize = 100;
-/// Timeline entries that a deprecated list reads before others get their turn.
+/// Timeline entries that a deprecated list reads before it yields to other tasks.
 pub const TIMELINE_STEPS_MAX: usize = 1_024;
 /// A search query, as published.
 pub const SEARCH_QUERY_CHARS_MAX: usize = 200;
@@ -54,6 +54,6 @@ pub const SEARCH_QUERY_CHARS_MAX: usize = 200;
 const _: () =
     assert!(2 * (CONTAINER_BYTES_MAX + LIST_KEY_TAIL_BYTES + CURSOR_TAG_BYTES) <= CURSOR_CHARS_MAX);
 const _: () = assert!(LIST_SKIPPED_MAX > PAGE_SIZE_MAX);
-// Each of several timelines takes a step before all of them get on.
+// Each of several timelines takes one step in each round.
 const _: () = assert!(TIMELINE_STEPS_MAX > METADATA_COUNT_MAX + 1);
 const _: () = assert!(TIMELINE_STEPS_MAX > SEARCH_QUERY_CHARS_MAX);

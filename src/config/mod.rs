@@ -1,7 +1,7 @@
 //! Settings: one TOML file, read whole before anything is bound, every mistake reported at once.
 //!
-//! `packaging/strongroom.toml` is the reference: every key, its default and its reason. There is no
-//! secret in it, only places where secrets are.
+//! `packaging/strongroom.toml` is the reference: every key, its default and its reason. The file
+//! holds no secrets, only paths of files that do.
 
 mod reader;
 #[cfg(test)]
@@ -30,7 +30,7 @@ pub struct Config {
     pub certificate: PathBuf,
     pub private_key: PathBuf,
     pub master_key: MasterKeySource,
-    /// What the operator knows about card numbers beyond their brands.
+    /// The operator's table of issuers by card number.
     pub bin_file: Option<PathBuf>,
     pub trusted_proxies: Vec<Network>,
     pub rate_limits: Switch,
@@ -40,18 +40,18 @@ pub struct Config {
     pub audit_retention_days: usize,
     pub connections_max: usize,
     pub connections_per_address_max: usize,
-    /// How many records a second a rotation of keys seals anew.
+    /// Records that a key rotation re-encrypts in a second.
     pub reencrypt_per_second: usize,
-    /// Backups by a schedule.
+    /// The schedule of backups.
     pub backup: Option<BackupPlan>,
-    /// Free space below which no changes are taken.
+    /// Free disk space below which the vault refuses changes.
     pub disk_floor_bytes: u64,
-    /// Where metrics and probes are served without TLS.
+    /// The address on which metrics and probes are served without TLS.
     pub operator_listen: Option<SocketAddr>,
     pub threeds: ThreedsSettings,
 }
 
-/// Where the master key comes from.
+/// The source of the master key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MasterKeySource {
     /// The name of a systemd credential.
@@ -59,7 +59,7 @@ pub enum MasterKeySource {
     File(PathBuf),
 }
 
-/// When a read is answered.
+/// The moment at which a read is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditReads {
     /// When its audit entry is queued.
@@ -74,7 +74,7 @@ pub enum Switch {
     On,
 }
 
-/// What is wrong with a settings file, line by line.
+/// The mistakes of a settings file, one line each.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InvalidConfig(pub Vec<String>);
 
@@ -111,7 +111,7 @@ impl Config {
         if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }
     }
 
-    /// Of a file that need hold nothing but `[threeds]`, for trying it.
+    /// Parses a file that holds only `[threeds]`, for `strongroom dev`.
     pub fn parse_threeds(text: &str) -> Result<ThreedsSettings, InvalidConfig> {
         let mut reader = SettingsReader::new(text)?;
         let threeds = reader.threeds();

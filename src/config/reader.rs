@@ -1,4 +1,4 @@
-//! Reading settings out of a table one by one, so that every mistake is found in one go.
+//! Reads settings from a TOML table one by one and collects all mistakes.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a value of any other type is a mistake")]
 
 use std::net::SocketAddr;
@@ -40,7 +40,8 @@ const DIRECTORY: [&str; 6] = [
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// Takes keys out of the table one by one; what is left over at the end is unknown.
+/// Removes each setting that it reads from the table; settings that are left at the end are
+/// unknown.
 pub(super) struct SettingsReader {
     pub(super) table: Table,
     pub(super) mistakes: Vec<String>,
@@ -54,7 +55,7 @@ impl SettingsReader {
         Ok(Self { table, mistakes: Vec::new() })
     }
 
-    /// Of a key such as `listen`, `tls.certificate` or `threeds.visa.url`.
+    /// Removes the value of a key such as `listen`, `tls.certificate` or `threeds.visa.url`.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         let mut names = name.split('.');
         let key = names.next_back()?;
@@ -81,13 +82,13 @@ impl SettingsReader {
         match self.take(name)? {
             Value::String(text) if !text.is_empty() => Some(text),
             _ => {
-                self.wrong(name, "must be a text that is not empty");
+                self.wrong(name, "must be a non-empty string");
                 None
             }
         }
     }
 
-    /// Empty when it is missing or wrong, which was told then.
+    /// Empty when it is missing or wrong, which is a mistake.
     pub(super) fn required_text(&mut self, name: &str) -> String {
         let before = self.mistakes.len();
         self.text(name).unwrap_or_else(|| {
@@ -98,11 +99,11 @@ impl SettingsReader {
         })
     }
 
-    /// An absolute path: a service has no directory of its own to start from.
+    /// An absolute path: the working directory of a service is not defined.
     pub(super) fn path(&mut self, name: &str) -> PathBuf {
         let text = self.required_text(name);
         if !text.is_empty() && !Path::new(&text).is_absolute() {
-            self.wrong(name, "must be an absolute path, one that begins with a slash");
+            self.wrong(name, "must be an absolute path, which begins with a slash");
         }
         PathBuf::from(text)
     }
@@ -113,7 +114,7 @@ impl SettingsReader {
 
     pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
         let Value::Array(items) = self.take(name)? else {
-            self.wrong(name, "must be a list of texts");
+            self.wrong(name, "must be a list of strings");
             return None;
         };
         let texts = items.into_iter().map(|item| match item {
@@ -122,7 +123,7 @@ impl SettingsReader {
         });
         let texts: Option<Vec<_>> = texts.collect();
         if texts.is_none() {
-            self.wrong(name, "must be a list of texts");
+            self.wrong(name, "must be a list of strings");
         }
         texts
     }
@@ -183,18 +184,18 @@ impl SettingsReader {
                 MasterKeySource::File(PathBuf::new())
             }
             (true, Some(_)) => {
-                self.wrong("master_key", "takes a file or a credential, not both");
+                self.wrong("master_key", "must have a file or a credential, not both");
                 MasterKeySource::File(self.path(FILE))
             }
             (true, None) => MasterKeySource::File(self.path(FILE)),
             (false, None) => {
-                self.wrong("master_key", "needs a file or a credential");
+                self.wrong("master_key", "must have a file or a credential");
                 MasterKeySource::File(PathBuf::new())
             }
         }
     }
 
-    /// None unless there is a directory for them; then everything else has a default.
+    /// `None` without a `[backup]` section. In it only the directory is required.
     pub(super) fn backup(&mut self) -> Option<BackupPlan> {
         const NEVER: &str = "never";
         if !self.table.contains_key("backup") {
@@ -220,7 +221,7 @@ impl SettingsReader {
 
     fn parsed_period(&mut self, name: &str, text: &str, default: Duration) -> Duration {
         duration::parse(text, BACKUP_PERIOD_MAX).unwrap_or_else(|| {
-            self.wrong(name, "must be a length of time up to a year, such as \"12h\" or \"7d\"");
+            self.wrong(name, "must be a duration up to a year, such as \"12h\" or \"7d\"");
             default
         })
     }
@@ -236,7 +237,7 @@ impl SettingsReader {
         }
     }
 
-    /// On unless it is turned off.
+    /// A switch that is on by default.
     pub(super) fn switch(&mut self, name: &str) -> Switch {
         if self.flag(name, true) { Switch::On } else { Switch::Off }
     }
@@ -252,7 +253,7 @@ impl SettingsReader {
         }
     }
 
-    /// From 1 to what the program can bear.
+    /// A number from 1 to a million.
     pub(super) fn count(&mut self, name: &str, default: usize) -> usize {
         const MOST: u64 = 1_000_000;
         let number = u64::try_from(default).map(|default| self.integer(name, default, 1..=MOST));
@@ -287,7 +288,8 @@ impl SettingsReader {
         })
     }
 
-    /// There is no TLS and no key on it, so it stays on this machine unless that is asked for.
+    /// This listener has no TLS and asks for no key, so it is limited to this machine unless a
+    /// second setting lifts that.
     pub(super) fn operator_listen(&mut self) -> Option<SocketAddr> {
         const LISTEN: &str = "operator.listen";
         let beyond = self.flag("operator.beyond_this_machine", false);
@@ -295,8 +297,8 @@ impl SettingsReader {
         match text.parse::<SocketAddr>() {
             Ok(address) if address.ip().to_canonical().is_loopback() || beyond => Some(address),
             Ok(_) => {
-                let why = "must be an address of this machine alone, such as \"127.0.0.1:9464\": \
-                           what it serves has no TLS; operator.beyond_this_machine = true allows it";
+                let why = "must be a loopback address, such as \"127.0.0.1:9464\", because it has \
+                           no TLS; operator.beyond_this_machine = true allows other addresses";
                 self.wrong(LISTEN, why);
                 None
             }
@@ -329,7 +331,7 @@ impl SettingsReader {
                 }
             }
             _ if section == "threeds" && DIRECTORY.contains(&key) => {
-                self.wrong(&name, "is of use only with a directory server, such as [threeds.visa]");
+                self.wrong(&name, "is used only with a directory server, such as [threeds.visa]");
             }
             _ => self.wrong(&name, "is not a setting"),
         }

@@ -1,5 +1,5 @@
-//! `[threeds]`: the directory servers of the schemes, who we are to them, and how long sessions are
-//! kept.
+//! `[threeds]`: the directory servers of the schemes, our identity towards them, and the retention
+//! of sessions.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,18 +18,18 @@ pub struct ThreedsSettings {
     pub directory: Option<DirectorySettings>,
 }
 
-/// The directory servers, and where they find us.
+/// The directory servers, and our addresses for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectorySettings {
     pub servers: Vec<DirectoryServer>,
-    /// How browsers call us: `https://host`, without a slash at the end.
+    /// Our URL for browsers: `https://host`, without a slash at the end.
     pub public_url: String,
-    /// How directory servers call us; the path is ours.
+    /// Our URL for directory servers, without the path.
     pub results_url: String,
     pub results_listen: Vec<SocketAddr>,
     pub results_certificate: PathBuf,
     pub results_private_key: PathBuf,
-    /// As the schemes' common body has assigned it to this server.
+    /// The reference number that EMVCo has assigned to this server.
     pub reference: String,
 }
 
@@ -37,12 +37,12 @@ pub struct DirectorySettings {
 pub struct DirectoryServer {
     pub scheme: Scheme,
     pub url: HttpsUrl,
-    /// What we show it, and its key.
+    /// Our client certificate for it, and the key of that certificate.
     pub certificate: PathBuf,
     pub private_key: PathBuf,
-    /// Who vouches for it, when we call it and when it calls us.
+    /// The authority of its certificates, as a server and as a client.
     pub ca: PathBuf,
-    /// As the scheme has assigned it.
+    /// The operator id that the scheme has assigned.
     pub operator: Option<String>,
     pub timeout: Duration,
 }
@@ -56,7 +56,7 @@ pub struct HttpsUrl {
     pub path: String,
 }
 
-/// What the protocol lets us tell of ourselves.
+/// The longest identifier of a 3DS server in the protocol.
 const IDENTIFIER_CHARS_MAX: usize = 32;
 const URL_CHARS_MAX: usize = 2_048;
 /// Notification URLs have at most 256 characters, of which a session's path takes 76.
@@ -77,7 +77,7 @@ impl SettingsReader {
             .into_iter()
             .filter(|scheme| self.has_section(&format!("threeds.{}", scheme.as_str())))
             .collect();
-        // What is only of use with a directory server is refused without one, as unknown.
+        // Settings for directory servers are unknown without one.
         let directory = (!servers.is_empty()).then(|| self.directory(&servers));
         ThreedsSettings { retention, directory }
     }
@@ -123,7 +123,7 @@ impl SettingsReader {
         })
     }
 
-    /// A URL without a path, to which ours are added.
+    /// A URL without a path; our paths are appended to it.
     fn base_url(&mut self, name: &str, chars_max: usize) -> String {
         let text = self.required_text(name);
         let base = text.strip_suffix('/').unwrap_or(&text);
@@ -149,12 +149,12 @@ impl SettingsReader {
 
     fn check_identifier(&mut self, name: &str, text: &str) {
         if text.chars().count() > IDENTIFIER_CHARS_MAX {
-            self.wrong(name, &format!("has at most {IDENTIFIER_CHARS_MAX} characters"));
+            self.wrong(name, &format!("must have at most {IDENTIFIER_CHARS_MAX} characters"));
         }
     }
 }
 
-/// One part of a host's name.
+/// Returns whether the text is one label of a host name.
 fn is_label(label: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let has_ends = !label.starts_with('-') && !label.ends_with('-');
@@ -188,7 +188,7 @@ impl HttpsUrl {
         Some(Self { host: String::from(host), port, path: String::from(path) })
     }
 
-    /// As the `Host` header names it.
+    /// The value of the `Host` header.
     pub fn authority(&self) -> String {
         let Self { host, port, .. } = self;
         let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };

@@ -1,12 +1,13 @@
-//! One after the other, each for so long: one that stays silent leaves the others their time.
+//! Sequential attempts, each with its own share of the time, so that a silent peer leaves time for
+//! the next one.
 
 use std::time::Duration;
 
 use tokio::time::timeout;
 
-const SILENT: &str = "it could not be reached in time";
+const SILENT: &str = "the server could not be reached in time";
 
-/// The first that does not fail; otherwise how the last one did.
+/// Returns the first success, or the last failure. `None` without items.
 pub(super) async fn first_success<I, T, F: Future<Output = Result<T, &'static str>>>(
     items: impl IntoIterator<Item = I>,
     share: Duration,
@@ -27,8 +28,8 @@ pub(super) async fn first_success<I, T, F: Future<Output = Result<T, &'static st
 mod tests {
     use super::*;
 
-    /// A number that is told at once; without one there is silence.
-    async fn tell(number: Option<u8>) -> Result<u8, &'static str> {
+    /// Answers at once with the number; without a number it never answers.
+    async fn reply(number: Option<u8>) -> Result<u8, &'static str> {
         match number {
             Some(0) => Err("zero"),
             Some(number) => Ok(number),
@@ -39,7 +40,7 @@ mod tests {
     #[tokio::test]
     async fn one_that_is_silent_does_not_keep_the_others_from_being_tried() {
         let share = Duration::from_millis(1);
-        let first = |items: &[Option<u8>]| first_success(items.to_vec(), share, tell);
+        let first = |items: &[Option<u8>]| first_success(items.to_vec(), share, reply);
         assert_eq!(first(&[None, Some(0), Some(1), Some(2)]).await, Some(Ok(1)));
         assert_eq!(first(&[None, Some(0)]).await, Some(Err("zero")));
         assert_eq!(first(&[Some(0), None]).await, Some(Err(SILENT)));

@@ -20,12 +20,12 @@ use crate::directory::attempts::first_success;
 use crate::directory::names::Resolver;
 use crate::secret::{Secret, SecretBody, SecretBuffer};
 
-/// As the protocol spells it.
+/// The content type as the protocol spells it.
 const CONTENT: &str = "application/JSON; charset=utf-8";
 
 impl DirectoryEndpoint {
-    /// Finds it, connects and shakes hands, each by its deadline. `begin` says which of its
-    /// addresses comes first.
+    /// Resolves the name, connects and completes the TLS handshake, each with a deadline. `begin`
+    /// is the index of the address to try first.
     pub(super) async fn connect(
         &self,
         resolver: &Resolver,
@@ -34,22 +34,22 @@ impl DirectoryEndpoint {
         let mut addresses = resolver.resolve(&self.url.host).await;
         let begin = begin.checked_rem(addresses.len()).unwrap_or(0);
         addresses.rotate_left(begin);
-        // The handshake has a share too.
+        // The handshake has a share of the time too.
         let shares = u32::try_from(addresses.len()).unwrap_or(u32::MAX).saturating_add(1);
         let share = THREEDS_CONNECT_MAX.checked_div(shares).unwrap_or_default();
         let connected = async {
             let socket = first_success(addresses, share, |address| async move {
                 let connected = TcpStream::connect((address, self.url.port)).await;
-                connected.ok().ok_or("it refused the connection")
+                connected.ok().ok_or("the server refused the connection")
             });
-            let socket = socket.await.unwrap_or(Err("its name has no address"))?;
-            // The message is written whole, so there is nothing that waiting could gather.
+            let socket = socket.await.unwrap_or(Err("the server's name has no address"))?;
+            // The message is written whole, so delaying small writes would only cost time.
             socket.set_nodelay(true).ok();
             self.tls.connect(self.name.clone(), socket).await.map_err(|error| explain(&error))
         };
         timeout(THREEDS_CONNECT_MAX, connected)
             .await
-            .unwrap_or(Err("it could not be reached in time"))
+            .unwrap_or(Err("the server could not be reached in time"))
     }
 }
 
@@ -57,15 +57,15 @@ fn explain(error: &std::io::Error) -> &'static str {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match inner {
         Some(rustls::Error::InvalidCertificate(_)) => {
-            "its certificate is not one that the settings trust"
+            "the server's certificate is not signed by the configured authority"
         }
         Some(rustls::Error::AlertReceived(_)) => REFUSED,
         Some(_) | None => "the TLS handshake failed",
     }
 }
 
-/// In the newer TLS a server that does not want our certificate says so after the handshake.
-const REFUSED: &str = "it refused this server's certificate";
+/// In TLS 1.3 a server refuses a client certificate after the handshake.
+const REFUSED: &str = "the server refused our client certificate";
 
 pub(super) async fn post(
     stream: TlsStream<TcpStream>,
@@ -79,7 +79,7 @@ pub(super) async fn post(
         .header(CONTENT_TYPE, CONTENT)
         .header(ACCEPT, "application/json")
         .body(body);
-    let request = request.ok().ok_or("its URL cannot be asked for")?;
+    let request = request.ok().ok_or("the server's URL is not valid")?;
     let mut builder = http1::Builder::new();
     builder.max_buf_size(H1_BUFFER_BYTES_MAX);
     let (mut sender, connection) =
@@ -87,13 +87,13 @@ pub(super) async fn post(
     let answer = async {
         let response = sender.send_request(request).await.map_err(|error| broken(&error))?;
         if response.status() != StatusCode::OK {
-            return Err("it answered with another status than 200");
+            return Err("the server answered with a status other than 200");
         }
         read(response.into_body(), bytes_max).await
     };
     let (mut answer, mut connection) = (pin!(answer), pin!(connection));
     let mut is_over = false;
-    // The connection moves the bytes. When it is over, what it brought is still to be taken.
+    // The connection moves the bytes. After it has ended, the answer may still have to read them.
     poll_fn(|cx| {
         is_over = is_over || connection.as_mut().poll(cx).is_ready();
         answer.as_mut().poll(cx)
@@ -106,16 +106,16 @@ fn broken(error: &hyper::Error) -> &'static str {
     while let Some(inner) = source {
         let io = inner.downcast_ref::<std::io::Error>();
         if let Some(io) = io {
-            let told = explain(io);
-            return if told == REFUSED { told } else { "the connection broke" };
+            let why = explain(io);
+            return if why == REFUSED { why } else { "the connection broke" };
         }
         source = inner.source();
     }
-    "it does not speak HTTP"
+    "the server does not speak HTTP"
 }
 
 async fn read(mut body: Incoming, bytes_max: usize) -> Result<Secret<Vec<u8>>, &'static str> {
-    const TOO_LARGE: &str = "its answer is too large";
+    const TOO_LARGE: &str = "the server's answer is too large";
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > bytes_max {
         return Err(TOO_LARGE);

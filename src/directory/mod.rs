@@ -1,8 +1,8 @@
-//! The schemes' directory servers, asked over mutual TLS: one message out, one body back, each step
-//! by a deadline and no answer larger than its bound. What a message says is not looked at.
+//! A client of the schemes' directory servers over mutual TLS: one message out, one body back. Each
+//! step has a deadline and each answer a maximum. The client does not read messages.
 //!
-//! A connection serves one message: a request for an authentication waits for a cardholder's bank,
-//! next to which a handshake is nothing, and a kept connection fails when it is needed.
+//! A connection serves one message. An authentication waits for a cardholder's bank, so the
+//! handshake adds little, and a pooled connection may be dead when it is needed.
 
 mod attempts;
 mod exchange;
@@ -31,7 +31,7 @@ use crate::threeds::scheme::Scheme;
 
 use self::names::Resolver;
 
-/// The directory servers of the settings.
+/// The directory servers of the settings, ready to be called.
 #[derive(Debug)]
 pub struct DirectoryClient {
     peers: Vec<DirectoryEndpoint>,
@@ -39,7 +39,7 @@ pub struct DirectoryClient {
     log: Log,
 }
 
-/// One directory server, and who we are to it.
+/// One directory server, and our identity towards it.
 struct DirectoryEndpoint {
     scheme: Scheme,
     introduction: Introduction,
@@ -49,7 +49,7 @@ struct DirectoryEndpoint {
     timeout: Duration,
 }
 
-/// Why a directory server cannot be asked.
+/// A directory server that cannot be called, and the reason.
 #[derive(Debug)]
 pub struct UnusableEndpoint {
     pub scheme: Scheme,
@@ -71,7 +71,7 @@ impl DirectoryClient {
                 .with_root_certificates(roots)
                 .with_client_cert_resolver(Arc::new(SingleCertAndKey::from(pair)));
             let name = ServerName::try_from(server.url.host.clone()).map_err(|_invalid| {
-                let general = String::from("the host of the directory server is no name");
+                let general = String::from("the host of the directory server is not a valid name");
                 unusable(CertificateProblem::Tls(rustls::Error::General(general)))
             })?;
             Ok(DirectoryEndpoint {
@@ -107,8 +107,8 @@ impl DirectoryClient {
             Awaited::Message => (THREEDS_REPLY_BYTES_MAX, peer.timeout),
             Awaited::Ranges => (THREEDS_RANGES_BYTES_MAX, THREEDS_RANGES_REPLY_MAX),
         };
-        // One more try where nothing was sent yet, and with another address first, if there is one:
-        // what takes a connection may still be silent.
+        // Try once more, because nothing was sent yet. Begin with another address, if there is one:
+        // a host may accept a connection and then stay silent.
         let stream = match peer.connect(&self.resolver, 0).await {
             Ok(stream) => Ok(stream),
             Err(_) => peer.connect(&self.resolver, 1).await.map_err(Unanswered::Unreachable),
@@ -131,8 +131,8 @@ impl DirectoryClient {
     fn log_failure(&self, scheme: Scheme, unanswered: Unanswered) {
         let why = match unanswered {
             Unanswered::Broken(why) | Unanswered::Unreachable(why) => why,
-            Unanswered::NotConfigured => "it is not configured",
-            Unanswered::TimedOut => "it did not answer in time",
+            Unanswered::NotConfigured => "the server is not configured",
+            Unanswered::TimedOut => "the server did not answer in time",
         };
         let event = Event::warn("directory_server_failed");
         let event = event.with("scheme", Value::Name(scheme.as_str()));

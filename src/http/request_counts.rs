@@ -122,7 +122,7 @@ impl Observe for Requests {
         }
         let mut family = page.family(
             "strongroom_request_duration_seconds",
-            "From the head of a request to its answer, by route.",
+            "Time from the head of a request to its answer, by route.",
             FamilyKind::Histogram,
         );
         for route in &self.routes {
@@ -133,7 +133,7 @@ impl Observe for Requests {
         }
         let mut family = page.family(
             "strongroom_rate_limited_total",
-            "Requests that a row of the rate limits refused.",
+            "Requests that a rate limit refused, by row.",
             FamilyKind::Counter,
         );
         for (name, count) in &self.limited {

@@ -1,4 +1,4 @@
-//! Whose address a request counts under. It trusts `X-Forwarded-For` only as far as the operator
+//! Finds the client address of a request. It trusts `X-Forwarded-For` only as far as the operator
 //! trusts the machines that wrote it.
 
 use std::fmt;
@@ -8,10 +8,10 @@ use std::str::FromStr;
 /// The peer or, when the peer is a trusted proxy, the right-most hop of `X-Forwarded-For` that is
 /// not one. `forwarded_for` are the header's values in the order in which they arrived.
 ///
-/// Each proxy appends the address it was called from, so the list is believed from the right, for
-/// as long as the one who wrote an entry is trusted. An entry that is no address ends the walk: what
-/// stands left of it cannot be told from a client's invention, so the request counts under the last
-/// trusted hop. If every hop is trusted, the left-most one is the client.
+/// Each proxy appends the address it was called from, so the list is read from the right, as long
+/// as the writer of an entry is trusted. An entry that is no address ends the walk: a client could
+/// have invented the entries left of it, so the request counts under the last trusted hop. If every
+/// hop is trusted, the left-most one is the client.
 pub fn client_address<Value: AsRef<[u8]>>(
     peer: IpAddr,
     forwarded_for: impl DoubleEndedIterator<Item = Value>,
@@ -68,7 +68,7 @@ impl Network {
         }
     }
 
-    /// Whether `base` says nothing beyond its prefix.
+    /// Returns whether `base` has no bits set after its prefix.
     const fn is_tidy(self) -> bool {
         let trailing_zeros = match self.base {
             IpAddr::V4(base) => base.to_bits().trailing_zeros(),

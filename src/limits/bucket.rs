@@ -1,13 +1,13 @@
-//! The arithmetic of one counter: a token bucket that may be blocked. Pure; it stores nothing and
-//! knows no identity.
+//! The arithmetic of one counter: a token bucket that may be blocked. It stores nothing and knows
+//! no identity.
 //!
-//! A bucket of capacity N that refills at N in a period is kept as the one moment at which it will
-//! be full again: each request moves that moment on by period / N, and a request that would move
-//! it further ahead than a whole period is over the rate. Nothing has to run for a bucket to refill.
+//! A bucket of capacity N that refills N in a period is stored as the time at which it will be full
+//! again. Each request moves that time on by period / N; a request that would move it further ahead
+//! than a whole period is over the rate. So no task has to refill buckets.
 //!
-//! A block starts with an empty bucket, which refills while the block lasts. So one moment is enough
-//! there too: the bucket is full a whole period after the block began, and the block's end lies a
-//! fixed time before that. After a block that is shorter than the period the bucket is partly full.
+//! A block starts with an empty bucket, which refills while the block lasts. So one time is enough
+//! there too: the bucket is full a whole period after the block began, and the block ends a fixed
+//! time before that. After a block that is shorter than the period the bucket is partly full.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -23,12 +23,12 @@ type Span = u64;
 
 const SPAN_BITS: u32 = 32;
 
-/// What a counter remembers: until when its bucket refills, and whether it was blocked meanwhile. A
-/// counter whose end has passed remembers nothing.
+/// The state of a counter: the time until which its bucket refills, and whether it is blocked. A
+/// counter whose time has passed is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BucketState {
     ends_at: Timestamp,
-    /// Of a microsecond, in 2^-32.
+    /// A fraction of a microsecond, in units of 2^-32.
     fraction: u32,
     phase: BucketPhase,
 }
@@ -49,14 +49,15 @@ pub(super) struct Terms {
     block: Option<BlockTerms>,
 }
 
-/// How long a counter over the rate rejects everything, and how long it then still has to refill.
+/// The time for which a counter over the rate rejects all requests, and the time that it then still
+/// needs to refill.
 #[derive(Debug, Clone, Copy)]
 struct BlockTerms {
     refusing: Span,
     refilling_after: Span,
 }
 
-/// What one request does to a counter, and the state that the counter is in if it does.
+/// The decision about one request, and the state of the counter after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BucketDecision {
     Admitted { after: BucketState, remaining: u64, full_at: Timestamp },
@@ -64,7 +65,7 @@ pub(super) enum BucketDecision {
 }
 
 impl Terms {
-    /// A tenant scaled by `factor` pays one `factor`-th for each request.
+    /// The terms of a tenant whose limits are scaled by `factor`.
     pub(super) fn of(row: &Row, factor: NonZeroU32) -> Self {
         let limit = u64::from(row.requests).saturating_mul(u64::from(factor.get()));
         let period = span(Duration::from_secs(row.period_s.into()));
@@ -94,7 +95,7 @@ impl Terms {
 }
 
 impl BlockTerms {
-    /// From its beginning to the moment at which the bucket is full.
+    /// The time from its beginning until the bucket is full.
     const fn remembered(self) -> Span {
         self.refusing.saturating_add(self.refilling_after)
     }
@@ -109,12 +110,12 @@ impl BlockTerms {
 }
 
 impl BucketState {
-    /// A counter that has seen nothing.
+    /// A counter without requests.
     pub(super) const fn fresh(now: Timestamp) -> Self {
         Self { ends_at: now, fraction: 0, phase: BucketPhase::Open }
     }
 
-    /// Whether one more request fits.
+    /// Decides whether one more request fits.
     pub(super) fn take(self, terms: &Terms, now: Timestamp) -> BucketDecision {
         let owed = match (self.phase, terms.block) {
             (BucketPhase::Open, _) => self.left(terms.period, now),
@@ -167,8 +168,8 @@ impl BucketState {
         }
     }
 
-    /// Whether forgetting this counter changes nothing. `life_max` is the longest that any counter
-    /// lives: one that seems to live longer is left over from before the clock was set back.
+    /// Returns whether this counter can be evicted without an effect. `life_max` is the longest
+    /// life of a counter: one that seems to live longer is from before the clock was set back.
     pub(super) fn is_idle(self, life_max: Duration, now: Timestamp) -> bool {
         match micros_until(self.ends_at, now) {
             0 => self.ends_at < now || self.fraction == 0,
@@ -184,8 +185,7 @@ impl BucketState {
         self.ends_at
     }
 
-    /// How far ahead the end is. No end is further ahead than `longest` unless the clock was set
-    /// back; then `longest` is what is left.
+    /// The time until the end. It is at most `longest`, also if the clock was set back.
     fn left(self, longest: Span, now: Timestamp) -> Span {
         if self.ends_at < now {
             return 0;

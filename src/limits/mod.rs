@@ -1,14 +1,14 @@
-//! Rate limits: how many requests an address, a key or a proxy may send. It does no IO, reads no
+//! Rate limits on the requests of an address, a key or a proxy. This module does no IO, reads no
 //! clock and never sees the text of a key.
 //!
 //! [`ROWS`] is the published table. Every row that covers a request is charged for it and the
-//! tightest one rejects. What the table leaves open is decided so:
+//! tightest one rejects. The table leaves these points open:
 //!
 //! - A rate is a token bucket for both actions: a burst of the whole rate, then a steady refill.
-//! - A request that is refused costs nothing on the rows that would have admitted it: waiting as
-//!   told always helps, and nobody uses up an allowance with requests that were never served. The
-//!   global row is the exception. It counts what an address sends, before anyone knows whose
-//!   it is or what becomes of it; otherwise refused floods would be free.
+//! - A refused request costs nothing on the rows that would have admitted it: waiting for
+//!   `Retry-After` always helps, and requests that were never served use up no allowance. The
+//!   global row is the exception. It counts every request of an address, before authentication;
+//!   otherwise refused floods would be free.
 //! - A row that blocks starts its block with the first request over the rate. Requests during the
 //!   block do not extend it. The empty bucket refills during the block as at any other time, so a
 //!   block that is shorter than the row's period ends with a bucket that is partly full: over any
@@ -44,45 +44,45 @@ use bucket::Terms;
 use set::{AddressPrefix, CounterIdentity};
 use table::{Charge, ChargeVerdict, CounterTable};
 
-/// All counters of the process, shared by all of its threads.
+/// All counters of the process, shared by its threads.
 pub struct Limiter {
     /// `None` when switched off.
     table: Option<CounterTable>,
 }
 
-/// Where an admitted request leaves the counter that is closest to its limit.
+/// The state of the counter that is closest to its limit after an admitted request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remaining {
     pub limit: u64,
     pub remaining: u64,
-    /// When the counter will be full again if nothing more comes.
+    /// The time at which the counter will be full again if no more requests come.
     pub reset_at: Timestamp,
 }
 
-/// Why a request was not admitted, and when to come back.
+/// A request that was not admitted: the row that refused it and the time to try again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimitRefusal {
     pub row: &'static Row,
     pub limit: u64,
     pub remaining: u64,
-    /// When the counter that refused will admit again.
+    /// The time at which the counter that refused will admit again.
     pub reset_at: Timestamp,
     /// The same in whole seconds from now, at least one.
     pub retry_after_s: u64,
 }
 
 impl Limiter {
-    /// With its full table; places are allocated as they are needed.
+    /// A limiter with its full table; slots are allocated as they are needed.
     pub fn on() -> Self {
         Self { table: Some(CounterTable::new()) }
     }
 
-    /// Admits everything, for development.
+    /// A limiter that admits everything, for development.
     pub const fn off() -> Self {
         Self { table: None }
     }
 
-    /// The global row, to be asked before authentication. `None` when switched off.
+    /// Charges the global row; call it before authentication. `None` when switched off.
     pub fn admit_address(
         &self,
         address: IpAddr,
@@ -96,8 +96,8 @@ impl Limiter {
         charge(table, global, sender, NonZeroU32::MIN, NonZeroU32::MIN, now)
     }
 
-    /// All rows of a request with an API key, to be asked after authentication. `None` when no row
-    /// applies.
+    /// Charges all rows of a request with an API key; call it after authentication. `None` when no
+    /// row applies.
     pub fn admit(
         &self,
         request: &Request,
@@ -107,9 +107,9 @@ impl Limiter {
         self.admit_scaled(|scope| scope.covers(request), sender, request.rate_limit, now)
     }
 
-    /// What a request that was admitted as one counts in addition, once that is known: each further
-    /// token of a `tokenize` call is a request more. The one stays charged when the others are
-    /// refused, so the wait is for all of them together.
+    /// Charges a request that was admitted as one for further requests, once their number is known:
+    /// each further token of a `tokenize` call counts as a request. The first one stays charged
+    /// when the further ones are refused, so the wait is for all of them together.
     pub fn admit_more(
         &self,
         request: &Request,
@@ -132,7 +132,7 @@ impl Limiter {
         })
     }
 
-    /// The row of a proxy that takes no API key.
+    /// Charges the row of a proxy that takes no API key.
     pub fn admit_proxy(
         &self,
         request: &ProxyRequest,
@@ -144,7 +144,7 @@ impl Limiter {
         self.admit_scaled(covers, sender, request.rate_limit, now)
     }
 
-    /// Places of the counter table in use.
+    /// Slots of the counter table that are in use.
     pub fn counters(&self) -> usize {
         self.table.as_ref().map_or(0, CounterTable::counters)
     }
@@ -176,7 +176,7 @@ impl Limiter {
 }
 
 impl Remaining {
-    /// The one closer to its limit, for the headers of an answer.
+    /// Returns the counter closer to its limit, for the headers of an answer.
     #[must_use]
     pub fn tighter(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
@@ -209,18 +209,18 @@ impl fmt::Display for RateLimitRefusal {
 
 impl std::error::Error for RateLimitRefusal {}
 
-/// Whom the counters of a request belong to.
+/// The key and address whose counters a request is charged to.
 #[derive(Clone, Copy)]
 struct Sender {
     key: Option<KeyHash>,
     address: AddressPrefix,
 }
 
-/// A test tenant's private application with a legacy key is charged to five: test tenant,
-/// operation, key, address and legacy key.
+/// The usual maximum of counters for one request. A test tenant's private application with a legacy
+/// key has five: test tenant, operation, key, address and legacy key.
 const CHARGES_USUAL_MAX: usize = 5;
 
-/// Charges all counters of the covered rows or none, and says how the tightest of them stands.
+/// Charges all counters of the covered rows or none, and returns the state of the tightest one.
 fn charge(
     table: &CounterTable,
     covers: impl Fn(RowScope) -> bool,
@@ -239,7 +239,7 @@ fn charge(
     tightest(&charges, now)
 }
 
-/// Of several refusals the longest counts: coming back earlier would be refused again.
+/// Of several refusals the longest counts: an earlier retry would be refused again.
 fn tightest(charges: &[Charge], now: Timestamp) -> Result<Option<Remaining>, RateLimitRefusal> {
     let mut tightest = None;
     let mut refusal: Option<RateLimitRefusal> = None;
@@ -269,7 +269,8 @@ impl RateLimitRefusal {
     }
 }
 
-/// The global row was charged in full, before the tenant was known.
+/// Gives back a part of the charge on the global row, which was made in full before the tenant was
+/// known.
 fn give_back_global(
     table: &CounterTable,
     address: AddressPrefix,
@@ -287,7 +288,7 @@ fn numbered_rows() -> impl Iterator<Item = (u8, &'static Row)> {
     (0_u8..).zip(&ROWS)
 }
 
-/// The one or two counters of a row.
+/// The one or two counters of a row for a sender.
 fn identities(
     row: u8,
     counter: CounterKey,

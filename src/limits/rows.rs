@@ -1,5 +1,4 @@
-//! The published table of rate limits, as data, and which of its rows a request falls under.
-//! Nothing here counts.
+//! The published table of rate limits as data, and the rule which of its rows cover a request.
 
 use std::net::IpAddr;
 
@@ -15,7 +14,7 @@ use crate::domain::application::{ApplicationKind, KeyForm};
 use crate::domain::quota::RateLimit;
 use crate::domain::tenant::TenantKind;
 
-/// The interface's table in its order. "A and B" counts the pair; "A or B" keeps two counters.
+/// The published table in its order. "A and B" counts the pair; "A or B" has two counters.
 /// Operations of one row share its counters.
 #[rustfmt::skip]
 pub static ROWS: [Row; 14] = [
@@ -36,7 +35,7 @@ pub static ROWS: [Row; 14] = [
     row(LegacyKey,                             KeyAndAddress,  100, per_s(60), Throttle),
 ];
 
-/// No period and no block is longer, so no counter has to be remembered for longer.
+/// The longest period or block, and so the longest time for which a counter is kept.
 pub(super) const LIFE_S_MAX: u64 = 60;
 
 /// One line of the table: at most `requests` in `period_s` for each counter.
@@ -49,11 +48,11 @@ pub struct Row {
     pub action: RowAction,
 }
 
-/// Which requests a row is about.
+/// The requests that a row covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowScope {
     Application(ApplicationKind),
-    /// Every request of an address, before anyone knows whose it is.
+    /// Every request of an address, before authentication.
     Global,
     LegacyKey,
     Operations(&'static [Operation]),
@@ -61,7 +60,7 @@ pub enum RowScope {
     TestTenant,
 }
 
-/// What a row counts by. A proxy's key or hostname takes the place of the API key.
+/// The key of a row's counters. For a proxy, its key or hostname replaces the API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CounterKey {
     Address,
@@ -71,18 +70,18 @@ pub enum CounterKey {
     KeyOrAddress,
 }
 
-/// What happens to a request over the rate.
+/// The consequence of a request over the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowAction {
-    /// The counter rejects everything for this long, while its empty bucket refills.
+    /// The counter rejects all requests for this long, while its empty bucket refills.
     Block {
         for_s: u32,
     },
     Throttle,
 }
 
-/// The operations that the table tells apart. `ListTokens` is both list paths, `SearchTokens` both
-/// search paths.
+/// The operations that the table distinguishes. `ListTokens` is both list paths, `SearchTokens`
+/// both search paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     AccountUpdater,
@@ -96,7 +95,7 @@ pub enum Operation {
     UpdateToken,
 }
 
-/// How a request without an API key found its proxy.
+/// The way in which a request without an API key names its proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxyKind {
     Hostname,
@@ -109,7 +108,7 @@ pub enum ProxyKind {
 pub struct KeyHash(pub [u8; 16]);
 
 impl KeyHash {
-    /// Half of a 256-bit keyed hash is enough to count by.
+    /// Makes a hash from the first half of a 256-bit keyed hash, which is enough to count by.
     pub fn of(tag: &[u8; 32]) -> Self {
         let mut half = [0; 16];
         for (to, from) in half.iter_mut().zip(tag) {
@@ -125,7 +124,7 @@ impl std::fmt::Debug for KeyHash {
     }
 }
 
-/// What the limiter needs to know about a request with an API key.
+/// The properties of a request with an API key that decide its rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
     pub address: IpAddr,
@@ -137,7 +136,7 @@ pub struct Request {
     pub rate_limit: RateLimit,
 }
 
-/// What the limiter needs to know about a request to a proxy that takes no API key.
+/// The properties of a request to a proxy that takes no API key.
 #[derive(Debug, Clone, Copy)]
 pub struct ProxyRequest {
     pub address: IpAddr,
@@ -148,7 +147,7 @@ pub struct ProxyRequest {
 }
 
 impl RowScope {
-    /// For people and counters; the operations of one row share its name.
+    /// The name in metrics; the operations of one row share it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Application(ApplicationKind::Management) => "management_application",
@@ -168,7 +167,7 @@ impl RowScope {
         }
     }
 
-    /// Whether a request with an API key falls under this row.
+    /// Returns whether this row covers a request with an API key.
     pub(super) fn covers(self, request: &Request) -> bool {
         match self {
             Self::Application(kind) => request.application == kind,
@@ -190,7 +189,7 @@ const fn row(
     Row { scope, counter, requests, period_s, action }
 }
 
-/// Only so that the table reads as "50 per 10 seconds".
+/// Makes the table read as "50 per 10 seconds".
 const fn per_s(seconds: u32) -> u32 {
     seconds
 }

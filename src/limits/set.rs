@@ -1,4 +1,4 @@
-//! A few counters that share a lock and compete for its places.
+//! A few counters that share a lock and a fixed number of slots.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,17 +14,17 @@ const LIFE_MAX: Duration = Duration::from_secs(LIFE_S_MAX);
 
 /// The counters of one lock.
 ///
-/// A newcomer takes, in this order: the place of a counter that remembers nothing any more; a new
-/// place, until the set has all of its places; the place of the open counter that would have been
-/// forgotten soonest. The last happens only when a whole set is alive, and forgives the loser the
-/// little that it owed; to make a set forget a busy counter, an attacker must keep all of its
-/// neighbours busier still, in a set that he cannot name. A blocked counter is never given up:
-/// when a whole set is blocked there is no room, and the newcomer has to be refused.
+/// A new counter takes the first of these: the slot of an idle counter; a new slot, up to the
+/// maximum; the slot of the open counter that would be idle soonest. The last case occurs only when
+/// all counters of a set are in use, and forgives the evicted one the little that it owed. To evict
+/// a busy counter, an attacker would have to keep all other counters of the set busier, in a set
+/// that he cannot choose. A blocked counter is never evicted: when a whole set is blocked, the
+/// request of the new counter is refused.
 ///
-/// With its lock it is just one cache line; slots are read only where the marks agree.
+/// With its lock it is one cache line; slots are read only where the marks agree.
 #[derive(Default)]
 pub(super) struct CounterSet {
-    /// Of the slots, in their order.
+    /// The marks of the slots, in the same order.
     marks: [u16; RATE_SET_COUNTERS_MAX],
     slots: Vec<Slot>,
 }
@@ -35,17 +35,18 @@ struct Slot {
     state: BucketState,
 }
 
-/// Whom a counter counts, and for which row; packed, since it is hashed and compared for every
+/// The key, address and row of a counter. It is packed because it is hashed and compared for every
 /// counter of every request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct CounterIdentity {
     key: u128,
     address: u64,
-    /// The row's number, and which of the others there are.
+    /// The row's number, and flags for a key and an address.
     row_and_shape: u64,
 }
 
-/// The part of an address that one customer holds: all of IPv4, the first 64 bits of IPv6.
+/// The part of an address that one customer holds: the whole IPv4 address, the first 64 bits of an
+/// IPv6 address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressPrefix {
     V4(u32),
@@ -69,7 +70,7 @@ impl CounterSet {
         found.map(|(_, slot)| &mut slot.state)
     }
 
-    /// Whether a newcomer can be counted.
+    /// Returns whether a new counter finds a slot.
     pub(super) fn has_room(&self, now: Timestamp) -> bool {
         self.slots.len() < RATE_SET_COUNTERS_MAX
             || self.slots.iter().any(|slot| !slot.state.is_blocked() || slot.is_idle(now))
@@ -86,7 +87,7 @@ impl CounterSet {
             *kept = state;
             return;
         }
-        let index = self.index_for_newcomer(now);
+        let index = self.index_for_new(now);
         if let Some(other) = self.marks.get_mut(index) {
             *other = mark;
             match self.slots.get_mut(index) {
@@ -104,8 +105,8 @@ impl CounterSet {
         self.slots.capacity()
     }
 
-    /// Past the end of the marks when all counters are blocked.
-    fn index_for_newcomer(&self, now: Timestamp) -> usize {
+    /// The slot for a new counter; past the end when all counters are blocked.
+    fn index_for_new(&self, now: Timestamp) -> usize {
         if let Some(idle) = self.slots.iter().position(|slot| slot.is_idle(now)) {
             return idle;
         }
@@ -155,7 +156,7 @@ mod tests {
     use crate::limits::rows::{ROWS, RowScope};
 
     const START: Timestamp = Timestamp::from_seconds(1_800_000_000);
-    /// The same for all, so that only identities tell the counters of these tests apart.
+    /// The same mark for all counters of these tests, so that only identities distinguish them.
     const MARK: u16 = 7;
     /// One more than the global row admits: blocked for thirty seconds.
     const BLOCKED: u32 = 2_001;
@@ -164,7 +165,7 @@ mod tests {
         CounterIdentity::new(0, None, Some(AddressPrefix::V4(number)))
     }
 
-    /// Keeps what a fresh counter of the global row has become after so many requests at once.
+    /// Stores a counter of the global row after this many requests at once.
     fn keep(set: &mut CounterSet, number: u32, requests: u32, at: Timestamp) {
         let row = ROWS.iter().find(|row| row.scope == RowScope::Global).unwrap();
         let terms = Terms::of(row, NonZeroU32::MIN);
@@ -204,7 +205,7 @@ mod tests {
         }
         keep(&mut set, 100, 1, START);
         assert_eq!(missing(&set, (0..16).chain([100])), [15]);
-        // The newcomer owes least now and is the next to go.
+        // The new counter owes least now and is evicted next.
         keep(&mut set, 101, 1, START);
         assert_eq!(missing(&set, (0..16).chain([100, 101])), [15, 100]);
     }

@@ -1,8 +1,8 @@
-//! The counters: a fixed number of small sets, each behind its own lock. It never grows past its
-//! bound and never forgets a block.
+//! The table of counters: a fixed number of small sets, each with its own lock. It never grows past
+//! its bound and never evicts a block.
 //!
-//! A counter belongs to the set that a randomly keyed hash of its identity names, so nobody can aim
-//! at a set. What a set does when it is full stands at [`CounterSet`].
+//! A randomly keyed hash of its identity decides the set of a counter, so an attacker cannot aim at
+//! a set. [`CounterSet`] says which counter a full set evicts.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,15 +19,15 @@ const _: () = assert!(
         <= RATE_BYTES_MAX
 );
 
-/// How long a newcomer without a place is told to wait.
-const NO_PLACE_RETRY: Duration = Duration::from_secs(1);
+/// `Retry-After` of a request whose counter finds no slot.
+const NO_SLOT_RETRY: Duration = Duration::from_secs(1);
 
 pub(super) struct CounterTable {
     hasher: RandomState,
     sets: Box<[Mutex<CounterSet>]>,
 }
 
-/// One counter that a request is charged to, and what becomes of it.
+/// A charge of one request to one counter, and its outcome.
 pub(super) struct Charge {
     pub(super) row: &'static Row,
     pub(super) terms: Terms,
@@ -36,22 +36,22 @@ pub(super) struct Charge {
     outcome: ChargeOutcome,
 }
 
-/// Where a hash puts an identity.
+/// The position of a counter, from the hash of its identity.
 #[derive(Clone, Copy)]
 struct TablePosition {
     set: usize,
-    /// Tells most counters of a set apart without reading them.
+    /// A part of the hash that distinguishes most counters of a set without reading them.
     mark: u16,
 }
 
 #[derive(Clone, Copy)]
 enum ChargeOutcome {
-    NoPlace,
+    NoSlot,
     Decided(BucketDecision),
     Undecided,
 }
 
-/// What one charge would have done, as the caller reports it.
+/// The outcome of a charge for the caller.
 pub(super) enum ChargeVerdict {
     Admitted { remaining: u64, full_at: Timestamp },
     Refused { again_at: Timestamp },
@@ -81,8 +81,8 @@ impl CounterTable {
     }
 
     /// Charges all counters or, if any refuses, none; a counter that refuses is still blocked if
-    /// its row says so. Every set involved is locked for the whole of it, in the order of
-    /// their numbers, so two requests can neither see each other half done nor wait for each other.
+    /// its row says so. All sets of the request stay locked meanwhile, so requests are atomic to
+    /// each other. They are locked in the order of their numbers, so requests cannot deadlock.
     pub(super) fn settle(&self, charges: &mut [Charge], now: Timestamp) {
         charges.sort_unstable_by_key(|charge| charge.place.set);
         let held: Option<Vec<MutexGuard<'_, CounterSet>>> = charges
@@ -110,7 +110,7 @@ impl CounterTable {
                     ChargeOutcome::Decided(BucketDecision::Refused { after, .. }) => {
                         set.keep(charge.identity, charge.place.mark, after, now);
                     }
-                    ChargeOutcome::NoPlace
+                    ChargeOutcome::NoSlot
                     | ChargeOutcome::Decided(_)
                     | ChargeOutcome::Undecided => {}
                 }
@@ -118,7 +118,7 @@ impl CounterTable {
         }
     }
 
-    /// Changes a counter that is there.
+    /// Changes a counter if it exists.
     pub(super) fn amend(
         &self,
         identity: &CounterIdentity,
@@ -132,7 +132,7 @@ impl CounterTable {
         }
     }
 
-    /// Places taken, also by counters that remember nothing any more.
+    /// Slots in use, including those of idle counters.
     pub(super) fn counters(&self) -> usize {
         self.sets.iter().map(|set| lock(set).len()).sum()
     }
@@ -155,7 +155,7 @@ impl CounterTable {
 }
 
 impl Charge {
-    /// A charge that was never settled admits nothing.
+    /// A charge that was never settled refuses the request.
     pub(super) fn verdict(&self, now: Timestamp) -> ChargeVerdict {
         match self.outcome {
             ChargeOutcome::Decided(BucketDecision::Admitted { remaining, full_at, .. }) => {
@@ -164,8 +164,8 @@ impl Charge {
             ChargeOutcome::Decided(BucketDecision::Refused { again_at, .. }) => {
                 ChargeVerdict::Refused { again_at }
             }
-            ChargeOutcome::NoPlace | ChargeOutcome::Undecided => {
-                ChargeVerdict::Refused { again_at: now.plus(NO_PLACE_RETRY) }
+            ChargeOutcome::NoSlot | ChargeOutcome::Undecided => {
+                ChargeVerdict::Refused { again_at: now.plus(NO_SLOT_RETRY) }
             }
         }
     }
@@ -177,7 +177,7 @@ fn decide(set: &CounterSet, charge: &Charge, now: Timestamp) -> ChargeOutcome {
         None if set.has_room(now) => {
             ChargeOutcome::Decided(BucketState::fresh(now).take(&charge.terms, now))
         }
-        None => ChargeOutcome::NoPlace,
+        None => ChargeOutcome::NoSlot,
     }
 }
 
@@ -185,7 +185,7 @@ fn same_set(one: &Charge, other: &Charge) -> bool {
     one.place.set == other.place.set
 }
 
-/// No panic can leave a set half changed, so one that was poisoned is as good as any.
+/// No code panics while it changes a set, so a poisoned set is still valid.
 fn lock(set: &Mutex<CounterSet>) -> MutexGuard<'_, CounterSet> {
     set.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -229,15 +229,15 @@ mod tests {
                 table.settle(&mut [charge(number)], START);
             }
         }
-        let mut newcomer = [charge(16)];
-        table.settle(&mut newcomer, START);
-        let ChargeVerdict::Refused { again_at } = newcomer[0].verdict(START) else {
+        let mut late = [charge(16)];
+        table.settle(&mut late, START);
+        let ChargeVerdict::Refused { again_at } = late[0].verdict(START) else {
             panic!("admitted without being counted");
         };
-        assert_eq!(again_at, START.plus(NO_PLACE_RETRY));
+        assert_eq!(again_at, START.plus(NO_SLOT_RETRY));
         let ended = START.plus(Duration::from_secs(30));
-        table.settle(&mut newcomer, ended);
-        assert!(matches!(newcomer[0].verdict(ended), ChargeVerdict::Admitted { .. }));
+        table.settle(&mut late, ended);
+        assert!(matches!(late[0].verdict(ended), ChargeVerdict::Admitted { .. }));
         assert_eq!(table.counters(), 16);
     }
 

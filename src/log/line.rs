@@ -1,4 +1,4 @@
-//! Turning events into JSON text. Never allocates more than the line itself, never fails.
+//! Renders events as JSON text.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use crate::domain::time::Timestamp;
 
 use super::{Event, Level, RequestLine, Value};
 
-/// The id that ties a request to its log line. Clients may choose it, so it is the one thing in
-/// the log that comes from outside; what could be a card number is withheld.
+/// The id that ties a request to its log line. Clients may choose it, so it is the only text in the
+/// log that comes from outside; ids that could hold a card number are withheld.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trace {
     bytes: [u8; bounds::TRACE_BYTES_MAX],
@@ -25,14 +25,14 @@ impl Trace {
         Self::copy(id.hyphenated().encode_lower(&mut text).as_bytes())
     }
 
-    /// Text that a client sent. Only short text of letters, digits and `-_.` is taken over, and
-    /// only if there are too few digits in a row for a card number. One in forty random UUIDs has
-    /// that many as well and is withheld.
+    /// An id that a client sent. It is logged only if it is short, consists of letters, digits and
+    /// `-_.`, and has too few digits in a row for a card number. One in forty random UUIDs has that
+    /// many and is withheld.
     pub fn from_client(text: &str) -> Self {
         let known = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
         let fits = !text.is_empty() && text.len() <= bounds::TRACE_BYTES_MAX;
         let looks_like_a_number = longest_digit_run(text) >= bounds::TRACE_DIGITS_MAX;
-        // Also in an id: a card number and some letters are one.
+        // UUIDs are checked too: a card number and some letters can form one.
         if known && fits && !looks_like_a_number {
             Self::copy(text.as_bytes())
         } else {
@@ -40,8 +40,8 @@ impl Trace {
         }
     }
 
-    /// Whether text that a client sent can be repeated to it in a header. More may be repeated than
-    /// is logged, but nothing in the shape of an API key.
+    /// Returns whether an id that a client sent can be repeated to it in a header. More is repeated
+    /// than is logged, but nothing that looks like an API key.
     pub fn is_repeatable(text: &str) -> bool {
         let fits = (1..=bounds::TRACE_BYTES_MAX).contains(&text.len());
         fits && text.bytes().all(|byte| byte.is_ascii_graphic()) && !holds_key(text)
@@ -52,7 +52,7 @@ impl Trace {
         std::str::from_utf8(text).unwrap_or_default()
     }
 
-    /// Everything given here is shorter than the array; what is not would be cut.
+    /// All callers pass text that fits into the array; longer text would be cut.
     fn copy(text: &[u8]) -> Self {
         let mut bytes = [0; bounds::TRACE_BYTES_MAX];
         let mut length = 0;
@@ -64,8 +64,8 @@ impl Trace {
     }
 }
 
-/// Whether an API key, or the beginning of one, stands somewhere in the text: `key_`, and then
-/// enough of what keys are made of.
+/// Returns whether the text holds an API key or the beginning of one: `key_`, followed by enough
+/// characters of keys.
 fn holds_key(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let legal = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
@@ -76,10 +76,10 @@ fn holds_key(text: &str) -> bool {
 }
 
 const KEY_START: &str = "key_";
-/// Fewer than any key has after its start, so that a cut one is found too.
+/// Fewer than any key has after its start, so that the beginning of a key is found too.
 const KEY_REST_BYTES_MIN: usize = 12;
 
-/// Digits in a row, where separators neither count nor end the row.
+/// The longest run of digits; separators neither count nor end a run.
 fn longest_digit_run(text: &str) -> usize {
     let mut longest = 0;
     let mut run = 0;
@@ -178,7 +178,7 @@ fn write_id(out: &mut String, id: Uuid) {
     quoted(out, &id.hyphenated());
 }
 
-/// Nothing that is logged needs escaping today; a path of the compiler might.
+/// Only the file name of a panic could need escaping.
 fn escape(out: &mut String, value: &str) {
     for letter in value.chars() {
         match letter {

@@ -1,10 +1,10 @@
-//! One JSON line an event.
+//! The log: one JSON line for each event.
 //!
-//! Invariant: no text from outside is ever logged. A field is a number, an id, a time, a name that
-//! stands in our own source, or a trace id that passed [`Trace::from_client`].
+//! Invariant: no text from outside is logged. A field is a number, an id, a time, a constant of
+//! this program, or a trace id that passed [`Trace::from_client`].
 //!
-//! Writing never waits: lines go through a bounded queue to one thread. When whatever reads our
-//! output is too slow, lines are dropped, counted, and the count is logged when it reads again.
+//! Writing never waits: lines go through a bounded queue to one thread. When the reader of our
+//! output is too slow, lines are dropped and counted, and the count is logged when it reads again.
 
 mod line;
 mod writer;
@@ -25,10 +25,10 @@ use crate::metrics::{Counter, Observe, Page};
 
 pub use self::line::Trace;
 
-/// Where the time of a line comes from.
+/// The clock that lines are stamped with.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Whether each request leaves a line.
+/// Switches the line of each request on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestLines {
     Off,
@@ -40,7 +40,7 @@ pub enum RequestLines {
 pub struct Log {
     entries: SyncSender<QueueEntry>,
     dropped: Arc<AtomicU64>,
-    /// Of them all, also those that a line has told of.
+    /// All dropped lines, including those that were reported.
     dropped_ever: Arc<Counter>,
     now: Now,
     request_lines: RequestLines,
@@ -76,13 +76,13 @@ impl Log {
         (self.now)()
     }
 
-    /// Waits until everything logged so far is written, but no longer than `within`. It blocks, so
-    /// it belongs to the end of the program.
+    /// Waits until all lines so far are written, but no longer than `within`. It blocks its thread;
+    /// call it at the end of the program.
     pub fn flush(&self, within: Duration) -> FlushOutcome {
         let (written, wait) = sync_channel(1);
         let entries = self.entries.clone();
-        // The queue may be full and its reader stuck, and there is no sending with a deadline: the
-        // thread takes the waiting upon itself.
+        // The queue may be full and its reader stuck, and a channel has no send with a deadline: a
+        // thread of its own waits instead.
         let spawned = std::thread::Builder::new()
             .name(String::from("log-flush"))
             .spawn(move || entries.send(QueueEntry::Flush(written)).is_ok());
@@ -107,7 +107,7 @@ impl Observe for Log {
     fn measure(&self, page: &mut Page) {
         page.counter(
             "strongroom_log_lines_dropped_total",
-            "Log lines that were lost because nobody read them fast enough.",
+            "Log lines that were dropped because their reader was too slow.",
             self.dropped_ever.get(),
         )
         .status("log", "dropped_lines");
@@ -120,8 +120,8 @@ impl fmt::Debug for Log {
     }
 }
 
-/// Makes every panic of the process one line with its place. Its message is never printed, since
-/// it may have been made of anything.
+/// Logs every panic of the process as one line with its location. Its message is never logged,
+/// because it may hold a secret.
 pub fn install_panic_hook(log: Log) {
     std::panic::set_hook(Box::new(move |panic| {
         let event = Event::error("panic");
@@ -132,14 +132,14 @@ pub fn install_panic_hook(log: Log) {
     }));
 }
 
-/// How a [`Log::flush`] ended.
+/// The outcome of a [`Log::flush`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushOutcome {
     Partly,
     Whole,
 }
 
-/// What is logged of one request.
+/// The line of one request.
 #[derive(Debug, Clone)]
 pub struct RequestLine {
     pub trace: Trace,
@@ -151,7 +151,7 @@ pub struct RequestLine {
     pub duration: Duration,
 }
 
-/// Something that happened, other than a request.
+/// An event other than a request.
 #[derive(Debug)]
 pub struct Event {
     level: Level,
@@ -179,7 +179,7 @@ impl Event {
     }
 }
 
-/// All that a field can hold.
+/// The kinds of values that a field can hold.
 #[derive(Debug)]
 pub enum Value {
     /// An address that we listen on or that connected to us.
@@ -187,7 +187,7 @@ pub enum Value {
     Count(u64),
     Duration(Duration),
     Id(Uuid),
-    /// A name from our own source.
+    /// A constant of this program.
     Name(&'static str),
     Place(SourceLocation),
     Signed(i64),
@@ -195,7 +195,7 @@ pub enum Value {
     Trace(Trace),
 }
 
-/// A place in the source code.
+/// A location in the source code.
 #[derive(Debug)]
 pub struct SourceLocation {
     file: Box<str>,

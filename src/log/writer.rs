@@ -1,5 +1,5 @@
-//! The thread that writes lines. It takes what has queued, writes it at once, and is the only
-//! part of the log that may be slow.
+//! The thread that writes lines. It takes all queued lines and writes them at once. It is the only
+//! part of the log that may block.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -32,12 +32,11 @@ pub(super) fn start(
                 let event = Event::warn("lines_dropped").with("count", Value::Count(lost));
                 write_event(&mut lines, now(), &event);
             }
-            // Whoever reads the log may have gone. There is no one to tell, and the server goes
-            // on without its log.
+            // The reader of the log may be gone. The server goes on without its log.
             drop(output.write_all(lines.as_bytes()).and_then(|()| output.flush()));
             lines.clear();
             for flushed in waiting {
-                // Who asked may have stopped waiting.
+                // The caller of the flush may have stopped waiting.
                 flushed.try_send(()).ok();
             }
         }

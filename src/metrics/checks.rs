@@ -1,29 +1,29 @@
-//! Whether the server is ready, and why not.
+//! Checks of readiness.
 
 use serde_json::{Value, json};
 
 use super::page::{FamilyKind, Label, Page};
 
-/// Each check by its name, with how it came out.
+/// Each check by its name, with its outcome.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Checks(Vec<(&'static str, CheckOutcome)>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CheckOutcome {
     Right,
-    /// Somebody must look at this, but the server answers as well as it can.
+    /// An operator must look at this, but the server is ready.
     Warning(&'static str),
     /// The server is not ready.
     Wrong(&'static str),
 }
 
 impl Checks {
-    /// The outcome of one check: right, or what is wrong, as a sentence.
+    /// Adds the outcome of one check: right, or a sentence that says what is wrong.
     pub fn set(&mut self, name: &'static str, wrong: Option<&'static str>) {
         self.0.push((name, wrong.map_or(CheckOutcome::Right, CheckOutcome::Wrong)));
     }
 
-    /// The same for what does not make the server unready: taking it out of service would help nobody.
+    /// Adds a check that leaves the server ready: taking it out of service would not help.
     pub fn warn(&mut self, name: &'static str, warning: Option<&'static str>) {
         self.0.push((name, warning.map_or(CheckOutcome::Right, CheckOutcome::Warning)));
     }
@@ -32,19 +32,19 @@ impl Checks {
         !self.0.iter().any(|(_, outcome)| matches!(outcome, CheckOutcome::Wrong(_)))
     }
 
-    /// As `/readyz` answers those who run the vault.
+    /// The answer of `/readyz` to operators.
     pub fn to_json(&self) -> Value {
         let checks = self.0.iter().map(|(name, outcome)| {
-            let told = match outcome {
+            let text = match outcome {
                 CheckOutcome::Right => "ok",
                 CheckOutcome::Warning(why) | CheckOutcome::Wrong(why) => why,
             };
-            (String::from(*name), Value::from(told))
+            (String::from(*name), Value::from(text))
         });
         json!({ "status": self.status(), "checks": Value::Object(checks.collect()) })
     }
 
-    /// As `/readyz` answers everybody: without reasons.
+    /// The answer of `/readyz` without a key: no reasons.
     pub fn status_to_json(&self) -> Value {
         json!({ "status": self.status() })
     }
@@ -56,7 +56,7 @@ impl Checks {
     pub(super) fn measure(&self, page: &mut Page) {
         let mut family = page.family(
             "strongroom_check",
-            "Whether a check of readiness is right (1) or not (0).",
+            "1 if the check of readiness is right, else 0.",
             FamilyKind::Gauge,
         );
         for (name, outcome) in &self.0 {
@@ -65,7 +65,7 @@ impl Checks {
         }
         page.gauge(
             "strongroom_ready",
-            "Whether every check of readiness is right (1) or not (0).",
+            "1 if every check of readiness is right, else 0.",
             u64::from(self.are_right()),
         );
     }

@@ -1,8 +1,8 @@
-//! Numbers that anyone may add to at any time. Relaxed: they are read for people, not to decide by.
+//! Counters and gauges. Their atomics are relaxed: they are read for display, never for a decision.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-/// Only grows.
+/// A number that only grows.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
@@ -16,7 +16,8 @@ impl Counter {
     }
 }
 
-/// Goes up and down. It may be read between two steps of one thing, so it is never shown below 0.
+/// Goes up and down. A reader may see it between two steps of one operation, so it is never shown
+/// below 0.
 #[derive(Debug, Default)]
 pub struct Gauge(AtomicI64);
 

@@ -1,29 +1,29 @@
-//! How values are distributed: a fixed row of buckets, each a counter.
+//! Histograms with fixed buckets, each of them a counter.
 
 use std::time::Duration;
 
 use super::count::Counter;
 
-/// What the numbers are.
+/// The unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Microseconds, shown as seconds.
     Micros,
-    /// Things.
+    /// A plain number.
     Plain,
 }
 
-/// Counts values by the first bound that they do not exceed.
+/// Counts values by the first bucket bound that they do not exceed.
 #[derive(Debug)]
 pub struct Histogram {
     unit: Unit,
     bounds: &'static [u64],
-    /// One more than there are bounds: the last is for what exceeds them all.
+    /// One more than there are bounds: the last bucket is for values above all bounds.
     counts: Box<[Counter]>,
     sum: Counter,
 }
 
-/// What a histogram held at a moment.
+/// The contents of a histogram at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Distribution {
     pub(super) unit: Unit,
@@ -70,7 +70,7 @@ impl Distribution {
         self.sum
     }
 
-    /// Two of the same bounds as one.
+    /// Adds up two distributions with the same bounds.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
@@ -80,8 +80,8 @@ impl Distribution {
         self
     }
 
-    /// The value that so many in a thousand do not exceed, as far as the buckets tell: within its
-    /// bucket it is estimated, beyond the last bound it is that bound. `None` when there is none.
+    /// The quantile in permille. It is interpolated within its bucket; above the last bound it is
+    /// that bound. `None` without values.
     pub fn quantile(&self, permille: u64) -> Option<u64> {
         let count = self.count();
         let rank = count.saturating_mul(permille).div_ceil(1_000).max(1);

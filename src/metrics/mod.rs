@@ -1,11 +1,11 @@
-//! Watching the program: counters, gauges, histograms and checks, and their forms for Prometheus, for
-//! probes and for people. It reads no clock and does no IO.
+//! Metrics: counters, gauges, histograms and checks, and their forms for Prometheus, for probes and
+//! for `strongroom status`. This module reads no clock and does no IO.
 //!
-//! Invariant: no text from outside gets in. Names, labels and reasons stand in our own source, the
-//! rest are numbers, ids and times; so the number of series is bounded by the program itself.
+//! Invariant: no text from outside becomes a metric. Names, labels and reasons are constants of
+//! this program; values are numbers, ids and times. So the number of series is bounded.
 //!
-//! Whoever has something to tell is an [`Observe`]; the [`Registry`] holds them all. Counting costs a
-//! few relaxed atomic additions; everything else is done when somebody looks.
+//! Each observed part of the program implements [`Observe`]; the [`Registry`] holds all of them.
+//! Counting costs a few relaxed atomic additions; all other work is done when metrics are read.
 
 mod checks;
 mod count;
@@ -22,7 +22,7 @@ pub use histogram::{Distribution, Histogram, Unit};
 pub use page::{Amount, FamilyKind, Label, Page};
 pub use status::StatusValue;
 
-/// A part of the program that can be looked at. Each method adds what the part knows, if anything.
+/// A part of the program that can be observed.
 pub trait Observe: Send + Sync {
     /// Adds its families and status lines.
     fn measure(&self, _page: &mut Page) {}
@@ -31,19 +31,19 @@ pub trait Observe: Send + Sync {
     fn check(&self, _checks: &mut Checks) {}
 }
 
-/// All instruments of the process.
+/// All observed parts of the process.
 #[derive(Default)]
 pub struct Registry(Vec<Arc<dyn Observe>>);
 
 impl Registry {
-    pub fn new(instruments: Vec<Arc<dyn Observe>>) -> Self {
-        Self(instruments)
+    pub fn new(observed: Vec<Arc<dyn Observe>>) -> Self {
+        Self(observed)
     }
 
     pub fn checks(&self) -> Checks {
         let mut checks = Checks::default();
-        for instrument in &self.0 {
-            instrument.check(&mut checks);
+        for observed in &self.0 {
+            observed.check(&mut checks);
         }
         checks
     }

@@ -24,16 +24,16 @@ pub enum FamilyKind {
     Histogram,
 }
 
-/// All that the value of a label can be: never text from outside.
+/// The kinds of values that a label can have. None of them is text from outside.
 #[derive(Debug, Clone, Copy)]
 pub enum Label {
     Id(Uuid),
-    /// A name from our own source.
+    /// A constant of this program.
     Name(&'static str),
     Number(u64),
 }
 
-/// All that a sample can be.
+/// The kinds of values that a sample can have.
 #[derive(Debug, Clone, Copy)]
 pub enum Amount {
     Count(u64),

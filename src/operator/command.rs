@@ -78,7 +78,7 @@ pub enum Command {
         public: String,
         sealed: String,
     },
-    /// An account of the vault for auditors, as text and as a page.
+    /// A compliance report for auditors, as text and as a page.
     Report {
         settings: ComplianceReportSettings,
     },

@@ -1,4 +1,4 @@
-//! The account as one page that needs nothing else: no script, no font, no picture from anywhere.
+//! The report as one HTML page without external resources.
 
 use crate::domain::html::escape;
 use crate::report::{Chapter, ComplianceReport, ReportTable, Standing, moment};
@@ -79,7 +79,8 @@ fn render_table(out: &mut String, table: &ReportTable) {
     out.push_str("</tr>\n</table>\n");
 }
 
-/// Names of tenants and applications are whatever their owners wrote: all text is escaped here.
+/// Appends an element. Names of tenants and applications come from outside, so all text is escaped
+/// here.
 fn element(out: &mut String, tag: &str, class: &str, text: &str) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
     let text = escape(text);

@@ -1,7 +1,7 @@
-//! A dated account of the vault for people who must judge it: chapters of facts, as plain text and
-//! as a page.
+//! A dated compliance report for auditors: chapters of facts, as plain text and as an HTML page.
 //!
-//! This room only holds and shows. Whoever gathers the facts decides which of them need attention.
+//! This module only holds and renders a report. The code that gathers the facts decides which of
+//! them need attention.
 
 mod html;
 #[cfg(test)]
@@ -10,7 +10,7 @@ mod text;
 
 use crate::domain::time::Timestamp;
 
-/// The whole account.
+/// The whole report.
 #[derive(Debug)]
 pub struct ComplianceReport {
     pub title: String,
@@ -21,13 +21,13 @@ pub struct ComplianceReport {
 #[derive(Debug)]
 pub struct Chapter {
     pub title: &'static str,
-    /// What an auditor holds it against.
+    /// The requirement that the chapter is about.
     pub about: &'static str,
     pub findings: Vec<Finding>,
     pub table: Option<ReportTable>,
 }
 
-/// One sentence, and whether somebody must act on it.
+/// One sentence, and its standing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finding {
     pub standing: Standing,
@@ -55,7 +55,7 @@ impl ComplianceReport {
         html::render(self)
     }
 
-    /// The sentences that somebody must act on, with the titles of their chapters.
+    /// The sentences that need attention, with the titles of their chapters.
     pub fn attention(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.chapters.iter().flat_map(|chapter| {
             let urgent = chapter.findings.iter().filter(|it| it.standing == Standing::Attention);
@@ -69,13 +69,13 @@ impl Chapter {
         Self { title, about, findings: Vec::new(), table: None }
     }
 
-    /// A fact that is as it should be.
+    /// Adds a fact that is as it should be.
     #[must_use]
     pub fn good(self, sentence: impl Into<String>) -> Self {
         self.finding(Standing::Good, sentence)
     }
 
-    /// A fact that somebody must act on.
+    /// Adds a fact that needs attention.
     #[must_use]
     pub fn attention(self, sentence: impl Into<String>) -> Self {
         self.finding(Standing::Attention, sentence)
@@ -96,8 +96,8 @@ impl Chapter {
     }
 }
 
-/// Names come from outside. A line end in one would make up a chapter, and what steers a terminal or
-/// turns the direction of writing would hide what stands there.
+/// Replaces control characters. Names come from outside: a line end in one could fake a chapter,
+/// and terminal or bidirectional controls could hide text.
 fn printable(text: &str) -> String {
     let steers = |letter: char| {
         letter.is_control()
@@ -106,7 +106,7 @@ fn printable(text: &str) -> String {
     text.chars().map(|letter| if steers(letter) { '?' } else { letter }).collect()
 }
 
-/// How a moment reads: to the second.
+/// Renders a time to the second.
 pub fn moment(at: Timestamp) -> String {
     let wire = at.to_wire();
     let (date, rest) = wire.split_once('T').unwrap_or((&wire, ""));
@@ -114,7 +114,7 @@ pub fn moment(at: Timestamp) -> String {
     format!("{date} {time} UTC")
 }
 
-/// How a length of time reads: in the largest unit that leaves at least two of it.
+/// Renders a duration in the largest unit of which it has at least two.
 pub fn span(duration: std::time::Duration) -> String {
     let seconds = duration.as_secs();
     for (unit, length) in [("days", 86_400), ("hours", 3_600), ("minutes", 60)] {

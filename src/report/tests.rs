@@ -1,4 +1,4 @@
-//! What the account looks like.
+//! Tests of the rendered report.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
-//! The account as plain text: headings that are underlined, tables in columns.
+//! The report as plain text: underlined headings, tables in columns.
 
 use crate::report::{ComplianceReport, ReportTable, Standing, moment};
 
-/// Lines of prose are broken before this many characters; tables are as wide as they are.
+/// Prose is wrapped at this many characters; tables are not wrapped.
 const WIDTH: usize = 96;
 
 pub(super) fn render(document: &ComplianceReport) -> String {
@@ -48,7 +48,7 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// The mark stands before the first line; the others are indented by as much.
+/// Wraps the text. The mark precedes the first line; further lines have the same indent.
 fn wrap(out: &mut String, mark: &str, text: &str) {
     let indent = " ".repeat(mark.len());
     let mut current = String::from(mark);

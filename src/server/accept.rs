@@ -1,4 +1,4 @@
-//! Taking connections from a listener, as many as there are places for.
+//! Accepts connections from a listener, up to the maximum.
 
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::server::permits::{AddressLimit, ConnectionLimit, Permit, Permits, Tru
 use crate::server::responder::Responder;
 use crate::server::traffic::Traffic;
 
-/// What the loops of all listeners share.
+/// State that the accept loops of all listeners share.
 #[derive(Clone)]
 pub(super) struct Acceptor {
     pub(super) connections: Connections,
@@ -29,7 +29,7 @@ pub(super) struct Acceptor {
     pub(super) log: Log,
 }
 
-/// Connections closed for want of a place, since they were last logged.
+/// Connections that were closed because a maximum was reached, since they were last logged.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionRefusals {
     in_all: AtomicU64,
@@ -45,7 +45,7 @@ impl ConnectionRefusals {
         .fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The line to log, if there is something to tell.
+    /// Returns the event to log, if connections were refused, and starts counting from zero.
     pub(super) fn take(&self) -> Option<Event> {
         let in_all = self.in_all.swap(0, Ordering::Relaxed);
         let per_address = self.per_address.swap(0, Ordering::Relaxed);
@@ -76,8 +76,8 @@ impl TlsConfig {
 }
 
 impl Acceptor {
-    /// Accepts until a stop is asked for; then the listener closes, and who comes is refused by
-    /// the kernel.
+    /// Accepts until a stop is asked for. Then the listener closes and the kernel refuses further
+    /// connections.
     pub(super) async fn accept<A: Responder>(self, listener: TcpListener, answer: A) {
         let mut stop = self.connections.tasks.stop_signal();
         let mut backoff = AcceptBackoff::default();
@@ -110,7 +110,7 @@ impl Acceptor {
         }
     }
 
-    /// Serves the connection if there is a place for it, else closes it before it costs anything.
+    /// Serves the connection, or closes it at once if a maximum is reached.
     fn admit<A: Responder>(&self, socket: TcpStream, peer: std::net::SocketAddr, answer: A) {
         match self.permits.take(peer.ip(), self.share(peer.ip())) {
             Ok(permit) => {
@@ -140,7 +140,7 @@ impl Acceptor {
     }
 }
 
-/// A connection's place, given back however it ends.
+/// Counts an open connection until it is dropped, also by a panic.
 struct OpenConnection {
     traffic: Arc<Traffic>,
     _permit: Permit,
@@ -152,7 +152,7 @@ impl Drop for OpenConnection {
     }
 }
 
-/// Errors that `accept` reports for a connection that died in the queue. The next one is fine.
+/// Errors of `accept` that concern one connection, which died in the queue.
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -163,7 +163,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-/// How long to wait after a failure that the next try would meet as well, such as no more files.
+/// The pause after a failure that the next try would meet as well, such as too many open files.
 #[derive(Debug, Default)]
 struct AcceptBackoff {
     failures: u32,
@@ -176,7 +176,7 @@ impl AcceptBackoff {
         backoff.min(bounds::ACCEPT_PAUSE_MAX)
     }
 
-    /// Failures are told at the first, and then each time their number has grown tenfold.
+    /// Returns whether this failure is logged: the first one is, then every tenfold number.
     fn is_news(&self) -> bool {
         self.failures > 0 && 10_u32.checked_pow(self.failures.ilog10()) == Some(self.failures)
     }

@@ -8,7 +8,7 @@ use crate::bounds;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
     pub connections_max: usize,
-    /// `None`: one address may take every place.
+    /// `None`: no maximum for a single address.
     pub connections_per_address_max: Option<usize>,
     pub handshake_max: Duration,
     pub headers_max: Duration,

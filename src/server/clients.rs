@@ -1,5 +1,5 @@
-//! Listeners that only some may call: clients show a certificate, and an authority of ours vouches
-//! for it.
+//! Client authentication by certificate, for listeners that serve only the clients of known
+//! authorities.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use rustls::server::danger::ClientCertVerifier;
 
 use crate::server::certificate::{CertificateProblem, read_roots};
 
-/// Who vouches for clients, by a name of ours.
+/// An authority that signs client certificates, under a name of ours.
 #[derive(Debug, Clone)]
 pub struct Authority {
     pub name: &'static str,
@@ -21,7 +21,7 @@ pub struct Authority {
     pub ca: PathBuf,
 }
 
-/// The names of the authorities that vouch for the sender of a request.
+/// The names of the authorities that signed the certificate of a request's sender.
 #[derive(Debug, Clone)]
 pub struct ClientAuthorities(Arc<[&'static str]>);
 
@@ -31,7 +31,7 @@ impl ClientAuthorities {
     }
 }
 
-/// All authorities together let a client in; each alone tells whose it is.
+/// The verifier of all authorities admits a client; the verifiers of each say which one signed.
 #[derive(Debug, Clone)]
 pub(super) struct ClientVerifiers {
     all: Arc<dyn ClientCertVerifier>,
@@ -39,7 +39,7 @@ pub(super) struct ClientVerifiers {
 }
 
 impl ClientVerifiers {
-    /// `None` when anyone may call.
+    /// `None` if clients need no certificate.
     pub(super) fn load(authorities: &[Authority]) -> Result<Option<Self>, CertificateProblem> {
         if authorities.is_empty() {
             return Ok(None);
@@ -59,7 +59,8 @@ impl ClientVerifiers {
         Arc::clone(&self.all)
     }
 
-    /// By the clock that the handshake itself went by a moment ago.
+    /// The names of the authorities that signed the certificate. It reads the same clock as the
+    /// handshake did.
     pub(super) fn verify(&self, shown: Option<&[CertificateDer<'_>]>) -> ClientAuthorities {
         let Some((own, others)) = shown.and_then(<[_]>::split_first) else {
             return ClientAuthorities(Arc::new([]));
@@ -79,7 +80,7 @@ fn verifier(
 ) -> Result<Arc<dyn ClientCertVerifier>, CertificateProblem> {
     let provider = Arc::new(ring::default_provider());
     let built = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
-    // Only a file without authorities fails here, and that was told before.
+    // Only a file without authorities fails here, and `read_roots` has refused that.
     let empty = || CertificateProblem::NoCertificate { path: authority.ca.clone() };
     built.ok().ok_or_else(empty)
 }

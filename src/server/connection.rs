@@ -1,7 +1,7 @@
 //! One connection: handshake, HTTP/1.1 or HTTP/2, and every deadline on the way.
 //!
-//! Everything that hyper could decide by a default is decided here. Without a timer its deadlines
-//! are off, so both builders get one.
+//! Every setting of hyper is written down here instead of left at its default. Without a timer
+//! hyper's deadlines are off, so both builders get one.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -38,7 +38,7 @@ use crate::server::stream::Stream;
 use crate::server::stream_pool::{PacedBody, StreamPermit, StreamPool};
 use crate::server::tasks::{StopSignal, Tasks};
 
-/// What every connection shares.
+/// State that all connections share.
 #[derive(Debug, Clone)]
 pub(super) struct Connections {
     pub(super) bounds: Arc<Bounds>,
@@ -61,8 +61,8 @@ impl Connections {
         Self { bounds, tasks, refusals, clients, pool, http1 }
     }
 
-    /// Serves one connection until it ends. How it ends is the peer's affair: whatever goes wrong
-    /// on the way concerns nobody else, and scanners would fill a log with it.
+    /// Serves one connection until it ends. Connection errors are not logged: scanners would flood
+    /// the log.
     pub(super) async fn serve<A: Responder>(
         &self,
         socket: TcpStream,
@@ -87,7 +87,7 @@ impl Connections {
         }
     }
 
-    /// `None` if the peer was too slow, did not speak TLS, or a stop does not wait for it.
+    /// Returns `None` if the peer was too slow, did not speak TLS, or a drain does not wait for it.
     async fn handshake(
         &self,
         socket: TcpStream,
@@ -95,7 +95,7 @@ impl Connections {
         stop: &mut StopSignal,
         grace: &mut FirstRequestGrace,
     ) -> Option<TlsStream<TcpStream>> {
-        // Answers are written whole, so there is nothing that waiting could gather.
+        // Answers are written whole, so delaying small writes would only cost time.
         socket.set_nodelay(true).ok()?;
         let handshake = timeout(self.bounds.handshake_max, TlsAcceptor::from(tls).accept(socket));
         let mut handshake = pin!(handshake);
@@ -109,7 +109,7 @@ impl Connections {
         .await
     }
 
-    /// Over TLS, or plain for the operator.
+    /// Serves HTTP/1 over TLS, or in plain text for the operator.
     pub(super) async fn serve_http1<A: Responder>(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin,
@@ -119,7 +119,7 @@ impl Connections {
         grace: FirstRequestGrace,
     ) {
         let limits = HeaderLimits { count_max: self.bounds.headers_count_max, bytes_max: None };
-        // Of this connection alone, so that threads do not all count on the one that they share.
+        // A copy for this connection, so that threads do not contend for one reference count.
         let refusals = Arc::new(self.refusals.clone());
         let reporter = Arc::clone(&refusals);
         let asked = grace.asked();
@@ -178,7 +178,7 @@ impl Connections {
         let service = service_fn(move |request: Request<Incoming>| {
             let place = state.begin(|| answer.knows(&request));
             let sent = problem::sent_trace(request.headers());
-            // A refused request is not looked at, so that sending it again is safe.
+            // A refused request is not processed, so that the client may send it again.
             let response = place.as_ref().map(|_| {
                 let begun = begin(&answer, limits, request, &peer);
                 respond(begun, sent, Arc::clone(&refusals))
@@ -193,7 +193,7 @@ impl Connections {
             hyper::server::conn::http2::Connection::graceful_shutdown,
             stop,
             Some(monitor),
-            // Asked to finish, HTTP/2 still takes what was sent before the peer heard of it.
+            // HTTP/2 needs no grace: after GOAWAY it still takes requests that were sent before.
             None,
         )
         .await;
@@ -207,10 +207,10 @@ impl Connections {
     }
 }
 
-/// Who is at the other end.
+/// The client of a connection.
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
-    /// Who vouches for it, where that is asked for.
+    /// The authorities of its certificate, on a listener that asks for one.
     pub(super) authorities: Option<ClientAuthorities>,
 }
 
@@ -218,24 +218,24 @@ fn http1_builder(bounds: &Bounds) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        // Runs from the end of an answer too, so it is the deadline of an idle connection.
+        // It also runs after an answer, so it is the deadline of an idle connection.
         .header_read_timeout(bounds.headers_max)
         // [`Framing`] refuses earlier, and its answer has a body.
         .max_header_size(bounds.header_bytes_max.saturating_mul(2))
         .max_buf_size(bounds.h1_buffer_bytes_max)
-        // A client that has sent its request may close its half and still read the answer.
+        // A client may close its sending half after the request and still read the answer.
         .half_close(true)
         .keep_alive(true)
         .auto_date_header(true)
         .ignore_invalid_headers(false)
         .pipeline_flush(false);
-    // `max_headers` is left alone: setting it moves the parser's table from the stack to the heap
-    // for each request. The parser's own 100 is the hard end, `respond` refuses earlier.
+    // `max_headers` is not set: with it the parser allocates its table on the heap for each
+    // request. Its default is 100, and `HeaderLimits` refuses earlier.
     builder
 }
 
-/// Asks for the answer. The future is made here, by reference, so that requests on different
-/// threads do not all count on the one answer they share.
+/// Starts the answer. It takes the responder by reference, so that threads do not contend for one
+/// reference count.
 fn begin(
     answer: &impl Responder,
     limits: HeaderLimits,
@@ -264,7 +264,7 @@ async fn respond(
     response
 }
 
-/// The last answer of a connection says that it is.
+/// The last answer of a connection has `Connection: close`.
 async fn respond_http1(
     response: impl Future<Output = Response<SecretBody>>,
     streak: Arc<RefusalStreak>,
@@ -277,7 +277,7 @@ async fn respond_http1(
     Ok(response)
 }
 
-/// The answer keeps the stream's place until it is written. Without a place there is none.
+/// The answer holds the stream's permit until it is written. A stream without a permit is refused.
 async fn respond_http2(
     response: Option<impl Future<Output = Response<SecretBody>>>,
     place: Option<Arc<StreamPermit>>,
@@ -294,8 +294,8 @@ async fn respond_http2(
     Ok(response.map(|body| PacedBody::new(body, place)))
 }
 
-/// Runs a connection to its end, and asks it to finish when a stop is asked for, when it is idle or
-/// when it was refused too often.
+/// Runs a connection to its end. It asks the connection to finish on a stop, when it is idle, and
+/// when its requests were refused too often.
 async fn drive<C: Future>(
     connection: C,
     finish: impl Fn(Pin<&mut C>),
@@ -330,8 +330,8 @@ async fn drive<C: Future>(
             if connection.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(());
             }
-            // The request that it was waited for is here: once more, to make it the last one. So for
-            // one that used up the connection's refusals.
+            // Poll once more to make this request the last one: it is the first request after a
+            // stop, or the one that used up the connection's refusals.
             let last = waiting && grace.as_ref().is_some_and(FirstRequestGrace::has_asked);
             let spent =
                 finishing == Finishing::No && monitor.as_ref().is_some_and(IdleMonitor::is_spent);
@@ -343,7 +343,7 @@ async fn drive<C: Future>(
     .await;
 }
 
-/// Whether the connection was asked to finish; asking twice would begin again.
+/// Records that the connection was asked to finish; asking twice would restart its shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finishing {
     No,

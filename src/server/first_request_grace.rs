@@ -1,8 +1,8 @@
-//! The grace of a connection that was accepted just before a stop and has not asked for anything.
+//! The grace of a connection that was accepted just before a stop and has sent no request yet.
 //!
-//! Behind a socket that the service manager keeps open, whoever comes later is served by the next
-//! process. Who came earlier has begun a request, which is finished. This closes the gap between
-//! them, so that a restart cuts nobody off.
+//! The service manager keeps the listening socket open, so the next process serves later
+//! connections; requests that have begun are finished by this one. A connection between the two
+//! gets this time for its first request, so that a restart refuses no client.
 
 use std::fmt;
 use std::pin::Pin;
@@ -17,11 +17,11 @@ use tokio::time::{Sleep, sleep};
 pub(super) struct FirstRequestGrace {
     asked: FirstRequestFlag,
     grace_max: Duration,
-    /// Runs from the stop on.
+    /// Runs from the stop.
     grace: Option<Pin<Box<Sleep>>>,
 }
 
-/// Whether the first request has begun.
+/// Set when the first request has begun.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FirstRequestFlag(Arc<AtomicBool>);
 
@@ -44,7 +44,7 @@ impl FirstRequestGrace {
         self.asked.clone()
     }
 
-    /// Whether a stop shall still wait for its first request. To be called only after the stop.
+    /// Returns whether the drain still waits for the first request. Call it only after the stop.
     pub(super) fn poll_is_waited_for(&mut self, cx: &mut Context<'_>) -> bool {
         if self.asked.is_noted() {
             return false;

@@ -10,7 +10,7 @@ use crate::server::problem::ServerProblem;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeaderLimits {
     pub(super) count_max: usize,
-    /// HTTP/1's parser has counted already.
+    /// `None` for HTTP/1, whose heads `framing` measures.
     pub(super) bytes_max: Option<usize>,
 }
 
@@ -32,7 +32,7 @@ impl HeaderLimits {
     }
 }
 
-/// The host that the client means is known, once, and is a host: it goes into URLs of answers.
+/// Checks that the request names one valid host. URLs in answers are made from it.
 //= RFC 9112, 3.2: HTTP/1.1 without a Host, with two or with a bad one is answered with 400.
 //= RFC 9113, 8.3.1: a Host that differs from :authority makes the request malformed.
 fn check_host(version: Version, uri: &Uri, headers: &HeaderMap) -> Result<(), ServerProblem> {
@@ -54,7 +54,7 @@ fn check_host(version: Version, uri: &Uri, headers: &HeaderMap) -> Result<(), Se
     }
 }
 
-/// `host` or `host:port`, and nothing that a URL could take for more.
+/// Parses `host` or `host:port`, without characters that would change the meaning of a URL.
 fn parse_host(text: &str) -> Option<Authority> {
     let host: Authority = text.parse().ok()?;
     let tail = text.rsplit(']').next()?;
@@ -63,7 +63,7 @@ fn parse_host(text: &str) -> Option<Authority> {
     (port && !host.host().is_empty() && text.bytes().all(plain)).then_some(host)
 }
 
-/// `chunked` is the one coding that is undone here.
+/// `chunked` is the only coding that the server decodes.
 //= RFC 9112, 6.1: a coding that the server does not understand is answered with 501.
 fn check_codings(headers: &HeaderMap) -> Result<(), ServerProblem> {
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();

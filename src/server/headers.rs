@@ -1,4 +1,4 @@
-//! Headers that every answer has, whoever made it.
+//! Security headers of every answer.
 
 use hyper::Response;
 use hyper::header::{
@@ -7,16 +7,17 @@ use hyper::header::{
 
 use crate::secret::SecretBody;
 
-/// Whether browsers are told to come back by TLS alone.
+/// Sends `Strict-Transport-Security` or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hsts {
-    /// Not on a plain listener, where it means nothing, and not on a developer's machine: a browser
-    /// that trusts the development certificate would refuse plain HTTP to every port of `localhost`.
+    /// For plain listeners, where the header has no meaning, and for a developer's machine: a
+    /// browser that trusts the development certificate would refuse plain HTTP to every port of
+    /// `localhost`.
     LeftOut,
     Sent,
 }
 
-/// A year, as the lists of browsers want it. Nothing is said of subdomains, which are not ours.
+/// One year, as the preload lists of browsers require. Subdomains may belong to other services.
 const YEAR: HeaderValue = HeaderValue::from_static("max-age=31536000");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
@@ -28,7 +29,7 @@ const GUARDS: [(HeaderName, HeaderValue, Hsts); 3] = [
 ];
 
 impl Hsts {
-    /// Adds what is missing. What an answer says itself stays: some may be kept by the client.
+    /// Adds the headers that the answer does not have. Some answers allow caching.
     pub(super) fn guard(self, response: &mut Response<SecretBody>) {
         for (name, value, needs) in GUARDS {
             if self == Self::Sent || needs == Self::LeftOut {

@@ -1,5 +1,4 @@
-//! What HTTP/2 needs beyond hyper's builder: streams that end, connections that are not kept for
-//! nothing. hyper bounds neither.
+//! Deadlines of HTTP/2 that hyper's builder does not have: for streams and for idle connections.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -19,8 +18,8 @@ use crate::server::tasks::Tasks;
 
 pub(super) fn builder(bounds: &Bounds, runner: Runner) -> Builder<Runner> {
     let mut builder = Builder::new(runner);
-    // The library's own answer to oversized headers has no body, so it is given twice the room and
-    // the refusal is ours; what is larger still is the library's to refuse.
+    // The library's own answer to oversized headers has no body. With twice the maximum, our check
+    // answers first; the library refuses only larger ones.
     let header_bytes_max = bounds.header_bytes_max.saturating_mul(2);
     builder
         .timer(TokioTimer::new())
@@ -41,7 +40,7 @@ pub(super) fn builder(bounds: &Bounds, runner: Runner) -> Builder<Runner> {
     builder
 }
 
-/// One connection: its streams, its refusals, and the place of the stream that begins just now.
+/// One connection: its streams, its refusals, and the permit of the stream that is being started.
 #[derive(Debug)]
 pub(super) struct Http2State {
     pub(super) streams: Arc<ConnectionStreams>,
@@ -58,10 +57,11 @@ impl Http2State {
         }
     }
 
-    /// A place for a request that has come, unless it is to be refused. hyper hands the stream to the
-    /// [`Runner`] right after, which finds the place here.
+    /// Takes a permit for a new request; `None` refuses it. hyper passes the stream to the
+    /// [`Runner`] right after, which takes the permit from here.
     pub(super) fn begin(&self, knows: impl Fn() -> bool) -> Option<Arc<StreamPermit>> {
-        // What was sent before the peer could know is refused as well: it will be sent again.
+        // Requests that the peer sent before it saw GOAWAY are refused too; it sends them again
+        // elsewhere.
         let place = if self.streak.is_spent() {
             None
         } else {
@@ -76,12 +76,12 @@ impl Http2State {
     }
 
     fn beginning(&self) -> std::sync::MutexGuard<'_, Option<Arc<StreamPermit>>> {
-        // Nothing in here panics half way, so a poisoned lock still guards whole data.
+        // No code panics while it holds the lock, so poisoned data is still valid.
         self.beginning.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Runs the streams of one connection, each by a deadline.
+/// Runs the streams of one connection, each with a deadline.
 #[derive(Debug, Clone)]
 pub(super) struct Runner {
     tasks: Tasks,
@@ -96,15 +96,15 @@ impl Runner {
     }
 }
 
-/// hyper hands over a future for each stream; it covers the answer and the writing of it, so the
-/// deadline also ends a stream whose peer opens no window. Dropping it resets the stream. Once there
-/// is an answer, the deadline is a short one that begins again with each piece of it.
+/// hyper passes a future for each stream. It computes and writes the answer, so the deadline also
+/// ends a stream whose peer opens no window. Dropping it resets the stream. Once there is an
+/// answer, each piece of it has a shorter deadline.
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Runner {
     fn execute(&self, stream: F) {
-        // In memory of its own: a future within futures is stored by each of them.
+        // Boxed: each future that wraps another stores it.
         let mut stream = Box::pin(stream);
         let Some(place) = self.state.beginning().take() else {
-            // A refused stream is done at once, and a flood of them is worth no tasks.
+            // A refused stream is ready at its first poll, so a flood of them starts no tasks.
             let _done = stream.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             return;
         };
@@ -128,7 +128,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Runner {
     }
 }
 
-/// Watches one connection for a reason to end it.
+/// Watches one connection for reasons to end it.
 #[derive(Debug)]
 pub(super) struct IdleMonitor {
     idle_ticks: Interval,
@@ -138,16 +138,16 @@ pub(super) struct IdleMonitor {
     quiet_ticks: u8,
     is_stalled: bool,
     spent_max: Duration,
-    /// Runs from the moment at which the connection was asked to go for its refusals.
+    /// Runs from the moment at which the connection was asked to finish for its refusals.
     leaving: Option<Pin<Box<Sleep>>>,
 }
 
-/// What to do with a connection.
+/// The action that a connection needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MonitorDecision {
-    /// End it: it was asked to finish a while ago and has not, or it leaves answers unread.
+    /// End it: it has not finished in time, or it leaves answers unread.
     End,
-    /// Ask it to finish: it is idle, or was refused too often.
+    /// Ask it to finish: it is idle, or its requests were refused too often.
     Finish,
     Keep,
 }

@@ -1,6 +1,6 @@
-//! Accepting connections, TLS, HTTP and its deadlines, places, and the drain.
+//! Accepting connections, TLS, HTTP with its deadlines, connection limits, and the drain.
 //!
-//! Knows nothing of routes: it is given a [`Responder`] and asks it. Never reads a body.
+//! It knows no routes: a [`Responder`] answers. It never reads a body.
 
 mod accept;
 mod bounds;
@@ -55,26 +55,26 @@ use self::tasks::Tasks;
 pub use self::traffic::Traffic;
 use self::upkeep::{CertificateFiles, ServerUpkeep};
 
-/// How to serve.
+/// Settings of a server.
 pub struct Settings {
-    /// What for, in the log.
+    /// The name of the server in the log.
     pub name: &'static str,
     pub listen: Vec<SocketAddr>,
-    /// Listeners that someone else has bound for us, such as the service manager.
+    /// Listeners that the service manager has bound.
     pub inherited: Vec<std::net::TcpListener>,
     pub certificate: PathBuf,
     pub private_key: PathBuf,
-    /// If there are any, only clients with a certificate of one of them are served, and requests
-    /// carry [`ClientAuthorities`] among their extensions.
+    /// If there are any, clients need a certificate of one of them, and requests carry
+    /// [`ClientAuthorities`] as an extension.
     pub authorities: Vec<Authority>,
-    /// Trusted proxies carry everyone's connections, so they have no share of their own.
+    /// Trusted proxies carry the connections of many clients, so they have no maximum per address.
     pub trusted: TrustedAddresses,
     pub hsts: Hsts,
     pub bounds: Bounds,
 }
 
 impl Settings {
-    /// Everything but addresses and files as it should be: only this machine is trusted.
+    /// Settings with defaults: only this machine is trusted.
     pub fn new(listen: Vec<SocketAddr>, certificate: PathBuf, private_key: PathBuf) -> Self {
         Self {
             name: "api",
@@ -102,7 +102,7 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// A server that has its certificate and its ports, and serves nobody yet.
+/// A server that has loaded its certificate and bound its ports, and does not serve yet.
 pub struct Server {
     name: &'static str,
     listeners: Vec<TcpListener>,
@@ -163,18 +163,18 @@ impl Server {
         Ok(Self { name, listeners, addresses, bounds, trusted, hsts, clients, upkeep, log })
     }
 
-    /// What it is bound to: with port 0, the port that was given.
+    /// The bound addresses; for port 0, with the port that the kernel chose.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// What it tells of its connections.
+    /// The metrics of its connections.
     pub fn traffic(&self) -> &Arc<Traffic> {
         &self.upkeep.traffic
     }
 
-    /// Serves until `stop` resolves, then drains: listeners close, idle connections close, requests
-    /// that have begun are finished, and what is left at the deadline is dropped.
+    /// Serves until `stop` resolves, then drains: listeners and idle connections close, requests
+    /// that have begun are finished, and connections that are left at the deadline are dropped.
     pub async fn run(self, answer: impl Responder, stop: impl Future<Output = ()>) -> DrainOutcome {
         let tasks = Tasks::new();
         let permits =
@@ -214,7 +214,8 @@ impl Server {
         } else {
             let connections = permits.taken();
             tasks.end();
-            // Everything drops at its next await; what blocks a thread instead is not waited for.
+            // Tasks are dropped at their next await. A task that blocks its thread is not waited
+            // for.
             timeout(self.bounds.end_max, tasks.finished()).await.ok();
             DrainOutcome::Cut { connections }
         };
@@ -229,10 +230,10 @@ impl fmt::Debug for Server {
     }
 }
 
-/// How a drain ended.
+/// The outcome of a drain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DrainOutcome {
-    /// The deadline came first; so many connections were dropped.
+    /// The deadline came first, and this many connections were dropped.
     Cut { connections: usize },
     /// Every request that had begun was answered.
     Whole,
@@ -250,7 +251,7 @@ impl DrainOutcome {
     }
 }
 
-/// Why the server cannot start.
+/// The reason why the server cannot start.
 #[derive(Debug)]
 pub enum BindError {
     Address { address: SocketAddr, source: io::Error },
@@ -260,7 +261,7 @@ pub enum BindError {
 }
 
 impl BindError {
-    /// What to do about it.
+    /// The advice to the operator.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Address { address, source } => {
@@ -288,7 +289,7 @@ impl fmt::Display for BindError {
         match self {
             Self::Address { address, .. } => write!(f, "cannot listen on {address}"),
             Self::Certificate(problem) => problem.fmt(f),
-            Self::Inherited(_) => f.write_str("cannot use the socket that was handed over"),
+            Self::Inherited(_) => f.write_str("cannot use the inherited socket"),
             Self::NoAddress => f.write_str("there is no address to listen on"),
         }
     }

@@ -1,18 +1,19 @@
-//! A panic of one request stays with that request.
+//! Confines a panic to the request that caused it.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-/// The work panicked. Where is the panic hook's to say; what is nobody's.
+/// A request panicked. The panic hook logs the location; the payload is dropped because it may hold
+/// a secret.
 #[derive(Debug)]
 pub(super) struct RequestPanic;
 
-/// Calls the function; a panic in it ends it and nothing else.
+/// Calls the function and catches a panic in it.
 ///
-/// Unwind safety is asserted: what was called is dropped right after, and what it shares with
-/// others is behind locks and channels that hold their own.
+/// Unwind safety is asserted: the function is dropped right after, and state that it shares with
+/// other requests is behind locks and channels, which stay consistent.
 pub(super) fn call<T>(work: impl FnOnce() -> T) -> Result<T, RequestPanic> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(output) => Ok(output),
@@ -20,7 +21,7 @@ pub(super) fn call<T>(work: impl FnOnce() -> T) -> Result<T, RequestPanic> {
     }
 }
 
-/// Runs the future; a panic in it ends it and nothing else.
+/// Runs the future and catches a panic in it.
 pub(super) async fn catch<F: Future>(work: F) -> Result<F::Output, RequestPanic> {
     let mut work = pin!(work);
     poll_fn(|cx| match call(|| work.as_mut().poll(cx)) {

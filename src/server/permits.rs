@@ -1,14 +1,14 @@
-//! Places for connections: so many in all, so many for one address. Never looks at a request.
+//! Permits for connections, with a maximum in all and one for each address.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Says whether only the maximum in all bounds the connections of an address.
+/// Returns whether an address has no maximum of its own.
 pub type TrustedAddresses = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
-/// Gives out [`Permit`]s. It remembers only addresses that hold one.
+/// Issues [`Permit`]s. It remembers only addresses that hold one.
 #[derive(Clone)]
 pub(super) struct Permits {
     places: Arc<Mutex<PermitCounts>>,
@@ -22,14 +22,14 @@ struct PermitCounts {
     by_address: HashMap<IpAddr, usize>,
 }
 
-/// Which maximum a connection met.
+/// The maximum that a connection reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionLimit {
     InAll,
     PerAddress,
 }
 
-/// Whether an address has a maximum of its own.
+/// The maximum of an address: its own, or only the one in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressLimit {
     Bounded,
@@ -73,7 +73,7 @@ impl Permits {
     }
 
     fn lock(&self) -> MutexGuard<'_, PermitCounts> {
-        // Nothing in here panics half way, so a poisoned lock still guards whole data.
+        // No code panics while it holds the lock, so poisoned data is still valid.
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -84,7 +84,7 @@ impl fmt::Debug for Permits {
     }
 }
 
-/// A place for one connection, given back when dropped.
+/// The permit of one connection, returned when dropped.
 #[derive(Debug)]
 pub(super) struct Permit {
     permits: Permits,
@@ -105,7 +105,7 @@ impl Drop for Permit {
     }
 }
 
-/// Who holds one IPv6 address holds its whole /64, so that is what counts.
+/// A customer usually holds a whole IPv6 /64, so addresses of one /64 are counted together.
 fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

@@ -23,7 +23,7 @@ use crate::server::responder::Responder;
 use crate::server::tasks::Tasks;
 use crate::server::traffic::Traffic;
 
-/// A listener that serves nobody yet.
+/// A listener that does not serve yet.
 #[derive(Debug)]
 pub struct PlainListener {
     listener: Listener,
@@ -42,8 +42,8 @@ impl PlainListener {
         Ok(Self::new(Listener::Address(listen(address)?), log))
     }
 
-    /// For the user of this process alone. Whatever socket is there was left behind by a process that
-    /// is gone: the caller holds the data file.
+    /// Binds a Unix socket that only the user of this process can use. A socket that is there
+    /// already was left by an earlier process: the caller holds the lock of the data file.
     pub fn bind_socket(path: &Path, log: Log) -> io::Result<Self> {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -55,7 +55,7 @@ impl PlainListener {
     }
 
     fn new(listener: Listener, log: Log) -> Self {
-        // Not the server's own: what an operator sends is not the traffic that is watched.
+        // A separate instance: the operator's connections are not part of the server's metrics.
         let traffic = Arc::new(Traffic::new(None, log.clone()));
         let random = Arc::new(Random::new());
         let refusals = ProblemReporter { random, traffic, hsts: Hsts::LeftOut, log };
@@ -63,7 +63,7 @@ impl PlainListener {
         Self { listener, connections }
     }
 
-    /// With port 0, the port that was given; `None` for a socket.
+    /// The bound address; `None` for a Unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         match &self.listener {
             Listener::Address(listener) => listener.local_addr().ok(),
@@ -71,7 +71,7 @@ impl PlainListener {
         }
     }
 
-    /// Serves until it is dropped. Connections that find no place wait for one.
+    /// Serves until it is dropped. Connections over the maximum wait.
     pub async fn serve(self, answer: impl Responder) {
         let places = Arc::new(Semaphore::new(WATCH_CONNECTIONS_MAX));
         loop {
@@ -82,12 +82,12 @@ impl PlainListener {
                 Ok(AcceptedStream::Address(stream, peer)) => {
                     self.take(stream, peer, answer.clone(), place);
                 }
-                // Whoever comes through the file system is on this machine.
+                // A client of a Unix socket is on this machine.
                 Ok(AcceptedStream::Socket(stream)) => {
                     let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
                     self.take(stream, peer, answer.clone(), place);
                 }
-                // Out of file descriptors: others will be closed.
+                // Out of file descriptors: wait until other connections are closed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
         }
@@ -131,7 +131,7 @@ impl Listener {
 
 impl Drop for PlainListener {
     fn drop(&mut self) {
-        // Its connections are not waited for: they only show what nobody needs any more.
+        // The drain does not wait for them: metrics of a process that ends are not needed.
         self.connections.tasks.end();
         if let Listener::Socket(_, path) = &self.listener {
             std::fs::remove_file(path).ok();

@@ -1,5 +1,5 @@
-//! Answers that the server gives without asking anyone: to requests that could not be read, that
-//! have too many headers, or whose answer panicked. Constant text, nothing of the request.
+//! Answers that the server gives by itself: to requests that are malformed or too large, and to
+//! those whose answer panicked. Their text is constant and never quotes the request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::server::headers::Hsts;
 use crate::server::panics::RequestPanic;
 use crate::server::traffic::Traffic;
 
-/// What a refusal says.
+/// The problem of such an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerProblem {
     BadHost,
@@ -35,18 +35,19 @@ const CONTENT: &str = "application/problem+json";
 const API_KEY: HeaderName = HeaderName::from_static("bt-api-key");
 const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
 
-/// Where refusals are given an id, counted and logged like every other answer.
+/// Gives these answers a trace id, counts them and logs them.
 #[derive(Debug, Clone)]
 pub(super) struct ProblemReporter {
     pub(super) random: Arc<Random>,
     pub(super) traffic: Arc<Traffic>,
-    /// Headers that every answer of these connections has.
+    /// Decides the security headers of the answers.
     pub(super) hsts: Hsts,
     pub(super) log: Log,
 }
 
 impl ProblemReporter {
-    /// The id that the client sent, if it can be repeated, or a new one.
+    /// Counts and logs the answer, and returns its trace id: the one that the client sent, if it
+    /// can be repeated, or a new one.
     pub(super) fn note(&self, refusal: ServerProblem, sent: Option<&HeaderValue>) -> String {
         let sent = sent.and_then(|value| value.to_str().ok());
         let trace = match sent.filter(|text| Trace::is_repeatable(text)) {
@@ -78,7 +79,7 @@ impl ServerProblem {
         response
     }
 
-    /// For the counters.
+    /// The label of its counter.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::BadHost => "bad_host",
@@ -102,10 +103,10 @@ impl ServerProblem {
 
     fn body(self, trace: &str) -> String {
         let detail = match self {
-            Self::BadHost => "the request must name one host, and the same everywhere",
+            Self::BadHost => "the request must name exactly one valid host",
             Self::HeadersTooLarge => "the request has too many headers, or too large ones",
             Self::Panicked => "internal error",
-            Self::TransferCoding => "chunked is the only transfer coding that is known here",
+            Self::TransferCoding => "chunked is the only supported transfer coding",
             Self::UnreadableRequest => "the request is not valid HTTP",
             Self::UriTooLong => "the request's path is too long",
         };
@@ -121,8 +122,8 @@ impl ServerProblem {
     }
 }
 
-/// The trace id that the client sent, unless it is the API key: a client that mixes the two up must
-/// not find its key in the log.
+/// The trace id that the client sent. It is dropped if it equals the API key, so that a client that
+/// mixes the two up does not get its key logged.
 pub(super) fn sent_trace(headers: &HeaderMap) -> Option<HeaderValue> {
     let sent = headers.get(TRACE)?;
     (headers.get(API_KEY) != Some(sent)).then(|| sent.clone())

@@ -1,11 +1,11 @@
-//! Refused requests of one connection. A peer that is refused again and again, and shows no key, is
-//! asked to leave: it pays for another handshake, and its connection's memory is free.
+//! Counts refused requests of one connection. A peer whose requests are refused many times in a
+//! row, and which shows no known key, loses its connection: a new one costs it a handshake.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hyper::StatusCode;
 
-/// Counts the refusals of one connection.
+/// The refusals of one connection since its last success.
 #[derive(Debug)]
 pub(super) struct RefusalStreak {
     refused_in_a_row: AtomicU32,
@@ -18,8 +18,8 @@ impl RefusalStreak {
         Self { refused_in_a_row: AtomicU32::new(0), refusals_max, is_spent: AtomicBool::new(false) }
     }
 
-    /// To be asked before each request is answered. A connection whose last requests were all refused
-    /// goes on if this one shows a key (`knows`); otherwise this is its last one.
+    /// Call it before each request is answered. If the last requests were all refused, this one
+    /// must show a known key (`knows`), or it is the connection's last one.
     pub(super) fn begin(&self, knows: impl FnOnce() -> bool) {
         if self.refused_in_a_row.load(Ordering::Relaxed) < self.refusals_max {
             return;
@@ -31,7 +31,7 @@ impl RefusalStreak {
         }
     }
 
-    /// Counts an answer: 4xx is a refusal, a failure of ours is not the peer's.
+    /// Counts an answer: 4xx is a refusal; 5xx, which is our failure, changes nothing.
     pub(super) fn answered(&self, status: StatusCode) {
         if status.is_client_error() {
             self.refused();
@@ -42,11 +42,11 @@ impl RefusalStreak {
 
     /// Counts a request that was refused without an answer.
     pub(super) fn refused(&self) {
-        // Far from wrapping: a connection is spent long before.
+        // It cannot wrap: the connection is closed long before.
         self.refused_in_a_row.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether nothing more is taken from this connection.
+    /// Returns whether the connection takes no more requests.
     pub(super) fn is_spent(&self) -> bool {
         self.is_spent.load(Ordering::Relaxed)
     }

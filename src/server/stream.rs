@@ -23,11 +23,11 @@ pub(super) struct Stream<T> {
     /// Runs while something written waits for the peer; absent on a healthy connection.
     stalled: Option<Pin<Box<Sleep>>>,
     write_max: Duration,
-    /// Whether all that hyper has written was flushed.
+    /// Set when all output of hyper is flushed.
     is_flushed: bool,
     /// The task whose read waits for the flush.
     reader: Option<Waker>,
-    /// Whether the peer was still sending when the stream was closed.
+    /// Set when the peer was still sending as the stream was closed.
     lingers: bool,
 }
 
@@ -57,7 +57,8 @@ impl<T> Stream<T> {
         self.framing.as_ref().and_then(Framing::refusal)
     }
 
-    /// Starts or checks the clock of a write that waits, stops it when the write moved.
+    /// Starts or checks the deadline of a write that waits, and clears it when the write made
+    /// progress.
     fn timed<R>(
         &mut self,
         cx: &mut Context<'_>,

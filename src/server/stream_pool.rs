@@ -1,14 +1,14 @@
-//! Streams in flight: how many all HTTP/2 connections hold together, and how many one of them holds
-//! before it has shown a key.
+//! Limits on HTTP/2 streams: for all connections together, and for one connection that has not
+//! shown a known key.
 //!
-//! The first stream of a connection always has its place, as a request of HTTP/1.1 has: connections
-//! are bounded themselves, and a flood of streams keeps no new client out. Every further stream takes
-//! one of the places that all connections share, few of which are for connections without a key. A
-//! stream that finds none is refused with `REFUSED_STREAM`: nothing of it was looked at, and clients
-//! send it again.
+//! The first stream of a connection is always admitted, as a request of HTTP/1.1 is: the number of
+//! connections is bounded, and a flood of streams keeps no new client out. Every further stream
+//! takes a permit from the pool of all connections; few permits are for connections without a known
+//! key. A stream without a permit is refused with `REFUSED_STREAM`: it was not processed, and
+//! clients send it again.
 //!
-//! A stream holds its place until the last byte of its answer is on its way, not only until the
-//! answer is ready: a peer that opens no window would otherwise hold as many answers as it likes.
+//! A stream holds its permit until the last byte of its answer is written, not only until the
+//! answer is ready: otherwise a peer that opens no window could hold any number of answers.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use crate::server::bounds::Bounds;
 
-/// The places that all connections share.
+/// The permits that all connections share.
 #[derive(Debug, Clone)]
 pub(super) struct StreamPool(Arc<PoolCounts>);
 
@@ -78,7 +78,7 @@ fn take(taken: &AtomicUsize, max: usize) -> bool {
     taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
 }
 
-/// Where a place comes from.
+/// The origin of a permit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PermitKind {
     First,
@@ -86,8 +86,8 @@ enum PermitKind {
     SharedByUnknown,
 }
 
-/// The streams of one connection. Only the connection's own task admits them, so there is no race
-/// between looking and counting.
+/// The streams of one connection. Only the connection's own task admits them, so reading and
+/// counting do not race.
 #[derive(Debug)]
 pub(super) struct ConnectionStreams {
     pool: StreamPool,
@@ -95,10 +95,11 @@ pub(super) struct ConnectionStreams {
     begun: AtomicU64,
     has_first: AtomicBool,
     is_known: AtomicBool,
-    /// Counts the looks at what waits for the peer.
+    /// The number of checks for answers that wait for the peer.
     looks: AtomicU32,
-    /// Streams whose answer waits for the peer, by the look before its last progress. Three are
-    /// enough: what has not moved for two looks ends the connection.
+    /// Streams whose answer waits for the peer, by the number of the check before its last
+    /// progress, modulo three. An answer without progress for two checks ends the connection, so
+    /// three are enough.
     waiting: [AtomicU32; 3],
 }
 
@@ -115,8 +116,8 @@ impl ConnectionStreams {
         }
     }
 
-    /// A place for one more stream. `knows` says whether its request shows a key; it is asked only
-    /// where that makes a difference.
+    /// Takes a permit for one more stream. `knows` says whether its request shows a known key; it
+    /// is called only if that makes a difference.
     pub(super) fn admit(
         self: &Arc<Self>,
         knows: impl FnOnce() -> bool,
@@ -147,12 +148,12 @@ impl ConnectionStreams {
         self.begun.load(Ordering::Relaxed)
     }
 
-    /// Whether a key was shown by what has been admitted.
+    /// Returns whether an admitted request has shown a known key.
     pub(super) fn is_known(&self) -> bool {
         self.is_known.load(Ordering::Relaxed)
     }
 
-    /// To be asked at regular times: whether the peer has left an answer where it is since the look
+    /// Call it at regular times. Returns whether an answer has made no progress since the check
     /// before the last.
     pub(super) fn look_is_stalled(&self) -> bool {
         let look = self.looks.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
@@ -169,23 +170,23 @@ impl ConnectionStreams {
     }
 }
 
-/// The place of one stream, given back when the stream has ended and its answer is written.
+/// The permit of one stream, returned when the stream has ended and its answer is written.
 #[derive(Debug)]
 pub(super) struct StreamPermit {
     streams: Arc<ConnectionStreams>,
     kind: PermitKind,
-    /// A counter that grows when the answer is ready and with each piece that is sent.
+    /// Grows when the answer is ready and with each piece that is sent.
     pieces: AtomicU32,
-    /// The look before that, plus one; zero before there is an answer.
+    /// The number of the check before that, plus one; zero before there is an answer.
     waits_since: AtomicU32,
 }
 
 impl StreamPermit {
-    /// The answer is ready, or a piece of it has moved.
+    /// Records progress: the answer is ready, or a piece of it was sent.
     pub(super) fn moves(&self) {
         self.pieces.fetch_add(1, Ordering::Relaxed);
         let look = self.streams.looks.load(Ordering::Relaxed);
-        // Zero is for "no answer", also after four billion looks.
+        // Zero stands for "no answer", also after the counter wraps.
         let now = look.wrapping_add(1).max(1);
         let before = self.waits_since.swap(now, Ordering::Relaxed);
         if before != now {
@@ -216,8 +217,8 @@ impl Drop for StreamPermit {
     }
 }
 
-/// An answer's body in pieces of a frame each. Every piece keeps the stream's place until it is
-/// written, and tells that the answer has moved.
+/// An answer's body in pieces of one frame each. Every piece holds the stream's permit until it is
+/// written, and records progress.
 #[derive(Debug)]
 pub(super) struct PacedBody<B> {
     inner: B,
@@ -231,7 +232,7 @@ impl<B> PacedBody<B> {
     }
 }
 
-/// The bytes of one frame, and the place that they keep.
+/// The bytes of one frame, and the permit that they hold.
 struct BodyPiece {
     bytes: Bytes,
     place: Arc<StreamPermit>,

@@ -1,5 +1,4 @@
-//! What the connections tell of themselves: how many there are, who was turned away, and how long the
-//! certificate lasts.
+//! Metrics of the connections and of the certificate.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -19,7 +18,7 @@ pub struct Traffic {
     full_in_all: Counter,
     full_per_address: Counter,
     refused: [(ServerProblem, Counter); 6],
-    /// Microseconds since 1970; the end of time when the certificate does not say.
+    /// Microseconds since 1970; `i64::MAX` without a certificate.
     expires: AtomicI64,
     log: Log,
 }
@@ -77,17 +76,17 @@ impl Traffic {
 
 impl Observe for Traffic {
     fn measure(&self, page: &mut Page) {
-        page.gauge("strongroom_connections_open", "Connections now.", self.open.get())
+        page.gauge("strongroom_connections_open", "Open connections.", self.open.get())
             .status("connections", "open");
         page.counter(
             "strongroom_connections_accepted_total",
-            "Connections that got a place.",
+            "Connections that were accepted and served.",
             self.accepted.get(),
         )
         .status("connections", "accepted");
         let mut family = page.family(
             "strongroom_connections_refused_total",
-            "Connections that were closed for want of a place: in all, or for their address.",
+            "Connections that were closed because a maximum was reached: in all, or of one address.",
             FamilyKind::Counter,
         );
         for (place, count) in
@@ -98,23 +97,23 @@ impl Observe for Traffic {
         }
         page.counter(
             "strongroom_tls_handshakes_failed_total",
-            "Connections that ended before their TLS handshake did.",
+            "Connections whose TLS handshake was not completed.",
             self.handshakes_failed.get(),
         )
         .status("connections", "failed_handshakes");
         page.counter(
             "strongroom_connections_spent_total",
-            "Connections that were closed because their requests were refused again and again.",
+            "Connections that were closed because too many requests in a row were refused.",
             self.spent.get(),
         );
         page.counter(
             "strongroom_streams_refused_total",
-            "HTTP/2 streams that were refused for want of a place; clients send them again.",
+            "HTTP/2 streams that were refused because a maximum was reached; clients send them again.",
             self.streams_refused.get(),
         );
         let mut family = page.family(
             "strongroom_refusals_total",
-            "Requests that were answered before they reached a route, by what was wrong.",
+            "Requests that the server answered before they reached a route, by reason.",
             FamilyKind::Counter,
         );
         for (refusal, count) in &self.refused {

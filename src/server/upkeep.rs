@@ -1,5 +1,5 @@
-//! What the server does beside answering: it notices a new certificate and reports what was
-//! counted. A certificate that cannot be served changes nothing.
+//! Background work of the server: it reloads a changed certificate and logs refused connections. A
+//! certificate that cannot be served does not replace the current one.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -24,7 +24,7 @@ use crate::server::traffic::Traffic;
 pub(super) struct CertificateFiles {
     pub(super) certificate: PathBuf,
     pub(super) private_key: PathBuf,
-    /// Whose certificates clients must show, if any.
+    /// The verifiers of client certificates, if clients need one.
     pub(super) clients: Option<ClientVerifiers>,
 }
 
@@ -33,7 +33,7 @@ impl CertificateFiles {
         certificate::load(&self.certificate, &self.private_key, self.clients.as_ref(), now)
     }
 
-    /// What tells one state of the files from another without reading them.
+    /// Identifies a state of the files without reading them.
     pub(super) fn stamp(&self) -> FileStamps {
         [&self.certificate, &self.private_key].map(|path| {
             let file = fs::metadata(path).ok()?;
@@ -51,7 +51,7 @@ pub(super) type FileStamps = [Option<[u64; 4]>; 2];
 
 pub(super) struct ServerUpkeep {
     pub(super) files: CertificateFiles,
-    /// The state of the files that was read last.
+    /// The state of the files when they were last read.
     pub(super) read: FileStamps,
     pub(super) expires: Timestamp,
     pub(super) refused: Arc<ConnectionRefusals>,
@@ -78,7 +78,7 @@ impl ServerUpkeep {
                 () = hangup(&mut hangups) => self.reload().await,
                 _ = looks.tick() => {
                     let stamp = self.stamp().await;
-                    // Twice the same and not the one that was read: the change is complete.
+                    // Two looks in a row saw the same new state, so the change is complete.
                     if stamp == seen && stamp != self.read {
                         self.reload().await;
                     }
@@ -93,7 +93,7 @@ impl ServerUpkeep {
     async fn reload(&mut self) {
         let files = self.files.clone();
         let now = self.log.now();
-        // The stamp is taken first: a change during the reading is seen at the next look.
+        // The stamp is taken first, so that the next look sees a change during the reading.
         self.read = self.stamp().await;
         let loaded = tokio::task::spawn_blocking(move || files.load(now)).await;
         match loaded {
@@ -108,7 +108,8 @@ impl ServerUpkeep {
                 let event = Event::error("certificate_kept");
                 self.log.event(event.with("why", Value::Name(problem.name())));
             }
-            // The runtime is going down, or the reading panicked and the hook has told.
+            // The runtime is shutting down, or the reading panicked and the panic hook has logged
+            // it.
             Err(_) => {}
         }
     }
@@ -137,7 +138,7 @@ pub(super) fn loaded_event(expires: Timestamp) -> Event {
     Event::info("certificate_loaded").with("expires", Value::Time(expires))
 }
 
-/// Without a signal handler (which only a lack of files can prevent) the files are still watched.
+/// The files are watched even if the signal handler could not be installed.
 async fn hangup(signal: &mut Option<Signal>) {
     if let Some(signal) = signal
         && signal.recv().await.is_some()

@@ -1,4 +1,5 @@
-//! When a certificate expires. Reads just enough DER for that, and judges nothing else.
+//! Reads the expiry of a certificate. It parses only the DER that leads there and checks nothing
+//! else.
 
 use time::{Date, Month, PrimitiveDateTime, Time};
 
@@ -9,7 +10,7 @@ const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// The `notAfter` of a certificate; `None` if this is not one.
+/// The `notAfter` of a certificate; `None` if it cannot be read.
 pub(super) fn expires(certificate: &[u8]) -> Option<Timestamp> {
     let (certificate, _) = enter(certificate, SEQUENCE)?;
     let (signed, _) = enter(certificate, SEQUENCE)?;
@@ -43,7 +44,7 @@ fn enter(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     (found == tag).then_some((content, rest))
 }
 
-/// Tag, content and rest. Tags of more than one byte do not occur where we look.
+/// Tag, content and rest. Tags of more than one byte do not occur in this part of a certificate.
 fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = der.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -67,7 +68,7 @@ fn digits(text: &[u8], count: usize) -> Option<(i32, &[u8])> {
     Some((value.parse().ok()?, rest))
 }
 
-/// `MMDDHHMMSSZ`, the only form that certificates may use.
+/// Parses `MMDDHHMMSSZ`, the only form that certificates may use.
 fn timestamp(year: i32, text: &[u8]) -> Option<Timestamp> {
     let (month, text) = digits(text, 2)?;
     let (day, text) = digits(text, 2)?;

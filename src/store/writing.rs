@@ -87,19 +87,15 @@ impl Observe for Store {
         .status("store", "queued_changes");
         page.counter(
             "strongroom_commit_queue_refused_total",
-            "Changes that found the queue full and were answered 503.",
+            "Changes that were refused with 503 because the queue was full.",
             writing.refused.get(),
         )
         .status("store", "refused_changes");
         let (batches, commits) = (writing.batches.read(), writing.commits.read());
-        page.histogram(
-            "strongroom_commit_batch_changes",
-            "Changes that one commit took.",
-            &batches,
-        );
+        page.histogram("strongroom_commit_batch_changes", "Changes in one commit.", &batches);
         page.histogram(
             "strongroom_commit_duration_seconds",
-            "From the beginning of a commit until it was durable.",
+            "Time from the beginning of a commit until it was durable.",
             &commits,
         );
         page.line("store", "changes", StatusValue::Count(batches.sum()));

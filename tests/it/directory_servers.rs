@@ -522,7 +522,7 @@ fn certificates_are_checked_in_both_directions() {
     let (failed, _) = scene.failing();
     assert_eq!(failed.json["error"]["service_status"], "502");
     let detail = failed.json["error"]["detail"].as_str().unwrap();
-    assert!(detail.contains("its certificate is not one that the settings trust"), "{detail}");
+    assert!(detail.contains("is not signed by the configured authority"), "{detail}");
     check_upstream(failed, "Directory Server");
     // It does not trust ours.
     scene.server.identify(&scene.visa.issue(), &stranger);

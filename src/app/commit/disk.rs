@@ -158,7 +158,7 @@ impl Observe for Floor {
         .status("disk", "data_file_bytes");
         page.gauge(
             "strongroom_read_only",
-            "0: changes are taken; 1: the disk is nearly full, only reads; 2: it is full, neither.",
+            "0: writable; 1: disk nearly full, reads only; 2: disk full, no reads either.",
             u64::from(self.room().number()),
         );
         page.line("disk", "read_only", StatusValue::Flag(self.room() != Room::Changes));

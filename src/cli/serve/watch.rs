@@ -64,7 +64,7 @@ impl Observe for Process {
         family.sample(&[("version", Label::Name(VERSION))], 1);
         page.gauge(
             "strongroom_start_time_seconds",
-            "When the process started, in seconds since 1970.",
+            "Start of the process, in seconds since 1970.",
             self.started_at,
         )
         .status("process", "started_at");

@@ -1,7 +1,7 @@
-//! From a host's name to its addresses, without the C library: a static program would have to load
-//! the library of the machine that it runs on. What is needed of a resolver is little: `/etc/hosts`,
-//! then the name servers of `/etc/resolv.conf`, by UDP and for a long answer by TCP. Names are full
-//! ones, so there is no search list. That an address is the right one, the certificate proves.
+//! A resolver of host names without the C library, which a static program cannot use. It reads
+//! `/etc/hosts`, then asks the name servers of `/etc/resolv.conf` over UDP, and over TCP for a long
+//! answer. Names are fully qualified, so there is no search list. A wrong address is harmless: the
+//! certificate proves the server's name.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -22,7 +22,7 @@ use crate::directory::attempts::first_success;
 pub(super) struct Resolver {
     hosts: PathBuf,
     servers: PathBuf,
-    /// The port of name servers; another one only in tests.
+    /// The port of name servers; tests use another one.
     port: u16,
     random: Random,
 }
@@ -34,12 +34,12 @@ enum RecordType {
     V6,
 }
 
-/// What a name server said.
+/// The answer of a name server.
 #[derive(Debug, PartialEq, Eq)]
 enum DnsAnswer {
     Addresses(Vec<IpAddr>),
-    /// It did not fit: to be asked for by TCP.
-    Cut,
+    /// The answer is truncated; ask again over TCP.
+    Truncated,
 }
 
 impl Resolver {
@@ -52,7 +52,7 @@ impl Resolver {
         }
     }
 
-    /// In the order in which they are to be tried; none when the name is not known.
+    /// Returns the addresses in the order in which to try them; none if the name is unknown.
     pub(super) async fn resolve(&self, host: &str) -> Vec<IpAddr> {
         if let Ok(address) = host.parse() {
             return vec![address];
@@ -64,24 +64,24 @@ impl Resolver {
         };
         let mut addresses = in_hosts(&hosts, host);
         if addresses.is_empty() && host.eq_ignore_ascii_case("localhost") {
-            // This machine, whatever its files and its name servers say.
+            // `localhost` is this machine, whatever its files and name servers say.
             addresses = vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         }
         if addresses.is_empty() {
             let servers = name_servers(&servers);
             let count = u32::try_from(servers.len()).unwrap_or(u32::MAX);
             let share = NAME_LOOKUP_MAX.checked_div(count).unwrap_or_default();
-            let told = first_success(servers, share, |server| async move {
-                let told = self.ask_both(SocketAddr::new(server, self.port), host).await;
-                told.ok_or("it cannot tell")
+            let found = first_success(servers, share, |server| async move {
+                let found = self.ask_both(SocketAddr::new(server, self.port), host).await;
+                found.ok_or("the name server did not answer")
             });
-            addresses = told.await.and_then(Result::ok).unwrap_or_default();
+            addresses = found.await.and_then(Result::ok).unwrap_or_default();
         }
         addresses.truncate(NAME_ADDRESSES_MAX);
         addresses
     }
 
-    /// `None` when the server does not answer, and another one may.
+    /// Asks for both kinds of addresses. `None` if the server does not answer; another one may.
     async fn ask_both(&self, server: SocketAddr, host: &str) -> Option<Vec<IpAddr>> {
         let (four, six) = tokio::join!(
             self.ask(server, host, RecordType::V4),
@@ -96,14 +96,14 @@ impl Resolver {
     async fn ask(&self, server: SocketAddr, host: &str, kind: RecordType) -> Option<Vec<IpAddr>> {
         let id = self.random.bytes();
         let query = query(id, host, kind)?;
-        let told = by_udp(server, &query).await?;
-        match parse(&told, id, kind)? {
+        let answer = by_udp(server, &query).await?;
+        match parse(&answer, id, kind)? {
             DnsAnswer::Addresses(addresses) => Some(addresses),
-            DnsAnswer::Cut => {
-                let told = by_tcp(server, &query).await?;
-                match parse(&told, id, kind)? {
+            DnsAnswer::Truncated => {
+                let answer = by_tcp(server, &query).await?;
+                match parse(&answer, id, kind)? {
                     DnsAnswer::Addresses(addresses) => Some(addresses),
-                    DnsAnswer::Cut => None,
+                    DnsAnswer::Truncated => None,
                 }
             }
         }
@@ -123,7 +123,7 @@ fn read(path: &PathBuf) -> Option<String> {
     u64::try_from(read).is_ok_and(|read| read <= NAME_FILE_BYTES_MAX).then_some(text)
 }
 
-/// Lines such as `127.0.0.1 localhost other`.
+/// Parses lines such as `127.0.0.1 localhost other`.
 fn in_hosts(text: &str, host: &str) -> Vec<IpAddr> {
     let line = |line: &str| {
         let mut words = line.split('#').next()?.split_whitespace();
@@ -133,7 +133,7 @@ fn in_hosts(text: &str, host: &str) -> Vec<IpAddr> {
     text.lines().filter_map(line).collect()
 }
 
-/// Lines such as `nameserver 10.0.0.2`; this machine's own server where there is none.
+/// Parses lines such as `nameserver 10.0.0.2`. Without one, the server on this machine is asked.
 fn name_servers(text: &str) -> Vec<IpAddr> {
     let line = |line: &str| {
         let mut words = line.split_whitespace();
@@ -147,7 +147,7 @@ fn name_servers(text: &str) -> Vec<IpAddr> {
     servers
 }
 
-/// One question, to be answered by asking others.
+/// A message with one question, which asks for recursion.
 fn query(id: [u8; 2], host: &str, kind: RecordType) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(64);
     bytes.extend(id);
@@ -178,16 +178,16 @@ async fn by_udp(server: SocketAddr, query: &[u8]) -> Option<Vec<u8>> {
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     let socket = UdpSocket::bind((ours, 0)).await.ok()?;
-    // From here on nobody else's datagrams arrive.
+    // A connected socket receives only datagrams of this server.
     socket.connect(server).await.ok()?;
     socket.send(query).await.ok()?;
     let mut buffer = vec![0; 4_096];
     loop {
         let length = socket.recv(&mut buffer).await.ok()?;
-        let told = buffer.get(..length)?;
-        // An answer to another question is not the end.
-        if told.get(..2) == query.get(..2) {
-            return Some(told.to_vec());
+        let answer = buffer.get(..length)?;
+        // Datagrams with another id are ignored.
+        if answer.get(..2) == query.get(..2) {
+            return Some(answer.to_vec());
         }
     }
 }
@@ -197,24 +197,24 @@ async fn by_tcp(server: SocketAddr, query: &[u8]) -> Option<Vec<u8>> {
     let length = u16::try_from(query.len()).ok()?;
     stream.write_all(&[&length.to_be_bytes(), query].concat()).await.ok()?;
     let length = usize::from(stream.read_u16().await.ok()?);
-    let mut told = vec![0; length.min(NAME_ANSWER_BYTES_MAX)];
-    stream.read_exact(&mut told).await.ok()?;
-    Some(told)
+    let mut answer = vec![0; length.min(NAME_ANSWER_BYTES_MAX)];
+    stream.read_exact(&mut answer).await.ok()?;
+    Some(answer)
 }
 
-/// `None` when it is no answer to this question, or says that the server could not tell.
+/// Returns `None` if this is not an answer to the question, or if it is an error of the server.
 fn parse(bytes: &[u8], id: [u8; 2], kind: RecordType) -> Option<DnsAnswer> {
     let mut rest = ResponseReader(bytes);
     let is_ours = rest.take(2)? == id;
     let flags = rest.number()?;
     let is_answer = flags & 0x8000 != 0;
-    // "No such name" is an answer too: there are no addresses.
-    let is_told = matches!(flags & 0x000f, 0 | 3);
-    if !is_ours || !is_answer || !is_told {
+    // "No such name" is a valid answer without addresses.
+    let is_valid = matches!(flags & 0x000f, 0 | 3);
+    if !is_ours || !is_answer || !is_valid {
         return None;
     }
     if flags & 0x0200 != 0 {
-        return Some(DnsAnswer::Cut);
+        return Some(DnsAnswer::Truncated);
     }
     let (questions, answers) = (rest.number()?, rest.number()?);
     rest.take(4)?;
@@ -229,7 +229,7 @@ fn parse(bytes: &[u8], id: [u8; 2], kind: RecordType) -> Option<DnsAnswer> {
         rest.take(6)?;
         let length = rest.number()?;
         let data = rest.take(usize::from(length))?;
-        // Other names on the way to the address come as records of other types.
+        // Aliases come as records of other types.
         if found == kind.code() && addresses.len() < NAME_ADDRESSES_MAX {
             addresses.extend(address(data));
         }
@@ -242,7 +242,7 @@ fn address(data: &[u8]) -> Option<IpAddr> {
     four.or_else(|| <[u8; 16]>::try_from(data).ok().map(IpAddr::from))
 }
 
-/// What of an answer is not read yet.
+/// Reads an answer from front to back.
 struct ResponseReader<'a>(&'a [u8]);
 
 impl<'a> ResponseReader<'a> {
@@ -256,7 +256,7 @@ impl<'a> ResponseReader<'a> {
         self.take(2).and_then(|bytes| bytes.try_into().ok()).map(u16::from_be_bytes)
     }
 
-    /// Labels up to an empty one, or up to a reference to some that came before.
+    /// Skips labels up to an empty one, or up to a pointer to earlier labels.
     fn skip_name(&mut self) -> Option<()> {
         loop {
             match *self.take(1)?.first()? {

@@ -32,7 +32,7 @@ fn addresses_are_taken_out_of_an_answer_and_other_records_passed_over() {
     // No such name; cut short; the server failed; a question.
     let told = |flags| parse(&answer(&query, flags, &[]), ID, RecordType::V4);
     assert_eq!(told(0x8183), Some(DnsAnswer::Addresses(Vec::new())));
-    assert_eq!(told(0x8380), Some(DnsAnswer::Cut));
+    assert_eq!(told(0x8380), Some(DnsAnswer::Truncated));
     assert_eq!(told(0x8182), None);
     assert_eq!(told(0x0100), None);
 }

@@ -43,7 +43,7 @@ fn a_million_addresses_stay_within_the_memory_bound() {
     assert!(limiter.counters() > RATE_COUNTERS_MAX * 99 / 100);
     assert!(limiter.counters() <= RATE_COUNTERS_MAX);
     assert!(limiter.bytes() <= RATE_BYTES_MAX);
-    // Ten milliseconds later all of them have refilled: their places are free for others.
+    // Ten milliseconds later all of them have refilled: their slots are free for new counters.
     let later = micros(10_000);
     assert!(limiter.admit(&PUBLIC, later).is_ok());
     assert!(limiter.counters() <= RATE_COUNTERS_MAX);

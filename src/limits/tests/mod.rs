@@ -54,7 +54,7 @@ fn times(factor: u32) -> RateLimit {
     RateLimit::Times(NonZeroU32::new(factor).unwrap())
 }
 
-/// How many of `tries` requests at one moment are admitted.
+/// The number of `tries` requests at one moment that are admitted.
 fn admitted(
     tries: usize,
     mut admit: impl FnMut() -> Result<Option<Remaining>, RateLimitRefusal>,

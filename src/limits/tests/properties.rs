@@ -1,4 +1,4 @@
-//! What holds for every sequence of requests.
+//! Properties of every sequence of requests.
 
 use proptest::prelude::*;
 

@@ -126,7 +126,7 @@ fn every_row_of_the_table_can_be_kept_in_mind() {
     }
 }
 
-/// Whether the counter that `used` has emptied also refuses `other`.
+/// Checks whether the counter that `used` has emptied also refuses `other`.
 #[track_caller]
 fn check_shared(used: &Request, other: &Request, shared: Shared) {
     let limiter = Limiter::on();
@@ -276,7 +276,7 @@ fn a_request_that_counts_as_several_takes_them_together_or_none() {
     let many = NonZeroU32::new(row.requests).unwrap();
     assert!(matches!(row.action, RowAction::Throttle));
     limiter.admit(&search, START).unwrap();
-    // The first one is charged; the wait is for it and the others together.
+    // The first one is charged; the wait is for it and the further ones together.
     let refusal = limiter.admit_more(&search, many, START).unwrap_err();
     limiter.admit(&search, refusal.reset_at).unwrap();
     let fewer = NonZeroU32::new(row.requests - 1).unwrap();

@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Applications, their keys and their access rights.
 
 use crate::app::Holding;
 use crate::bounds::REPORT_KEY_AGE_MAX;
@@ -30,7 +30,7 @@ pub(super) fn chapter(holdings: &[Holding], now: Timestamp) -> Chapter {
         }
         match oldest(keys) {
             None => {
-                chapter = chapter.good(format!("{name} has no key: nobody can use it."));
+                chapter = chapter.good(format!("{name} has no key and cannot be used."));
             }
             Some(at) if now.since(at) > REPORT_KEY_AGE_MAX => {
                 let age = span(now.since(at));

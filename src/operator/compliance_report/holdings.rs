@@ -1,4 +1,4 @@
-//! What is kept, how long, and since when.
+//! Retention: stored data, how long it is kept, and its age.
 
 use crate::app::{Error, Holding, Vault};
 use crate::bounds::REPORT_SWEEP_LAG_MAX;

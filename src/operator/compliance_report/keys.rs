@@ -64,7 +64,7 @@ pub(super) fn chapter(inventory: &KeyInventory, holdings: &[Holding], now: Times
     chapter.table(&head, inventory.keys.iter().map(row).collect())
 }
 
-/// What changes with a rotation; the others cannot.
+/// Returns whether a key is due for rotation. Keys of other purposes never rotate.
 fn is_to_be_changed(key: &ListedKey, now: Timestamp) -> bool {
     use crate::app::KeyPurpose::{Audit, Seal, Sign};
     let rotates = matches!(key.purpose, Some(Audit | Seal | Sign));

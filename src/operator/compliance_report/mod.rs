@@ -1,7 +1,7 @@
 //! `strongroom report`: gathers the facts for an auditor and says which of them need attention.
 //!
-//! The requirements that chapters name are those of PCI DSS 4.0.1. The account states facts; that a
-//! requirement is met is for the auditor to say.
+//! The requirements that chapters name are those of PCI DSS 4.0.1. The report states facts; the
+//! auditor decides whether a requirement is met.
 
 mod access;
 mod holdings;
@@ -15,7 +15,7 @@ use crate::app::{Error, Expected, Vault};
 use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::report::{Chapter, ComplianceReport};
 
-/// What stands in the settings, which the vault itself does not know.
+/// Facts from the settings, which the vault itself does not know.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComplianceReportSettings {
@@ -31,7 +31,7 @@ pub(super) async fn render(
     app: &Vault,
     settings: &ComplianceReportSettings,
 ) -> Result<Vec<u8>, Error> {
-    // It tells who may do what.
+    // The report lists access rights, so making it is audited.
     app.audit().write_operator_entry(Act::Export, Entity::of_server(EntityKind::Vault)).await?;
     let report = gather(app, settings).await?;
     let attention = report.attention().count();
@@ -60,7 +60,7 @@ async fn gather(
         safety::tls(settings, now),
     ];
     Ok(ComplianceReport {
-        title: String::from("Strongroom: account of the vault"),
+        title: String::from("Strongroom: compliance report"),
         made_at: now,
         chapters,
     })
@@ -68,7 +68,7 @@ async fn gather(
 
 fn vault(app: &Vault, settings: &ComplianceReportSettings) -> Result<Chapter, Error> {
     let id = app.upkeep().vault_id()?.map_or_else(|| String::from("none"), |id| id.to_string());
-    Ok(Chapter::new("Vault", "What this account is about.")
+    Ok(Chapter::new("Vault", "The vault that this report is about.")
         .good(format!("Vault {id}, in {}.", settings.data_directory))
         .good(concat!("Version ", env!("CARGO_PKG_VERSION"), "."))
         .good(format!("Format of the data file: {}.", crate::app::FORMAT))

@@ -1,6 +1,7 @@
-//! From a certificate file and a key file to a TLS configuration, or to a precise reason why not.
+//! Makes a TLS configuration from a certificate file and a key file, or says what is wrong with
+//! them.
 //!
-//! Key bytes are wiped after use as far as they are ours; the TLS library holds its own copy.
+//! Buffers of this module that held key bytes are wiped; the TLS library keeps a copy of the key.
 
 use std::fmt;
 use std::fs::File;
@@ -49,16 +50,16 @@ pub(super) fn load(
     let mut config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(pair)));
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     if clients.is_some() {
-        // Whoever must show a certificate shows it every time.
+        // Without tickets a client shows its certificate in every handshake.
         config.send_tls13_tickets = 0;
     } else {
-        // Tickets keep resumption without memory for it. Each configuration has its own ticket keys,
-        // so a replaced certificate is seen by every client at its next handshake.
+        // Tickets allow resumption without server memory. Each configuration has its own ticket
+        // keys, so every client sees a replaced certificate at its next handshake.
         config.ticketer = ring::Ticketer::new().map_err(CertificateProblem::Tls)?;
         config.send_tls13_tickets = 1;
     }
     config.session_storage = Arc::new(NoServerSessionStorage {});
-    // Requests in early data could be replayed by anyone who saw them.
+    // An observer could replay requests in early data.
     config.max_early_data_size = 0;
     Ok(Certificate { config: Arc::new(config), expires })
 }
@@ -96,7 +97,7 @@ pub fn certificate_expires(path: &Path) -> Option<Timestamp> {
     read_chain(path).ok()?.first().and_then(|first| validity::expires(first))
 }
 
-/// The authorities of a file, to trust nobody else.
+/// Reads the authorities of a file as the only trust anchors.
 pub fn read_roots(path: &Path) -> Result<RootCertStore, CertificateProblem> {
     let mut roots = RootCertStore::empty();
     for authority in read_chain(path)? {
@@ -120,7 +121,7 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificatePr
 fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, CertificateProblem> {
     let file = open(path)?;
     let mode = file.metadata().map_err(|error| unreadable(path, error))?.mode() & 0o7777;
-    // A group is how Debian shares keys among services; the whole machine is too many.
+    // Debian shares keys among services by a group, so the group may read the file.
     if mode & 0o007 != 0 {
         return Err(CertificateProblem::KeyExposed { path: path.to_owned(), mode });
     }
@@ -151,7 +152,7 @@ fn read(file: File, path: &Path) -> Result<Secret<Vec<u8>>, CertificateProblem> 
     if length > bounds::CERTIFICATE_BYTES_MAX {
         return Err(too_large());
     }
-    // The whole size at once: a vector that grows leaves copies of a key behind.
+    // Allocate the whole size at once: a vector that grows leaves copies of a key in freed memory.
     let capacity = usize::try_from(bounds::CERTIFICATE_BYTES_MAX.min(length.saturating_add(1)));
     let mut bytes = Vec::with_capacity(capacity.unwrap_or_default());
     let read = file.take(bounds::CERTIFICATE_BYTES_MAX).read_to_end(&mut bytes);
@@ -168,7 +169,7 @@ fn mentions(text: &[u8], wanted: &[u8]) -> bool {
     text.windows(wanted.len()).any(|part| part == wanted)
 }
 
-/// Why a certificate cannot be served. It names files, never what is in them.
+/// The reason why a certificate cannot be served. It names files and never quotes them.
 #[derive(Debug)]
 pub enum CertificateProblem {
     Expired { path: PathBuf, at: Timestamp },
@@ -204,7 +205,7 @@ impl CertificateProblem {
         }
     }
 
-    /// What to do about it.
+    /// The advice to the operator.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Expired { .. } => "renew the certificate, or check this machine's clock",
@@ -212,8 +213,8 @@ impl CertificateProblem {
                 "store the key without a passphrase, readable by this service alone"
             }
             Self::KeyExposed { .. } => {
-                "give it to the user that this service runs as (chown) and to nobody else (chmod \
-                 0400); whoever had it may have read it"
+                "make it readable only for the user that this service runs as (chown, chmod 0400), \
+                 and replace the key: other users may have read it"
             }
             Self::KeyMismatch { .. } => {
                 "put the server's own certificate first in its file, and the key that it was \
@@ -222,19 +223,19 @@ impl CertificateProblem {
             Self::KeyUnusable { .. } => {
                 "use an ECDSA (P-256, P-384), Ed25519 or RSA (2048 to 8192 bits) key"
             }
-            Self::Malformed { .. } => "fetch the certificate again from whoever issued it",
+            Self::Malformed { .. } => "fetch the certificate again from its issuer",
             Self::NoCertificate { .. } | Self::NoPrivateKey { .. } => {
                 "check that the paths of certificate and key are not swapped"
             }
             Self::NotPem { .. } => "convert the file to PEM (\"openssl x509\" or \"openssl pkey\")",
-            Self::Tls(_) => "check that this machine can give random numbers",
-            Self::TooLarge { .. } => "name the file that holds the certificate or key alone",
+            Self::Tls(_) => "check that this machine has a source of random numbers",
+            Self::TooLarge { .. } => "name a file that holds only the certificate or only the key",
             Self::Unreadable { source, .. } => {
                 let kind = source.kind();
                 if kind == io::ErrorKind::NotFound {
                     "check the path in the configuration"
                 } else if kind == io::ErrorKind::PermissionDenied {
-                    "let the user that this service runs as read the file and enter its folders"
+                    "let the user that this service runs as read the file and enter its directories"
                 } else {
                     "check the file and the disk that it is on"
                 }
@@ -242,7 +243,7 @@ impl CertificateProblem {
         }
     }
 
-    /// The parser's own error may quote the file, so it ends here.
+    /// The parser's own error may quote the file, so it is dropped.
     fn not_pem(path: &Path, error: &pem::Error) -> Self {
         let flaw = if matches!(error, pem::Error::MissingSectionEnd { .. }) {
             "a section has no end"
@@ -277,19 +278,19 @@ impl fmt::Display for CertificateProblem {
             }
             Self::KeyExposed { path, mode } => write!(
                 f,
-                "everybody on this machine can use the private key in {} (mode {mode:04o})",
+                "every user of this machine can use the private key in {} (mode {mode:04o})",
                 path.display()
             ),
             Self::KeyMismatch { certificate, private_key } => write!(
                 f,
-                "the private key in {} is not the one of the first certificate in {}",
+                "the private key in {} does not belong to the first certificate in {}",
                 private_key.display(),
                 certificate.display()
             ),
             Self::KeyUnusable { path } => {
                 write!(
                     f,
-                    "the private key in {} is of no kind that TLS can use here",
+                    "the private key in {} has a type that TLS cannot use here",
                     path.display()
                 )
             }
@@ -302,7 +303,7 @@ impl fmt::Display for CertificateProblem {
             Self::NoPrivateKey { path } => {
                 write!(f, "there is no PEM private key in {}", path.display())
             }
-            Self::NotPem { path, flaw } => write!(f, "{} is not whole PEM: {flaw}", path.display()),
+            Self::NotPem { path, flaw } => write!(f, "{} is not valid PEM: {flaw}", path.display()),
             Self::Tls(_) => f.write_str("TLS cannot be set up"),
             Self::TooLarge { path } => write!(
                 f,

@@ -4,7 +4,7 @@ use super::http2::{Client, get};
 use super::*;
 use crate::server::ResponseFuture;
 
-/// Answers as the closure does, and knows whoever sends the header `key`.
+/// Answers as the closure does; the header `key` counts as a known key.
 #[derive(Clone)]
 struct Keyed<A>(A);
 

@@ -89,7 +89,7 @@ async fn oversized_headers_are_a_problem_and_the_connection_lives_on() {
         let body: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert_eq!(body["status"], 431);
     }
-    // What is twice too large is refused by the protocol's own library, without a body.
+    // The HTTP/2 library refuses headers of more than twice the maximum, without a body.
     let huge = builder("/").header("x", "x".repeat(size * 2)).body(()).unwrap();
     assert_eq!(client.send(huge).await.0.status(), 431);
     assert_eq!(client.send(get("/after")).await.1, "GET /after");

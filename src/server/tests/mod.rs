@@ -1,5 +1,5 @@
-//! Real sockets on loopback, a certificate made for the test, deadlines shortened. Nothing sleeps:
-//! each test waits for the thing itself, and a lost one for `PATIENCE`.
+//! Tests with real sockets on loopback, a certificate made for the test, and shortened deadlines.
+//! No test sleeps: each waits for an event, at most for `PATIENCE`.
 
 mod bind;
 mod drain;
@@ -218,7 +218,7 @@ fn client(
     config
 }
 
-/// Answers with the method and path, so that answers can be told apart.
+/// Answers with the method and path, so that tests can distinguish answers.
 async fn echo(request: Request<Incoming>, _peer: SocketAddr) -> Response<SecretBody> {
     let text = format!("{} {}", request.method(), request.uri().path());
     Response::new(SecretBody::from(text))
@@ -228,7 +228,7 @@ fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n")
 }
 
-/// Reads one answer: its head and as much body as it says.
+/// Reads one answer: its head and a body of the announced length.
 async fn read_answer(stream: &mut TlsStream<TcpStream>) -> (String, String) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -263,7 +263,7 @@ fn check_problem((head, body): &(String, String), status: u16) {
     assert!(head.contains(&format!("bt-trace-id: {trace}\r\n")), "{head}");
 }
 
-/// Answers when it is let, and tells when it was asked.
+/// A responder that reports each request and answers when the gate opens.
 fn gated() -> (impl Responder, mpsc::UnboundedReceiver<()>, tokio::sync::watch::Sender<bool>) {
     let (go, gate) = tokio::sync::watch::channel(false);
     let (asked, asks) = mpsc::unbounded_channel();
@@ -278,7 +278,7 @@ fn gated() -> (impl Responder, mpsc::UnboundedReceiver<()>, tokio::sync::watch::
     (answer, asks, go)
 }
 
-/// Bytes whose last owner tells when it is gone.
+/// Bytes that report when they are dropped.
 struct Held(
     Vec<u8>,
     #[expect(dead_code, reason = "dropping it is the message")] oneshot::Sender<()>,
@@ -290,7 +290,8 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-/// An answer of this size, and what resolves when the server has let go of it.
+/// A responder with an answer of this size, and a receiver that ends when the server has dropped
+/// it.
 fn large_answer(bytes: usize) -> (impl Responder, oneshot::Receiver<()>) {
     let (held, released) = oneshot::channel();
     let body = std::sync::Mutex::new(Some(Bytes::from_owner(Held(vec![b'x'; bytes], held))));

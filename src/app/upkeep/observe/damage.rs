@@ -13,25 +13,25 @@ impl Upkeep<'_> {
         .status("scrub", "damaged_rows");
         page.counter(
             "strongroom_damaged_rows_met_total",
-            "How often a list, a sweep, a rotation or the scrub passed over a damaged row.",
+            "Times that a list, a sweep, a rotation or the scrub skipped a damaged row.",
             self.vault.damage.met(),
         );
         page.counter(
             "strongroom_scrubbed_rows_total",
-            "Rows that the scrub has looked at.",
+            "Rows that the scrub has checked.",
             self.vault.scrubs.rows(),
         )
         .status("scrub", "rows");
         page.counter(
             "strongroom_scrub_passes_total",
-            "How often the scrub has looked at the whole file.",
+            "Passes of the scrub over the whole file.",
             self.vault.scrubs.passes(),
         )
         .status("scrub", "passes");
         let passed_at = self.vault.scrubs.passed_at();
         page.known_gauge(
             "strongroom_scrub_age_seconds",
-            "Since the scrub had looked at the whole file.",
+            "Seconds since the last whole pass of the scrub.",
             passed_at.map(|at| self.vault.now().since(at)),
         );
         page.line("scrub", "last_pass_at", passed_at.map(StatusValue::Time));
@@ -40,8 +40,7 @@ impl Upkeep<'_> {
     /// One damaged record is no reason to refuse all others, so this does not make the server unready.
     pub(super) fn check_records(self, checks: &mut Checks) {
         let damaged = self.vault.damage.count() > 0;
-        let warning =
-            "Some rows of the data file are damaged and are passed over; the log names them.";
+        let warning = "Some rows of the data file are damaged and are skipped; the log names them.";
         checks.warn("records", damaged.then_some(warning));
     }
 }

@@ -50,7 +50,7 @@ impl Observe for Vault {
         }
         page.gauge(
             "strongroom_sweep_lag_seconds",
-            "Since everything that was due had been removed.",
+            "Seconds since a sweep removed everything that was due.",
             self.upkeep().sweep_lag(),
         )
         .status("vault", "sweep_lag_s");
@@ -68,7 +68,7 @@ impl Observe for Vault {
             floor.check(checks);
         }
         let late = self.upkeep().sweep_lag() > SWEEP_LAG_MAX;
-        let wrong = late.then_some("What has expired has not been removed for too long.");
+        let wrong = late.then_some("Expired records have not been removed for too long.");
         checks.set("sweeps", wrong);
         self.upkeep().check_audit(checks);
         self.upkeep().check_records(checks);

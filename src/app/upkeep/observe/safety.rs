@@ -14,7 +14,7 @@ impl Upkeep<'_> {
         let made_at = inventory.master.made_at;
         page.known_gauge(
             "strongroom_master_key_age_seconds",
-            "Since the master key was made.",
+            "Age of the master key.",
             made_at.map(|at| now.since(at)),
         );
         page.line("keys", "master_made_at", made_at.map(StatusValue::Time));
@@ -23,7 +23,7 @@ impl Upkeep<'_> {
         page.line("keys", "oldest_days", StatusValue::Count(days));
         let sealing = || inventory.keys.iter().filter(|key| key.purpose == Some(KeyPurpose::Seal));
         let mut ages =
-            page.family("strongroom_key_age_seconds", "Since a key was made.", FamilyKind::Gauge);
+            page.family("strongroom_key_age_seconds", "Age of a key.", FamilyKind::Gauge);
         for key in sealing() {
             if let Some(age) = key.age(now) {
                 ages.sample(&labels(key), age);
@@ -31,7 +31,7 @@ impl Upkeep<'_> {
         }
         let mut uses = page.family(
             "strongroom_key_uses_total",
-            "How often a key has sealed.",
+            "Records that were sealed under a key.",
             FamilyKind::Counter,
         );
         for key in sealing() {
@@ -48,7 +48,7 @@ impl Upkeep<'_> {
         let now = self.vault.now();
         page.known_gauge(
             "strongroom_backup_age_seconds",
-            "Since the moment that the newest scheduled backup shows.",
+            "Age of the data in the newest scheduled backup.",
             state.age_of_backup(now),
         );
         page.known_gauge(
@@ -59,13 +59,13 @@ impl Upkeep<'_> {
         page.line("backups", "taken_at", state.taken.map(|taken| StatusValue::Time(taken.at)));
         page.known_gauge(
             "strongroom_restore_proven_age_seconds",
-            "Since a backup was last restored and verified.",
+            "Seconds since a backup was last restored and verified.",
             state.age_of_proof(now),
         );
         page.line("backups", "proven_at", state.proven.map(|proven| StatusValue::Time(proven.at)));
         let mut failed = page.family(
             "strongroom_backup_failed",
-            "Whether the last try failed: to take a backup, to prove one.",
+            "1 if the last try to take a backup, or to prove one, failed, else 0.",
             FamilyKind::Gauge,
         );
         for (step, at) in [("take", state.failed_at), ("prove", state.proof_failed_at)] {
@@ -79,7 +79,7 @@ impl Upkeep<'_> {
         let Ok(status) = self.vault.audit().status() else { return };
         page.counter(
             "strongroom_audit_entries_total",
-            "Entries that the audit chain has ever had.",
+            "Entries that were appended to the audit chain.",
             status.head.next,
         )
         .status("audit", "entries");
@@ -89,7 +89,7 @@ impl Upkeep<'_> {
         }
         page.gauge(
             "strongroom_audit_unsigned_entries",
-            "Entries behind the newest checkpoint.",
+            "Entries after the newest checkpoint.",
             status.unsigned(),
         );
     }
