@@ -29,7 +29,7 @@ pub struct DirectorySettings {
     pub results_listen: Vec<SocketAddr>,
     pub results_certificate: PathBuf,
     pub results_private_key: PathBuf,
-    /// The reference number that EMVCo has assigned to this server.
+    /// The reference number that `EMVCo` has assigned to this server.
     pub reference: String,
 }
 

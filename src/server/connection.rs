@@ -122,16 +122,16 @@ impl Connections {
         // A copy for this connection, so that threads do not contend for one reference count.
         let refusals = Arc::new(self.refusals.clone());
         let reporter = Arc::clone(&refusals);
-        let asked = grace.asked();
-        let streak = Arc::new(RefusalStreak::new(self.bounds.refusals_max));
-        let after = Arc::clone(&streak);
+        let first_request = grace.flag();
+        let refusal_streak = Arc::new(RefusalStreak::new(self.bounds.refusals_max));
+        let after = Arc::clone(&refusal_streak);
         let service = service_fn(move |request: Request<Incoming>| {
-            asked.note();
-            streak.begin(|| answer.knows(&request));
+            first_request.set();
+            refusal_streak.begin(|| answer.knows(&request));
             let sent = problem::sent_trace(request.headers());
             let begun = begin(&answer, limits, request, &peer);
             let response = respond(begun, sent, Arc::clone(&refusals));
-            respond_http1(response, Arc::clone(&streak))
+            respond_http1(response, Arc::clone(&refusal_streak))
         });
         let framing = Framing::new(&self.bounds);
         let mut stream = Stream::new(stream, Some(framing), self.bounds.write_max);
@@ -139,7 +139,7 @@ impl Connections {
         drive(connection, http1::Connection::graceful_shutdown, stop, None, Some(grace)).await;
         self.count_spent(&after);
         if let Some(problem) = stream.take_refusal() {
-            self.refuse_http1(&mut stream, problem, &reporter).await;
+            Box::pin(self.refuse_http1(&mut stream, problem, &reporter)).await;
         }
         stream.linger().await;
     }
@@ -332,7 +332,7 @@ async fn drive<C: Future>(
             }
             // Poll once more to make this request the last one: it is the first request after a
             // stop, or the one that used up the connection's refusals.
-            let last = waiting && grace.as_ref().is_some_and(FirstRequestGrace::has_asked);
+            let last = waiting && grace.as_ref().is_some_and(FirstRequestGrace::has_begun);
             let spent =
                 finishing == Finishing::No && monitor.as_ref().is_some_and(IdleMonitor::is_spent);
             if !last && !spent {

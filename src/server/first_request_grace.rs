@@ -15,7 +15,7 @@ use tokio::time::{Sleep, sleep};
 
 /// One connection until its first request.
 pub(super) struct FirstRequestGrace {
-    asked: FirstRequestFlag,
+    begun: FirstRequestFlag,
     grace_max: Duration,
     /// Runs from the stop.
     grace: Option<Pin<Box<Sleep>>>,
@@ -26,27 +26,27 @@ pub(super) struct FirstRequestGrace {
 pub(super) struct FirstRequestFlag(Arc<AtomicBool>);
 
 impl FirstRequestFlag {
-    pub(super) fn note(&self) {
+    pub(super) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    fn is_noted(&self) -> bool {
+    fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 impl FirstRequestGrace {
     pub(super) fn new(grace_max: Duration) -> Self {
-        Self { asked: FirstRequestFlag::default(), grace_max, grace: None }
+        Self { begun: FirstRequestFlag::default(), grace_max, grace: None }
     }
 
-    pub(super) fn asked(&self) -> FirstRequestFlag {
-        self.asked.clone()
+    pub(super) fn flag(&self) -> FirstRequestFlag {
+        self.begun.clone()
     }
 
     /// Returns whether the drain still waits for the first request. Call it only after the stop.
     pub(super) fn poll_is_waited_for(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.asked.is_noted() {
+        if self.begun.is_set() {
             return false;
         }
         let grace_max = self.grace_max;
@@ -54,13 +54,13 @@ impl FirstRequestGrace {
         grace.as_mut().poll(cx).is_pending()
     }
 
-    pub(super) fn has_asked(&self) -> bool {
-        self.asked.is_noted()
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun.is_set()
     }
 }
 
 impl fmt::Debug for FirstRequestGrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FirstRequestGrace").field("asked", &self.asked).finish_non_exhaustive()
+        f.debug_struct("FirstRequestGrace").field("begun", &self.begun).finish_non_exhaustive()
     }
 }
