@@ -1,4 +1,4 @@
-//! The one reader of time. A settable clock runs ahead of the real one by what tests add to it.
+//! The one reader of time. The clock of a development server can be moved ahead, and stopped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -10,6 +10,8 @@ use crate::domain::time::Timestamp;
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
     ahead_micros: Arc<AtomicI64>,
+    /// Shown in place of the time of day by a clock that is stopped.
+    stopped_at: Option<Timestamp>,
 }
 
 impl Clock {
@@ -17,10 +19,16 @@ impl Clock {
         Self::default()
     }
 
+    /// A clock that stands still between two calls of [`Clock::advance`]. With it a test can send
+    /// any number of requests within one second of a rate limit, however slow the machine is.
+    pub fn stopped() -> Self {
+        Self { stopped_at: Some(time_of_day()), ..Self::default() }
+    }
+
     pub fn now(&self) -> Timestamp {
-        #[expect(clippy::disallowed_methods, reason = "this is the one reader of time")]
-        let real = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Timestamp::from_micros(self.ahead_micros.load(Ordering::Relaxed)).plus(real)
+        let ahead = self.ahead_micros.load(Ordering::Relaxed);
+        let shown = self.stopped_at.unwrap_or_else(time_of_day);
+        Timestamp::from_micros(shown.micros().saturating_add(ahead))
     }
 
     /// Moves this clock and all its clones ahead. Only the development server calls it.
@@ -36,6 +44,12 @@ impl Clock {
     }
 }
 
+fn time_of_day() -> Timestamp {
+    #[expect(clippy::disallowed_methods, reason = "this is the one reader of time")]
+    let real = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_micros(0).plus(real)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +61,18 @@ mod tests {
         clock.advance(Duration::from_hours(1));
         assert!(clock.clone().now() >= before.plus(Duration::from_hours(1)));
         assert_eq!(clock.ahead(), Duration::from_hours(1));
+    }
+
+    #[test]
+    fn a_stopped_clock_moves_only_when_it_is_advanced() {
+        let clock = Clock::stopped();
+        let before = clock.now();
+        // The time of day moves on meanwhile.
+        let real = Clock::new();
+        let start = real.now();
+        while real.now() == start {}
+        assert_eq!(clock.now(), before);
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(clock.clone().now(), before.plus(Duration::from_secs(1)));
     }
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use argh::FromArgs;
 
+use crate::limits::Network;
+
 /// Start a vault for trying and testing. Creates what it needs: keys, certificate, tenant.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "dev")]
@@ -27,6 +29,12 @@ pub(in crate::cli) struct Dev {
     /// a file with the threeds section of the settings: directory servers for production tenants
     #[argh(option)]
     pub(in crate::cli) threeds: Option<PathBuf>,
+    /// a network of reverse proxies, such as 10.0.0.0/8, that name the client; may be repeated
+    #[argh(option)]
+    pub(in crate::cli) trusted_proxy: Vec<Network>,
+    /// stop the clock at the time of the start; only `dev-clock advance` moves it
+    #[argh(switch)]
+    pub(in crate::cli) stop_clock: bool,
     /// print one line of JSON when ready, instead of text
     #[argh(switch)]
     pub(in crate::cli) json: bool,

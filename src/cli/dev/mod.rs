@@ -68,7 +68,8 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
         None => config::ThreedsSettings { retention: THREEDS_RETENTION, directory: None },
     };
     let files = Files::of(&command.data);
-    let (app, kept) = open_or_make(&command.data, &files, wanted)?;
+    let clock = if command.stop_clock { Clock::stopped() } else { Clock::new() };
+    let (app, kept) = open_or_make(&command.data, &files, wanted, clock)?;
     if let Err(failure) = set_quotas(&app, &kept, quotas) {
         app.close();
         return Err(failure);
@@ -81,7 +82,7 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
             ..Settings::new(vec![listen], files.certificate.clone(), files.private_key.clone())
         },
         limiter: if limits { Limiter::on() } else { Limiter::off() },
-        trusted_proxies: Vec::new(),
+        trusted_proxies: command.trusted_proxy.clone(),
         deprecated: Deprecated::Answered,
         request_lines: RequestLines::Off,
         clockwork: Clockwork::Settable,
@@ -138,6 +139,7 @@ fn open_or_make(
     directory: &Path,
     files: &Files,
     wanted: Option<TenantKind>,
+    clock: Clock,
 ) -> Result<(Vault, Kept), Failure> {
     let master = MasterKeySource::File(master_key_path(directory));
     if kept_path(directory).exists() {
@@ -151,12 +153,11 @@ fn open_or_make(
             .why(format!("it was created as a {} tenant", kept.tenant_type))
             .try_this("omit --tenant-type, or use another --data directory"));
         }
-        return Ok((vault::open(directory, &master, Clock::new())?, kept));
+        return Ok((vault::open(directory, &master, clock)?, kept));
     }
     vault::make_directory(directory)?;
     clear_unfinished(directory, files)?;
     vault::make_master_key(&master_key_path(directory))?;
-    let clock = Clock::new();
     certificate::make(files, clock.now())?;
     let app = vault::create(directory, &master, clock)?;
     let made = block_on(make_tenant(&app, wanted.unwrap_or(TenantKind::Test)));
