@@ -116,6 +116,8 @@ pub mod secret;
 pub mod server;
 pub mod store;
 pub mod threeds;
+#[cfg(test)]
+mod waiting;
 
 /// Overwrites every block of memory when it is freed. `Secret` wipes the values that are ours; this
 /// wipes the copies that libraries make of them: digits of JSON numbers and names of members in

@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use proptest::prelude::*;
 
 use super::*;
+use crate::waiting::{PATIENCE, receive};
 
 /// A writer whose lines can be waited for.
 struct Lines(Sender<String>);
@@ -26,7 +27,7 @@ struct Gate(Receiver<()>, Lines);
 
 impl Write for Gate {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.recv().ok();
+        self.0.recv_timeout(PATIENCE).ok();
         self.1.write(bytes)
     }
 
@@ -60,7 +61,7 @@ fn a_request_leaves_one_line_of_json() {
     let (log, read) = log(RequestLines::On);
     log.request(request(Trace::from_id(Uuid::from_u128(2))));
     assert_eq!(
-        read.recv().unwrap(),
+        receive("a line of the log", &read),
         "{\"at\":\"2026-11-14T09:30:00.0000000+00:00\",\"level\":\"info\",\"event\":\"request\",\
          \"trace\":\"00000000-0000-0000-0000-000000000002\",\"route\":\"tokens.create\",\
          \"tenant\":\"00000000-0000-0000-0000-000000000001\",\"status\":201,\"duration_us\":1234}"
@@ -82,7 +83,7 @@ fn every_kind_of_value_is_valid_json() {
             .with("time", Value::Time(Timestamp::from_seconds(0)))
             .with("trace", Value::Trace(Trace::from_client("abc"))),
     );
-    let line: serde_json::Value = serde_json::from_str(&read.recv().unwrap()).unwrap();
+    let line: serde_json::Value = serde_json::from_str(&receive("a line of the log", &read)).unwrap();
     assert_eq!(line["level"], "error");
     assert_eq!(line["address"], "127.0.0.1:8443");
     assert_eq!(line["count"], u64::MAX);
@@ -99,7 +100,7 @@ fn request_lines_can_be_turned_off_and_events_stay() {
     let (log, read) = log(RequestLines::Off);
     log.request(request(Trace::from_client("x")));
     log.event(Event::info("after"));
-    assert!(read.recv().unwrap().contains("\"event\":\"after\""));
+    assert!(receive("a line of the log", &read).contains("\"event\":\"after\""));
 }
 
 #[track_caller]
@@ -153,7 +154,8 @@ fn a_slow_reader_costs_lines_but_no_waiting_and_the_loss_is_reported() {
     drop(log);
     let mut kept = 0;
     let mut lost = 0;
-    for line in read {
+    // Ends when the log's thread has dropped the writer.
+    while let Ok(line) = read.recv_timeout(PATIENCE) {
         let line: serde_json::Value = serde_json::from_str(&line).unwrap();
         match line["event"].as_str() {
             Some("lines_dropped") => {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use strongroom::store::chain::AuditRow;
 use strongroom::store::{Change, Store, Table};
 
-use crate::harness::{Ended, Request, Vault, get, post, run};
+use crate::harness::{Ended, KillOnDrop, Request, Vault, get, post, run, wait_for_clients};
 use crate::threeds;
 
 /// Operation, type and id of each entry of the log, oldest first.
@@ -213,7 +213,8 @@ fn clients_page_through_the_log_by_number_and_by_cursor() {
     assert_eq!(by_number, newest_first);
     let mut by_cursor = Vec::new();
     let mut path = String::from("/logs?entity_type=token&size=3");
-    loop {
+    for page in 0.. {
+        assert!(page < 100, "the log has no end");
         let found = vault.get(&path, management).with_status(200).json;
         by_cursor.extend(texts(&found));
         let Some(next) = found["pagination"]["next"].as_str() else { break };
@@ -457,7 +458,7 @@ fn a_kill_leaves_the_entry_of_every_write_that_was_answered() {
     let mut vault = Vault::start();
     let told = Mutex::new(BTreeSet::new());
     thread::scope(|scope| {
-        for client in 0..4 {
+        let client = |client: usize| {
             let (vault, told) = (&vault, &told);
             scope.spawn(move || {
                 for number in 0.. {
@@ -466,12 +467,12 @@ fn a_kill_leaves_the_entry_of_every_write_that_was_answered() {
                     let Ok(made) = vault.try_send(&request) else { return };
                     told.lock().unwrap().insert(made.with_status(201).id());
                 }
-            });
-        }
-        while told.lock().unwrap().len() < 100 {
-            thread::yield_now();
-        }
-        vault.signal("KILL");
+            })
+        };
+        let kill = KillOnDrop(&vault);
+        let clients: Vec<_> = (0..4).map(client).collect();
+        wait_for_clients("100 answers", &clients, || told.lock().unwrap().len() >= 100);
+        drop(kill);
     });
     assert_eq!(vault.wait(), None);
     vault.verify().with_code(0);

@@ -4,13 +4,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::backup_load::replace;
-use crate::harness::{Directory, Vault, run};
+use crate::harness::{Directory, Vault, run, wait_for as wait_for_value};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
@@ -154,17 +152,12 @@ fn what_would_overwrite_or_cannot_be_trusted_is_refused() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Looks at the log until it has the line; the server writes it when the work is done.
+/// The line of this event in the log. The server writes it when the work is done.
 fn wait_for(vault: &Vault, event: &str) -> String {
-    let start = Instant::now();
     let event = format!("\"event\":\"{event}\"");
-    loop {
-        if let Some(line) = vault.log().lines().find(|line| line.contains(&event)) {
-            return String::from(line);
-        }
-        assert!(start.elapsed() < Duration::from_mins(2), "no {event} in {}", vault.log());
-        thread::yield_now();
-    }
+    wait_for_value(&format!("a line of the log with {event}"), || {
+        vault.log().lines().find(|line| line.contains(&event)).map(String::from)
+    })
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::harness::{Vault, run};
+use crate::harness::{SetOnDrop, Vault, run, wait_for_clients};
 
 const CLIENTS: usize = 4;
 /// Acknowledged pairs before the backup begins, and further ones before the clients stop.
@@ -16,7 +16,7 @@ const PAIRS: usize = 40;
 /// The two tokens of one call.
 type Pair = [String; 2];
 
-/// Makes pairs until it is told to stop; each client's pairs in the order of their answers.
+/// Makes pairs until the flag is set; each client's pairs in the order of their answers.
 fn load(vault: &Vault, told: &Mutex<Vec<Pair>>, answers: &AtomicUsize, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let body =
@@ -46,21 +46,21 @@ fn a_backup_under_load_restores_to_exactly_the_acknowledged_state_at_its_moment(
     let file = vault.directory().join("under-load.backup");
     let file = file.to_str().unwrap();
     let data = vault.data();
-    let wait_for = |count: usize| {
-        while answers.load(Ordering::Relaxed) < count {
-            thread::yield_now();
-        }
-    };
     let before: Vec<usize> = thread::scope(|scope| {
+        let stop_clients = SetOnDrop(&stop);
+        let mut clients = Vec::new();
         for told in &told {
-            scope.spawn(|| load(&vault, told, &answers, &stop));
+            clients.push(scope.spawn(|| load(&vault, told, &answers, &stop)));
         }
+        let wait_for = |count: usize| {
+            let is_enough = || answers.load(Ordering::Relaxed) >= count;
+            wait_for_clients(&format!("{count} answers"), &clients, is_enough);
+        };
         wait_for(PAIRS);
         let before = told.iter().map(|told| told.lock().unwrap().len()).collect();
         let ended = run(&["backup", "--data", data.to_str().unwrap(), file]);
         wait_for(answers.load(Ordering::Relaxed) + PAIRS);
-        // The clients must end before any assertion may.
-        stop.store(true, Ordering::Relaxed);
+        drop(stop_clients);
         ended.with_code(0);
         before
     });

@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::harness::{Vault, delete, post};
+use crate::harness::{KillOnDrop, Vault, delete, post, wait_for_clients};
 
 const ROUNDS: usize = 10;
 const CLIENTS: usize = 4;
@@ -37,12 +37,11 @@ fn ten_kills_under_load_lose_nothing_that_was_answered() {
                     scope.spawn(move || load(vault, told, answers, &format!("{round}-{client}")))
                 })
                 .collect();
+            let kill = KillOnDrop(&vault);
             let enough = ANSWERS + 13 * round;
-            while answers.load(Ordering::Relaxed) < enough {
-                assert!(clients.iter().any(|client| !client.is_finished()), "the clients failed");
-                thread::yield_now();
-            }
-            vault.signal("KILL");
+            let is_enough = || answers.load(Ordering::Relaxed) >= enough;
+            wait_for_clients(&format!("{enough} answers"), &clients, is_enough);
+            drop(kill);
         });
         assert_eq!(vault.wait(), None, "a signal ended it");
         vault.verify().with_code(0);

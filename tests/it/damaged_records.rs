@@ -2,16 +2,12 @@
 //! without being asked.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use redb::{Database, ReadableTable as _, TableDefinition};
 use serde_json::json;
 
-use crate::harness::Vault;
+use crate::harness::{Vault, wait_until};
 use crate::watch::metric;
-
-/// For a busy machine; the first pass of the scrub begins a second after the start.
-const SEEN_WITHIN: Duration = Duration::from_mins(2);
 
 /// Changes rows of a table of the stopped vault in this directory.
 pub(crate) fn edit(
@@ -48,14 +44,6 @@ fn bytes(id: &str) -> Vec<u8> {
     let digits: Vec<u8> = id.bytes().filter(|it| *it != b'-').collect();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
     digits.chunks(2).map(byte).collect()
-}
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < SEEN_WITHIN, "{what}");
-        std::thread::yield_now();
-    }
 }
 
 fn events<'a>(log: &'a str, name: &str) -> Vec<&'a str> {

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Answer, Authority, Certificate, Connection, Directory, DirectoryServer, Told, Vault, post,
+    Answer, Authority, Certificate, Connection, Directory, DirectoryServer, PATIENCE, Told, Vault,
+    post,
 };
 use crate::threeds::{authenticate, body, card, check_upstream, create, result};
 
@@ -399,7 +400,8 @@ fn a_result_that_overtakes_the_answer_is_kept() {
     decoupled["decoupled_challenge_max_time"] = json!(10);
     let asked = authenticate(&scene.vault, &id, decoupled).with_status(200);
     assert_eq!(asked.json["authentication_status"], "decoupled_challenge");
-    assert_eq!(told.recv().unwrap()["messageType"], "RRes");
+    let told = told.recv_timeout(PATIENCE).expect("an answer to the result");
+    assert_eq!(told["messageType"], "RRes");
     assert_eq!(result(&scene.vault, &id).json["authentication_status"], "successful");
 }
 

@@ -6,12 +6,11 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::thread;
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::harness::{Directory, Vault, delete, get, post};
+use crate::harness::{Directory, Vault, delete, get, output_of, post, wait_until};
 use crate::watch::metric;
 
 const MIB: u64 = 1 << 20;
@@ -26,8 +25,10 @@ impl Mounted {
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=24m,mode=0700", "tmpfs"])
             .arg(path)
-            .output();
-        mounted.is_ok_and(|it| it.status.success()).then(|| Self(path.to_path_buf()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        mounted.is_ok_and(|it| it.success()).then(|| Self(path.to_path_buf()))
     }
 
     /// Leaves so much of it free and no more. Never less in between, which would be seen.
@@ -68,9 +69,8 @@ fn start(floor: &str) -> (Vault, Option<Mounted>) {
 }
 
 fn wait_for_status(vault: &Vault, status: u16) {
-    while vault.send(&get("/readyz")).status != status {
-        thread::yield_now();
-    }
+    let what = format!("/readyz answers {status}");
+    wait_until(&what, || vault.send(&get("/readyz")).status == status);
 }
 
 fn value() -> serde_json::Value {
@@ -117,9 +117,7 @@ fn a_vault_whose_disk_fills_up_turns_read_only_and_recovers_by_itself() {
     assert!(refused.with_code(65).stderr.contains("disk is nearly full"));
 
     disk.leave(0);
-    while metric(&vault, "strongroom_read_only") != 2 {
-        thread::yield_now();
-    }
+    wait_until("the disk counts as full", || metric(&vault, "strongroom_read_only") == 2);
     check_refuses_changes(&vault, &id);
     vault.get(&format!("/tokens/{id}"), &key).problem(503);
     vault.send(&get("/healthz")).with_status(200);
@@ -153,13 +151,14 @@ fn a_disk_that_is_full_in_the_middle_loses_nothing_and_is_read_only_after_the_re
     let large = json!({"type": "token", "data": "x".repeat(120_000)});
     let create = post("/tokens").key(&key).json(large);
     let mut made = Vec::new();
-    loop {
-        match vault.try_send(&create) {
-            Ok(answer) if answer.status == 201 => made.push(answer.id()),
-            Ok(answer) => break drop(answer.problem(503)),
-            Err(_) => break,
+    wait_until("the disk is full", || match vault.try_send(&create) {
+        Ok(answer) if answer.status == 201 => {
+            made.push(answer.id());
+            false
         }
-    }
+        Ok(answer) => answer.problem(503).status == 503,
+        Err(_) => true,
+    });
     disk.leave(0);
     // Whether it has ended or not, a service manager would start it again.
     vault.kill();
@@ -182,15 +181,14 @@ fn a_vault_that_is_started_on_a_full_disk_stays_up_until_there_is_space() {
     let id = vault.token(value());
     disk.leave(0);
     // What is left in the file is used up, until the floor or the disk ends it.
-    while vault.try_send(&post("/tokens").key(&key).json(value())).is_ok_and(|it| it.status == 201)
-    {
-    }
+    let create = post("/tokens").key(&key).json(value());
+    wait_until("the disk is full", || !vault.try_send(&create).is_ok_and(|it| it.status == 201));
     vault.kill();
     vault.restart_as_service();
     // Long enough for what the writer does when it is idle, which would be its end.
-    while vault.operator(&["status", "--json"]).with_code(69).stdout.contains("\"up_s\": 0") {
-        thread::yield_now();
-    }
+    wait_until("the server is up for a second", || {
+        !vault.operator(&["status", "--json"]).with_code(69).stdout.contains("\"up_s\": 0")
+    });
     vault.send(&get("/healthz")).with_status(200);
     disk.empty();
     wait_for_status(&vault, 200);
@@ -230,10 +228,10 @@ fn a_floor_no_disk_can_keep() {
     vault.verify().with_code(0);
 }
 
-/// As `df` tells it.
+/// By the report of `df`.
 fn free_bytes(path: &Path) -> u64 {
-    let told = Command::new("df").args(["-P", "-k"]).arg(path).output().unwrap();
-    let told = String::from_utf8(told.stdout).unwrap();
-    let free = told.lines().nth(1).and_then(|line| line.split_whitespace().nth(3));
+    let report = output_of(Command::new("df").args(["-P", "-k"]).arg(path));
+    let report = String::from_utf8(report.stdout).unwrap();
+    let free = report.lines().nth(1).and_then(|line| line.split_whitespace().nth(3));
     free.unwrap().parse::<u64>().unwrap() * 1024
 }

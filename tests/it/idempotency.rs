@@ -8,7 +8,10 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::bulk::count;
-use crate::harness::{Answer, Connection, Request, Vault, delete, get, post, put};
+use crate::harness::{
+    Answer, Connection, KillOnDrop, Request, Vault, delete, get, post, put, wait_for,
+    wait_for_clients,
+};
 use crate::race::at_once;
 
 const DAY_S: u64 = 86_400;
@@ -121,11 +124,10 @@ fn a_client_that_leaves_before_its_body_is_sent_frees_its_key() {
     create(&vault, "k", json!("fast")).problem(409);
     drop(first);
     // The server learns of it as soon as it reads; until then it says to come back.
-    let made = std::iter::repeat_with(|| create(&vault, "k", json!("fast")))
-        .take(10_000)
-        .find(|answer| answer.status != 409)
-        .expect("the key is free in the end")
-        .with_status(201);
+    let made = wait_for("the key is free", || {
+        Some(create(&vault, "k", json!("fast"))).filter(|answer| answer.status != 409)
+    });
+    let made = made.with_status(201);
     assert!(!replayed(&made));
     assert_eq!(made.json["data"], "fast");
 }
@@ -271,13 +273,13 @@ fn however_often_the_server_is_killed_each_key_has_one_effect() {
                     }
                 }));
             }
-            while done.load(Ordering::Relaxed) < 20 * (round + 1) {
-                assert!(clients.iter().any(|client| !client.is_finished()), "the clients failed");
-                thread::yield_now();
-            }
-            vault.signal("KILL");
-            assert_eq!(vault.wait(), None, "a signal ended it");
+            let kill = KillOnDrop(&vault);
+            let enough = 20 * (round + 1);
+            let is_enough = || done.load(Ordering::Relaxed) >= enough;
+            wait_for_clients(&format!("{enough} answers"), &clients, is_enough);
+            drop(kill);
         });
+        assert_eq!(vault.wait(), None, "a signal ended it");
         vault.restart();
         answered.extend(sent.into_inner().unwrap());
     }

@@ -10,7 +10,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Directory, Request, Vault, delete, post, run};
+use crate::harness::{Directory, Request, SetOnDrop, Vault, delete, post, run, wait_until};
 
 /// Records and index entries under the tenant's keys of this number, and the states of those keys.
 fn under(vault: &Vault, number: u64) -> (u64, u64, Vec<String>) {
@@ -31,11 +31,8 @@ fn rotate(vault: &Vault) -> Value {
     vault.operator(&["key", "rotate", "--tenant", &vault.tenant_id]).json()
 }
 
-/// Asks again and again until no rotation is under way.
 pub(crate) fn wait_for_the_end(vault: &Vault) {
-    while !rotations(vault).is_empty() {
-        thread::yield_now();
-    }
+    wait_until("no rotation is under way", || rotations(vault).is_empty());
 }
 
 fn rotations(vault: &Vault) -> Vec<Value> {
@@ -153,6 +150,7 @@ fn a_rotation_under_load_loses_nothing_and_ends_at_zero() {
     for number in 2..4 {
         is_over.store(false, Ordering::Relaxed);
         thread::scope(|scope| {
+            let _stop_clients = SetOnDrop(&is_over);
             for client in 0..3 {
                 let (vault, told, is_over) = (&vault, &told, &is_over);
                 scope.spawn(move || work(vault, told, is_over, number * 10 + client));
@@ -160,7 +158,6 @@ fn a_rotation_under_load_loses_nothing_and_ends_at_zero() {
             let started = rotate(&vault);
             assert_eq!(started["rotating"][0]["number"], number);
             wait_for_the_end(&vault);
-            is_over.store(true, Ordering::Relaxed);
         });
         let old = u64::try_from(number - 1).unwrap();
         assert_eq!(under(&vault, old), (0, 0, vec!["retiring".into(), "retiring".into()]));

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
+use crate::harness::output_of;
 use strongroom::bounds::{
     BACKLOG_MAX, CONNECTIONS_MAX, DRAIN_MAX, END_MAX, LOG_FLUSH_MAX, MEMORY_IN_FLIGHT_MAX,
     NOTIFY_SEND_MAX,
@@ -57,13 +58,9 @@ fn offered(words: &[&str]) -> BTreeSet<String> {
         _strongroom
         printf '%s\n' "${COMPREPLY[@]}""#;
     let completions = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/completions/bash");
-    let output = Command::new("bash")
-        .args(["-c", script, "bash"])
-        .arg(completions)
-        .arg(env!("CARGO_BIN_EXE_strongroom"))
-        .args(words)
-        .output()
-        .unwrap();
+    let mut command = Command::new("bash");
+    command.args(["-c", script, "bash"]).arg(completions);
+    let output = output_of(command.arg(env!("CARGO_BIN_EXE_strongroom")).args(words));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     text.lines().filter(|line| !line.is_empty()).map(String::from).collect()

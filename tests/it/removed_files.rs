@@ -3,18 +3,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::json;
 
 use crate::harness::Vault;
 
-/// Far longer than the server takes between two looks, for a busy machine.
-const END_WITHIN: Duration = Duration::from_mins(2);
-
 #[track_caller]
 fn check_ends(vault: &mut Vault, file: &Path) {
-    assert_eq!(vault.wait_within(END_WITHIN), Some(74), "{}", vault.log());
+    assert_eq!(vault.wait(), Some(74), "{}", vault.log());
     let log = vault.log();
     let what = format!("{} was removed or replaced", file.display());
     assert!(log.contains(&what), "{log}");

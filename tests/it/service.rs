@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crate::harness::{Directory, Running, Vault, get, run};
+use crate::harness::{Directory, Running, SetOnDrop, Vault, get, run, wait_until};
 
 /// A settings file for a vault in this directory, with the certificate of another.
 fn settings(directory: &Directory, tls: &Path, master_key: &str) -> PathBuf {
@@ -127,18 +127,14 @@ fn a_new_certificate_is_taken_on_a_hangup_and_a_bad_one_is_not() {
     };
     put("certificate.pem", b"nonsense".to_vec());
     vault.signal("HUP");
-    while !vault.log().contains("certificate_kept") {
-        thread::yield_now();
-    }
+    wait_until("the old certificate is kept", || vault.log().contains("certificate_kept"));
     vault.connect();
     for name in ["certificate.pem", "certificate.key"] {
         put(name, fs::read(next.data().join(name)).unwrap());
     }
     vault.signal("HUP");
     // Who trusts only the old certificate can no longer connect; who kept a connection goes on.
-    while vault.try_connect().is_ok() {
-        thread::yield_now();
-    }
+    wait_until("the new certificate is served", || vault.try_connect().is_err());
     vault.get("/permissions", &vault.keys.private).with_status(200);
     assert_eq!(vault.stop(), Some(0));
 }
@@ -175,6 +171,7 @@ fn a_certificate_that_is_replaced_under_traffic_drops_no_connection() {
     };
     let client = &client;
     let answered: usize = thread::scope(|scope| {
+        let stop_clients = SetOnDrop(&done);
         let kept = [(); 3].map(|()| scope.spawn(move || client(true)));
         let renewed = scope.spawn(move || client(false));
         for reload in 0..6 {
@@ -185,11 +182,9 @@ fn a_certificate_that_is_replaced_under_traffic_drops_no_connection() {
                 fs::write(vault.data().join(name), bytes).unwrap();
             }
             vault.signal("HUP");
-            while loaded() == before {
-                thread::yield_now();
-            }
+            wait_until("the certificate is loaded", || loaded() > before);
         }
-        done.store(true, Ordering::Relaxed);
+        drop(stop_clients);
         kept.into_iter().chain([renewed]).map(|client| client.join().unwrap()).sum()
     });
     assert!(answered >= 4, "{answered}");

@@ -3,11 +3,9 @@
 //! Bodies that are slower than their deadline are tested beside the server, where deadlines can be
 //! shortened.
 
-use std::thread;
-
 use serde_json::json;
 
-use crate::harness::{Vault, post};
+use crate::harness::{Vault, post, wait_until};
 
 fn head(vault: &Vault, key: &str, more: &str) -> Vec<u8> {
     format!(
@@ -125,10 +123,7 @@ fn a_request_in_flight_is_finished_when_the_server_is_told_to_end() {
     // From here on the request is under way.
     connection.receive().unwrap().with_status(100);
     vault.signal("TERM");
-    // The door is closed while the request is not done yet.
-    while vault.try_connect().is_ok() {
-        thread::yield_now();
-    }
+    wait_until("new connections are refused", || vault.try_connect().is_err());
     connection.send(body.as_bytes()).unwrap();
     let id = connection.receive().unwrap().with_status(201).id();
     assert_eq!(vault.wait(), Some(0));

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Request, Vault, get, post, run};
+use crate::harness::{PATIENCE, Request, Vault, get, post, run, wait_for, wait_until};
 
 /// The body and the head of a GET without TLS.
 fn plain_get(mut stream: impl Read + Write, path: &str) -> (String, String) {
@@ -22,7 +22,9 @@ fn plain_get(mut stream: impl Read + Write, path: &str) -> (String, String) {
 
 /// What the vault's socket answers.
 pub(crate) fn on_socket(vault: &Vault, path: &str) -> (String, String) {
-    plain_get(UnixStream::connect(vault.data().join("metrics.sock")).unwrap(), path)
+    let stream = UnixStream::connect(vault.data().join("metrics.sock")).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    plain_get(stream, path)
 }
 
 /// The value of a series, 0 when it is not there.
@@ -34,7 +36,7 @@ pub(crate) fn metric(vault: &Vault, series: &str) -> u64 {
 
 #[test]
 fn the_probes_need_no_key_and_count_for_the_address() {
-    let vault = Vault::start_with(&["--rate-limits", "on"]);
+    let vault = Vault::start_with(&["--rate-limits", "on", "--stop-clock"]);
     let alive = vault.send(&get("/healthz")).with_status(200);
     assert_eq!(alive.json, json!({"status": "alive"}));
     assert!(alive.header("bt-trace-id").is_some());
@@ -45,18 +47,17 @@ fn the_probes_need_no_key_and_count_for_the_address() {
     for path in ["/metrics", "/status", "/healthz/x"] {
         vault.send(&get(path)).problem(404);
     }
-    // A burst of 2000 and 200 more each second: many times as much as that, all sent at once.
+    // The six requests above count too; the clock stands still, so no request comes back.
     let mut connection = vault.connect();
     let bytes = get("/healthz").bytes("localhost");
-    let limited = loop {
+    let mut answers = (0..2_000).step_by(100).flat_map(|_| {
         connection.send(&bytes.repeat(100)).unwrap();
         // After some tens of refusals the connection is closed.
-        let mut answers = (0..100).map_while(|_| connection.receive().ok());
-        if let Some(limited) = answers.find(|answer| answer.status != 200) {
-            break limited;
-        }
-    };
-    limited.problem(429);
+        (0..100).map_while(|_| connection.receive().ok()).collect::<Vec<_>>()
+    });
+    let admitted = answers.by_ref().take_while(|answer| answer.status == 200).count();
+    assert_eq!(admitted, 2_000 - 6);
+    answers.next().expect("a second refusal").problem(429);
     assert!(metric(&vault, "strongroom_rate_limited_total{row=\"address\"}") > 0);
 }
 
@@ -216,15 +217,18 @@ fn the_operators_listener_serves_what_the_socket_does() {
     assert_eq!(vault.stop(), Some(0));
     vault.set("operator.listen = \"127.0.0.1:0\"");
     vault.restart_as_service();
-    let address = loop {
+    let address = wait_for("the address of the operator's listener in the log", || {
         let log = vault.log();
         let events = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let mut events = events.filter(|event| event["event"] == "operator_listening");
-        if let Some(event) = events.next() {
-            break event["address"].as_str().unwrap().parse::<SocketAddr>().unwrap();
-        }
+        let address = String::from(events.next()?["address"].as_str().unwrap());
+        Some(address.parse::<SocketAddr>().unwrap())
+    });
+    let ask = |path: &str| {
+        let stream = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        plain_get(stream, path)
     };
-    let ask = |path: &str| plain_get(TcpStream::connect(address).unwrap(), path);
     check_format(&ask("/metrics").1);
     for (path, status) in
         [("/metrics", 200), ("/healthz", 200), ("/readyz", 200), ("/status", 200), ("/tokens", 404)]
@@ -254,9 +258,7 @@ fn every_answer_has_a_trace_id_also_to_what_is_no_request() {
         assert!(answer.status == status || (answer.status, status) == (431, 414), "{status}");
         let trace = String::from(answer.header("bt-trace-id").expect("a trace id"));
         assert_eq!(answer.member("trace_id"), trace);
-        while !vault.log().contains(&trace) {
-            std::thread::yield_now();
-        }
+        wait_until("the trace id is in the log", || vault.log().contains(&trace));
     }
     let pages = ["/pages/method.html", "/pages/challenge.html"].map(get);
     for request in pages.into_iter().chain([Request::new("OPTIONS", "/tokens")]) {

@@ -1,5 +1,5 @@
-//! The client: HTTP/1.1 over TLS by hand, so that it costs far less than the server it measures. It understands what the
-//! servers here send, one answer to one request with its length told, and refuses the rest.
+//! The client: HTTP/1.1 over TLS by hand, so that it costs far less than the server it measures. It understands the
+//! answers of the servers here, one to each request and with a `Content-Length`, and refuses all others.
 
 use crate::Outcome;
 use crate::request::{Requests, Work};
@@ -11,12 +11,16 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 const ANSWER_BYTES_MAX: usize = 1 << 20;
+
+/// A handshake, or an answer past the end of the window, may take this long; then the server counts as hanging.
+pub(crate) const ANSWER_MAX: Duration = Duration::from_mins(1);
 
 /// The line that a server prints when it is ready.
 #[derive(Clone, Deserialize)]
@@ -31,7 +35,7 @@ pub(crate) struct Keys {
     pub(crate) private: String,
 }
 
-/// Where requests go, and who takes the time for them.
+/// The server that requests go to, and the process whose time is measured.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) pid: u32,
@@ -93,7 +97,15 @@ pub(crate) struct Answer {
 }
 
 impl Connection {
-    /// Sends what is in `out` and waits for the whole answer.
+    /// The same with a deadline, for requests that are not measured.
+    pub(crate) async fn exchange_in_time(&mut self) -> Outcome<Answer> {
+        match tokio::time::timeout(ANSWER_MAX, self.exchange()).await {
+            Ok(answer) => answer,
+            Err(_) => Err(format!("no answer for {ANSWER_MAX:?}").into()),
+        }
+    }
+
+    /// Sends the bytes in `out` and waits for the whole answer.
     pub(crate) async fn exchange(&mut self) -> Outcome<Answer> {
         self.stream.write_all(&self.out).await?;
         self.stream.flush().await?;

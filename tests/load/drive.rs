@@ -1,8 +1,8 @@
-//! Load: so many closed-loop connections against one server, a warm-up, a measured window.
+//! Load: a number of closed-loop connections against one server, a warm-up, a measured window.
 //! It never retries: an answer other than 2xx, or none at all, is an error and is counted.
 
 use crate::Outcome;
-use crate::client::{Connection, Target, id_of};
+use crate::client::{ANSWER_MAX, Connection, Target, id_of};
 use crate::proc;
 use crate::request::{Load, Requests, Sent, Work};
 use crate::stats::{Histogram, quotient};
@@ -11,8 +11,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-/// A handshake, or an answer past the end of the window, may take this long; then the server is counted as hanging.
-const ANSWER_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
@@ -129,7 +127,7 @@ fn drive_share(
         Ok(runtime) => runtime.block_on(connect_all(target, connections, &mut tally)),
         Err(_) => Vec::new(),
     };
-    // Every thread arrives here, whatever went wrong, or the others would wait for ever.
+    // Every thread arrives here, also after a failure: the barrier has no deadline.
     barrier.wait();
     let from = Instant::now() + pace.warm;
     let until = from + pace.window;
@@ -223,7 +221,7 @@ pub(crate) async fn seed(target: &Target, work: &Work, count: usize) -> Outcome<
             let mut ids = Vec::with_capacity(share);
             for _ in 0..share {
                 requests.write_next(&mut connection.out);
-                let answer = connection.exchange().await?;
+                let answer = connection.exchange_in_time().await?;
                 let body = connection.bytes(&answer.body);
                 match id_of(body) {
                     Some(id) if answer.status == 201 => ids.push(id),

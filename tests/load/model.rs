@@ -96,7 +96,7 @@ pub(crate) async fn expect_reply(
     status: u16,
 ) -> Outcome<Reply> {
     target.requests(work).write_next(&mut connection.out);
-    let answer = connection.exchange().await?;
+    let answer = connection.exchange_in_time().await?;
     let reply = Reply::of(connection, &answer)?;
     if reply.status != status {
         return Err(format!("expected {status}, got {}: {}", reply.status, reply.body).into());

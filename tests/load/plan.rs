@@ -363,7 +363,7 @@ impl Stage<'_> {
             for id in ids {
                 let work = self.plan.work(Load::Get, &Arc::new(vec![id]));
                 target.requests(work).write_next(&mut connection.out);
-                missing += u64::from(connection.exchange().await?.status != 200);
+                missing += u64::from(connection.exchange_in_time().await?.status != 200);
             }
             Ok(missing)
         })

@@ -1,11 +1,11 @@
-//! Child processes that end with their owner, and what the kernel says of them. It never signals a process it did not start.
+//! Child processes that end with their owner, and the kernel's figures of them. It never signals a process it did not start.
 
 use crate::Outcome;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -16,6 +16,8 @@ const TICKS_PER_S: f64 = 100.0;
 const POLL: Duration = Duration::from_millis(5);
 /// A clean stop writes out what is queued; longer than this is a hang.
 const STOP_MAX: Duration = Duration::from_mins(1);
+/// A backup or a check of a large vault takes minutes; longer than this is a hang.
+const COMMAND_MAX: Duration = Duration::from_mins(30);
 
 /// Set by SIGINT and SIGTERM, so that the run unwinds and takes its children and directories along.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -64,7 +66,7 @@ impl Process {
         let (sender, lines) = channel();
         thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                // Lines after the ones that somebody waits for are read all the same, or the child would block.
+                // Lines without a receiver are read too: a full pipe would block the child.
                 drop(sender.send(line));
             }
         });
@@ -144,6 +146,45 @@ impl Drop for Process {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// Runs a command to its end. One that does not end is killed and is a failure.
+pub(crate) fn output(command: &mut Command) -> Outcome<Output> {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|why| format!("cannot start {command:?}: {why}"))?;
+    let stdout = child.stdout.take().map(read_all);
+    let stderr = child.stderr.take().map(read_all);
+    let until = Instant::now() + COMMAND_MAX;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if Instant::now() > until || check_interrupted().is_err() {
+            child.kill()?;
+            child.wait()?;
+            return Err(format!("no end after {COMMAND_MAX:?}: {command:?}").into());
+        }
+        thread::sleep(POLL);
+    };
+    let bytes = |pipe: Option<Receiver<Vec<u8>>>| {
+        pipe.and_then(|pipe| pipe.recv_timeout(STOP_MAX).ok()).ok_or("the command left its pipes open")
+    };
+    Ok(Output { status, stdout: bytes(stdout)?, stderr: bytes(stderr)? })
+}
+
+/// Reads a pipe in a thread of its own: a full pipe would block the child.
+fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        drop(pipe.read_to_end(&mut bytes));
+        drop(sender.send(bytes));
+    });
+    receiver
 }
 
 /// A directory that is removed with everything in it when dropped.

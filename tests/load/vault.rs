@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::client::{Ready, Target};
-use crate::proc::Process;
+use crate::proc::{self, Process};
 use crate::request::Kind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -84,7 +84,7 @@ impl Place {
         );
         std::fs::write(&config, text)?;
         let mut command = Command::new(&self.binary);
-        let ended = command.arg("key").args(arguments).arg("--config").arg(&config).output()?;
+        let ended = proc::output(command.arg("key").args(arguments).arg("--config").arg(&config))?;
         if !ended.status.success() {
             return Err(String::from_utf8_lossy(&ended.stderr).into_owned().into());
         }
@@ -94,7 +94,7 @@ impl Place {
     /// Checks a stopped vault's audit chain and returns how many entries it has.
     pub(crate) fn verify_audit(&self) -> Outcome<f64> {
         let mut command = Command::new(&self.binary);
-        let output = command.args(["audit", "verify", "--data"]).arg(&self.data).output()?;
+        let output = proc::output(command.args(["audit", "verify", "--data"]).arg(&self.data))?;
         let said = String::from_utf8(output.stdout)?;
         let entries = said.strip_prefix("entries:").and_then(|rest| rest.split_whitespace().next());
         match entries {
@@ -114,7 +114,7 @@ impl Place {
 
     fn timed(&self, command: &mut Command) -> Outcome<(String, f64)> {
         let start = Instant::now();
-        let output = command.output()?;
+        let output = proc::output(command)?;
         let time = start.elapsed().as_secs_f64();
         if !output.status.success() {
             let why = String::from_utf8_lossy(&output.stderr);

@@ -42,7 +42,7 @@ fn keys_are_found_made_and_deleted_in_every_phase_of_every_rotation() {
         assert_eq!(block_on(app.rotation().rotate_server()).unwrap(), round);
         let (mut walk, mut made, mut steps) = (Walk::default(), None, 0);
         block_on(async {
-            loop {
+            for _ in crate::waiting::steps("the end of the rotation") {
                 assert_eq!(
                     app.access().authenticate(&key).unwrap().tag,
                     tag,

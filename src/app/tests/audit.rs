@@ -21,11 +21,14 @@ async fn chain(app: &Vault) -> Vec<(u64, AuditEntry)> {
     let mut entries = Vec::new();
     let mut next = Some(0);
     app.audit().flush_reads().await.unwrap();
-    while next.is_some() {
+    for _ in crate::waiting::steps("the pages of the export") {
         let query = ExportQuery { next, ..ExportQuery::default() };
         let page = app.audit().export(query).await.unwrap();
         entries.extend(page.entries.into_iter().map(|it| (it.number, it.entry)));
         next = page.next;
+        if next.is_none() {
+            break;
+        }
     }
     entries
 }

@@ -120,7 +120,11 @@ fn an_older_version_of_a_record_is_found() {
     block_on(async {
         app.rotation().rotate_server().await.unwrap();
         let mut walk = Walk::default();
-        while app.rotation().rotate_step(&mut walk).await.unwrap() != Step::Idle {}
+        for _ in crate::waiting::steps("the end of the rotation") {
+            if app.rotation().rotate_step(&mut walk).await.unwrap() == Step::Idle {
+                break;
+            }
+        }
     });
     app.close();
     let vault = TestVault::on(TestDisk::holding(disk.durable()), Clock::new()).unwrap();

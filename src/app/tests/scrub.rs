@@ -8,14 +8,14 @@ use crate::app::{ScrubWalk, Scrubbed, Vault};
 use crate::bounds::SCRUB_COST_MAX;
 use crate::store::tests::block_on;
 use crate::store::{Change, Table, Verdict};
+use crate::waiting::steps;
 
-/// A whole pass, and how many steps it took.
+/// Makes a whole pass; returns the number of its steps.
 fn pass(app: &Vault) -> usize {
-    let (mut walk, mut steps) = (ScrubWalk::default(), 1);
-    while app.upkeep().scrub_some(&mut walk).unwrap() != Scrubbed::Everything {
-        steps += 1;
-    }
-    steps
+    let mut walk = ScrubWalk::default();
+    let last = steps("the end of the pass")
+        .find(|_| app.upkeep().scrub_some(&mut walk).unwrap() == Scrubbed::Everything);
+    last.unwrap() + 1
 }
 
 fn found(app: &Vault) -> Vec<DamagedRow> {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::waiting::{steps, within};
 
 const ID: [u8; 2] = [7, 9];
 
@@ -92,7 +93,9 @@ fn resolver(directory: &std::path::Path, port: u16) -> Resolver {
 async fn a_name_is_looked_up_in_the_file_then_by_udp_and_a_long_answer_by_tcp() {
     let directory = std::env::temp_dir().join(format!("sr-names-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
+    let mut tries = steps("a port that is free for both");
     let (tcp, udp, port) = loop {
+        tries.next();
         let tcp = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = tcp.local_addr().unwrap().port();
         // Free for one is not free for the other.
@@ -127,7 +130,8 @@ async fn a_name_is_looked_up_in_the_file_then_by_udp_and_a_long_answer_by_tcp() 
         stream.write_u16(u16::try_from(told.len()).unwrap()).await.unwrap();
         stream.write_all(&told).await.unwrap();
     };
-    let (found, ()) = tokio::join!(resolver.resolve("ds.example"), server);
+    let both = async { tokio::join!(resolver.resolve("ds.example"), server) };
+    let (found, ()) = within("the questions and their answers", both).await;
     assert_eq!(found, [IpAddr::from([10, 0, 0, 1]), IpAddr::from([1; 16])]);
     std::fs::remove_dir_all(&directory).ok();
 }

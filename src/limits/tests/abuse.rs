@@ -21,16 +21,16 @@ fn threads_together_are_admitted_exactly_as_often_as_one() {
 fn a_clock_that_is_set_back_neither_refills_nor_locks_out() {
     let limiter = Limiter::on();
     let later = secs(3_600);
-    while limiter.admit(&TEST, later).is_ok() {}
+    exhaust(|| limiter.admit(&TEST, later));
     assert!(limiter.admit(&TEST, START).is_err());
     assert_eq!(admitted(100, || limiter.admit(&TEST, secs(5))), 25);
 
-    while limiter.admit_address(TEST.address, later).is_ok() {}
+    exhaust(|| limiter.admit_address(TEST.address, later));
     assert_eq!(limiter.admit_address(TEST.address, START).unwrap_err().reset_at, secs(30));
     assert!(limiter.admit_address(TEST.address, secs(30)).is_ok());
     // Requests that overtake each other by less than the skew change nothing.
     let limiter = Limiter::on();
-    while limiter.admit_address(TEST.address, secs(1)).is_ok() {}
+    exhaust(|| limiter.admit_address(TEST.address, secs(1)));
     assert_eq!(limiter.admit_address(TEST.address, START).unwrap_err().reset_at, secs(31));
 }
 
@@ -52,10 +52,10 @@ fn a_million_addresses_stay_within_the_memory_bound() {
 #[test]
 fn a_flood_of_fresh_addresses_neither_lifts_blocks_nor_refills_busy_counters() {
     let limiter = Limiter::on();
-    while limiter.admit_address(address(1), START).is_ok() {}
-    while limiter.admit(&PUBLIC, START).is_ok() {}
+    exhaust(|| limiter.admit_address(address(1), START));
+    exhaust(|| limiter.admit(&PUBLIC, START));
     let busy = doing(Operation::SearchTokens);
-    while limiter.admit(&busy, START).is_ok() {}
+    exhaust(|| limiter.admit(&busy, START));
     for number in 0..300_000 {
         let flood = Request { address: address(0x5000_0000 + number), key: key(1), ..PUBLIC };
         // A fresh pair owes 1.2 s, the longest that one request can owe.

@@ -54,10 +54,13 @@ fn times(factor: u32) -> RateLimit {
     RateLimit::Times(NonZeroU32::new(factor).unwrap())
 }
 
-/// The number of `tries` requests at one moment that are admitted.
-fn admitted(
-    tries: usize,
-    mut admit: impl FnMut() -> Result<Option<Remaining>, RateLimitRefusal>,
-) -> usize {
+/// Sends until a request is refused.
+#[track_caller]
+fn exhaust(mut admit: impl FnMut() -> Result<Option<Remaining>, RateLimitRefusal>) {
+    assert!((0..100_000).any(|_| admit().is_err()), "no request was refused");
+}
+
+/// The number of requests that are admitted, of `tries` at one moment.
+fn admitted(tries: usize, mut admit: impl FnMut() -> Result<Option<Remaining>, RateLimitRefusal>) -> usize {
     (0..tries).filter(|_| admit().is_ok()).count()
 }

@@ -62,7 +62,7 @@ proptest! {
         let limiter = Limiter::on();
         admitted(before, || limiter.admit(&PUBLIC, START));
         let blocked_at = micros(1);
-        while limiter.admit(&PUBLIC, blocked_at).is_ok() {}
+        exhaust(|| limiter.admit(&PUBLIC, blocked_at));
         during.sort_unstable();
         for micros in during {
             let at = blocked_at.plus(Duration::from_micros(micros));

@@ -59,7 +59,7 @@ fn scaled_and_lifted_tenants_weigh_less_on_the_global_row() {
 #[test]
 fn a_lifted_tenant_does_not_lift_the_block_of_its_address() {
     let limiter = Limiter::on();
-    while limiter.admit_address(PRIVATE.address, START).is_ok() {}
+    exhaust(|| limiter.admit_address(PRIVATE.address, START));
     let lifted = Request { rate_limit: RateLimit::Unlimited, ..PRIVATE };
     assert!(limiter.admit(&lifted, START).is_ok());
     assert_eq!(limiter.admit_address(PRIVATE.address, START).unwrap_err().reset_at, secs(30));

@@ -57,10 +57,10 @@ async fn every_listener_is_served_those_handed_over_too() {
     let clients = async {
         for address in addresses {
             let config = Arc::new(client(&root, &[], &[&rustls::version::TLS13]));
-            let socket = within(TcpStream::connect(address)).await.unwrap();
+            let socket = within!(TcpStream::connect(address)).await.unwrap();
             let name = ServerName::try_from("localhost").unwrap();
             let connecting = TlsConnector::from(config).connect(name, socket);
-            let mut stream = within(connecting).await.unwrap();
+            let mut stream = within!(connecting).await.unwrap();
             assert_eq!(ask(&mut stream, &get("/")).await.1, "GET /");
         }
         stop.send(()).unwrap();

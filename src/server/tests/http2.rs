@@ -19,7 +19,7 @@ impl Client {
         let config = Arc::new(server.client(&[b"h2", b"http/1.1"]));
         let stream = server.connect_with(config).await.unwrap();
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-        let (requests, connection) = within(builder.handshake(stream)).await.unwrap();
+        let (requests, connection) = within!(builder.handshake(stream)).await.unwrap();
         let (ended, closed) = oneshot::channel();
         Tasks::new().spawn(async move {
             ended.send(connection.await).ok();
@@ -42,9 +42,9 @@ impl Client {
     ) -> impl Future<Output = (Response<()>, String)> + use<> {
         let (response, _) = self.requests.send_request(request, true).unwrap();
         async move {
-            let (head, mut body) = within(response).await.unwrap().into_parts();
+            let (head, mut body) = within!(response).await.unwrap().into_parts();
             let mut text = Vec::new();
-            while let Some(part) = within(body.data()).await {
+            while let Some(part) = within!(body.data()).await {
                 text.extend_from_slice(&part.unwrap());
             }
             (Response::from_parts(head, ()), String::from_utf8(text).unwrap())
@@ -116,9 +116,9 @@ async fn a_stream_whose_client_opens_no_window_is_ended() {
     let mut builder = h2::client::Builder::new();
     let mut client = Client::connect_with(&server, builder.initial_window_size(0)).await;
     let (response, _) = client.requests.send_request(get("/"), true).unwrap();
-    let mut body = within(response).await.unwrap().into_body();
-    assert!(within(body.data()).await.unwrap().unwrap_err().is_reset());
-    assert!(within(released).await.is_err());
+    let mut body = within!(response).await.unwrap().into_body();
+    assert!(within!(body.data()).await.unwrap().unwrap_err().is_reset());
+    assert!(within!(released).await.is_err());
 }
 
 #[tokio::test]
@@ -126,14 +126,14 @@ async fn an_idle_connection_is_asked_to_go() {
     let server = start(Bounds { h2_idle_max: SOON, ..Bounds::default() }, echo);
     let mut client = Client::connect(&server).await;
     assert_eq!(client.send(get("/")).await.1, "GET /");
-    assert!(within(client.closed).await.unwrap().is_ok());
+    assert!(within!(client.closed).await.unwrap().is_ok());
 }
 
 #[tokio::test]
 async fn a_client_that_never_begins_http2_is_closed() {
     let server = start(Bounds { h2_idle_max: SOON, ..Bounds::default() }, echo);
     let mut stream = server.connect_with(Arc::new(server.client(&[b"h2"]))).await.unwrap();
-    within(stream.read_to_end(&mut Vec::new())).await.ok();
+    within!(stream.read_to_end(&mut Vec::new())).await.ok();
 }
 
 #[tokio::test]
@@ -141,9 +141,9 @@ async fn a_client_that_does_not_answer_pings_is_closed() {
     let bounds = Bounds { h2_ping_after: SOON / 4, h2_ping_max: SOON, ..Bounds::default() };
     let server = start(bounds, echo);
     let mut stream = server.connect_with(Arc::new(server.client(&[b"h2"]))).await.unwrap();
-    within(stream.write_all(OPENING)).await.unwrap();
+    within!(stream.write_all(OPENING)).await.unwrap();
     let mut frames = Vec::new();
-    within(stream.read_to_end(&mut frames)).await.ok();
+    within!(stream.read_to_end(&mut frames)).await.ok();
     let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0];
     assert!(frames.windows(ping.len()).any(|part| part == ping));
 }
@@ -163,9 +163,9 @@ async fn a_client_that_resets_what_it_asks_for_is_stopped() {
         frames.extend_from_slice(&id);
         frames.extend_from_slice(&[0, 0, 0, 8]);
     }
-    within(stream.write_all(&frames)).await.unwrap();
+    within!(stream.write_all(&frames)).await.unwrap();
     let mut answered = Vec::new();
-    within(stream.read_to_end(&mut answered)).await.ok();
+    within!(stream.read_to_end(&mut answered)).await.ok();
     // A GOAWAY frame is nine bytes of head, the last stream, then the reason: ENHANCE_YOUR_CALM.
     let mut goodbye = answered.windows(17).filter(|part| part[3] == 7 && part[5..9] == [0; 4]);
     assert_eq!(goodbye.next_back().map(|part| part[16]), Some(11));
@@ -178,14 +178,14 @@ async fn streams_beyond_the_maximum_wait() {
     let server = start(bounds, answer);
     let mut client = Client::connect(&server).await;
     let answers = ["/1", "/2"].map(|path| client.send(get(path)));
-    within(asks.recv()).await.unwrap();
-    within(asks.recv()).await.unwrap();
-    let mut third = client.requests.clone().ready().await.unwrap();
+    within!(asks.recv()).await.unwrap();
+    within!(asks.recv()).await.unwrap();
+    let mut third = within!(client.requests.clone().ready()).await.unwrap();
     let (third, _) = third.send_request(get("/3"), true).unwrap();
     assert!(asks.try_recv().is_err());
     go.send(true).unwrap();
     for answer in answers {
         answer.await;
     }
-    assert_eq!(within(third).await.unwrap().status(), 200);
+    assert_eq!(within!(third).await.unwrap().status(), 200);
 }

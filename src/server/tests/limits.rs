@@ -1,4 +1,5 @@
 use super::*;
+use crate::waiting::wait_until;
 
 fn limited(in_all: usize, per_address: Option<usize>, trusted: TrustedAddresses) -> Running {
     let bounds = Bounds {
@@ -26,14 +27,13 @@ async fn check_limit(mut server: Running, places: usize, field: &str) {
         assert_eq!(ask(stream, &get("/on")).await.1, "GET /on");
     }
     drop(held.pop());
-    let again = async {
-        loop {
-            if let Ok(stream) = server.try_connect().await {
-                return stream;
-            }
-        }
-    };
-    assert_eq!(ask(&mut within(again).await, &get("/again")).await.1, "GET /again");
+    let mut again = None;
+    wait_until("the place is given again", async || {
+        again = server.try_connect().await.ok();
+        again.is_some()
+    })
+    .await;
+    assert_eq!(ask(&mut again.unwrap(), &get("/again")).await.1, "GET /again");
 }
 
 #[tokio::test]

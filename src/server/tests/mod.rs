@@ -1,5 +1,12 @@
-//! Tests with real sockets on loopback, a certificate made for the test, and shortened deadlines.
-//! No test sleeps: each waits for an event, at most for `PATIENCE`.
+//! Real sockets on loopback, a certificate made for the test, deadlines shortened. No wait is a fixed
+//! time: each test waits for the event itself, and fails after `waiting::PATIENCE`.
+
+/// Awaits a future; one that does not end fails the test by its own text.
+macro_rules! within {
+    ($work:expr) => {
+        crate::waiting::within(stringify!($work), $work)
+    };
+}
 
 mod bind;
 mod drain;
@@ -24,7 +31,6 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -34,14 +40,10 @@ use crate::secret::SecretBody;
 
 use super::*;
 
-/// Longer than anything here takes, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// A deadline that a test waits for. Honest work beside it must fit as well on a busy machine.
-const SOON: Duration = Duration::from_secs(1);
-
-async fn within<F: Future>(work: F) -> F::Output {
-    timeout(PATIENCE, work).await.expect("the awaited thing did not happen")
-}
+/// A deadline that a test waits for. The test's own requests must fit into it on a busy machine.
+const SOON: Duration = Duration::from_secs(3);
+/// A deadline that no test reaches.
+const NEVER: Duration = Duration::from_hours(1);
 
 /// A directory with a certificate and its key, removed at the end.
 struct Folder {
@@ -156,7 +158,7 @@ impl Running {
     }
 
     async fn connect_with(&self, config: Arc<ClientConfig>) -> io::Result<TlsStream<TcpStream>> {
-        let socket = within(TcpStream::connect(self.address)).await?;
+        let socket = within!(TcpStream::connect(self.address)).await?;
         handshake(config, socket).await
     }
 
@@ -176,7 +178,7 @@ impl Running {
     /// Waits for a line of the log.
     async fn event(&mut self, name: &str) -> serde_json::Value {
         loop {
-            let line = within(self.lines.recv()).await.unwrap();
+            let line = within!(self.lines.recv()).await.unwrap();
             let line: serde_json::Value = serde_json::from_str(&line).unwrap();
             if line["event"] == name {
                 return line;
@@ -189,7 +191,7 @@ impl Running {
     }
 
     async fn drained(self) -> DrainOutcome {
-        within(self.drained).await.unwrap()
+        within!(self.drained).await.unwrap()
     }
 }
 
@@ -198,7 +200,7 @@ async fn handshake(
     socket: TcpStream,
 ) -> io::Result<TlsStream<TcpStream>> {
     let name = ServerName::try_from("localhost").unwrap();
-    within(TlsConnector::from(config).connect(name, socket)).await
+    within!(TlsConnector::from(config).connect(name, socket)).await
 }
 
 fn client(
@@ -232,24 +234,24 @@ fn get(path: &str) -> String {
 async fn read_answer(stream: &mut TlsStream<TcpStream>) -> (String, String) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
-        head.push(within(stream.read_u8()).await.unwrap());
+        head.push(within!(stream.read_u8()).await.unwrap());
     }
     let head = String::from_utf8(head).unwrap();
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
     let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
-    within(stream.read_exact(&mut body)).await.unwrap();
+    within!(stream.read_exact(&mut body)).await.unwrap();
     (head, String::from_utf8(body).unwrap())
 }
 
 /// Everything until the server closes, however it closes.
 async fn read_to_close(stream: &mut TlsStream<TcpStream>) -> String {
     let mut text = Vec::new();
-    within(stream.read_to_end(&mut text)).await.ok();
+    within!(stream.read_to_end(&mut text)).await.ok();
     String::from_utf8(text).unwrap()
 }
 
 async fn ask(stream: &mut TlsStream<TcpStream>, request: &str) -> (String, String) {
-    within(stream.write_all(request.as_bytes())).await.unwrap();
+    within!(stream.write_all(request.as_bytes())).await.unwrap();
     read_answer(stream).await
 }
 

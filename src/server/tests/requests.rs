@@ -14,7 +14,7 @@ async fn half_a_request_line_is_closed_at_the_deadline() {
     let server = start(hurried(), echo);
     let mut stream = server.connect().await;
     let begun = Instant::now();
-    within(stream.write_all(b"GET /tokens HT")).await.unwrap();
+    within!(stream.write_all(b"GET /tokens HT")).await.unwrap();
     assert_eq!(read_to_close(&mut stream).await, "");
     assert!(begun.elapsed() >= SOON / 2);
 }
@@ -25,7 +25,7 @@ async fn a_header_a_moment_does_not_move_the_deadline() {
     let mut stream = server.connect().await;
     let drip = async {
         let mut ticks = tokio::time::interval(SOON / 10);
-        within(stream.write_all(b"GET / HTTP/1.1\r\n")).await.unwrap();
+        within!(stream.write_all(b"GET / HTTP/1.1\r\n")).await.unwrap();
         loop {
             ticks.tick().await;
             if stream.write_all(b"x: y\r\n").await.is_err() {
@@ -33,7 +33,7 @@ async fn a_header_a_moment_does_not_move_the_deadline() {
             }
         }
     };
-    within(drip).await;
+    within!(drip).await;
 }
 
 #[tokio::test]
@@ -49,10 +49,10 @@ async fn a_client_that_does_not_finish_the_handshake_is_closed() {
     let server = start(Bounds { handshake_max: SOON, ..Bounds::default() }, echo);
     for opening in [&b""[..], b"\x16\x03\x01\x02\x00\x01\x00", b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"]
     {
-        let mut socket = within(TcpStream::connect(server.address)).await.unwrap();
-        within(socket.write_all(opening)).await.unwrap();
+        let mut socket = within!(TcpStream::connect(server.address)).await.unwrap();
+        within!(socket.write_all(opening)).await.unwrap();
         let mut answer = Vec::new();
-        within(socket.read_to_end(&mut answer)).await.ok();
+        within!(socket.read_to_end(&mut answer)).await.ok();
         assert!(answer.len() < 16, "at most an alert");
     }
 }
@@ -62,8 +62,8 @@ async fn a_client_that_does_not_read_is_given_up() {
     let (answer, released) = large_answer(32 * 1024 * 1024);
     let server = start(Bounds { write_max: SOON, ..Bounds::default() }, answer);
     let mut stream = server.connect().await;
-    within(stream.write_all(get("/").as_bytes())).await.unwrap();
-    assert!(within(released).await.is_err());
+    within!(stream.write_all(get("/").as_bytes())).await.unwrap();
+    assert!(within!(released).await.is_err());
 }
 
 #[tokio::test]
@@ -90,8 +90,8 @@ async fn a_client_that_goes_on_sending_after_a_refusal_is_not_reset() {
     check_problem(&ask(&mut stream, &head).await, 431);
     assert_eq!(read_to_close(&mut stream).await, "");
     for _ in 0..20 {
-        within(stream.write_all(&[b'x'; 4_096])).await.unwrap();
-        within(stream.flush()).await.unwrap();
+        within!(stream.write_all(&[b'x'; 4_096])).await.unwrap();
+        within!(stream.flush()).await.unwrap();
     }
 }
 
@@ -170,9 +170,9 @@ async fn a_client_may_close_its_half_and_read_the_answer() {
     let (answer, mut asks, go) = gated();
     let server = start(Bounds::default(), answer);
     let mut stream = server.connect().await;
-    within(stream.write_all(get("/half").as_bytes())).await.unwrap();
-    within(stream.shutdown()).await.unwrap();
-    within(asks.recv()).await.unwrap();
+    within!(stream.write_all(get("/half").as_bytes())).await.unwrap();
+    within!(stream.shutdown()).await.unwrap();
+    within!(asks.recv()).await.unwrap();
     go.send(true).unwrap();
     assert!(read_to_close(&mut stream).await.ends_with("GET /half"));
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::store::Disk;
+use crate::waiting::{PATIENCE, TEST_MAX};
 
 pub(crate) const EIO: i32 = 5;
 pub(crate) const ENOSPC: i32 = 28;
@@ -110,10 +111,10 @@ impl TestDisk {
 
     /// Returns when this many operations have begun since the disk was made.
     pub(crate) fn wait_for(&self, operation: Operation, count: usize) {
-        let mut state = self.lock();
-        while *state.counts.of(operation) < count {
-            state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+        let is_missing = |state: &mut State| *state.counts.of(operation) < count;
+        let waited = self.0.changed.wait_timeout_while(self.lock(), PATIENCE, is_missing);
+        let timeout = waited.unwrap_or_else(PoisonError::into_inner).1;
+        assert!(!timeout.timed_out(), "waited {PATIENCE:?} in vain: {operation:?} number {count}");
     }
 
     /// What is left when the power goes now and nothing unsynced reached the disk.
@@ -144,8 +145,12 @@ impl TestDisk {
             None => Ok(state),
             Some(Fault::Always(errno)) => Err(io::Error::from_raw_os_error(errno)),
             Some(Fault::Block) => {
-                while state.plan.is_some() {
-                    state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                // The writer thread fails its work at the deadline, so that closing the store ends.
+                let is_held = |state: &mut State| state.plan.is_some();
+                let waited = self.0.changed.wait_timeout_while(state, TEST_MAX, is_held);
+                let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+                if timeout.timed_out() {
+                    return Err(io::Error::from_raw_os_error(EIO));
                 }
                 Ok(state)
             }

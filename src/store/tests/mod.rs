@@ -12,22 +12,17 @@ mod records;
 mod unwritten;
 
 use std::fs;
-use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::store::tests::disk::TestDisk;
 use crate::store::{Change, Store, Table, Tidying};
-
-pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    runtime.unwrap().block_on(future)
-}
+pub(crate) use crate::waiting::block_on;
+use crate::waiting::within;
 
 /// The store's end, which a test expects to have come.
 pub(crate) async fn end_of(store: &Store) -> crate::store::Fatal {
-    let patience = std::time::Duration::from_secs(10);
-    tokio::time::timeout(patience, store.failed()).await.expect("the store works still")
+    within("the end of the store", store.failed()).await
 }
 
 fn open(disk: &TestDisk) -> Store {

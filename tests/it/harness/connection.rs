@@ -1,23 +1,20 @@
-//! HTTP/1.1 over TLS, blocking, by hand: what a client library would tidy up is what is tested.
+//! HTTP/1.1 over TLS, blocking, by hand: the tests send requests that a client library would refuse.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::harness::answer::Answer;
-
-/// A server that says nothing for this long has failed the test.
-const SILENCE_MAX: Duration = Duration::from_secs(45);
+use crate::harness::wait::PATIENCE;
 
 pub(crate) struct Connection {
     stream: BufReader<StreamOwned<ClientConnection, TcpStream>>,
-    /// Whether the last answer announced the end of the connection.
+    /// Set when the last answer announced the end of the connection.
     pub(crate) closing: bool,
 }
 
@@ -39,10 +36,10 @@ pub(crate) fn trusting(ca: &Path) -> Arc<ClientConfig> {
 
 impl Connection {
     pub(crate) fn open(address: SocketAddr, config: &Arc<ClientConfig>) -> io::Result<Self> {
-        let tcp = TcpStream::connect(address)?;
+        let tcp = TcpStream::connect_timeout(&address, PATIENCE)?;
         tcp.set_nodelay(true)?;
-        tcp.set_read_timeout(Some(SILENCE_MAX))?;
-        tcp.set_write_timeout(Some(SILENCE_MAX))?;
+        tcp.set_read_timeout(Some(PATIENCE))?;
+        tcp.set_write_timeout(Some(PATIENCE))?;
         let name = ServerName::from(address.ip());
         let client = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
         let mut stream = StreamOwned::new(client, tcp);
@@ -84,20 +81,33 @@ impl Connection {
         Ok(Answer::new(status, headers, body))
     }
 
-    /// Everything until the server closes; how it closes is not looked at.
+    /// All bytes until the server closes the connection, by a reset too. A server that does not
+    /// close it has failed the test.
+    #[track_caller]
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        self.stream.read_to_end(&mut bytes).ok();
+        if let Err(error) = self.stream.read_to_end(&mut bytes) {
+            assert!(!is_timeout(&error), "waited {PATIENCE:?} in vain: the connection closes");
+        }
         bytes
     }
 
-    /// What the server said on a connection whose sending side is broken. An ordinary read would
-    /// first try to send what is left, and fail.
+    /// All text that the server sent on a connection whose sending side is broken. An ordinary read
+    /// would first try to send the rest of the request, and fail.
+    #[track_caller]
     pub(crate) fn last_words(&mut self) -> String {
         let StreamOwned { conn, sock } = self.stream.get_mut();
         let mut text = Vec::new();
-        while conn.read_tls(sock).is_ok_and(|read| read > 0) && conn.process_new_packets().is_ok() {
-            conn.reader().read_to_end(&mut text).ok();
+        loop {
+            match conn.read_tls(sock) {
+                Ok(0) => break,
+                Ok(_) if conn.process_new_packets().is_err() => break,
+                Ok(_) => conn.reader().read_to_end(&mut text).ok(),
+                Err(error) => {
+                    assert!(!is_timeout(&error), "waited {PATIENCE:?} in vain: the server closes");
+                    break;
+                }
+            };
         }
         String::from_utf8(text).unwrap()
     }
@@ -109,6 +119,11 @@ impl Connection {
         }
         Ok(String::from(line.trim_end_matches(['\r', '\n'])))
     }
+}
+
+/// A read that ran into the socket's timeout ends with either kind.
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
 }
 
 fn broken(why: &str) -> io::Error {

@@ -17,6 +17,8 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 
+use crate::harness::wait::PATIENCE;
+
 /// An authority, and certificates of it.
 pub(crate) struct Authority {
     pub(crate) pem: String,
@@ -161,8 +163,10 @@ impl DirectoryServer {
 impl Drop for DirectoryServer {
     fn drop(&mut self) {
         self.ending.store(true, Ordering::SeqCst);
-        TcpStream::connect(self.address).ok();
-        self.thread.take().map(JoinHandle::join);
+        // Wakes the thread from `accept`. It is only left behind when it cannot be reached.
+        if TcpStream::connect_timeout(&self.address, PATIENCE).is_ok() {
+            self.thread.take().map(JoinHandle::join);
+        }
     }
 }
 
@@ -187,6 +191,8 @@ fn serve(
     asked: &Mutex<Vec<Value>>,
     answering: &Mutex<Answering>,
 ) -> Option<()> {
+    socket.set_read_timeout(Some(PATIENCE)).ok()?;
+    socket.set_write_timeout(Some(PATIENCE)).ok()?;
     let connection = ServerConnection::new(config).ok()?;
     let mut stream = BufReader::new(StreamOwned::new(connection, socket));
     let mut length = 0;

@@ -1,6 +1,7 @@
-//! What the tests share: the binary in a directory of its own, and a client for it.
+//! Shared by the tests: the binary in a directory of its own, and a client for it.
 //!
-//! Nothing here sleeps: a server is waited for by its own words, a process by its end.
+//! No wait here is a fixed time. A server is ready when its ready line has been read, a process has
+//! ended when its exit code is there, and every wait has the deadline of [`PATIENCE`].
 
 mod answer;
 mod connection;
@@ -9,11 +10,15 @@ mod directory_server;
 mod program;
 mod request;
 mod vault;
+mod wait;
 
 pub(crate) use answer::Answer;
 pub(crate) use connection::{Connection, trusting};
 pub(crate) use directory::Directory;
 pub(crate) use directory_server::{Authority, Certificate, DirectoryServer, Told};
-pub(crate) use program::{Ended, Running, run};
+pub(crate) use program::{Ended, Running, output_of, run};
 pub(crate) use request::{Request, delete, get, options, post, put};
 pub(crate) use vault::Vault;
+pub(crate) use wait::{
+    KillOnDrop, PATIENCE, SetOnDrop, wait_for, wait_for_clients, wait_until, within,
+};

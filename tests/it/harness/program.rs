@@ -1,16 +1,18 @@
 //! The binary: run to its end, or kept running and killed when dropped.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, PipeReader, PipeWriter, Read, Write as _};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::mpsc;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use crate::harness::wait::{PATIENCE, wait_for, wait_until};
 
 /// How a command ended.
 #[derive(Debug)]
@@ -47,21 +49,67 @@ impl From<Output> for Ended {
 }
 
 /// Runs a command to its end.
+#[track_caller]
 pub(crate) fn run(arguments: &[&str]) -> Ended {
     run_with_input(arguments, "")
 }
 
-/// The same, with something to read on its standard input.
+/// The same, with this text on its standard input.
+#[track_caller]
 pub(crate) fn run_with_input(arguments: &[&str], input: &str) -> Ended {
-    let mut child = command(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    finish(&mut command(arguments), input).into()
+}
+
+/// Runs any program to its end, without input.
+#[track_caller]
+pub(crate) fn output_of(command: &mut Command) -> Output {
+    finish(command, "")
+}
+
+#[track_caller]
+fn finish(command: &mut Command, input: &str) -> Output {
+    let what = format!("the end of {command:?}");
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = Process(piped.spawn().unwrap_or_else(|error| panic!("{what}: {error}")));
     // A command that does not read it may have closed it already.
-    child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
-    child.wait_with_output().unwrap().into()
+    process.0.stdin.take().unwrap().write_all(input.as_bytes()).ok();
+    let stdout = read_all(process.0.stdout.take().unwrap());
+    let stderr = read_all(process.0.stderr.take().unwrap());
+    let received = |pipe: Receiver<Vec<u8>>| {
+        let bytes = pipe.recv_timeout(PATIENCE);
+        bytes.unwrap_or_else(|why| panic!("waited {PATIENCE:?} in vain: {what}: {why}"))
+    };
+    let (stdout, stderr) = (received(stdout), received(stderr));
+    Output { status: process.wait(&what), stdout, stderr }
+}
+
+/// Reads a pipe in a thread of its own, so that the reader of the result can have a deadline.
+fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).ok();
+        sender.send(bytes).ok();
+    });
+    receiver
+}
+
+/// A child process, killed when dropped.
+#[derive(Debug)]
+struct Process(Child);
+
+impl Process {
+    #[track_caller]
+    fn wait(&mut self, what: &str) -> ExitStatus {
+        wait_for(what, || self.0.try_wait().unwrap())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
 }
 
 fn command(arguments: &[&str]) -> Command {
@@ -71,7 +119,7 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Tests may themselves be run by a service.
+/// A service manager may run the tests themselves.
 fn free_of_systemd(command: &mut Command) {
     for name in ["CREDENTIALS_DIRECTORY", "LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET"] {
         command.env_remove(name);
@@ -81,36 +129,56 @@ fn free_of_systemd(command: &mut Command) {
 /// A server, killed when dropped.
 #[derive(Debug)]
 pub(crate) struct Running {
-    child: Child,
-    stdout: Option<BufReader<ChildStdout>>,
+    process: Process,
+    /// Lines of its standard output, where they are read. Locked, since threads share a server.
+    stdout: Option<Mutex<Receiver<String>>>,
     log: PathBuf,
-    /// Copies the log while it comes, where its lines are waited for.
+    /// Copies the log line by line, where its lines are read.
     copying: Option<JoinHandle<()>>,
 }
 
 impl Running {
-    /// Its standard error goes to the file `log`, after what is there.
+    /// Its standard error goes to the file `log`, after the text that is there.
     pub(crate) fn start(arguments: &[&str], log: &Path) -> Self {
-        let file = File::options().create(true).append(true).open(log).unwrap();
-        let mut child = command(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(file)
-            .spawn()
-            .unwrap();
-        let stdout = child.stdout.take().map(BufReader::new);
-        Self { child, stdout, log: log.to_path_buf(), copying: None }
+        let (reader, writer) = std::io::pipe().unwrap();
+        let mut running = Self::start_on(arguments, log, writer);
+        running.read_lines(reader);
+        running
     }
 
-    /// `strongroom serve`, and the address that its log says it listens on; `None` when it ended
-    /// before it did.
+    /// The same, with a pipe of the test's own as its standard output.
+    pub(crate) fn start_on(arguments: &[&str], log: &Path, stdout: PipeWriter) -> Self {
+        let file = File::options().create(true).append(true).open(log).unwrap();
+        let mut command = command(arguments);
+        let child = command.stdin(Stdio::null()).stdout(stdout).stderr(file).spawn().unwrap();
+        Self { process: Process(child), stdout: None, log: log.to_path_buf(), copying: None }
+    }
+
+    /// Reads the other end of its standard output from now on.
+    pub(crate) fn read_lines(&mut self, stdout: PipeReader) {
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            let mut stdout = BufReader::new(stdout);
+            let mut line = String::new();
+            while stdout.read_line(&mut line).is_ok_and(|read| read > 0) {
+                // Read on without a receiver too: a full pipe would block the server.
+                sender.send(std::mem::take(&mut line)).ok();
+            }
+        });
+        self.stdout = Some(Mutex::new(lines));
+    }
+
+    /// `strongroom serve`, and the address that it listens on by its log; `None` when it ended before
+    /// it listened.
+    #[track_caller]
     pub(crate) fn serve(config: &Path, log: &Path) -> (Self, Option<SocketAddr>) {
         let mut command = command(&["serve", "--config", config.to_str().unwrap()]);
         Self::serve_by(command.stdin(Stdio::null()), log)
     }
 
-    /// The same, started by a shell that does first what a service manager would: `script` finds
-    /// the socket as its standard input and ends with `exec "$@"`.
+    /// The same, started by a shell that prepares the process as a service manager does: `script`
+    /// has the socket as its standard input and ends with `exec "$@"`.
+    #[track_caller]
     pub(crate) fn serve_under(
         script: &str,
         socket: OwnedFd,
@@ -126,9 +194,11 @@ impl Running {
         Self::serve_by(command.stdin(socket), log)
     }
 
+    #[track_caller]
     fn serve_by(command: &mut Command, log: &Path) -> (Self, Option<SocketAddr>) {
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut process = Process(child);
+        let lines = BufReader::new(process.0.stderr.take().unwrap()).lines();
         let mut file = File::options().create(true).append(true).open(log).unwrap();
         let (sender, receiver) = mpsc::channel();
         let copying = thread::spawn(move || {
@@ -140,20 +210,32 @@ impl Running {
                 }
             }
         });
-        let address = receiver.recv().ok();
-        let log = log.to_path_buf();
-        (Self { child, stdout: None, log, copying: Some(copying) }, address)
+        let running = Self { process, stdout: None, log: log.to_path_buf(), copying: Some(copying) };
+        let address = running.received(&receiver, "the line that says where it listens");
+        (running, address)
+    }
+
+    /// `None` when the sender is gone, which is when the process has closed its output.
+    #[track_caller]
+    fn received<T>(&self, receiver: &Receiver<T>, what: &str) -> Option<T> {
+        match receiver.recv_timeout(PATIENCE) {
+            Ok(value) => Some(value),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => {
+                panic!("waited {PATIENCE:?} in vain: {what}; its log: {}", self.log())
+            }
+        }
     }
 
     pub(crate) fn id(&self) -> u32 {
-        self.child.id()
+        self.process.0.id()
     }
 
     /// The next line of its standard output; `None` at the end.
+    #[track_caller]
     pub(crate) fn line(&mut self) -> Option<String> {
-        let mut line = String::new();
-        let read = self.stdout.as_mut()?.read_line(&mut line).unwrap();
-        (read > 0).then_some(line)
+        let lines = self.stdout.as_ref()?.lock().unwrap();
+        self.received(&lines, "a line of its standard output")
     }
 
     pub(crate) fn log(&self) -> String {
@@ -161,56 +243,43 @@ impl Running {
     }
 
     pub(crate) fn resident_kib(&self) -> u64 {
-        let status = format!("/proc/{}/status", self.child.id());
+        let status = format!("/proc/{}/status", self.id());
         let status = std::fs::read_to_string(status).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
     /// As `kill -9` does.
+    #[track_caller]
     pub(crate) fn kill(&mut self) {
-        self.child.kill().ok();
+        self.process.0.kill().ok();
         self.wait();
     }
 
-    /// Asks it to end as a service manager does, and returns its exit code.
+    /// Sends SIGTERM, as a service manager does, and returns its exit code.
+    #[track_caller]
     pub(crate) fn terminate(&mut self) -> Option<i32> {
         self.signal("TERM");
         self.wait()
     }
 
     pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
+        let id = self.id();
         // The shell's own `kill`: a small machine may have no program of that name.
         let kill = format!("kill -{name} {id}");
         let sent = Command::new("sh").args(["-c", &kill]).status().unwrap();
         assert!(sent.success());
     }
 
-    /// Waits for an end that comes by itself; fails when it does not come in time.
-    #[track_caller]
-    pub(crate) fn wait_within(&mut self, time: Duration) -> Option<i32> {
-        let (_open, ticks) = mpsc::channel::<()>();
-        let begun = Instant::now();
-        while self.child.try_wait().unwrap().is_none() {
-            assert!(begun.elapsed() < time, "it did not end within {time:?}: {}", self.log());
-            ticks.recv_timeout(Duration::from_millis(20)).ok();
-        }
-        self.wait()
-    }
-
     /// Waits for its end and returns its exit code, `None` when a signal ended it.
+    #[track_caller]
     pub(crate) fn wait(&mut self) -> Option<i32> {
-        let code = self.child.wait().unwrap().code();
+        let log = self.log.display();
+        let code = self.process.wait(&format!("the end of the server with the log {log}")).code();
         if let Some(copying) = self.copying.take() {
+            wait_until("the last line of the log", || copying.is_finished());
             copying.join().unwrap();
         }
         code
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.kill();
     }
 }

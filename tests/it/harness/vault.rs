@@ -4,7 +4,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use rustls::ClientConfig;
 use serde_json::{Value, json};
@@ -127,16 +126,11 @@ impl Vault {
         self.server.as_ref().expect("it runs").id()
     }
 
-    /// Waits for an end that was asked for, and returns the exit code.
-    pub(crate) fn wait(&mut self) -> Option<i32> {
-        self.server.take().expect("it runs").wait()
-    }
-
-    /// Waits for an end that comes by itself, and returns the exit code.
+    /// Waits for its end and returns the exit code, `None` when a signal ended it.
     #[track_caller]
-    pub(crate) fn wait_within(&mut self, time: Duration) -> Option<i32> {
+    pub(crate) fn wait(&mut self) -> Option<i32> {
         self.idle.lock().unwrap().clear();
-        self.server.take().expect("it runs").wait_within(time)
+        self.server.take().expect("it runs").wait()
     }
 
     /// Ends it by SIGTERM and returns its exit code.

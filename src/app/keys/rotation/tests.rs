@@ -12,10 +12,11 @@ use crate::domain::permission::Permission;
 use crate::domain::token_query::{TokenFilter, TokenQuery};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
+use crate::waiting::steps;
 
 /// Steps until something else than waiting and walking happens.
 async fn next(vault: &TestVault, walk: &mut Walk) -> Step {
-    loop {
+    for _ in steps("the walk of a rotation") {
         match vault.app.rotation().rotate_step(walk).await.unwrap() {
             Step::Walked { .. } => (),
             other @ (Step::Idle
@@ -25,10 +26,11 @@ async fn next(vault: &TestVault, walk: &mut Walk) -> Step {
             | Step::Finished(..)) => return other,
         }
     }
+    unreachable!("the steps are bounded")
 }
 
 async fn finish(vault: &TestVault, walk: &mut Walk) {
-    loop {
+    for _ in steps("the phases of a rotation") {
         match next(vault, walk).await {
             Step::Finished(_, unopened) => return assert_eq!(unopened, 0),
             Step::Entered(..) => assert_clean(vault),
@@ -98,7 +100,7 @@ async fn everything_is_found_in_every_phase_and_nothing_is_left_under_the_old_ke
         Err(Error::Conflict(_))
     ));
     let (mut walk, mut phases, mut count) = (Walk::default(), Vec::new(), 71);
-    loop {
+    for _ in steps("the phases of a rotation") {
         let owner = vault.owner().await;
         assert_eq!(found(&vault, "a").await, count.min(100));
         assert!(vault.app.tokens(&owner).read("my-own-id").await.is_ok());
@@ -300,7 +302,10 @@ async fn who_is_a_phase_behind_leaves_nothing_of_what_it_replaces() {
     vault.app.rotation().rotate_tenant(vault.tenant.id).await.unwrap();
     let mut walk = Walk::default();
     let mut behind = None;
-    while !matches!(next(&vault, &mut walk).await, Step::Entered(_, Phase::Both)) {
+    for _ in steps("the phases of a rotation") {
+        if matches!(next(&vault, &mut walk).await, Step::Entered(_, Phase::Both)) {
+            break;
+        }
         behind = Some(vault.owner().await);
     }
     let behind = behind.unwrap();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
+use crate::waiting::steps;
 
 #[tokio::test]
 async fn the_last_page_has_no_cursor_even_when_it_is_full() {
@@ -79,7 +80,7 @@ async fn a_page_that_passes_over_too_much_ends_early_and_the_next_goes_on() {
     let snapshot = vault.app.store().snapshot().unwrap();
     let mut counts = Vec::new();
     let mut after = None;
-    loop {
+    for _ in steps("the pages of the list") {
         let page = scan.page(&snapshot, after.as_deref(), 5, 2, now).unwrap();
         counts.push(page.tokens.len());
         match page.next {
@@ -136,7 +137,7 @@ async fn walk_while_changing(
     let mut seen = Vec::new();
     let mut start = first(size);
     let mut events = between.iter();
-    loop {
+    for _ in steps("the pages of the list") {
         let page = vault
             .app
             .tokens(&owner)

@@ -24,6 +24,7 @@ use crate::domain::tenant::{Tenant, TenantKind, Threeds};
 use crate::domain::token_query::TokenFilter;
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
+use crate::waiting::steps;
 
 fn budget() -> Budget {
     Work::Page.budget()
@@ -171,7 +172,7 @@ fn first(size: usize) -> CursorStart {
 fn pages(vault: &TestVault, caller: &Caller, query: &TokenQuery, size: usize) -> Vec<Vec<String>> {
     let mut pages = Vec::new();
     let mut start = first(size);
-    loop {
+    for _ in steps("the pages of the list") {
         let page = vault
             .app
             .tokens(caller)
@@ -179,10 +180,11 @@ fn pages(vault: &TestVault, caller: &Caller, query: &TokenQuery, size: usize) ->
             .unwrap();
         pages.push(texts(&page.tokens));
         match page.next {
-            None => return pages,
+            None => break,
             Some(next) => start.after = Some(next),
         }
     }
+    pages
 }
 
 /// The whole list.
