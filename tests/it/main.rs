@@ -20,7 +20,6 @@ mod bad_containers;
 mod bodies;
 mod bulk;
 mod cli;
-mod clients;
 mod clock;
 mod cors;
 mod crash;
