@@ -7,7 +7,7 @@
 //! # The rooms
 //!
 //! The program is one package of rooms (modules). Each stands on those above it and never looks at
-//! those below it. This table is the rule: `tests/it/tidy.rs` reads it and holds every source file
+//! those below it. This table is the rule: `tests/it/tidy` reads it and holds every source file
 //! to it, so that it cannot grow old.
 //!
 //! | room | what it is for | may use |

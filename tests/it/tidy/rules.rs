@@ -99,7 +99,7 @@ fn the_table_has_a_row_for_every_room_and_rooms_stand_on_those_above() {
 
 #[test]
 fn the_readme_lists_every_operation_with_its_permission_and_no_other() {
-    let readme = include_str!("../../README.md");
+    let readme = include_str!("../../../README.md");
     let listed: BTreeSet<String> = readme.lines().filter_map(listed_operation).collect();
     let known: BTreeSet<String> = ROUTES
         .iter()
@@ -123,7 +123,7 @@ fn listed_operation(line: &str) -> Option<String> {
 
 #[test]
 fn the_manual_page_has_every_command() {
-    let page = include_str!("../../packaging/strongroom.1").replace("\\-", "-");
+    let page = include_str!("../../../packaging/strongroom.1").replace("\\-", "-");
     let commands = subcommands(&[]).unwrap();
     assert!(commands.len() > 5, "{commands:?}");
     for command in &commands {

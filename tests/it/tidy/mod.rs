@@ -1,0 +1,3 @@
+//! The sources and documents keep their rules.
+
+mod rules;
