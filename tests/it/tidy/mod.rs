@@ -1,3 +1,11 @@
-//! The sources and documents keep their rules.
+//! The sources and documents keep their rules: rooms, sizes, import circles, plain words.
 
+#![expect(clippy::string_slice, reason = "positions come from searches in the same text")]
+
+mod circles;
+mod documents;
+mod known;
+mod methods;
 mod rules;
+mod sources;
+mod words;

@@ -1,15 +1,14 @@
-//! The shape of the sources: which room uses which, who may name which crate, and how files look;
-//! and that README and manual page know every operation and every command.
+//! The shape of the sources: the rooms that a room may use, the crates that it may name, and the
+//! form of files.
 //!
-//! The table of rooms is not here. It stands in the documentation of `src/lib.rs`, where people
-//! read it, and is taken from there. The check goes line by line, which is why imports have one
-//! line a room.
+//! The table of rooms is read from the documentation of `src/lib.rs`. The check goes line by line,
+//! which is why imports have one line a room.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use strongroom::http::route::ROUTES;
+use crate::tidy::sources::{
+    Source, WAITING, has_word, is_part_of_a_name, is_test, read_rust, room_of,
+};
 
 /// Crates that belong to some rooms alone. A crate that is not listed may be named anywhere.
 const CRATES: &[(&str, &[&str])] = &[
@@ -42,13 +41,13 @@ const WORDS: &[(&str, &[&str])] = &[
     ("SystemTime", &["src/clock.rs"]),
     ("now_utc", &[]),
     ("now_local", &[]),
-    // How long something took is no time of day; nobody has to set it.
+    // A duration is not a time of day: no clock has to be set for it.
     ("Instant::now", &["src/app/audit/watch.rs", "src/http/", "src/server/", "src/store/"]),
     ("Serialize", OUTSIDE),
     ("Deserialize", OUTSIDE),
 ];
 
-/// Where types have a form that others depend on: on the wire, in the file, in files of people.
+/// Places of types whose form is fixed from outside: on the wire, in the data file, in settings.
 const OUTSIDE: &[&str] = &[
     "src/cli/dev/mod.rs",
     "src/config",
@@ -72,18 +71,14 @@ const FORMS: &[(&str, &str)] = &[
 /// Split, so that this file does not find itself.
 const UNFINISHED: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME")];
 
-/// Not a room: compiled for tests alone, which may all use it.
-const WAITING: &str = "waiting";
-
 const LINES_MAX: usize = 400;
 const TEST_LINES_MAX: usize = 700;
 
 #[test]
 fn every_source_keeps_the_rules() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut sources = read_sources(root, "src").unwrap();
+    let mut sources = read_rust("src");
     let rooms = Rooms::parse(&lib(&sources)).unwrap();
-    sources.extend(read_sources(root, "tests").unwrap());
+    sources.extend(read_rust("tests"));
     assert!(sources.len() > 50, "the sources were not found");
     let findings: Vec<_> = sources.iter().flat_map(|source| check(source, &rooms)).collect();
     assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
@@ -91,92 +86,17 @@ fn every_source_keeps_the_rules() {
 
 #[test]
 fn the_table_has_a_row_for_every_room_and_rooms_stand_on_those_above() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let lib = lib(&read_sources(root, "src").unwrap());
+    let lib = lib(&read_rust("src"));
     let rooms = Rooms::parse(&lib).unwrap();
     assert_eq!(rooms.complaints(&lib), Vec::<String>::new());
 }
 
-#[test]
-fn the_readme_lists_every_operation_with_its_permission_and_no_other() {
-    let readme = include_str!("../../../README.md");
-    let listed: BTreeSet<String> = readme.lines().filter_map(listed_operation).collect();
-    let known: BTreeSet<String> = ROUTES
-        .iter()
-        .map(|route| {
-            let names: Vec<_> = route.permissions.iter().map(|it| it.as_str()).collect();
-            let names = if names.is_empty() { String::from("any key") } else { names.join(" or ") };
-            format!("{} {} {names}", route.method, route.path)
-        })
-        .collect();
-    assert_eq!(listed, known);
-}
-
-/// Of a row such as ``| `POST /tokens` | `token:create` | 201 |``.
-fn listed_operation(line: &str) -> Option<String> {
-    let (operation, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
-    let (method, path) = operation.split_once(" /")?;
-    let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase());
-    let (permission, _) = rest.split_once(" | ")?;
-    is_method.then(|| format!("{method} /{path} {}", permission.replace('`', "")))
-}
-
-#[test]
-fn the_manual_page_has_every_command() {
-    let page = include_str!("../../../packaging/strongroom.1").replace("\\-", "-");
-    let commands = subcommands(&[]).unwrap();
-    assert!(commands.len() > 5, "{commands:?}");
-    for command in &commands {
-        assert!(page.contains(&format!("strongroom {command}")), "{command}");
-        for action in subcommands(&[command]).unwrap() {
-            let action = format!(".SS strongroom {command} {action}");
-            assert!(page.contains(&action), "{action}");
-        }
-    }
-}
-
-/// What the help of a command lists below `Commands:`.
-fn subcommands(command: &[&str]) -> std::io::Result<Vec<String>> {
-    let program = env!("CARGO_BIN_EXE_strongroom");
-    let help = Command::new(program).args(command).arg("--help").output()?.stdout;
-    let help = String::from_utf8_lossy(&help);
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let listed = listed.take_while(|line| !line.is_empty());
-    // Further lines of a description are indented much deeper.
-    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    Ok(names.filter(|name| !name.is_empty()).map(String::from).collect())
-}
-
-struct Source {
-    /// From the root of the package, with slashes.
-    path: String,
-    text: String,
-}
-
-/// What each room may use, in the order of the table.
+/// The rooms that each room may use, in the order of the table.
 struct Rooms(Vec<(String, BTreeSet<String>)>);
 
 fn lib(sources: &[Source]) -> String {
     let found = sources.iter().find(|source| source.path == "src/lib.rs");
     found.map(|source| source.text.clone()).unwrap_or_default()
-}
-
-fn read_sources(root: &Path, directory: &str) -> std::io::Result<Vec<Source>> {
-    let mut left: Vec<PathBuf> = vec![root.join(directory)];
-    let mut sources = Vec::new();
-    while let Some(path) = left.pop() {
-        if path.is_dir() {
-            for entry in std::fs::read_dir(&path)? {
-                left.push(entry?.path());
-            }
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = std::fs::read_to_string(&path)?;
-            let path = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-            sources.push(Source { path, text });
-        }
-    }
-    sources.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(sources)
 }
 
 impl Rooms {
@@ -200,7 +120,7 @@ impl Rooms {
             };
             rooms.push((String::from(room), uses));
         }
-        // The program itself only hands its arguments over.
+        // The program itself only passes its arguments on.
         rooms.push((String::from("main"), BTreeSet::from([String::from("cli")])));
         Ok(Self(rooms))
     }
@@ -235,7 +155,7 @@ impl Rooms {
     }
 }
 
-/// Everything that is wrong with one file, each with its place.
+/// All complaints about one file, each with its place.
 fn check(source: &Source, rooms: &Rooms) -> Vec<String> {
     let mut found: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     let mut complain = |line: usize, what: String| {
@@ -268,7 +188,7 @@ fn check_file(source: &Source, complain: &mut impl FnMut(usize, String)) {
     if lines > most {
         complain(lines, format!("the file has {lines} lines; {most} are the most"));
     }
-    // What a file of tests is for, its name and its neighbour say.
+    // The name of a test file, and the file beside it, say enough.
     if !is_test && !source.text.starts_with("//! ") {
         complain(1, String::from("a module begins with //! and what it is for"));
     }
@@ -316,17 +236,6 @@ fn check_code(
     }
 }
 
-/// The room that a file of `src` belongs to, `None` for other files.
-fn room_of(path: &str) -> Option<&str> {
-    let rest = path.strip_prefix("src/")?;
-    let first = rest.split('/').next()?;
-    Some(first.strip_suffix(".rs").unwrap_or(first))
-}
-
-fn is_test(path: &str) -> bool {
-    path.starts_with("tests/") || path.ends_with("/tests.rs") || path.contains("/tests/")
-}
-
 /// The names that follow `root` in a line, wherever a path starts with it.
 fn paths_under<'a>(code: &'a str, root: &'a str) -> impl Iterator<Item = &'a str> {
     starts(code, root).filter_map(move |at| {
@@ -336,7 +245,7 @@ fn paths_under<'a>(code: &'a str, root: &'a str) -> impl Iterator<Item = &'a str
     })
 }
 
-/// Whether a path in this line starts with the crate's name.
+/// True when a path in this line starts with the crate's name.
 fn names_crate(source: &Source, code: &str, name: &str) -> bool {
     // With this import the bare name means rustls's own module, and cannot mean the crate.
     if name == "ring" && source.text.contains("use rustls::crypto::ring;") {
@@ -350,7 +259,7 @@ fn names_crate(source: &Source, code: &str, name: &str) -> bool {
     imports || starts(code, &path).next().is_some()
 }
 
-/// Where `path` stands in a line as the beginning of a path, not in the middle of one.
+/// The positions of `path` in a line as the beginning of a path, not in the middle of one.
 fn starts<'a>(code: &'a str, path: &'a str) -> impl Iterator<Item = usize> + 'a {
     code.match_indices(path).map(|(at, _)| at).filter(|at| {
         let before = code.get(..*at).unwrap_or_default();
@@ -359,22 +268,10 @@ fn starts<'a>(code: &'a str, path: &'a str) -> impl Iterator<Item = usize> + 'a 
     })
 }
 
-/// Whether the form stands there and is not the end of a longer word.
+/// True when the form stands there and is not the end of a longer word.
 fn has_start(code: &str, form: &str) -> bool {
     let mut places = code.match_indices(form).map(|(at, _)| code.get(..at).unwrap_or_default());
     places.any(|before| !before.ends_with(is_part_of_a_name))
-}
-
-fn has_word(line: &str, word: &str) -> bool {
-    line.match_indices(word).any(|(at, _)| {
-        let before = line.get(..at).unwrap_or_default();
-        let after = line.get(at + word.len()..).unwrap_or_default();
-        !before.ends_with(is_part_of_a_name) && !after.starts_with(is_part_of_a_name)
-    })
-}
-
-fn is_part_of_a_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
 }
 
 const TABLE: &str = "//! | [`domain`] | rules | - |\n//! | [`crypto`] | keys | domain |\n\
