@@ -9,12 +9,13 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::harness::wait::{PATIENCE, wait_for, wait_until};
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// `None` when a signal ended it.
@@ -30,7 +31,7 @@ impl Ended {
         self
     }
 
-    /// What a command that did its work printed.
+    /// The JSON on the standard output of a command that succeeded.
     #[track_caller]
     pub(crate) fn json(self) -> Value {
         let done = self.with_code(0);
@@ -210,7 +211,8 @@ impl Running {
                 }
             }
         });
-        let running = Self { process, stdout: None, log: log.to_path_buf(), copying: Some(copying) };
+        let running =
+            Self { process, stdout: None, log: log.to_path_buf(), copying: Some(copying) };
         let address = running.received(&receiver, "the line that says where it listens");
         (running, address)
     }
@@ -247,6 +249,18 @@ impl Running {
         let status = std::fs::read_to_string(status).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// The processor time of all its threads so far. Unlike elapsed time, it does not grow with
+    /// the other work of a busy machine.
+    pub(crate) fn cpu_time(&self) -> Duration {
+        /// The unit of the kernel's figures on every Linux that Rust supports.
+        const TICK: Duration = Duration::from_millis(10);
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap();
+        // The name of the program is in parentheses and may hold spaces.
+        let (_, fields) = stat.rsplit_once(')').unwrap();
+        let ticks = fields.split_ascii_whitespace().skip(11).take(2);
+        ticks.map(|ticks| TICK * ticks.parse::<u32>().unwrap()).sum()
     }
 
     /// As `kill -9` does.

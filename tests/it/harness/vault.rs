@@ -1,9 +1,10 @@
-//! A development vault of a test's own, and what is asked of it.
+//! A development vault of a test's own, and requests to it.
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rustls::ClientConfig;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use crate::harness::program::{Ended, Running, run, run_with_input};
 use crate::harness::request::{Request, delete, get, post, put};
 
 pub(crate) struct Vault {
-    // Before the directory: a process is gone before its files are.
+    // Declared before the directory, so that the process ends before its files are removed.
     server: Option<Running>,
     flags: Vec<String>,
     pub(crate) address: SocketAddr,
@@ -166,7 +167,7 @@ impl Vault {
         self.try_send(request).unwrap_or_else(|error| panic!("{request:?}: {error}"))
     }
 
-    /// One that was kept is tried first; if it is gone by then, a new one.
+    /// Tries an idle connection first; if the server has closed it, a new one.
     pub(crate) fn try_send(&self, request: &Request) -> io::Result<Answer> {
         let bytes = request.bytes(&self.address.to_string());
         let kept = self.idle.lock().unwrap().pop();
@@ -196,9 +197,14 @@ impl Vault {
         Connection::open(self.address, &self.client)
     }
 
-    /// What a client needs to trust this vault.
+    /// The settings of a client that trusts this vault.
     pub(crate) fn client(&self) -> &Arc<ClientConfig> {
         &self.client
+    }
+
+    /// The processor time of the process so far.
+    pub(crate) fn cpu_time(&self) -> Duration {
+        self.server.as_ref().expect("it runs").cpu_time()
     }
 
     /// The resident memory of the process.
@@ -274,7 +280,7 @@ impl Vault {
         run_with_input(&[arguments, &config].concat(), input)
     }
 
-    /// Moves the clock ahead and waits until what fell due has been done.
+    /// Moves the clock ahead and waits until the work that fell due is done.
     #[track_caller]
     pub(crate) fn advance(&self, seconds: u64) -> Value {
         let data = self.data();
@@ -304,7 +310,7 @@ impl Vault {
         self.directory.join("strongroom.toml")
     }
 
-    /// Everything that it has written to its standard error.
+    /// Its standard error so far.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.directory.join("log")).unwrap()
     }
