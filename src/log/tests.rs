@@ -83,7 +83,8 @@ fn every_kind_of_value_is_valid_json() {
             .with("time", Value::Time(Timestamp::from_seconds(0)))
             .with("trace", Value::Trace(Trace::from_client("abc"))),
     );
-    let line: serde_json::Value = serde_json::from_str(&receive("a line of the log", &read)).unwrap();
+    let line: serde_json::Value =
+        serde_json::from_str(&receive("a line of the log", &read)).unwrap();
     assert_eq!(line["level"], "error");
     assert_eq!(line["address"], "127.0.0.1:8443");
     assert_eq!(line["count"], u64::MAX);

@@ -1,4 +1,4 @@
-//! Who may do what: every route of the interface with every kind of wrong key.
+//! Access: every route of the interface with every kind of wrong key.
 
 use serde_json::{Value, json};
 use strongroom::domain::application::ApplicationKind;
@@ -8,14 +8,14 @@ use strongroom::http::route::{ROUTES, Route};
 use crate::harness::{Answer, Request, Vault};
 use crate::threeds;
 
-/// How a route is called so that it succeeds.
+/// A call of a route that succeeds.
 struct Example {
     method: &'static str,
     path: &'static str,
     body: Option<Value>,
-    /// What a key with the permission gets.
+    /// The status for a key with the permission.
     status: u16,
-    /// Whether the path names something of a tenant's own.
+    /// The kind of thing that the path names.
     names: Names,
 }
 
@@ -70,7 +70,7 @@ fn examples() -> Vec<Example> {
         ("GET", "/applications/{id}", None, 200, Resource),
         ("PUT", "/applications/{id}", Some(update), 200, Resource),
         ("DELETE", "/applications/{id}", None, 204, Resource),
-        // Shut down for whoever may call it, whatever the application.
+        // Shut down for every caller and every application.
         ("POST", "/applications/{id}/regenerate", None, 410, Nothing),
         ("POST", "/applications/{id}/keys", None, 201, Resource),
         ("GET", "/applications/{id}/keys", None, 200, Resource),

@@ -23,7 +23,7 @@ fn log(vault: &Vault) -> Vec<(String, String, String)> {
     page.json["data"].as_array().unwrap().iter().rev().map(tell).collect()
 }
 
-/// What these requests added to the log, without the ids.
+/// The log entries of these requests, without the ids.
 #[track_caller]
 fn check(vault: &Vault, expected: &[&str], act: impl FnOnce()) {
     let before = log(vault).len();
@@ -382,7 +382,7 @@ fn rows(store: &Store) -> Vec<AuditRow> {
     rows
 }
 
-/// What `audit verify` says of a stopped vault after this damage, which is undone again.
+/// The report of `audit verify` on a stopped vault after this damage, which is undone again.
 #[track_caller]
 fn damaged(vault: &Vault, arguments: &[&str], damage: impl FnOnce(&Store) -> Change) -> String {
     let file = vault.data().join(Store::FILE);

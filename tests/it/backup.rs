@@ -83,7 +83,7 @@ fn a_backup_holds_no_value_in_clear_and_no_key() {
 }
 
 /// Of a new backup with this name.
-/// What the backup of a vault says of its tokens and of its audit chain.
+/// The report of a backup on its tokens and its audit chain.
 fn held(vault: &Vault, name: &str) -> (String, String) {
     let file = vault.directory().join(name);
     vault.operator(&["backup", text(&file)]).with_code(0);
@@ -198,7 +198,7 @@ fn a_directory_that_cannot_be_written_to_costs_the_backup_and_nothing_else() {
     assert_eq!(vault.stop(), Some(0));
 }
 
-/// What the fixture's vault was told when its format was the newest.
+/// Values of the fixture's vault, made when its format was the newest.
 const TOKEN: &str = "01a1ddab-9a06-4622-918e-4c2cb78884e3";
 const CARD: &str = "01a1ddab-9a27-43a1-8cea-a0d930ad747f";
 const KEY: &str = "key_test_self_pvt_RkgLjUu2xb7E8DnjCXe2z6.16a37bf1a137aa872824c84e1d93f9a5";
@@ -229,8 +229,8 @@ fn a_backup_of_the_first_format_is_verified_restored_migrated_and_served() {
     vault.verify().with_code(0);
 }
 
-/// What the fixture's vault was told: a token, a card and a key, after a rotation of the master key and
-/// of the server's own.
+/// Values of the fixture's vault: a token, a card and a key, made after a rotation of the master key
+/// and of the server's own.
 const TOKEN_2: &str = "01a1deee-b7cf-4a61-a0fa-613f6ad76e7e";
 const CARD_2: &str = "01a1deee-b914-44c9-aa5a-27b0b838491b";
 const KEY_2: &str = "key_test_self_pvt_9aLZpGeqVnDeGtwesXq95S.0557facdfbf964489f73c6dfbf74300a";

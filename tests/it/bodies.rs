@@ -180,7 +180,7 @@ fn a_body_that_is_too_large_is_refused_with_its_answer() {
     assert!([201, 400].contains(&largest.status), "{}", largest.text());
     json_body(&vault, body(most + 1)).problem(413);
     json_body(&vault, body(2 * most)).problem(413);
-    // In pieces, without a length told beforehand.
+    // In chunks, without a `Content-Length`.
     let mut connection = vault.connect();
     let head = format!(
         "POST /tokens HTTP/1.1\r\nHost: h\r\nBT-API-KEY: {}\r\nContent-Type: \

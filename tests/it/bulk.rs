@@ -23,7 +23,7 @@ fn rule(container: &str, transform: &str, permissions: &[&str]) -> Value {
     }])
 }
 
-/// How many tokens the stopped vault holds, after everything was found to fit together.
+/// The number of tokens in the stopped vault, which `verify` finds in order.
 pub(crate) fn count(vault: &mut Vault) -> usize {
     assert_eq!(vault.stop(), Some(0));
     let report = vault.verify().with_code(0).stdout;

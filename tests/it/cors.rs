@@ -1,4 +1,4 @@
-//! What browsers need before and with their requests.
+//! CORS: preflight requests of browsers, and the headers of answers to them.
 
 use serde_json::json;
 

@@ -21,7 +21,7 @@ fn token(vault: &Vault, cvc: &str) -> String {
     vault.token(json!({"type": "card", "data": card(cvc)}))
 }
 
-/// What a key that may see everything reads.
+/// The code as a key with full access reads it.
 fn code(vault: &Vault, id: &str) -> Option<String> {
     let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
     assert_eq!(read.json["data"]["number"], "4242424242424242");
@@ -199,7 +199,7 @@ fn no_copy_of_the_database_gives_a_code_back_once_its_key_was_destroyed() {
     let once = once.json(json!({"type": "card", "data": card("7654")}));
     assert_eq!(vault.send(&once).with_status(201).json["data"]["cvc"], "7654");
     assert_eq!(vault.stop(), Some(0));
-    // What a backup holds: the database, and not the file of keys.
+    // A backup holds the database, and not the file of keys.
     let data = vault.data();
     let backup = vault.directory().join("backup.redb");
     fs::copy(data.join("strongroom.redb"), &backup).unwrap();

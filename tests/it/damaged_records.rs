@@ -116,7 +116,7 @@ fn the_scrub_finds_an_index_entry_that_hides_a_token() {
     });
     assert!(count > 1, "{count}");
     vault.restart();
-    // Nobody has asked for it: the lists are silently short.
+    // No request reports it: the lists are silently short.
     let ready = || {
         let ready = vault.get("/readyz", &vault.keys.management).with_status(200);
         ready.json["checks"]["records"].clone()

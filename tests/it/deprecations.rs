@@ -1,4 +1,4 @@
-//! What the published interface has shut down, and what it has and this server has not.
+//! Operations that the published interface has shut down, and those that this server lacks.
 
 use serde_json::json;
 
@@ -47,7 +47,7 @@ fn what_this_server_does_not_have_says_so() {
             }
         }
     }
-    // A path that nobody ever published is only not there.
+    // A path that was never published is only not found.
     let unknown = vault.get("/no-such-path", &vault.keys.private).problem(404);
     assert!(!unknown.member("detail").contains("proxies"));
     let nested = vault.send(&get("/tokens/x/proxies").key(&vault.keys.private)).problem(404);

@@ -1,7 +1,7 @@
 //! A disk that fills up: the vault turns read-only, says so, and recovers by itself.
 //!
-//! The disk is a small one in memory where the test may mount it. Where it may not, what a floor
-//! does is seen by setting one that no disk can keep.
+//! The disk is a small one in memory, if the test may mount it. Otherwise the tests set a floor that
+//! is larger than any disk.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -38,7 +38,7 @@ impl Mounted {
         let mut rest = free_bytes(&self.0).saturating_sub(bytes);
         while rest > 0 {
             let piece = rest.min(64 * 1024);
-            // What is full is full, also when the last bytes were promised to others.
+            // The last bytes may be reserved: the disk counts as full then.
             if file.write_all(&vec![0; usize::try_from(piece).unwrap()]).is_err() {
                 break;
             }
@@ -160,7 +160,7 @@ fn a_disk_that_is_full_in_the_middle_loses_nothing_and_is_read_only_after_the_re
         Err(_) => true,
     });
     disk.leave(0);
-    // Whether it has ended or not, a service manager would start it again.
+    // A service manager would start it again in either case.
     vault.kill();
     vault.restart_as_service();
     assert_eq!(metric(&vault, "strongroom_read_only"), 2);
@@ -180,7 +180,7 @@ fn a_vault_that_is_started_on_a_full_disk_stays_up_until_there_is_space() {
     let key = vault.keys.private.clone();
     let id = vault.token(value());
     disk.leave(0);
-    // What is left in the file is used up, until the floor or the disk ends it.
+    // Uses up the free pages of the file, until the floor or the disk ends it.
     let create = post("/tokens").key(&key).json(value());
     wait_until("the disk is full", || !vault.try_send(&create).is_ok_and(|it| it.status == 201));
     vault.kill();
@@ -205,7 +205,7 @@ fn a_floor_no_disk_can_keep() {
     let mut vault = Vault::start();
     let id = vault.token(value());
     assert_eq!(vault.stop(), Some(0));
-    // More than any disk has, but not eight times as much.
+    // More than the disk has free, but less than eight times that.
     let free = free_bytes(&vault.data()) / 1024;
     vault.set(&format!("disk.floor = \"{}KiB\"", 2 * free));
     vault.restart_as_service();
@@ -213,7 +213,7 @@ fn a_floor_no_disk_can_keep() {
     vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
     vault.send(&get("/readyz")).with_status(503);
     assert!(vault.log().contains("\"disk_nearly_full\""));
-    // A refusal may hide a commit whose end nobody saw: the new key must outlast it.
+    // A refused commit may still have happened: the new key must outlast it.
     let (key, new) = (vault.data().join("master.key"), vault.data().join("master.key.new"));
     let old = fs::read(&key).unwrap();
     vault.operator(&["key", "rotate", "--master"]).with_code(65);

@@ -303,7 +303,7 @@ fn a_converter_sees_no_more_of_an_intent_than_the_default_mask() {
     assert_eq!(made.json["data"]["number"], NUMBER);
     let body = json!({"token_intent_id": intent(), "mask": mask});
     create(&vault, &vault.keys.private, body).with_status(201);
-    // A public key is in every visitor's hands: its application is nobody's maker.
+    // Every visitor has the public key, so its application does not count as the maker.
     let body = json!({"token_intent_id": intent(), "mask": mask});
     create(&vault, &vault.keys.public, body).problem(403);
 }
@@ -333,7 +333,7 @@ fn a_redacted_view_has_no_fingerprint() {
     vault.get(&format!("/v2/tokens?fingerprint={fingerprint}"), &key).problem(403);
     let query = json!({"query": format!("fingerprint:{fingerprint}")});
     vault.post("/v2/tokens/search", &key, query).problem(403);
-    // A create tells the fingerprint of the value that came with it.
+    // A create shows the fingerprint of the value that came with it.
     let body = json!({"type": "card", "data": {"number": NUMBER}, "deduplicate_token": true});
     let met = create(&vault, &key, body.clone()).with_status(201);
     assert_eq!(met.json["fingerprint"], json!(fingerprint));

@@ -1,4 +1,4 @@
-//! A bit that flipped on the disk is found and told as damaged data, never met with a panic.
+//! A bit that flipped on the disk is reported as damaged data, and never causes a panic.
 
 use std::fs;
 

@@ -52,8 +52,8 @@ fn a_repeated_key_gives_the_same_bytes_whatever_the_body() {
         let again = vault.send(&with_key(post("/tokens").body(body), &vault, "k"));
         assert_eq!(again.with_status(201).bytes, first.bytes);
     }
-    // The answer is the first one, also after the token has changed. When it is gone nothing is made
-    // anew, and the answer is an outline.
+    // The answer is the first one, also after the token has changed. After the token is deleted, no
+    // new one is made, and the answer is an outline.
     crate::patch::patch(&vault, &first.id(), json!({"data": "changed"})).with_status(200);
     assert_eq!(create(&vault, "k", json!(1)).with_status(201).bytes, first.bytes);
     let path = format!("/tokens/{}", first.id());

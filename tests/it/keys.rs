@@ -57,7 +57,7 @@ fn search(vault: &Vault, term: &str) -> Vec<Value> {
     found.json["data"].as_array().unwrap().clone()
 }
 
-/// What a client was told, and holds the vault to.
+/// The answers that a client got, which must stay true.
 #[derive(Default)]
 struct Told {
     stored: BTreeMap<String, String>,
@@ -119,7 +119,7 @@ fn repeat(vault: &Vault, once: &str, body: Value) -> crate::harness::Answer {
     vault.send(&request.json(body))
 }
 
-/// Everything that was told is so.
+/// Checks that all answers are still true.
 fn check(vault: &Vault, told: &Told) {
     let key = &vault.keys.private;
     for (id, value) in &told.stored {

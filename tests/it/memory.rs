@@ -1,7 +1,7 @@
 //! Card numbers do not stay in the memory of the process once they are stored and read.
 //!
-//! Buffers of hyper and rustls are not ours to wipe: bodies of some of the last requests are there
-//! until others overwrite them. Those are told apart by a space that this program never writes.
+//! The program cannot wipe the buffers of hyper and rustls: bodies of the last requests are there until
+//! later ones overwrite them. A space that this program never writes marks those.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -55,7 +55,7 @@ fn card_numbers_are_gone_from_memory_after_their_requests() {
 fn the_memory_is_closed_to_other_processes_of_the_same_user() {
     use std::os::unix::fs::MetadataExt as _;
     let vault = Vault::start();
-    // The kernel gives the files of a process that is closed to root, whoever runs it.
+    // The kernel gives the files of a closed process to root, whichever user runs it.
     let owner = std::fs::metadata(format!("/proc/{}/mem", vault.process_id())).unwrap().uid();
     assert_eq!(owner, 0);
     if std::fs::metadata("/proc/self").unwrap().uid() == 0 {

@@ -1,4 +1,4 @@
-//! What is no object at all is one mistake, not one and then every member that it lacks.
+//! A body that is no object is one mistake; its missing members are not reported too.
 
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use crate::harness::{Ended, Vault};
 
 const LEGACY: &str = "key_N88mVGsp3sCXkykyN2EFED";
 
-/// What a command said, without what differs from vault to vault.
+/// The output of a command, without the parts that differ between vaults.
 #[derive(Debug, PartialEq)]
 struct Said {
     code: Option<i32>,
@@ -142,7 +142,7 @@ fn an_imported_legacy_key_works_until_it_is_deleted() {
     assert!(!output.contains(LEGACY) && imported.get("key").is_none());
     assert_eq!(vault.get("/applications/key", LEGACY).with_status(200).id(), made);
     vault.post("/tokens", LEGACY, json!({"type": "token", "data": 1})).with_status(201);
-    // Nobody else can have it, not even another tenant.
+    // No other application can have it, not even another tenant's.
     let other = vault.tenant("test");
     let theirs = vault.get("/applications/key", &other.keys.private).id();
     let again = ["application", "key-import", "--tenant", &other.id, "--application", &theirs];

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::harness::{Answer, Request, Vault};
 
-/// What the caller holds: nothing that shows the hidden values in plain where they are.
+/// The caller's rights: none of them shows the hidden values in plain.
 #[derive(Debug, Clone)]
 struct Rules {
     kind: &'static str,
@@ -291,7 +291,7 @@ fn what_a_caller_may_not_read_never_changes_what_it_sees() {
                 .collect();
             prop_assert_eq!(&seen[0], &seen[1], "{:?}", call);
         }
-        // What a later case lists is its own.
+        // A later case must list only its own tokens.
         for world in &worlds {
             for id in [&world.card, &world.note] {
                 vault.delete(&format!("/tokens/{id}"), &world.owner).with_status(204);

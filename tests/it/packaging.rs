@@ -1,5 +1,5 @@
-//! What is shipped beside the binary agrees with it: the units with its bounds, the shells'
-//! completions with its commands.
+//! Shipped files agree with the binary: the units with its bounds, the completions of shells with
+//! its commands.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn the_socket_listens_where_the_settings_would() {
     assert_eq!(value(SOCKET, "ListenStream"), "8443");
 }
 
-/// What bash offers after these words, the last of which is being typed.
+/// The completions that bash offers for the last of these words.
 fn offered(words: &[&str]) -> BTreeSet<String> {
     let script = r#"
         source "$1"; shift

@@ -350,7 +350,7 @@ fn a_patch_that_makes_a_duplicate_changes_nothing_and_answers_with_the_other() {
     assert_eq!(read(&vault, &second)["data"], "second");
     assert_eq!(read(&vault, &second)["metadata"], json!({"is": "second"}));
     assert_eq!(read(&vault, &first).get("modified_at"), None);
-    // Whoever cannot read the other token learns only what it is.
+    // A caller that cannot read the other token gets only its type.
     let blind = vault.key_with("private", &["token:update"], &json!([]));
     let answer = patch_as(&vault, &blind, &second, &change).with_status(200);
     let mut names: Vec<_> = answer.json.as_object().unwrap().keys().map(String::as_str).collect();

@@ -146,7 +146,7 @@ fn a_tenant_has_at_most_as_many_tokens_and_intents_as_its_quota_says() {
     vault.post("/tokenize", key, json!(["a"])).with_status(200);
     vault.post("/tokens", key, json!({"type": "token", "data": 3})).invalid(&["$"]);
     vault.post("/token-intents", key, card).invalid(&["$"]);
-    // What adds nothing still works.
+    // Requests that add nothing still work.
     let converted = vault.post("/tokens", key, json!({"token_intent_id": intent}));
     converted.with_status(201);
     let again = json!({"type": "token", "data": 2, "deduplicate_token": true});

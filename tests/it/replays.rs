@@ -109,7 +109,7 @@ fn a_token_that_its_creator_named_keeps_its_name_in_the_outline() {
     body["id"] = json!("order 7");
     let first = send(&vault, "/tokens", &body).with_status(201);
     delete(&vault, "order%207");
-    // Another token has the name now, which is none of the first answer's business.
+    // Another token has the name now. The first answer does not show it.
     let other = json!({"type": "token", "data": "another", "id": "order 7"});
     vault.post("/tokens", &vault.keys.private, other).with_status(201);
     let again = send(&vault, "/tokens", &body);

@@ -18,7 +18,7 @@ fn masked(vault: &Vault, containers: &Value) -> String {
     }))
 }
 
-/// What a key of these rules and plain permissions gets of a masked token in these containers.
+/// The view that a key of these rules and permissions gets of a masked token in these containers.
 fn read(vault: &Vault, permissions: &[&str], rules: &Value, containers: &Value) -> Answer {
     let key = vault.key_with("private", permissions, rules);
     vault.get(&format!("/tokens/{}", masked(vault, containers)), &key)
@@ -131,7 +131,7 @@ fn creating_and_deleting_need_all_of_the_containers() {
     create(&one, json!(["/a/"])).with_status(201);
     create(&one, json!(["/a/", "/b/"])).problem(403);
     create(&one, json!(["/b/"])).problem(403);
-    // The default container of the type is none of them.
+    // The default container of the type is another one.
     vault.post("/tokens", &one, json!({"type": "token", "data": "x"})).problem(403);
     let made = create(&both, json!(["/a/", "/b/"])).with_status(201).id();
     let path = format!("/tokens/{made}");

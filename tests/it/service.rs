@@ -93,7 +93,7 @@ fn a_master_key_can_be_a_credential_of_the_service_manager() {
     assert!(!directory.join("data").exists());
     let key = directory.join("master.key");
     run(&["init", "--config", config, "--master-key", key.to_str().unwrap()]).with_code(0);
-    // Nobody has set the directory of credentials here.
+    // The directory of credentials is not set here.
     run(&["serve", "--config", config]).with_code(77);
     run(&["verify", "--config", config, "--master-key", key.to_str().unwrap()]).with_code(0);
 }
@@ -133,7 +133,7 @@ fn a_new_certificate_is_taken_on_a_hangup_and_a_bad_one_is_not() {
         put(name, fs::read(next.data().join(name)).unwrap());
     }
     vault.signal("HUP");
-    // Who trusts only the old certificate can no longer connect; who kept a connection goes on.
+    // A client that trusts only the old certificate can no longer connect; open connections go on.
     wait_until("the new certificate is served", || vault.try_connect().is_err());
     vault.get("/permissions", &vault.keys.private).with_status(200);
     assert_eq!(vault.stop(), Some(0));

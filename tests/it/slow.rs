@@ -84,7 +84,7 @@ fn a_refused_request_gets_its_answer_however_much_it_still_sends() {
         let mut connection = vault.connect();
         let more = format!("Content-Length: {length}\r\n");
         connection.send(&head(&vault, key, &more)).unwrap();
-        // What the server no longer wants, it need not take.
+        // The server need not read the rest of a refused request.
         let piece = vec![b' '; 64 * 1024];
         let sent = (0..length / piece.len()).try_for_each(|_| connection.send(&piece));
         if sent.is_ok() {

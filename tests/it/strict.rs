@@ -1,4 +1,4 @@
-//! What a client could make of ids, hosts, headers and traces that others rely on.
+//! Ids, hosts, headers and traces of a client that could mislead other readers.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn an_id_in_the_shape_of_a_uuid_cannot_be_chosen() {
     vault.get(&format!("/tokens/{gone}"), key).problem(404);
     let body = json!([{"type": "token", "data": 1, "id": gone}]);
     vault.post("/tokenize", key, body).invalid(&["$[0].id"]);
-    // Hashes have no hyphens, and longer names are nobody's id.
+    // Hashes have no hyphens, and longer names are no ids.
     for id in [gone.replace('-', ""), format!("customer-{gone}")] {
         let body = json!({"type": "token", "data": 1, "id": id});
         assert_eq!(vault.post("/tokens", key, body).with_status(201).id(), id);

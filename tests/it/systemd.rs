@@ -8,9 +8,7 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use crate::harness::{
-    Connection, PATIENCE, Running, SetOnDrop, Vault, get, trusting, wait_until,
-};
+use crate::harness::{Connection, PATIENCE, Running, SetOnDrop, Vault, get, trusting, wait_until};
 
 /// Passes standard input on as the first inherited socket, as systemd does.
 const HAND_OVER: &str = r#"exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec "$@""#;

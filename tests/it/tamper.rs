@@ -1,5 +1,5 @@
 //! Someone who can write the data file and has none of its keys: rows that are put back, a chain that
-//! is signed anew; and the checks that find it without writing anything themselves.
+//! is signed again; and the checks that find it without writing anything themselves.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};

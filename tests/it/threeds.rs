@@ -56,7 +56,7 @@ fn form(vault: &Vault, path: &str, fields: &[(&str, &str)]) -> Answer {
     vault.send(&request.body(body.join("&")))
 }
 
-/// What the SDK would post to the ACS.
+/// The message that the SDK would post to the ACS.
 fn creq(session: &str, authentication: &Answer) -> String {
     let creq = json!({
         "messageType": "CReq", "messageVersion": authentication.member("threeds_version"),
@@ -420,7 +420,7 @@ fn a_session_authenticates_once_and_not_after_its_time() {
     vault.advance(3_601);
     authenticate(&vault, &late, body()).problem(409);
     vault.get(&format!("/3ds/sessions/{late}"), &vault.keys.private).with_status(200);
-    // What was authenticated does not expire; all of it goes after 90 days.
+    // An authenticated session does not expire; it is removed after 90 days.
     result(&vault, &id).with_status(200);
     vault.advance(90 * 86_400);
     result(&vault, &id).problem(404);

@@ -1,5 +1,5 @@
-//! The nine token types: what data they take, where they put it, what a masked read shows, what
-//! their fingerprints tell apart, and what a card's number tells about it.
+//! The nine token types: the data that they take, the containers that they use, their masks and
+//! fingerprints, and the details that a card number gives.
 
 use serde_json::{Value, json};
 
@@ -331,7 +331,7 @@ fn an_unknown_bin_has_the_default_bin_and_nulls() {
     assert_eq!(made.json["card"], nulls);
     let short = create(&vault, "card_number", &json!("900000000000001")).with_status(201);
     assert_eq!(short.json["card"]["bin"], "900000");
-    // A published range tells the brand and nothing more.
+    // A published range gives the brand and nothing more.
     let known = create(&vault, "card_number", &json!("5105105105105100")).with_status(201);
     assert_eq!(known.json["card"]["brand"], "mastercard");
     assert_eq!(known.json["card"]["funding"], json!(null));

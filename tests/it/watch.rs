@@ -20,7 +20,7 @@ fn plain_get(mut stream: impl Read + Write, path: &str) -> (String, String) {
     (String::from(head), String::from(body))
 }
 
-/// What the vault's socket answers.
+/// The answer of the vault's socket.
 pub(crate) fn on_socket(vault: &Vault, path: &str) -> (String, String) {
     let stream = UnixStream::connect(vault.data().join("metrics.sock")).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();

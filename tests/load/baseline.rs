@@ -1,4 +1,4 @@
-//! What the disk and the storage engine alone take for the rows of one create: the floor under the vault's own figure.
+//! The time of the disk and the storage engine alone for the rows of one create: the floor under the vault's own figure.
 
 use crate::Outcome;
 use crate::proc;

@@ -11,7 +11,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
     pub(crate) warm: Duration,
@@ -19,7 +18,7 @@ pub(crate) struct Pace {
     pub(crate) client_threads: usize,
 }
 
-/// What one slice of load on one server gave.
+/// The figures of one slice of load on one server.
 pub(crate) struct Slice {
     pub(crate) rps: f64,
     pub(crate) p50_us: f64,
@@ -27,13 +26,13 @@ pub(crate) struct Slice {
     pub(crate) cpu_us: f64,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<String>,
-    /// The newest tokens that each connection was told it had made.
+    /// The newest tokens whose creation each connection got an answer for.
     pub(crate) created: Vec<String>,
-    /// How many were made in all, warm-up included.
+    /// The number of tokens made in all, warm-up included.
     pub(crate) made: u64,
 }
 
-/// Drives one server with so many connections: connect all, warm up, measure a window.
+/// Drives one server with a number of connections: connect all, warm up, measure a window.
 pub(crate) fn drive(
     target: &Target,
     work: &Work,

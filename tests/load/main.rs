@@ -1,7 +1,7 @@
 //! Load on the real binary beside a bare hyper + rustls server that answers the same bytes: `cargo bench --bench load`.
 //!
-//! Absolute figures of a shared machine wander, so everything is told as a ratio to the bare server in the same run, and as
-//! the processor time that the kernel charged the server. It never runs against a vault that it did not start.
+//! Absolute figures of a shared machine vary, so all figures are ratios to the bare server in the same run, or the processor
+//! time that the kernel charged the server. It never runs against a vault that it did not start.
 #![expect(
     clippy::as_conversions,
     clippy::cast_possible_truncation,

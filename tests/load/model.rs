@@ -1,4 +1,4 @@
-//! What the vault answered first, for the bare server to repeat, and the proof that it does. It never compares speeds.
+//! The first answers of the vault, for the bare server to repeat, and the proof that it does. It never compares speeds.
 
 use crate::Outcome;
 use crate::client::{Answer, Connection, Target};
@@ -39,7 +39,7 @@ impl Reply {
         Ok(Self { status: answer.status, headers, body })
     }
 
-    /// What crosses the wire, less the lines that hyper writes on both sides.
+    /// The bytes on the wire, less the lines that hyper writes on both sides.
     pub(crate) fn bytes(&self) -> usize {
         let headers: usize =
             self.headers.iter().map(|(name, value)| name.len() + value.len() + 4).sum();

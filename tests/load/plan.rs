@@ -54,14 +54,14 @@ pub(crate) const PARTS: [(&str, Part); 8] = [
 pub(crate) struct Plan {
     pub(crate) binary: PathBuf,
     pub(crate) kind: Kind,
-    /// How many tokens the second vault is filled with; none, and there is no second vault.
+    /// The number of tokens in the second vault; with 0 there is no second vault.
     pub(crate) tokens: u64,
     pub(crate) connections: Vec<usize>,
     pub(crate) parts: Vec<Part>,
     pub(crate) pace: Pace,
-    /// How often each kind of start is timed.
+    /// The number of measured starts of each kind.
     pub(crate) starts: usize,
-    /// How long to look for the last page of a list.
+    /// The time limit of the search for the last page of a list.
     pub(crate) walk_max: Duration,
 }
 
@@ -212,7 +212,7 @@ impl Stage<'_> {
     fn cells(&mut self, name: &str, load: &Load, results: &mut Results) -> Outcome<()> {
         for &connections in &self.plan.connections {
             if self.tokens == 0 && *load != Load::Get {
-                // What the cells before wrote would make this vault less empty than it says.
+                // The cells before wrote to this vault, which is to be empty.
                 self.replace_with_fresh()?;
             }
             let before = proc::disk_bytes(&self.place.data)?;

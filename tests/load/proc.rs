@@ -171,7 +171,8 @@ pub(crate) fn output(command: &mut Command) -> Outcome<Output> {
         thread::sleep(POLL);
     };
     let bytes = |pipe: Option<Receiver<Vec<u8>>>| {
-        pipe.and_then(|pipe| pipe.recv_timeout(STOP_MAX).ok()).ok_or("the command left its pipes open")
+        pipe.and_then(|pipe| pipe.recv_timeout(STOP_MAX).ok())
+            .ok_or("the command left its pipes open")
     };
     Ok(Output { status, stdout: bytes(stdout)?, stderr: bytes(stderr)? })
 }
@@ -227,7 +228,7 @@ pub(crate) fn resident_bytes(pid: u32) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// What a directory takes on the disk: allocated blocks, since a database file may be longer than what was written of it.
+/// The size of a directory on the disk in allocated blocks, since a database file may have holes.
 pub(crate) fn disk_bytes(directory: &Path) -> Outcome<u64> {
     let mut total = 0;
     for entry in fs::read_dir(directory)? {

@@ -1,4 +1,4 @@
-//! What the run found, as rows while it goes on, and in full at the end. It measures nothing and judges nothing.
+//! The results of the run, as rows while it goes on, and in full at the end. It measures nothing and judges nothing.
 
 use crate::Outcome;
 use crate::drive::Slice;
@@ -37,7 +37,7 @@ impl Side {
 #[derive(Serialize)]
 pub(crate) struct Cell {
     load: String,
-    /// How many tokens the vault was filled with; 0 for the empty one.
+    /// The number of tokens in the vault at the start; 0 for the empty one.
     tokens: u64,
     connections: usize,
     pub(crate) vault: Side,

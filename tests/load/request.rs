@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// One series for the whole run, so that a body never comes twice, whichever vault or slice it goes to.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
-/// Tells the bodies of two runs apart.
+/// Makes the bodies of two runs different.
 static SALT: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
 /// A connection remembers this many of the tokens it made, the newest ones.
 const OWN_IDS_MAX: usize = 1_024;

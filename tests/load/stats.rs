@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Each power of two is cut into this many buckets, so a percentile is off by less than one per cent.
 const STEPS_BITS: u32 = 7;
 const STEPS: u64 = 1 << STEPS_BITS;
-/// Eighteen minutes in nanoseconds; nothing slower is told apart.
+/// Eighteen minutes in nanoseconds; all slower values count as this one.
 const NANOS_MAX: u64 = (1 << 40) - 1;
 const BUCKETS: usize = bucket_of(NANOS_MAX) + 1;
 

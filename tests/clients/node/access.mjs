@@ -1,4 +1,4 @@
-// What a caller sees who may not see everything.
+// Answers to callers with limited access.
 
 import assert from "node:assert/strict";
 

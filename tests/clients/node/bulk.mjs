@@ -53,7 +53,7 @@ check("plain values become ids and shapes stay", async () => {
 
 check("a token request becomes a token", async () => {
   const made = await tokens.tokenize({ card: { type: "card", data: CARD }, plain: "x" });
-  // What comes back is JSON as it is on the wire, not a model of the client.
+  // The answer is JSON as it is on the wire, not a model of the client.
   assert.equal(made.card.fingerprint_expression, "{{ data.number }}");
   assert.match(made.card.id, UUID);
   const back = await tokens.detokenize({

@@ -1,4 +1,4 @@
-// What the Node suite is made of: the servers, the clients, the checks and how they are counted.
+// The parts of the Node suite: servers, clients, checks and their counts.
 // A check is a sentence and a function. Each stands alone: none needs what another left behind, and
 // none sleeps.
 

@@ -70,7 +70,7 @@ check("a rate limit is waited out as its answer says", async () => {
     made.add((await throttledClient.tokens.create({ type: "token", data: n })).id);
   }
   assert.equal(made.size, 54);
-  // Now the limit is reached, and whoever does not wait is told for how long to.
+  // Now the limit is reached; a client that does not wait gets the time to wait for.
   const impatient = Array.from({ length: 51 }, () =>
     throttledClient.tokens.create({ type: "token", data: 1 }, { maxRetries: 0 }),
   );

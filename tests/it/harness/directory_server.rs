@@ -1,5 +1,5 @@
-//! A directory server of the tests' own: mutual TLS on loopback, a thread that answers as it is told
-//! and remembers what it was asked.
+//! A directory server of the tests' own: mutual TLS on loopback, and a thread that answers by a
+//! closure and remembers the messages that came.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -83,7 +83,7 @@ impl Certificate {
     }
 }
 
-/// What a message is answered with.
+/// The answer to a message.
 pub(crate) enum Told {
     Json(Value),
     Text(String),
@@ -125,7 +125,7 @@ impl DirectoryServer {
                     }
                     let (config, asked) = (tls.lock().unwrap().clone(), Arc::clone(&asked));
                     let answering = Arc::clone(&answering);
-                    // A connection of its own for each: one that hangs holds up nobody.
+                    // A thread for each connection: one that hangs does not hold the others up.
                     thread::spawn(move || serve(socket, config, &asked, &answering));
                 }
             }
@@ -184,7 +184,7 @@ fn config(own: &Certificate, clients: &Authority) -> Arc<ServerConfig> {
     Arc::new(config)
 }
 
-/// Whatever goes wrong is the other side's to report.
+/// The other side reports failures; this one only ends the connection.
 fn serve(
     socket: TcpStream,
     config: Arc<ServerConfig>,
