@@ -136,8 +136,8 @@ async fn a_refused_head_waits_for_the_answer_before_it() {
     let server = start(Bounds::default(), answer);
     let mut stream = server.connect().await;
     let both = get("/slow") + "nonsense\r\n\r\n";
-    within(stream.write_all(both.as_bytes())).await.unwrap();
-    within(asks.recv()).await.unwrap();
+    within!(stream.write_all(both.as_bytes())).await.unwrap();
+    within!(asks.recv()).await.unwrap();
     go.send(true).unwrap();
     assert_eq!(read_answer(&mut stream).await.1, "GET /slow");
     check_problem(&read_answer(&mut stream).await, 400);
@@ -151,7 +151,7 @@ async fn a_refused_head_does_not_cut_a_large_answer_before_it() {
     let server = start(Bounds::default(), answer);
     let mut stream = server.connect().await;
     let both = get("/large") + "nonsense\r\n\r\n";
-    within(stream.write_all(both.as_bytes())).await.unwrap();
+    within!(stream.write_all(both.as_bytes())).await.unwrap();
     assert_eq!(read_answer(&mut stream).await.1.len(), bytes);
     check_problem(&read_answer(&mut stream).await, 400);
 }
