@@ -5,6 +5,7 @@
 
 mod access;
 mod audit;
+mod blocking;
 mod commit;
 mod error;
 mod keys;

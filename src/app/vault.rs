@@ -23,6 +23,8 @@ pub struct Vault {
     pub(in crate::app) clock: Clock,
     pub(in crate::app) random: Random,
     pub(in crate::app) callers: crate::app::access::callers::Callers,
+    /// Walks over large parts of the file: exports, inventories, inspections, deep lists.
+    pub(in crate::app) walks: crate::app::blocking::BlockingPool,
     pub(in crate::app) evaluations: crate::app::tokens::evaluations::Evaluations,
     pub(in crate::app) turns: crate::app::commit::lanes::Turns,
     pub(in crate::app) in_flight: Arc<crate::app::commit::idempotency::in_flight::InFlight>,

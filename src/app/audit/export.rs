@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::app::audit::Audit;
 use crate::app::audit::scope::AuditScope;
 use crate::app::error::Error;
-use crate::bounds::{AUDIT_EXPORT_ENTRIES_MAX, AUDIT_ROWS_AT_ONCE, LOG_ROWS_EXAMINED_MAX};
+use crate::bounds::{AUDIT_EXPORT_ENTRIES_MAX, LOG_ROWS_EXAMINED_MAX};
 use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
 use crate::domain::id::TenantId;
@@ -40,6 +40,10 @@ impl Audit<'_> {
             let chain = Entity::of_server(EntityKind::AuditChain);
             self.write_operator_entry(Act::Export, chain).await?;
         }
+        self.vault.walks.run(|| self.export_rows(&query)).await?
+    }
+
+    fn export_rows(self, query: &ExportQuery) -> Result<ExportPage, Error> {
         let mut rows = Rows::from(&self.vault.snapshot()?, query.next.unwrap_or(0))?;
         let mut entries = Vec::new();
         let wanted = |entry: &AuditEntry| {
@@ -57,9 +61,6 @@ impl Audit<'_> {
             }
             if entries.len() >= AUDIT_EXPORT_ENTRIES_MAX || examined == LOG_ROWS_EXAMINED_MAX {
                 return Ok(ExportPage { entries, next: Some(row.end()) });
-            }
-            if examined % AUDIT_ROWS_AT_ONCE == 0 {
-                tokio::task::yield_now().await;
             }
         }
         Ok(ExportPage { entries, next: None })

@@ -9,6 +9,7 @@ use crate::app::audit::AuditPolicy;
 use crate::app::audit::read_queue::Reads;
 use crate::app::audit::scope::AuditScope;
 use crate::app::audit::watch::{AuditFinding, Watch};
+use crate::app::blocking::BlockingPool;
 use crate::app::commit::lanes::Turns;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::KeyRing;
@@ -19,6 +20,7 @@ use crate::app::tokens::evaluations::Evaluations;
 use crate::app::upkeep::damage::Damage;
 use crate::app::upkeep::scrub::watch::ScrubWatch;
 use crate::app::vault::Vault;
+use crate::bounds::{WALKS_MAX, WALKS_WAITING_MAX};
 use crate::clock::Clock;
 use crate::crypto::{
     DigestKey, Identity, KeyMaterial, KeyPurpose, MasterKey, Phase, Random, SigningKey, SystemKeys,
@@ -145,6 +147,7 @@ impl Vault {
             clock,
             random,
             callers: Callers::new(),
+            walks: BlockingPool::new(WALKS_MAX, WALKS_WAITING_MAX),
             evaluations: Evaluations::new(),
             turns: Turns::new(),
             in_flight: Arc::default(),

@@ -70,7 +70,7 @@ async fn few_evaluate_at_a_time_and_few_wait_for_it() {
     let mut context = Context::from_waker(Waker::noop());
     let mut waiting = Vec::new();
     for at in 0..EVALUATIONS_MAX + EVALUATIONS_WAITING_MAX {
-        let mut place = Box::pin(evaluations.place());
+        let mut place = Box::pin(evaluations.pool.permit());
         match place.as_mut().poll(&mut context) {
             Poll::Ready(found) => {
                 assert!(at < EVALUATIONS_MAX);
@@ -82,9 +82,9 @@ async fn few_evaluate_at_a_time_and_few_wait_for_it() {
             }
         }
     }
-    assert!(matches!(evaluations.place().await, Err(Error::Busy)));
+    assert!(matches!(evaluations.pool.permit().await, Err(Error::Busy)));
     // Who gives up makes room for another.
     waiting.pop();
-    let mut place = Box::pin(evaluations.place());
+    let mut place = Box::pin(evaluations.pool.permit());
     assert!(place.as_mut().poll(&mut context).is_pending());
 }

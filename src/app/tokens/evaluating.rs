@@ -1,8 +1,6 @@
 //! Running the expressions of a request, on its own thread or on one that may take longer.
 
-use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::task::block_in_place;
-
+use crate::app::blocking::run_blocking;
 use crate::app::commit::commit_loop::{Committed, Priority, Write};
 use crate::app::error::Error;
 use crate::app::tokens::evaluations::Work;
@@ -24,11 +22,11 @@ impl Vault {
             return outcome;
         }
         drop(outcome);
-        let _place = self.evaluations.place().await?;
-        aside(|| read(&work.budget()))
+        let _permit = self.evaluations.pool.permit().await?;
+        run_blocking(|| read(&work.budget()))
     }
 
-    /// As [`Vault::settle_once`], for a decision that evaluates expressions. One budget is for all
+    /// As [`Vault::commit_write`], for a decision that evaluates expressions. One budget is for all
     /// attempts at the decision together.
     pub(in crate::app) async fn commit_evaluating<T>(
         &self,
@@ -37,21 +35,21 @@ impl Vault {
         mut decide: impl FnMut(&Snapshot, &Budget) -> Result<(Change, T), Error>,
     ) -> Result<Committed<T>, Error> {
         let budget = Budget::first(bounds::EXPRESSION_WORK_INLINE_MAX);
-        let settled = self.commit_write(Priority::Normal, write, |snapshot| {
+        let committed = self.commit_write(Priority::Normal, write, |snapshot| {
             let decided = decide(snapshot, &budget);
             if budget.ran_out() { Err(Error::Busy) } else { decided }
         });
-        let settled = settled.await;
+        let committed = committed.await;
         if !budget.ran_out() {
-            return settled;
+            return committed;
         }
-        drop(settled);
-        let _place = self.evaluations.place().await?;
+        drop(committed);
+        let _permit = self.evaluations.pool.permit().await?;
         let budget = work.budget();
         let mut attempts = 0_usize;
-        let settled = self.commit_write(Priority::Normal, write, |snapshot| {
+        let committed = self.commit_write(Priority::Normal, write, |snapshot| {
             attempts = attempts.saturating_add(1);
-            let decided = aside(|| decide(snapshot, &budget));
+            let decided = run_blocking(|| decide(snapshot, &budget));
             match decided {
                 // Others changed what it rested on, again and again: not the expressions' fault.
                 _ if budget.ran_out() && attempts > 1 => Err(Error::Busy),
@@ -62,15 +60,6 @@ impl Vault {
                 decided => decided,
             }
         });
-        settled.await
-    }
-}
-
-/// Runs it where no other task waits for the thread.
-fn aside<T>(run: impl FnOnce() -> T) -> T {
-    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => block_in_place(run),
-        // One thread for everything: a command of the operator, or a test.
-        Ok(_) | Err(_) => run(),
+        committed.await
     }
 }

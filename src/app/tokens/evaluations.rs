@@ -6,11 +6,7 @@
 //! whole budget, on a thread that no other request waits for; few of those run at a time. What
 //! does not fit into the whole budget is redacted in a read and refused in a write.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use tokio::sync::{Semaphore, SemaphorePermit};
-
-use crate::app::error::Error;
+use crate::app::blocking::BlockingPool;
 use crate::bounds;
 use crate::expressions::{Budget, Cache};
 
@@ -18,8 +14,7 @@ use crate::expressions::{Budget, Cache};
 #[derive(Debug)]
 pub(in crate::app) struct Evaluations {
     pub(in crate::app) parsed: Cache,
-    places: Semaphore,
-    waiting: AtomicUsize,
+    pub(in crate::app) pool: BlockingPool,
 }
 
 /// The kind of a request, which decides how much work its expressions may do.
@@ -50,33 +45,7 @@ impl Evaluations {
     pub(in crate::app) fn new() -> Self {
         Self {
             parsed: Cache::new(),
-            places: Semaphore::new(bounds::EVALUATIONS_MAX),
-            waiting: AtomicUsize::new(0),
+            pool: BlockingPool::new(bounds::EVALUATIONS_MAX, bounds::EVALUATIONS_WAITING_MAX),
         }
-    }
-
-    /// A place to evaluate in. Beyond a bound nobody waits for one.
-    pub(in crate::app) async fn place(&self) -> Result<SemaphorePermit<'_>, Error> {
-        let Some(_waiting) = Waiting::begin(&self.waiting) else { return Err(Error::Busy) };
-        let place = self.places.acquire().await;
-        // It is never closed.
-        place.or(Err(Error::Stopped))
-    }
-}
-
-/// One request in the queue, until it is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn begin(waiting: &'a AtomicUsize) -> Option<Self> {
-        let one = Self(waiting);
-        let before = waiting.fetch_add(1, Ordering::Relaxed);
-        (before < bounds::EVALUATIONS_WAITING_MAX).then_some(one)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

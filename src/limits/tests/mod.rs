@@ -61,6 +61,9 @@ fn exhaust(mut admit: impl FnMut() -> Result<Option<Remaining>, RateLimitRefusal
 }
 
 /// The number of requests that are admitted, of `tries` at one moment.
-fn admitted(tries: usize, mut admit: impl FnMut() -> Result<Option<Remaining>, RateLimitRefusal>) -> usize {
+fn admitted(
+    tries: usize,
+    mut admit: impl FnMut() -> Result<Option<Remaining>, RateLimitRefusal>,
+) -> usize {
     (0..tries).filter(|_| admit().is_ok()).count()
 }

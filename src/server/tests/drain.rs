@@ -61,7 +61,8 @@ async fn a_handshake_that_is_under_way_does_not_hold_the_drain_up() {
 
 #[tokio::test]
 async fn who_was_accepted_before_the_stop_may_still_shake_hands_and_ask_once() {
-    let bounds = || Bounds { first_request_grace_max: NEVER, drain_max: NEVER, ..Bounds::default() };
+    let bounds =
+        || Bounds { first_request_grace_max: NEVER, drain_max: NEVER, ..Bounds::default() };
     for with_handshake in [false, true] {
         let (answer, mut asks, go) = gated();
         let mut server = start(bounds(), answer);

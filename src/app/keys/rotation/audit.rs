@@ -12,7 +12,7 @@ use crate::app::error::{Error, Fault};
 use crate::app::keys::rotation::KeyRotation;
 use crate::app::keys::rotation::facts::KeyFacts;
 use crate::app::keys::rotation::newest_number;
-use crate::bounds::{AUDIT_SIGNERS_MAX, REENCRYPT_LOOKS_MAX};
+use crate::bounds::AUDIT_SIGNERS_MAX;
 use crate::crypto::{KeyPurpose, SealingKey, SigningKey, SystemKeys};
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::store::chain::{AuditRow, Checkpoint, Handover, Head};
@@ -99,7 +99,8 @@ impl KeyRotation<'_> {
         // Behind what is queued.
         let last = Change::new().expect_present(Table::Meta, super::facts::MASTER.to_vec());
         self.vault.store.commit(last).await?;
-        let counted = count_entries(&self.vault.snapshot()?).await?;
+        let snapshot = self.vault.snapshot()?;
+        let counted = self.vault.walks.run(|| count_entries(&snapshot)).await??;
         if counted.iter().any(|(key, count)| *key == number && *count > 0) {
             return Err(Error::Conflict(
                 "There are still entries of the audit chain under this key; see key list.",
@@ -128,18 +129,15 @@ impl KeyRotation<'_> {
 }
 
 /// Rows of the chain by the number of the key that sealed them.
-pub(super) async fn count_entries(snapshot: &Snapshot) -> Result<Vec<(u32, u64)>, Error> {
+pub(super) fn count_entries(snapshot: &Snapshot) -> Result<Vec<(u32, u64)>, Error> {
     let mut counted: std::collections::BTreeMap<u32, u64> = std::collections::BTreeMap::new();
     let rows = snapshot.range(Table::Audit, Bound::Unbounded, Bound::Unbounded)?;
-    for (looked_at, entry) in rows.enumerate() {
+    for entry in rows {
         let (key, value) = entry?;
         let row = AuditRow::decode(&key, &value);
         let number = row.and_then(|row| SealingKey::number_of(&row.sealed)).unwrap_or(0);
         let count = counted.entry(number).or_default();
         *count = count.saturating_add(1);
-        if looked_at.is_multiple_of(REENCRYPT_LOOKS_MAX) {
-            tokio::task::yield_now().await;
-        }
     }
     Ok(counted.into_iter().collect())
 }

@@ -16,7 +16,6 @@ use crate::app::keys::rotation::audit::count_entries as count_rows;
 use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
 use crate::app::keys::rotation::walk::{first_key, is_past, owner};
 use crate::app::tokens::rows;
-use crate::bounds::REENCRYPT_LOOKS_MAX;
 use crate::crypto::{KeyPurpose, SealingKey, SystemKeys};
 use crate::domain::hex;
 use crate::domain::id::TenantId;
@@ -126,12 +125,16 @@ impl KeyRing<'_> {
     /// With everything counted, which reads the whole file.
     pub async fn inventory(self) -> Result<KeyInventory, Error> {
         self.vault.rotation().write_uses().await?;
+        self.vault.walks.run(|| self.count_everything()).await?
+    }
+
+    fn count_everything(self) -> Result<KeyInventory, Error> {
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let mut counted = HashMap::new();
-        let mut records = count_records(&snapshot, None).await?;
+        let mut records = count_records(&snapshot, None)?;
         for scope in scopes(&snapshot)? {
             let records = records.remove(&scope).unwrap_or_default();
-            counted.insert(scope, self.count_entries(&snapshot, &scope, records).await?);
+            counted.insert(scope, self.count_entries(&snapshot, &scope, records)?);
         }
         inventory(&snapshot, &counted, now)
     }
@@ -146,13 +149,16 @@ impl KeyRing<'_> {
         snapshot: &Snapshot,
         scope: &[u8; 16],
     ) -> Result<Counted, Error> {
-        let records = count_records(snapshot, Some(scope)).await?.remove(scope);
-        self.count_entries(snapshot, scope, records.unwrap_or_default()).await
+        let count = || {
+            let records = count_records(snapshot, Some(scope))?.remove(scope);
+            self.count_entries(snapshot, scope, records.unwrap_or_default())
+        };
+        self.vault.walks.run(count).await?
     }
 
     /// An entry does not tell its key. Where there was more than one, every token is opened and
     /// what it has under the newest is counted; whatever there is beyond that is under an older one.
-    async fn count_entries(
+    fn count_entries(
         self,
         snapshot: &Snapshot,
         scope: &[u8; 16],
@@ -174,7 +180,7 @@ impl KeyRing<'_> {
                 };
                 *under = under.saturating_add(1);
             }
-            counted.audit_rows = count_rows(snapshot).await?.into_iter().collect();
+            counted.audit_rows = count_rows(snapshot)?.into_iter().collect();
             return Ok(counted);
         }
         let mut all: u64 = 0;
@@ -186,7 +192,6 @@ impl KeyRing<'_> {
                     break;
                 }
                 all = all.saturating_add(1);
-                breathe(all).await;
             }
         }
         let index =
@@ -197,7 +202,6 @@ impl KeyRing<'_> {
         }
         let tenant = TenantId::new(Uuid::from_bytes(*scope));
         let keys = self.tenant_keys(snapshot, tenant)?;
-        let mut seen: u64 = 0;
         for entry in snapshot.range(Table::Tokens, Bound::Included(scope), Bound::Unbounded)? {
             let (key, sealed) = entry?;
             let Some((_, id)) = tables::token_of_key(&key).filter(|(own, _)| *own == tenant) else {
@@ -211,8 +215,6 @@ impl KeyRing<'_> {
                     counted.newest_entries = counted.newest_entries.saturating_add(more);
                 }
             }
-            seen = seen.saturating_add(16);
-            breathe(seen).await;
         }
         counted.older_entries = all.saturating_sub(counted.newest_entries);
         Ok(counted)
@@ -310,9 +312,8 @@ fn tenant_of(scope: &[u8; 16]) -> Option<TenantId> {
 }
 
 /// Of one scope, or of all of them in one go.
-async fn count_records(snapshot: &Snapshot, only: Option<&[u8; 16]>) -> Result<Records, Error> {
+fn count_records(snapshot: &Snapshot, only: Option<&[u8; 16]>) -> Result<Records, Error> {
     let mut records = Records::new();
-    let mut looked_at: u64 = 0;
     for table in Table::ALL.iter().filter(|table| table.sealed_by() != SealedBy::Others) {
         let from = only.map_or(&[][..], |scope| first_key(*table, scope));
         for entry in snapshot.range(*table, Bound::Included(from), Bound::Unbounded)? {
@@ -327,16 +328,7 @@ async fn count_records(snapshot: &Snapshot, only: Option<&[u8; 16]>) -> Result<R
                 let count = records.entry(scope).or_default().entry(number).or_default();
                 *count = count.saturating_add(1);
             }
-            looked_at = looked_at.saturating_add(1);
-            breathe(looked_at).await;
         }
     }
     Ok(records)
-}
-
-/// Lets others have their turn now and then.
-async fn breathe(done: u64) {
-    if done.is_multiple_of(u64::try_from(REENCRYPT_LOOKS_MAX).unwrap_or(u64::MAX)) {
-        tokio::task::yield_now().await;
-    }
 }

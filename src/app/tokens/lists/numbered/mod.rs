@@ -82,16 +82,39 @@ impl Tokens<'_> {
         if filters.is_empty() {
             filters.push(Filter::Everything);
         }
-        let timelines = Timelines::of(&filters, &self.caller.keys, tenant);
+        let gathered = self
+            .vault
+            .walks
+            .run(|| self.gather(&snapshot, &filters, &reach, stretch, known_total, now))
+            .await??;
+        let total = known_total.unwrap_or(gathered.seen);
+        let tokens = self.vault.evaluating(Work::Page, |budget| {
+            self.show_listed(&snapshot, permission, &gathered.tokens, now, budget)
+        });
+        Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
+    }
+
+    /// Walks the timelines of the filters until the stretch and the total are known.
+    fn gather(
+        self,
+        snapshot: &Snapshot,
+        filters: &[Filter<'_>],
+        reach: &[Container],
+        stretch: Stretch,
+        known_total: Option<usize>,
+        now: Timestamp,
+    ) -> Result<Gathered, Error> {
+        let tenant = self.caller.tenant.id;
+        let timelines = Timelines::of(filters, &self.caller.keys, tenant);
         let mut gathered = Gathered { stretch, known_total, seen: 0, tokens: Vec::new() };
         let mut from = Some(START.to_vec());
         while let Some(position) = from.take_if(|_| !gathered.is_complete()) {
-            let steps = timelines.walk(&snapshot, position, TIMELINE_STEPS_MAX)?;
+            let steps = timelines.walk(snapshot, position, TIMELINE_STEPS_MAX)?;
             for (position, value) in &steps.entries {
                 let token = tables::token_of_list_key(position);
                 match (Listed::decode(value), token) {
                     (Ok(listed), Some(token)) => {
-                        if listed.is_live(now) && listed.is_within(&reach) {
+                        if listed.is_live(now) && listed.is_within(reach) {
                             gathered.take(token);
                         }
                     }
@@ -107,13 +130,8 @@ impl Tokens<'_> {
                 }
             }
             from = steps.from;
-            tokio::task::yield_now().await;
         }
-        let total = known_total.unwrap_or(gathered.seen);
-        let tokens = self.vault.evaluating(Work::Page, |budget| {
-            self.show_listed(&snapshot, permission, &gathered.tokens, now, budget)
-        });
-        Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
+        Ok(gathered)
     }
 
     /// The live tokens among these ids, each once, whose metadata has all of these entries.
