@@ -24,8 +24,8 @@ pub use access::caller::Caller;
 pub use access::tenants::{TenantChange, TenantDraft};
 pub use audit::Audit;
 pub use audit::{
-    AuditFinding, AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, Expected,
-    ExportPage, ExportQuery, Exported, LogPage, LogQuery, LogStart, Receipt, decode_receipt,
+    AuditFinding, AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportPage,
+    ExportQuery, Exported, LogPage, LogQuery, LogStart, Receipt, TrustAnchors, decode_receipt,
     encode_receipt,
 };
 pub use commit::commit_loop::{Committed, Write};

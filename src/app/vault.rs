@@ -10,7 +10,7 @@ use crate::crypto::{Random, SystemKeys, Uses};
 use crate::domain::card::bin_table::BinTable;
 use crate::domain::id::assigned;
 use crate::domain::time::Timestamp;
-use crate::store::{CvcKeys, Migrated, Snapshot, Store};
+use crate::store::{CvcKeys, MigrationSummary, Snapshot, Store};
 
 /// Everything an operation needs.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct Vault {
     pub(in crate::app) reads: crate::app::audit::read_queue::Reads,
     pub(in crate::app) audit_retention: Duration,
     pub(in crate::app) audit_watch: crate::app::audit::watch::Watch,
-    pub(in crate::app) migrated: Option<Migrated>,
+    pub(in crate::app) migrated: Option<MigrationSummary>,
     pub(in crate::app) floor: Option<crate::app::commit::disk::Floor>,
     /// As microseconds: when everything that was due had been removed.
     pub(in crate::app) swept_at: AtomicI64,

@@ -19,7 +19,7 @@ pub struct ApiKeyIndex {
     /// Newest first; the last one is `None`, which stands for the first key.
     places: Vec<Option<IndexKey>>,
     /// Which of them new rows are written under.
-    written: usize,
+    write_at: usize,
 }
 
 impl ApiKeyIndex {
@@ -30,12 +30,12 @@ impl ApiKeyIndex {
         let mut places: Vec<_> =
             later.iter().rev().map(|key| Some(IndexKey::of(&key.bytes))).collect();
         places.push(None);
-        let written = match phase {
+        let write_at = match phase {
             // Somebody may not know the new one yet.
             Phase::Announced if places.len() > 1 => 1,
             Phase::Announced | Phase::Both | Phase::Flipped | Phase::Clearing | Phase::Settled => 0,
         };
-        Some(Self { tags: IndexKey::of(&first.bytes), places, written })
+        Some(Self { tags: IndexKey::of(&first.bytes), places, write_at })
     }
 
     /// Stands for the text of a key, in every phase of every rotation.
@@ -45,7 +45,7 @@ impl ApiKeyIndex {
 
     /// Where the row of a new key is written.
     pub fn place(&self, tag: &[u8; 32]) -> [u8; 32] {
-        self.places(tag).nth(self.written).unwrap_or(*tag)
+        self.places(tag).nth(self.write_at).unwrap_or(*tag)
     }
 
     /// Where the row is when no rotation is under way.

@@ -45,12 +45,12 @@ impl IndexKeys {
         self.phase
     }
 
-    pub(super) fn written(&self) -> impl Iterator<Item = &IndexKey> {
+    pub(super) fn write_keys(&self) -> impl Iterator<Item = &IndexKey> {
         let both = matches!(self.phase, Phase::Both | Phase::Flipped);
-        self.live().take(if both { 2 } else { 1 })
+        self.active_keys().take(if both { 2 } else { 1 })
     }
 
-    pub(super) fn live(&self) -> impl Iterator<Item = &IndexKey> {
+    pub(super) fn active_keys(&self) -> impl Iterator<Item = &IndexKey> {
         std::iter::once(&self.read).chain(&self.other)
     }
 

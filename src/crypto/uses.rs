@@ -12,7 +12,7 @@ pub struct Uses(Mutex<Counters>);
 
 /// How often a key has sealed since it was last asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Used {
+pub struct KeyUse {
     pub scope: [u8; 16],
     pub number: u32,
     pub times: u64,
@@ -25,9 +25,9 @@ impl Uses {
     }
 
     /// Counts anew from zero. Counters that nobody holds are forgotten.
-    pub fn take(&self) -> Vec<Used> {
+    pub fn take(&self) -> Vec<KeyUse> {
         let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = |((scope, number), counter): (&([u8; 16], u32), &Arc<AtomicU64>)| Used {
+        let count = |((scope, number), counter): (&([u8; 16], u32), &Arc<AtomicU64>)| KeyUse {
             scope: *scope,
             number: *number,
             times: counter.swap(0, Ordering::Relaxed),
@@ -40,7 +40,7 @@ impl Uses {
     }
 
     /// Gives back what could not be written down.
-    pub fn put_back(&self, used: &[Used]) {
+    pub fn put_back(&self, used: &[KeyUse]) {
         for used in used {
             self.counter(&used.scope, used.number).fetch_add(used.times, Ordering::Relaxed);
         }

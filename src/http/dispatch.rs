@@ -5,7 +5,7 @@ use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::route::Operation;
 use crate::http::{Exchange, Instead, wire};
-use crate::idempotency::Answer;
+use crate::idempotency::RememberedAnswer;
 
 impl Exchange<'_> {
     /// The state of each operation has memory of its own: together in one future they would all be as
@@ -58,7 +58,7 @@ impl Exchange<'_> {
     /// A write whose answer is remembered if the request has an idempotency key.
     pub(super) fn write<'w, T>(
         &'w self,
-        render: &'w (dyn Fn(&T) -> Answer + Sync),
+        render: &'w (dyn Fn(&T) -> RememberedAnswer + Sync),
     ) -> Write<'w, T> {
         Write { guard: self.guard.as_ref(), render }
     }

@@ -6,7 +6,7 @@ use hyper::{Response, StatusCode};
 use crate::domain::time::Timestamp;
 use crate::http::problem::Problem;
 use crate::http::route::Successor;
-use crate::idempotency::{Answer, Replay, Status};
+use crate::idempotency::{AnswerStatus, RememberedAnswer, Replay};
 use crate::log::Trace;
 use crate::secret::SecretBody;
 
@@ -74,8 +74,8 @@ impl Reply {
     }
 }
 
-impl From<Answer> for Reply {
-    fn from(answer: Answer) -> Self {
+impl From<RememberedAnswer> for Reply {
+    fn from(answer: RememberedAnswer) -> Self {
         let body = SecretBody::from(answer.whole_body());
         let mut reply = Self::with_status(status_code(answer.status), body);
         reply.location = answer.location;
@@ -83,10 +83,10 @@ impl From<Answer> for Reply {
     }
 }
 
-const fn status_code(status: Status) -> StatusCode {
+const fn status_code(status: AnswerStatus) -> StatusCode {
     match status {
-        Status::Created => StatusCode::CREATED,
-        Status::Ok => StatusCode::OK,
+        AnswerStatus::Created => StatusCode::CREATED,
+        AnswerStatus::Ok => StatusCode::OK,
     }
 }
 

@@ -16,8 +16,8 @@ use crate::secret::Secret;
 
 /// An answer as it is sent the first time, and all that its repetition depends on.
 #[derive(Debug)]
-pub struct Answer {
-    pub status: Status,
+pub struct RememberedAnswer {
+    pub status: AnswerStatus,
     /// The path of what was made.
     pub location: Option<String>,
     /// A repetition must be shown as much on its own day.
@@ -25,12 +25,12 @@ pub struct Answer {
     /// The tokens, intents and keys that the body shows, each once.
     pub subjects: Vec<Subject>,
     /// JSON text, one part after the other.
-    pub body: Vec<Part>,
+    pub body: Vec<AnswerPart>,
 }
 
 /// The statuses that are remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum AnswerStatus {
     Created,
     Ok,
 }
@@ -70,14 +70,14 @@ pub enum SubjectId {
 }
 
 #[derive(Debug)]
-pub struct Part {
+pub struct AnswerPart {
     pub text: Secret<Vec<u8>>,
-    pub kept: Kept,
+    pub lifetime: PartLifetime,
 }
 
 /// The lifetime of a part. Numbers are indexes into the answer's subjects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum PartLifetime {
     /// As long as the answer is remembered.
     Always,
     /// Sent the first time and never kept.
@@ -91,7 +91,7 @@ pub enum Kept {
 /// The answer to a repeated request.
 #[derive(Debug)]
 pub struct Replay {
-    pub status: Status,
+    pub status: AnswerStatus,
     pub location: Option<String>,
     /// JSON text.
     pub body: Secret<Vec<u8>>,
@@ -99,15 +99,15 @@ pub struct Replay {
     pub shown: Vec<Entity>,
 }
 
-impl Answer {
+impl RememberedAnswer {
     /// An answer that is kept whole.
-    pub fn new(status: Status, body: Secret<Vec<u8>>) -> Self {
+    pub fn new(status: AnswerStatus, body: Secret<Vec<u8>>) -> Self {
         let mut answer = Self::empty(status);
-        answer.body.push(Part { text: body, kept: Kept::Always });
+        answer.body.push(AnswerPart { text: body, lifetime: PartLifetime::Always });
         answer
     }
 
-    pub const fn empty(status: Status) -> Self {
+    pub const fn empty(status: AnswerStatus) -> Self {
         Self {
             status,
             location: None,
@@ -148,13 +148,15 @@ impl Answer {
         self.subjects.len().saturating_sub(1)
     }
 
-    pub fn push(&mut self, text: &[u8], kept: Kept) {
+    pub fn push(&mut self, text: &[u8], lifetime: PartLifetime) {
         match self.body.last_mut() {
-            Some(last) if last.kept == kept && kept == Kept::Always => {
+            Some(last) if last.lifetime == lifetime && lifetime == PartLifetime::Always => {
                 last.text = Secret::new([last.text.expose().as_slice(), text].concat());
             }
             Some(_) | None if text.is_empty() => (),
-            Some(_) | None => self.body.push(Part { text: Secret::new(text.to_vec()), kept }),
+            Some(_) | None => {
+                self.body.push(AnswerPart { text: Secret::new(text.to_vec()), lifetime })
+            }
         }
     }
 
@@ -165,7 +167,7 @@ impl Answer {
     }
 }
 
-impl Status {
+impl AnswerStatus {
     pub const fn code(self) -> u16 {
         match self {
             Self::Created => 201,

@@ -5,7 +5,10 @@ mod answer;
 
 use std::time::Duration;
 
-pub use answer::{Answer, Disclosure, Kept, Part, Replay, Status, Subject, SubjectId};
+pub use answer::{
+    AnswerPart, AnswerStatus, Disclosure, PartLifetime, RememberedAnswer, Replay, Subject,
+    SubjectId,
+};
 
 use crate::bounds::IDEMPOTENCY_KEY_BYTES_MAX;
 use crate::domain::time::Timestamp;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::app::{
-    AuditScope, ChainReport, Error, Expected, ExportQuery, Exported, Vault, decode_receipt,
+    AuditScope, ChainReport, Error, ExportQuery, Exported, TrustAnchors, Vault, decode_receipt,
 };
 use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
@@ -33,7 +33,7 @@ pub(super) async fn verify(
         hex::decode(text).ok_or_else(wrong)
     };
     let public_key = public_key.map(key).transpose()?;
-    let expected = Expected { receipt, public_key, own: None };
+    let expected = TrustAnchors { receipt, public_key, own: None };
     Ok(render_report(&app.audit().inspect(expected).await?).to_string().into_bytes())
 }
 

@@ -11,10 +11,10 @@ use crate::crypto;
 use crate::store::StorageFailure;
 use crate::store::chain::{AuditRow, Head};
 use crate::store::change::{Change, Expect, SealedEntries, Write};
-use crate::store::digests::{Moves, RecordDigests};
+use crate::store::digests::{DigestChanges, RecordDigests};
 use crate::store::tables::Table;
 
-type Open<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
+type OpenTable<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
 
 /// What the gathered changes make of a key: a value, or nothing.
 type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
@@ -22,7 +22,7 @@ type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 pub(super) struct Batch<'t> {
     transaction: &'t WriteTransaction,
     /// Each is opened once: changes look into the same few again and again.
-    tables: BTreeMap<Table, Open<'t>>,
+    tables: BTreeMap<Table, OpenTable<'t>>,
     pending: BTreeMap<Table, Pending>,
     /// The audit chain's end, once a change has moved it.
     head: Option<Head>,
@@ -92,8 +92,8 @@ impl<'t> Batch<'t> {
 
     /// What the digests count comes first. The tree gives the old value back when it takes the new
     /// one, so this reads nothing besides.
-    fn insert_records(&mut self, digests: &RecordDigests) -> Result<Moves, StorageFailure> {
-        let mut moves = Moves::default();
+    fn insert_records(&mut self, digests: &RecordDigests) -> Result<DigestChanges, StorageFailure> {
+        let mut moves = DigestChanges::default();
         for name in Table::ALL.iter().filter(|table| table.is_digested()) {
             let Some(pending) = self.pending.remove(name) else { continue };
             let table = self.open(*name)?;
@@ -116,7 +116,7 @@ impl<'t> Batch<'t> {
         }
     }
 
-    fn open(&mut self, table: Table) -> Result<&mut Open<'t>, StorageFailure> {
+    fn open(&mut self, table: Table) -> Result<&mut OpenTable<'t>, StorageFailure> {
         Ok(match self.tables.entry(table) {
             Entry::Occupied(open) => open.into_mut(),
             Entry::Vacant(place) => place.insert(self.transaction.open_table(table.definition())?),

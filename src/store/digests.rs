@@ -25,7 +25,7 @@ const VERSION: u8 = 1;
 
 /// A scope's records, or all of them, after the last change of any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct DigestState {
     /// Of the transaction that changed them last.
     pub generation: u64,
     /// How many entries the audit chain had after it.
@@ -37,13 +37,13 @@ pub struct Tally {
 pub struct RecordDigests {
     key: DigestKey,
     random: Random,
-    whole: Tally,
-    scopes: BTreeMap<[u8; 16], Tally>,
+    whole: DigestState,
+    scopes: BTreeMap<[u8; 16], DigestState>,
 }
 
 /// What one transaction does to the records of each scope.
 #[derive(Debug, Default)]
-pub(super) struct Moves(BTreeMap<[u8; 16], SetDigest>);
+pub(super) struct DigestChanges(BTreeMap<[u8; 16], SetDigest>);
 
 /// What is wrong with the digests of a file when it is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,14 +73,17 @@ impl RecordDigests {
     }
 
     /// That of all records alone; `None` where it is missing or does not open.
-    pub fn whole_of(snapshot: &Snapshot, key: &DigestKey) -> Result<Option<Tally>, StorageFailure> {
+    pub fn whole_of(
+        snapshot: &Snapshot,
+        key: &DigestKey,
+    ) -> Result<Option<DigestState>, StorageFailure> {
         let sealed = snapshot.value(Table::Meta, META)?;
         Ok(sealed.and_then(|sealed| open(key, &WHOLE, Table::Meta, META, &sealed)))
     }
 
     /// By looking at every record.
     pub fn count(snapshot: &Snapshot, key: &DigestKey) -> Result<Self, StorageFailure> {
-        let mut counted = Moves::default();
+        let mut counted = DigestChanges::default();
         for table in Table::ALL.iter().filter(|table| table.is_digested()) {
             for entry in snapshot.range(*table, Bound::Unbounded, Bound::Unbounded)? {
                 let (place, value) = entry?;
@@ -88,17 +91,17 @@ impl RecordDigests {
             }
         }
         let head = crate::store::chain::Head::read(snapshot)?;
-        let (key, whole) = (key.clone(), Tally::default());
+        let (key, whole) = (key.clone(), DigestState::default());
         let mut digests = Self { key, random: Random::new(), whole, scopes: BTreeMap::new() };
         digests.advance(counted, head.next);
         Ok(digests)
     }
 
-    pub const fn whole(&self) -> &Tally {
+    pub const fn whole(&self) -> &DigestState {
         &self.whole
     }
 
-    pub fn scopes(&self) -> impl Iterator<Item = (&[u8; 16], &Tally)> {
+    pub fn scopes(&self) -> impl Iterator<Item = (&[u8; 16], &DigestState)> {
         self.scopes.iter()
     }
 
@@ -120,8 +123,12 @@ impl RecordDigests {
         &self.key
     }
 
-    /// Moves the digests on, and gives the rows that say so.
-    pub(super) fn apply(&mut self, moves: Moves, sequence: u64) -> Vec<(Table, Vec<u8>, Vec<u8>)> {
+    /// Advances the digests and returns the rows to write.
+    pub(super) fn apply(
+        &mut self,
+        moves: DigestChanges,
+        sequence: u64,
+    ) -> Vec<(Table, Vec<u8>, Vec<u8>)> {
         let scopes = self.advance(moves, sequence);
         let rows = scopes.iter().filter_map(|scope| self.row(scope));
         rows.chain(self.row_of_whole(&scopes)).collect()
@@ -136,7 +143,7 @@ impl RecordDigests {
     }
 
     /// The scopes whose records are others now.
-    fn advance(&mut self, moves: Moves, sequence: u64) -> Vec<[u8; 16]> {
+    fn advance(&mut self, moves: DigestChanges, sequence: u64) -> Vec<[u8; 16]> {
         let nothing = SetDigest::default();
         let moves: Vec<_> = moves.0.into_iter().filter(|(_, by)| *by != nothing).collect();
         if moves.is_empty() {
@@ -167,7 +174,7 @@ impl RecordDigests {
         Some((Table::Meta, META.to_vec(), sealed))
     }
 
-    fn seal(&self, scope: &[u8; 16], table: Table, place: &[u8], tally: &Tally) -> Vec<u8> {
+    fn seal(&self, scope: &[u8; 16], table: Table, place: &[u8], tally: &DigestState) -> Vec<u8> {
         let mut plain = vec![VERSION];
         plain.extend(tally.generation.to_be_bytes());
         plain.extend(tally.sequence.to_be_bytes());
@@ -176,7 +183,7 @@ impl RecordDigests {
     }
 }
 
-impl Moves {
+impl DigestChanges {
     /// A row of a table has this value now in place of that one.
     pub(super) fn take(
         &mut self,
@@ -211,12 +218,12 @@ fn open(
     table: Table,
     place: &[u8],
     sealed: &[u8],
-) -> Option<Tally> {
+) -> Option<DigestState> {
     let plain = key.open(&identity(scope, table, place), sealed).ok()?;
     let (&VERSION, rest) = plain.expose().split_first()? else { return None };
     let (generation, rest) = rest.split_first_chunk()?;
     let (sequence, digest) = rest.split_first_chunk()?;
-    Some(Tally {
+    Some(DigestState {
         generation: u64::from_be_bytes(*generation),
         sequence: u64::from_be_bytes(*sequence),
         digest: SetDigest::decode(digest)?,

@@ -14,7 +14,7 @@ use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
 use crate::store::digests::RecordDigests;
-use crate::store::eras::Eras;
+use crate::store::epochs::Epochs;
 use crate::store::overlay::Overlay;
 use crate::store::snapshot::Snapshot;
 use crate::store::{
@@ -67,7 +67,7 @@ pub(super) fn open_database(directory: &Path) -> Result<Database, OpenFailure> {
 }
 
 /// A file that is only looked at.
-pub(super) struct Unwritten {
+pub(super) struct ReadOnlyDatabase {
     pub(super) database: Database,
     pub(super) cleanliness: Cleanliness,
 }
@@ -76,7 +76,7 @@ pub(super) struct Unwritten {
 pub(super) fn open_unwritten(
     directory: &Path,
     master: Option<&MasterKey>,
-) -> Result<Unwritten, OpenFailure> {
+) -> Result<ReadOnlyDatabase, OpenFailure> {
     let overlay = Overlay::open(&existing(directory)?)?;
     let was_mended = Arc::new(AtomicBool::new(false));
     let mut builder = builder();
@@ -102,7 +102,7 @@ pub(super) fn open_unwritten(
     } else {
         Cleanliness::Clean
     };
-    Ok(Unwritten { database, cleanliness })
+    Ok(ReadOnlyDatabase { database, cleanliness })
 }
 
 /// The place of the data file, if it may be one.
@@ -150,7 +150,7 @@ pub(super) fn commit_whole(
 /// The file's own state, before it has a store.
 pub(super) fn first_look(database: &Database) -> Result<Snapshot, StorageFailure> {
     use redb::ReadableDatabase as _;
-    Ok(Snapshot::new(database.begin_read()?, Alarm::default(), Eras::new().current()))
+    Ok(Snapshot::new(database.begin_read()?, Alarm::default(), Epochs::new().current()))
 }
 
 pub(super) fn check_format(database: &Database) -> Result<(), OpenFailure> {

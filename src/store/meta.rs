@@ -6,7 +6,7 @@ use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
 use crate::store::change::Change;
 use crate::store::record::{BadRecord, decode_share_set, encode_share_set};
-use crate::store::snapshot::{Entry, Snapshot};
+use crate::store::snapshot::{Row, Snapshot};
 use crate::store::{StorageFailure, Table};
 
 const META_FORMAT: &[u8] = b"format";
@@ -86,7 +86,7 @@ pub fn share_sets(snapshot: &Snapshot) -> Result<Vec<ShareSet>, StorageFailure> 
 }
 
 /// The set that a row of [`Table::Meta`] holds, `None` for a row of something else.
-pub fn share_set_of_row((key, value): &Entry) -> Result<Option<ShareSet>, StorageFailure> {
+pub fn share_set_of_row((key, value): &Row) -> Result<Option<ShareSet>, StorageFailure> {
     let set = key.strip_prefix(META_SHARES).and_then(|set| set.try_into().ok());
     set.map(|set| decoded(set, value)).transpose()
 }

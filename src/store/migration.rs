@@ -21,7 +21,7 @@ use crate::store::{FORMAT, OpenFailure, Snapshot, StorageFailure, Store, Table, 
 
 /// What was done to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Migrated {
+pub struct MigrationSummary {
     pub from: u32,
     /// The file as it was.
     pub backup: PathBuf,
@@ -48,7 +48,7 @@ impl Store {
         directory: &Path,
         master: &MasterKey,
         now: Timestamp,
-    ) -> Result<Migrated, MigrationFailure> {
+    ) -> Result<MigrationSummary, MigrationFailure> {
         let storage = |failure| MigrationFailure::File(OpenFailure::Storage(failure));
         let database = open_database(directory).map_err(MigrationFailure::File)?;
         let snapshot = first_look(&database).map_err(storage)?;
@@ -60,7 +60,7 @@ impl Store {
         let backup = back_up(directory, from, &snapshot, (master, key), now)?;
         drop(snapshot);
         run(&database, from, Some(master), &Random::new()).map_err(storage)?;
-        Ok(Migrated { from, backup })
+        Ok(MigrationSummary { from, backup })
     }
 }
 

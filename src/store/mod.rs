@@ -11,7 +11,7 @@ pub mod chain;
 mod change;
 mod cvc_keys;
 mod digests;
-mod eras;
+mod epochs;
 mod failure;
 mod file;
 pub mod meta;
@@ -26,7 +26,7 @@ pub mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
 mod writer;
-mod writing;
+mod writer_metrics;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -47,24 +47,25 @@ pub use redb::StorageBackend as Disk;
 pub use batch::Verdict;
 pub use change::{Change, SealedEntries};
 pub use cvc_keys::{CvcKeyName, CvcKeys};
-pub use digests::{DigestFault, RecordDigests, Tally};
-pub use eras::Era;
+pub use digests::{DigestFault, DigestState, RecordDigests};
+pub use epochs::EpochGuard;
 pub use failure::StorageFailure;
-pub use migration::{Migrated, MigrationFailure};
+pub use migration::{MigrationFailure, MigrationSummary};
 pub use restore::RestoreFailure;
-pub use snapshot::{Entry, Snapshot};
-pub use space::{DataDisk, DiskOf, Space};
+pub use snapshot::{Row, Snapshot};
+pub use space::{DataDisk, DirectoryDisk, Space};
 pub use tables::Table;
 pub use writer::Fatal;
 
 use alarm::Alarm;
-use eras::Eras;
+use epochs::Epochs;
 use file::{
-    Unwritten, builder, check_format, commit_whole, grow, open_database, open_unwritten, prepare,
+    ReadOnlyDatabase, builder, check_format, commit_whole, grow, open_database, open_unwritten,
+    prepare,
 };
 use named_file::NamedFile;
 use writer::{Job, Writer};
-use writing::Writing;
+use writer_metrics::WriterMetrics;
 
 /// The version of the schema and of everything in it.
 pub const FORMAT: u32 = 3;
@@ -81,9 +82,9 @@ struct Inner {
     jobs: SyncSender<Job>,
     access_generation: Arc<AtomicU64>,
     alarm: Alarm,
-    eras: Eras,
-    writing: Arc<Writing>,
-    may_tidy: Arc<AtomicBool>,
+    epochs: Epochs,
+    metrics: Arc<WriterMetrics>,
+    may_commit_idle: Arc<AtomicBool>,
     digests: SharedDigests,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// `None` for a store that writes to no file.
@@ -92,7 +93,7 @@ struct Inner {
 
 /// Whether the writer may write when nobody asked it to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tidying {
+pub enum IdleCommits {
     Allowed,
     Held,
 }
@@ -163,7 +164,7 @@ impl Store {
         directory: &Path,
         master: Option<&MasterKey>,
     ) -> Result<(Self, Cleanliness), OpenFailure> {
-        let Unwritten { database, cleanliness } = open_unwritten(directory, master)?;
+        let ReadOnlyDatabase { database, cleanliness } = open_unwritten(directory, master)?;
         Ok((Self::start(database, None), cleanliness))
     }
 
@@ -185,29 +186,29 @@ impl Store {
         let (jobs, queue) = sync_channel(QUEUE_CHANGES_MAX);
         let alarm = Alarm::default();
         let access_generation = Arc::new(AtomicU64::new(0));
-        let writing = Arc::new(Writing::new());
-        let may_tidy = Arc::new(AtomicBool::new(false));
+        let metrics = Arc::new(WriterMetrics::new());
+        let may_commit_idle = Arc::new(AtomicBool::new(false));
         let digests = SharedDigests::default();
         let writer = Writer {
             database: Arc::clone(&database),
             jobs: queue,
             access_generation: Arc::clone(&access_generation),
             alarm: alarm.clone(),
-            writing: Arc::clone(&writing),
-            may_tidy: Arc::clone(&may_tidy),
+            metrics: Arc::clone(&metrics),
+            may_commit_idle: Arc::clone(&may_commit_idle),
             digests: Arc::clone(&digests),
         };
         let thread = std::thread::spawn(|| writer.run());
         let writer = Mutex::new(Some(thread));
-        let eras = Eras::new();
+        let epochs = Epochs::new();
         Self(Arc::new(Inner {
             database,
             jobs,
             access_generation,
             alarm,
-            eras,
-            writing,
-            may_tidy,
+            epochs,
+            metrics,
+            may_commit_idle,
             digests,
             writer,
             file,
@@ -217,10 +218,10 @@ impl Store {
     pub fn snapshot(&self) -> Result<Snapshot, StorageFailure> {
         use redb::ReadableDatabase as _;
         // First: a turn in between then waits for this one in vain, never the other way around.
-        let era = self.0.eras.current();
+        let epoch = self.0.epochs.current();
         let transaction = self.0.database.begin_read();
         let transaction = transaction.map_err(|error| self.0.alarm.sound(error.into()))?;
-        Ok(Snapshot::new(transaction, self.0.alarm.clone(), era))
+        Ok(Snapshot::new(transaction, self.0.alarm.clone(), epoch))
     }
 
     /// Returns when the change is durable, or was refused. Dropping the future does not undo it.
@@ -238,11 +239,11 @@ impl Store {
         change: Change,
     ) -> Result<impl Future<Output = Result<Verdict, CommitFailure>> + use<>, CommitFailure> {
         let (reply, verdict) = oneshot::channel();
-        self.0.writing.queued.add(1);
+        self.0.metrics.queued.add(1);
         self.queue(Job::Commit(change, reply)).inspect_err(|failure| {
-            self.0.writing.queued.add(-1);
+            self.0.metrics.queued.add(-1);
             if *failure == CommitFailure::QueueFull {
-                self.0.writing.refused.add(1);
+                self.0.metrics.refused.add(1);
             }
         })?;
         Ok(async { verdict.await.map_err(stopped) })
@@ -293,20 +294,20 @@ impl Store {
         Ok(fault)
     }
 
-    /// From now on, [`Store::is_settled`] waits for all that goes back to earlier snapshots.
-    pub fn turn_era(&self) {
-        self.0.eras.turn();
+    /// From now on, [`Store::is_quiescent`] waits for all that goes back to earlier snapshots.
+    pub fn advance_epoch(&self) {
+        self.0.epochs.advance();
     }
 
     /// Whether nobody acts any more on what was read before the last turn.
-    pub fn is_settled(&self) -> bool {
-        self.0.eras.is_settled()
+    pub fn is_quiescent(&self) -> bool {
+        self.0.epochs.is_quiescent()
     }
 
     /// Whether the writer may use a quiet moment to make the next start cheap. Not before it was told
     /// so: on a full disk that would be the end of the store.
-    pub fn set_tidying(&self, tidying: Tidying) {
-        self.0.may_tidy.store(tidying == Tidying::Allowed, Ordering::Relaxed);
+    pub fn set_idle_commits(&self, tidying: IdleCommits) {
+        self.0.may_commit_idle.store(tidying == IdleCommits::Allowed, Ordering::Relaxed);
     }
 
     /// Changes with every commit that concerns tenants, applications or keys.

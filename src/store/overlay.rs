@@ -23,11 +23,11 @@ const BLOCK: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct Overlay {
     file: File,
-    written: Mutex<Written>,
+    written: Mutex<OverlayBlocks>,
 }
 
 #[derive(Debug)]
-struct Written {
+struct OverlayBlocks {
     /// By their numbers. A block that is not here is the file's.
     blocks: BTreeMap<u64, Box<[u8]>>,
     len: u64,
@@ -45,11 +45,11 @@ impl Overlay {
             Err(TryLockError::Error(error)) => return Err(OpenFailure::io(error)),
         }
         let len = file.metadata().map_err(OpenFailure::io)?.len();
-        let written = Mutex::new(Written { blocks: BTreeMap::new(), len, file_len: len });
+        let written = Mutex::new(OverlayBlocks { blocks: BTreeMap::new(), len, file_len: len });
         Ok(Self { file, written })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Written> {
+    fn lock(&self) -> MutexGuard<'_, OverlayBlocks> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

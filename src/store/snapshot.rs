@@ -9,27 +9,27 @@ use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableHandle as
 
 use crate::store::StorageFailure;
 use crate::store::alarm::Alarm;
-use crate::store::eras::Era;
+use crate::store::epochs::EpochGuard;
 use crate::store::tables::Table;
 
 pub struct Snapshot {
     transaction: ReadTransaction,
     alarm: Alarm,
-    era: Era,
+    epoch: EpochGuard,
 }
 
 /// One key and its value.
-pub type Entry = (Vec<u8>, Vec<u8>);
+pub type Row = (Vec<u8>, Vec<u8>);
 
 impl Snapshot {
     /// Whatever fails in reading is told to `alarm`: redb refuses further work from then on.
-    pub(super) const fn new(transaction: ReadTransaction, alarm: Alarm, era: Era) -> Self {
-        Self { transaction, alarm, era }
+    pub(super) const fn new(transaction: ReadTransaction, alarm: Alarm, epoch: EpochGuard) -> Self {
+        Self { transaction, alarm, epoch }
     }
 
     /// For whatever outlives the snapshot and rests on it.
-    pub fn era(&self) -> Era {
-        self.era.clone()
+    pub fn epoch(&self) -> EpochGuard {
+        self.epoch.clone()
     }
 
     pub fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
@@ -43,7 +43,7 @@ impl Snapshot {
         table: Table,
         prefix: &[u8],
         count_max: usize,
-    ) -> Result<Vec<Entry>, StorageFailure> {
+    ) -> Result<Vec<Row>, StorageFailure> {
         self.range(table, Bound::Included(prefix), Bound::Unbounded)?
             .take_while(|entry| entry.as_ref().map_or(true, |(key, _)| key.starts_with(prefix)))
             .take(count_max)
@@ -56,10 +56,8 @@ impl Snapshot {
         table: Table,
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
-    ) -> Result<
-        impl DoubleEndedIterator<Item = Result<Entry, StorageFailure>> + use<>,
-        StorageFailure,
-    > {
+    ) -> Result<impl DoubleEndedIterator<Item = Result<Row, StorageFailure>> + use<>, StorageFailure>
+    {
         let range = self.table(table)?.range::<&[u8]>((from, to));
         let alarm = self.alarm.clone();
         Ok(range.map_err(|error| self.alarm.sound(error.into()))?.map(move |entry| {

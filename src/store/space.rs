@@ -23,9 +23,9 @@ pub trait DataDisk: Send + Sync {
 
 /// The disk of this data directory.
 #[derive(Debug)]
-pub struct DiskOf(pub PathBuf);
+pub struct DirectoryDisk(pub PathBuf);
 
-impl DataDisk for DiskOf {
+impl DataDisk for DirectoryDisk {
     fn space(&self) -> io::Result<Space> {
         let data_bytes = std::fs::metadata(self.0.join(Store::FILE))?.len();
         Ok(Space { free_bytes: free_bytes(&self.0)?, data_bytes })
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_directory_without_a_data_file_is_no_vault_and_is_told_so() {
-        let root = DiskOf(PathBuf::from("/"));
+        let root = DirectoryDisk(PathBuf::from("/"));
         assert_eq!(root.space().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
@@ -59,7 +59,7 @@ mod tests {
         let directory = TestDirectory::new();
         let inner = directory.join("inner");
         std::fs::create_dir(&inner).unwrap();
-        let disk = DiskOf(directory.path().to_path_buf());
+        let disk = DirectoryDisk(directory.path().to_path_buf());
         assert!(disk.is_under(&inner).unwrap());
         assert!(!disk.is_under(Path::new("/proc")).unwrap());
         assert!(disk.is_under(&directory.join("missing")).is_err());

@@ -14,7 +14,7 @@ use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
 use crate::store::failure::StorageFailure;
-use crate::store::writing::Writing;
+use crate::store::writer_metrics::WriterMetrics;
 
 pub(super) enum Job {
     Commit(Change, oneshot::Sender<Verdict>),
@@ -36,9 +36,9 @@ pub(super) struct Writer {
     pub(super) jobs: Receiver<Job>,
     pub(super) access_generation: Arc<AtomicU64>,
     pub(super) alarm: Alarm,
-    pub(super) writing: Arc<Writing>,
+    pub(super) metrics: Arc<WriterMetrics>,
     /// Whether it may write when nobody asked it to.
-    pub(super) may_tidy: Arc<AtomicBool>,
+    pub(super) may_commit_idle: Arc<AtomicBool>,
     pub(super) digests: SharedDigests,
 }
 
@@ -79,7 +79,7 @@ impl Writer {
                 }
                 Ok(Job::Reach(reached)) => drop(reached.send(())),
                 Err(RecvTimeoutError::Timeout) => {
-                    if self.may_tidy.load(Ordering::Relaxed) {
+                    if self.may_commit_idle.load(Ordering::Relaxed) {
                         self.commit_nothing()?;
                         recovery = Recovery::Quick;
                     }
@@ -112,7 +112,7 @@ impl Writer {
     }
 
     fn commit(&self, jobs: Vec<(Change, oneshot::Sender<Verdict>)>) -> Result<(), StorageFailure> {
-        let begun = self.writing.begin(jobs.len());
+        let begun = self.metrics.begin(jobs.len());
         let transaction = begin(&self.database, Recovery::Checked)?;
         let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
         let mut batch = Batch::new(&transaction, digests.as_mut());
@@ -127,7 +127,7 @@ impl Writer {
         batch.insert()?;
         transaction.commit()?;
         drop(digests);
-        self.writing.end(begun);
+        self.metrics.end(begun);
         if concerns_access {
             // Before the replies: whoever was told that a key is gone must see it refused.
             self.access_generation.fetch_add(1, Ordering::Release);

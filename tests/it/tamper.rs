@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::json;
 use strongroom::crypto::SigningKey;
 use strongroom::secret::Secret;
-use strongroom::store::chain::{Checkpoint, META_PUBLIC_KEY, Signed, Statement};
+use strongroom::store::chain::{Checkpoint, META_PUBLIC_KEY, SignatureKind, Statement};
 use strongroom::store::{Change, Store, Table, tables};
 
 use crate::harness::{Ended, Vault, run};
@@ -103,7 +103,7 @@ fn sign_anew(vault: &Vault) {
         Change::new().put(Table::Meta, META_PUBLIC_KEY.to_vec(), stranger.public().to_vec());
     for it in Checkpoint::oldest(&snapshot, usize::MAX).unwrap() {
         let (head, previous, at, extent) = (it.head(), it.previous, it.at, it.extent);
-        let signed = Signed::Checkpoint;
+        let signed = SignatureKind::Checkpoint;
         let statement = Statement { signed, file, head, previous, at, extent };
         let mut value = snapshot
             .value(Table::AuditCheckpoints, &tables::audit_checkpoints(it.sequence))

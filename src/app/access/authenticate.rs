@@ -62,7 +62,7 @@ impl AccessControl<'_> {
         let (application, _) =
             application(snapshot, &keys, key.tenant, key.application)?.ok_or(dangling)?;
         let tenant = self.tenant(snapshot, key.tenant)?;
-        Ok(Caller { tenant, application, key, tag, keys, _era: snapshot.era() })
+        Ok(Caller { tenant, application, key, tag, keys, _epoch: snapshot.epoch() })
     }
 
     pub(in crate::app) fn tenant(self, snapshot: &Snapshot, id: TenantId) -> Result<Tenant, Error> {

@@ -8,7 +8,7 @@ use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Grants, Right, ValueOrigin};
 use crate::domain::permission::Permission;
 use crate::domain::tenant::Tenant;
-use crate::store::Era;
+use crate::store::EpochGuard;
 
 /// The tenant and application that an authenticated request acts for.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Caller {
     pub tag: [u8; 32],
     pub(in crate::app) keys: TenantKeys,
     /// A rotation of the keys waits for those who hold them.
-    pub(super) _era: Era,
+    pub(super) _epoch: EpochGuard,
 }
 
 impl Caller {

@@ -15,7 +15,7 @@ use crate::domain::id::TenantId;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{Tenant, TenantKind, Threeds};
 use crate::store::record::{decode_tenant, encode_tenant};
-use crate::store::tables::{self, Counted};
+use crate::store::tables::{self, CountKind};
 use crate::store::{Change, Snapshot, Table};
 
 /// What the operator says of a new tenant.
@@ -108,7 +108,7 @@ impl AccessControl<'_> {
     }
 
     pub fn count_tokens(self, tenant: TenantId) -> Result<i64, Error> {
-        Ok(self.vault.snapshot()?.count(&tables::counts(tenant, Counted::Tokens))?)
+        Ok(self.vault.snapshot()?.count(&tables::counts(tenant, CountKind::Tokens))?)
     }
 
     fn keep_tenant(self, tenant: &Tenant) -> Change {

@@ -17,8 +17,8 @@ use crate::bounds::{AUDIT_CHECKPOINT_PERIOD, AUDIT_ROWS_AT_ONCE, SWEEP_BATCH_MAX
 use crate::crypto::SigningKey;
 use crate::domain::time::Timestamp;
 use crate::store::chain::{
-    ChainReport, Checkpoint, Expected, Extent, Head, Inspection, Receipt, RecordState, Rows,
-    Signed, Signers, Statement, scopes,
+    ChainReport, ChainRows, Checkpoint, Extent, Head, Inspection, Receipt, RecordState,
+    SignatureKind, Signers, Statement, TrustAnchors, scopes,
 };
 use crate::store::{Change, Snapshot, Table, tables};
 
@@ -86,8 +86,8 @@ impl Audit<'_> {
         let snapshot = self.vault.snapshot()?;
         let head = Head::read(&snapshot)?;
         let last = match Checkpoint::newest(&snapshot)? {
-            Some(newest) => Some((newest, Signed::Checkpoint)),
-            None => Checkpoint::start(&snapshot)?.map(|start| (start, Signed::Start)),
+            Some(newest) => Some((newest, SignatureKind::Checkpoint)),
+            None => Checkpoint::start(&snapshot)?.map(|start| (start, SignatureKind::Start)),
         };
         let mut reached = Head::default();
         if let Some((last, signed)) = last {
@@ -97,7 +97,7 @@ impl Audit<'_> {
             }
             reached = Head { next: last.sequence, link: last.link };
         }
-        let mut rows = Rows::from(&snapshot, reached.next)?;
+        let mut rows = ChainRows::from(&snapshot, reached.next)?;
         while let Some(row) = rows.next_row()? {
             if row.sequence != reached.next {
                 return Ok(false);
@@ -116,11 +116,11 @@ impl Audit<'_> {
 
     /// Walks the chain as someone without keys would, but for the key that signs it now, which is
     /// this vault's own.
-    pub async fn inspect(self, expected: Expected) -> Result<ChainReport, Error> {
+    pub async fn inspect(self, expected: TrustAnchors) -> Result<ChainReport, Error> {
         self.flush_reads().await?;
         let own = Some(self.vault.keys().system().signing().public());
         let inspect = || {
-            let expected = Expected { own, ..expected };
+            let expected = TrustAnchors { own, ..expected };
             let mut inspection = Inspection::new(&self.vault.snapshot()?, expected)?;
             while inspection.advance(AUDIT_ROWS_AT_ONCE, &mut |_| ())? {}
             Ok(inspection.finish()?)
@@ -209,7 +209,7 @@ impl Audit<'_> {
         let system = self.vault.keys().system();
         let records = self.record_state(snapshot)?;
         let statement = Statement {
-            signed: Signed::Checkpoint,
+            signed: SignatureKind::Checkpoint,
             file: file_id(snapshot)?,
             head,
             previous,
@@ -227,7 +227,7 @@ impl Audit<'_> {
         (signer, key): (u32, &SigningKey),
     ) -> Result<Checkpoint, Error> {
         let statement = Statement {
-            signed: Signed::Start,
+            signed: SignatureKind::Start,
             file: file_id(snapshot)?,
             head,
             previous: 0,
@@ -257,7 +257,7 @@ impl Audit<'_> {
         let old: Vec<_> = oldest.into_iter().take_while(is_old).collect();
         let Some(last) = old.last() else { return Ok((Change::new(), 0)) };
         // What is signed now speaks for them, and they go.
-        if !self.may_prune_to(snapshot, &old, Signed::Checkpoint)? {
+        if !self.may_prune_to(snapshot, &old, SignatureKind::Checkpoint)? {
             return Ok((Change::new(), 0));
         }
         let system = self.vault.keys().system();
@@ -272,7 +272,7 @@ impl Audit<'_> {
     /// Some rows before the chain's start, scope after scope; how many they are.
     fn plan_removal(self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
         let Some(start) = Checkpoint::start(snapshot)? else { return Ok((Change::new(), 0)) };
-        if !self.may_prune_to(snapshot, &[start], Signed::Start)? {
+        if !self.may_prune_to(snapshot, &[start], SignatureKind::Start)? {
             return Ok((Change::new(), 0));
         }
         let (mut change, mut count): (_, usize) = (Change::new(), 0);
@@ -293,7 +293,7 @@ impl Audit<'_> {
         self,
         snapshot: &Snapshot,
         checkpoints: &[Checkpoint],
-        signed: Signed,
+        signed: SignatureKind,
     ) -> Result<bool, Error> {
         let own = self.own_signers(snapshot)?;
         let is_own =
@@ -316,7 +316,7 @@ impl Audit<'_> {
         let own = Some(self.vault.keys().system().signing().public());
         let mut gone = Gone::new(snapshot, keys, whole.as_ref());
         let (mut closed, mut failure) = (Vec::new(), None);
-        let expected = Expected { own, ..Expected::default() };
+        let expected = TrustAnchors { own, ..TrustAnchors::default() };
         let chain = Inspection::new(snapshot, expected)?.run(&mut |row| {
             let Ok(entries) = self.open_row(row) else {
                 closed.push(row.sequence);

@@ -10,7 +10,7 @@ use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
-use crate::store::chain::Rows;
+use crate::store::chain::ChainRows;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExportQuery {
@@ -44,7 +44,7 @@ impl Audit<'_> {
     }
 
     fn export_rows(self, query: &ExportQuery) -> Result<ExportPage, Error> {
-        let mut rows = Rows::from(&self.vault.snapshot()?, query.next.unwrap_or(0))?;
+        let mut rows = ChainRows::from(&self.vault.snapshot()?, query.next.unwrap_or(0))?;
         let mut entries = Vec::new();
         let wanted = |entry: &AuditEntry| {
             query.from.is_none_or(|from| entry.at >= from)

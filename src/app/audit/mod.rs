@@ -28,7 +28,7 @@ use crate::store::chain::AuditRow;
 use crate::store::record::{decode_audit, encode_audit};
 use crate::store::{Change, SealedEntries, Table};
 
-pub use crate::store::chain::{ChainReport, Expected, Receipt};
+pub use crate::store::chain::{ChainReport, Receipt, TrustAnchors};
 pub use crate::store::record::{decode_receipt, encode_receipt};
 pub use checkpoint::AuditStatus;
 pub use export::{ExportPage, ExportQuery, Exported};

@@ -12,7 +12,7 @@ use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, AuditEntry, EntityKind};
 use crate::domain::id::{ApplicationId, SessionId, TenantId, TokenId, TokenIntentId};
 use crate::store::chain::{Checkpoint, RecordState};
-use crate::store::{RecordDigests, Snapshot, StorageFailure, Table, Tally, tables};
+use crate::store::{DigestState, RecordDigests, Snapshot, StorageFailure, Table, tables};
 
 /// Records that are still in the file although the newest entry of the chain deleted or expired
 /// them. Only these are kept in memory, and an untouched file has none.
@@ -33,7 +33,7 @@ impl<'a> Gone<'a> {
     pub(super) fn new(
         snapshot: &'a Snapshot,
         keys: &'a HashSet<Uuid>,
-        whole: Option<&Tally>,
+        whole: Option<&DigestState>,
     ) -> Self {
         let counted_up_to = whole.map(|tally| tally.sequence);
         Self { snapshot, keys, found: BTreeMap::new(), counted_up_to, uncounted: None }
@@ -134,7 +134,7 @@ impl Audit<'_> {
     /// The record digest for the next checkpoint; `None` when the digest is missing.
     pub(super) fn record_state(self, snapshot: &Snapshot) -> Result<RecordState, Error> {
         let system = self.vault.keys().system();
-        let Some(Tally { generation, digest, .. }) =
+        let Some(DigestState { generation, digest, .. }) =
             RecordDigests::whole_of(snapshot, system.digests())?
         else {
             return Ok(RecordState::default());
@@ -156,7 +156,7 @@ impl Audit<'_> {
         self,
         snapshot: &Snapshot,
         report: &mut Report,
-    ) -> Result<Option<Tally>, Error> {
+    ) -> Result<Option<DigestState>, Error> {
         let system = self.vault.keys().system();
         let Some(stored) = RecordDigests::read(snapshot, system.digests())? else {
             report.find(String::from("records: their digests are missing or do not open"));

@@ -5,7 +5,7 @@ use crate::app::commit::idempotency::Guard;
 use crate::app::error::{Error, Fault};
 use crate::app::vault::Vault;
 use crate::bounds::DECISIONS_MAX;
-use crate::idempotency::{Answer, Status};
+use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::store::{Change, Snapshot, Verdict};
 
 /// Decides which changes go on when the disk is nearly full.
@@ -24,20 +24,20 @@ pub(in crate::app) enum Priority {
 #[derive(Clone, Copy)]
 pub struct Write<'a, T> {
     pub guard: Option<&'a Guard>,
-    pub render: &'a (dyn Fn(&T) -> Answer + Sync),
+    pub render: &'a (dyn Fn(&T) -> RememberedAnswer + Sync),
 }
 
 /// A write that was committed, and its answer.
 #[derive(Debug)]
 pub struct Committed<T> {
     pub outcome: T,
-    pub answer: Answer,
+    pub answer: RememberedAnswer,
 }
 
 impl<T> Write<'_, T> {
     /// A write without an idempotency key whose answer is not rendered here.
     pub const fn plain() -> Self {
-        Self { guard: None, render: &|_| Answer::empty(Status::Ok) }
+        Self { guard: None, render: &|_| RememberedAnswer::empty(AnswerStatus::Ok) }
     }
 }
 
@@ -77,7 +77,7 @@ impl Vault {
         priority: Priority,
         guard: Option<&Guard>,
         mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
-        answer: impl Fn(&T) -> Option<&Answer>,
+        answer: impl Fn(&T) -> Option<&RememberedAnswer>,
     ) -> Result<T, Error> {
         self.require_space(priority)?;
         for attempt in 0..DECISIONS_MAX {
@@ -98,7 +98,7 @@ impl Vault {
             }
             // A rotation of keys waits for this epoch until the change is queued. The snapshot is
             // not needed that long.
-            let _epoch = snapshot.era();
+            let _epoch = snapshot.epoch();
             drop(snapshot);
             match self.store.commit(change).await? {
                 Verdict::Applied => return Ok(outcome),

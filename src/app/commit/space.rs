@@ -8,7 +8,7 @@ use crate::app::commit::disk::{ALL_REFUSED, Allowance, CHANGES_REFUSED, DiskNews
 use crate::app::error::Error;
 use crate::app::vault::Vault;
 use crate::domain::time::Timestamp;
-use crate::store::{DataDisk, Tidying};
+use crate::store::{DataDisk, IdleCommits};
 
 impl Vault {
     /// Keeps this much of the disk free from now on. Without a floor there is always room.
@@ -19,9 +19,9 @@ impl Vault {
     /// To be called again and again. `None` when nothing has changed.
     pub fn look_at_disk(&self) -> Option<DiskNews> {
         let news = self.floor.as_ref().and_then(Floor::look);
-        self.store.set_tidying(match self.room() {
-            Room::Changes | Room::Traces => Tidying::Allowed,
-            Room::Nothing => Tidying::Held,
+        self.store.set_idle_commits(match self.room() {
+            Room::Changes | Room::Traces => IdleCommits::Allowed,
+            Room::Nothing => IdleCommits::Held,
         });
         news
     }

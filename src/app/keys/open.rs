@@ -33,7 +33,7 @@ use crate::secret::Secret;
 use crate::store::backup::BackupFailure;
 use crate::store::chain::{self, Checkpoint, Signers};
 use crate::store::{
-    Change, Cleanliness, CvcKeys, Migrated, MigrationFailure, OpenFailure, Snapshot,
+    Change, Cleanliness, CvcKeys, MigrationFailure, MigrationSummary, OpenFailure, Snapshot,
     StorageFailure, Store, Table, Verdict, meta, tables,
 };
 
@@ -182,7 +182,7 @@ impl Vault {
     }
 
     /// What opening did to a file of an older format.
-    pub const fn migrated(&self) -> Option<&Migrated> {
+    pub const fn migrated(&self) -> Option<&MigrationSummary> {
         self.migrated.as_ref()
     }
 

@@ -10,7 +10,7 @@ use crate::app::tests::{TestVault, deduplicating, draft, named};
 use crate::app::{Error, Origin, TokenDraft, Written};
 use crate::bounds::QUEUE_CHANGES_MAX;
 use crate::store::Change;
-use crate::store::tables::{self, Counted};
+use crate::store::tables::{self, CountKind};
 use crate::store::tests::disk::{Fault, Operation};
 use crate::waiting::{wait_until, within};
 
@@ -94,7 +94,7 @@ async fn with_full_queue() -> (TestVault, String) {
     let id = vault.create_id(draft("before")).await;
     let begun = vault.disk.count(Operation::Sync);
     vault.disk.plan(Operation::Sync, 1, Fault::Block);
-    let count = tables::counts(vault.caller.tenant.id, Counted::Tokens);
+    let count = tables::counts(vault.caller.tenant.id, CountKind::Tokens);
     // A change is handed over when its commit is first polled; nobody waits for these.
     let hand_over = || {
         let commit = pin!(vault.app.store().commit(Change::new().count(count.clone(), 0)));

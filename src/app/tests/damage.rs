@@ -74,7 +74,7 @@ fn check_moved(table: Table, finding: &str) {
 #[test]
 fn a_removed_index_entry_is_found() {
     check(remove_first(Table::TokenLists), "an entry of token_lists is missing");
-    check(remove_first(Table::Due), "an entry of due is missing");
+    check(remove_first(Table::Expiries), "an entry of due is missing");
     check(remove_first(Table::TokenNames), "its predefined id does not lead to it");
 }
 
@@ -95,7 +95,7 @@ fn each_single_removed_list_entry_is_found() {
 
 #[test]
 fn an_index_entry_that_leads_nowhere_is_found() {
-    for table in [Table::TokenLists, Table::Due, Table::TokenNames] {
+    for table in [Table::TokenLists, Table::Expiries, Table::TokenNames] {
         check(
             |vault| {
                 let (mut key, value) = rows(vault, table).remove(0);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::app::tests::{TestVault, draft, expiring, named, prepared_key};
-use crate::app::{AuditFinding, AuditPolicy, Error, Expected, ExportQuery, Step, Walk};
+use crate::app::{AuditFinding, AuditPolicy, Error, ExportQuery, Step, TrustAnchors, Walk};
 use crate::clock::Clock;
 use crate::crypto::KeyPurpose;
 use crate::store::tests::block_on;
@@ -76,7 +76,7 @@ fn a_deleted_token_that_is_put_back_is_found_by_its_id() {
     assert_eq!(vault.data(&id), None);
     let is_digest = |key: &[u8]| tables::digest_of_key(key).is_some();
     let vault = replant(&vault, &old, |table, key| {
-        matches!(table, Table::Tokens | Table::TokenLists | Table::TokenNames | Table::Due)
+        matches!(table, Table::Tokens | Table::TokenLists | Table::TokenNames | Table::Expiries)
             || (table == Table::Counts && !is_digest(key))
     });
     assert!(vault.data(&id).is_some(), "the engine takes it");
@@ -164,7 +164,7 @@ fn records_that_are_rolled_back_under_the_chain_are_found_at_the_start_and_ever_
     block_on(async {
         vault.create_id(draft("later")).await;
         vault.app.audit().sign().await.unwrap();
-        let report = vault.app.audit().inspect(Expected::default()).await.unwrap();
+        let report = vault.app.audit().inspect(TrustAnchors::default()).await.unwrap();
         assert!(report.findings[0].contains("rolled back"), "{:?}", report.findings);
     });
 }
@@ -232,7 +232,7 @@ fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
         for (public_key, receipt) in
             [(None, None), (Some(first), Some(receipt)), (Some(signer.public_key), None)]
         {
-            let expected = Expected { public_key, receipt, own: None };
+            let expected = TrustAnchors { public_key, receipt, own: None };
             let report = vault.app.audit().inspect(expected).await.unwrap();
             assert_eq!((report.findings, report.unanchored), (Vec::new(), 0));
         }
@@ -267,7 +267,7 @@ fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
         vault.app.callers.forget();
         vault.caller = vault.app.access().authenticate(&prepared_key()).unwrap();
         vault.app.rotation().destroy_audit_key(1).await.unwrap();
-        let report = vault.app.audit().inspect(Expected::default()).await.unwrap();
+        let report = vault.app.audit().inspect(TrustAnchors::default()).await.unwrap();
         assert_eq!((report.findings, report.signer.unwrap().number), (Vec::new(), 4));
     });
     vault.assert_clean();

@@ -76,7 +76,7 @@ fn a_damaged_record_is_named_once_and_its_entries_are_not() {
 #[test]
 fn every_missing_entry_of_a_token_is_found_with_the_token() {
     let (vault, ids) = vault();
-    for table in [Table::TokenLists, Table::TokenNames, Table::Due] {
+    for table in [Table::TokenLists, Table::TokenNames, Table::Expiries] {
         for (key, value) in rows(&vault, table) {
             plant(&vault, Change::new().delete(table, key.clone()));
             let all = found(&vault.app);
@@ -91,7 +91,7 @@ fn every_missing_entry_of_a_token_is_found_with_the_token() {
 
 #[test]
 fn an_entry_that_leads_nowhere_or_elsewhere_is_found() {
-    for table in [Table::TokenLists, Table::Due] {
+    for table in [Table::TokenLists, Table::Expiries] {
         let (vault, ids) = vault();
         let (mut key, value) = rows(&vault, table).remove(0);
         *key.last_mut().unwrap() ^= 1;

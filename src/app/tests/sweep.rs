@@ -10,7 +10,7 @@ use crate::app::{Error, Swept, TokenDraft, Write};
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::clock::Clock;
 use crate::domain::time::Timestamp;
-use crate::store::tables::Falls;
+use crate::store::tables::ExpiryKind;
 use crate::store::tests::block_on;
 use crate::store::tests::disk::{Fault, Operation, TestDisk};
 use crate::store::{Change, Table, tables};
@@ -25,7 +25,7 @@ fn with_clock() -> (Arc<TestVault>, Clock) {
 
 fn due(vault: &TestVault) -> Vec<Vec<u8>> {
     let snapshot = vault.app.store().snapshot().unwrap();
-    let rows = snapshot.under(Table::Due, &[], usize::MAX).unwrap();
+    let rows = snapshot.under(Table::Expiries, &[], usize::MAX).unwrap();
     rows.into_iter().map(|(key, _)| key).collect()
 }
 
@@ -151,11 +151,20 @@ async fn a_sweep_that_decided_before_a_delete_was_made_decides_again() {
 fn a_due_entry_of_a_live_token_takes_only_itself() {
     let (vault, clock) = with_clock();
     let created = block_on(vault.create(draft("live"))).unwrap().shown.token;
-    let early =
-        tables::due(Timestamp::from_seconds(1), Falls::Token, created.tenant, created.id.uuid());
-    let nowhere =
-        tables::due(Timestamp::from_seconds(1), Falls::Token, created.tenant, uuid::Uuid::nil());
-    let stray = Change::new().put(Table::Due, early, vec![]).put(Table::Due, nowhere, vec![]);
+    let early = tables::expiries(
+        Timestamp::from_seconds(1),
+        ExpiryKind::Token,
+        created.tenant,
+        created.id.uuid(),
+    );
+    let nowhere = tables::expiries(
+        Timestamp::from_seconds(1),
+        ExpiryKind::Token,
+        created.tenant,
+        uuid::Uuid::nil(),
+    );
+    let stray =
+        Change::new().put(Table::Expiries, early, vec![]).put(Table::Expiries, nowhere, vec![]);
     block_on(vault.app.store().commit(stray)).unwrap();
     clock.advance(HOUR);
     block_on(vault.app.upkeep().sweep_all()).unwrap();

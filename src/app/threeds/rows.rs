@@ -11,7 +11,7 @@ use crate::app::upkeep::verify::Report;
 use crate::crypto::{TenantKeys, Version, version};
 use crate::domain::id::{SessionId, TenantId};
 use crate::store::record::{decode_session, encode_session};
-use crate::store::tables::{self, Falls};
+use crate::store::tables::{self, ExpiryKind};
 use crate::store::{Change, Snapshot, Table};
 use crate::threeds::session::Session;
 
@@ -37,7 +37,7 @@ impl ThreedsSessions<'_> {
         let place = tables::threeds_sessions(session.id, session.tenant);
         let mut change = Change::new().expect_version(Table::ThreedsSessions, place, version);
         for due in dues(before) {
-            change = change.delete(Table::Due, due);
+            change = change.delete(Table::Expiries, due);
         }
         Ok(change.and(self.put_session(keys, session)?))
     }
@@ -53,7 +53,7 @@ impl ThreedsSessions<'_> {
         }
         let mut change = Change::new().put(Table::ThreedsSessions, place, sealed);
         for due in dues(session) {
-            change = change.put(Table::Due, due, Vec::new());
+            change = change.put(Table::Expiries, due, Vec::new());
         }
         Ok(change)
     }
@@ -112,7 +112,7 @@ impl ThreedsSessions<'_> {
             };
             for due in dues(&session) {
                 report.index_entries = report.index_entries.saturating_add(1);
-                if snapshot.value(Table::Due, &due)?.is_none() {
+                if snapshot.value(Table::Expiries, &due)?.is_none() {
                     report.find(format!("3DS session {id}: an entry of due is missing"));
                 }
             }
@@ -135,7 +135,7 @@ pub(in crate::app) fn remove_session(
     let (session, version) = open(keys, tenant, SessionId::new(id), &sealed)?;
     let mut change = Change::new().expect_version(Table::ThreedsSessions, place.clone(), version);
     for due in dues(&session) {
-        change = change.delete(Table::Due, due);
+        change = change.delete(Table::Expiries, due);
     }
     Ok(change.delete(Table::ThreedsSessions, place))
 }
@@ -152,7 +152,7 @@ fn open(
     Ok((decode_session(tenant, id, plain.expose())?, version))
 }
 
-/// The entries of [`Table::Due`] that the session of this row has.
+/// The entries of [`Table::Expiries`] that the session of this row has.
 pub(in crate::app) fn open_session_row(
     keys: &TenantKeys,
     tenant: TenantId,
@@ -163,8 +163,8 @@ pub(in crate::app) fn open_session_row(
 }
 
 fn dues(session: &Session) -> Vec<Vec<u8>> {
-    let due = |at, falls| tables::due(at, falls, session.tenant, session.id.uuid());
-    let removal = due(session.kept_until, Falls::ThreedsSession);
-    let wait = session.waits_until.map(|at| due(at, Falls::ThreedsWait));
+    let due = |at, falls| tables::expiries(at, falls, session.tenant, session.id.uuid());
+    let removal = due(session.kept_until, ExpiryKind::ThreedsSession);
+    let wait = session.waits_until.map(|at| due(at, ExpiryKind::ThreedsWait));
     wait.into_iter().chain([removal]).collect()
 }

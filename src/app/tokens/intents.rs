@@ -23,7 +23,7 @@ use crate::domain::token_type::{BankDetails, TokenType};
 use crate::expressions::{self, Budget};
 use crate::secret::Secret;
 use crate::store::record::{decode_token_intent, encode_token_intent};
-use crate::store::tables::{self, Counted, Falls};
+use crate::store::tables::{self, CountKind, ExpiryKind};
 use crate::store::{Change, Snapshot, Table};
 
 /// Token intents, as one caller may use them.
@@ -202,9 +202,9 @@ impl TokenIntents<'_> {
         let mut change = Change::new()
             .expect_absent(Table::TokenIntents, key.clone())
             .put(Table::TokenIntents, key, sealed)
-            .count(tables::counts(intent.tenant, Counted::TokenIntents), 1);
+            .count(tables::counts(intent.tenant, CountKind::TokenIntents), 1);
         for due in dues(intent) {
-            change = change.put(Table::Due, due, Vec::new());
+            change = change.put(Table::Expiries, due, Vec::new());
         }
         if let (Some(code), Some(at)) = (&intent.cvc, intent.cvc_expires_at) {
             change =
@@ -264,9 +264,9 @@ pub(in crate::app) fn expected(intent: &TokenIntent, version: Version) -> Change
 pub(in crate::app) fn delete(intent: &TokenIntent) -> Change {
     let mut change = Change::new()
         .delete(Table::TokenIntents, tables::token_intents(intent.tenant, intent.id))
-        .count(tables::counts(intent.tenant, Counted::TokenIntents), -1);
+        .count(tables::counts(intent.tenant, CountKind::TokenIntents), -1);
     for due in dues(intent) {
-        change = change.delete(Table::Due, due);
+        change = change.delete(Table::Expiries, due);
     }
     if intent.cvc_expires_at.is_some() {
         change = change.delete(Table::Cvcs, tables::cvcs(intent.tenant, intent.id.uuid()));
@@ -274,10 +274,10 @@ pub(in crate::app) fn delete(intent: &TokenIntent) -> Change {
     change
 }
 
-/// The entries of [`Table::Due`] that belong to an intent.
+/// The entries of [`Table::Expiries`] that belong to an intent.
 pub(in crate::app) fn dues(intent: &TokenIntent) -> Vec<Vec<u8>> {
     let id: Uuid = intent.id.uuid();
-    let due = |at, falls| tables::due(at, falls, intent.tenant, id);
-    let code = intent.cvc_expires_at.map(|at| due(at, Falls::CvcOfTokenIntent));
-    code.into_iter().chain([due(intent.expires_at, Falls::TokenIntent)]).collect()
+    let due = |at, falls| tables::expiries(at, falls, intent.tenant, id);
+    let code = intent.cvc_expires_at.map(|at| due(at, ExpiryKind::CvcOfTokenIntent));
+    code.into_iter().chain([due(intent.expires_at, ExpiryKind::TokenIntent)]).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::app::access::caller::Caller;
 use crate::app::error::Error;
-use crate::store::tables::{self, Counted};
+use crate::store::tables::{self, CountKind};
 use crate::store::{Change, Snapshot};
 
 impl Caller {
@@ -17,7 +17,7 @@ impl Caller {
         change: Change,
     ) -> Result<Change, Error> {
         let Some(limit) = self.tenant.quotas.token_limit else { return Ok(change) };
-        let counts = [Counted::Tokens, Counted::TokenIntents]
+        let counts = [CountKind::Tokens, CountKind::TokenIntents]
             .map(|counted| tables::counts(self.tenant.id, counted));
         let added = counts.iter().fold(0_i64, |sum, key| sum.saturating_add(change.added(key)));
         if added <= 0 {

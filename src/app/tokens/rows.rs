@@ -15,7 +15,7 @@ use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 use crate::store::record::{BadRecord, decode_token, encode_token};
-use crate::store::tables::{self, Counted, Falls};
+use crate::store::tables::{self, CountKind, ExpiryKind};
 use crate::store::{Change, Snapshot, Table};
 
 /// The rows that a token consists of: its record and its index entries.
@@ -123,28 +123,31 @@ pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
         }
     }
     if let Some(at) = token.expires_at {
-        let key = tables::due(at, Falls::Token, token.tenant, token.id.uuid());
-        entries.insert((Table::Due, key), Vec::new());
+        let key = tables::expiries(at, ExpiryKind::Token, token.tenant, token.id.uuid());
+        entries.insert((Table::Expiries, key), Vec::new());
     }
     if let Some(at) = token.cvc_expires_at {
-        let key = tables::due(at, Falls::CvcOfToken, token.tenant, token.id.uuid());
-        entries.insert((Table::Due, key), Vec::new());
+        let key = tables::expiries(at, ExpiryKind::CvcOfToken, token.tenant, token.id.uuid());
+        entries.insert((Table::Expiries, key), Vec::new());
     }
     entries
 }
 
 /// Under every key that entries are written under now.
-fn written(token: &Token, keys: &TenantKeys) -> Entries {
-    keys.written_indexes().flat_map(|index| entries(token, index)).collect()
+fn entries_under_write_keys(token: &Token, keys: &TenantKeys) -> Entries {
+    keys.write_indexes().flat_map(|index| entries(token, index)).collect()
 }
 
 /// Under every key that there may be entries under.
-fn live(token: &Token, keys: &TenantKeys) -> Entries {
-    keys.live_indexes().flat_map(|index| entries(token, index)).collect()
+fn entries_under_active_keys(token: &Token, keys: &TenantKeys) -> Entries {
+    keys.active_indexes().flat_map(|index| entries(token, index)).collect()
 }
 
 /// Every entry that a token has under the newest key and that depends on the key.
-pub(in crate::app) fn under_newest(token: &Token, keys: &TenantKeys) -> Vec<(Table, Vec<u8>)> {
+pub(in crate::app) fn entries_under_newest_key(
+    token: &Token,
+    keys: &TenantKeys,
+) -> Vec<(Table, Vec<u8>)> {
     let Some(newest) = keys.newest_index() else { return Vec::new() };
     let everything = [token.tenant.bytes().as_slice(), &[0; 16]].concat();
     let lists = entries(token, newest).into_keys();
@@ -155,10 +158,15 @@ pub(in crate::app) fn under_newest(token: &Token, keys: &TenantKeys) -> Vec<(Tab
 }
 
 /// What a token may have in a rotation under the other key than the one that it is found by.
-pub(in crate::app) fn besides(token: &Token, keys: &TenantKeys) -> Vec<(Table, Vec<u8>)> {
+pub(in crate::app) fn entries_under_other_keys(
+    token: &Token,
+    keys: &TenantKeys,
+) -> Vec<(Table, Vec<u8>)> {
     let found = entries(token, keys.index());
-    let others = live(token, keys).into_keys().filter(|entry| !found.contains_key(entry));
-    let names = name_keys(token, keys.live_indexes().skip(1));
+    let others = entries_under_active_keys(token, keys)
+        .into_keys()
+        .filter(|entry| !found.contains_key(entry));
+    let names = name_keys(token, keys.active_indexes().skip(1));
     others.chain(names.map(|key| (Table::TokenNames, key))).collect()
 }
 
@@ -168,17 +176,17 @@ impl TokenRows<'_> {
         Ok(self
             .put_all(token, keys)?
             .and(self.put_cvc(token)?)
-            .count(tables::counts(token.tenant, Counted::Tokens), 1))
+            .count(tables::counts(token.tenant, CountKind::Tokens), 1))
     }
 
     /// The record and every entry, whatever is there: a record that is sealed under the newest key
     /// has its entries under the newest key.
     pub(in crate::app) fn put_all(self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
         let mut change = self.put_record(token, keys)?;
-        for ((table, key), value) in written(token, keys) {
+        for ((table, key), value) in entries_under_write_keys(token, keys) {
             change = change.put(table, key, value);
         }
-        for key in name_keys(token, keys.written_indexes()) {
+        for key in name_keys(token, keys.write_indexes()) {
             let table = Table::TokenNames.number();
             let sealed = keys.seal(table, &key, token.id.bytes(), self.vault.random());
             change = change.put(Table::TokenNames, key, sealed);
@@ -194,7 +202,8 @@ impl TokenRows<'_> {
         keys: &TenantKeys,
     ) -> Result<Change, Error> {
         let mut change = self.put_again(new, keys)?;
-        let (before, after) = (live(old, keys), written(new, keys));
+        let (before, after) =
+            (entries_under_active_keys(old, keys), entries_under_write_keys(new, keys));
         for (table, key) in before.keys().filter(|entry| !after.contains_key(*entry)) {
             change = change.delete(*table, key.clone());
         }
@@ -271,14 +280,14 @@ impl TokenRows<'_> {
 pub(in crate::app) fn delete(token: &Token, keys: &TenantKeys) -> Change {
     let mut change = Change::new()
         .delete(Table::Tokens, tables::tokens(token.tenant, token.id))
-        .count(tables::counts(token.tenant, Counted::Tokens), -1);
-    for (table, key) in live(token, keys).into_keys() {
+        .count(tables::counts(token.tenant, CountKind::Tokens), -1);
+    for (table, key) in entries_under_active_keys(token, keys).into_keys() {
         change = change.delete(table, key);
     }
     if token.cvc_expires_at.is_some() {
         change = change.delete(Table::Cvcs, tables::cvcs(token.tenant, token.id.uuid()));
     }
-    for key in name_keys(token, keys.live_indexes()) {
+    for key in name_keys(token, keys.active_indexes()) {
         change = change.delete(Table::TokenNames, key);
     }
     change

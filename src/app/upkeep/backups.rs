@@ -20,7 +20,7 @@ use crate::domain::backup::{
     is_file_name_of,
 };
 use crate::domain::time::Timestamp;
-use crate::store::backup::{self, BackupFailure, InvalidBackup, Manifest, Reader, Written};
+use crate::store::backup::{self, BackupFailure, BackupSummary, InvalidBackup, Manifest, Reader};
 use crate::store::record::{decode_backups, encode_backups};
 use crate::store::{Change, RestoreFailure, StorageFailure, Store, meta};
 
@@ -64,7 +64,7 @@ pub enum ProofFailure {
 
 impl Backups<'_> {
     /// One consistent snapshot in a new file. The writer goes on meanwhile.
-    pub async fn back_up(self, path: PathBuf) -> Result<Written, BackupFailure> {
+    pub async fn back_up(self, path: PathBuf) -> Result<BackupSummary, BackupFailure> {
         self.back_up_at(path, Actor::Operator, self.vault.now()).await
     }
 
@@ -74,7 +74,7 @@ impl Backups<'_> {
         path: PathBuf,
         actor: Actor,
         now: Timestamp,
-    ) -> Result<Written, BackupFailure> {
+    ) -> Result<BackupSummary, BackupFailure> {
         self.vault.require_space_for_audit().map_err(|_full| BackupFailure::NoSpace)?;
         if let Some(allowance) = self.vault.allowance() {
             let path = path.clone();

@@ -11,7 +11,7 @@ use crate::domain::application::{ApiKey, Application};
 use crate::domain::id::{TenantId, assigned_at};
 use crate::domain::tenant::Tenant;
 use crate::domain::time::Timestamp;
-use crate::store::tables::{self, Counted};
+use crate::store::tables::{self, CountKind};
 use crate::store::{Snapshot, Table, meta};
 
 /// One tenant's part of the vault.
@@ -42,9 +42,9 @@ impl Upkeep<'_> {
             };
             let everything = ApplicationQuery { take: usize::MAX, ..Default::default() };
             holdings.push(Holding {
-                tokens: count(Counted::Tokens)?,
+                tokens: count(CountKind::Tokens)?,
                 oldest_token: oldest(&snapshot, Table::Tokens, tenant.id)?,
-                token_intents: count(Counted::TokenIntents)?,
+                token_intents: count(CountKind::TokenIntents)?,
                 oldest_token_intent: oldest(&snapshot, Table::TokenIntents, tenant.id)?,
                 applications: self
                     .vault
@@ -60,9 +60,9 @@ impl Upkeep<'_> {
     /// The oldest thing that should be gone by now and is not: how far the sweep lags behind.
     pub fn oldest_due(self) -> Result<Option<Timestamp>, Error> {
         let snapshot = self.vault.snapshot()?;
-        let end = tables::due_after(self.vault.now());
-        let mut due = snapshot.range(Table::Due, Bound::Unbounded, Bound::Excluded(&end))?;
-        Ok(due.next().transpose()?.and_then(|(key, _)| tables::due_at(&key)))
+        let end = tables::expiries_after(self.vault.now());
+        let mut due = snapshot.range(Table::Expiries, Bound::Unbounded, Bound::Excluded(&end))?;
+        Ok(due.next().transpose()?.and_then(|(key, _)| tables::expiry_time(&key)))
     }
 
     /// When the oldest 3DS session began.

@@ -21,7 +21,7 @@ use crate::domain::audit::{Act, Actor, Entity};
 use crate::domain::id::{SessionId, TenantId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::idempotency::live_half_days;
-use crate::store::tables::{Due, Falls};
+use crate::store::tables::{ExpiryEntry, ExpiryKind};
 use crate::store::{Change, Snapshot, Table, tables};
 
 /// Nobody else does what falls due.
@@ -63,11 +63,11 @@ impl Upkeep<'_> {
 
     pub(in crate::app) async fn sweep(self, from: &[u8]) -> Result<Swept, Error> {
         let now = self.vault.now();
-        let end = tables::due_after(now);
+        let end = tables::expiries_after(now);
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
                 let due = snapshot
-                    .range(Table::Due, Bound::Included(from), Bound::Excluded(&end))?
+                    .range(Table::Expiries, Bound::Included(from), Bound::Excluded(&end))?
                     .take(SWEEP_BATCH_MAX)
                     .collect::<Result<Vec<_>, _>>()?;
                 let gone = going(&due);
@@ -82,10 +82,10 @@ impl Upkeep<'_> {
                         }
                         // A damaged record stays; it must not hold up the rest.
                         Err(error) => {
-                            let due = tables::due_of_key(key);
+                            let due = tables::expiry_of_key(key);
                             let tenant = due.map_or(TenantId::new(Uuid::nil()), |due| due.tenant);
                             let id = due.map_or(Uuid::nil(), |due| due.id);
-                            self.vault.damage.pass_over(Table::Due, tenant, id, error)?;
+                            self.vault.damage.pass_over(Table::Expiries, tenant, id, error)?;
                         }
                     }
                 }
@@ -121,18 +121,20 @@ impl Upkeep<'_> {
         gone: &HashSet<Uuid>,
         known: &mut HashMap<TenantId, TenantKeys>,
     ) -> Result<Change, Error> {
-        let due = tables::due_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
+        let due = tables::expiry_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
         let keys = match known.entry(due.tenant) {
             Entry::Occupied(entry) => &*entry.into_mut(),
             Entry::Vacant(entry) => {
                 &*entry.insert(self.vault.keys().tenant_keys(snapshot, due.tenant)?)
             }
         };
-        let change = Change::new().delete(Table::Due, key.to_vec());
-        let removal = match due.falls {
-            Falls::CvcOfToken | Falls::CvcOfTokenIntent if gone.contains(&due.id) => None,
-            Falls::Token | Falls::CvcOfToken => self.remove_of_token(snapshot, due, now, keys)?,
-            Falls::ThreedsSession => {
+        let change = Change::new().delete(Table::Expiries, key.to_vec());
+        let removal = match due.kind {
+            ExpiryKind::CvcOfToken | ExpiryKind::CvcOfTokenIntent if gone.contains(&due.id) => None,
+            ExpiryKind::Token | ExpiryKind::CvcOfToken => {
+                self.remove_of_token(snapshot, due, now, keys)?
+            }
+            ExpiryKind::ThreedsSession => {
                 let removal = remove_session(snapshot, keys, due.tenant, due.id)?;
                 let id = SessionId::new(due.id);
                 Some(removal.and(self.vault.audit().entry(
@@ -143,13 +145,13 @@ impl Upkeep<'_> {
                     now,
                 )))
             }
-            Falls::ThreedsWait => Some(self.vault.threeds().end_wait(
+            ExpiryKind::ThreedsWait => Some(self.vault.threeds().end_wait(
                 snapshot,
                 keys,
                 due.tenant,
                 SessionId::new(due.id),
             )?),
-            Falls::TokenIntent | Falls::CvcOfTokenIntent => {
+            ExpiryKind::TokenIntent | ExpiryKind::CvcOfTokenIntent => {
                 self.remove_of_intent(snapshot, due, now, keys)?
             }
         };
@@ -160,7 +162,7 @@ impl Upkeep<'_> {
     fn remove_of_token(
         self,
         snapshot: &Snapshot,
-        due: Due,
+        due: ExpiryEntry,
         now: Timestamp,
         keys: &TenantKeys,
     ) -> Result<Option<Change>, Error> {
@@ -170,15 +172,15 @@ impl Upkeep<'_> {
         let record = tables::tokens(due.tenant, id);
         let change = Change::new().expect_version(Table::Tokens, record, found.version);
         let code_is_over = found.token.cvc_expires_at.is_some_and(|at| at <= now);
-        Ok(match due.falls {
-            Falls::Token if !found.token.is_live(now) => {
+        Ok(match due.kind {
+            ExpiryKind::Token if !found.token.is_live(now) => {
                 let audit = self
                     .vault
                     .audit()
                     .entries(AuditScope::Tenant(due.tenant), &[expired(&found.token, now)]);
                 Some(change.and(rows::delete(&found.token, keys)).and(audit))
             }
-            Falls::CvcOfToken if code_is_over => {
+            ExpiryKind::CvcOfToken if code_is_over => {
                 let entity = Entity::token(&found.token);
                 let audit =
                     self.vault.audit().entry(due.tenant, SYSTEM, Act::ExpireCvc, entity, now);
@@ -188,19 +190,19 @@ impl Upkeep<'_> {
                         .and(audit),
                 )
             }
-            Falls::Token
-            | Falls::CvcOfToken
-            | Falls::TokenIntent
-            | Falls::CvcOfTokenIntent
-            | Falls::ThreedsSession
-            | Falls::ThreedsWait => Some(change),
+            ExpiryKind::Token
+            | ExpiryKind::CvcOfToken
+            | ExpiryKind::TokenIntent
+            | ExpiryKind::CvcOfTokenIntent
+            | ExpiryKind::ThreedsSession
+            | ExpiryKind::ThreedsWait => Some(change),
         })
     }
 
     fn remove_of_intent(
         self,
         snapshot: &Snapshot,
-        due: Due,
+        due: ExpiryEntry,
         now: Timestamp,
         keys: &TenantKeys,
     ) -> Result<Option<Change>, Error> {
@@ -208,27 +210,27 @@ impl Upkeep<'_> {
         let found = intents::find_by_id(snapshot, keys, due.tenant, id)?;
         let Some((intent, version)) = found else { return Ok(None) };
         let code_is_over = intent.cvc_expires_at.is_some_and(|at| at <= now);
-        Ok(Some(match due.falls {
-            Falls::TokenIntent if !intent.is_live(now) => intents::expected(&intent, version)
+        Ok(Some(match due.kind {
+            ExpiryKind::TokenIntent if !intent.is_live(now) => intents::expected(&intent, version)
                 .and(intents::delete(&intent))
                 .and(self.vault.audit().entry(due.tenant, SYSTEM, Act::Expire, id, now)),
-            Falls::CvcOfTokenIntent if code_is_over => self
+            ExpiryKind::CvcOfTokenIntent if code_is_over => self
                 .vault
                 .forget_intent_cvc(intent, version, keys)?
                 .and(self.vault.audit().entry(due.tenant, SYSTEM, Act::ExpireCvc, id, now)),
-            Falls::Token
-            | Falls::CvcOfToken
-            | Falls::TokenIntent
-            | Falls::CvcOfTokenIntent
-            | Falls::ThreedsSession
-            | Falls::ThreedsWait => intents::expected(&intent, version),
+            ExpiryKind::Token
+            | ExpiryKind::CvcOfToken
+            | ExpiryKind::TokenIntent
+            | ExpiryKind::CvcOfTokenIntent
+            | ExpiryKind::ThreedsSession
+            | ExpiryKind::ThreedsWait => intents::expected(&intent, version),
         }))
     }
 }
 
 /// Those that fall due as a whole in this batch: their codes go with them.
 fn going(due: &[(Vec<u8>, Vec<u8>)]) -> HashSet<Uuid> {
-    let read = due.iter().filter_map(|(key, _)| tables::due_of_key(key));
-    let whole = read.filter(|due| matches!(due.falls, Falls::Token | Falls::TokenIntent));
+    let read = due.iter().filter_map(|(key, _)| tables::expiry_of_key(key));
+    let whole = read.filter(|due| matches!(due.kind, ExpiryKind::Token | ExpiryKind::TokenIntent));
     whole.map(|due| due.id).collect()
 }

@@ -18,7 +18,7 @@ use crate::crypto::{Phase, SealingKey, SystemKeys, TenantKeys};
 use crate::domain::id::{TenantId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::store::record::decode_api_key;
-use crate::store::tables::{self, Counted};
+use crate::store::tables::{self, CountKind};
 use crate::store::{Snapshot, Table};
 
 /// Checking every record and index entry of the vault.
@@ -190,7 +190,7 @@ impl Verification<'_> {
             };
             for due in intents::dues(&intent) {
                 report.index_entries = report.index_entries.saturating_add(1);
-                if snapshot.value(Table::Due, &due)?.is_none() {
+                if snapshot.value(Table::Expiries, &due)?.is_none() {
                     report.find(format!("token intent {id}: an entry of due is missing"));
                 }
             }
@@ -199,7 +199,7 @@ impl Verification<'_> {
             }
         }
         report.token_intents = report.token_intents.saturating_add(count);
-        let counted = snapshot.count(&tables::counts(tenant, Counted::TokenIntents))?;
+        let counted = snapshot.count(&tables::counts(tenant, CountKind::TokenIntents))?;
         if i64::try_from(count) != Ok(counted) {
             report.find(format!("tenant {tenant}: {count} token intents, but {counted} counted"));
         }
@@ -257,7 +257,7 @@ impl Verification<'_> {
             // In a rotation: what is sealed under the new key has its entries under both.
             let both = SealingKey::number_of(&sealed) == Some(keys.number())
                 && matches!(keys.phase(), Phase::Both | Phase::Flipped);
-            for (table, key) in rows::besides(&found.token, keys) {
+            for (table, key) in rows::entries_under_other_keys(&found.token, keys) {
                 if snapshot.value(table, &key)?.is_some() {
                     report.index_entries = report.index_entries.saturating_add(1);
                 } else if both {
@@ -276,7 +276,7 @@ impl Verification<'_> {
             }
         }
         report.tokens = report.tokens.saturating_add(count);
-        let counted = snapshot.count(&tables::counts(tenant, Counted::Tokens))?;
+        let counted = snapshot.count(&tables::counts(tenant, CountKind::Tokens))?;
         if i64::try_from(count) != Ok(counted) {
             report.find(format!("tenant {tenant}: {count} tokens, but {counted} counted"));
         }
@@ -307,7 +307,7 @@ fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
 /// that no entry leads nowhere; more of them means that some do.
 fn verify_sums(snapshot: &Snapshot, owned: &Owned, report: &mut Report) -> Result<(), Error> {
     let mut entries: u64 = 0;
-    for table in [Table::TokenLists, Table::TokenNames, Table::Due] {
+    for table in [Table::TokenLists, Table::TokenNames, Table::Expiries] {
         entries = entries.saturating_add(snapshot.len(table)?);
     }
     let sums = [

@@ -20,7 +20,7 @@ use crate::config::MasterKeySource;
 use crate::domain::hex;
 use crate::operator::{Answer, Asked, Clockwork, Command, ask, render_report};
 use crate::store::Store;
-use crate::store::chain::{ChainReport, Expected, Inspection};
+use crate::store::chain::{ChainReport, Inspection, TrustAnchors};
 
 pub(in crate::cli) fn audit(command: AuditCommand) -> Result<(), Failure> {
     match command.action {
@@ -133,7 +133,7 @@ fn verify(it: &AuditVerify) -> Result<(), Failure> {
         }
         Asked::Failed(error) => return Err(unreachable_server(&directory, &error)),
         Asked::NobodyThere => {
-            let expected = Expected { receipt, public_key, own: None };
+            let expected = TrustAnchors { receipt, public_key, own: None };
             let report = vault::catch_damage(&directory, || inspect(&directory, &expected))??;
             render_report(&report)
         }
@@ -149,7 +149,7 @@ fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
 }
 
 /// Without any key: whoever has the file can check it.
-fn inspect(directory: &Path, expected: &Expected) -> Result<ChainReport, Failure> {
+fn inspect(directory: &Path, expected: &TrustAnchors) -> Result<ChainReport, Failure> {
     vault::check_directory(directory)?;
     let (store, cleanliness) = Store::open_unwritten(directory, None)
         .map_err(|failure| vault::explain(VaultFailure::File(failure), directory))?;

@@ -20,7 +20,7 @@ use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::{complain, say};
 use crate::clock::Clock;
 use crate::config::{Config, MasterKeySource};
-use crate::crypto::{Handover, MasterKey, Random};
+use crate::crypto::{KeyTransfer, MasterKey, Random};
 use crate::domain::hex;
 use crate::operator::{Answer, Asked, Command, ask};
 use crate::secret::Secret;
@@ -155,7 +155,7 @@ fn online(
     let receiver = told.get("public").and_then(Value::as_str).and_then(hex::decode);
     let receiver = receiver.ok_or_else(|| Cut::Before(not_understood()))?;
     let (_, text) = new_key(new, source).map_err(Cut::Before)?;
-    let handed = Handover::send(&receiver, text.expose(), &Random::new());
+    let handed = KeyTransfer::send(&receiver, text.expose(), &Random::new());
     let handed = handed.map_err(|_failed| Cut::Before(not_understood()))?;
     let (public, sealed) = (hex::encode(&handed.public), hex::encode(&handed.sealed));
     let keep = |failure: Failure| {

@@ -28,7 +28,7 @@ use crate::server::tasks::Tasks;
 use crate::server::{
     BindError, CertificateProblem, IncomingRequest, Responder, ResponseFuture, Server, Settings,
 };
-use crate::store::{DiskOf, Fatal, StorageFailure};
+use crate::store::{DirectoryDisk, Fatal, StorageFailure};
 
 /// What a server needs besides its vault.
 pub(in crate::cli) struct Plan {
@@ -61,7 +61,7 @@ pub(in crate::cli) fn run(
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
     let directory = plan.data_directory.clone();
-    app.keep_free(plan.disk_floor_bytes, Arc::new(DiskOf(directory)));
+    app.keep_free(plan.disk_floor_bytes, Arc::new(DirectoryDisk(directory)));
     let app = Arc::new(app);
     let ended = runtime.block_on(serve(Arc::clone(&app), plan, ready));
     runtime.shutdown_background();

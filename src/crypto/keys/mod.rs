@@ -239,14 +239,14 @@ impl TenantKeys {
     }
 
     /// What a record has entries under when it is written.
-    pub fn written_indexes(&self) -> impl Iterator<Item = &IndexKey> {
-        self.index.written()
+    pub fn write_indexes(&self) -> impl Iterator<Item = &IndexKey> {
+        self.index.write_keys()
     }
 
     /// What a record may have entries under, for when they go. What entries are found under comes
     /// first.
-    pub fn live_indexes(&self) -> impl Iterator<Item = &IndexKey> {
-        self.index.live()
+    pub fn active_indexes(&self) -> impl Iterator<Item = &IndexKey> {
+        self.index.active_keys()
     }
 
     /// The newest, once anything is written under it.

@@ -47,8 +47,8 @@ fn each_phase_seals_and_indexes_as_it_should() {
         let keys = in_phase(phase, both);
         assert_eq!(keys.number(), number, "{phase:?}");
         assert_eq!(blinded(keys.index()), found, "{phase:?}");
-        assert_eq!(keys.written_indexes().map(blinded).collect::<Vec<_>>(), written);
-        assert_eq!(keys.live_indexes().map(blinded).collect::<Vec<_>>(), live);
+        assert_eq!(keys.write_indexes().map(blinded).collect::<Vec<_>>(), written);
+        assert_eq!(keys.active_indexes().map(blinded).collect::<Vec<_>>(), live);
         let alike = in_phase(phase, vec![]);
         assert_eq!(
             keys.fingerprint().fingerprint("a", "b"),
@@ -69,7 +69,7 @@ fn sealings_are_counted_by_key() {
         keys.seal(1, b"key", b"plain", &Random::new());
     }
     let used = counters.take();
-    assert_eq!(used, [crate::crypto::Used { scope: [9; 16], number: 1, times: 3 }]);
+    assert_eq!(used, [crate::crypto::KeyUse { scope: [9; 16], number: 1, times: 3 }]);
     assert_eq!(counters.take(), []);
     counters.put_back(&used);
     assert_eq!(counters.take(), used);

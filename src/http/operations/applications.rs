@@ -9,7 +9,7 @@ use crate::http::reply::Reply;
 use crate::http::wire::json::list;
 use crate::http::wire::{application, key, permission, template};
 use crate::http::{Exchange, Instead};
-use crate::idempotency::{Answer, Status};
+use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 impl Exchange<'_> {
     pub(in crate::http) async fn create_application(&self) -> Result<Reply, Instead> {
@@ -44,7 +44,7 @@ impl Exchange<'_> {
         let (known, _) = self.app.access().read_application(self.caller.tenant.id, id)?;
         let (name, access) = application::parse_update(self.body.expose(), known.kind)?;
         let answer = |(changed, keys): &(Application, Vec<ApiKey>)| {
-            Answer::new(Status::Ok, application::render(changed, keys))
+            RememberedAnswer::new(AnswerStatus::Ok, application::render(changed, keys))
         };
         let (caller, write) = (self.caller, self.write(&answer));
         let changed =
@@ -59,7 +59,7 @@ impl Exchange<'_> {
 
     pub(in crate::http) async fn create_application_key(&self) -> Result<Reply, Instead> {
         let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
-        let answer: fn(&NewKey) -> Answer = key::answer;
+        let answer: fn(&NewKey) -> RememberedAnswer = key::answer;
         let (caller, write) = (Some(self.caller), self.write(&answer));
         let new = self.app.access().create_key(tenant, id, None, caller, &write).await?;
         Ok(Reply::from(new.answer))

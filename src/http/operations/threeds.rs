@@ -5,7 +5,7 @@ use crate::http::reply::Reply;
 use crate::http::wire::threeds::outcome::{self, Extent};
 use crate::http::wire::threeds::{authenticate, session};
 use crate::http::{Exchange, Instead};
-use crate::idempotency::{Answer, Status};
+use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::threeds::session::Session;
 
 impl Exchange<'_> {
@@ -13,7 +13,8 @@ impl Exchange<'_> {
         let draft = session::parse_draft(self.body.expose());
         let answer = |made: &Session| {
             let body = session::render_created(made, &self.client.base);
-            Answer::new(Status::Created, body).at(format!("/3ds/sessions/{}", made.id))
+            RememberedAnswer::new(AnswerStatus::Created, body)
+                .at(format!("/3ds/sessions/{}", made.id))
         };
         let write = self.write(&answer);
         let made =
@@ -30,7 +31,10 @@ impl Exchange<'_> {
     pub(in crate::http) async fn update_threeds_session(&self) -> Result<Reply, Instead> {
         let device = session::parse_device(self.body.expose()).map_err(Problem::from)?;
         let answer = |changed: &Session| {
-            Answer::new(Status::Ok, session::render_created(changed, &self.client.base))
+            RememberedAnswer::new(
+                AnswerStatus::Ok,
+                session::render_created(changed, &self.client.base),
+            )
         };
         let write = self.write(&answer);
         let id = self.parameter(0);
@@ -40,8 +44,9 @@ impl Exchange<'_> {
 
     pub(in crate::http) async fn authenticate_threeds_session(&self) -> Result<Reply, Instead> {
         let (request, mistakes) = authenticate::parse(self.body.expose());
-        let answer =
-            |found: &Session| Answer::new(Status::Ok, outcome::render(found, Extent::Authenticate));
+        let answer = |found: &Session| {
+            RememberedAnswer::new(AnswerStatus::Ok, outcome::render(found, Extent::Authenticate))
+        };
         let write = self.write(&answer);
         let id = self.parameter(0);
         let client = &self.client;

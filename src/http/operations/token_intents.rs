@@ -5,12 +5,12 @@ use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::wire::{token, token_intent};
 use crate::http::{Exchange, Instead};
-use crate::idempotency::Answer;
+use crate::idempotency::RememberedAnswer;
 
 impl Exchange<'_> {
     pub(in crate::http) async fn create_token_intent(&self) -> Result<Reply, Instead> {
         let draft = token::parse_intent_draft(self.body.expose());
-        let answer: fn(&ShownIntent) -> Answer = token_intent::answer;
+        let answer: fn(&ShownIntent) -> RememberedAnswer = token_intent::answer;
         let write = self.write(&answer);
         let shown = self.app.token_intents(self.caller).create(&draft, &write).await?;
         Ok(Reply::from(shown.answer))

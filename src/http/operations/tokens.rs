@@ -8,7 +8,7 @@ use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::wire::{token, tokenize};
 use crate::http::{Exchange, Instead};
-use crate::idempotency::Status;
+use crate::idempotency::AnswerStatus;
 use crate::secret::SecretBuffer;
 
 impl Exchange<'_> {
@@ -16,7 +16,7 @@ impl Exchange<'_> {
         let draft = token::parse_draft(self.body.expose());
         let answer = |written: &Written| {
             let location = token_path(&written.shown.token.public_id());
-            token::answer(written, Status::Created, Right::Create).at(location)
+            token::answer(written, AnswerStatus::Created, Right::Create).at(location)
         };
         let written = self.app.tokens(self.caller).create(draft, &self.write(&answer)).await?;
         Ok(Reply::from(written.answer))
@@ -29,7 +29,7 @@ impl Exchange<'_> {
 
     pub(in crate::http) async fn update_token(&self) -> Result<Reply, Instead> {
         let patch = token::parse_patch(self.body.expose());
-        let answer = |written: &Written| token::answer(written, Status::Ok, Right::Update);
+        let answer = |written: &Written| token::answer(written, AnswerStatus::Ok, Right::Update);
         let (id, write) = (self.parameter(0), self.write(&answer));
         let written = self.app.tokens(self.caller).update(id, &patch, &write).await?;
         Ok(Reply::from(written.answer))

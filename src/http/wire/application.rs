@@ -16,7 +16,7 @@ use crate::http::wire::json::Object;
 use crate::http::wire::key;
 use crate::http::wire::page::OffsetPage;
 use crate::http::wire::query::Query;
-use crate::idempotency::{Answer, Kept, Status};
+use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
 use crate::secret::Secret;
 
 pub(crate) fn parse_draft(body: &Value) -> Result<ApplicationDraft, Mistakes> {
@@ -163,8 +163,8 @@ pub(crate) fn parse_query(query: &Query) -> Result<(ApplicationQuery, OffsetPage
 }
 
 /// The answer that made the application, with the text of its first key.
-pub(crate) fn answer(made: &Application, key: Option<&NewKey>) -> Answer {
-    let mut answer = Answer::empty(Status::Created);
+pub(crate) fn answer(made: &Application, key: Option<&NewKey>) -> RememberedAnswer {
+    let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
     let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
     let text = key.map(|new| (&new.text, key::name(&mut answer, new)));
     render_members(made, &listed, text).close_into(&mut answer);
@@ -185,9 +185,9 @@ fn render_members(
     object.display("tenant_id", application.tenant);
     object.text("name", &application.name);
     if let Some((text, subject)) = text {
-        object.keep(Kept::With(subject));
+        object.keep(PartLifetime::With(subject));
         object.text("key", text.expose());
-        object.keep(Kept::Always);
+        object.keep(PartLifetime::Always);
     }
     let keys: Vec<_> = keys.iter().map(key::render).collect();
     object.list("keys", &keys);

@@ -2,7 +2,7 @@
 //! and absent members are left out, which is most of what a serializer would have to be told.
 
 use crate::domain::time::Timestamp;
-use crate::idempotency::{Answer, Kept};
+use crate::idempotency::{PartLifetime, RememberedAnswer};
 use crate::secret::{Secret, SecretBuffer};
 
 /// An object under construction.
@@ -10,7 +10,7 @@ use crate::secret::{Secret, SecretBuffer};
 pub(crate) struct Object {
     out: SecretBuffer,
     /// Where what is kept in another way begins, in order.
-    marks: Vec<(usize, Kept)>,
+    marks: Vec<(usize, PartLifetime)>,
 }
 
 impl Object {
@@ -78,16 +78,16 @@ impl Object {
     }
 
     /// Sets how long the following text is kept in a remembered answer, until the next call.
-    pub(crate) fn keep(&mut self, kept: Kept) {
-        self.marks.push((self.out.len(), kept));
+    pub(crate) fn keep(&mut self, lifetime: PartLifetime) {
+        self.marks.push((self.out.len(), lifetime));
     }
 
     /// As [`Object::close`], in the parts that the marks make.
-    pub(crate) fn close_into(mut self, answer: &mut Answer) {
+    pub(crate) fn close_into(mut self, answer: &mut RememberedAnswer) {
         let marks = std::mem::take(&mut self.marks);
         let text = self.close();
         let mut rest = text.expose().as_slice();
-        let (mut at, mut kept) = (0_usize, Kept::Always);
+        let (mut at, mut kept) = (0_usize, PartLifetime::Always);
         for (next, kept_next) in marks {
             // Marks are in order and within the text, since it only grows.
             let length = next.saturating_sub(at).min(rest.len());

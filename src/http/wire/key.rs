@@ -4,19 +4,19 @@ use crate::app::NewKey;
 use crate::domain::application::ApiKey;
 use crate::domain::key_text::KeyText;
 use crate::http::wire::json::Object;
-use crate::idempotency::{Answer, Kept, Status, SubjectId};
+use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 
 /// The answer that made the key, with its text.
-pub(crate) fn answer(new: &NewKey) -> Answer {
-    let mut answer = Answer::empty(Status::Created);
+pub(crate) fn answer(new: &NewKey) -> RememberedAnswer {
+    let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
     let subject = name(&mut answer, new);
     render_members(&new.key, Some((&new.text, subject))).close_into(&mut answer);
     answer.at(format!("/applications/{}/keys/{}", new.key.application, new.key.id))
 }
 
 /// Makes a new key a subject of an answer.
-pub(crate) fn name(answer: &mut Answer, new: &NewKey) -> usize {
+pub(crate) fn name(answer: &mut RememberedAnswer, new: &NewKey) -> usize {
     let ApiKey { application, id, .. } = new.key;
     answer.subject(SubjectId::ApiKey { application, id }, Some(&new.answer_seed), &[])
 }
@@ -31,9 +31,9 @@ fn render_members(key: &ApiKey, text: Option<(&KeyText, usize)>) -> Object {
     object.display("id", key.id);
     object.display("tenant_id", key.tenant);
     if let Some((text, subject)) = text {
-        object.keep(Kept::With(subject));
+        object.keep(PartLifetime::With(subject));
         object.text("key", text.expose());
-        object.keep(Kept::Always);
+        object.keep(PartLifetime::Always);
     }
     object.text("version", "v1");
     object.optional_display("created_by", key.created_by);

@@ -15,7 +15,7 @@ use crate::domain::metadata::check_metadata;
 use crate::domain::token_type::TokenType;
 use crate::http::wire::fields::Fields;
 use crate::http::wire::json::Object;
-use crate::idempotency::{Answer, Disclosure, Kept, Status, SubjectId};
+use crate::idempotency::{AnswerStatus, Disclosure, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 
 pub(crate) fn parse_draft(body: &Value) -> TokenDraft {
@@ -155,14 +155,19 @@ pub(crate) fn deduplicate(fields: &mut Fields<'_>) -> Option<Deduplicate> {
 }
 
 /// The answer to a create or an update.
-pub(crate) fn answer(written: &Written, status: Status, right: Right) -> Answer {
-    let mut answer = Answer::empty(status);
+pub(crate) fn answer(written: &Written, status: AnswerStatus, right: Right) -> RememberedAnswer {
+    let mut answer = RememberedAnswer::empty(status);
     write(&mut answer, written, written.origin, right);
     answer
 }
 
 /// Writes a token into an answer, with what decided about how much of it is shown.
-pub(crate) fn write(answer: &mut Answer, written: &Written, origin: Origin, right: Right) {
+pub(crate) fn write(
+    answer: &mut RememberedAnswer,
+    written: &Written,
+    origin: Origin,
+    right: Right,
+) {
     let Shown { extent, fingerprint, .. } = written.shown;
     let exposure = Exposure { extent, transform: written.shown.transform(), fingerprint };
     let subject = name(answer, written, right, exposure);
@@ -180,7 +185,7 @@ pub(crate) fn write(answer: &mut Answer, written: &Written, origin: Origin, righ
 
 /// Makes a token a subject of an answer that shows this much of it.
 pub(crate) fn name(
-    answer: &mut Answer,
+    answer: &mut RememberedAnswer,
     written: &Written,
     right: Right,
     exposure: Exposure,
@@ -204,10 +209,10 @@ fn render_members(shown: &Shown, subject: usize) -> Object {
     object.text("id", &token.public_id());
     object.display("tenant_id", token.tenant);
     object.text("type", token.kind.as_str());
-    object.keep(Kept::With(subject));
+    object.keep(PartLifetime::With(subject));
     // A code of unknown retention is not kept at all.
     let until = token.cvc_expires_at;
-    let with_code = until.map_or(Kept::Once, |until| Kept::WithCvc(subject, until));
+    let with_code = until.map_or(PartLifetime::Once, |until| PartLifetime::WithCvc(subject, until));
     match (&shown.data, &token.cvc) {
         (ShownData::Plain, None) => object.json("data", token.data.json()),
         (ShownData::Plain, Some(code)) => {
@@ -215,7 +220,7 @@ fn render_members(shown: &Shown, subject: usize) -> Object {
             object.json("data", before);
             object.keep(with_code);
             object.more(member.expose());
-            object.keep(Kept::With(subject));
+            object.keep(PartLifetime::With(subject));
             object.more(after);
         }
         (ShownData::Masked(value), code) => {
@@ -224,7 +229,7 @@ fn render_members(shown: &Shown, subject: usize) -> Object {
                 object.keep(with_code);
             }
             object.value("data", value.expose());
-            object.keep(Kept::With(subject));
+            object.keep(PartLifetime::With(subject));
         }
         (ShownData::Absent, _) => (),
     }
@@ -238,12 +243,12 @@ fn render_members(shown: &Shown, subject: usize) -> Object {
     if shown.fingerprint == Fingerprint::Shown {
         object.text("fingerprint", &token.fingerprint);
     }
-    object.keep(Kept::Always);
+    object.keep(PartLifetime::Always);
     object.texts("containers", token.containers.iter().map(Container::as_str));
     if shown.extent == Extent::Outline {
         return object;
     }
-    object.keep(Kept::With(subject));
+    object.keep(PartLifetime::With(subject));
     if let Some(mask) = token.effective_mask() {
         object.json("mask", mask);
     }
@@ -254,7 +259,7 @@ fn render_members(shown: &Shown, subject: usize) -> Object {
     });
     object.texts("search_indexes", token.effective_search_indexes().into_iter());
     object.text("fingerprint_expression", token.effective_fingerprint_expression());
-    object.keep(Kept::Always);
+    object.keep(PartLifetime::Always);
     object.optional_time("expires_at", token.expires_at);
     object.display("created_by", token.created_by);
     object.time("created_at", token.created_at);

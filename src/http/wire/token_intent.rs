@@ -3,11 +3,11 @@
 use crate::app::ShownIntent;
 use crate::domain::token_type::TokenType;
 use crate::http::wire::json::Object;
-use crate::idempotency::{Answer, Kept, Status, SubjectId};
+use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 
-pub(crate) fn answer(shown: &ShownIntent) -> Answer {
-    let mut answer = Answer::empty(Status::Created);
+pub(crate) fn answer(shown: &ShownIntent) -> RememberedAnswer {
+    let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
     let intent = &shown.intent;
     let id = SubjectId::TokenIntent(intent.id);
     let subject = answer.subject(id, intent.answer_seed.as_ref(), &[]);
@@ -26,7 +26,7 @@ fn render_members(shown: &ShownIntent, subject: usize) -> Object {
     object.display("id", intent.id);
     object.text("type", intent.kind.as_str());
     object.display("tenant_id", intent.tenant);
-    object.keep(Kept::With(subject));
+    object.keep(PartLifetime::With(subject));
     object.text("fingerprint", &intent.fingerprint);
     let network_token = intent.kind == TokenType::NetworkToken;
     match &shown.card {
@@ -40,7 +40,7 @@ fn render_members(shown: &ShownIntent, subject: usize) -> Object {
     if let Some(bank) = &shown.bank {
         object.value("bank", &bank.to_value());
     }
-    object.keep(Kept::Always);
+    object.keep(PartLifetime::Always);
     object.json("authentication", "null");
     object.display("created_by", intent.created_by);
     object.time("created_at", intent.created_at);

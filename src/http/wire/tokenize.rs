@@ -8,7 +8,7 @@ use crate::domain::access::Transform;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right};
 use crate::domain::mistakes::deeper;
 use crate::http::wire::token;
-use crate::idempotency::{Answer, Kept, Status};
+use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
 use crate::secret::SecretBuffer;
 
 /// The drafts of a body, in the order in which [`answer`] puts their tokens back.
@@ -52,8 +52,8 @@ fn is_token_request(members: &Map<String, Value>) -> bool {
 }
 
 /// The body's own shape, with each draft's token in its place.
-pub(crate) fn answer(body: &Value, tokenized: &Tokenized) -> Answer {
-    let (out, answer) = (SecretBuffer::with_capacity(0), Answer::empty(Status::Ok));
+pub(crate) fn answer(body: &Value, tokenized: &Tokenized) -> RememberedAnswer {
+    let (out, answer) = (SecretBuffer::with_capacity(0), RememberedAnswer::empty(AnswerStatus::Ok));
     let mut filler = Filler { tokenized, next: 0, out, answer };
     filler.fill(body);
     filler.flush();
@@ -65,7 +65,7 @@ struct Filler<'a> {
     next: usize,
     /// Text since the last token: names, punctuation and ids.
     out: SecretBuffer,
-    answer: Answer,
+    answer: RememberedAnswer,
 }
 
 impl Filler<'_> {
@@ -126,7 +126,7 @@ impl Filler<'_> {
 
     fn flush(&mut self) {
         let out = std::mem::replace(&mut self.out, SecretBuffer::with_capacity(0));
-        self.answer.push(out.finish().expose(), Kept::Always);
+        self.answer.push(out.finish().expose(), PartLifetime::Always);
     }
 }
 

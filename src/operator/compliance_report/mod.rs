@@ -11,7 +11,7 @@ mod safety;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::app::{Error, Expected, Vault};
+use crate::app::{Error, TrustAnchors, Vault};
 use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::report::{Chapter, ComplianceReport};
 
@@ -48,7 +48,7 @@ async fn gather(
     let now = app.now();
     let holdings = app.upkeep().holdings()?;
     let inventory = app.keys().inventory().await?;
-    let chain = app.audit().inspect(Expected::default()).await?;
+    let chain = app.audit().inspect(TrustAnchors::default()).await?;
     let chapters = vec![
         vault(app, settings)?,
         holdings::chapter(app, &holdings, now)?,

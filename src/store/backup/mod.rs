@@ -34,7 +34,7 @@ use std::path::PathBuf;
 
 pub use manifest::Manifest;
 pub use reader::{Chunk, Reader};
-pub use writer::{Written, write};
+pub use writer::{BackupSummary, write};
 
 use crate::store::StorageFailure;
 

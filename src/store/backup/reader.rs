@@ -12,14 +12,14 @@ use crate::store::backup::{
     CHUNK, CHUNK_HEAD_BYTES, DIGEST_BYTES, END, FORMAT, HEADER_BYTES, InvalidBackup, MAGIC,
     MANIFEST, MANIFEST_HEAD_BYTES, Manifest, TRAILER_BYTES,
 };
-use crate::store::{self, Entry, Table};
+use crate::store::{self, Row, Table};
 
 /// An open backup. What it gives has been checked, but for its origin, which takes the master key.
 #[derive(Debug)]
 pub struct Reader {
     file: BufReader<File>,
     manifest: Manifest,
-    signed: Signed,
+    signed: SignedManifest,
     /// Where the rows end.
     end: u64,
     at: u64,
@@ -30,7 +30,7 @@ pub struct Reader {
 
 /// The manifest as it was signed.
 #[derive(Debug)]
-struct Signed {
+struct SignedManifest {
     json: Vec<u8>,
     tag: Vec<u8>,
 }
@@ -39,7 +39,7 @@ struct Signed {
 #[derive(Debug)]
 pub struct Chunk {
     pub table: Table,
-    pub rows: Vec<Entry>,
+    pub rows: Vec<Row>,
     /// As they stand in the backup.
     pub bytes: usize,
 }
@@ -90,7 +90,7 @@ impl Reader {
     pub fn check_origin(&self, master: &MasterKey) -> Result<(), InvalidBackup> {
         let check = hex::decode_all(&self.manifest.master_key);
         let key = check.as_deref().and_then(|check| master.backup_key_of(check));
-        let Signed { json, tag } = &self.signed;
+        let SignedManifest { json, tag } = &self.signed;
         let key = key.ok_or(InvalidBackup::WrongMasterKey)?;
         key.has_signed(json, tag).then_some(()).ok_or(InvalidBackup::Forged)
     }
@@ -146,7 +146,7 @@ impl Reader {
     }
 
     /// Tables by their numbers, keys ascending.
-    fn check_order(&mut self, table: Table, rows: &[Entry]) -> Option<()> {
+    fn check_order(&mut self, table: Table, rows: &[Row]) -> Option<()> {
         let mut last = match self.last.take() {
             Some((before, key)) if before == table => Some(key),
             Some((before, _)) if before.number() > table.number() => return None,
@@ -200,7 +200,7 @@ fn read_manifest(
     file: &mut File,
     at: u64,
     length: u64,
-) -> Result<(Manifest, Signed), InvalidBackup> {
+) -> Result<(Manifest, SignedManifest), InvalidBackup> {
     let damaged = || InvalidBackup::Damaged(at, "the manifest makes no sense");
     let frame = MANIFEST_HEAD_BYTES.saturating_add(2 * DIGEST_BYTES);
     let size = length.saturating_sub(TRAILER_BYTES).checked_sub(at).filter(|_| at >= HEADER_BYTES);
@@ -226,12 +226,12 @@ fn read_manifest(
     }
     let (json, tag) = rest.split_at_checked(json_length).ok_or_else(damaged)?;
     let manifest = serde_json::from_slice(json).ok().ok_or_else(damaged)?;
-    Ok((manifest, Signed { json: json.to_vec(), tag: tag.to_vec() }))
+    Ok((manifest, SignedManifest { json: json.to_vec(), tag: tag.to_vec() }))
 }
 
 /// The rows of a chunk; `None` when they do not fill it exactly.
-fn parse(mut bytes: &[u8], count: u32) -> Option<Vec<Entry>> {
-    let mut rows: Vec<Entry> = Vec::new();
+fn parse(mut bytes: &[u8], count: u32) -> Option<Vec<Row>> {
+    let mut rows: Vec<Row> = Vec::new();
     for _ in 0..count {
         let (head, rest) = bytes.split_first_chunk::<8>()?;
         let [s0, s1, k0, k1, v0, v1, v2, v3] = *head;

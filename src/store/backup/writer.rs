@@ -20,7 +20,7 @@ use crate::store::{Snapshot, StorageFailure, Table};
 
 /// A backup that is there, whole and durable.
 #[derive(Debug)]
-pub struct Written {
+pub struct BackupSummary {
     pub manifest: Manifest,
     /// Of the file.
     pub file_bytes: u64,
@@ -36,7 +36,7 @@ pub fn write(
     path: &Path,
     key: &BackupKey,
     created_at: Timestamp,
-) -> Result<Written, BackupFailure> {
+) -> Result<BackupSummary, BackupFailure> {
     refuse_existing(path)?;
     let unfinished = unfinished(path);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
@@ -46,8 +46,8 @@ pub fn write(
         }
         BackupFailure::Target(error)
     })?;
-    let write = || -> Result<Written, BackupFailure> {
-        let mut out = Out::new(&file);
+    let write = || -> Result<BackupSummary, BackupFailure> {
+        let mut out = BackupOutput::new(&file);
         let manifest = fill(&mut out, snapshot, key, created_at)?;
         file.sync_all()?;
         refuse_existing(path)?;
@@ -56,7 +56,7 @@ pub fn write(
             // A name that may be gone after a power loss is not promised to anyone.
             fs::remove_file(path).ok();
         })?;
-        Ok(Written { manifest, file_bytes: out.at })
+        Ok(BackupSummary { manifest, file_bytes: out.at })
     };
     write().inspect_err(|_| {
         // Whoever comes next must not mistake it for one that is being written.
@@ -84,7 +84,7 @@ fn sync_directory_of(path: &Path) -> io::Result<()> {
 }
 
 /// What has been written so far.
-struct Out<W> {
+struct BackupOutput<W> {
     to: W,
     at: u64,
     /// Over the digests of the chunks.
@@ -93,7 +93,7 @@ struct Out<W> {
     bytes: u64,
 }
 
-impl<W: Write> Out<W> {
+impl<W: Write> BackupOutput<W> {
     fn new(to: W) -> Self {
         Self { to, at: 0, digest: Sha256::new(), rows: 0, bytes: 0 }
     }
@@ -116,7 +116,7 @@ impl<W: Write> Out<W> {
 }
 
 fn fill<W: Write>(
-    out: &mut Out<W>,
+    out: &mut BackupOutput<W>,
     snapshot: &Snapshot,
     key: &BackupKey,
     created_at: Timestamp,
@@ -169,11 +169,11 @@ fn audit_head(snapshot: &Snapshot) -> Result<Option<String>, StorageFailure> {
 }
 
 fn put_table<W: Write>(
-    out: &mut Out<W>,
+    out: &mut BackupOutput<W>,
     snapshot: &Snapshot,
     table: Table,
 ) -> Result<(), BackupFailure> {
-    let mut chunk = Rows::new(table);
+    let mut chunk = ChunkBuilder::new(table);
     for entry in snapshot.range(table, Bound::Unbounded, Bound::Unbounded)? {
         let (key, value) = entry?;
         out.rows = out.rows.saturating_add(1);
@@ -189,7 +189,7 @@ fn put_table<W: Write>(
     Ok(())
 }
 
-fn put_chunk<W: Write>(out: &mut Out<W>, chunk: &mut Rows) -> io::Result<()> {
+fn put_chunk<W: Write>(out: &mut BackupOutput<W>, chunk: &mut ChunkBuilder) -> io::Result<()> {
     let digest = out.put_digested(chunk.finish())?;
     out.digest.update(&digest);
     chunk.clear();
@@ -197,7 +197,7 @@ fn put_chunk<W: Write>(out: &mut Out<W>, chunk: &mut Rows) -> io::Result<()> {
 }
 
 fn put_manifest<W: Write>(
-    out: &mut Out<W>,
+    out: &mut BackupOutput<W>,
     manifest: &Manifest,
     key: &BackupKey,
 ) -> io::Result<()> {
@@ -214,14 +214,14 @@ fn put_manifest<W: Write>(
 }
 
 /// A chunk in the making: its head, whose numbers are set at the end, and its rows.
-struct Rows {
+struct ChunkBuilder {
     table: Table,
     count: u32,
     bytes: Vec<u8>,
     last_key: Vec<u8>,
 }
 
-impl Rows {
+impl ChunkBuilder {
     fn new(table: Table) -> Self {
         let mut rows = Self { table, count: 0, bytes: Vec::new(), last_key: Vec::new() };
         rows.clear();
@@ -296,7 +296,7 @@ mod tests {
         let key = MasterKey::parse(&Secret::new(b"1".repeat(64))).unwrap();
         let snapshot = store.snapshot().unwrap();
         let write = |room| {
-            let mut out = Out::new(Room(room));
+            let mut out = BackupOutput::new(Room(room));
             fill(&mut out, &snapshot, key.backup_key(), Timestamp::from_seconds(1)).map(|_| out.at)
         };
         let whole = usize::try_from(write(usize::MAX).unwrap()).unwrap();

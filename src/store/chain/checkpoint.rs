@@ -48,7 +48,7 @@ pub struct RecordState {
 
 /// What a signature is for, so that none can stand in another's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signed {
+pub enum SignatureKind {
     Checkpoint,
     /// Where the chain starts, since what was before it has been removed.
     Start,
@@ -57,7 +57,7 @@ pub enum Signed {
 /// What is to be signed.
 #[derive(Debug, Clone, Copy)]
 pub struct Statement {
-    pub signed: Signed,
+    pub signed: SignatureKind,
     pub file: [u8; 16],
     pub head: Head,
     pub previous: u64,
@@ -91,16 +91,16 @@ impl Checkpoint {
         Head { next: self.sequence, link: self.link }
     }
 
-    pub fn is_signed_by(&self, public: &[u8; 32], signed: Signed, file: &[u8; 16]) -> bool {
+    pub fn is_signed_by(&self, public: &[u8; 32], signed: SignatureKind, file: &[u8; 16]) -> bool {
         is_signed_by(public, &self.message(signed, file), &self.signature)
     }
 
-    fn message(&self, signed: Signed, file: &[u8; 16]) -> Vec<u8> {
+    fn message(&self, signed: SignatureKind, file: &[u8; 16]) -> Vec<u8> {
         let label: &[u8] = match (signed, self.extent) {
-            (Signed::Checkpoint, None) => b"strongroom audit checkpoint 1\0",
-            (Signed::Checkpoint, Some(_)) => b"strongroom audit checkpoint 2\0",
-            (Signed::Start, None) => b"strongroom audit start 1\0",
-            (Signed::Start, Some(_)) => b"strongroom audit start 2\0",
+            (SignatureKind::Checkpoint, None) => b"strongroom audit checkpoint 1\0",
+            (SignatureKind::Checkpoint, Some(_)) => b"strongroom audit checkpoint 2\0",
+            (SignatureKind::Start, None) => b"strongroom audit start 1\0",
+            (SignatureKind::Start, Some(_)) => b"strongroom audit start 2\0",
         };
         [label, file, &self.sequence.to_be_bytes(), &self.body()].concat()
     }

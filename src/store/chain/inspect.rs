@@ -2,7 +2,7 @@
 //!
 //! The signatures are checked with the public keys that stand in the file. Who can write the file can
 //! also sign a chain of his own there, so the keys have to be held against something from elsewhere:
-//! a key that is known, a receipt, or the vault's own secret key ([`Expected`]).
+//! a key that is known, a receipt, or the vault's own secret key ([`TrustAnchors`]).
 //!
 //! The walk carries the link on from row to row and holds it against each checkpoint. After a
 //! finding it goes on from the next checkpoint whose signature is right, so that one edit gives one
@@ -15,14 +15,15 @@ use std::ops::Bound;
 use crate::bounds::VERIFY_FINDINGS_MAX;
 use crate::domain::time::Timestamp;
 use crate::store::chain::{
-    AuditRow, Checkpoint, Head, META_NEWEST, Receipt, RecordState, Rows, Signed, Signer, Signers,
+    AuditRow, ChainRows, Checkpoint, Head, META_NEWEST, Receipt, RecordState, SignatureKind,
+    Signer, Signers,
 };
-use crate::store::snapshot::Entry;
+use crate::store::snapshot::Row;
 use crate::store::{Snapshot, StorageFailure, Table};
 
 /// What is known of the chain from elsewhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Expected {
+pub struct TrustAnchors {
     pub receipt: Option<Receipt>,
     /// One of the keys that have signed it, such as one that the operator wrote down.
     pub public_key: Option<[u8; 32]>,
@@ -53,10 +54,10 @@ pub struct ChainReport {
 }
 
 pub struct Inspection {
-    rows: Rows,
+    rows: ChainRows,
     rows_in_table: u64,
     rows_seen: u64,
-    checkpoints: Peekable<Box<dyn Iterator<Item = Result<Entry, StorageFailure>> + Send>>,
+    checkpoints: Peekable<Box<dyn Iterator<Item = Result<Row, StorageFailure>> + Send>>,
     newest_known: Option<u64>,
     signers: Option<Signers>,
     head: Head,
@@ -67,7 +68,7 @@ pub struct Inspection {
     /// The last place where everything was right, as the findings name it.
     anchor: u64,
     previous_checkpoint: u64,
-    expected: Expected,
+    expected: TrustAnchors,
     report: ChainReport,
 }
 
@@ -86,7 +87,7 @@ impl ChainReport {
 }
 
 impl Inspection {
-    pub fn new(snapshot: &Snapshot, expected: Expected) -> Result<Self, StorageFailure> {
+    pub fn new(snapshot: &Snapshot, expected: TrustAnchors) -> Result<Self, StorageFailure> {
         let all = (Bound::Unbounded, Bound::Unbounded);
         let checkpoints = snapshot.range(Table::AuditCheckpoints, all.0, all.1)?;
         let checkpoints: Box<dyn Iterator<Item = _> + Send> = Box::new(checkpoints);
@@ -94,7 +95,7 @@ impl Inspection {
         let newest_known = newest_known.and_then(|it| it.try_into().ok()).map(u64::from_be_bytes);
         let start = Checkpoint::start(snapshot)?;
         let mut inspection = Self {
-            rows: Rows::from(snapshot, 0)?,
+            rows: ChainRows::from(snapshot, 0)?,
             rows_in_table: snapshot.len(Table::Audit)?,
             rows_seen: 0,
             checkpoints: checkpoints.peekable(),
@@ -188,7 +189,7 @@ impl Inspection {
 
     /// Old entries were removed: that must have been the vault's own doing.
     fn begin_at(&mut self, start: &Checkpoint) {
-        if !self.have_signed(start, Signed::Start) {
+        if !self.have_signed(start, SignatureKind::Start) {
             let at = start.sequence;
             self.report.find(format!("the chain's start at {at} is not signed by the vault"));
         }
@@ -198,7 +199,7 @@ impl Inspection {
         self.report.first = start.sequence;
     }
 
-    fn have_signed(&self, it: &Checkpoint, signed: Signed) -> bool {
+    fn have_signed(&self, it: &Checkpoint, signed: SignatureKind) -> bool {
         self.signers.as_ref().is_some_and(|signers| signers.have_signed(it, signed))
     }
 
@@ -226,7 +227,7 @@ impl Inspection {
 
     fn check_receipt(&mut self) {
         let Some(Receipt { file, public_key, checkpoint }) = &self.expected.receipt else { return };
-        if !checkpoint.is_signed_by(public_key, Signed::Checkpoint, file) {
+        if !checkpoint.is_signed_by(public_key, SignatureKind::Checkpoint, file) {
             self.report.find(String::from("the receipt's own signature is wrong"));
         }
         match &self.signers {
@@ -295,7 +296,7 @@ impl Inspection {
     /// Holds the walk against the checkpoints that it has come to.
     fn meet_checkpoints(&mut self) -> Result<(), StorageFailure> {
         let reached = self.reached.next;
-        let is_met = |entry: &Result<Entry, StorageFailure>| {
+        let is_met = |entry: &Result<Row, StorageFailure>| {
             entry.as_ref().map_or(true, |(key, _)| sequence_of(key).is_none_or(|at| at <= reached))
         };
         while let Some(entry) = self.checkpoints.next_if(is_met) {
@@ -316,7 +317,7 @@ impl Inspection {
             self.report.find(format!("a checkpoint between {before} and {at} entries is missing"));
         }
         self.previous_checkpoint = at;
-        if !self.have_signed(checkpoint, Signed::Checkpoint) {
+        if !self.have_signed(checkpoint, SignatureKind::Checkpoint) {
             let text = "is not signed by the vault";
             self.report.find(format!("the checkpoint of {at} entries {text}"));
             return;

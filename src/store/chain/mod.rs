@@ -16,9 +16,9 @@ mod inspect;
 mod rows;
 pub mod signers;
 
-pub use checkpoint::{Checkpoint, Extent, RecordState, Signed, Statement};
-pub use inspect::{ChainReport, Expected, Inspection};
-pub use rows::{Rows, scopes};
+pub use checkpoint::{Checkpoint, Extent, RecordState, SignatureKind, Statement};
+pub use inspect::{ChainReport, Inspection, TrustAnchors};
+pub use rows::{ChainRows, scopes};
 pub use signers::{Handover, Signer, Signers};
 
 use crate::crypto::{Link, LinkedRow};

@@ -7,22 +7,22 @@ use std::ops::Bound;
 
 use crate::bounds::AUDIT_SCOPES_MAX;
 use crate::store::chain::AuditRow;
-use crate::store::snapshot::Entry;
+use crate::store::snapshot::Row;
 use crate::store::{Snapshot, StorageFailure, Table, tables};
 
 /// A merge of the scopes' own ranges: in memory is one row of each.
-pub struct Rows {
+pub struct ChainRows {
     /// The next row of each scope, the one with the least number on top.
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
-    scopes: Vec<Scope>,
+    scopes: Vec<ScopeRows>,
 }
 
-struct Scope {
+struct ScopeRows {
     next: Option<AuditRow>,
-    rest: Box<dyn Iterator<Item = Result<Entry, StorageFailure>> + Send>,
+    rest: Box<dyn Iterator<Item = Result<Row, StorageFailure>> + Send>,
 }
 
-impl Rows {
+impl ChainRows {
     /// From the first row whose number is at least this.
     pub fn from(snapshot: &Snapshot, sequence: u64) -> Result<Self, StorageFailure> {
         let mut rows = Self { waiting: BinaryHeap::new(), scopes: Vec::new() };
@@ -31,7 +31,7 @@ impl Rows {
             let to = tables::audit(&scope, u64::MAX);
             let range = Bound::Included(from.as_slice());
             let rest = snapshot.range(Table::Audit, range, Bound::Included(&to))?;
-            rows.scopes.push(Scope { next: None, rest: Box::new(rest) });
+            rows.scopes.push(ScopeRows { next: None, rest: Box::new(rest) });
             rows.refill(rows.scopes.len().saturating_sub(1))?;
         }
         Ok(rows)
@@ -81,8 +81,8 @@ pub fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, StorageFailure> {
     Ok(found)
 }
 
-impl fmt::Debug for Rows {
+impl fmt::Debug for ChainRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rows").field("scopes", &self.scopes.len()).finish_non_exhaustive()
+        f.debug_struct("ChainRows").field("scopes", &self.scopes.len()).finish_non_exhaustive()
     }
 }

@@ -13,7 +13,7 @@
 use crate::crypto::{Link, SIGNATURE_BYTES, SigningKey, is_signed_by};
 use crate::domain::time::Timestamp;
 use crate::store::chain::checkpoint::take;
-use crate::store::chain::{Checkpoint, Head, META_PUBLIC_KEY, Signed};
+use crate::store::chain::{Checkpoint, Head, META_PUBLIC_KEY, SignatureKind};
 use crate::store::{Change, Snapshot, StorageFailure, Table, meta};
 
 const META_HANDOVER: &[u8] = b"audit_signer/";
@@ -183,15 +183,15 @@ impl Signers {
     }
 
     /// Whether a key of this chain signed this, and could at that place.
-    pub fn have_signed(&self, it: &Checkpoint, what: Signed) -> bool {
+    pub fn have_signed(&self, it: &Checkpoint, what: SignatureKind) -> bool {
         let Some(signer) = self.all().find(|signer| signer.number == it.signer()) else {
             return false;
         };
         let in_place = match what {
-            Signed::Checkpoint => {
+            SignatureKind::Checkpoint => {
                 signer.from <= it.sequence && signer.to.is_none_or(|to| it.sequence <= to)
             }
-            Signed::Start => signer.to.is_none(),
+            SignatureKind::Start => signer.to.is_none(),
         };
         in_place && it.is_signed_by(&signer.public_key, what, &self.file)
     }

@@ -28,7 +28,7 @@ use crate::domain::hex;
 use crate::domain::id::{ApplicationId, KeyId, TokenId, TokenIntentId};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
-use crate::idempotency::{Disclosure, Status, SubjectId};
+use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::{BadRecord, bad, body, encode, micros};
 
@@ -41,7 +41,7 @@ const CVC: u8 = 1;
 #[derive(Debug)]
 pub struct AnswerRecord {
     pub answered_at: Timestamp,
-    pub status: Status,
+    pub status: AnswerStatus,
     pub location: Option<String>,
     pub disclosures: Vec<Disclosure>,
     pub content: AnswerContent,
@@ -242,7 +242,7 @@ pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
     }
     Ok(AnswerRecord {
         answered_at: Timestamp::from_micros(head.answered_at),
-        status: Status::from_code(head.status).ok_or(BadRecord)?,
+        status: AnswerStatus::from_code(head.status).ok_or(BadRecord)?,
         location: head.location,
         disclosures: head.disclosures.iter().map(disclosure).collect::<Result<_, _>>()?,
         content: AnswerContent::Parts { subjects, body: parts },
@@ -302,7 +302,7 @@ fn decode_whole(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
     let cvcs = record.cvcs.iter().map(|(at, sealed)| Some((*at, hex::decode_all(sealed)?)));
     Ok(AnswerRecord {
         answered_at: Timestamp::from_micros(record.answered_at),
-        status: Status::from_code(record.status).ok_or(BadRecord)?,
+        status: AnswerStatus::from_code(record.status).ok_or(BadRecord)?,
         location: record.location,
         disclosures,
         content: AnswerContent::Whole(WholeAnswer {

@@ -1,7 +1,7 @@
 //! The whole schema: every table, its number in a sealed value's identity, and how its keys are
 //! made. Keys of one tenant start with the tenant's id, so that no look-up can leave it.
 
-mod due;
+mod expiries;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +13,7 @@ use crate::domain::id::{ApplicationId, KeyId, SessionId, TenantId, TokenId, Toke
 use crate::domain::time::Timestamp;
 use crate::threeds::scheme::Scheme;
 
-pub use due::*;
+pub use expiries::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
@@ -36,7 +36,7 @@ pub enum Table {
     /// minute's own key, which is not in this file.
     Cvcs,
     /// time, what falls due (1), tenant, id -> nothing. In the order of time.
-    Due,
+    Expiries,
     /// half-day (8), tenant, blinded idempotency key (16) -> the answer, sealed by the tenant.
     Idempotency,
     /// scope (a tenant, or zeros for the server), purpose (1), number (4) -> the key, sealed by
@@ -76,7 +76,7 @@ impl Table {
         Self::AuditCheckpoints,
         Self::Counts,
         Self::Cvcs,
-        Self::Due,
+        Self::Expiries,
         Self::Idempotency,
         Self::Keys,
         Self::Meta,
@@ -98,7 +98,7 @@ impl Table {
             Self::AuditCheckpoints => "audit_checkpoints",
             Self::Counts => "counts",
             Self::Cvcs => "cvcs",
-            Self::Due => "due",
+            Self::Expiries => "due",
             Self::Idempotency => "idempotency",
             Self::Keys => "keys",
             Self::Meta => "meta",
@@ -124,7 +124,7 @@ impl Table {
             Self::Tokens => 7,
             Self::TokenNames => 8,
             Self::TokenLists => 9,
-            Self::Due => 10,
+            Self::Expiries => 10,
             Self::Counts => 11,
             Self::Cvcs => 12,
             Self::TokenIntents => 13,
@@ -151,7 +151,7 @@ impl Table {
             | Self::AuditCheckpoints
             | Self::Counts
             | Self::Cvcs
-            | Self::Due
+            | Self::Expiries
             | Self::Keys
             | Self::Meta
             | Self::TokenLists => SealedBy::Others,
@@ -198,7 +198,7 @@ pub enum SealedBy {
 
 /// What the tables count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counted {
+pub enum CountKind {
     TokenIntents,
     Tokens,
 }
@@ -217,10 +217,10 @@ pub fn audit_checkpoints(sequence: u64) -> Vec<u8> {
     sequence.to_be_bytes().to_vec()
 }
 
-pub fn counts(tenant: TenantId, counted: Counted) -> Vec<u8> {
+pub fn counts(tenant: TenantId, counted: CountKind) -> Vec<u8> {
     let code = match counted {
-        Counted::Tokens => 1,
-        Counted::TokenIntents => 2,
+        CountKind::Tokens => 1,
+        CountKind::TokenIntents => 2,
     };
     join(&[tenant.bytes(), &[code]])
 }

@@ -13,7 +13,7 @@ use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin}
 use crate::domain::hex;
 use crate::domain::id::{ApplicationId, KeyId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
-use crate::idempotency::{Disclosure, Status, SubjectId};
+use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::{
     AnswerContent, AnswerRecord, HiddenPart, StoredPart, decode_answer, decode_hidden,
@@ -177,7 +177,7 @@ prop_compose! {
         let body = parts.into_iter().map(part).collect();
         AnswerRecord {
             answered_at: Timestamp::from_micros(at),
-            status: if created { Status::Created } else { Status::Ok },
+            status: if created { AnswerStatus::Created } else { AnswerStatus::Ok },
             location,
             disclosures,
             content: AnswerContent::Parts { subjects, body },

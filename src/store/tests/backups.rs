@@ -13,7 +13,7 @@ use crate::secret::Secret;
 use crate::store::backup::{BackupFailure, InvalidBackup, Manifest, Reader, write};
 use crate::store::tests::disk::TestDisk;
 use crate::store::tests::{TestDirectory, block_on, put};
-use crate::store::{Change, Entry, OpenFailure, RestoreFailure, Snapshot, Store, Table, meta};
+use crate::store::{Change, OpenFailure, RestoreFailure, Row, Snapshot, Store, Table, meta};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_794_648_600);
 
@@ -32,7 +32,7 @@ fn back_up(store: &Store, path: &Path) -> Manifest {
 }
 
 /// Every row of every table.
-fn rows(snapshot: &Snapshot) -> Vec<(Table, Vec<Entry>)> {
+fn rows(snapshot: &Snapshot) -> Vec<(Table, Vec<Row>)> {
     let all = |table: &Table| {
         let range = snapshot.range(*table, Bound::Unbounded, Bound::Unbounded).unwrap();
         (*table, range.map(Result::unwrap).collect())

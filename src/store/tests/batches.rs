@@ -158,7 +158,7 @@ fn contents(database: &Database) -> Model {
     let snapshot = Snapshot::new(
         database.begin_read().unwrap(),
         crate::store::Alarm::default(),
-        crate::store::Era::apart(),
+        crate::store::EpochGuard::detached(),
     );
     let mut model = Model::new();
     for table in [Table::Counts, Table::TokenLists, Table::Tokens] {

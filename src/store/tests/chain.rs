@@ -7,8 +7,8 @@ use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::chain::{
-    ChainReport, Checkpoint, Expected, Extent, Handover, Head, Inspection, META_PUBLIC_KEY,
-    Receipt, RecordState, Rows, Signed, Statement,
+    ChainReport, ChainRows, Checkpoint, Extent, Handover, Head, Inspection, META_PUBLIC_KEY,
+    Receipt, RecordState, SignatureKind, Statement, TrustAnchors,
 };
 use crate::store::record::{decode_receipt, encode_receipt};
 use crate::store::tests::disk::TestDisk;
@@ -28,12 +28,12 @@ const EXTENT: Option<Extent> = Some(Extent {
     records: RecordState { generation: 0, count: 0, commitment: [0; 32] },
 });
 
-fn statement(signed: Signed, head: Head, previous: u64, at: Timestamp) -> Statement {
+fn statement(signed: SignatureKind, head: Head, previous: u64, at: Timestamp) -> Statement {
     Statement { signed, file: FILE, head, previous, at, extent: EXTENT }
 }
 
-fn since(receipt: Receipt) -> Expected {
-    Expected { receipt: Some(receipt), ..Expected::default() }
+fn since(receipt: Receipt) -> TrustAnchors {
+    TrustAnchors { receipt: Some(receipt), ..TrustAnchors::default() }
 }
 
 fn entries(scope: [u8; 16], count: u16) -> Change {
@@ -53,7 +53,8 @@ fn sign_as(store: &Store, key: &SigningKey, extent: Option<Extent>) {
     let snapshot = store.snapshot().unwrap();
     let previous = Checkpoint::newest(&snapshot).unwrap().map_or(0, |newest| newest.sequence);
     let (head, at) = (Head::read(&snapshot).unwrap(), Timestamp::from_seconds(1_800_000_001));
-    let statement = Statement { extent, ..statement(Signed::Checkpoint, head, previous, at) };
+    let statement =
+        Statement { extent, ..statement(SignatureKind::Checkpoint, head, previous, at) };
     commit(store, statement.sign(key).keep());
 }
 
@@ -85,7 +86,7 @@ fn chain_of(extent: Option<Extent>) -> Store {
     store
 }
 
-fn inspect(store: &Store, expected: &Expected) -> ChainReport {
+fn inspect(store: &Store, expected: &TrustAnchors) -> ChainReport {
     Inspection::new(&store.snapshot().unwrap(), *expected).unwrap().run(&mut |_| ()).unwrap()
 }
 
@@ -100,7 +101,7 @@ fn findings(damage: impl Fn(&Store) -> Change) -> Vec<String> {
     let store = chain();
     let change = damage(&store);
     commit(&store, change);
-    inspect(&store, &Expected::default()).findings
+    inspect(&store, &TrustAnchors::default()).findings
 }
 
 #[track_caller]
@@ -110,19 +111,19 @@ fn check(damage: impl Fn(&Store) -> Change, expected: &[&str]) {
 
 #[test]
 fn a_chain_that_nobody_touched_is_whole() {
-    let report = inspect(&chain(), &Expected::default());
+    let report = inspect(&chain(), &TrustAnchors::default());
     assert_eq!(report.findings, Vec::<String>::new());
     let at = Timestamp::from_seconds(1_800_000_001);
     assert_eq!((report.entries, report.checkpoints), (40, 3));
     assert_eq!((report.last_signed, report.unanchored), (Some((36, at)), 4));
-    let empty = inspect(&open(&TestDisk::new()), &Expected::default());
+    let empty = inspect(&open(&TestDisk::new()), &TrustAnchors::default());
     assert_eq!((empty.is_whole(), empty.entries), (true, 0));
 }
 
 #[test]
 fn rows_come_in_the_order_of_the_chain_from_any_place_on() {
     let store = chain();
-    let mut all = Rows::from(&store.snapshot().unwrap(), 24).unwrap();
+    let mut all = ChainRows::from(&store.snapshot().unwrap(), 24).unwrap();
     let mut next = 24;
     while let Some(row) = all.next_row().unwrap() {
         assert_eq!(row.sequence, next);
@@ -233,7 +234,7 @@ fn a_cut_tail_is_found_by_its_head_and_behind_a_receipt_by_that() {
     let change = cut(&store);
     commit(&store, change);
     assert_eq!(
-        inspect(&store, &Expected::default()).findings,
+        inspect(&store, &TrustAnchors::default()).findings,
         Vec::<String>::new(),
         "it was cut with care"
     );
@@ -263,7 +264,8 @@ fn a_receipt_of_the_chain_is_met_and_others_are_not() {
     let Checkpoint { sequence, link, previous, at, .. } = good.checkpoint;
     let signed = |file| {
         let head = Head { next: sequence, link };
-        let statement = Statement { file, ..statement(Signed::Checkpoint, head, previous, at) };
+        let statement =
+            Statement { file, ..statement(SignatureKind::Checkpoint, head, previous, at) };
         let checkpoint = statement.sign(&other);
         Receipt { file, public_key: other.public(), checkpoint }
     };
@@ -307,7 +309,7 @@ fn any_changed_byte_of_a_checkpoint_is_found() {
 }
 
 /// The chain without its first 24 entries, as the sweep leaves it.
-fn pruned(signed: Signed) -> Store {
+fn pruned(signed: SignatureKind) -> Store {
     let store = chain();
     let oldest = Checkpoint::oldest(&store.snapshot().unwrap(), 2).unwrap();
     let head = Head { next: 24, link: oldest[1].link };
@@ -328,8 +330,8 @@ fn pruned(signed: Signed) -> Store {
 
 #[test]
 fn a_chain_starts_later_only_where_the_vault_says_so() {
-    let store = pruned(Signed::Start);
-    let report = inspect(&store, &Expected::default());
+    let store = pruned(SignatureKind::Start);
+    let report = inspect(&store, &TrustAnchors::default());
     assert_eq!((report.findings, report.first, report.entries), (Vec::new(), 24, 16));
     let mut old = receipt(&chain());
     old.checkpoint = Checkpoint::oldest(&chain().snapshot().unwrap(), 1).unwrap()[0];
@@ -337,11 +339,11 @@ fn a_chain_starts_later_only_where_the_vault_says_so() {
     assert!(found.iter().any(|it| it.contains("a newer receipt is needed")), "{found:?}");
 
     // A checkpoint's own signature does not make a start, and no start at all leaves a gap.
-    let found = inspect(&pruned(Signed::Checkpoint), &Expected::default()).findings;
+    let found = inspect(&pruned(SignatureKind::Checkpoint), &TrustAnchors::default()).findings;
     assert_eq!(found, ["the chain's start at 24 is not signed by the vault"]);
-    let store = pruned(Signed::Start);
+    let store = pruned(SignatureKind::Start);
     commit(&store, Change::new().delete(Table::Meta, b"audit_start".to_vec()));
-    let found = inspect(&store, &Expected::default()).findings;
+    let found = inspect(&store, &TrustAnchors::default()).findings;
     assert!(found.contains(&String::from("entries 0 to 22 are missing")), "{found:?}");
 }
 
@@ -364,7 +366,7 @@ fn sixty_four_writers_leave_no_gap_and_a_refused_change_leaves_nothing() {
             });
         }
     });
-    let report = inspect(&store, &Expected::default());
+    let report = inspect(&store, &TrustAnchors::default());
     assert_eq!((report.findings, report.entries), (Vec::new(), before + 64 * 8 * 3));
 }
 
@@ -381,7 +383,7 @@ fn the_head_is_what_it_always_was() {
 #[test]
 fn a_chain_of_the_first_version_is_read_forever() {
     let store = chain_of(None);
-    let report = inspect(&store, &Expected::default());
+    let report = inspect(&store, &TrustAnchors::default());
     assert_eq!((report.findings, report.checkpoints), (Vec::new(), 3));
     let stored = store.snapshot().unwrap().under(Table::AuditCheckpoints, &[], 1).unwrap();
     assert_eq!(stored[0].1.len(), 8 + 8 + 32 + 64);
@@ -412,8 +414,8 @@ fn rotated(by: &SigningKey) -> Store {
     store
 }
 
-fn known(key: &SigningKey) -> Expected {
-    Expected { public_key: Some(key.public()), ..Expected::default() }
+fn known(key: &SigningKey) -> TrustAnchors {
+    TrustAnchors { public_key: Some(key.public()), ..TrustAnchors::default() }
 }
 
 #[test]
@@ -421,18 +423,18 @@ fn a_new_key_is_trusted_by_who_trusts_the_old_one_and_the_other_way_around() {
     let store = rotated(&key());
     let old = receipt(&chain());
     for expected in [
-        Expected::default(),
+        TrustAnchors::default(),
         known(&key()),
         known(&new_key()),
         since(old),
-        Expected { own: Some(new_key().public()), ..Expected::default() },
+        TrustAnchors { own: Some(new_key().public()), ..TrustAnchors::default() },
     ] {
         let report = inspect(&store, &expected);
         assert_eq!((report.findings, report.unanchored), (Vec::new(), 0));
         let signer = report.signer.unwrap();
         assert_eq!((signer.number, signer.public_key, signer.from), (2, new_key().public(), 40));
     }
-    let expected = Expected { own: Some(key().public()), ..Expected::default() };
+    let expected = TrustAnchors { own: Some(key().public()), ..TrustAnchors::default() };
     let found = inspect(&store, &expected).findings;
     assert_eq!(found, ["the chain is not signed by the vault's own key"]);
 }
@@ -440,14 +442,14 @@ fn a_new_key_is_trusted_by_who_trusts_the_old_one_and_the_other_way_around() {
 #[test]
 fn a_key_that_was_not_introduced_by_the_one_before_it_is_found() {
     let stranger = SigningKey::from_seed(&Secret::new([6; 32])).unwrap();
-    let found = inspect(&rotated(&stranger), &Expected::default()).findings;
+    let found = inspect(&rotated(&stranger), &TrustAnchors::default()).findings;
     let expected = "signing key 2 was not introduced by the one before it: it is not the vault's";
     assert_eq!(found, [expected]);
     // Without the handover the new key is nobody's.
     let store = rotated(&key());
     let place = [b"audit_signer/".as_slice(), &[0, 0, 0, 2]].concat();
     commit(&store, Change::new().delete(Table::Meta, place));
-    let found = inspect(&store, &Expected::default()).findings;
+    let found = inspect(&store, &TrustAnchors::default()).findings;
     assert_eq!(found, ["the checkpoint of 52 entries is not signed by the vault"]);
 }
 
@@ -456,15 +458,15 @@ fn a_key_that_was_replaced_signs_nothing_more() {
     let store = rotated(&key());
     commit(&store, entries(SCOPES[0], 1));
     sign(&store);
-    let found = inspect(&store, &Expected::default()).findings;
+    let found = inspect(&store, &TrustAnchors::default()).findings;
     assert_eq!(found, ["the checkpoint of 53 entries is not signed by the vault"]);
     // Nor may it say where the chain starts.
     let store = rotated(&key());
     let first = Checkpoint::oldest(&store.snapshot().unwrap(), 1).unwrap()[0];
     let at = Timestamp::from_seconds(1_900_000_000);
-    let start = statement(Signed::Start, first.head(), 0, at).sign(&key());
+    let start = statement(SignatureKind::Start, first.head(), 0, at).sign(&key());
     commit(&store, start.keep_as_start());
-    let found = inspect(&store, &Expected::default()).findings;
+    let found = inspect(&store, &TrustAnchors::default()).findings;
     assert!(
         found.contains(&String::from("the chain's start at 12 is not signed by the vault")),
         "{found:?}"
@@ -479,7 +481,7 @@ fn a_chain_that_was_signed_anew_by_another_key_is_found_by_who_knows_the_old_one
     let mut change =
         Change::new().put(Table::Meta, META_PUBLIC_KEY.to_vec(), stranger.public().to_vec());
     for it in Checkpoint::oldest(&store.snapshot().unwrap(), 9).unwrap() {
-        let statement = statement(Signed::Checkpoint, it.head(), it.previous, it.at);
+        let statement = statement(SignatureKind::Checkpoint, it.head(), it.previous, it.at);
         let place = tables::audit_checkpoints(it.sequence);
         // As it would be kept where none is yet.
         let again = open(&TestDisk::new());
@@ -488,12 +490,12 @@ fn a_chain_that_was_signed_anew_by_another_key_is_found_by_who_knows_the_old_one
         change = change.put(Table::AuditCheckpoints, place, value.unwrap());
     }
     commit(&store, change);
-    assert_eq!(inspect(&store, &Expected::default()).findings, Vec::<String>::new());
+    assert_eq!(inspect(&store, &TrustAnchors::default()).findings, Vec::<String>::new());
     let found = inspect(&store, &known(&key())).findings;
     assert_eq!(found, ["the chain is not signed by the public key that was given"]);
     let found = inspect(&store, &since(kept)).findings;
     assert_eq!(found, ["the chain has another signing key than the receipt"]);
-    let expected = Expected { own: Some(key().public()), ..Expected::default() };
+    let expected = TrustAnchors { own: Some(key().public()), ..TrustAnchors::default() };
     let found = inspect(&store, &expected).findings;
     assert_eq!(found, ["the chain is not signed by the vault's own key"]);
 }
@@ -508,7 +510,7 @@ fn records_that_go_back_from_one_checkpoint_to_the_next_are_found() {
             commit(&store, entries(SCOPES[0], 1));
             sign_as(&store, &key(), extent(*records));
         }
-        inspect(&store, &Expected::default()).findings
+        inspect(&store, &TrustAnchors::default()).findings
     };
     assert_eq!(found(&[state(4, 3), state(4, 3), state(5, 2)]), Vec::<String>::new());
     let back = found(&[state(4, 3), RecordState::default(), state(3, 3)]);

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::store::tests::disk::TestDisk;
-use crate::store::{Change, Store, Table, Tidying};
+use crate::store::{Change, IdleCommits, Store, Table};
 pub(crate) use crate::waiting::block_on;
 use crate::waiting::within;
 
@@ -27,7 +27,7 @@ pub(crate) async fn end_of(store: &Store) -> crate::store::Fatal {
 
 fn open(disk: &TestDisk) -> Store {
     let store = Store::on_backend(disk.clone(), Change::new()).unwrap();
-    store.set_tidying(Tidying::Allowed);
+    store.set_idle_commits(IdleCommits::Allowed);
     store
 }
 

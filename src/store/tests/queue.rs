@@ -7,7 +7,7 @@ use crate::bounds::{BATCH_CHANGES_MAX, QUEUE_CHANGES_MAX};
 use crate::metrics::{Checks, Observe as _};
 use crate::store::tests::disk::{EIO, Fate, Fault, Operation, TestDisk};
 use crate::store::tests::{block_on, end_of, has, open, put};
-use crate::store::{Change, CommitFailure, Store, Table, Tidying, Verdict};
+use crate::store::{Change, CommitFailure, IdleCommits, Store, Table, Verdict};
 
 /// Hands a change over without waiting for its answer, as a client does that then leaves.
 fn hand_over(store: &Store, change: Change) -> Poll<Result<Verdict, CommitFailure>> {
@@ -159,7 +159,7 @@ fn an_idle_writer_writes_nothing_until_it_is_told_that_it_may() {
     block_on(other.commit(put(1))).unwrap();
     other_disk.wait_for(Operation::Sync, first + idle);
     assert_eq!(disk.count(Operation::Sync), first);
-    held.set_tidying(Tidying::Allowed);
+    held.set_idle_commits(IdleCommits::Allowed);
     disk.wait_for(Operation::Sync, first + idle);
     assert_eq!(block_on(held.commit(put(2))), Ok(Verdict::Applied));
 }

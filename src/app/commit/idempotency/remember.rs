@@ -26,7 +26,9 @@ use crate::domain::audit::{Entity, EntityKind};
 use crate::domain::container::Container;
 use crate::domain::id::TokenId;
 use crate::domain::time::Timestamp;
-use crate::idempotency::{Answer, Disclosure, Kept, Part, Replay, Subject, SubjectId, half_day};
+use crate::idempotency::{
+    AnswerPart, Disclosure, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId, half_day,
+};
 use crate::secret::Secret;
 use crate::store::record::{
     AnswerContent, AnswerRecord, HiddenPart, StoredPart, decode_api_key, decode_hidden,
@@ -60,7 +62,7 @@ impl Idempotency<'_> {
         self,
         snapshot: &Snapshot,
         guard: &Guard,
-        answer: &Answer,
+        answer: &RememberedAnswer,
         now: Timestamp,
     ) -> Result<Change, Error> {
         let (tenant, keys) = (guard.caller.tenant.id, &guard.caller.keys);
@@ -68,16 +70,16 @@ impl Idempotency<'_> {
         let hiding = |subject| Hiding { subject, parts: Vec::new() };
         let mut hidden: Vec<_> = answer.subjects.iter().map(hiding).collect();
         let mut body = Vec::with_capacity(answer.body.len());
-        for Part { text, kept } in &answer.body {
+        for AnswerPart { text, lifetime: kept } in &answer.body {
             let copy = || Secret::new(text.expose().clone());
             let (at, part) = match *kept {
-                Kept::Always => {
+                PartLifetime::Always => {
                     body.push(StoredPart::Text(copy()));
                     continue;
                 }
-                Kept::Once => continue,
-                Kept::With(at) => (at, HiddenPart::Text(copy())),
-                Kept::WithCvc(at, until) => {
+                PartLifetime::Once => continue,
+                PartLifetime::With(at) => (at, HiddenPart::Text(copy())),
+                PartLifetime::WithCvc(at, until) => {
                     let text = str::from_utf8(text.expose()).ok().ok_or_else(impossible)?;
                     (at, HiddenPart::Cvc(self.vault.cvcs().seal(tenant, &place, text, until)?))
                 }

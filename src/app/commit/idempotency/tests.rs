@@ -11,7 +11,7 @@ use crate::domain::container::Container;
 use crate::domain::hex;
 use crate::domain::id::KeyId;
 use crate::domain::token_type::TokenType;
-use crate::idempotency::{Answer, Kept, Replay, Status, SubjectId};
+use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, Replay, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::AnswerContent;
 use crate::store::tables::SealedBy;
@@ -19,15 +19,15 @@ use crate::store::tables::SealedBy;
 const MARKER: &str = "mARKdata7f3";
 
 /// A body of two members, of which the second goes with the token.
-fn answer(written: &Written) -> Answer {
+fn answer(written: &Written) -> RememberedAnswer {
     let token = &written.shown.token;
-    let mut answer = Answer::empty(Status::Created);
+    let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
     let name = token.name.as_ref().map(|name| String::from(name.as_str()));
     let id = SubjectId::Token { id: token.id, name };
     let subject = answer.subject(id, token.answer_seed.as_ref(), &token.containers);
-    answer.push(format!("{{\"id\":\"{}\"", token.public_id()).as_bytes(), Kept::Always);
-    answer.push(format!(",\"data\":{}", token.data.json()).as_bytes(), Kept::With(subject));
-    answer.push(b"}", Kept::Always);
+    answer.push(format!("{{\"id\":\"{}\"", token.public_id()).as_bytes(), PartLifetime::Always);
+    answer.push(format!(",\"data\":{}", token.data.json()).as_bytes(), PartLifetime::With(subject));
+    answer.push(b"}", PartLifetime::Always);
     answer
 }
 
@@ -149,13 +149,13 @@ async fn after_a_key_is_deleted_nothing_in_the_file_opens_its_text() {
     let owner = vault.owner().await;
     let (tenant, application) = (vault.tenant.id, owner.application.id);
     let answer = |new: &NewKey| {
-        let mut answer = Answer::empty(Status::Created);
+        let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
         let id = SubjectId::ApiKey { application, id: new.key.id };
         let subject = answer.subject(id, Some(&new.answer_seed), &[]);
-        answer.push(b"{\"v\":1", Kept::Always);
+        answer.push(b"{\"v\":1", PartLifetime::Always);
         let text = format!(",\"key\":\"{}\"", new.text.expose());
-        answer.push(text.as_bytes(), Kept::With(subject));
-        answer.push(b"}", Kept::Always);
+        answer.push(text.as_bytes(), PartLifetime::With(subject));
+        answer.push(b"}", PartLifetime::Always);
         answer
     };
     let guard = begin(&vault, &owner);

@@ -38,7 +38,7 @@ impl KeyRotation<'_> {
             self.vault.commit(Priority::Normal, |snapshot| self.plan_signer(snapshot)).await?;
         self.vault.keys().reload_system()?;
         // Entries that are sealed already are waited for before their key can be destroyed.
-        self.vault.store.turn_era();
+        self.vault.store.advance_epoch();
         Ok(signer)
     }
 
@@ -90,9 +90,9 @@ impl KeyRotation<'_> {
         if number >= newest {
             return Err(Error::Conflict("This is the current key, or none at all."));
         }
-        if !self.vault.store.is_settled() {
+        if !self.vault.store.is_quiescent() {
             self.vault.callers.forget();
-            if !self.vault.store.is_settled() {
+            if !self.vault.store.is_quiescent() {
                 return Err(Error::Busy);
             }
         }

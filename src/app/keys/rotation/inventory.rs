@@ -208,7 +208,7 @@ impl KeyRing<'_> {
                 break;
             };
             if let Ok(found) = rows::open(&keys, tenant, id, &sealed) {
-                let under = rows::under_newest(&found.token, &keys);
+                let under = rows::entries_under_newest_key(&found.token, &keys);
                 for (table, key) in under {
                     let is_there = snapshot.value(table, &key)?.is_some();
                     let more = u64::from(is_there);

@@ -8,7 +8,7 @@ use crate::app::error::{Error, Fault};
 use crate::app::keys::open::identity;
 use crate::app::keys::rotation::KeyRotation;
 use crate::app::keys::rotation::facts;
-use crate::crypto::{Handed, Handover, MasterKey, Used, version};
+use crate::crypto::{KeyTransfer, KeyUse, MasterKey, TransferMessage, version};
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::hex;
 use crate::store::{Change, Snapshot, Table, tables};
@@ -26,7 +26,7 @@ impl KeyRotation<'_> {
     /// The first half of handing over a new master key: what it is to be sealed to. Good for the
     /// next [`Vault::take_handed`] only.
     pub fn begin_handover(self) -> Result<[u8; 32], Error> {
-        let handover = Handover::new(self.vault.random())?;
+        let handover = KeyTransfer::new(self.vault.random())?;
         let public = handover.public();
         *self.vault.rotations.handover.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(handover);
@@ -42,7 +42,8 @@ impl KeyRotation<'_> {
         let begun =
             self.vault.rotations.handover.lock().unwrap_or_else(PoisonError::into_inner).take();
         let refused = Error::Conflict("The new key did not arrive whole; try again.");
-        let Some(Ok(text)) = begun.map(|begun| begun.receive(&Handed { public, sealed })) else {
+        let Some(Ok(text)) = begun.map(|begun| begun.receive(&TransferMessage { public, sealed }))
+        else {
             return Err(refused);
         };
         let master = MasterKey::parse(&text).ok().ok_or(refused)?;
@@ -77,7 +78,7 @@ impl KeyRotation<'_> {
                 Ok((change, keys))
             })
             .await?;
-        self.vault.store.turn_era();
+        self.vault.store.advance_epoch();
         self.vault.rotations.begun.notify_one();
         Ok(Rotated { check: hex::encode(new.check()), keys })
     }
@@ -113,7 +114,7 @@ impl KeyRotation<'_> {
         }
         let Ok(_alone) = self.vault.rotations.master.try_lock() else { return Ok(false) };
         self.vault.callers.forget();
-        if !self.vault.store.is_settled() {
+        if !self.vault.store.is_quiescent() {
             return Ok(false);
         }
         // Behind a replacement that is queued though nobody waits for it any more.
@@ -129,7 +130,7 @@ impl KeyRotation<'_> {
     pub async fn write_uses(self) -> Result<(), Error> {
         let _alone = self.vault.rotations.uses.lock().await;
         let used = self.vault.uses.take();
-        let add = |change: Change, used: &Used| {
+        let add = |change: Change, used: &KeyUse| {
             let times = i64::try_from(used.times).unwrap_or(i64::MAX);
             change.count(tables::seal_counts(&used.scope, used.number), times)
         };

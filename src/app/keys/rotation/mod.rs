@@ -127,7 +127,7 @@ impl KeyRotation<'_> {
             if rotation.scope == SystemKeys::SCOPE {
                 self.vault.keys().reload_system()?;
             }
-            self.vault.store.turn_era();
+            self.vault.store.advance_epoch();
             walk.enter(&rotation);
             return Ok(Step::Entered(rotation.scope, rotation.phase));
         }
@@ -153,10 +153,10 @@ impl KeyRotation<'_> {
     /// Whether nobody works any more with what was read before the phase began. Changes that are
     /// queued without anyone waiting for them are written by then, too.
     async fn everyone_knows(self, rotation: &Rotation) -> Result<bool, Error> {
-        if !self.vault.store.is_settled() {
+        if !self.vault.store.is_quiescent() {
             // Remembered callers are none of those under way.
             self.vault.callers.forget();
-            if !self.vault.store.is_settled() {
+            if !self.vault.store.is_quiescent() {
                 return Ok(false);
             }
         }

@@ -2,7 +2,7 @@
 
 use tokio::sync::Notify;
 
-use crate::crypto::Handover;
+use crate::crypto::KeyTransfer;
 
 /// Tells the background task that there is something to do.
 #[derive(Debug, Default)]
@@ -10,7 +10,7 @@ pub(in crate::app) struct Rotations {
     pub(super) begun: Notify,
     /// One replacement of the master key at a time.
     pub(super) master: tokio::sync::Mutex<()>,
-    pub(super) handover: std::sync::Mutex<Option<Handover>>,
+    pub(super) handover: std::sync::Mutex<Option<KeyTransfer>>,
     /// One writing of counted uses at a time: whoever comes next finds all that were counted.
     pub(super) uses: tokio::sync::Mutex<()>,
 }

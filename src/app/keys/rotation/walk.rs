@@ -16,7 +16,7 @@ use crate::crypto::{Identity, Phase, SealingKey, SystemKeys, TenantKeys, version
 use crate::domain::id::TenantId;
 use crate::store::record::encode_api_key;
 use crate::store::tables::SealedBy;
-use crate::store::{Change, Entry, Snapshot, Table, Verdict, tables};
+use crate::store::{Change, Row, Snapshot, Table, Verdict, tables};
 
 /// Tokens come before their names, whose rows they write.
 const TENANT_TABLES: &[Table] = &[
@@ -43,7 +43,7 @@ pub struct Walk {
 
 /// A stretch of a table.
 struct Stretch {
-    rows: Vec<Entry>,
+    rows: Vec<Row>,
     looked_at: usize,
     /// Where the next one starts.
     next: Option<Vec<u8>>,
@@ -91,7 +91,7 @@ impl KeyRotation<'_> {
         };
         let number =
             keys.as_ref().map_or_else(|| self.vault.keys().system().number(), TenantKeys::number);
-        let is_old = |row: &Entry| SealingKey::number_of(&row.1) != Some(number);
+        let is_old = |row: &Row| SealingKey::number_of(&row.1) != Some(number);
         let stretch = stretch(&snapshot, table, &rotation.scope, &walk.from, is_old)?;
         let mut changes = Vec::with_capacity(stretch.rows.len());
         for (key, sealed) in &stretch.rows {
@@ -136,7 +136,7 @@ impl KeyRotation<'_> {
             let found = id.and_then(|id| rows::open(&keys, tenant, id, sealed).ok());
             let Some(found) = found else { continue };
             let mut is_clear = true;
-            for (table, key) in rows::besides(&found.token, &keys) {
+            for (table, key) in rows::entries_under_other_keys(&found.token, &keys) {
                 // Nobody writes them any more, so this needs no expectation.
                 if snapshot.value(table, &key)?.is_some() {
                     change = change.delete(table, key);
@@ -216,7 +216,7 @@ fn stretch(
     table: Table,
     scope: &[u8; 16],
     from: &[u8],
-    wanted: impl Fn(&Entry) -> bool,
+    wanted: impl Fn(&Row) -> bool,
 ) -> Result<Stretch, Error> {
     let from = if from.is_empty() { first_key(table, scope) } else { from };
     let (mut rows, mut looked_at) = (Vec::new(), 0_usize);

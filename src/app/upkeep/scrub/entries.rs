@@ -10,8 +10,8 @@ use crate::app::tokens::rows;
 use crate::crypto::TenantKeys;
 use crate::domain::id::{SessionId, TenantId, TokenId, TokenIntentId};
 use crate::domain::token::Token;
-use crate::store::tables::Falls;
-use crate::store::{Entry, Table, tables};
+use crate::store::tables::ExpiryKind;
+use crate::store::{Row, Table, tables};
 
 const NO_RECORD: &str = "an index entry leads to no record";
 const STRANGE: &str = "an index entry is not its record's";
@@ -25,7 +25,7 @@ enum Led {
 }
 
 impl Look<'_> {
-    pub(super) fn listed(&mut self, (key, value): &Entry) -> Result<(), Error> {
+    pub(super) fn listed(&mut self, (key, value): &Row) -> Result<(), Error> {
         let tenant = key.first_chunk().map(|it| TenantId::new(Uuid::from_bytes(*it)));
         // Tenant, filter, time and token are the least that a key has.
         let parts = tenant.zip(tables::token_of_list_key(key)).filter(|_| key.len() > 56);
@@ -40,7 +40,7 @@ impl Look<'_> {
                 let place = (Table::TokenLists, key.clone());
                 let own = rows::entries(&token, keys.index());
                 let is_own = own.get(&place).is_some_and(|own| own == value)
-                    || rows::besides(&token, keys).contains(&place);
+                    || rows::entries_under_other_keys(&token, keys).contains(&place);
                 if !is_own {
                     self.find(Table::TokenLists, tenant, id.uuid(), STRANGE);
                 }
@@ -51,7 +51,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    pub(super) fn name(&mut self, (key, sealed): &Entry) -> Result<(), Error> {
+    pub(super) fn name(&mut self, (key, sealed): &Row) -> Result<(), Error> {
         let tenant = key.first_chunk().map(|it| TenantId::new(Uuid::from_bytes(*it)));
         let Some(tenant) = tenant.filter(|_| key.len() == 32) else {
             self.misplaced(Table::TokenNames);
@@ -69,7 +69,7 @@ impl Look<'_> {
         match self.follow(keys, tenant, TokenId::new(id))? {
             Led::To(token) => {
                 let is_own = token.name.as_ref().is_some_and(|name| {
-                    let places = keys.live_indexes();
+                    let places = keys.active_indexes();
                     places.map(|index| rows::name_key(index, tenant, name)).any(|it| it == *key)
                 });
                 if !is_own {
@@ -82,26 +82,26 @@ impl Look<'_> {
         Ok(())
     }
 
-    pub(super) fn due(&mut self, (key, _): &Entry) -> Result<(), Error> {
-        let Some(due) = tables::due_of_key(key) else {
-            self.misplaced(Table::Due);
+    pub(super) fn due(&mut self, (key, _): &Row) -> Result<(), Error> {
+        let Some(due) = tables::expiry_of_key(key) else {
+            self.misplaced(Table::Expiries);
             return Ok(());
         };
         let (tenant, id) = (due.tenant, due.id);
         self.learn(tenant)?;
         let Some(keys) = self.keys(tenant) else { return Ok(()) };
-        let is_own = match due.falls {
-            Falls::CvcOfToken | Falls::Token => {
+        let is_own = match due.kind {
+            ExpiryKind::CvcOfToken | ExpiryKind::Token => {
                 match self.follow(keys, tenant, TokenId::new(id))? {
                     Led::To(token) => {
-                        let place = (Table::Due, key.clone());
+                        let place = (Table::Expiries, key.clone());
                         rows::entries(&token, keys.index()).contains_key(&place)
                     }
                     Led::ToDamage => true,
                     Led::Nowhere => false,
                 }
             }
-            Falls::CvcOfTokenIntent | Falls::TokenIntent => {
+            ExpiryKind::CvcOfTokenIntent | ExpiryKind::TokenIntent => {
                 let intent = TokenIntentId::new(id);
                 match intents::find_by_id(&self.snapshot, keys, tenant, intent) {
                     Ok(found) => {
@@ -111,13 +111,13 @@ impl Look<'_> {
                     Err(error) => return Err(error),
                 }
             }
-            Falls::ThreedsSession | Falls::ThreedsWait => {
+            ExpiryKind::ThreedsSession | ExpiryKind::ThreedsWait => {
                 let place = tables::threeds_sessions(SessionId::new(id), tenant);
                 self.snapshot.value(Table::ThreedsSessions, &place)?.is_some()
             }
         };
         if !is_own {
-            self.find(Table::Due, tenant, id, NO_RECORD);
+            self.find(Table::Expiries, tenant, id, NO_RECORD);
         }
         Ok(())
     }

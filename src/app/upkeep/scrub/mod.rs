@@ -22,7 +22,7 @@ use crate::app::vault::Vault;
 use crate::bounds::SCRUB_COST_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::id::TenantId;
-use crate::store::{Entry, Snapshot, Table};
+use crate::store::{Row, Snapshot, Table};
 
 /// Records come before the entries that lead to them.
 pub(in crate::app) const TABLES: &[Table] = &[
@@ -35,7 +35,7 @@ pub(in crate::app) const TABLES: &[Table] = &[
     Table::ThreedsSessions,
     Table::TokenNames,
     Table::TokenLists,
-    Table::Due,
+    Table::Expiries,
 ];
 
 /// The progress of a pass. It is kept in memory only: a restart starts a new pass.
@@ -100,7 +100,7 @@ impl Upkeep<'_> {
 const fn cost_of(table: Table) -> usize {
     match table {
         Table::Tokens => 16,
-        Table::TokenLists | Table::TokenNames | Table::Due => 4,
+        Table::TokenLists | Table::TokenNames | Table::Expiries => 4,
         Table::ApiKeys
         | Table::ApplicationKeys
         | Table::Applications
@@ -119,12 +119,12 @@ const fn cost_of(table: Table) -> usize {
 }
 
 impl Look<'_> {
-    fn check(&mut self, table: Table, row: &Entry) -> Result<(), Error> {
+    fn check(&mut self, table: Table, row: &Row) -> Result<(), Error> {
         match table {
             Table::ApiKeys => self.api_key(row),
             Table::ApplicationKeys => self.application_key(row),
             Table::Applications => self.application(row),
-            Table::Due => self.due(row),
+            Table::Expiries => self.due(row),
             Table::Tenants => self.tenant(row),
             Table::ThreedsSessions => self.session(row),
             Table::TokenIntents => self.intent(row),

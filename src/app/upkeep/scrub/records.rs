@@ -11,13 +11,13 @@ use crate::app::tokens::intents;
 use crate::app::tokens::rows;
 use crate::domain::id::{TenantId, TokenIntentId};
 use crate::store::record::decode_api_key;
-use crate::store::{Entry, Table, tables};
+use crate::store::{Row, Table, tables};
 
 const NO_ENTRY: &str = "an index entry of a record is missing or has another value";
 const NO_CODE: &str = "a card verification code is missing";
 
 impl Look<'_> {
-    pub(super) fn tenant(&mut self, (key, _): &Entry) -> Result<(), Error> {
+    pub(super) fn tenant(&mut self, (key, _): &Row) -> Result<(), Error> {
         let Some(tenant) = Uuid::from_slice(key).ok().map(TenantId::new) else {
             self.misplaced(Table::Tenants);
             return Ok(());
@@ -27,7 +27,7 @@ impl Look<'_> {
         self.learn(tenant)
     }
 
-    pub(super) fn application(&mut self, (key, sealed): &Entry) -> Result<(), Error> {
+    pub(super) fn application(&mut self, (key, sealed): &Row) -> Result<(), Error> {
         let Some((tenant, id)) = tables::token_of_key(key) else {
             self.misplaced(Table::Applications);
             return Ok(());
@@ -39,7 +39,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    pub(super) fn application_key(&mut self, (key, sealed): &Entry) -> Result<(), Error> {
+    pub(super) fn application_key(&mut self, (key, sealed): &Row) -> Result<(), Error> {
         let parts = key.first_chunk().zip(key.last_chunk()).filter(|_| key.len() == 48);
         let Some((tenant, id)) = parts.map(|(tenant, id)| (of(tenant), Uuid::from_bytes(*id)))
         else {
@@ -60,7 +60,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    pub(super) fn api_key(&mut self, (key, sealed): &Entry) -> Result<(), Error> {
+    pub(super) fn api_key(&mut self, (key, sealed): &Row) -> Result<(), Error> {
         let nil = TenantId::new(Uuid::nil());
         let Ok(place) = key.as_slice().try_into() else {
             self.misplaced(Table::ApiKeys);
@@ -79,7 +79,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    pub(super) fn token(&mut self, (key, sealed): &Entry) -> Result<(), Error> {
+    pub(super) fn token(&mut self, (key, sealed): &Row) -> Result<(), Error> {
         let Some((tenant, id)) = tables::token_of_key(key) else {
             self.misplaced(Table::Tokens);
             return Ok(());
@@ -106,7 +106,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    pub(super) fn intent(&mut self, (key, _): &Entry) -> Result<(), Error> {
+    pub(super) fn intent(&mut self, (key, _): &Row) -> Result<(), Error> {
         let Some((tenant, id)) = tables::token_of_key(key) else {
             self.misplaced(Table::TokenIntents);
             return Ok(());
@@ -118,8 +118,8 @@ impl Look<'_> {
         let found = self.sound(Table::TokenIntents, tenant, id, read)?;
         let Some((intent, _)) = found.flatten() else { return Ok(()) };
         for due in intents::dues(&intent) {
-            if self.snapshot.value(Table::Due, &due)?.is_none() {
-                self.find(Table::Due, tenant, id, NO_ENTRY);
+            if self.snapshot.value(Table::Expiries, &due)?.is_none() {
+                self.find(Table::Expiries, tenant, id, NO_ENTRY);
             }
         }
         if intent.cvc_expires_at.is_some() {
@@ -128,7 +128,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    pub(super) fn session(&mut self, row: &Entry) -> Result<(), Error> {
+    pub(super) fn session(&mut self, row: &Row) -> Result<(), Error> {
         let id = row.0.first_chunk::<16>().map(|id| Uuid::from_bytes(*id));
         let (Some(tenant), Some(id)) = (tables::tenant_of_session_key(&row.0), id) else {
             self.misplaced(Table::ThreedsSessions);
@@ -139,8 +139,8 @@ impl Look<'_> {
         let read = open_session_row(keys, tenant, id, &row.1);
         let dues = self.sound(Table::ThreedsSessions, tenant, id, read)?;
         for due in dues.into_iter().flatten() {
-            if self.snapshot.value(Table::Due, &due)?.is_none() {
-                self.find(Table::Due, tenant, id, NO_ENTRY);
+            if self.snapshot.value(Table::Expiries, &due)?.is_none() {
+                self.find(Table::Expiries, tenant, id, NO_ENTRY);
             }
         }
         Ok(())

@@ -28,7 +28,7 @@ use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 use crate::domain::token_query::LegacyTokenQuery;
-use crate::store::tables::{self, Counted};
+use crate::store::tables::{self, CountKind};
 use crate::store::{Snapshot, Table};
 
 /// How many tokens to leave out before the first, and how many to take.
@@ -228,12 +228,12 @@ fn count_all(
     reach: &[Container],
     now: Timestamp,
 ) -> Result<Option<usize>, Error> {
-    let due = tables::due_after(now);
-    let waiting = snapshot.range(Table::Due, Bound::Unbounded, Bound::Excluded(&due))?.next();
+    let due = tables::expiries_after(now);
+    let waiting = snapshot.range(Table::Expiries, Bound::Unbounded, Bound::Excluded(&due))?.next();
     if reach.first() != Some(&Container::root()) || waiting.transpose()?.is_some() {
         return Ok(None);
     }
-    Ok(usize::try_from(snapshot.count(&tables::counts(tenant, Counted::Tokens))?).ok())
+    Ok(usize::try_from(snapshot.count(&tables::counts(tenant, CountKind::Tokens))?).ok())
 }
 
 fn fold(text: &str) -> String {

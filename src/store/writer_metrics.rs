@@ -15,7 +15,7 @@ const COMMIT_BOUNDS: &[u64] = &[
 ];
 
 #[derive(Debug)]
-pub(super) struct Writing {
+pub(super) struct WriterMetrics {
     pub(super) queued: Gauge,
     /// Changes that found the queue full.
     pub(super) refused: Counter,
@@ -31,9 +31,9 @@ pub(super) struct Writing {
 
 /// When a commit began.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Begun(Instant);
+pub(super) struct CommitStart(Instant);
 
-impl Writing {
+impl WriterMetrics {
     pub(super) fn new() -> Self {
         Self {
             queued: Gauge::default(),
@@ -46,15 +46,15 @@ impl Writing {
         }
     }
 
-    pub(super) fn begin(&self, changes: usize) -> Begun {
+    pub(super) fn begin(&self, changes: usize) -> CommitStart {
         self.queued.add(i64::try_from(changes).unwrap_or(i64::MAX).saturating_neg());
         self.batches.observe(u64::try_from(changes).unwrap_or(u64::MAX));
         self.begun.store(self.elapsed(), Ordering::Relaxed);
-        Begun(Instant::now())
+        CommitStart(Instant::now())
     }
 
     /// Not called for a commit that failed: the file has failed with it, and says so.
-    pub(super) fn end(&self, begun: Begun) {
+    pub(super) fn end(&self, begun: CommitStart) {
         self.commits.observe_duration(begun.0.elapsed());
         self.begun.store(0, Ordering::Relaxed);
         self.ended.store(self.elapsed(), Ordering::Relaxed);
@@ -78,20 +78,20 @@ impl Writing {
 
 impl Observe for Store {
     fn measure(&self, page: &mut Page) {
-        let writing = &self.0.writing;
+        let metrics = &self.0.metrics;
         page.gauge(
             "strongroom_commit_queue_changes",
             "Changes that wait for the writer.",
-            writing.queued.get(),
+            metrics.queued.get(),
         )
         .status("store", "queued_changes");
         page.counter(
             "strongroom_commit_queue_refused_total",
             "Changes that were refused with 503 because the queue was full.",
-            writing.refused.get(),
+            metrics.refused.get(),
         )
         .status("store", "refused_changes");
-        let (batches, commits) = (writing.batches.read(), writing.commits.read());
+        let (batches, commits) = (metrics.batches.read(), metrics.commits.read());
         page.histogram("strongroom_commit_batch_changes", "Changes in one commit.", &batches);
         page.histogram(
             "strongroom_commit_duration_seconds",
@@ -100,14 +100,14 @@ impl Observe for Store {
         );
         page.line("store", "changes", StatusValue::Count(batches.sum()));
         page.lines_of("store", ["commits", "commit_p50_us", "commit_p99_us"], &commits);
-        let last = writing.since(&writing.ended).map(|since| StatusValue::Count(since.as_secs()));
+        let last = metrics.since(&metrics.ended).map(|since| StatusValue::Count(since.as_secs()));
         page.line("store", "last_commit_ago_s", last);
     }
 
     fn check(&self, checks: &mut Checks) {
         let wrong = if self.0.alarm.has_sounded() {
             Some("The data file has failed; the process is ending.")
-        } else if self.0.writing.is_stuck() {
+        } else if self.0.metrics.is_stuck() {
             Some("A commit has been under way for too long; the disk may hang.")
         } else {
             None
@@ -122,14 +122,14 @@ mod tests {
 
     #[test]
     fn a_commit_that_takes_too_long_is_stuck_until_it_ends() {
-        let mut writing = Writing::new();
-        assert!(!writing.is_stuck(), "an idle writer is not");
-        let begun = writing.begin(3);
-        assert!(!writing.is_stuck());
-        writing.origin = writing.origin.checked_sub(2 * COMMIT_STUCK_AFTER).unwrap();
-        assert!(writing.is_stuck());
-        writing.end(begun);
-        assert!(!writing.is_stuck());
-        assert_eq!((writing.commits.read().count(), writing.batches.read().sum()), (1, 3));
+        let mut metrics = WriterMetrics::new();
+        assert!(!metrics.is_stuck(), "an idle writer is not");
+        let begun = metrics.begin(3);
+        assert!(!metrics.is_stuck());
+        metrics.origin = metrics.origin.checked_sub(2 * COMMIT_STUCK_AFTER).unwrap();
+        assert!(metrics.is_stuck());
+        metrics.end(begun);
+        assert!(!metrics.is_stuck());
+        assert_eq!((metrics.commits.read().count(), metrics.batches.read().sum()), (1, 3));
     }
 }

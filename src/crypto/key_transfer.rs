@@ -14,19 +14,19 @@ use crate::crypto::seal::{Identity, OpenFailed, SealingKey};
 use crate::secret::Secret;
 
 /// The receiving side, good for one message.
-pub struct Handover {
+pub struct KeyTransfer {
     private: EphemeralPrivateKey,
     public: PublicKey,
 }
 
 /// What goes over the socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Handed {
+pub struct TransferMessage {
     pub public: [u8; 32],
     pub sealed: Vec<u8>,
 }
 
-impl Handover {
+impl KeyTransfer {
     pub fn new(random: &Random) -> Result<Self, OpenFailed> {
         let private = EphemeralPrivateKey::generate(&X25519, random.source());
         let private = private.map_err(|ring::error::Unspecified| OpenFailed)?;
@@ -39,18 +39,22 @@ impl Handover {
         bytes(&self.public)
     }
 
-    pub fn receive(self, handed: &Handed) -> Result<Secret<Vec<u8>>, OpenFailed> {
+    pub fn receive(self, message: &TransferMessage) -> Result<Secret<Vec<u8>>, OpenFailed> {
         let receiver = self.public();
-        let key = agree(self.private, &handed.public, &receiver, &handed.public)?;
-        key.open(&identity(&receiver), &handed.sealed)
+        let key = agree(self.private, &message.public, &receiver, &message.public)?;
+        key.open(&identity(&receiver), &message.sealed)
     }
 
-    /// The sending side: `receiver` is the other's [`Handover::public`].
-    pub fn send(receiver: &[u8; 32], plain: &[u8], random: &Random) -> Result<Handed, OpenFailed> {
+    /// The sending side: `receiver` is the other's [`KeyTransfer::public`].
+    pub fn send(
+        receiver: &[u8; 32],
+        plain: &[u8],
+        random: &Random,
+    ) -> Result<TransferMessage, OpenFailed> {
         let own = Self::new(random)?;
         let public = own.public();
         let key = agree(own.private, receiver, receiver, &public)?;
-        Ok(Handed { public, sealed: key.seal(&identity(receiver), plain, random) })
+        Ok(TransferMessage { public, sealed: key.seal(&identity(receiver), plain, random) })
     }
 }
 
@@ -85,9 +89,9 @@ fn bytes(public: &PublicKey) -> [u8; 32] {
     bytes
 }
 
-impl fmt::Debug for Handover {
+impl fmt::Debug for KeyTransfer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Handover(..)")
+        f.write_str("KeyTransfer(..)")
     }
 }
 
@@ -98,19 +102,19 @@ mod tests {
     #[test]
     fn what_is_handed_over_arrives_at_the_one_it_was_meant_for_alone() {
         let random = Random::new();
-        let (one, other) = (Handover::new(&random).unwrap(), Handover::new(&random).unwrap());
-        let handed = Handover::send(&one.public(), b"a key", &random).unwrap();
-        assert!(!handed.sealed.windows(5).any(|window| window == b"a key"));
-        assert!(other.receive(&handed).is_err());
-        assert_eq!(one.receive(&handed).unwrap().expose(), b"a key");
+        let (one, other) = (KeyTransfer::new(&random).unwrap(), KeyTransfer::new(&random).unwrap());
+        let message = KeyTransfer::send(&one.public(), b"a key", &random).unwrap();
+        assert!(!message.sealed.windows(5).any(|window| window == b"a key"));
+        assert!(other.receive(&message).is_err());
+        assert_eq!(one.receive(&message).unwrap().expose(), b"a key");
     }
 
     #[test]
     fn a_changed_message_does_not_arrive() {
         let random = Random::new();
-        let receiver = Handover::new(&random).unwrap();
-        let mut handed = Handover::send(&receiver.public(), b"a key", &random).unwrap();
-        handed.public[3] ^= 1;
-        assert!(receiver.receive(&handed).is_err());
+        let receiver = KeyTransfer::new(&random).unwrap();
+        let mut message = KeyTransfer::send(&receiver.public(), b"a key", &random).unwrap();
+        message.public[3] ^= 1;
+        assert!(receiver.receive(&message).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What falls due, and the keys of [`Table::Due`](super::Table::Due), which are in the order of time.
+//! What falls due, and the keys of [`Table::Expiries`](super::Table::Expiries), which are in the order of time.
 
 use uuid::Uuid;
 
@@ -8,7 +8,7 @@ use crate::domain::time::Timestamp;
 
 /// What falls due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Falls {
+pub enum ExpiryKind {
     /// A token's card verification code.
     CvcOfToken,
     CvcOfTokenIntent,
@@ -20,7 +20,7 @@ pub enum Falls {
     TokenIntent,
 }
 
-impl Falls {
+impl ExpiryKind {
     /// As it stands in the file.
     const fn code(self) -> u8 {
         match self {
@@ -46,31 +46,31 @@ impl Falls {
     }
 }
 
-/// An entry of [`Table::Due`](super::Table::Due), read.
+/// An entry of [`Table::Expiries`](super::Table::Expiries), read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due {
-    pub falls: Falls,
+pub struct ExpiryEntry {
+    pub kind: ExpiryKind,
     pub tenant: TenantId,
     pub id: Uuid,
 }
 
-pub fn due(at: Timestamp, falls: Falls, tenant: TenantId, id: Uuid) -> Vec<u8> {
-    join(&[&ordered(at).to_be_bytes(), &[falls.code()], tenant.bytes(), id.as_bytes()])
+pub fn expiries(at: Timestamp, kind: ExpiryKind, tenant: TenantId, id: Uuid) -> Vec<u8> {
+    join(&[&ordered(at).to_be_bytes(), &[kind.code()], tenant.bytes(), id.as_bytes()])
 }
 
-pub fn due_of_key(key: &[u8]) -> Option<Due> {
-    let falls = Falls::from_code(*key.get(8)?)?;
+pub fn expiry_of_key(key: &[u8]) -> Option<ExpiryEntry> {
+    let kind = ExpiryKind::from_code(*key.get(8)?)?;
     let (tenant, id) = token_of_key(key.get(9..)?)?;
-    Some(Due { falls, tenant, id: id.uuid() })
+    Some(ExpiryEntry { kind, tenant, id: id.uuid() })
 }
 
-/// When an entry of [`Table::Due`](super::Table::Due) falls due.
-pub fn due_at(key: &[u8]) -> Option<Timestamp> {
+/// When an entry of [`Table::Expiries`](super::Table::Expiries) falls due.
+pub fn expiry_time(key: &[u8]) -> Option<Timestamp> {
     let micros = key.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes))?;
     i64::try_from(micros).ok().map(Timestamp::from_micros)
 }
 
-/// Everything in [`Table::Due`](super::Table::Due) up to and including this moment sorts before the key.
-pub fn due_after(at: Timestamp) -> Vec<u8> {
+/// Everything in [`Table::Expiries`](super::Table::Expiries) up to and including this moment sorts before the key.
+pub fn expiries_after(at: Timestamp) -> Vec<u8> {
     ordered(at).saturating_add(1).to_be_bytes().to_vec()
 }

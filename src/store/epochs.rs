@@ -1,0 +1,79 @@
+//! Who still works with what was read before a moment: the way to know that a change of keys has
+//! reached everyone.
+//!
+//! Every snapshot belongs to the epoch in which it was begun, and whatever lives on what the snapshot
+//! showed keeps a share in that epoch. When nobody has a share in an older epoch any more, nobody acts
+//! on anything older than the turn.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// A share in an epoch.
+#[derive(Debug, Clone)]
+pub struct EpochGuard(#[expect(dead_code, reason = "having it is all")] Arc<()>);
+
+impl EpochGuard {
+    /// One that no turn waits for.
+    #[cfg(test)]
+    pub(crate) fn detached() -> Self {
+        Self(Arc::new(()))
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Epochs(Mutex<EpochState>);
+
+#[derive(Debug)]
+struct EpochState {
+    current: Arc<()>,
+    older: Vec<Weak<()>>,
+}
+
+impl Epochs {
+    pub(super) fn new() -> Self {
+        Self(Mutex::new(EpochState { current: Arc::new(()), older: Vec::new() }))
+    }
+
+    pub(super) fn current(&self) -> EpochGuard {
+        EpochGuard(Arc::clone(&self.lock().current))
+    }
+
+    pub(super) fn advance(&self) {
+        let mut state = self.lock();
+        let ended = std::mem::replace(&mut state.current, Arc::new(()));
+        state.older.push(Arc::downgrade(&ended));
+    }
+
+    pub(super) fn is_quiescent(&self) -> bool {
+        let mut state = self.lock();
+        state.older.retain(|epoch| epoch.strong_count() > 0);
+        state.older.is_empty()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, EpochState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_waits_for_every_share_in_what_was_before_it() {
+        let epochs = Epochs::new();
+        let early = epochs.current();
+        assert!(epochs.is_quiescent());
+        epochs.advance();
+        let copy = early.clone();
+        let between = epochs.current();
+        drop(early);
+        assert!(!epochs.is_quiescent());
+        epochs.advance();
+        drop(copy);
+        assert!(!epochs.is_quiescent());
+        drop(between);
+        assert!(epochs.is_quiescent());
+        let _late = epochs.current();
+        assert!(epochs.is_quiescent());
+    }
+}
