@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::ops::Bound;
 
 use redb::{ReadableTable, WriteTransaction};
 
@@ -12,7 +11,7 @@ use crate::store::StorageFailure;
 use crate::store::chain::{AuditRow, Head};
 use crate::store::change::{Change, Expect, SealedEntries, Write};
 use crate::store::digests::{DigestChanges, RecordDigests};
-use crate::store::tables::Table;
+use crate::store::tables::{KeyRange, Table, meta};
 
 type OpenTable<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
 
@@ -76,7 +75,7 @@ impl<'t> Batch<'t> {
             }
         }
         if let Some(head) = self.head.take() {
-            self.pend(Table::Meta, Head::META.to_vec(), Some(head.encode()));
+            self.pend(Table::Meta, meta::AUDIT_HEAD.to_vec(), Some(head.encode()));
         }
         for (table, pending) in std::mem::take(&mut self.pending) {
             let table = self.open(table)?;
@@ -112,7 +111,7 @@ impl<'t> Batch<'t> {
     fn head(&mut self) -> Result<Head, StorageFailure> {
         match self.head {
             Some(head) => Ok(head),
-            None => Head::decode(self.value(Table::Meta, Head::META)?.as_deref()),
+            None => Head::decode(self.value(Table::Meta, meta::AUDIT_HEAD)?.as_deref()),
         }
     }
 
@@ -151,8 +150,8 @@ impl<'t> Batch<'t> {
                 value.and_then(|value| crypto::version(&value)) == Some(*version)
             }
             Expect::Present(table, key) => self.value(*table, key)?.is_some(),
-            Expect::Under(table, prefix, keys) => {
-                self.keys_under(*table, prefix, keys.len().saturating_add(1))? == *keys
+            Expect::Keys(range, keys) => {
+                self.keys_of(range, keys.len().saturating_add(1))? == *keys
             }
             Expect::Value(table, key, value) => self.value(*table, key)?.as_ref() == Some(value),
         })
@@ -170,17 +169,19 @@ impl<'t> Batch<'t> {
         Ok(self.open(table)?.get(key)?.map(|value| value.value().to_vec()))
     }
 
-    fn keys_under(
+    fn keys_of(
         &mut self,
-        table: Table,
-        prefix: &[u8],
+        range: &KeyRange,
         count_max: usize,
     ) -> Result<Vec<Vec<u8>>, StorageFailure> {
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        let table = range.table();
         self.open(table)?;
         let nothing = Pending::new();
         let pending = self.pending.get(&table).unwrap_or(&nothing);
-        let from = (Bound::Included(prefix.to_vec()), Bound::Unbounded);
-        let added = pending.range(from).take_while(|(key, _)| key.starts_with(prefix));
+        let added = pending.range::<[u8], _>(range.bounds());
         let mut keys: Vec<Vec<u8>> = added
             .filter(|(_, value)| value.is_some())
             .map(|(key, _)| key.clone())
@@ -188,9 +189,9 @@ impl<'t> Batch<'t> {
             .collect();
         let Some(stored) = self.tables.get(&table) else { return Ok(keys) };
         let mut found = 0;
-        for entry in stored.range(prefix..)? {
+        for entry in stored.range::<&[u8]>(range.bounds())? {
             let key = entry?.0.value().to_vec();
-            if found == count_max || !key.starts_with(prefix) {
+            if found == count_max {
                 break;
             }
             if !pending.contains_key(&key) {

@@ -6,7 +6,7 @@
 
 use crate::crypto::Version;
 use crate::domain::time::Timestamp;
-use crate::store::tables::Table;
+use crate::store::tables::{KeyRange, Table};
 
 #[derive(Debug, Clone, Default)]
 pub struct Change {
@@ -23,9 +23,8 @@ pub(super) enum Expect {
     Is(Table, Vec<u8>, Version),
     /// There is something, whatever its version.
     Present(Table, Vec<u8>),
-    /// The keys that start with this prefix are still exactly these, up to as many as these and
-    /// one more.
-    Under(Table, Vec<u8>, Vec<Vec<u8>>),
+    /// The keys of this range are still exactly these. As many as these and one more are read.
+    Keys(KeyRange, Vec<Vec<u8>>),
     /// The value, which is in clear, is still this one.
     Value(Table, Vec<u8>, Vec<u8>),
 }
@@ -80,8 +79,8 @@ impl Change {
     }
 
     #[must_use]
-    pub fn expect_under(mut self, table: Table, prefix: Vec<u8>, keys: Vec<Vec<u8>>) -> Self {
-        self.expects.push(Expect::Under(table, prefix, keys));
+    pub fn expect_keys(mut self, range: KeyRange, keys: Vec<Vec<u8>>) -> Self {
+        self.expects.push(Expect::Keys(range, keys));
         self
     }
 

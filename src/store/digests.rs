@@ -13,13 +13,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Bound;
 
 use crate::crypto::{DigestKey, Identity, Random, SetDigest, version};
 use crate::store::change::Change;
+use crate::store::tables::meta;
 use crate::store::{Snapshot, StorageFailure, Table, tables};
 
-const META: &[u8] = b"audit_records";
 const WHOLE: [u8; 16] = [0; 16];
 const VERSION: u8 = 1;
 
@@ -60,7 +59,7 @@ impl RecordDigests {
     pub fn read(snapshot: &Snapshot, key: &DigestKey) -> Result<Option<Self>, StorageFailure> {
         let Some(whole) = Self::whole_of(snapshot, key)? else { return Ok(None) };
         let mut scopes = BTreeMap::new();
-        for entry in snapshot.range(Table::Counts, Bound::Unbounded, Bound::Unbounded)? {
+        for entry in snapshot.range(&Table::Counts.whole())? {
             let (place, sealed) = entry?;
             let Some(scope) = tables::digest_of_key(&place) else { continue };
             let Some(tally) = open(key, &scope, Table::Counts, &place, &sealed) else {
@@ -77,15 +76,15 @@ impl RecordDigests {
         snapshot: &Snapshot,
         key: &DigestKey,
     ) -> Result<Option<DigestState>, StorageFailure> {
-        let sealed = snapshot.value(Table::Meta, META)?;
-        Ok(sealed.and_then(|sealed| open(key, &WHOLE, Table::Meta, META, &sealed)))
+        let sealed = snapshot.value(Table::Meta, meta::AUDIT_RECORDS)?;
+        Ok(sealed.and_then(|sealed| open(key, &WHOLE, Table::Meta, meta::AUDIT_RECORDS, &sealed)))
     }
 
     /// By looking at every record.
     pub fn count(snapshot: &Snapshot, key: &DigestKey) -> Result<Self, StorageFailure> {
         let mut counted = DigestChanges::default();
         for table in Table::ALL.iter().filter(|table| table.is_digested()) {
-            for entry in snapshot.range(*table, Bound::Unbounded, Bound::Unbounded)? {
+            for entry in snapshot.range(&table.whole())? {
                 let (place, value) = entry?;
                 counted.take(key, *table, &place, None, Some(&value));
             }
@@ -170,8 +169,8 @@ impl RecordDigests {
     /// None when nothing was moved.
     fn row_of_whole(&self, moved: &[[u8; 16]]) -> Option<(Table, Vec<u8>, Vec<u8>)> {
         moved.first()?;
-        let sealed = self.seal(&WHOLE, Table::Meta, META, &self.whole);
-        Some((Table::Meta, META.to_vec(), sealed))
+        let sealed = self.seal(&WHOLE, Table::Meta, meta::AUDIT_RECORDS, &self.whole);
+        Some((Table::Meta, meta::AUDIT_RECORDS.to_vec(), sealed))
     }
 
     fn seal(&self, scope: &[u8; 16], table: Table, place: &[u8], tally: &DigestState) -> Vec<u8> {

@@ -7,77 +7,69 @@ use crate::domain::time::Timestamp;
 use crate::store::change::Change;
 use crate::store::record::{BadRecord, decode_share_set, encode_share_set};
 use crate::store::snapshot::{Row, Snapshot};
+use crate::store::tables::meta as keys;
 use crate::store::{StorageFailure, Table};
-
-const META_FORMAT: &[u8] = b"format";
-const META_ID: &[u8] = b"id";
-const META_MASTER: &[u8] = b"master";
-const META_RESTORED: &[u8] = b"restored_at";
-const META_PROGRAM: &[u8] = b"program";
-const META_BACKUPS: &[u8] = b"backups";
-const META_BACKUPS_IF_CUT_OFF: &[u8] = b"backups/if_cut_off";
-const META_SHARES: &[u8] = b"shares/";
 
 /// `None` for a file that is none of ours.
 pub(super) fn format(snapshot: &Snapshot) -> Result<Option<u32>, StorageFailure> {
-    let value = snapshot.value(Table::Meta, META_FORMAT)?;
+    let value = snapshot.value(Table::Meta, keys::FORMAT)?;
     Ok(value.and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes))
 }
 
 /// Tells one vault from another. Since format 2.
 pub fn file_id(snapshot: &Snapshot) -> Result<Option<Uuid>, StorageFailure> {
-    let value = snapshot.value(Table::Meta, META_ID)?;
+    let value = snapshot.value(Table::Meta, keys::FILE_ID)?;
     Ok(value.and_then(|bytes| Uuid::from_slice(&bytes).ok()))
 }
 
 /// The version of the program that gave the file its format. Since format 2.
 pub(super) fn program(snapshot: &Snapshot) -> Result<Option<String>, StorageFailure> {
-    let value = snapshot.value(Table::Meta, META_PROGRAM)?;
+    let value = snapshot.value(Table::Meta, keys::PROGRAM)?;
     Ok(value.and_then(|bytes| String::from_utf8(bytes).ok()))
 }
 
 /// The check value of the master key that the file's keys are sealed under.
 pub fn master_check(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailure> {
-    snapshot.value(Table::Meta, META_MASTER)
+    snapshot.value(Table::Meta, keys::MASTER)
 }
 
 #[must_use]
 pub fn put_master_check(change: Change, check: &[u8]) -> Change {
-    change.put(Table::Meta, META_MASTER.to_vec(), check.to_vec())
+    change.put(Table::Meta, keys::MASTER.to_vec(), check.to_vec())
 }
 
 /// What is known of scheduled backups, as [`crate::store::record`] encodes it.
 pub fn backups(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailure> {
-    snapshot.value(Table::Meta, META_BACKUPS)
+    snapshot.value(Table::Meta, keys::BACKUPS)
 }
 
 /// While a backup or a proof is under way: what is to be known of it if the process dies in it.
 pub fn backups_if_cut_off(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailure> {
-    snapshot.value(Table::Meta, META_BACKUPS_IF_CUT_OFF)
+    snapshot.value(Table::Meta, keys::BACKUPS_IF_CUT_OFF)
 }
 
 /// What came of it in the end.
 #[must_use]
 pub fn put_backups(record: Vec<u8>) -> Change {
     Change::new()
-        .put(Table::Meta, META_BACKUPS.to_vec(), record)
-        .delete(Table::Meta, META_BACKUPS_IF_CUT_OFF.to_vec())
+        .put(Table::Meta, keys::BACKUPS.to_vec(), record)
+        .delete(Table::Meta, keys::BACKUPS_IF_CUT_OFF.to_vec())
 }
 
 #[must_use]
 pub fn put_backups_if_cut_off(record: Vec<u8>) -> Change {
-    Change::new().put(Table::Meta, META_BACKUPS_IF_CUT_OFF.to_vec(), record)
+    Change::new().put(Table::Meta, keys::BACKUPS_IF_CUT_OFF.to_vec(), record)
 }
 
 /// A set of recovery shares, `None` when the file does not know it.
 pub fn share_set(snapshot: &Snapshot, set: [u8; 4]) -> Result<Option<ShareSet>, StorageFailure> {
-    let value = snapshot.value(Table::Meta, &share_set_key(set))?;
+    let value = snapshot.value(Table::Meta, &keys::share_set(set))?;
     value.map(|value| decoded(set, &value)).transpose()
 }
 
 /// All that the file knows.
 pub fn share_sets(snapshot: &Snapshot) -> Result<Vec<ShareSet>, StorageFailure> {
-    let rows = snapshot.under(Table::Meta, META_SHARES, usize::MAX)?;
+    let rows = snapshot.first(&keys::share_sets(), usize::MAX)?;
     let mut sets = Vec::with_capacity(rows.len());
     for row in &rows {
         sets.extend(share_set_of_row(row)?);
@@ -87,8 +79,7 @@ pub fn share_sets(snapshot: &Snapshot) -> Result<Vec<ShareSet>, StorageFailure> 
 
 /// The set that a row of [`Table::Meta`] holds, `None` for a row of something else.
 pub fn share_set_of_row((key, value): &Row) -> Result<Option<ShareSet>, StorageFailure> {
-    let set = key.strip_prefix(META_SHARES).and_then(|set| set.try_into().ok());
-    set.map(|set| decoded(set, value)).transpose()
+    keys::share_set_of_key(key).map(|set| decoded(set, value)).transpose()
 }
 
 fn decoded(set: [u8; 4], value: &[u8]) -> Result<ShareSet, StorageFailure> {
@@ -96,18 +87,14 @@ fn decoded(set: [u8; 4], value: &[u8]) -> Result<ShareSet, StorageFailure> {
     decode_share_set(set, value).map_err(damaged)
 }
 
-pub fn share_set_key(set: [u8; 4]) -> Vec<u8> {
-    [META_SHARES, &set].concat()
-}
-
 #[must_use]
 pub fn put_share_set(change: Change, set: &ShareSet) -> Change {
-    change.put(Table::Meta, share_set_key(set.set), encode_share_set(set))
+    change.put(Table::Meta, keys::share_set(set.set), encode_share_set(set))
 }
 
 /// When the file was made out of a backup, until that is in its audit chain.
 pub fn restored_at(snapshot: &Snapshot) -> Result<Option<Timestamp>, StorageFailure> {
-    let value = snapshot.value(Table::Meta, META_RESTORED)?;
+    let value = snapshot.value(Table::Meta, keys::RESTORED_AT)?;
     let micros = value.and_then(|bytes| bytes.try_into().ok()).map(i64::from_be_bytes);
     Ok(micros.map(Timestamp::from_micros))
 }
@@ -116,24 +103,24 @@ pub fn restored_at(snapshot: &Snapshot) -> Result<Option<Timestamp>, StorageFail
 #[must_use]
 pub fn put_restored(at: Timestamp) -> Change {
     Change::new()
-        .put(Table::Meta, META_RESTORED.to_vec(), at.micros().to_be_bytes().to_vec())
-        .delete(Table::Meta, META_BACKUPS_IF_CUT_OFF.to_vec())
+        .put(Table::Meta, keys::RESTORED_AT.to_vec(), at.micros().to_be_bytes().to_vec())
+        .delete(Table::Meta, keys::BACKUPS_IF_CUT_OFF.to_vec())
 }
 
 #[must_use]
 pub fn forget_restored() -> Change {
-    Change::new().delete(Table::Meta, META_RESTORED.to_vec())
+    Change::new().delete(Table::Meta, keys::RESTORED_AT.to_vec())
 }
 
 /// A format, and that this program gave it to the file.
 pub(super) fn put_format(change: Change, format: u32) -> Change {
-    change.put(Table::Meta, META_FORMAT.to_vec(), format.to_be_bytes().to_vec()).put(
+    change.put(Table::Meta, keys::FORMAT.to_vec(), format.to_be_bytes().to_vec()).put(
         Table::Meta,
-        META_PROGRAM.to_vec(),
+        keys::PROGRAM.to_vec(),
         env!("CARGO_PKG_VERSION").as_bytes().to_vec(),
     )
 }
 
 pub(super) fn put_file_id(change: Change, id: [u8; 16]) -> Change {
-    change.put(Table::Meta, META_ID.to_vec(), id.to_vec())
+    change.put(Table::Meta, keys::FILE_ID.to_vec(), id.to_vec())
 }

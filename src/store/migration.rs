@@ -181,7 +181,7 @@ fn separate_master_keys(
         return Err(damaged());
     }
     let mut change = meta::put_master_check(Change::new(), master.check());
-    for (key, sealed) in snapshot.under(Table::Keys, &[], usize::MAX)? {
+    for (key, sealed) in snapshot.first(&Table::Keys.whole(), usize::MAX)? {
         let scope: &[u8; 16] = key.first_chunk().ok_or_else(damaged)?;
         let place = Identity { tenant: scope, table: Table::Keys.number(), key: &key };
         let plain = master.open(&place, &sealed).map_err(|OpenFailed| damaged())?;

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::ops::Bound;
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableHandle as _};
 
 use crate::store::StorageFailure;
 use crate::store::alarm::Alarm;
 use crate::store::epochs::EpochGuard;
-use crate::store::tables::Table;
+use crate::store::tables::{KeyRange, Table};
 
 pub struct Snapshot {
     transaction: ReadTransaction,
@@ -37,30 +36,26 @@ impl Snapshot {
         Ok(value.map(|value| value.value().to_vec()))
     }
 
-    /// The first entries, in order, whose keys start with the prefix.
-    pub fn under(
-        &self,
-        table: Table,
-        prefix: &[u8],
-        count_max: usize,
-    ) -> Result<Vec<Row>, StorageFailure> {
-        self.range(table, Bound::Included(prefix), Bound::Unbounded)?
-            .take_while(|entry| entry.as_ref().map_or(true, |(key, _)| key.starts_with(prefix)))
-            .take(count_max)
-            .collect()
+    /// The first rows of a range, in order.
+    pub fn first(&self, range: &KeyRange, count_max: usize) -> Result<Vec<Row>, StorageFailure> {
+        self.range(range)?.take(count_max).collect()
     }
 
-    /// Entries between two bounds, in order, read as they are asked for.
+    /// The rows of a range, in order. Each is read when the iterator comes to it.
     pub fn range(
         &self,
-        table: Table,
-        from: Bound<&[u8]>,
-        to: Bound<&[u8]>,
+        range: &KeyRange,
     ) -> Result<impl DoubleEndedIterator<Item = Result<Row, StorageFailure>> + use<>, StorageFailure>
     {
-        let range = self.table(table)?.range::<&[u8]>((from, to));
+        let rows = match range.is_empty() {
+            true => None,
+            false => {
+                let rows = self.table(range.table())?.range::<&[u8]>(range.bounds());
+                Some(rows.map_err(|error| self.alarm.sound(error.into()))?)
+            }
+        };
         let alarm = self.alarm.clone();
-        Ok(range.map_err(|error| self.alarm.sound(error.into()))?.map(move |entry| {
+        Ok(rows.into_iter().flatten().map(move |entry| {
             let (key, value) = entry.map_err(|error| alarm.sound(error.into()))?;
             Ok((key.value().to_vec(), value.value().to_vec()))
         }))

@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 use strongroom::store::chain::AuditRow;
-use strongroom::store::{Change, Store, Table};
+use strongroom::store::{Change, Store, Table, tables};
 
 use crate::harness::{Ended, KillOnDrop, Request, Vault, get, post, run, wait_for_clients};
 use crate::threeds;
@@ -375,7 +375,7 @@ fn an_export_is_narrowed_by_time_and_never_overwrites() {
 
 /// The rows of the chain, in its order, of a stopped vault.
 fn rows(store: &Store) -> Vec<AuditRow> {
-    let stored = store.snapshot().unwrap().under(Table::Audit, &[], usize::MAX).unwrap();
+    let stored = store.snapshot().unwrap().first(&Table::Audit.whole(), usize::MAX).unwrap();
     let mut rows: Vec<_> =
         stored.iter().map(|(key, value)| AuditRow::decode(key, value).unwrap()).collect();
     rows.sort_by_key(|row| row.sequence);
@@ -431,9 +431,10 @@ fn a_changed_byte_a_removed_entry_and_a_cut_tail_are_found() {
     let cut = |store: &Store| {
         let rows = rows(store);
         let at = rows.len() - 4;
-        let mut change = Change::new().delete(Table::Meta, b"audit_newest_checkpoint".to_vec());
+        let mut change =
+            Change::new().delete(Table::Meta, tables::meta::AUDIT_NEWEST_CHECKPOINT.to_vec());
         for (key, _) in
-            store.snapshot().unwrap().under(Table::AuditCheckpoints, &[], usize::MAX).unwrap()
+            store.snapshot().unwrap().first(&Table::AuditCheckpoints.whole(), usize::MAX).unwrap()
         {
             change = change.delete(Table::AuditCheckpoints, key);
         }
@@ -445,7 +446,7 @@ fn a_changed_byte_a_removed_entry_and_a_cut_tail_are_found() {
             change = change.delete(Table::Audit, row.key());
         }
         let head = [rows[at].sequence.to_be_bytes().as_slice(), link.bytes()].concat();
-        change.put(Table::Meta, b"audit_head".to_vec(), head)
+        change.put(Table::Meta, tables::meta::AUDIT_HEAD.to_vec(), head)
     };
     let found = damaged(&vault, &["--since", kept], cut);
     assert!(found.contains("its tail was cut"), "{found}");

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::json;
 use strongroom::crypto::SigningKey;
 use strongroom::secret::Secret;
-use strongroom::store::chain::{Checkpoint, META_PUBLIC_KEY, SignatureKind, Statement};
+use strongroom::store::chain::{Checkpoint, SignatureKind, Statement};
 use strongroom::store::{Change, Store, Table, tables};
 
 use crate::harness::{Ended, Vault, run};
@@ -18,7 +18,7 @@ type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn rows(vault: &Vault, table: Table) -> Rows {
     let store = Store::open(&vault.data()).unwrap();
-    let rows = store.snapshot().unwrap().under(table, &[], usize::MAX).unwrap();
+    let rows = store.snapshot().unwrap().first(&table.whole(), usize::MAX).unwrap();
     store.close();
     rows.into_iter().collect()
 }
@@ -98,9 +98,13 @@ fn sign_anew(vault: &Vault) {
     let stranger = SigningKey::from_seed(&Secret::new([6; 32])).unwrap();
     let store = Store::open(&vault.data()).unwrap();
     let snapshot = store.snapshot().unwrap();
-    let file = snapshot.value(Table::Meta, b"id").unwrap().unwrap().try_into().unwrap();
-    let mut change =
-        Change::new().put(Table::Meta, META_PUBLIC_KEY.to_vec(), stranger.public().to_vec());
+    let file =
+        snapshot.value(Table::Meta, tables::meta::FILE_ID).unwrap().unwrap().try_into().unwrap();
+    let mut change = Change::new().put(
+        Table::Meta,
+        tables::meta::AUDIT_PUBLIC_KEY.to_vec(),
+        stranger.public().to_vec(),
+    );
     for it in Checkpoint::oldest(&snapshot, usize::MAX).unwrap() {
         let (head, previous, at, extent) = (it.head(), it.previous, it.at, it.extent);
         let signed = SignatureKind::Checkpoint;

@@ -165,8 +165,8 @@ pub(in crate::app) fn key_records_of(
     keys: &TenantKeys,
     owner: &Application,
 ) -> Result<Vec<KeyRecord>, Error> {
-    let prefix = tables::applications(owner.tenant, owner.id);
-    let stored = snapshot.under(Table::ApplicationKeys, &prefix, KEYS_PER_APPLICATION_MAX)?;
+    let range = tables::application_keys_of(owner.tenant, owner.id);
+    let stored = snapshot.first(&range, KEYS_PER_APPLICATION_MAX)?;
     let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
         let plain = keys.open(Table::ApplicationKeys.number(), key, sealed)?;
         Ok(decode_api_key(plain.expose())?)

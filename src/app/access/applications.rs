@@ -74,8 +74,7 @@ impl AccessControl<'_> {
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
                 let (tenant_record, keys) = self.tenant_with_keys(snapshot, tenant)?;
-                let count =
-                    snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
+                let count = snapshot.first(&tables::applications_of(tenant), APPLICATIONS_MAX)?;
                 if count.len() >= APPLICATIONS_MAX {
                     return Err(Error::Conflict("The tenant has as many applications as it can."));
                 }
@@ -124,7 +123,7 @@ impl AccessControl<'_> {
     ) -> Result<ApplicationPage, Error> {
         let snapshot = self.vault.snapshot()?;
         let (_, keys) = self.tenant_with_keys(&snapshot, tenant)?;
-        let stored = snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?;
+        let stored = snapshot.first(&tables::applications_of(tenant), APPLICATIONS_MAX)?;
         let mut found = Vec::new();
         for (key, sealed) in stored.iter().rev() {
             let application = match open_application(&keys, tenant, key, sealed) {
@@ -198,11 +197,10 @@ impl AccessControl<'_> {
                     );
                 }
                 // A key that is made in this very moment would outlive its application.
-                let prefix = tables::applications(tenant, id);
-                let known =
-                    snapshot.under(Table::ApplicationKeys, &prefix, KEYS_PER_APPLICATION_MAX)?;
+                let range = tables::application_keys_of(tenant, id);
+                let known = snapshot.first(&range, KEYS_PER_APPLICATION_MAX)?;
                 let known = known.into_iter().map(|(key, _)| key).collect();
-                Ok((change.expect_under(Table::ApplicationKeys, prefix, known), ()))
+                Ok((change.expect_keys(range, known), ()))
             })
             .await
     }
@@ -247,8 +245,8 @@ pub(in crate::app) fn open_application(
     key: &[u8],
     sealed: &[u8],
 ) -> Result<Application, Error> {
-    let id = key.get(16..).and_then(|id| Uuid::from_slice(id).ok());
-    let id = ApplicationId::new(id.ok_or(Error::Internal(Fault::BadRecord))?);
+    let of_key = tables::application_of_key(key).filter(|(owner, _)| *owner == tenant);
+    let (_, id) = of_key.ok_or(Error::Internal(Fault::BadRecord))?;
     let plain = keys.open(Table::Applications.number(), key, sealed)?;
     Ok(decode_application(tenant, id, plain.expose())?)
 }

@@ -77,7 +77,7 @@ impl AccessControl<'_> {
 
     pub fn list_tenants(self) -> Result<Vec<Tenant>, Error> {
         let snapshot = self.vault.snapshot()?;
-        let stored = snapshot.under(Table::Tenants, &[], TENANTS_MAX)?;
+        let stored = snapshot.first(&Table::Tenants.whole(), TENANTS_MAX)?;
         stored.iter().map(|(key, sealed)| self.open_tenant(key, sealed)).collect()
     }
 
@@ -136,9 +136,9 @@ impl AccessControl<'_> {
     }
 
     fn open_tenant(self, key: &[u8], sealed: &[u8]) -> Result<Tenant, Error> {
-        let id = uuid::Uuid::from_slice(key).ok().ok_or(Error::Internal(Fault::BadRecord))?;
+        let id = tables::tenant_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
         let plain = self.vault.keys().system().open(&tenant_identity(key), sealed)?;
-        Ok(decode_tenant(TenantId::new(id), plain.expose())?)
+        Ok(decode_tenant(id, plain.expose())?)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Signing the chain as it grows, and removing what is older than its retention.
 
 use std::collections::HashSet;
-use std::ops::Bound;
 use std::sync::atomic::Ordering;
 
 use uuid::Uuid;
@@ -277,10 +276,9 @@ impl Audit<'_> {
         }
         let (mut change, mut count): (_, usize) = (Change::new(), 0);
         for scope in scopes(snapshot)? {
-            let (from, to) = (tables::audit(&scope, 0), tables::audit(&scope, start.sequence));
-            let range = (Bound::Included(from.as_slice()), Bound::Excluded(to.as_slice()));
+            let range = tables::audit_before(&scope, start.sequence);
             let left = SWEEP_BATCH_MAX.saturating_sub(count);
-            for entry in snapshot.range(Table::Audit, range.0, range.1)?.take(left) {
+            for entry in snapshot.range(&range)?.take(left) {
                 change = change.delete(Table::Audit, entry?.0);
                 count = count.saturating_add(1);
             }

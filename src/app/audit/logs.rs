@@ -3,7 +3,6 @@
 //! A request looks at a bounded number of rows. A page by cursor may therefore be short and still
 //! have a next one; a page by number that lies too deep is refused.
 
-use std::ops::Bound;
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -76,9 +75,7 @@ impl Audit<'_> {
             LogStart::Skip(count) => (u64::MAX, *count),
         };
         let snapshot = self.vault.snapshot()?;
-        let scope = caller.tenant.id.bytes();
-        let (from, to) = (tables::audit(scope, 0), tables::audit(scope, before));
-        let range = snapshot.range(Table::Audit, Bound::Included(&from), Bound::Excluded(&to))?;
+        let range = snapshot.range(&tables::audit_before(caller.tenant.id.bytes(), before))?;
         let mut found: Vec<(Uuid, AuditEntry)> = Vec::with_capacity(size.min(AUDIT_ROWS_AT_ONCE));
         for (examined, entry) in range.rev().enumerate() {
             let (key, value) = entry?;

@@ -4,9 +4,8 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::app::error::{Error, Fault};
-use crate::app::keys::rotation::facts;
 use crate::crypto::MasterKey;
-use crate::store::{Snapshot, Table};
+use crate::store::{Snapshot, meta};
 
 #[derive(Debug)]
 pub(in crate::app) struct Masters(RwLock<Vec<Arc<MasterKey>>>);
@@ -18,7 +17,7 @@ impl Masters {
 
     /// The one that sealed the keys which this snapshot shows.
     pub(in crate::app) fn of(&self, snapshot: &Snapshot) -> Result<Arc<MasterKey>, Error> {
-        let check = snapshot.value(Table::Meta, facts::MASTER)?;
+        let check = meta::master_check(snapshot)?;
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let found = known.iter().find(|master| check.as_deref() == Some(master.check().as_slice()));
         found.map(Arc::clone).ok_or(Error::Internal(Fault::DoesNotOpen))

@@ -31,7 +31,7 @@ use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::backup::BackupFailure;
-use crate::store::chain::{self, Checkpoint, Signers};
+use crate::store::chain::{Checkpoint, Signers};
 use crate::store::{
     Change, Cleanliness, CvcKeys, MigrationFailure, MigrationSummary, OpenFailure, Snapshot,
     StorageFailure, Store, Table, Verdict, meta, tables,
@@ -251,7 +251,7 @@ impl KeyRing<'_> {
         let (keys, made) =
             new_keys(&master, &self.vault.random, scope, purposes, number, self.vault.now());
         let check = master.check().to_vec();
-        Ok((keys.expect_value(Table::Meta, facts::MASTER.to_vec(), check), made))
+        Ok((keys.expect_value(Table::Meta, tables::meta::MASTER.to_vec(), check), made))
     }
 }
 
@@ -321,8 +321,8 @@ fn unlock(
     if Signers::read(&snapshot).map_err(failed)?.is_none() {
         missing = begin_chain(master, random, now);
     }
-    let place = tables::keys_of(&SystemKeys::SCOPE, KeyPurpose::Digest.code());
-    let written = if snapshot.under(Table::Keys, &place, 1).map_err(failed)?.is_empty() {
+    let digests = tables::keys_of_purpose(&SystemKeys::SCOPE, KeyPurpose::Digest.code());
+    let written = if snapshot.first(&digests, 1).map_err(failed)?.is_empty() {
         // Checkpoints that tell of records are younger than the key: it was there, and is gone.
         let newest = Checkpoint::newest(&snapshot).map_err(failed)?;
         if newest.is_some_and(|newest| newest.extent.is_some()) {
@@ -348,7 +348,7 @@ fn begin_chain(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
     let signing = made.iter().find(|key| key.purpose == KeyPurpose::Sign);
     if let Some(signing) = signing.and_then(|key| SigningKey::from_seed(&key.bytes)) {
         let public = signing.public().to_vec();
-        change = change.put(Table::Meta, chain::META_PUBLIC_KEY.to_vec(), public);
+        change = change.put(Table::Meta, tables::meta::AUDIT_PUBLIC_KEY.to_vec(), public);
     }
     change
 }
@@ -380,7 +380,7 @@ fn open_keys(
     master: &MasterKey,
     scope: &[u8; 16],
 ) -> Result<Option<Vec<KeyMaterial>>, StorageFailure> {
-    let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
+    let stored = snapshot.first(&tables::keys_of(scope), usize::MAX)?;
     let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
         let plain = master.open(&identity(scope, key), sealed).ok()?;
         let (purpose, number) = tables::key_parts(key)?;

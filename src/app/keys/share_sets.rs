@@ -1,8 +1,6 @@
 //! Recovery shares of the master key: that they are made is written down, with a hash of each, so that
 //! a share which is not the one that was made can be named.
 
-use std::ops::Bound;
-
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::KeyRing;
@@ -11,7 +9,7 @@ use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::share_set::ShareSet;
 use crate::store::chain::AuditRow;
-use crate::store::{Change, Table, meta};
+use crate::store::{Change, Table, meta, tables};
 
 /// Whether the audit chain agrees with a share set in the data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +36,7 @@ impl KeyRing<'_> {
                 let surplus = (known.len().saturating_add(1)).saturating_sub(SHARE_SETS_MAX);
                 let forgotten = known.iter().take(surplus);
                 let change = forgotten.fold(Change::new(), |change, set| {
-                    change.delete(Table::Meta, meta::share_set_key(set.set))
+                    change.delete(Table::Meta, tables::meta::share_set(set.set))
                 });
                 let mut entity = Entity::of_server(EntityKind::MasterKey);
                 entity.name = Some(set.told().into_boxed_str());
@@ -56,13 +54,8 @@ impl KeyRing<'_> {
         let name = told.split(' ').next().unwrap_or_default();
         let mut word = ChainWord::Silent;
         // The newest entry of the set decides.
-        for entry in
-            snapshot.range(Table::Audit, Bound::Included(&SystemKeys::SCOPE), Bound::Unbounded)?
-        {
+        for entry in snapshot.range(&tables::audit_of(&SystemKeys::SCOPE))? {
             let (key, value) = entry?;
-            if !key.starts_with(&SystemKeys::SCOPE) {
-                break;
-            }
             let row = AuditRow::decode(&key, &value).ok_or(Error::Internal(Fault::BadRecord))?;
             for entry in self.vault.audit().open_row(&row)? {
                 let said = entry.entity.name.as_deref().unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::store::Table;
 use crate::store::tests::block_on;
 
 fn places(app: &Vault) -> BTreeSet<Vec<u8>> {
-    let rows = app.store().snapshot().unwrap().under(Table::ApiKeys, &[], usize::MAX);
+    let rows = app.store().snapshot().unwrap().first(&Table::ApiKeys.whole(), usize::MAX);
     rows.unwrap().into_iter().map(|(place, _)| place).collect()
 }
 

@@ -14,7 +14,7 @@ use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
 use crate::metrics::{Checks, Observe as _};
 use crate::store::tests::block_on;
 use crate::store::tests::disk::{Fault, Operation, TestDisk};
-use crate::store::{Change, Table};
+use crate::store::{Change, Table, tables};
 
 /// The whole chain in clear, in its order.
 async fn chain(app: &Vault) -> Vec<(u64, AuditEntry)> {
@@ -227,8 +227,11 @@ fn the_chain_is_signed_each_minute_that_it_grows_and_at_the_end() {
         vault.create_id(draft("four")).await;
         assert!(vault.app.audit().tail_is_whole().unwrap());
         let rows = vault.app.store().snapshot().unwrap();
-        let (last, mut value) =
-            rows.under(Table::Audit, vault.caller.tenant.id.bytes(), 99).unwrap().pop().unwrap();
+        let (last, mut value) = rows
+            .first(&tables::audit_of(vault.caller.tenant.id.bytes()), 99)
+            .unwrap()
+            .pop()
+            .unwrap();
         value[12] ^= 1;
         let flip = Change::new().put(Table::Audit, last.clone(), value.clone());
         vault.app.store().commit(flip).await.unwrap();
@@ -294,7 +297,7 @@ fn a_forged_checkpoint_removes_nothing_and_is_told() {
         let snapshot = vault.app.store().snapshot().unwrap();
         let rows = snapshot.len(Table::Audit).unwrap();
         let (key, mut value) =
-            snapshot.under(Table::AuditCheckpoints, &[], 1).unwrap().pop().unwrap();
+            snapshot.first(&Table::AuditCheckpoints.whole(), 1).unwrap().pop().unwrap();
         drop(snapshot);
         // The time in it: as if it were older.
         value[8..16].fill(0);
@@ -321,7 +324,7 @@ fn an_end_that_does_not_follow_is_told_at_the_next_start_and_not_signed() {
         let snapshot = vault.app.store().snapshot().unwrap();
         let own = vault.caller.tenant.id;
         let (last, mut value) =
-            snapshot.under(Table::Audit, own.bytes(), 99).unwrap().pop().unwrap();
+            snapshot.first(&tables::audit_of(own.bytes()), 99).unwrap().pop().unwrap();
         drop(snapshot);
         value[12] ^= 1;
         vault.app.store().commit(Change::new().put(Table::Audit, last, value)).await.unwrap();
@@ -478,16 +481,16 @@ fn a_file_from_before_the_chain_gets_its_keys() {
     let snapshot = vault.app.store().snapshot().unwrap();
     let mut change = Change::new();
     for table in [Table::Audit, Table::AuditCheckpoints] {
-        for (key, _) in snapshot.under(table, &[], usize::MAX).unwrap() {
+        for (key, _) in snapshot.first(&table.whole(), usize::MAX).unwrap() {
             change = change.delete(table, key);
         }
     }
-    for (key, _) in snapshot.under(Table::Keys, &[0; 16], usize::MAX).unwrap() {
+    for (key, _) in snapshot.first(&tables::keys_of(&[0; 16]), usize::MAX).unwrap() {
         if key[16] > 3 {
             change = change.delete(Table::Keys, key);
         }
     }
-    for (key, _) in snapshot.under(Table::Meta, &[], usize::MAX).unwrap() {
+    for (key, _) in snapshot.first(&Table::Meta.whole(), usize::MAX).unwrap() {
         if key.starts_with(b"audit_") || key.starts_with(b"file_id") {
             change = change.delete(Table::Meta, key);
         }

@@ -10,7 +10,7 @@ use crate::store::tests::disk::Dice;
 use crate::store::{Change, Table, Verdict, tables};
 
 fn rows(vault: &TestVault, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
-    vault.app.store().snapshot().unwrap().under(table, &[], usize::MAX).unwrap()
+    vault.app.store().snapshot().unwrap().first(&table.whole(), usize::MAX).unwrap()
 }
 
 /// A vault with tokens of every kind, damaged by what `plant` makes of it.

@@ -17,13 +17,13 @@ type Rows = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 /// All but the chain itself: its rows, its checkpoints and its ends.
 fn is_of_records(table: Table, key: &[u8]) -> bool {
     let is_chain = matches!(table, Table::Audit | Table::AuditCheckpoints | Table::Meta);
-    !is_chain || key == b"audit_records"
+    !is_chain || key == tables::meta::AUDIT_RECORDS
 }
 
 fn rows(vault: &TestVault) -> Rows {
     let snapshot = vault.app.store().snapshot().unwrap();
     let of = |table: &Table| {
-        let rows = snapshot.under(*table, &[], usize::MAX).unwrap();
+        let rows = snapshot.first(&table.whole(), usize::MAX).unwrap();
         let table = *table;
         rows.into_iter().map(move |(key, value)| ((table, key), value))
     };
@@ -188,7 +188,7 @@ fn digests_that_are_taken_away_are_missed_and_not_made_up() {
     });
     let vault = replant(&vault, &Rows::new(), |table, key| {
         (table == Table::Counts && tables::digest_of_key(key).is_some())
-            || (table == Table::Meta && key == b"audit_records")
+            || (table == Table::Meta && key == tables::meta::AUDIT_RECORDS)
     });
     assert_eq!(vault.app.audit().news(), Some(AuditFinding::ForeignRecords));
     assert_finds(&vault, &["their digests are missing or do not open"]);
@@ -241,8 +241,8 @@ fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
         let page = vault.app.audit().export(ExportQuery::default()).await.unwrap();
         assert!(page.entries.iter().any(|it| it.entry.message() == "Audit chain rotated"));
         let signing = |vault: &TestVault| {
-            let place = tables::keys_of(&[0; 16], KeyPurpose::Sign.code());
-            vault.app.store().snapshot().unwrap().under(Table::Keys, &place, 9).unwrap()
+            let place = tables::keys_of_purpose(&[0; 16], KeyPurpose::Sign.code());
+            vault.app.store().snapshot().unwrap().first(&place, 9).unwrap()
         };
         assert_eq!(signing(&vault).len(), 1, "the old secret key is destroyed");
     });

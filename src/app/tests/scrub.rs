@@ -24,7 +24,7 @@ fn found(app: &Vault) -> Vec<DamagedRow> {
 }
 
 fn rows(vault: &TestVault, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
-    vault.app.store().snapshot().unwrap().under(table, &[], usize::MAX).unwrap()
+    vault.app.store().snapshot().unwrap().first(&table.whole(), usize::MAX).unwrap()
 }
 
 /// A vault with a token of every kind of entry, and their ids.

@@ -25,7 +25,7 @@ fn with_clock() -> (Arc<TestVault>, Clock) {
 
 fn due(vault: &TestVault) -> Vec<Vec<u8>> {
     let snapshot = vault.app.store().snapshot().unwrap();
-    let rows = snapshot.under(Table::Expiries, &[], usize::MAX).unwrap();
+    let rows = snapshot.first(&Table::Expiries.whole(), usize::MAX).unwrap();
     rows.into_iter().map(|(key, _)| key).collect()
 }
 

@@ -126,8 +126,7 @@ impl CardRanges<'_> {
         self.vault
             .commit(Priority::Normal, |snapshot| {
                 let mut change = Change::new();
-                let prefix = [scheme.as_str().as_bytes(), &[0]].concat();
-                for (key, _) in snapshot.under(Table::ThreedsRanges, &prefix, usize::MAX)? {
+                for (key, _) in snapshot.first(&tables::threeds_ranges_of(scheme), usize::MAX)? {
                     if tables::part_of_ranges_key(&key).is_none_or(|(_, part)| part > count) {
                         change = change.delete(Table::ThreedsRanges, key);
                     }
@@ -222,8 +221,7 @@ impl CardRanges<'_> {
                 }
                 Err(error) => return Err(error),
             }
-            let prefix = [scheme.as_str().as_bytes(), &[0]].concat();
-            let found = snapshot.under(Table::ThreedsRanges, &prefix, usize::MAX)?.len();
+            let found = snapshot.first(&tables::threeds_ranges_of(scheme), usize::MAX)?.len();
             parts = parts.saturating_add(u64::try_from(found).unwrap_or(u64::MAX));
         }
         if snapshot.len(Table::ThreedsRanges)? != parts {

@@ -1,7 +1,6 @@
 //! A session's rows: its record and its entries in the table of what falls due.
 
 use std::collections::HashMap;
-use std::ops::Bound;
 
 use uuid::Uuid;
 
@@ -79,10 +78,10 @@ impl ThreedsSessions<'_> {
         snapshot: &Snapshot,
         id: SessionId,
     ) -> Result<Option<(TenantId, TenantKeys)>, Error> {
-        let entries = snapshot.under(Table::ThreedsSessions, id.bytes(), 1)?;
+        let entries = snapshot.first(&tables::threeds_sessions_of(id), 1)?;
         let Some((key, _)) = entries.first() else { return Ok(None) };
-        let tenant = tables::tenant_of_session_key(key);
-        let tenant = tenant.ok_or(Error::Internal(Fault::BadRecord))?;
+        let session = tables::session_of_key(key);
+        let (_, tenant) = session.ok_or(Error::Internal(Fault::BadRecord))?;
         Ok(Some((tenant, self.vault.keys().tenant_keys(snapshot, tenant)?)))
     }
 
@@ -93,15 +92,13 @@ impl ThreedsSessions<'_> {
         report: &mut Report,
     ) -> Result<(), Error> {
         let mut known: HashMap<TenantId, Option<TenantKeys>> = HashMap::new();
-        for entry in snapshot.range(Table::ThreedsSessions, Bound::Unbounded, Bound::Unbounded)? {
+        for entry in snapshot.range(&Table::ThreedsSessions.whole())? {
             let (key, sealed) = entry?;
             report.threeds_sessions = report.threeds_sessions.saturating_add(1);
-            let id = key.first_chunk::<16>().map(|bytes| Uuid::from_bytes(*bytes));
-            let (Some(tenant), Some(id)) = (tables::tenant_of_session_key(&key), id) else {
+            let Some((id, tenant)) = tables::session_of_key(&key) else {
                 report.find(String::from("a 3DS session has no legal place"));
                 continue;
             };
-            let id = SessionId::new(id);
             let keys = known
                 .entry(tenant)
                 .or_insert_with(|| self.vault.keys().tenant_keys(snapshot, tenant).ok());

@@ -14,7 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 use crate::domain::token_intent::TokenIntent;
 use crate::expressions::Template;
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::{Change, Snapshot, tables};
 
 /// The way a create treats a token of the same content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,8 +98,8 @@ pub(in crate::app) fn duplicate(
 ) -> Result<Duplicate, Error> {
     let Some(path) = token.containers.first() else { return Ok(Duplicate::None(Change::new())) };
     let filter = Filter::Fingerprint(&token.fingerprint);
-    let prefix = filter.prefix(caller.keys.index(), token.tenant, path);
-    let entries = snapshot.under(Table::TokenLists, &prefix, DUPLICATES_READ_MAX)?;
+    let range = filter.list(caller.keys.index(), token.tenant).of_container(path);
+    let entries = snapshot.first(&range, DUPLICATES_READ_MAX)?;
     let all_read = entries.len() < DUPLICATES_READ_MAX;
     for (key, _) in &entries {
         let Some(id) = tables::token_of_list_key(key).filter(|id| *id != token.id) else {
@@ -122,6 +122,6 @@ pub(in crate::app) fn duplicate(
     }
     // Of more than were read nothing can be expected; a race then adds one more to very many.
     let keys = entries.into_iter().map(|(key, _)| key).collect();
-    let expectation = Change::new().expect_under(Table::TokenLists, prefix, keys);
+    let expectation = Change::new().expect_keys(range, keys);
     Ok(Duplicate::None(if all_read { expectation } else { Change::new() }))
 }

@@ -15,7 +15,7 @@ use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 use crate::store::record::{BadRecord, decode_token, encode_token};
-use crate::store::tables::{self, CountKind, ExpiryKind};
+use crate::store::tables::{self, CountKind, ExpiryKind, TokenList};
 use crate::store::{Change, Snapshot, Table};
 
 /// The rows that a token consists of: its record and its index entries.
@@ -47,7 +47,7 @@ pub(in crate::app) type Entries = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 impl Filter<'_> {
     pub(in crate::app) fn blinded(self, index: &IndexKey) -> [u8; 16] {
         match self {
-            Self::Everything => [0; 16],
+            Self::Everything => tables::EVERYTHING,
             Self::Fingerprint(print) => index.blind(&[b"fingerprint", print.as_bytes()]),
             Self::Metadata(key, value) => {
                 index.blind(&[b"metadata", key.as_bytes(), value.as_bytes()])
@@ -57,14 +57,9 @@ impl Filter<'_> {
         }
     }
 
-    /// The start of every entry of this filter in exactly this container.
-    pub(in crate::app) fn prefix(
-        self,
-        index: &IndexKey,
-        tenant: TenantId,
-        path: &Container,
-    ) -> Vec<u8> {
-        [tenant.bytes(), self.blinded(index).as_slice(), path.as_str().as_bytes(), &[0]].concat()
+    /// The list of this filter under an index key.
+    pub(in crate::app) fn list(self, index: &IndexKey, tenant: TenantId) -> TokenList {
+        TokenList::new(tenant, self.blinded(index))
     }
 }
 
@@ -86,16 +81,12 @@ fn name_keys<'a>(
 pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
     let mut entries = Entries::new();
     let list = |filter: Filter<'_>, path: &Container| {
-        let filter = filter.blinded(index);
-        let key = tables::token_lists(token.tenant, &filter, path, token.created_at, token.id);
-        (Table::TokenLists, key)
+        let list = filter.list(index, token.tenant);
+        (Table::TokenLists, list.in_container(path, token.created_at, token.id))
     };
     let timeline = |filter: Filter<'_>| {
-        let filter = filter.blinded(index);
-        (
-            Table::TokenLists,
-            tables::token_timeline(token.tenant, &filter, token.created_at, token.id),
-        )
+        let list = filter.list(index, token.tenant);
+        (Table::TokenLists, list.in_timeline(token.created_at, token.id))
     };
     let (in_container, in_all) = (entry::in_container(token), entry::in_all(token));
     entries.insert(timeline(Filter::Everything), in_all.clone());
@@ -149,10 +140,9 @@ pub(in crate::app) fn entries_under_newest_key(
     keys: &TenantKeys,
 ) -> Vec<(Table, Vec<u8>)> {
     let Some(newest) = keys.newest_index() else { return Vec::new() };
-    let everything = [token.tenant.bytes().as_slice(), &[0; 16]].concat();
     let lists = entries(token, newest).into_keys();
-    let keyed =
-        lists.filter(|(table, key)| *table == Table::TokenLists && !key.starts_with(&everything));
+    let keyed = lists
+        .filter(|(table, key)| *table == Table::TokenLists && tables::is_blinded_list_key(key));
     let names = name_keys(token, std::iter::once(newest)).map(|key| (Table::TokenNames, key));
     keyed.chain(names).collect()
 }

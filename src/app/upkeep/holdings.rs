@@ -1,17 +1,15 @@
 //! What each tenant holds, and since when: retention in figures.
 
-use std::ops::Bound;
-
 use uuid::Uuid;
 
 use crate::app::access::applications::ApplicationQuery;
 use crate::app::error::Error;
 use crate::app::upkeep::Upkeep;
 use crate::domain::application::{ApiKey, Application};
-use crate::domain::id::{TenantId, assigned_at};
+use crate::domain::id::assigned_at;
 use crate::domain::tenant::Tenant;
 use crate::domain::time::Timestamp;
-use crate::store::tables::{self, CountKind};
+use crate::store::tables::{self, CountKind, KeyRange};
 use crate::store::{Snapshot, Table, meta};
 
 /// One tenant's part of the vault.
@@ -43,9 +41,9 @@ impl Upkeep<'_> {
             let everything = ApplicationQuery { take: usize::MAX, ..Default::default() };
             holdings.push(Holding {
                 tokens: count(CountKind::Tokens)?,
-                oldest_token: oldest(&snapshot, Table::Tokens, tenant.id)?,
+                oldest_token: oldest(&snapshot, &tables::tokens_of(tenant.id))?,
                 token_intents: count(CountKind::TokenIntents)?,
-                oldest_token_intent: oldest(&snapshot, Table::TokenIntents, tenant.id)?,
+                oldest_token_intent: oldest(&snapshot, &tables::token_intents_of(tenant.id))?,
                 applications: self
                     .vault
                     .access()
@@ -60,21 +58,21 @@ impl Upkeep<'_> {
     /// The oldest thing that should be gone by now and is not: how far the sweep lags behind.
     pub fn oldest_due(self) -> Result<Option<Timestamp>, Error> {
         let snapshot = self.vault.snapshot()?;
-        let end = tables::expiries_after(self.vault.now());
-        let mut due = snapshot.range(Table::Expiries, Bound::Unbounded, Bound::Excluded(&end))?;
+        let mut due = snapshot.range(&tables::expiries_until(self.vault.now()))?;
         Ok(due.next().transpose()?.and_then(|(key, _)| tables::expiry_time(&key)))
     }
 
     /// When the oldest 3DS session began.
     pub fn oldest_threeds_session(self) -> Result<Option<Timestamp>, Error> {
-        let first = self.vault.snapshot()?.under(Table::ThreedsSessions, &[], 1)?;
-        let id = first.first().and_then(|(key, _)| key.first_chunk::<16>());
-        Ok(id.map(|id| assigned_at(Uuid::from_bytes(*id))))
+        let first = self.vault.snapshot()?.first(&Table::ThreedsSessions.whole(), 1)?;
+        let session = first.first().and_then(|(key, _)| tables::session_of_key(key));
+        Ok(session.map(|(id, _)| assigned_at(id.uuid())))
     }
 }
 
-fn oldest(snapshot: &Snapshot, table: Table, tenant: TenantId) -> Result<Option<Timestamp>, Error> {
-    let first = snapshot.under(table, tenant.bytes(), 1)?;
+/// The time in the first id of a range of tokens or token intents.
+fn oldest(snapshot: &Snapshot, range: &KeyRange) -> Result<Option<Timestamp>, Error> {
+    let first = snapshot.first(range, 1)?;
     let key = first.first().and_then(|(key, _)| tables::token_of_key(key));
     Ok(key.map(|(_, id)| assigned_at(id.uuid())))
 }

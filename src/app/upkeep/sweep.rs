@@ -2,7 +2,6 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::ops::Bound;
 
 use uuid::Uuid;
 
@@ -31,7 +30,7 @@ const SYSTEM: Actor = Actor::System;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Swept {
     pub removed: usize,
-    /// Where the next batch starts, when there may be more.
+    /// The key behind which the next batch starts, if there may be more.
     pub(in crate::app) next: Option<Vec<u8>>,
 }
 
@@ -63,13 +62,11 @@ impl Upkeep<'_> {
 
     pub(in crate::app) async fn sweep(self, from: &[u8]) -> Result<Swept, Error> {
         let now = self.vault.now();
-        let end = tables::expiries_after(now);
+        let range = tables::expiries_until(now).starting_after(from);
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
-                let due = snapshot
-                    .range(Table::Expiries, Bound::Included(from), Bound::Excluded(&end))?
-                    .take(SWEEP_BATCH_MAX)
-                    .collect::<Result<Vec<_>, _>>()?;
+                let due =
+                    snapshot.range(&range)?.take(SWEEP_BATCH_MAX).collect::<Result<Vec<_>, _>>()?;
                 let gone = going(&due);
                 let mut keys = HashMap::new();
                 let mut change = Change::new();
@@ -90,7 +87,7 @@ impl Upkeep<'_> {
                     }
                 }
                 let last = due.last().filter(|_| due.len() == SWEEP_BATCH_MAX);
-                let next = last.map(|(key, _)| [key.as_slice(), &[0]].concat());
+                let next = last.map(|(key, _)| key.clone());
                 Ok((change, Swept { removed, next }))
             })
             .await
@@ -101,9 +98,8 @@ impl Upkeep<'_> {
         let [.., oldest_live] = live_half_days(self.vault.now());
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
-                let end = oldest_live.to_be_bytes();
                 let forgotten = snapshot
-                    .range(Table::Idempotency, Bound::Unbounded, Bound::Excluded(end.as_slice()))?
+                    .range(&tables::idempotency_before(oldest_live))?
                     .take(SWEEP_BATCH_MAX)
                     .collect::<Result<Vec<_>, _>>()?;
                 let count = forgotten.len();

@@ -3,7 +3,6 @@
 //! the audit chain and their digests tell of.
 
 use std::collections::HashSet;
-use std::ops::Bound;
 
 use uuid::Uuid;
 
@@ -15,10 +14,10 @@ use crate::app::tokens::rows;
 use crate::app::vault::Vault;
 use crate::bounds::{APPLICATIONS_MAX, VERIFY_FINDINGS_MAX};
 use crate::crypto::{Phase, SealingKey, SystemKeys, TenantKeys};
-use crate::domain::id::{TenantId, TokenIntentId};
+use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::store::record::decode_api_key;
-use crate::store::tables::{self, CountKind};
+use crate::store::tables::{self, CountKind, KeyRange};
 use crate::store::{Snapshot, Table};
 
 /// Checking every record and index entry of the vault.
@@ -73,21 +72,22 @@ impl Verification<'_> {
         let mut report = Report::default();
         let mut listed = HashSet::new();
         let mut owned = Owned {
-            keys: count_under(&snapshot, Table::Keys, &SystemKeys::SCOPE)?,
-            counts: count_under(&snapshot, Table::Counts, &SystemKeys::SCOPE)?,
+            keys: count(&snapshot, &tables::keys_of(&SystemKeys::SCOPE))?,
+            counts: count(&snapshot, &tables::counts_of(&SystemKeys::SCOPE))?,
         };
-        for (key, _) in snapshot.under(Table::Tenants, &[], usize::MAX)? {
+        for (key, _) in snapshot.first(&Table::Tenants.whole(), usize::MAX)? {
             report.tenants = report.tenants.saturating_add(1);
-            let Some(tenant) = Uuid::from_slice(&key).ok().map(TenantId::new) else {
+            let Some(tenant) = tables::tenant_of_key(&key) else {
                 report.find(String::from("tenants: a key is no id"));
                 continue;
             };
             if unless_damaged(self.vault.access().find_tenant(&snapshot, tenant))?.is_none() {
                 report.find(format!("tenant {tenant}: its record does not open"));
             }
-            owned.keys = owned.keys.saturating_add(count_under(&snapshot, Table::Keys, &key)?);
+            let scope = tenant.bytes();
+            owned.keys = owned.keys.saturating_add(count(&snapshot, &tables::keys_of(scope))?);
             owned.counts =
-                owned.counts.saturating_add(count_under(&snapshot, Table::Counts, &key)?);
+                owned.counts.saturating_add(count(&snapshot, &tables::counts_of(scope))?);
             if let Some(keys) = unless_damaged(self.vault.keys().tenant_keys(&snapshot, tenant))? {
                 let found = self.verify_applications(&snapshot, tenant, &keys, &mut report)?;
                 listed.extend(found);
@@ -114,15 +114,14 @@ impl Verification<'_> {
         report: &mut Report,
     ) -> Result<Vec<Uuid>, Error> {
         let mut listed = Vec::new();
-        for (key, sealed) in
-            snapshot.under(Table::Applications, tenant.bytes(), APPLICATIONS_MAX)?
-        {
+        for (key, sealed) in snapshot.first(&tables::applications_of(tenant), APPLICATIONS_MAX)? {
             report.applications = report.applications.saturating_add(1);
             if open_application(keys, tenant, &key, &sealed).is_err() {
                 report.find(format!("tenant {tenant}: an application does not open"));
             }
         }
-        for (key, sealed) in snapshot.under(Table::ApplicationKeys, tenant.bytes(), usize::MAX)? {
+        for entry in snapshot.range(&tables::application_keys_of_tenant(tenant))? {
+            let (key, sealed) = entry?;
             report.keys = report.keys.saturating_add(1);
             let plain = keys.open(Table::ApplicationKeys.number(), &key, &sealed).ok();
             let record = plain.and_then(|plain| decode_api_key(plain.expose()).ok());
@@ -152,10 +151,10 @@ impl Verification<'_> {
         report: &mut Report,
     ) -> Result<(), Error> {
         let system = self.vault.keys().system();
-        for entry in snapshot.range(Table::ApiKeys, Bound::Unbounded, Bound::Unbounded)? {
+        for entry in snapshot.range(&Table::ApiKeys.whole())? {
             let (place, sealed) = entry?;
-            let place = place.as_slice().try_into().ok();
-            let record = place.and_then(|place| open_api_key(&system, place, &sealed).ok());
+            let record = tables::api_key_of_key(&place)
+                .and_then(|place| open_api_key(&system, place, &sealed).ok());
             let Some(record) = record else {
                 report.find(String::from("API keys: one does not open"));
                 continue;
@@ -175,15 +174,13 @@ impl Verification<'_> {
         report: &mut Report,
     ) -> Result<(), Error> {
         let mut count: u64 = 0;
-        let from = Bound::Included(tenant.bytes().as_slice());
-        for entry in snapshot.range(Table::TokenIntents, from, Bound::Unbounded)? {
+        for entry in snapshot.range(&tables::token_intents_of(tenant))? {
             let (key, _) = entry?;
-            let Some((_, id)) = tables::token_of_key(&key).filter(|(owner, _)| *owner == tenant)
-            else {
-                break;
-            };
             count = count.saturating_add(1);
-            let id = TokenIntentId::new(id.uuid());
+            let Some((_, id)) = tables::token_intent_of_key(&key) else {
+                report.find(format!("tenant {tenant}: the key of a token intent is no id"));
+                continue;
+            };
             let Ok(Some((intent, _))) = intents::find_by_id(snapshot, keys, tenant, id) else {
                 report.find(format!("token intent {id}: its record does not open"));
                 continue;
@@ -235,15 +232,13 @@ impl Verification<'_> {
         report: &mut Report,
     ) -> Result<(), Error> {
         let mut count: u64 = 0;
-        let from = Bound::Included(tenant.bytes().as_slice());
-        for entry in snapshot.range(Table::Tokens, from, Bound::Unbounded)? {
+        for entry in snapshot.range(&tables::tokens_of(tenant))? {
             let (key, sealed) = entry?;
-            let Some((owner, id)) =
-                tables::token_of_key(&key).filter(|(owner, _)| *owner == tenant)
-            else {
-                break;
-            };
             count = count.saturating_add(1);
+            let Some((owner, id)) = tables::token_of_key(&key) else {
+                report.find(format!("tenant {tenant}: the key of a token is no id"));
+                continue;
+            };
             let Ok(found) = rows::open(keys, owner, id, &sealed) else {
                 report.find(format!("token {id}: its record does not open"));
                 continue;
@@ -290,8 +285,13 @@ struct Owned {
     counts: u64,
 }
 
-fn count_under(snapshot: &Snapshot, table: Table, prefix: &[u8]) -> Result<u64, Error> {
-    Ok(u64::try_from(snapshot.under(table, prefix, usize::MAX)?.len()).unwrap_or(u64::MAX))
+fn count(snapshot: &Snapshot, range: &KeyRange) -> Result<u64, Error> {
+    let mut count: u64 = 0;
+    for row in snapshot.range(range)? {
+        row?;
+        count = count.saturating_add(1);
+    }
+    Ok(count)
 }
 
 /// `None` for what does not open or decode. A disk that cannot be read is no damage to report.

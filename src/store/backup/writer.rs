@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::ops::Bound;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -174,7 +173,7 @@ fn put_table<W: Write>(
     table: Table,
 ) -> Result<(), BackupFailure> {
     let mut chunk = ChunkBuilder::new(table);
-    for entry in snapshot.range(table, Bound::Unbounded, Bound::Unbounded)? {
+    for entry in snapshot.range(&table.whole())? {
         let (key, value) = entry?;
         out.rows = out.rows.saturating_add(1);
         out.bytes = out.bytes.saturating_add(length(&key)).saturating_add(length(&value));

@@ -9,7 +9,8 @@
 
 use crate::crypto::{Link, SIGNATURE_BYTES, SigningKey, is_signed_by};
 use crate::domain::time::Timestamp;
-use crate::store::chain::{Head, META_NEWEST, META_START};
+use crate::store::chain::Head;
+use crate::store::tables::meta;
 use crate::store::{Change, Snapshot, StorageFailure, Table, tables};
 
 const VERSION: u8 = 2;
@@ -146,20 +147,19 @@ impl Checkpoint {
 
     /// The newest one.
     pub fn newest(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
-        use std::ops::Bound::Unbounded;
-        let last = snapshot.range(Table::AuditCheckpoints, Unbounded, Unbounded)?.next_back();
+        let last = snapshot.range(&Table::AuditCheckpoints.whole())?.next_back();
         Ok(last.transpose()?.and_then(|(key, value)| Self::decode(&key, &value)))
     }
 
     /// The oldest ones, in order.
     pub fn oldest(snapshot: &Snapshot, count_max: usize) -> Result<Vec<Self>, StorageFailure> {
-        let stored = snapshot.under(Table::AuditCheckpoints, &[], count_max)?;
+        let stored = snapshot.first(&Table::AuditCheckpoints.whole(), count_max)?;
         Ok(stored.iter().filter_map(|(key, value)| Self::decode(key, value)).collect())
     }
 
     /// Where the chain starts, if not at its first entry.
     pub fn start(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
-        let value = snapshot.value(Table::Meta, META_START)?;
+        let value = snapshot.value(Table::Meta, meta::AUDIT_START)?;
         Ok(value.as_deref().and_then(|value| {
             let (sequence, value) = value.split_at_checked(8)?;
             Self::decode(sequence, value)
@@ -171,14 +171,14 @@ impl Checkpoint {
         let key = tables::audit_checkpoints(self.sequence);
         Change::new()
             .expect_absent(Table::AuditCheckpoints, key.clone())
-            .put(Table::Meta, META_NEWEST.to_vec(), key.clone())
+            .put(Table::Meta, meta::AUDIT_NEWEST_CHECKPOINT.to_vec(), key.clone())
             .put(Table::AuditCheckpoints, key, self.value())
     }
 
     /// The change after which the chain starts here: what is before it may go.
     pub fn keep_as_start(&self) -> Change {
         let value = [self.sequence.to_be_bytes().as_slice(), &self.value()].concat();
-        Change::new().put(Table::Meta, META_START.to_vec(), value)
+        Change::new().put(Table::Meta, meta::AUDIT_START.to_vec(), value)
     }
 }
 

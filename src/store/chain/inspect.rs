@@ -10,16 +10,15 @@
 
 use std::fmt;
 use std::iter::Peekable;
-use std::ops::Bound;
 
 use crate::bounds::VERIFY_FINDINGS_MAX;
 use crate::domain::time::Timestamp;
 use crate::store::chain::{
-    AuditRow, ChainRows, Checkpoint, Head, META_NEWEST, Receipt, RecordState, SignatureKind,
-    Signer, Signers,
+    AuditRow, ChainRows, Checkpoint, Head, Receipt, RecordState, SignatureKind, Signer, Signers,
 };
 use crate::store::snapshot::Row;
-use crate::store::{Snapshot, StorageFailure, Table};
+use crate::store::tables::meta;
+use crate::store::{Snapshot, StorageFailure, Table, tables};
 
 /// What is known of the chain from elsewhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -88,10 +87,9 @@ impl ChainReport {
 
 impl Inspection {
     pub fn new(snapshot: &Snapshot, expected: TrustAnchors) -> Result<Self, StorageFailure> {
-        let all = (Bound::Unbounded, Bound::Unbounded);
-        let checkpoints = snapshot.range(Table::AuditCheckpoints, all.0, all.1)?;
+        let checkpoints = snapshot.range(&Table::AuditCheckpoints.whole())?;
         let checkpoints: Box<dyn Iterator<Item = _> + Send> = Box::new(checkpoints);
-        let newest_known = snapshot.value(Table::Meta, META_NEWEST)?;
+        let newest_known = snapshot.value(Table::Meta, meta::AUDIT_NEWEST_CHECKPOINT)?;
         let newest_known = newest_known.and_then(|it| it.try_into().ok()).map(u64::from_be_bytes);
         let start = Checkpoint::start(snapshot)?;
         let mut inspection = Self {
@@ -158,7 +156,7 @@ impl Inspection {
         let mut beyond: u64 = 0;
         while let Some(entry) = self.checkpoints.next().transpose()? {
             beyond = beyond.saturating_add(1);
-            self.previous_checkpoint = sequence_of(&entry.0).unwrap_or(u64::MAX);
+            self.previous_checkpoint = tables::checkpoint_of_key(&entry.0).unwrap_or(u64::MAX);
         }
         if beyond > 0 {
             let end = end.next;
@@ -297,7 +295,9 @@ impl Inspection {
     fn meet_checkpoints(&mut self) -> Result<(), StorageFailure> {
         let reached = self.reached.next;
         let is_met = |entry: &Result<Row, StorageFailure>| {
-            entry.as_ref().map_or(true, |(key, _)| sequence_of(key).is_none_or(|at| at <= reached))
+            entry.as_ref().map_or(true, |(key, _)| {
+                tables::checkpoint_of_key(key).is_none_or(|at| at <= reached)
+            })
         };
         while let Some(entry) = self.checkpoints.next_if(is_met) {
             let (key, value) = entry?;
@@ -359,10 +359,6 @@ impl Inspection {
         }
         self.report.records = now.or(before);
     }
-}
-
-fn sequence_of(key: &[u8]) -> Option<u64> {
-    key.try_into().ok().map(u64::from_be_bytes)
 }
 
 impl fmt::Debug for Inspection {

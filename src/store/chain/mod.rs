@@ -24,12 +24,8 @@ pub use signers::{Handover, Signer, Signers};
 use crate::crypto::{Link, LinkedRow};
 use crate::domain::time::Timestamp;
 use crate::store::change::SealedEntries;
+use crate::store::tables::meta;
 use crate::store::{Snapshot, StorageFailure, Table, tables};
-
-/// What the first checkpoints are checked with.
-pub const META_PUBLIC_KEY: &[u8] = b"audit_public_key";
-const META_START: &[u8] = b"audit_start";
-const META_NEWEST: &[u8] = b"audit_newest_checkpoint";
 
 /// Where the chain ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,8 +53,6 @@ pub struct Receipt {
 }
 
 impl Head {
-    pub(super) const META: &[u8] = b"audit_head";
-
     #[must_use]
     pub fn after(self, row: &AuditRow) -> Self {
         Self { next: row.end(), link: row.link_after(&self.link) }
@@ -79,7 +73,7 @@ impl Head {
     }
 
     pub fn read(snapshot: &Snapshot) -> Result<Self, StorageFailure> {
-        Self::decode(snapshot.value(Table::Meta, Self::META)?.as_deref())
+        Self::decode(snapshot.value(Table::Meta, meta::AUDIT_HEAD)?.as_deref())
     }
 }
 

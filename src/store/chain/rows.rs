@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
-use std::ops::Bound;
 
 use crate::bounds::AUDIT_SCOPES_MAX;
 use crate::store::chain::AuditRow;
@@ -27,10 +26,7 @@ impl ChainRows {
     pub fn from(snapshot: &Snapshot, sequence: u64) -> Result<Self, StorageFailure> {
         let mut rows = Self { waiting: BinaryHeap::new(), scopes: Vec::new() };
         for scope in scopes(snapshot)? {
-            let from = tables::audit(&scope, sequence);
-            let to = tables::audit(&scope, u64::MAX);
-            let range = Bound::Included(from.as_slice());
-            let rest = snapshot.range(Table::Audit, range, Bound::Included(&to))?;
+            let rest = snapshot.range(&tables::audit_from(&scope, sequence))?;
             rows.scopes.push(ScopeRows { next: None, rest: Box::new(rest) });
             rows.refill(rows.scopes.len().saturating_sub(1))?;
         }
@@ -63,20 +59,13 @@ impl ChainRows {
 /// The scopes that have rows: one seek for each.
 pub fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, StorageFailure> {
     let mut found: Vec<[u8; 16]> = Vec::new();
-    let mut from = Bound::Unbounded;
+    let mut rest = Table::Audit.whole();
     while found.len() < AUDIT_SCOPES_MAX {
-        let from_key = from.as_ref().map(|key: &Vec<u8>| key.as_slice());
-        let mut range = snapshot.range(Table::Audit, from_key, Bound::Unbounded)?;
-        let Some((key, _)) = range.next().transpose()? else { break };
-        let scope = key.first_chunk::<16>().copied();
-        // A key that is too short is no row; the next one may be.
+        let Some((key, _)) = snapshot.range(&rest)?.next().transpose()? else { break };
+        // A key without a scope is not a row; verification reports it where it counts rows.
+        let scope = tables::audit_scope_of_key(&key);
+        rest = scope.as_ref().map_or_else(|| rest.starting_after(&key), tables::audit_behind);
         found.extend(scope);
-        let behind = scope.map_or(key, |scope| {
-            let mut last = scope.to_vec();
-            last.extend([u8::MAX; 9]);
-            last
-        });
-        from = Bound::Excluded(behind);
     }
     Ok(found)
 }

@@ -13,10 +13,10 @@
 use crate::crypto::{Link, SIGNATURE_BYTES, SigningKey, is_signed_by};
 use crate::domain::time::Timestamp;
 use crate::store::chain::checkpoint::take;
-use crate::store::chain::{Checkpoint, Head, META_PUBLIC_KEY, SignatureKind};
+use crate::store::chain::{Checkpoint, Head, SignatureKind};
+use crate::store::tables::meta as keys;
 use crate::store::{Change, Snapshot, StorageFailure, Table, meta};
 
-const META_HANDOVER: &[u8] = b"audit_signer/";
 const VERSION: u8 = 1;
 
 /// All keys of a chain, oldest first.
@@ -71,7 +71,7 @@ impl Handover {
 
     /// The change that keeps it.
     pub fn keep(&self) -> Change {
-        let place = [META_HANDOVER, &self.number.to_be_bytes()].concat();
+        let place = keys::audit_signer(self.number);
         let Self { old, new, head, at, by_old, by_new, .. } = self;
         let (sequence, at) = (head.next.to_be_bytes(), at.micros().to_be_bytes());
         let value = [
@@ -88,10 +88,9 @@ impl Handover {
         Change::new().expect_absent(Table::Meta, place.clone()).put(Table::Meta, place, value)
     }
 
-    fn decode(number: &[u8], value: &[u8]) -> Option<Self> {
+    fn decode(number: u32, value: &[u8]) -> Option<Self> {
         let (&VERSION, mut rest) = value.split_first()? else { return None };
         let rest = &mut rest;
-        let number = u32::from_be_bytes(number.try_into().ok()?);
         let (old, new) = (take(rest)?, take(rest)?);
         let next = u64::from_be_bytes(take(rest)?);
         let at = Timestamp::from_micros(i64::from_be_bytes(take(rest)?));
@@ -119,12 +118,12 @@ impl Signers {
     /// `None` before there was a chain.
     pub fn read(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
         let file = meta::file_id(snapshot)?.map(uuid::Uuid::into_bytes);
-        let first = snapshot.value(Table::Meta, META_PUBLIC_KEY)?;
+        let first = snapshot.value(Table::Meta, keys::AUDIT_PUBLIC_KEY)?;
         let first = first.and_then(|it| it.try_into().ok());
         let (mut handovers, mut damaged) = (Vec::new(), 0_u64);
-        for (key, value) in snapshot.under(Table::Meta, META_HANDOVER, usize::MAX)? {
-            let number = key.get(META_HANDOVER.len()..).unwrap_or_default();
-            match Handover::decode(number, &value) {
+        for (key, value) in snapshot.first(&keys::audit_signers(), usize::MAX)? {
+            let number = keys::audit_signer_of_key(&key);
+            match number.and_then(|number| Handover::decode(number, &value)) {
                 Some(handover) => handovers.push(handover),
                 None => damaged = damaged.saturating_add(1),
             }

@@ -1,8 +1,10 @@
-//! What falls due, and the keys of [`Table::Expiries`](super::Table::Expiries), which are in the order of time.
+//! What falls due, and the keys of [`Table::Expiries`], which are in the order of time.
+
+use std::ops::Bound;
 
 use uuid::Uuid;
 
-use super::{join, ordered, token_of_key};
+use super::{KeyRange, Table, join, micros, two_ids};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 
@@ -46,7 +48,7 @@ impl ExpiryKind {
     }
 }
 
-/// An entry of [`Table::Expiries`](super::Table::Expiries), read.
+/// An entry of [`Table::Expiries`], read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpiryEntry {
     pub kind: ExpiryKind,
@@ -55,22 +57,23 @@ pub struct ExpiryEntry {
 }
 
 pub fn expiries(at: Timestamp, kind: ExpiryKind, tenant: TenantId, id: Uuid) -> Vec<u8> {
-    join(&[&ordered(at).to_be_bytes(), &[kind.code()], tenant.bytes(), id.as_bytes()])
+    join(&[&micros(at).to_be_bytes(), &[kind.code()], tenant.bytes(), id.as_bytes()])
 }
 
 pub fn expiry_of_key(key: &[u8]) -> Option<ExpiryEntry> {
     let kind = ExpiryKind::from_code(*key.get(8)?)?;
-    let (tenant, id) = token_of_key(key.get(9..)?)?;
-    Some(ExpiryEntry { kind, tenant, id: id.uuid() })
+    let (tenant, id) = two_ids(key.get(9..)?)?;
+    Some(ExpiryEntry { kind, tenant: TenantId::new(tenant), id })
 }
 
-/// When an entry of [`Table::Expiries`](super::Table::Expiries) falls due.
+/// When an entry of [`Table::Expiries`] falls due.
 pub fn expiry_time(key: &[u8]) -> Option<Timestamp> {
     let micros = key.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes))?;
     i64::try_from(micros).ok().map(Timestamp::from_micros)
 }
 
-/// Everything in [`Table::Expiries`](super::Table::Expiries) up to and including this moment sorts before the key.
-pub fn expiries_after(at: Timestamp) -> Vec<u8> {
-    ordered(at).saturating_add(1).to_be_bytes().to_vec()
+/// The entries of all times up to and including this moment.
+pub fn expiries_until(at: Timestamp) -> KeyRange {
+    let end = micros(at).saturating_add(1).to_be_bytes().to_vec();
+    KeyRange::new(Table::Expiries, Bound::Unbounded, Bound::Excluded(end))
 }

@@ -1,19 +1,28 @@
 //! The whole schema: every table, its number in a sealed value's identity, and how its keys are
 //! made. Keys of one tenant start with the tenant's id, so that no look-up can leave it.
 
+mod access;
+mod audit;
 mod expiries;
+pub mod meta;
+mod range;
 #[cfg(test)]
 mod tests;
+mod threeds;
+mod tokens;
 
 use redb::TableDefinition;
 use uuid::Uuid;
 
-use crate::domain::container::Container;
-use crate::domain::id::{ApplicationId, KeyId, SessionId, TenantId, TokenId, TokenIntentId};
+use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
-use crate::threeds::scheme::Scheme;
 
+pub use access::*;
+pub use audit::*;
 pub use expiries::*;
+pub use range::KeyRange;
+pub use threeds::*;
+pub use tokens::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
@@ -167,22 +176,43 @@ impl Table {
         }
     }
 
-    /// Whose digest counts the row at this place.
-    pub fn digest_scope(self, place: &[u8]) -> Option<[u8; 16]> {
+    /// The scope whose digest counts the row of this key.
+    pub fn digest_scope(self, key: &[u8]) -> Option<[u8; 16]> {
+        if self == Self::Keys { key.first_chunk().copied() } else { self.owner_of_key(key) }
+    }
+
+    /// The scope whose key seals the row of this key; `None` for a key that is too short.
+    pub fn owner_of_key(self, key: &[u8]) -> Option<[u8; 16]> {
         match self.sealed_by() {
             SealedBy::Server => Some([0; 16]),
-            SealedBy::Tenant { at } => place.get(at..)?.first_chunk().copied(),
-            SealedBy::Others => self.is_digested().then(|| place.first_chunk().copied())?,
+            SealedBy::Tenant { at } => key.get(at..)?.first_chunk().copied(),
+            SealedBy::Others => None,
         }
+    }
+
+    /// The smallest range that holds all rows of a scope. It holds rows of other scopes as well if
+    /// the table's keys do not start with the scope.
+    pub fn rows_of(self, scope: &[u8; 16]) -> KeyRange {
+        match self.sealed_by() {
+            SealedBy::Tenant { at: 0 } => KeyRange::prefix(self, scope.to_vec()),
+            SealedBy::Tenant { .. } | SealedBy::Server | SealedBy::Others => self.whole(),
+        }
+    }
+
+    /// The id that names a damaged row in the log; nil for a key without one.
+    pub fn id_of_key(self, key: &[u8]) -> Uuid {
+        let id = match self.sealed_by() {
+            SealedBy::Tenant { at: 0 } if self != Self::TokenNames => key.last_chunk::<16>(),
+            SealedBy::Tenant { at: 16 } => key.first_chunk::<16>(),
+            SealedBy::Tenant { .. } | SealedBy::Server | SealedBy::Others => None,
+        };
+        id.map_or(Uuid::nil(), |id| Uuid::from_bytes(*id))
     }
 
     pub(super) const fn definition(self) -> Definition {
         TableDefinition::new(self.name())
     }
 }
-
-/// What stands behind the scope in the key of a digest.
-const DIGESTS: u8 = 9;
 
 /// Whose key seals the values of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,172 +226,20 @@ pub enum SealedBy {
     },
 }
 
-/// What the tables count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CountKind {
-    TokenIntents,
-    Tokens,
+/// The tenant of a scope, which is the tenant's id.
+pub const fn tenant_of_scope(scope: &[u8; 16]) -> TenantId {
+    TenantId::new(Uuid::from_bytes(*scope))
 }
 
-pub fn audit(scope: &[u8; 16], sequence: u64) -> Vec<u8> {
-    join(&[scope, &sequence.to_be_bytes()])
+/// The two ids that a key of 32 bytes consists of.
+fn two_ids(key: &[u8]) -> Option<(Uuid, Uuid)> {
+    let (first, second) = key.split_first_chunk::<16>()?;
+    Some((Uuid::from_bytes(*first), Uuid::from_bytes(second.try_into().ok()?)))
 }
 
-/// The scope and the number of the first entry of a key of [`Table::Audit`].
-pub fn audit_of_key(key: &[u8]) -> Option<([u8; 16], u64)> {
-    let (scope, sequence) = key.split_first_chunk::<16>()?;
-    Some((*scope, u64::from_be_bytes(sequence.try_into().ok()?)))
-}
-
-pub fn audit_checkpoints(sequence: u64) -> Vec<u8> {
-    sequence.to_be_bytes().to_vec()
-}
-
-pub fn counts(tenant: TenantId, counted: CountKind) -> Vec<u8> {
-    let code = match counted {
-        CountKind::Tokens => 1,
-        CountKind::TokenIntents => 2,
-    };
-    join(&[tenant.bytes(), &[code]])
-}
-
-/// How often a sealing key has sealed.
-pub fn seal_counts(scope: &[u8; 16], number: u32) -> Vec<u8> {
-    join(&[scope, &[3], &number.to_be_bytes()])
-}
-
-/// The digest of a scope's live records.
-pub fn digests(scope: &[u8; 16]) -> Vec<u8> {
-    join(&[scope, &[DIGESTS]])
-}
-
-/// The scope of such an entry of [`Table::Counts`].
-pub fn digest_of_key(place: &[u8]) -> Option<[u8; 16]> {
-    let (scope, &[DIGESTS]) = place.split_first_chunk()? else { return None };
-    Some(*scope)
-}
-
-pub fn keys(scope: &[u8; 16], purpose: u8, number: u32) -> Vec<u8> {
-    join(&[scope, &[purpose], &number.to_be_bytes()])
-}
-
-/// The start of every key of a purpose.
-pub fn keys_of(scope: &[u8; 16], purpose: u8) -> Vec<u8> {
-    join(&[scope, &[purpose]])
-}
-
-/// Purpose and number of an entry of [`Table::Keys`].
-pub fn key_parts(key: &[u8]) -> Option<(u8, u32)> {
-    let number = key.get(17..21)?.try_into().ok().map(u32::from_be_bytes)?;
-    Some((*key.get(16)?, number))
-}
-
-pub fn tenants(tenant: TenantId) -> Vec<u8> {
-    tenant.bytes().to_vec()
-}
-
-pub fn applications(tenant: TenantId, application: ApplicationId) -> Vec<u8> {
-    join(&[tenant.bytes(), application.bytes()])
-}
-
-pub fn application_keys(tenant: TenantId, application: ApplicationId, key: KeyId) -> Vec<u8> {
-    join(&[tenant.bytes(), application.bytes(), key.bytes()])
-}
-
-pub fn tokens(tenant: TenantId, token: TokenId) -> Vec<u8> {
-    join(&[tenant.bytes(), token.bytes()])
-}
-
-pub fn token_names(tenant: TenantId, blinded: &[u8; 16]) -> Vec<u8> {
-    join(&[tenant.bytes(), blinded])
-}
-
-/// The zero byte ends the path: a path's own entries come before those of its children.
-pub fn token_lists(
-    tenant: TenantId,
-    filter: &[u8; 16],
-    container: &Container,
-    created_at: Timestamp,
-    token: TokenId,
-) -> Vec<u8> {
-    let newest_first = inverted(created_at).to_be_bytes();
-    join(&[
-        tenant.bytes(),
-        filter,
-        container.as_str().as_bytes(),
-        &[0],
-        &newest_first,
-        token.bytes(),
-    ])
-}
-
-/// Entries without a path list all containers together, newest first. Their values are the paths.
-pub fn token_timeline(
-    tenant: TenantId,
-    filter: &[u8; 16],
-    created_at: Timestamp,
-    token: TokenId,
-) -> Vec<u8> {
-    join(&[tenant.bytes(), filter, &[0], &inverted(created_at).to_be_bytes(), token.bytes()])
-}
-
-pub fn threeds_ranges(scheme: Scheme, part: u32) -> Vec<u8> {
-    join(&[scheme.as_str().as_bytes(), &[0], &part.to_be_bytes()])
-}
-
-/// Of an entry of [`Table::ThreedsRanges`].
-pub fn part_of_ranges_key(key: &[u8]) -> Option<(Scheme, u32)> {
-    let (name, part) = key.split_last_chunk::<4>()?;
-    let name = name.strip_suffix(&[0])?;
-    Some((Scheme::parse(std::str::from_utf8(name).ok()?)?, u32::from_be_bytes(*part)))
-}
-
-pub fn threeds_sessions(session: SessionId, tenant: TenantId) -> Vec<u8> {
-    join(&[session.bytes(), tenant.bytes()])
-}
-
-/// The tenant of an entry of [`Table::ThreedsSessions`].
-pub fn tenant_of_session_key(key: &[u8]) -> Option<TenantId> {
-    (key.len() == 32).then_some(())?;
-    last_uuid(key).map(TenantId::new)
-}
-
-pub fn token_intents(tenant: TenantId, intent: TokenIntentId) -> Vec<u8> {
-    join(&[tenant.bytes(), intent.bytes()])
-}
-
-/// Of a token or an intent.
-pub fn cvcs(tenant: TenantId, id: Uuid) -> Vec<u8> {
-    join(&[tenant.bytes(), id.as_bytes()])
-}
-
-/// Answers of one half-day stand together, so that they can be swept as one range.
-pub fn idempotency(half_day: u64, tenant: TenantId, blinded: &[u8; 16]) -> Vec<u8> {
-    join(&[&half_day.to_be_bytes(), tenant.bytes(), blinded])
-}
-
-/// The token that an entry of [`Table::TokenLists`] leads to.
-pub fn token_of_list_key(key: &[u8]) -> Option<TokenId> {
-    last_uuid(key).map(TokenId::new)
-}
-
-pub fn token_of_key(key: &[u8]) -> Option<(TenantId, TokenId)> {
-    let tenant = key.get(..16).and_then(|bytes| Uuid::from_slice(bytes).ok())?;
-    (key.len() == 32).then_some(())?;
-    Some((TenantId::new(tenant), TokenId::new(last_uuid(key)?)))
-}
-
-fn last_uuid(key: &[u8]) -> Option<Uuid> {
-    key.last_chunk::<16>().map(|bytes| Uuid::from_bytes(*bytes))
-}
-
-/// Times before 1970 do not occur; they would all be due at once.
-fn ordered(at: Timestamp) -> u64 {
+/// A time before 1970 sorts as 1970: an expiry at such a time has passed in either case.
+fn micros(at: Timestamp) -> u64 {
     u64::try_from(at.micros()).unwrap_or(0)
-}
-
-fn inverted(at: Timestamp) -> u64 {
-    u64::MAX.saturating_sub(ordered(at))
 }
 
 fn join(parts: &[&[u8]]) -> Vec<u8> {

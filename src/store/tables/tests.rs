@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::domain::container::Container;
+use crate::domain::id::TokenId;
 
 #[test]
 fn every_table_has_a_name_and_a_number_of_its_own() {
@@ -17,7 +19,11 @@ fn lists_are_ordered_by_container_then_newest_first() {
     let key = |path: &str, second| {
         let path = Container::parse(path).unwrap();
         let token = TokenId::new(Uuid::nil());
-        token_lists(tenant, &[0; 16], &path, Timestamp::from_seconds(second), token)
+        TokenList::new(tenant, EVERYTHING).in_container(
+            &path,
+            Timestamp::from_seconds(second),
+            token,
+        )
     };
     let sorted = [key("/a/", 9), key("/a/", 1), key("/a/-/", 5), key("/a/b/", 7), key("/b/", 8)];
     assert!(sorted.is_sorted());

@@ -8,6 +8,7 @@ use redb::Database;
 
 use crate::store::batch::Batch;
 use crate::store::change::{Change, Expect, Write};
+use crate::store::tables::KeyRange;
 use crate::store::tests::disk::TestDisk;
 use crate::store::{Snapshot, Table, Verdict, builder, prepare};
 
@@ -74,8 +75,8 @@ fn plan() -> impl Strategy<Value = Plan> {
     vec(vec((vec(wish(), 0..3), vec(deed(), 0..6)), 1..8), 1..5)
 }
 
-fn under(model: &Model, table: Table, prefix: &[u8]) -> Vec<Vec<u8>> {
-    let keys = model.keys().filter(|(of, key)| *of == table && key.starts_with(prefix));
+fn in_range(model: &Model, range: &KeyRange) -> Vec<Vec<u8>> {
+    let keys = model.keys().filter(|(of, key)| *of == range.table() && range.contains(key));
     keys.map(|(_, key)| key.clone()).collect()
 }
 
@@ -89,11 +90,13 @@ fn change(model: &Model, wishes: &[Wish], deeds: &[Deed]) -> Change {
             Wish::Is(table, key, version) => change.expect_version(table, key, [version; 16]),
             Wish::Present(table, key) => change.expect_present(table, key),
             Wish::Under(table, prefix, less) => {
-                let mut keys = under(model, table, &prefix);
+                let mut keys = in_range(model, &KeyRange::prefix(table, prefix.clone()));
                 keys.truncate(keys.len().saturating_sub(usize::from(less)));
-                change.expect_under(table, prefix, keys)
+                change.expect_keys(KeyRange::prefix(table, prefix), keys)
             }
-            Wish::UnderExactly(table, prefix, keys) => change.expect_under(table, prefix, keys),
+            Wish::UnderExactly(table, prefix, keys) => {
+                change.expect_keys(KeyRange::prefix(table, prefix), keys)
+            }
             Wish::Value(table, key, byte) => change.expect_value(table, key, value(byte)),
         };
     }
@@ -123,7 +126,7 @@ fn apply(model: &mut Model, change: &Change) -> Verdict {
             model.get(&(*table, key.clone())).is_some_and(|value| value[5..21] == *version)
         }
         Expect::Present(table, key) => model.contains_key(&(*table, key.clone())),
-        Expect::Under(table, prefix, keys) => under(model, *table, prefix) == *keys,
+        Expect::Keys(range, keys) => in_range(model, range) == *keys,
         Expect::Value(table, key, value) => model.get(&(*table, key.clone())) == Some(value),
     });
     if !holds {
@@ -162,7 +165,7 @@ fn contents(database: &Database) -> Model {
     );
     let mut model = Model::new();
     for table in [Table::Counts, Table::TokenLists, Table::Tokens] {
-        for (key, value) in snapshot.under(table, &[], usize::MAX).unwrap() {
+        for (key, value) in snapshot.first(&table.whole(), usize::MAX).unwrap() {
             model.insert((table, key), value);
         }
     }
@@ -205,7 +208,7 @@ fn check_under(before: &[&[u8]], first: Change, keys: &[&[u8]], expected: Verdic
     let put = |change: Change, key: &&[u8]| change.put(Table::Tokens, key.to_vec(), value(1));
     commit(&database, vec![before.iter().fold(Change::new(), put)]);
     let keys = keys.iter().map(|key| key.to_vec()).collect();
-    let second = Change::new().expect_under(Table::Tokens, b"a".to_vec(), keys);
+    let second = Change::new().expect_keys(KeyRange::prefix(Table::Tokens, b"a".to_vec()), keys);
     assert_eq!(commit(&database, vec![first, second]), [Verdict::Applied, expected]);
 }
 

@@ -7,8 +7,8 @@ use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::chain::{
-    ChainReport, ChainRows, Checkpoint, Extent, Handover, Head, Inspection, META_PUBLIC_KEY,
-    Receipt, RecordState, SignatureKind, Statement, TrustAnchors,
+    ChainReport, ChainRows, Checkpoint, Extent, Handover, Head, Inspection, Receipt, RecordState,
+    SignatureKind, Statement, TrustAnchors,
 };
 use crate::store::record::{decode_receipt, encode_receipt};
 use crate::store::tests::disk::TestDisk;
@@ -74,7 +74,11 @@ fn chain_of(extent: Option<Extent>) -> Store {
     let public = key().public().to_vec();
     commit(
         &store,
-        meta::put_file_id(Change::new(), FILE).put(Table::Meta, META_PUBLIC_KEY.to_vec(), public),
+        meta::put_file_id(Change::new(), FILE).put(
+            Table::Meta,
+            tables::meta::AUDIT_PUBLIC_KEY.to_vec(),
+            public,
+        ),
     );
     for _ in 0..3 {
         for (count, scope) in [(1, 0), (2, 1), (3, 2), (3, 2), (2, 1), (1, 0)] {
@@ -91,7 +95,7 @@ fn inspect(store: &Store, expected: &TrustAnchors) -> ChainReport {
 }
 
 fn rows(store: &Store) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut rows = store.snapshot().unwrap().under(Table::Audit, &[], usize::MAX).unwrap();
+    let mut rows = store.snapshot().unwrap().first(&Table::Audit.whole(), usize::MAX).unwrap();
     rows.sort_by_key(|(key, _)| tables::audit_of_key(key).unwrap().1);
     rows
 }
@@ -212,15 +216,18 @@ fn a_row_that_was_made_up_is_found() {
 
 /// Removes everything behind the first 24 entries and says that there was never more.
 fn cut(store: &Store) -> Change {
-    let mut change = Change::new()
-        .delete(Table::AuditCheckpoints, tables::audit_checkpoints(36))
-        .put(Table::Meta, b"audit_newest_checkpoint".to_vec(), tables::audit_checkpoints(24));
+    let mut change =
+        Change::new().delete(Table::AuditCheckpoints, tables::audit_checkpoints(36)).put(
+            Table::Meta,
+            tables::meta::AUDIT_NEWEST_CHECKPOINT.to_vec(),
+            tables::audit_checkpoints(24),
+        );
     for (key, _) in rows(store).split_off(12) {
         change = change.delete(Table::Audit, key);
     }
     let at_24 = Checkpoint::oldest(&store.snapshot().unwrap(), 2).unwrap()[1];
     let head = [24_u64.to_be_bytes().as_slice(), at_24.link.bytes()].concat();
-    change.put(Table::Meta, b"audit_head".to_vec(), head)
+    change.put(Table::Meta, tables::meta::AUDIT_HEAD.to_vec(), head)
 }
 
 #[test]
@@ -291,10 +298,11 @@ fn a_removed_checkpoint_is_missed() {
 
 #[test]
 fn any_changed_byte_of_a_checkpoint_is_found() {
-    let length = chain().snapshot().unwrap().under(Table::AuditCheckpoints, &[], 1).unwrap();
+    let length = chain().snapshot().unwrap().first(&Table::AuditCheckpoints.whole(), 1).unwrap();
     for byte in 0..length[0].1.len() {
         let found = findings(|store| {
-            let stored = store.snapshot().unwrap().under(Table::AuditCheckpoints, &[], 2).unwrap();
+            let stored =
+                store.snapshot().unwrap().first(&Table::AuditCheckpoints.whole(), 2).unwrap();
             let (key, mut value) = stored[1].clone();
             value[byte] ^= 0x40;
             Change::new().put(Table::AuditCheckpoints, key, value)
@@ -342,7 +350,7 @@ fn a_chain_starts_later_only_where_the_vault_says_so() {
     let found = inspect(&pruned(SignatureKind::Checkpoint), &TrustAnchors::default()).findings;
     assert_eq!(found, ["the chain's start at 24 is not signed by the vault"]);
     let store = pruned(SignatureKind::Start);
-    commit(&store, Change::new().delete(Table::Meta, b"audit_start".to_vec()));
+    commit(&store, Change::new().delete(Table::Meta, tables::meta::AUDIT_START.to_vec()));
     let found = inspect(&store, &TrustAnchors::default()).findings;
     assert!(found.contains(&String::from("entries 0 to 22 are missing")), "{found:?}");
 }
@@ -358,7 +366,8 @@ fn sixty_four_writers_leave_no_gap_and_a_refused_change_leaves_nothing() {
             scope.spawn(move || {
                 for _ in 0..8 {
                     let tenant = SCOPES[usize::from(writer % 3)];
-                    let taken = Change::new().expect_absent(Table::Meta, META_PUBLIC_KEY.to_vec());
+                    let taken = Change::new()
+                        .expect_absent(Table::Meta, tables::meta::AUDIT_PUBLIC_KEY.to_vec());
                     let refused = block_on(store.commit(taken.and(entries(tenant, 5))));
                     assert_eq!(refused, Ok(Verdict::Refused));
                     commit(&store, entries(tenant, 1).and(entries(SCOPES[0], 2)));
@@ -373,7 +382,8 @@ fn sixty_four_writers_leave_no_gap_and_a_refused_change_leaves_nothing() {
 #[test]
 fn the_head_is_what_it_always_was() {
     let store = chain();
-    let head = store.snapshot().unwrap().value(Table::Meta, b"audit_head").unwrap().unwrap();
+    let head =
+        store.snapshot().unwrap().value(Table::Meta, tables::meta::AUDIT_HEAD).unwrap().unwrap();
     assert_eq!(
         hex::encode(&head),
         "0000000000000028e32920ef95f5c3e5d70815a9fefad413190e6f1ee43f79c8ac7f906006c6574e"
@@ -385,7 +395,7 @@ fn a_chain_of_the_first_version_is_read_forever() {
     let store = chain_of(None);
     let report = inspect(&store, &TrustAnchors::default());
     assert_eq!((report.findings, report.checkpoints), (Vec::new(), 3));
-    let stored = store.snapshot().unwrap().under(Table::AuditCheckpoints, &[], 1).unwrap();
+    let stored = store.snapshot().unwrap().first(&Table::AuditCheckpoints.whole(), 1).unwrap();
     assert_eq!(stored[0].1.len(), 8 + 8 + 32 + 64);
     let good = receipt(&store);
     let text = encode_receipt(&good);
@@ -447,7 +457,7 @@ fn a_key_that_was_not_introduced_by_the_one_before_it_is_found() {
     assert_eq!(found, [expected]);
     // Without the handover the new key is nobody's.
     let store = rotated(&key());
-    let place = [b"audit_signer/".as_slice(), &[0, 0, 0, 2]].concat();
+    let place = tables::meta::audit_signer(2);
     commit(&store, Change::new().delete(Table::Meta, place));
     let found = inspect(&store, &TrustAnchors::default()).findings;
     assert_eq!(found, ["the checkpoint of 52 entries is not signed by the vault"]);
@@ -478,8 +488,11 @@ fn a_chain_that_was_signed_anew_by_another_key_is_found_by_who_knows_the_old_one
     let kept = receipt(&chain());
     let store = chain();
     let stranger = SigningKey::from_seed(&Secret::new([6; 32])).unwrap();
-    let mut change =
-        Change::new().put(Table::Meta, META_PUBLIC_KEY.to_vec(), stranger.public().to_vec());
+    let mut change = Change::new().put(
+        Table::Meta,
+        tables::meta::AUDIT_PUBLIC_KEY.to_vec(),
+        stranger.public().to_vec(),
+    );
     for it in Checkpoint::oldest(&store.snapshot().unwrap(), 9).unwrap() {
         let statement = statement(SignatureKind::Checkpoint, it.head(), it.previous, it.at);
         let place = tables::audit_checkpoints(it.sequence);

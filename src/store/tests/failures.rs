@@ -127,7 +127,7 @@ fn a_read_that_fails_while_running_ends_the_store_with_its_own_failure() {
         let disk = TestDisk::holding(image.clone());
         let store = open_without_cache(&disk);
         disk.plan(Operation::Read, nth, Fault::Once(EIO));
-        let read = store.snapshot().and_then(|it| it.under(Table::Tokens, &[], 200));
+        let read = store.snapshot().and_then(|it| it.first(&Table::Tokens.whole(), 200));
         assert!(matches!(read, Err(StorageFailure::Io(_))), "{nth}");
         assert_eq!(kind(&block_on(end_of(&store))).0, "io");
         // The echo of it does not hide it.

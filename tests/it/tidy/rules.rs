@@ -422,3 +422,54 @@ fn the_table_itself_is_checked() {
     assert_eq!(complaints("//! | [`cli`] | all | - |\n", "pub mod cli;"), Vec::<String>::new());
     assert!(Rooms::parse("//! | [`domain`] | rules |\n").is_err());
 }
+
+#[test]
+fn keys_of_tables_are_made_in_one_place() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sources = read_sources(root, "src").unwrap();
+    let meta = sources.iter().find(|it| it.path == "src/store/tables/meta.rs").unwrap();
+    let names: BTreeSet<&str> = meta.text.split('"').skip(1).step_by(2).collect();
+    assert!(names.contains("master") && names.contains("rotation/"));
+    let mut found = Vec::new();
+    for source in &sources {
+        let is_schema = source.path.starts_with("src/store/tables/");
+        if !is_schema && !is_test(&source.path) {
+            found.extend(keys_by_hand(source, &names));
+        }
+    }
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
+
+fn keys_by_hand(source: &Source, names: &BTreeSet<&str>) -> Vec<String> {
+    let code = source.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let lines = code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+    let mut found = Vec::new();
+    for (at, line) in lines {
+        let place = format!("{}:{}", source.path, at + 1);
+        for name in names.iter().filter(|name| line.contains(&format!("b\"{name}\""))) {
+            found.push(format!("{place}: the key {name} of Meta is made in store::tables::meta"));
+        }
+        let joins = line.contains(".concat()") && line.contains("bytes()");
+        let splits = ["first_chunk", "last_chunk"].iter().any(|it| line.contains(it));
+        let takes_key = line.contains("key.") || line.contains("row.0.");
+        if source.path.starts_with("src/app/") && (joins || (splits && takes_key)) {
+            found.push(format!("{place}: keys of tables are made and read in store::tables"));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_key_that_is_made_by_hand_is_found() {
+    let names = BTreeSet::from(["master"]);
+    for line in [
+        "const MASTER: &[u8] = b\"master\";",
+        "let prefix = [tenant.bytes(), filter.as_slice()].concat();",
+        "let tenant = key.first_chunk::<16>();",
+    ] {
+        let source = Source { path: "src/app/x.rs".into(), text: line.into() };
+        assert_eq!(keys_by_hand(&source, &names).len(), 1, "{line}");
+    }
+    let source = Source { path: "src/app/x.rs".into(), text: "tables::tokens(a, b)".into() };
+    assert!(keys_by_hand(&source, &names).is_empty());
+}

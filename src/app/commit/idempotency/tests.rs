@@ -70,7 +70,7 @@ fn opened(vault: &TestVault, keys: &TenantKeys) -> Vec<(Table, String)> {
     let sealed = |table: &&Table| matches!(table.sealed_by(), SealedBy::Tenant { .. });
     let mut texts = Vec::new();
     for table in Table::ALL.iter().filter(sealed) {
-        for (key, value) in snapshot.under(*table, &[], usize::MAX).unwrap() {
+        for (key, value) in snapshot.first(&table.whole(), usize::MAX).unwrap() {
             let plain = keys.open(table.number(), &key, &value).unwrap();
             texts.push((*table, String::from_utf8_lossy(plain.expose()).into_owned()));
         }
@@ -86,7 +86,7 @@ fn tables_with(vault: &TestVault, keys: &TenantKeys, text: &str) -> Vec<Table> {
 /// The sealed parts of the one answer in the file.
 fn sealed_parts(vault: &TestVault, keys: &TenantKeys) -> (Vec<u8>, Vec<u8>) {
     let snapshot = vault.app.snapshot().unwrap();
-    let rows = snapshot.under(Table::Idempotency, &[], usize::MAX).unwrap();
+    let rows = snapshot.first(&Table::Idempotency.whole(), usize::MAX).unwrap();
     let [(place, sealed)] = rows.as_slice() else { panic!("{} answers", rows.len()) };
     let plain = keys.open(Table::Idempotency.number(), place, sealed).unwrap();
     let record = decode_answer(plain.expose()).unwrap();

@@ -4,8 +4,6 @@
 //! made of their bytes; that key goes when their retention is over. The old signing key signs the
 //! chain's end and the new public key, and is destroyed in the same change.
 
-use std::ops::Bound;
-
 use crate::app::audit::watch::AuditFinding;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
@@ -97,7 +95,7 @@ impl KeyRotation<'_> {
             }
         }
         // Behind what is queued.
-        let last = Change::new().expect_present(Table::Meta, super::facts::MASTER.to_vec());
+        let last = Change::new().expect_present(Table::Meta, tables::meta::MASTER.to_vec());
         self.vault.store.commit(last).await?;
         let snapshot = self.vault.snapshot()?;
         let counted = self.vault.walks.run(|| count_entries(&snapshot)).await??;
@@ -131,7 +129,7 @@ impl KeyRotation<'_> {
 /// Rows of the chain by the number of the key that sealed them.
 pub(super) fn count_entries(snapshot: &Snapshot) -> Result<Vec<(u32, u64)>, Error> {
     let mut counted: std::collections::BTreeMap<u32, u64> = std::collections::BTreeMap::new();
-    let rows = snapshot.range(Table::Audit, Bound::Unbounded, Bound::Unbounded)?;
+    let rows = snapshot.range(&Table::Audit.whole())?;
     for entry in rows {
         let (key, value) = entry?;
         let row = AuditRow::decode(&key, &value);

@@ -75,7 +75,7 @@ impl KeyRotation<'_> {
 /// tags of all API keys are made with. A server that was rotated before its index keys were has fewer of
 /// them than of those that seal.
 fn may_go(snapshot: &Snapshot, place: &[u8]) -> Result<bool, Error> {
-    let all = tables::keys_of(&SystemKeys::SCOPE, KeyPurpose::Index.code());
-    let stored = snapshot.under(Table::Keys, &all, usize::MAX)?;
+    let all = tables::keys_of_purpose(&SystemKeys::SCOPE, KeyPurpose::Index.code());
+    let stored = snapshot.first(&all, usize::MAX)?;
     Ok(stored.iter().skip(1).any(|(own, _)| own == place))
 }

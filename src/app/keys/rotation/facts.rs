@@ -3,16 +3,8 @@
 
 use crate::crypto::{MasterKey, Phase};
 use crate::domain::time::Timestamp;
+use crate::store::tables::meta;
 use crate::store::{Change, Snapshot, StorageFailure, Table};
-
-/// The master key's check value.
-pub(in crate::app) const MASTER: &[u8] = b"master";
-/// When the master key was made for this file.
-const MASTER_MADE: &[u8] = b"master/made";
-/// The check value of the master key before, and when it was replaced.
-const MASTER_BEFORE: &[u8] = b"master/before";
-const ROTATION: &[u8] = b"rotation/";
-const KEY: &[u8] = b"key/";
 
 /// A rotation that is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +23,7 @@ pub(in crate::app) struct KeyFacts {
 
 impl Rotation {
     pub(in crate::app) fn place(scope: &[u8; 16]) -> Vec<u8> {
-        [ROTATION, scope].concat()
+        meta::rotation(scope)
     }
 
     pub(in crate::app) fn value(&self) -> Vec<u8> {
@@ -56,11 +48,9 @@ impl Rotation {
     }
 
     fn listed(snapshot: &Snapshot, count_max: usize) -> Result<Vec<Self>, StorageFailure> {
-        let found = snapshot.under(Table::Meta, ROTATION, count_max)?;
-        let read = |(key, value): &(Vec<u8>, Vec<u8>)| {
-            let scope = key.get(ROTATION.len()..)?.try_into().ok()?;
-            Self::decode(scope, value)
-        };
+        let found = snapshot.first(&meta::rotations(), count_max)?;
+        let read =
+            |(key, value): &(Vec<u8>, Vec<u8>)| Self::decode(meta::rotation_of_key(key)?, value);
         Ok(found.iter().filter_map(read).collect())
     }
 
@@ -74,7 +64,7 @@ impl Rotation {
 impl KeyFacts {
     /// `key` is the key's own place in [`Table::Keys`].
     pub(in crate::app) fn of(snapshot: &Snapshot, key: &[u8]) -> Result<Self, StorageFailure> {
-        let value = snapshot.value(Table::Meta, &[KEY, key].concat())?;
+        let value = snapshot.value(Table::Meta, &meta::key_facts(key))?;
         Ok(value.map_or_else(Self::default, |value| Self::decode(&value)))
     }
 
@@ -83,17 +73,17 @@ impl KeyFacts {
         snapshot: &Snapshot,
         scope: &[u8; 16],
     ) -> Result<Vec<(Vec<u8>, Self)>, StorageFailure> {
-        let found = snapshot.under(Table::Meta, &[KEY, scope].concat(), usize::MAX)?;
-        let own = |(mut key, value): (Vec<u8>, Vec<u8>)| {
-            (key.split_off(KEY.len().min(key.len())), Self::decode(&value))
+        let found = snapshot.first(&meta::key_facts_of(scope), usize::MAX)?;
+        let own = |(key, value): &(Vec<u8>, Vec<u8>)| {
+            Some((meta::key_of_facts(key)?.to_vec(), Self::decode(value)))
         };
-        Ok(found.into_iter().map(own).collect())
+        Ok(found.iter().filter_map(own).collect())
     }
 
     pub(in crate::app) fn put(self, key: &[u8]) -> Change {
         let written = |at: Option<Timestamp>| at.map_or([0; 8], micros);
         let value = [written(self.made_at), written(self.destroyed_at)].concat();
-        Change::new().put(Table::Meta, [KEY, key].concat(), value)
+        Change::new().put(Table::Meta, meta::key_facts(key), value)
     }
 
     fn decode(value: &[u8]) -> Self {
@@ -106,18 +96,18 @@ impl KeyFacts {
 }
 
 pub(in crate::app) fn put_master_made(at: Timestamp) -> Change {
-    Change::new().put(Table::Meta, MASTER_MADE.to_vec(), micros(at).to_vec())
+    Change::new().put(Table::Meta, meta::MASTER_MADE.to_vec(), micros(at).to_vec())
 }
 
 pub(in crate::app) fn master_made(
     snapshot: &Snapshot,
 ) -> Result<Option<Timestamp>, StorageFailure> {
-    Ok(snapshot.value(Table::Meta, MASTER_MADE)?.and_then(|value| time(&value)))
+    Ok(snapshot.value(Table::Meta, meta::MASTER_MADE)?.and_then(|value| time(&value)))
 }
 
 pub(in crate::app) fn put_master_before(check: [u8; 8], at: Timestamp) -> Change {
     let value = [check, micros(at)].concat();
-    Change::new().put(Table::Meta, MASTER_BEFORE.to_vec(), value)
+    Change::new().put(Table::Meta, meta::MASTER_BEFORE.to_vec(), value)
 }
 
 /// When this master key was replaced, if it is the one before.
@@ -125,7 +115,7 @@ pub(in crate::app) fn master_replaced(
     snapshot: &Snapshot,
     master: &MasterKey,
 ) -> Result<Option<Timestamp>, StorageFailure> {
-    let value = snapshot.value(Table::Meta, MASTER_BEFORE)?;
+    let value = snapshot.value(Table::Meta, meta::MASTER_BEFORE)?;
     Ok(value.and_then(|value| {
         let (before, at) = value.split_first_chunk::<8>()?;
         time(at).filter(|_| master.has_check(before))

@@ -4,24 +4,20 @@
 //! That reads the whole file. Whoever only wants to know ages and states asks for no counts.
 
 use std::collections::HashMap;
-use std::ops::Bound;
 use std::time::Duration;
 
-use uuid::Uuid;
-
 use crate::app::access::authenticate::open_api_key;
-use crate::app::error::Error;
+use crate::app::error::{Error, Fault};
 use crate::app::keys::KeyRing;
 use crate::app::keys::rotation::audit::count_entries as count_rows;
 use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
-use crate::app::keys::rotation::walk::{first_key, is_past, owner};
 use crate::app::tokens::rows;
 use crate::crypto::{KeyPurpose, SealingKey, SystemKeys};
 use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::store::tables::{self, SealedBy};
-use crate::store::{Snapshot, Table};
+use crate::store::{Snapshot, Table, meta};
 
 /// All keys of a vault. Nothing in it is secret.
 #[derive(Debug)]
@@ -167,10 +163,10 @@ impl KeyRing<'_> {
         let mut counted = Counted { records, ..Counted::default() };
         if *scope == SystemKeys::SCOPE {
             let system = self.system();
-            for entry in snapshot.range(Table::ApiKeys, Bound::Unbounded, Bound::Unbounded)? {
+            for entry in snapshot.range(&Table::ApiKeys.whole())? {
                 let (key, sealed) = entry?;
-                let place = key.as_slice().try_into().ok();
-                let record = place.and_then(|place| open_api_key(&system, place, &sealed).ok());
+                let record = tables::api_key_of_key(&key)
+                    .and_then(|place| open_api_key(&system, place, &sealed).ok());
                 let is_newest = record
                     .is_some_and(|it| system.api_keys().newest_place(&it.tag).as_slice() == key);
                 let under = if is_newest {
@@ -184,30 +180,24 @@ impl KeyRing<'_> {
             return Ok(counted);
         }
         let mut all: u64 = 0;
-        // Entries of all tokens together stand under zeros, whatever the key.
-        let lists = [scope.as_slice(), &[0; 15], &[1]].concat();
-        for (table, from) in [(Table::TokenLists, lists.as_slice()), (Table::TokenNames, scope)] {
-            for entry in snapshot.range(table, Bound::Included(from), Bound::Unbounded)? {
-                if !entry?.0.starts_with(scope) {
-                    break;
-                }
+        let tenant = tables::tenant_of_scope(scope);
+        for range in [tables::blinded_token_lists_of(tenant), tables::token_names_of(tenant)] {
+            for entry in snapshot.range(&range)? {
+                entry?;
                 all = all.saturating_add(1);
             }
         }
-        let index =
-            snapshot.under(Table::Keys, &tables::keys_of(scope, KeyPurpose::Index.code()), 2)?;
+        let index = snapshot.first(&tables::keys_of_purpose(scope, KeyPurpose::Index.code()), 2)?;
         if index.len() < 2 {
             counted.newest_entries = all;
             return Ok(counted);
         }
-        let tenant = TenantId::new(Uuid::from_bytes(*scope));
         let keys = self.tenant_keys(snapshot, tenant)?;
-        for entry in snapshot.range(Table::Tokens, Bound::Included(scope), Bound::Unbounded)? {
+        for entry in snapshot.range(&tables::tokens_of(tenant))? {
             let (key, sealed) = entry?;
-            let Some((_, id)) = tables::token_of_key(&key).filter(|(own, _)| *own == tenant) else {
-                break;
-            };
-            if let Ok(found) = rows::open(&keys, tenant, id, &sealed) {
+            let id = tables::token_of_key(&key).map(|(_, id)| id);
+            let found = id.and_then(|id| rows::open(&keys, tenant, id, &sealed).ok());
+            if let Some(found) = found {
                 let under = rows::entries_under_newest_key(&found.token, &keys);
                 for (table, key) in under {
                     let is_there = snapshot.value(table, &key)?.is_some();
@@ -226,7 +216,7 @@ fn inventory(
     counted: &HashMap<[u8; 16], Counted>,
     counted_at: Timestamp,
 ) -> Result<KeyInventory, Error> {
-    let check = snapshot.value(Table::Meta, facts::MASTER)?.unwrap_or_default();
+    let check = meta::master_check(snapshot)?.unwrap_or_default();
     let made_at = facts::master_made(snapshot)?;
     let mut keys = Vec::new();
     for scope in scopes(snapshot)? {
@@ -244,9 +234,12 @@ fn inventory(
 
 /// The server's own comes first.
 fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, Error> {
-    let tenants = snapshot.under(Table::Tenants, &[], usize::MAX)?;
-    let tenants = tenants.iter().filter_map(|(tenant, _)| tenant.as_slice().try_into().ok());
-    Ok(std::iter::once(SystemKeys::SCOPE).chain(tenants).collect())
+    let mut scopes = vec![SystemKeys::SCOPE];
+    for (key, _) in snapshot.first(&Table::Tenants.whole(), usize::MAX)? {
+        let tenant = tables::tenant_of_key(&key).ok_or(Error::Internal(Fault::BadRecord))?;
+        scopes.push(*tenant.bytes());
+    }
+    Ok(scopes)
 }
 
 fn list_scope(
@@ -254,7 +247,7 @@ fn list_scope(
     scope: &[u8; 16],
     counted: Option<&Counted>,
 ) -> Result<Vec<ListedKey>, Error> {
-    let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
+    let stored = snapshot.first(&tables::keys_of(scope), usize::MAX)?;
     let alive: Vec<_> = stored.into_iter().map(|(place, _)| place).collect();
     let mut places = alive.clone();
     for (place, facts) in KeyFacts::under(snapshot, scope)? {
@@ -267,8 +260,9 @@ fn list_scope(
         let parts = alive.iter().filter_map(|place| tables::key_parts(place));
         parts.filter(|(own, _)| *own == code).map(|(_, number)| number).max().unwrap_or(0)
     };
-    let index = tables::keys_of(&SystemKeys::SCOPE, KeyPurpose::Index.code());
-    let first_index = alive.iter().find(|place| place.starts_with(&index));
+    let index = KeyPurpose::Index.code();
+    let is_index = |place: &&Vec<u8>| tables::key_parts(place).is_some_and(|(it, _)| it == index);
+    let first_index = alive.iter().find(is_index);
     let mut keys = Vec::with_capacity(places.len());
     for place in &places {
         let Some((code, number)) = tables::key_parts(place) else { continue };
@@ -308,20 +302,17 @@ fn list_scope(
 }
 
 fn tenant_of(scope: &[u8; 16]) -> Option<TenantId> {
-    (*scope != SystemKeys::SCOPE).then(|| TenantId::new(Uuid::from_bytes(*scope)))
+    (*scope != SystemKeys::SCOPE).then(|| tables::tenant_of_scope(scope))
 }
 
 /// Of one scope, or of all of them in one go.
 fn count_records(snapshot: &Snapshot, only: Option<&[u8; 16]>) -> Result<Records, Error> {
     let mut records = Records::new();
     for table in Table::ALL.iter().filter(|table| table.sealed_by() != SealedBy::Others) {
-        let from = only.map_or(&[][..], |scope| first_key(*table, scope));
-        for entry in snapshot.range(*table, Bound::Included(from), Bound::Unbounded)? {
+        let range = only.map_or_else(|| table.whole(), |scope| table.rows_of(scope));
+        for entry in snapshot.range(&range)? {
             let (key, sealed) = entry?;
-            if only.is_some_and(|scope| is_past(*table, scope, &key)) {
-                break;
-            }
-            if let Some(scope) = owner(*table, &key)
+            if let Some(scope) = table.owner_of_key(&key)
                 && only.is_none_or(|only| *only == scope)
             {
                 let number = SealingKey::number_of(&sealed).unwrap_or(0);

@@ -64,7 +64,7 @@ impl KeyRotation<'_> {
                     return Ok((Change::new(), 0));
                 }
                 let (change, keys) = self.reseal_keys(snapshot, &old, &new)?;
-                let master = facts::MASTER.to_vec();
+                let master = tables::meta::MASTER.to_vec();
                 let change = change
                     .expect_value(Table::Meta, master.clone(), old.check().to_vec())
                     .put(Table::Meta, master, new.check().to_vec())
@@ -91,10 +91,10 @@ impl KeyRotation<'_> {
         new: &MasterKey,
     ) -> Result<(Change, usize), Error> {
         let bad = || Error::Internal(Fault::BadRecord);
-        let stored = snapshot.under(Table::Keys, &[], usize::MAX)?;
+        let stored = snapshot.first(&Table::Keys.whole(), usize::MAX)?;
         let mut change = Change::new();
         for (key, sealed) in &stored {
-            let scope: &[u8; 16] = key.first_chunk().ok_or_else(bad)?;
+            let scope = tables::scope_of_keys_key(key).ok_or_else(bad)?;
             let plain = old.open(&identity(scope, key), sealed)?;
             let again = new.seal(&identity(scope, key), plain.expose(), self.vault.random());
             change = change
@@ -104,7 +104,7 @@ impl KeyRotation<'_> {
         let keys: Vec<_> = stored.into_iter().map(|(key, _)| key).collect();
         let count = keys.len();
         // A key that is made in the meantime would be under the old one.
-        Ok((change.expect_under(Table::Keys, Vec::new(), keys), count))
+        Ok((change.expect_keys(Table::Keys.whole(), keys), count))
     }
 
     /// The one before is wiped when nobody needs it to read any more. True when that was now.
@@ -118,7 +118,7 @@ impl KeyRotation<'_> {
             return Ok(false);
         }
         // Behind a replacement that is queued though nobody waits for it any more.
-        let last = Change::new().expect_present(Table::Meta, facts::MASTER.to_vec());
+        let last = Change::new().expect_present(Table::Meta, tables::meta::MASTER.to_vec());
         self.vault.store.commit(last).await?;
         let current = self.vault.masters.of(&self.vault.snapshot()?)?;
         self.vault.masters.keep_only(*current.check());

@@ -204,7 +204,7 @@ fn newest_number(
     scope: &[u8; 16],
     purposes: &[KeyPurpose],
 ) -> Result<u32, Error> {
-    let stored = snapshot.under(Table::Keys, scope, usize::MAX)?;
+    let stored = snapshot.first(&tables::keys_of(scope), usize::MAX)?;
     let numbers = stored.iter().filter_map(|(key, _)| tables::key_parts(key));
     let of_purposes =
         numbers.filter(|(code, _)| purposes.iter().any(|purpose| purpose.code() == *code));

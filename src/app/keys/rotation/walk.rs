@@ -1,10 +1,6 @@
 //! The walk over everything that a scope has sealed: batch after batch, each row sealed anew unless
 //! somebody else has written it in the meantime.
 
-use std::ops::Bound;
-
-use uuid::Uuid;
-
 use crate::app::access::authenticate::{api_key_identity, open_api_key};
 use crate::app::error::{Error, Fault};
 use crate::app::keys::rotation::KeyRotation;
@@ -13,7 +9,6 @@ use crate::app::keys::rotation::facts::Rotation;
 use crate::app::tokens::rows;
 use crate::bounds::{REENCRYPT_BATCH_MAX, REENCRYPT_LOOKS_MAX};
 use crate::crypto::{Identity, Phase, SealingKey, SystemKeys, TenantKeys, version};
-use crate::domain::id::TenantId;
 use crate::store::record::encode_api_key;
 use crate::store::tables::SealedBy;
 use crate::store::{Change, Row, Snapshot, Table, Verdict, tables};
@@ -84,7 +79,7 @@ impl KeyRotation<'_> {
             if rotation.scope == SystemKeys::SCOPE { SERVER_TABLES } else { TENANT_TABLES };
         let Some(table) = tables.get(walk.done).copied() else { return Ok(None) };
         let snapshot = self.vault.snapshot()?;
-        let tenant = TenantId::new(Uuid::from_bytes(rotation.scope));
+        let tenant = tables::tenant_of_scope(&rotation.scope);
         let keys = match rotation.scope {
             SystemKeys::SCOPE => None,
             _ => Some(self.vault.keys().tenant_keys(&snapshot, tenant)?),
@@ -105,7 +100,7 @@ impl KeyRotation<'_> {
                 Ok(change) => changes.push(change),
                 // It stays as it is, under the old key.
                 Err(error) => {
-                    self.vault.damage.pass_over(table, tenant, id_of(table, key), error)?;
+                    self.vault.damage.pass_over(table, tenant, table.id_of_key(key), error)?;
                     walk.unopened = walk.unopened.saturating_add(1);
                 }
             }
@@ -127,7 +122,7 @@ impl KeyRotation<'_> {
             return Ok(None);
         }
         let snapshot = self.vault.snapshot()?;
-        let tenant = TenantId::new(Uuid::from_bytes(rotation.scope));
+        let tenant = tables::tenant_of_scope(&rotation.scope);
         let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
         let stretch = stretch(&snapshot, Table::Tokens, &rotation.scope, &walk.from, |_| true)?;
         let (mut change, mut written) = (Change::new(), 0_usize);
@@ -185,14 +180,19 @@ impl KeyRotation<'_> {
     /// Seals the row of an API key anew, at the place that the newest index key gives it.
     fn move_api_key(self, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
         let bad = || Error::Internal(Fault::BadRecord);
-        let (system, place) = (self.vault.keys().system(), key.try_into().ok().ok_or_else(bad)?);
+        let (system, place) =
+            (self.vault.keys().system(), tables::api_key_of_key(key).ok_or_else(bad)?);
         let record = open_api_key(&system, place, sealed)?;
         let new = system.api_keys().newest_place(&record.tag);
         let plain = encode_api_key(&record);
         let again = system.seal(&api_key_identity(&new), plain.expose(), self.vault.random());
         let version = version(sealed).ok_or_else(bad)?;
         let change = Change::new().expect_version(Table::ApiKeys, key.to_vec(), version);
-        Ok(change.delete(Table::ApiKeys, key.to_vec()).put(Table::ApiKeys, new.to_vec(), again))
+        Ok(change.delete(Table::ApiKeys, key.to_vec()).put(
+            Table::ApiKeys,
+            tables::api_keys(&new),
+            again,
+        ))
     }
 
     fn reseal_of_server(self, table: Table, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
@@ -218,53 +218,19 @@ fn stretch(
     from: &[u8],
     wanted: impl Fn(&Row) -> bool,
 ) -> Result<Stretch, Error> {
-    let from = if from.is_empty() { first_key(table, scope) } else { from };
+    let range = table.rows_of(scope).starting_at(from);
     let (mut rows, mut looked_at) = (Vec::new(), 0_usize);
-    for entry in snapshot.range(table, Bound::Included(from), Bound::Unbounded)? {
+    for entry in snapshot.range(&range)? {
         let row = entry?;
-        if is_past(table, scope, &row.0) {
-            break;
-        }
         if rows.len() == REENCRYPT_BATCH_MAX || looked_at == REENCRYPT_LOOKS_MAX {
             return Ok(Stretch { rows, looked_at, next: Some(row.0) });
         }
         looked_at = looked_at.saturating_add(1);
-        if owner(table, &row.0) == Some(*scope) && wanted(&row) {
+        if table.owner_of_key(&row.0) == Some(*scope) && wanted(&row) {
             rows.push(row);
         }
     }
     Ok(Stretch { rows, looked_at, next: None })
-}
-
-/// Where the rows of a scope begin, as far as its key orders them.
-pub(super) fn first_key(table: Table, scope: &[u8; 16]) -> &[u8] {
-    match table.sealed_by() {
-        SealedBy::Tenant { at: 0 } => scope,
-        SealedBy::Tenant { .. } | SealedBy::Server | SealedBy::Others => &[],
-    }
-}
-
-pub(super) fn is_past(table: Table, scope: &[u8; 16], key: &[u8]) -> bool {
-    table.sealed_by() == SealedBy::Tenant { at: 0 } && !key.starts_with(scope)
-}
-
-/// The id that names a damaged row in the log; nil for a key without one.
-fn id_of(table: Table, key: &[u8]) -> Uuid {
-    let id = match table.sealed_by() {
-        SealedBy::Tenant { at: 0 } if table != Table::TokenNames => key.last_chunk::<16>(),
-        SealedBy::Tenant { at: 16 } => key.first_chunk::<16>(),
-        SealedBy::Tenant { .. } | SealedBy::Server | SealedBy::Others => None,
-    };
-    id.map_or(Uuid::nil(), |id| Uuid::from_bytes(*id))
-}
-
-/// Whose key has sealed the value of this key.
-pub(super) fn owner(table: Table, key: &[u8]) -> Option<[u8; 16]> {
-    match table.sealed_by() {
-        SealedBy::Server => Some(SystemKeys::SCOPE),
-        SealedBy::Tenant { at } => key.get(at..)?.first_chunk().copied(),
-        SealedBy::Others => None,
-    }
 }
 
 #[cfg(test)]

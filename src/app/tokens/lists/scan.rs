@@ -4,21 +4,20 @@
 //! may see: what lies between them is skipped by seeking. So a page costs the same whatever else
 //! the tenant holds.
 
-use std::ops::Bound;
-
 use uuid::Uuid;
 
 use crate::app::access::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::lists::entry::Listed;
 use crate::app::tokens::rows::Filter;
-use crate::bounds::{CURSOR_TAG_BYTES, LIST_KEY_TAIL_BYTES};
+use crate::bounds::CURSOR_TAG_BYTES;
 use crate::domain::container::Container;
 use crate::domain::id::TokenId;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_query::{TokenFilter, TokenQuery};
-use crate::store::{Snapshot, Table, tables};
+use crate::store::Snapshot;
+use crate::store::tables::{self, ListKey, TokenList};
 
 const HIDDEN_FINGERPRINT: &str =
     "An API key that sees tokens redacted cannot ask for those of a fingerprint.";
@@ -81,27 +80,20 @@ impl<'a> Scan<'a> {
         skipped_max: usize,
         now: Timestamp,
     ) -> Result<Scanned, Error> {
-        let prefix = [self.caller.tenant.id.bytes(), self.filter.as_slice()].concat();
+        let list = TokenList::new(self.caller.tenant.id, self.filter);
         let (mut tokens, mut damaged) = (Vec::new(), Vec::new());
         let mut last = after.map(<[u8]>::to_vec);
         let mut skipped: usize = 0;
         for container in &self.reach {
-            let Some((from, to)) = stretch(container, after) else {
-                continue;
-            };
-            let keyed = |position: &[u8]| [prefix.as_slice(), position].concat();
-            let from = from.map(keyed);
-            let to = keyed(&to);
-            let from = from.as_ref().map(Vec::as_slice);
-            for entry in snapshot.range(Table::TokenLists, from, Bound::Excluded(&to))? {
+            for entry in snapshot.range(&list.inside(container, after))? {
                 let (key, value) = entry?;
-                let token = tables::token_of_list_key(&key);
-                let shown = match (parts(&key, prefix.len()), Listed::decode(&value), token) {
-                    (Some((_, path)), Ok(listed), Some(token)) => {
+                let shown = match (tables::list_key(&key), Listed::decode(&value)) {
+                    (Some(ListKey { path, token, .. }), Ok(listed)) => {
                         let is_shown = listed.is_live(now) && listed.is_shown_at(path, &self.reach);
                         is_shown.then_some(token)
                     }
-                    (_, _, token) => {
+                    (_, _) => {
+                        let token = tables::token_of_list_key(&key);
                         damaged.push((token.map_or(Uuid::nil(), TokenId::uuid), Fault::BadRecord));
                         None
                     }
@@ -116,7 +108,7 @@ impl<'a> Scan<'a> {
                 } else {
                     skipped = skipped.saturating_add(1);
                 }
-                last = key.get(prefix.len()..).map(<[u8]>::to_vec);
+                last = tables::list_position(&key).map(<[u8]>::to_vec);
             }
         }
         Ok(Scanned { tokens, damaged, next: None })
@@ -165,28 +157,4 @@ impl<'a> From<&'a TokenFilter> for Filter<'a> {
             TokenFilter::Type(kind) => Self::Type(*kind),
         }
     }
-}
-
-/// The positions of a container and all inside it, as far as they come after the given one.
-/// Every path ends with a slash, so what follows the slash in the alphabet ends the stretch.
-fn stretch<'a>(
-    container: &'a Container,
-    after: Option<&'a [u8]>,
-) -> Option<(Bound<&'a [u8]>, Vec<u8>)> {
-    let from = container.as_str().as_bytes();
-    let mut to = from.to_vec();
-    let slash = to.last_mut()?;
-    *slash = slash.saturating_add(1);
-    match after {
-        Some(after) if after >= to.as_slice() => None,
-        Some(after) if after >= from => Some((Bound::Excluded(after), to)),
-        Some(_) | None => Some((Bound::Included(from), to)),
-    }
-}
-
-/// The position that a listing key stands for, and its path.
-fn parts(key: &[u8], prefix: usize) -> Option<(&[u8], &str)> {
-    let position = key.get(prefix..)?;
-    let path = position.get(..position.len().checked_sub(LIST_KEY_TAIL_BYTES)?)?;
-    Some((position, std::str::from_utf8(path).ok()?))
 }

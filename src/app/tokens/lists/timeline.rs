@@ -1,17 +1,16 @@
 //! Walking tokens of all containers newest first, under one filter or several at once.
 
-use std::ops::Bound;
-
-use crate::app::error::Error;
+use crate::app::error::{Error, Fault};
 use crate::app::tokens::rows::Filter;
 use crate::crypto::TenantKeys;
 use crate::domain::id::TenantId;
-use crate::store::{Snapshot, Table};
+use crate::store::Snapshot;
+use crate::store::tables::{self, TokenList};
 
 /// The timelines of all filters together: only what stands in each of them.
 pub(in crate::app) struct Timelines {
-    /// Tenant and filter, one for each.
-    prefixes: Vec<Vec<u8>>,
+    /// One for each filter.
+    lists: Vec<TokenList>,
 }
 
 /// An entry's key behind its prefix, which is the same in every timeline, and its value.
@@ -24,16 +23,13 @@ pub(in crate::app) struct Steps {
     pub(in crate::app) from: Option<Vec<u8>>,
 }
 
-/// Before the first entry, and after the last: entries start with a zero, paths with a slash.
-pub(in crate::app) const START: [u8; 1] = [0];
-const END: [u8; 1] = [1];
+/// Before the first entry of a walk.
+pub(in crate::app) const START: [u8; 0] = [];
 
 impl Timelines {
     pub(in crate::app) fn of(filters: &[Filter<'_>], keys: &TenantKeys, tenant: TenantId) -> Self {
-        let prefix = |filter: &Filter<'_>| {
-            [tenant.bytes().as_slice(), filter.blinded(keys.index()).as_slice()].concat()
-        };
-        Self { prefixes: filters.iter().map(prefix).collect() }
+        let list = |filter: &Filter<'_>| TokenList::new(tenant, filter.blinded(keys.index()));
+        Self { lists: filters.iter().map(list).collect() }
     }
 
     /// Goes on from where the walk was, for so many steps: more than there are timelines, or it
@@ -44,7 +40,7 @@ impl Timelines {
         from: Vec<u8>,
         steps_max: usize,
     ) -> Result<Steps, Error> {
-        match self.prefixes.as_slice() {
+        match self.lists.as_slice() {
             [only] => walk_one(snapshot, only, &from, steps_max),
             several => walk_together(snapshot, several, from, steps_max),
         }
@@ -53,11 +49,11 @@ impl Timelines {
 
 fn walk_one(
     snapshot: &Snapshot,
-    prefix: &[u8],
+    list: &TokenList,
     from: &[u8],
     steps_max: usize,
 ) -> Result<Steps, Error> {
-    let entries = entries(snapshot, prefix, from, steps_max)?;
+    let entries = entries(snapshot, list, from, steps_max)?;
     let ended = entries.len() < steps_max;
     let last = entries.last().filter(|_| !ended);
     let from = last.map(|(position, _)| after(position.clone()));
@@ -68,42 +64,41 @@ fn walk_one(
 /// the same. Costs as many seeks as the sparsest timeline has entries, times their number.
 fn walk_together(
     snapshot: &Snapshot,
-    prefixes: &[Vec<u8>],
+    lists: &[TokenList],
     from: Vec<u8>,
     steps_max: usize,
 ) -> Result<Steps, Error> {
     let mut found = Vec::new();
     let mut at = from;
     let mut agreeing: usize = 0;
-    for prefix in prefixes.iter().cycle().take(steps_max) {
-        let Some((position, value)) = entries(snapshot, prefix, &at, 1)?.pop() else {
+    for list in lists.iter().cycle().take(steps_max) {
+        let Some((position, value)) = entries(snapshot, list, &at, 1)?.pop() else {
             return Ok(Steps { entries: found, from: None });
         };
         agreeing = if position == at { agreeing.saturating_add(1) } else { 1 };
         at = position;
-        if agreeing == prefixes.len() {
+        if agreeing == lists.len() {
             let next = after(at.clone());
             found.push((std::mem::replace(&mut at, next), value));
             agreeing = 0;
         }
     }
-    Ok(Steps { entries: found, from: (!prefixes.is_empty()).then_some(at) })
+    Ok(Steps { entries: found, from: (!lists.is_empty()).then_some(at) })
 }
 
 /// At most so many entries of one timeline.
 fn entries(
     snapshot: &Snapshot,
-    prefix: &[u8],
+    list: &TokenList,
     from: &[u8],
     count_max: usize,
 ) -> Result<Vec<Entry>, Error> {
-    let (from, to) = ([prefix, from].concat(), [prefix, &END].concat());
-    let range = snapshot.range(Table::TokenLists, Bound::Included(&from), Bound::Excluded(&to))?;
     let position = |entry| {
-        let (mut key, value): Entry = entry?;
-        Ok((key.split_off(prefix.len().min(key.len())), value))
+        let (key, value): Entry = entry?;
+        let position = tables::list_position(&key).ok_or(Error::Internal(Fault::BadRecord))?;
+        Ok((position.to_vec(), value))
     };
-    range.take(count_max).map(position).collect()
+    snapshot.range(&list.timeline(from))?.take(count_max).map(position).collect()
 }
 
 /// The first position behind this one.

@@ -10,7 +10,7 @@ use crate::app::tokens::rows;
 use crate::crypto::TenantKeys;
 use crate::domain::id::{SessionId, TenantId, TokenId, TokenIntentId};
 use crate::domain::token::Token;
-use crate::store::tables::ExpiryKind;
+use crate::store::tables::{ExpiryKind, ListKey};
 use crate::store::{Row, Table, tables};
 
 const NO_RECORD: &str = "an index entry leads to no record";
@@ -26,10 +26,7 @@ enum Led {
 
 impl Look<'_> {
     pub(super) fn listed(&mut self, (key, value): &Row) -> Result<(), Error> {
-        let tenant = key.first_chunk().map(|it| TenantId::new(Uuid::from_bytes(*it)));
-        // Tenant, filter, time and token are the least that a key has.
-        let parts = tenant.zip(tables::token_of_list_key(key)).filter(|_| key.len() > 56);
-        let Some((tenant, id)) = parts else {
+        let Some(ListKey { tenant, token: id, .. }) = tables::list_key(key) else {
             self.misplaced(Table::TokenLists);
             return Ok(());
         };
@@ -52,8 +49,7 @@ impl Look<'_> {
     }
 
     pub(super) fn name(&mut self, (key, sealed): &Row) -> Result<(), Error> {
-        let tenant = key.first_chunk().map(|it| TenantId::new(Uuid::from_bytes(*it)));
-        let Some(tenant) = tenant.filter(|_| key.len() == 32) else {
+        let Some(tenant) = tables::tenant_of_name_key(key) else {
             self.misplaced(Table::TokenNames);
             return Ok(());
         };

@@ -10,7 +10,6 @@ mod records;
 pub(in crate::app) mod watch;
 
 use std::collections::HashMap;
-use std::ops::Bound;
 use std::sync::atomic::Ordering;
 
 use uuid::Uuid;
@@ -71,8 +70,7 @@ impl Upkeep<'_> {
             Look { app: self.vault, snapshot: self.vault.snapshot()?, keys: HashMap::new() };
         let mut cost: usize = 0;
         while let Some(table) = TABLES.get(walk.done).copied() {
-            let from = Bound::Included(walk.from.as_slice());
-            let mut rest = look.snapshot.range(table, from, Bound::Unbounded)?;
+            let mut rest = look.snapshot.range(&table.whole().starting_at(&walk.from))?;
             loop {
                 let Some(row) = rest.next().transpose()? else {
                     walk.done = walk.done.saturating_add(1);

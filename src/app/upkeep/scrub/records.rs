@@ -9,7 +9,7 @@ use crate::app::error::Error;
 use crate::app::threeds::open_session_row;
 use crate::app::tokens::intents;
 use crate::app::tokens::rows;
-use crate::domain::id::{TenantId, TokenIntentId};
+use crate::domain::id::TenantId;
 use crate::store::record::decode_api_key;
 use crate::store::{Row, Table, tables};
 
@@ -18,7 +18,7 @@ const NO_CODE: &str = "a card verification code is missing";
 
 impl Look<'_> {
     pub(super) fn tenant(&mut self, (key, _): &Row) -> Result<(), Error> {
-        let Some(tenant) = Uuid::from_slice(key).ok().map(TenantId::new) else {
+        let Some(tenant) = tables::tenant_of_key(key) else {
             self.misplaced(Table::Tenants);
             return Ok(());
         };
@@ -28,7 +28,7 @@ impl Look<'_> {
     }
 
     pub(super) fn application(&mut self, (key, sealed): &Row) -> Result<(), Error> {
-        let Some((tenant, id)) = tables::token_of_key(key) else {
+        let Some((tenant, id)) = tables::application_of_key(key) else {
             self.misplaced(Table::Applications);
             return Ok(());
         };
@@ -40,12 +40,11 @@ impl Look<'_> {
     }
 
     pub(super) fn application_key(&mut self, (key, sealed): &Row) -> Result<(), Error> {
-        let parts = key.first_chunk().zip(key.last_chunk()).filter(|_| key.len() == 48);
-        let Some((tenant, id)) = parts.map(|(tenant, id)| (of(tenant), Uuid::from_bytes(*id)))
-        else {
+        let Some((tenant, id)) = tables::application_key_of_key(key) else {
             self.misplaced(Table::ApplicationKeys);
             return Ok(());
         };
+        let id = id.uuid();
         self.learn(tenant)?;
         let Some(keys) = self.keys(tenant) else { return Ok(()) };
         let table = Table::ApplicationKeys;
@@ -62,7 +61,7 @@ impl Look<'_> {
 
     pub(super) fn api_key(&mut self, (key, sealed): &Row) -> Result<(), Error> {
         let nil = TenantId::new(Uuid::nil());
-        let Ok(place) = key.as_slice().try_into() else {
+        let Some(place) = tables::api_key_of_key(key) else {
             self.misplaced(Table::ApiKeys);
             return Ok(());
         };
@@ -107,14 +106,14 @@ impl Look<'_> {
     }
 
     pub(super) fn intent(&mut self, (key, _): &Row) -> Result<(), Error> {
-        let Some((tenant, id)) = tables::token_of_key(key) else {
+        let Some((tenant, intent)) = tables::token_intent_of_key(key) else {
             self.misplaced(Table::TokenIntents);
             return Ok(());
         };
         self.learn(tenant)?;
         let Some(keys) = self.keys(tenant) else { return Ok(()) };
-        let id = id.uuid();
-        let read = intents::find_by_id(&self.snapshot, keys, tenant, TokenIntentId::new(id));
+        let id = intent.uuid();
+        let read = intents::find_by_id(&self.snapshot, keys, tenant, intent);
         let found = self.sound(Table::TokenIntents, tenant, id, read)?;
         let Some((intent, _)) = found.flatten() else { return Ok(()) };
         for due in intents::dues(&intent) {
@@ -129,11 +128,11 @@ impl Look<'_> {
     }
 
     pub(super) fn session(&mut self, row: &Row) -> Result<(), Error> {
-        let id = row.0.first_chunk::<16>().map(|id| Uuid::from_bytes(*id));
-        let (Some(tenant), Some(id)) = (tables::tenant_of_session_key(&row.0), id) else {
+        let Some((session, tenant)) = tables::session_of_key(&row.0) else {
             self.misplaced(Table::ThreedsSessions);
             return Ok(());
         };
+        let id = session.uuid();
         self.learn(tenant)?;
         let Some(keys) = self.keys(tenant) else { return Ok(()) };
         let read = open_session_row(keys, tenant, id, &row.1);
@@ -152,8 +151,4 @@ impl Look<'_> {
         }
         Ok(())
     }
-}
-
-const fn of(tenant: &[u8; 16]) -> TenantId {
-    TenantId::new(Uuid::from_bytes(*tenant))
 }

@@ -9,7 +9,6 @@ mod tests;
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::ops::Bound;
 
 use uuid::Uuid;
 
@@ -228,8 +227,7 @@ fn count_all(
     reach: &[Container],
     now: Timestamp,
 ) -> Result<Option<usize>, Error> {
-    let due = tables::expiries_after(now);
-    let waiting = snapshot.range(Table::Expiries, Bound::Unbounded, Bound::Excluded(&due))?.next();
+    let waiting = snapshot.range(&tables::expiries_until(now))?.next();
     if reach.first() != Some(&Container::root()) || waiting.transpose()?.is_some() {
         return Ok(None);
     }

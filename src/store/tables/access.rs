@@ -1,0 +1,96 @@
+//! Keys of tenants, applications, API keys and the encryption keys of each scope.
+
+use std::ops::Bound;
+
+use uuid::Uuid;
+
+use super::{KeyRange, Table, join};
+use crate::domain::id::{ApplicationId, KeyId, TenantId};
+
+pub fn tenants(tenant: TenantId) -> Vec<u8> {
+    tenant.bytes().to_vec()
+}
+
+/// The tenant of a key of [`Table::Tenants`].
+pub fn tenant_of_key(key: &[u8]) -> Option<TenantId> {
+    Uuid::from_slice(key).ok().map(TenantId::new)
+}
+
+/// The row that an API key is found by; `place` comes from [`crate::crypto::ApiKeyIndex`].
+pub fn api_keys(place: &[u8; 32]) -> Vec<u8> {
+    place.to_vec()
+}
+
+/// The place in a key of [`Table::ApiKeys`].
+pub fn api_key_of_key(key: &[u8]) -> Option<&[u8; 32]> {
+    key.try_into().ok()
+}
+
+pub fn applications(tenant: TenantId, application: ApplicationId) -> Vec<u8> {
+    join(&[tenant.bytes(), application.bytes()])
+}
+
+pub fn applications_of(tenant: TenantId) -> KeyRange {
+    KeyRange::prefix(Table::Applications, tenant.bytes().to_vec())
+}
+
+/// The tenant and the application of a key of [`Table::Applications`].
+pub fn application_of_key(key: &[u8]) -> Option<(TenantId, ApplicationId)> {
+    let (tenant, application) = super::two_ids(key)?;
+    Some((TenantId::new(tenant), ApplicationId::new(application)))
+}
+
+pub fn application_keys(tenant: TenantId, application: ApplicationId, key: KeyId) -> Vec<u8> {
+    join(&[tenant.bytes(), application.bytes(), key.bytes()])
+}
+
+/// The API keys of all applications of a tenant.
+pub fn application_keys_of_tenant(tenant: TenantId) -> KeyRange {
+    KeyRange::prefix(Table::ApplicationKeys, tenant.bytes().to_vec())
+}
+
+pub fn application_keys_of(tenant: TenantId, application: ApplicationId) -> KeyRange {
+    KeyRange::prefix(Table::ApplicationKeys, applications(tenant, application))
+}
+
+/// The tenant and the API key of a key of [`Table::ApplicationKeys`].
+pub fn application_key_of_key(key: &[u8]) -> Option<(TenantId, KeyId)> {
+    let (tenant, rest) = key.split_first_chunk()?;
+    let (_, id) = super::two_ids(rest)?;
+    Some((TenantId::new(Uuid::from_bytes(*tenant)), KeyId::new(id)))
+}
+
+pub fn keys(scope: &[u8; 16], purpose: u8, number: u32) -> Vec<u8> {
+    join(&[scope, &[purpose], &number.to_be_bytes()])
+}
+
+/// The keys of a scope, whatever their purpose.
+pub fn keys_of(scope: &[u8; 16]) -> KeyRange {
+    KeyRange::prefix(Table::Keys, scope.to_vec())
+}
+
+pub fn keys_of_purpose(scope: &[u8; 16], purpose: u8) -> KeyRange {
+    KeyRange::prefix(Table::Keys, join(&[scope, &[purpose]]))
+}
+
+/// Purpose and number of a key of [`Table::Keys`].
+pub fn key_parts(key: &[u8]) -> Option<(u8, u32)> {
+    let (_, &[purpose, ref number @ ..]) = key.split_first_chunk::<16>()? else { return None };
+    Some((purpose, u32::from_be_bytes(number.try_into().ok()?)))
+}
+
+/// The scope of a key of [`Table::Keys`].
+pub fn scope_of_keys_key(key: &[u8]) -> Option<&[u8; 16]> {
+    key.first_chunk()
+}
+
+/// The remembered answers of one half-day are neighbours, so that one range removes them.
+pub fn idempotency(half_day: u64, tenant: TenantId, blinded: &[u8; 16]) -> Vec<u8> {
+    join(&[&half_day.to_be_bytes(), tenant.bytes(), blinded])
+}
+
+/// The answers of all half-days before this one.
+pub fn idempotency_before(half_day: u64) -> KeyRange {
+    let to = Bound::Excluded(half_day.to_be_bytes().to_vec());
+    KeyRange::new(Table::Idempotency, Bound::Unbounded, to)
+}

@@ -1,0 +1,91 @@
+//! Keys of the audit chain and of counters.
+
+use std::ops::Bound;
+
+use super::{KeyRange, Table, join};
+use crate::domain::id::TenantId;
+
+/// The byte behind the scope in the key of a digest.
+const DIGESTS: u8 = 9;
+
+/// The numbers that the tables count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountKind {
+    TokenIntents,
+    Tokens,
+}
+
+pub fn audit(scope: &[u8; 16], sequence: u64) -> Vec<u8> {
+    join(&[scope, &sequence.to_be_bytes()])
+}
+
+/// All rows of a scope.
+pub fn audit_of(scope: &[u8; 16]) -> KeyRange {
+    KeyRange::prefix(Table::Audit, scope.to_vec())
+}
+
+/// The rows of a scope whose first entry has at least this number.
+pub fn audit_from(scope: &[u8; 16], sequence: u64) -> KeyRange {
+    audit_of(scope).starting_at(&audit(scope, sequence))
+}
+
+/// The rows of a scope whose first entry has a smaller number than this.
+pub fn audit_before(scope: &[u8; 16], sequence: u64) -> KeyRange {
+    let from = Bound::Included(audit(scope, 0));
+    KeyRange::new(Table::Audit, from, Bound::Excluded(audit(scope, sequence)))
+}
+
+/// Every row behind those of this scope: the next scope's, and all that follow.
+pub fn audit_behind(scope: &[u8; 16]) -> KeyRange {
+    let last = join(&[scope, &[u8::MAX; 9]]);
+    Table::Audit.whole().starting_after(&last)
+}
+
+/// The scope and the number of the first entry of a key of [`Table::Audit`].
+pub fn audit_of_key(key: &[u8]) -> Option<([u8; 16], u64)> {
+    let (scope, sequence) = key.split_first_chunk::<16>()?;
+    Some((*scope, u64::from_be_bytes(sequence.try_into().ok()?)))
+}
+
+/// The scope alone, also of a key that is damaged behind it.
+pub fn audit_scope_of_key(key: &[u8]) -> Option<[u8; 16]> {
+    key.first_chunk().copied()
+}
+
+pub fn audit_checkpoints(sequence: u64) -> Vec<u8> {
+    sequence.to_be_bytes().to_vec()
+}
+
+/// The number of entries in a key of [`Table::AuditCheckpoints`].
+pub fn checkpoint_of_key(key: &[u8]) -> Option<u64> {
+    key.try_into().ok().map(u64::from_be_bytes)
+}
+
+pub fn counts(tenant: TenantId, counted: CountKind) -> Vec<u8> {
+    let code = match counted {
+        CountKind::Tokens => 1,
+        CountKind::TokenIntents => 2,
+    };
+    join(&[tenant.bytes(), &[code]])
+}
+
+/// All numbers of a scope, and its digest.
+pub fn counts_of(scope: &[u8; 16]) -> KeyRange {
+    KeyRange::prefix(Table::Counts, scope.to_vec())
+}
+
+/// The number of values that a sealing key has sealed.
+pub fn seal_counts(scope: &[u8; 16], number: u32) -> Vec<u8> {
+    join(&[scope, &[3], &number.to_be_bytes()])
+}
+
+/// The digest of a scope's live records.
+pub fn digests(scope: &[u8; 16]) -> Vec<u8> {
+    join(&[scope, &[DIGESTS]])
+}
+
+/// The scope of such an entry of [`Table::Counts`].
+pub fn digest_of_key(place: &[u8]) -> Option<[u8; 16]> {
+    let (scope, &[DIGESTS]) = place.split_first_chunk()? else { return None };
+    Some(*scope)
+}

@@ -1,0 +1,91 @@
+//! The keys of [`Table::Meta`]: names, in clear.
+
+use super::{KeyRange, Table, join};
+
+/// The audit chain's end.
+pub const AUDIT_HEAD: &[u8] = b"audit_head";
+/// The number of entries of the newest checkpoint.
+pub const AUDIT_NEWEST_CHECKPOINT: &[u8] = b"audit_newest_checkpoint";
+/// The public key that the first checkpoints are checked with.
+pub const AUDIT_PUBLIC_KEY: &[u8] = b"audit_public_key";
+/// The digest of all live records.
+pub const AUDIT_RECORDS: &[u8] = b"audit_records";
+/// The signed start of a chain whose oldest rows were removed.
+pub const AUDIT_START: &[u8] = b"audit_start";
+/// The state of scheduled backups.
+pub const BACKUPS: &[u8] = b"backups";
+/// The state of scheduled backups if the process dies during the current one.
+pub const BACKUPS_IF_CUT_OFF: &[u8] = b"backups/if_cut_off";
+pub const FILE_ID: &[u8] = b"id";
+pub const FORMAT: &[u8] = b"format";
+/// The master key's check value.
+pub const MASTER: &[u8] = b"master";
+/// The check value of the previous master key, and the time of its replacement.
+pub const MASTER_BEFORE: &[u8] = b"master/before";
+/// The time at which the master key was made for this file.
+pub const MASTER_MADE: &[u8] = b"master/made";
+/// The version of the program that set the file's format.
+pub const PROGRAM: &[u8] = b"program";
+/// The time at which the file was made from a backup.
+pub const RESTORED_AT: &[u8] = b"restored_at";
+
+const AUDIT_SIGNER: &[u8] = b"audit_signer/";
+const KEY: &[u8] = b"key/";
+const ROTATION: &[u8] = b"rotation/";
+const SHARES: &[u8] = b"shares/";
+
+/// The handover to the signing key of this number.
+pub fn audit_signer(number: u32) -> Vec<u8> {
+    join(&[AUDIT_SIGNER, &number.to_be_bytes()])
+}
+
+pub fn audit_signers() -> KeyRange {
+    KeyRange::prefix(Table::Meta, AUDIT_SIGNER.to_vec())
+}
+
+/// The number in such a key.
+pub fn audit_signer_of_key(key: &[u8]) -> Option<u32> {
+    key.strip_prefix(AUDIT_SIGNER)?.try_into().ok().map(u32::from_be_bytes)
+}
+
+/// The times of a key; `key` is that key's own key in [`Table::Keys`].
+pub fn key_facts(key: &[u8]) -> Vec<u8> {
+    join(&[KEY, key])
+}
+
+pub fn key_facts_of(scope: &[u8; 16]) -> KeyRange {
+    KeyRange::prefix(Table::Meta, join(&[KEY, scope]))
+}
+
+/// The key in [`Table::Keys`] that such a row describes.
+pub fn key_of_facts(key: &[u8]) -> Option<&[u8]> {
+    key.strip_prefix(KEY)
+}
+
+/// The rotation of a scope's keys that is under way.
+pub fn rotation(scope: &[u8; 16]) -> Vec<u8> {
+    join(&[ROTATION, scope])
+}
+
+pub fn rotations() -> KeyRange {
+    KeyRange::prefix(Table::Meta, ROTATION.to_vec())
+}
+
+/// The scope in such a key.
+pub fn rotation_of_key(key: &[u8]) -> Option<[u8; 16]> {
+    key.strip_prefix(ROTATION)?.try_into().ok()
+}
+
+/// A set of recovery shares.
+pub fn share_set(set: [u8; 4]) -> Vec<u8> {
+    join(&[SHARES, &set])
+}
+
+pub fn share_sets() -> KeyRange {
+    KeyRange::prefix(Table::Meta, SHARES.to_vec())
+}
+
+/// The set in such a key.
+pub fn share_set_of_key(key: &[u8]) -> Option<[u8; 4]> {
+    key.strip_prefix(SHARES)?.try_into().ok()
+}

@@ -1,0 +1,117 @@
+//! A range of keys of one table: the only argument that scans take.
+
+use std::ops::Bound;
+
+use crate::store::tables::Table;
+
+/// The keys of a table between two bounds, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRange {
+    table: Table,
+    from: Bound<Vec<u8>>,
+    to: Bound<Vec<u8>>,
+}
+
+impl KeyRange {
+    pub(super) const fn new(table: Table, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Self {
+        Self { table, from, to }
+    }
+
+    /// All keys that start with the prefix.
+    pub(in crate::store) fn prefix(table: Table, prefix: Vec<u8>) -> Self {
+        let to = successor(&prefix).map_or(Bound::Unbounded, Bound::Excluded);
+        Self { table, from: Bound::Included(prefix), to }
+    }
+
+    pub const fn table(&self) -> Table {
+        self.table
+    }
+
+    /// The part of this range that starts with `key`, for a walk that continues. An empty key is
+    /// before all others.
+    #[must_use]
+    pub fn starting_at(self, key: &[u8]) -> Self {
+        self.narrowed(Bound::Included(key.to_vec()))
+    }
+
+    /// The part of this range behind `key`.
+    #[must_use]
+    pub fn starting_after(self, key: &[u8]) -> Self {
+        self.narrowed(Bound::Excluded(key.to_vec()))
+    }
+
+    pub(in crate::store) fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        (self.from.as_ref().map(Vec::as_slice), self.to.as_ref().map(Vec::as_slice))
+    }
+
+    #[cfg(test)]
+    pub(in crate::store) fn contains(&self, key: &[u8]) -> bool {
+        std::ops::RangeBounds::<[u8]>::contains(&self.bounds(), key)
+    }
+
+    /// A range that a walk has narrowed to nothing: the engine takes no bounds in the wrong order.
+    pub(in crate::store) fn is_empty(&self) -> bool {
+        match (&self.from, &self.to) {
+            (Bound::Included(from), Bound::Included(to)) => from > to,
+            (
+                Bound::Included(from) | Bound::Excluded(from),
+                Bound::Included(to) | Bound::Excluded(to),
+            ) => from >= to,
+            (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        }
+    }
+
+    /// The later of both starts counts, so that a range never grows.
+    fn narrowed(self, from: Bound<Vec<u8>>) -> Self {
+        let is_later = match (&from, &self.from) {
+            (_, Bound::Unbounded) => true,
+            (Bound::Excluded(new), Bound::Included(old) | Bound::Excluded(old)) => new >= old,
+            (Bound::Included(new), Bound::Included(old) | Bound::Excluded(old)) => new > old,
+            (Bound::Unbounded, _) => false,
+        };
+        if is_later { Self { from, ..self } } else { self }
+    }
+}
+
+impl Table {
+    /// Every key of the table.
+    pub const fn whole(self) -> KeyRange {
+        KeyRange::new(self, Bound::Unbounded, Bound::Unbounded)
+    }
+}
+
+/// The first key behind all keys with this prefix; `None` if there is none.
+fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
+    let mut next = prefix.get(..=last)?.to_vec();
+    let byte = next.last_mut()?;
+    *byte = byte.checked_add(1)?;
+    Some(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_has_exactly_the_keys_that_start_with_it() {
+        for prefix in [&[][..], &[7], &[7, 255], &[255, 255], &[0, 0]] {
+            let range = KeyRange::prefix(Table::Tokens, prefix.to_vec());
+            for key in [&[][..], &[0], &[0, 0, 9], &[6, 255], &[7], &[7, 255], &[7, 255, 3], &[8]] {
+                assert_eq!(range.contains(key), key.starts_with(prefix), "{prefix:?} {key:?}");
+            }
+            assert_eq!(range.contains(&[255, 255, 1]), [255, 255, 1].starts_with(prefix));
+        }
+    }
+
+    #[test]
+    fn a_walk_that_continues_never_leaves_its_range() {
+        let range = KeyRange::prefix(Table::Tokens, vec![7]);
+        assert_eq!(range.clone().starting_at(&[]), range);
+        assert_eq!(range.clone().starting_after(&[6]), range);
+        let rest = range.clone().starting_after(&[7, 1]);
+        assert!(!rest.contains(&[7, 1]) && rest.contains(&[7, 1, 0]) && !rest.contains(&[8]));
+        let rest = range.starting_at(&[7, 1]);
+        assert!(!rest.contains(&[7, 0]) && rest.contains(&[7, 1]));
+    }
+}

@@ -1,0 +1,162 @@
+//! Keys of tokens, token intents, their codes and the lists that find tokens.
+
+use uuid::Uuid;
+
+use super::{KeyRange, Table, join, micros, two_ids};
+use crate::bounds::LIST_KEY_TAIL_BYTES;
+use crate::domain::container::Container;
+use crate::domain::id::{TenantId, TokenId, TokenIntentId};
+use crate::domain::time::Timestamp;
+
+/// The filter that lists every token. It is the same under every index key.
+pub const EVERYTHING: [u8; 16] = [0; 16];
+/// The filter behind [`EVERYTHING`] in the order of keys.
+const FIRST_BLINDED: [u8; 16] = 1_u128.to_be_bytes();
+
+/// One list: tenant and blinded filter, which all its keys start with.
+#[derive(Debug, Clone, Copy)]
+pub struct TokenList {
+    tenant: TenantId,
+    filter: [u8; 16],
+}
+
+/// A key of [`Table::TokenLists`], decoded. The position is the key without tenant and filter.
+#[derive(Debug, Clone, Copy)]
+pub struct ListKey<'a> {
+    pub position: &'a [u8],
+    /// Empty in the timeline of all containers.
+    pub path: &'a str,
+    pub tenant: TenantId,
+    pub token: TokenId,
+}
+
+pub fn tokens(tenant: TenantId, token: TokenId) -> Vec<u8> {
+    join(&[tenant.bytes(), token.bytes()])
+}
+
+pub fn tokens_of(tenant: TenantId) -> KeyRange {
+    KeyRange::prefix(Table::Tokens, tenant.bytes().to_vec())
+}
+
+pub fn token_of_key(key: &[u8]) -> Option<(TenantId, TokenId)> {
+    let (tenant, token) = two_ids(key)?;
+    Some((TenantId::new(tenant), TokenId::new(token)))
+}
+
+pub fn token_intents(tenant: TenantId, intent: TokenIntentId) -> Vec<u8> {
+    join(&[tenant.bytes(), intent.bytes()])
+}
+
+pub fn token_intents_of(tenant: TenantId) -> KeyRange {
+    KeyRange::prefix(Table::TokenIntents, tenant.bytes().to_vec())
+}
+
+pub fn token_intent_of_key(key: &[u8]) -> Option<(TenantId, TokenIntentId)> {
+    let (tenant, intent) = two_ids(key)?;
+    Some((TenantId::new(tenant), TokenIntentId::new(intent)))
+}
+
+/// Of a token or an intent.
+pub fn cvcs(tenant: TenantId, id: Uuid) -> Vec<u8> {
+    join(&[tenant.bytes(), id.as_bytes()])
+}
+
+pub fn token_names(tenant: TenantId, blinded: &[u8; 16]) -> Vec<u8> {
+    join(&[tenant.bytes(), blinded])
+}
+
+pub fn token_names_of(tenant: TenantId) -> KeyRange {
+    KeyRange::prefix(Table::TokenNames, tenant.bytes().to_vec())
+}
+
+/// The tenant of a key of [`Table::TokenNames`].
+pub fn tenant_of_name_key(key: &[u8]) -> Option<TenantId> {
+    two_ids(key).map(|(tenant, _)| TenantId::new(tenant))
+}
+
+/// The entries of a tenant whose keys depend on an index key: all but those of every token.
+pub fn blinded_token_lists_of(tenant: TenantId) -> KeyRange {
+    let all = KeyRange::prefix(Table::TokenLists, tenant.bytes().to_vec());
+    all.starting_at(&join(&[tenant.bytes(), &FIRST_BLINDED]))
+}
+
+/// Whether the key depends on an index key, which the list of every token does not.
+pub fn is_blinded_list_key(key: &[u8]) -> bool {
+    key.get(16..32).is_some_and(|filter| filter != EVERYTHING)
+}
+
+/// The key without tenant and filter: the position in a list, which cursors carry.
+pub fn list_position(key: &[u8]) -> Option<&[u8]> {
+    key.get(32..)
+}
+
+/// The token that an entry of [`Table::TokenLists`] leads to.
+pub fn token_of_list_key(key: &[u8]) -> Option<TokenId> {
+    key.last_chunk().map(|bytes| TokenId::new(Uuid::from_bytes(*bytes)))
+}
+
+/// `None` for a key that is too short or whose path is not text.
+pub fn list_key(key: &[u8]) -> Option<ListKey<'_>> {
+    let tenant: &[u8; 16] = key.first_chunk()?;
+    let position = list_position(key)?;
+    let path = position.get(..position.len().checked_sub(LIST_KEY_TAIL_BYTES)?)?;
+    Some(ListKey {
+        position,
+        path: std::str::from_utf8(path).ok()?,
+        tenant: TenantId::new(Uuid::from_bytes(*tenant)),
+        token: token_of_list_key(key)?,
+    })
+}
+
+impl TokenList {
+    pub const fn new(tenant: TenantId, filter: [u8; 16]) -> Self {
+        Self { tenant, filter }
+    }
+
+    /// The zero byte ends the path: a path's own entries come before those of its children.
+    pub fn in_container(
+        &self,
+        container: &Container,
+        created_at: Timestamp,
+        token: TokenId,
+    ) -> Vec<u8> {
+        let path = container.as_str().as_bytes();
+        self.key(&[path, &[0], &inverted(created_at), token.bytes()])
+    }
+
+    /// Entries without a path list all containers together, newest first. Their values are the
+    /// paths.
+    pub fn in_timeline(&self, created_at: Timestamp, token: TokenId) -> Vec<u8> {
+        self.key(&[&[0], &inverted(created_at), token.bytes()])
+    }
+
+    /// The entries of exactly this container.
+    pub fn of_container(&self, container: &Container) -> KeyRange {
+        KeyRange::prefix(Table::TokenLists, self.key(&[container.as_str().as_bytes(), &[0]]))
+    }
+
+    /// The entries of a container and of all containers inside it, behind this position.
+    pub fn inside(&self, container: &Container, after: Option<&[u8]>) -> KeyRange {
+        let all = self.key(&[container.as_str().as_bytes()]);
+        let all = KeyRange::prefix(Table::TokenLists, all);
+        match after {
+            Some(after) => all.starting_after(&self.key(&[after])),
+            None => all,
+        }
+    }
+
+    /// The timeline of all containers, from this position on; an empty position is its start.
+    pub fn timeline(&self, from: &[u8]) -> KeyRange {
+        let all = KeyRange::prefix(Table::TokenLists, self.key(&[&[0]]));
+        all.starting_at(&self.key(&[from]))
+    }
+
+    fn key(&self, rest: &[&[u8]]) -> Vec<u8> {
+        join(&[self.tenant.bytes(), &self.filter, &rest.concat()])
+    }
+}
+
+/// Sorts the newest first.
+fn inverted(at: Timestamp) -> [u8; 8] {
+    (!micros(at)).to_be_bytes()
+}
