@@ -46,8 +46,15 @@ impl Clock {
 
 fn time_of_day() -> Timestamp {
     #[expect(clippy::disallowed_methods, reason = "this is the one reader of time")]
-    let real = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_micros(0).plus(real)
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    match since_1970 {
+        Ok(since) => Timestamp::from_micros(0).plus(since),
+        // A system clock before 1970 is wrong, but it is not 1970.
+        Err(before) => {
+            let micros = i64::try_from(before.duration().as_micros()).unwrap_or(i64::MAX);
+            Timestamp::from_micros(micros.saturating_neg())
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::crypto::OpenFailed;
 use crate::domain::id::{SessionId, TokenId};
 use crate::domain::mistakes::Mistakes;
 use crate::idempotency::Replay;
-use crate::store::record::BadRecord;
+use crate::store::record::{BadRecord, EncodeFailed};
 use crate::store::{CommitFailure, StorageFailure};
 
 #[derive(Debug)]
@@ -58,6 +58,8 @@ pub enum Fault {
     DoesNotOpen,
     /// An index entry, a key or an application points to nothing.
     Dangling,
+    /// A state that the program rules out: a mistake of the program, and nothing was written.
+    Impossible(&'static str),
     /// One of these, of this token.
     Token(TokenId, TokenFault),
 }
@@ -79,6 +81,7 @@ impl Fault {
             Self::BadRecord => "a record does not decode",
             Self::DoesNotOpen => "a record does not open under its key",
             Self::Dangling => "a record points to nothing",
+            Self::Impossible(what) => what,
             Self::Token(_, TokenFault::BadRecord) => "a token's record does not decode",
             Self::Token(_, TokenFault::DoesNotOpen) => {
                 "a token's record does not open under its key"
@@ -91,7 +94,11 @@ impl Fault {
     pub const fn token(self) -> Option<TokenId> {
         match self {
             Self::Token(token, _) => Some(token),
-            Self::BadAnswer | Self::BadRecord | Self::Dangling | Self::DoesNotOpen => None,
+            Self::BadAnswer
+            | Self::BadRecord
+            | Self::Dangling
+            | Self::DoesNotOpen
+            | Self::Impossible(_) => None,
         }
     }
 }
@@ -114,6 +121,7 @@ impl From<StorageFailure> for Error {
             StorageFailure::Stopped => Self::Stopped,
             StorageFailure::Damaged(_)
             | StorageFailure::Full
+            | StorageFailure::Impossible(_)
             | StorageFailure::Io(_)
             | StorageFailure::ReadOnly
             | StorageFailure::Removed(_) => Self::Storage(failure),
@@ -124,6 +132,7 @@ impl From<StorageFailure> for Error {
 impl From<CommitFailure> for Error {
     fn from(failure: CommitFailure) -> Self {
         match failure {
+            CommitFailure::Impossible(what) => Self::Internal(Fault::Impossible(what)),
             CommitFailure::QueueFull => Self::Busy,
             CommitFailure::Stopped => Self::Stopped,
         }
@@ -133,6 +142,12 @@ impl From<CommitFailure> for Error {
 impl From<OpenFailed> for Error {
     fn from(OpenFailed: OpenFailed) -> Self {
         Self::Internal(Fault::DoesNotOpen)
+    }
+}
+
+impl From<EncodeFailed> for Error {
+    fn from(EncodeFailed: EncodeFailed) -> Self {
+        Self::Internal(Fault::Impossible("a record does not encode"))
     }
 }
 

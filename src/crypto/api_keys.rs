@@ -16,9 +16,10 @@ use crate::crypto::phase::Phase;
 
 pub struct ApiKeyIndex {
     tags: IndexKey,
-    /// Newest first; the last one is `None`, which stands for the first key.
-    places: Vec<Option<IndexKey>>,
-    /// Which of them new rows are written under.
+    /// All but the first, newest first.
+    later: Vec<IndexKey>,
+    /// The index in `later` of the key that new rows are written under; its length stands for the
+    /// first key.
     write_at: usize,
 }
 
@@ -27,15 +28,13 @@ impl ApiKeyIndex {
     pub(super) fn new(keys: &[KeyMaterial], phase: Phase) -> Option<Self> {
         let keys = of_purpose(keys, KeyPurpose::Index);
         let (first, later) = keys.split_first()?;
-        let mut places: Vec<_> =
-            later.iter().rev().map(|key| Some(IndexKey::of(&key.bytes))).collect();
-        places.push(None);
+        let later: Vec<_> = later.iter().rev().map(|key| IndexKey::of(&key.bytes)).collect();
         let write_at = match phase {
             // Somebody may not know the new one yet.
-            Phase::Announced if places.len() > 1 => 1,
+            Phase::Announced if !later.is_empty() => 1,
             Phase::Announced | Phase::Both | Phase::Flipped | Phase::Clearing | Phase::Settled => 0,
         };
-        Some(Self { tags: IndexKey::of(&first.bytes), places, write_at })
+        Some(Self { tags: IndexKey::of(&first.bytes), later, write_at })
     }
 
     /// Stands for the text of a key, in every phase of every rotation.
@@ -45,26 +44,28 @@ impl ApiKeyIndex {
 
     /// Where the row of a new key is written.
     pub fn place(&self, tag: &[u8; 32]) -> [u8; 32] {
-        self.places(tag).nth(self.write_at).unwrap_or(*tag)
+        self.place_at(self.write_at, tag)
     }
 
     /// Where the row is when no rotation is under way.
     pub fn newest_place(&self, tag: &[u8; 32]) -> [u8; 32] {
-        self.places(tag).next().unwrap_or(*tag)
+        self.place_at(0, tag)
     }
 
     /// Everywhere that the row may be. It is in one of them at a time.
-    pub fn places(&self, tag: &[u8; 32]) -> impl Iterator<Item = [u8; 32]> {
-        let tag = *tag;
-        self.places
-            .iter()
-            .map(move |key| key.as_ref().map_or(tag, |key| key.tag(&[b"api key place", &tag])))
+    pub fn places<'a>(&'a self, tag: &'a [u8; 32]) -> impl Iterator<Item = [u8; 32]> + use<'a> {
+        (0..=self.later.len()).map(|at| self.place_at(at, tag))
+    }
+
+    /// Under the first key the place is the tag itself.
+    fn place_at(&self, at: usize, tag: &[u8; 32]) -> [u8; 32] {
+        self.later.get(at).map_or(*tag, |key| key.tag(&[b"api key place", tag]))
     }
 }
 
 impl fmt::Debug for ApiKeyIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ApiKeyIndex({} keys)", self.places.len())
+        write!(f, "ApiKeyIndex({} keys)", self.later.len().saturating_add(1))
     }
 }
 

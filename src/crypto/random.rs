@@ -45,9 +45,13 @@ impl Random {
         let start = block.used;
         block.used = start.saturating_add(bytes.len());
         let end = block.used;
-        if let Some(fresh) = block.bytes.get_mut(start..end) {
-            bytes.copy_from_slice(fresh);
-            fresh.fill(0);
+        match block.bytes.get_mut(start..end) {
+            Some(fresh) => {
+                bytes.copy_from_slice(fresh);
+                fresh.fill(0);
+            }
+            // Cannot happen; zeros in place of randomness would be the worst answer to it.
+            None => self.draw(bytes),
         }
     }
 

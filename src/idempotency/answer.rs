@@ -144,8 +144,9 @@ impl RememberedAnswer {
             }
             return place;
         }
+        let place = self.subjects.len();
         self.subjects.push(Subject { id, seed, containers: containers.to_vec() });
-        self.subjects.len().saturating_sub(1)
+        place
     }
 
     pub fn push(&mut self, text: &[u8], lifetime: PartLifetime) {

@@ -160,7 +160,10 @@ impl Command {
             }
             Self::ApplicationList { tenant } => Ok(access::list_applications(app, &tenant)?),
             Self::AuditExport { next, from, to } => Ok(audit::export(app, next, from, to).await?),
-            Self::AuditReceipt => Ok(encode_receipt(&app.audit().receipt().await?).into_bytes()),
+            Self::AuditReceipt => {
+                let receipt = encode_receipt(&app.audit().receipt().await?);
+                Ok(receipt.map_err(Error::from)?.into_bytes())
+            }
             Self::AuditVerify { since, public_key } => {
                 Ok(audit::verify(app, since.as_deref(), public_key.as_deref()).await?)
             }

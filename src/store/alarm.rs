@@ -19,6 +19,7 @@ impl Alarm {
             StorageFailure::Stopped => (),
             StorageFailure::Damaged(_)
             | StorageFailure::Full
+            | StorageFailure::Impossible(_)
             | StorageFailure::Io(_)
             | StorageFailure::ReadOnly
             | StorageFailure::Removed(_) => self.end(Fatal::Storage(failure.duplicate())),

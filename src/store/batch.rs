@@ -46,6 +46,9 @@ impl<'t> Batch<'t> {
     }
 
     pub(super) fn take(&mut self, change: Change) -> Result<Verdict, StorageFailure> {
+        if let Some(what) = change.impossible {
+            return Err(StorageFailure::Impossible(what));
+        }
         for expect in &change.expects {
             if !self.holds(expect)? {
                 return Ok(Verdict::Refused);
@@ -54,8 +57,8 @@ impl<'t> Batch<'t> {
         for write in change.writes {
             match write {
                 Write::Add(key, by) => {
-                    let new = self.count(&key)?.saturating_add(by).to_be_bytes().to_vec();
-                    self.pend(Table::Counts, key, Some(new));
+                    let new = self.count(&key)?.checked_add(by).ok_or_else(damaged_count)?;
+                    self.pend(Table::Counts, key, Some(new.to_be_bytes().to_vec()));
                 }
                 Write::Audit(entries) => self.lengthen(entries)?,
                 Write::Delete(table, key) => self.pend(table, key, None),
@@ -92,7 +95,7 @@ impl<'t> Batch<'t> {
     /// What the digests count comes first. The tree gives the old value back when it takes the new
     /// one, so this reads nothing besides.
     fn insert_records(&mut self, digests: &RecordDigests) -> Result<DigestChanges, StorageFailure> {
-        let mut moves = DigestChanges::default();
+        let mut changes = DigestChanges::default();
         for name in Table::ALL.iter().filter(|table| table.is_digested()) {
             let Some(pending) = self.pending.remove(name) else { continue };
             let table = self.open(*name)?;
@@ -102,10 +105,10 @@ impl<'t> Batch<'t> {
                     None => table.remove(key.as_slice())?,
                 };
                 let old = old.as_ref().map(redb::AccessGuard::value);
-                moves.take(digests.key(), *name, &key, old, new.as_deref());
+                changes.take(digests.key(), *name, &key, old, new.as_deref())?;
             }
         }
-        Ok(moves)
+        Ok(changes)
     }
 
     fn head(&mut self) -> Result<Head, StorageFailure> {
@@ -126,6 +129,10 @@ impl<'t> Batch<'t> {
     fn lengthen(&mut self, entries: SealedEntries) -> Result<(), StorageFailure> {
         let head = self.head()?;
         let row = AuditRow::new(head.next, entries);
+        // A head at the end of all numbers is damage: the next row would take this one's place.
+        head.next.checked_add(u64::from(row.count)).ok_or_else(|| {
+            StorageFailure::Damaged(String::from("the audit chain's head makes no sense"))
+        })?;
         self.head = Some(head.after(&row));
         self.pend(Table::Audit, row.key(), Some(row.value()));
         Ok(())
@@ -141,7 +148,7 @@ impl<'t> Batch<'t> {
             Expect::CountsAtMost(keys, most) => {
                 let mut sum = 0_i64;
                 for key in keys {
-                    sum = sum.saturating_add(self.count(key)?);
+                    sum = sum.checked_add(self.count(key)?).ok_or_else(damaged_count)?;
                 }
                 sum <= *most
             }
@@ -158,8 +165,7 @@ impl<'t> Batch<'t> {
     }
 
     fn count(&mut self, key: &[u8]) -> Result<i64, StorageFailure> {
-        let value = self.value(Table::Counts, key)?;
-        Ok(value.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_be_bytes))
+        decode_count(self.value(Table::Counts, key)?)
     }
 
     fn value(&mut self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
@@ -203,4 +209,15 @@ impl<'t> Batch<'t> {
         keys.truncate(count_max);
         Ok(keys)
     }
+}
+
+/// A number that was never written is 0. One that does not decode is damage: taken for 0, it would
+/// be written back as if it were right.
+pub(super) fn decode_count(value: Option<Vec<u8>>) -> Result<i64, StorageFailure> {
+    let Some(value) = value else { return Ok(0) };
+    value.try_into().map(i64::from_be_bytes).map_err(|_bytes: Vec<u8>| damaged_count())
+}
+
+fn damaged_count() -> StorageFailure {
+    StorageFailure::Damaged(String::from("a number in the table of counts makes no sense"))
 }

@@ -12,6 +12,8 @@ use crate::store::tables::{KeyRange, Table};
 pub struct Change {
     pub(super) expects: Vec<Expect>,
     pub(super) writes: Vec<Write>,
+    /// Set by [`Change::impossible`].
+    pub(super) impossible: Option<&'static str>,
 }
 
 #[derive(Debug, Clone)]
@@ -51,6 +53,12 @@ pub struct SealedEntries {
 impl Change {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A change that is never written, nor anything that it becomes a part of: the program met a
+    /// state that it rules out.
+    pub fn impossible(what: &'static str) -> Self {
+        Self { impossible: Some(what), ..Self::default() }
     }
 
     #[must_use]
@@ -129,12 +137,13 @@ impl Change {
     pub fn and(mut self, other: Self) -> Self {
         self.expects.extend(other.expects);
         self.writes.extend(other.writes);
+        self.impossible = self.impossible.or(other.impossible);
         self
     }
 
     /// Nothing to expect and nothing to write.
     pub(super) const fn is_empty(&self) -> bool {
-        self.writes.is_empty() && self.expects.is_empty()
+        self.writes.is_empty() && self.expects.is_empty() && self.impossible.is_none()
     }
 
     /// Whether it touches what callers are made of, so that remembered callers must be forgotten.

@@ -17,10 +17,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::bounds::CVC_KEYS_MAX;
+use crate::crypto::SEALED_KEY_BYTES;
 use crate::store::StorageFailure;
 use crate::store::named_file::NamedFile;
 
 const SLOT_BYTES: usize = 128;
+const SLOT: u64 = 128;
 const FREE: [u8; SLOT_BYTES] = [0; SLOT_BYTES];
 /// Where the sealed key starts.
 const HEAD_BYTES: usize = 16 + 8;
@@ -119,14 +121,21 @@ impl CvcKeys {
 impl Slots {
     /// For looking at, until it is given the file to write to.
     fn read(file: &File) -> io::Result<Self> {
-        let slot_bytes = u64::try_from(SLOT_BYTES).unwrap_or(u64::MAX);
-        let count = file.metadata()?.len().div_euclid(slot_bytes);
+        let count = file.metadata()?.len().div_euclid(SLOT);
         let (mut used, mut free) = (BTreeMap::new(), Vec::new());
         for at in 0..count {
             let mut slot = FREE;
-            file.read_exact_at(&mut slot, at.saturating_mul(slot_bytes))?;
+            file.read_exact_at(&mut slot, at.saturating_mul(SLOT))?;
             match parse(&slot) {
-                Some((name, sealed)) => drop(used.insert(name, (at, sealed))),
+                Some((name, sealed)) => {
+                    // The other slot would never be overwritten.
+                    if used.insert(name, (at, sealed)).is_some() {
+                        return Err(io::Error::new(
+                            io::ErrorKind::InvalidData,
+                            "a key is there twice",
+                        ));
+                    }
+                }
                 None => free.push(at),
             }
         }
@@ -136,6 +145,9 @@ impl Slots {
     fn keep(&mut self, name: CvcKeyName, sealed: &[u8]) -> io::Result<Option<Vec<u8>>> {
         if let Some((_, known)) = self.used.get(&name) {
             return Ok(Some(known.clone()));
+        }
+        if sealed.len() != SEALED_KEY_BYTES {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a key of a wrong length"));
         }
         if self.used.len() >= CVC_KEYS_MAX {
             return Ok(None);
@@ -169,7 +181,7 @@ impl Slots {
     }
 
     fn write(&self, at: u64, slot: &[u8; SLOT_BYTES]) -> io::Result<()> {
-        let offset = at.saturating_mul(u64::try_from(SLOT_BYTES).unwrap_or(u64::MAX));
+        let offset = at.saturating_mul(SLOT);
         self.file()?.write_all_at(slot, offset)
     }
 
@@ -190,8 +202,7 @@ fn slot(name: &CvcKeyName, sealed: &[u8]) -> [u8; SLOT_BYTES] {
 fn parse(slot: &[u8; SLOT_BYTES]) -> Option<(CvcKeyName, Vec<u8>)> {
     let tenant: [u8; 16] = slot.get(..16)?.try_into().ok()?;
     let minute = u64::from_be_bytes(slot.get(16..HEAD_BYTES)?.try_into().ok()?);
-    let sealed =
-        slot.get(HEAD_BYTES..HEAD_BYTES.saturating_add(crate::crypto::SEALED_KEY_BYTES))?;
+    let sealed = slot.get(HEAD_BYTES..HEAD_BYTES + SEALED_KEY_BYTES)?;
     (*slot != FREE).then(|| ((tenant, minute), sealed.to_vec()))
 }
 
@@ -199,7 +210,20 @@ fn parse(slot: &[u8; SLOT_BYTES]) -> Option<(CvcKeyName, Vec<u8>)> {
 mod tests {
     use super::*;
 
-    const SEALED: [u8; crate::crypto::SEALED_KEY_BYTES] = [0xaa; crate::crypto::SEALED_KEY_BYTES];
+    const SEALED: [u8; SEALED_KEY_BYTES] = [0xaa; SEALED_KEY_BYTES];
+
+    #[test]
+    fn a_file_with_one_key_in_two_slots_is_refused_since_one_would_never_be_destroyed() {
+        let directory = crate::store::tests::TestDirectory::new();
+        let path = directory.join(CvcKeys::FILE);
+        let slot = slot(&([1; 16], 10), &SEALED);
+        std::fs::write(&path, [slot, slot].concat()).unwrap();
+        assert!(CvcKeys::open(directory.path()).is_err());
+        std::fs::write(&path, slot).unwrap();
+        let keys = CvcKeys::open(directory.path()).unwrap();
+        assert!(keys.keep(([1; 16], 11), &SEALED[1..]).is_err(), "a key of a wrong length");
+        assert_eq!(keys.sealed(&([1; 16], 11)), None);
+    }
 
     #[test]
     fn a_key_survives_reopening_and_its_bytes_are_gone_after_its_minute() {
@@ -208,8 +232,8 @@ mod tests {
         let keys = CvcKeys::open(&directory).unwrap();
         let (early, late) = (([1; 16], 10), ([1; 16], 11));
         keys.keep(early, &SEALED).unwrap();
-        keys.keep(late, &[0xbb; crate::crypto::SEALED_KEY_BYTES]).unwrap();
-        assert_eq!(keys.keep(early, &[0xcc; 69]).unwrap().unwrap(), SEALED);
+        keys.keep(late, &[0xbb; SEALED_KEY_BYTES]).unwrap();
+        assert_eq!(keys.keep(early, &[0xcc; SEALED_KEY_BYTES]).unwrap().unwrap(), SEALED);
         drop(keys);
         let keys = CvcKeys::open(&directory).unwrap();
         assert_eq!(keys.sealed(&early).unwrap(), SEALED);

@@ -86,7 +86,7 @@ impl RecordDigests {
         for table in Table::ALL.iter().filter(|table| table.is_digested()) {
             for entry in snapshot.range(&table.whole())? {
                 let (place, value) = entry?;
-                counted.take(key, *table, &place, None, Some(&value));
+                counted.found(key, *table, &place, &value);
             }
         }
         let head = crate::store::chain::Head::read(snapshot)?;
@@ -125,52 +125,54 @@ impl RecordDigests {
     /// Advances the digests and returns the rows to write.
     pub(super) fn apply(
         &mut self,
-        moves: DigestChanges,
+        changes: DigestChanges,
         sequence: u64,
     ) -> Vec<(Table, Vec<u8>, Vec<u8>)> {
-        let scopes = self.advance(moves, sequence);
-        let rows = scopes.iter().filter_map(|scope| self.row(scope));
-        rows.chain(self.row_of_whole(&scopes)).collect()
+        let changed = self.advance(changes, sequence);
+        if changed.is_empty() {
+            return Vec::new();
+        }
+        let rows = changed.iter().map(|(scope, state)| self.row(scope, state));
+        rows.chain([self.row_of_whole()]).collect()
     }
 
-    /// The change that writes all of them down.
+    /// The change that writes all of them.
     pub(super) fn keep(&self) -> Change {
-        let scopes: Vec<_> = self.scopes.keys().copied().collect();
-        let rows = scopes.iter().filter_map(|scope| self.row(scope));
-        let rows = rows.chain(self.row_of_whole(&[WHOLE]));
+        let rows = self.scopes.iter().map(|(scope, state)| self.row(scope, state));
+        let rows = rows.chain([self.row_of_whole()]);
         rows.fold(Change::new(), |change, (table, key, value)| change.put(table, key, value))
     }
 
-    /// The scopes whose records are others now.
-    fn advance(&mut self, moves: DigestChanges, sequence: u64) -> Vec<[u8; 16]> {
+    /// The scopes whose records changed, with their new state.
+    fn advance(&mut self, changes: DigestChanges, sequence: u64) -> Vec<([u8; 16], DigestState)> {
         let nothing = SetDigest::default();
-        let moves: Vec<_> = moves.0.into_iter().filter(|(_, by)| *by != nothing).collect();
-        if moves.is_empty() {
+        let changes: Vec<_> = changes.0.into_iter().filter(|(_, by)| *by != nothing).collect();
+        if changes.is_empty() {
             return Vec::new();
         }
+        // One per transaction: 64 bits outlast every file.
         let generation = self.whole.generation.saturating_add(1);
         (self.whole.generation, self.whole.sequence) = (generation, sequence);
-        for (scope, by) in &moves {
-            self.whole.digest.combine(by);
-            let tally = self.scopes.entry(*scope).or_default();
-            tally.digest.combine(by);
-            (tally.generation, tally.sequence) = (generation, sequence);
+        let mut changed = Vec::with_capacity(changes.len());
+        for (scope, by) in changes {
+            self.whole.digest.combine(&by);
+            let state = self.scopes.entry(scope).or_default();
+            state.digest.combine(&by);
+            (state.generation, state.sequence) = (generation, sequence);
+            changed.push((scope, *state));
         }
-        moves.into_iter().map(|(scope, _)| scope).collect()
+        changed
     }
 
-    fn row(&self, scope: &[u8; 16]) -> Option<(Table, Vec<u8>, Vec<u8>)> {
+    fn row(&self, scope: &[u8; 16], state: &DigestState) -> (Table, Vec<u8>, Vec<u8>) {
         let place = tables::digests(scope);
-        let tally = self.scopes.get(scope)?;
-        let sealed = self.seal(scope, Table::Counts, &place, tally);
-        Some((Table::Counts, place, sealed))
+        let sealed = self.seal(scope, Table::Counts, &place, state);
+        (Table::Counts, place, sealed)
     }
 
-    /// None when nothing was moved.
-    fn row_of_whole(&self, moved: &[[u8; 16]]) -> Option<(Table, Vec<u8>, Vec<u8>)> {
-        moved.first()?;
+    fn row_of_whole(&self) -> (Table, Vec<u8>, Vec<u8>) {
         let sealed = self.seal(&WHOLE, Table::Meta, meta::AUDIT_RECORDS, &self.whole);
-        Some((Table::Meta, meta::AUDIT_RECORDS.to_vec(), sealed))
+        (Table::Meta, meta::AUDIT_RECORDS.to_vec(), sealed)
     }
 
     fn seal(&self, scope: &[u8; 16], table: Table, place: &[u8], tally: &DigestState) -> Vec<u8> {
@@ -183,7 +185,7 @@ impl RecordDigests {
 }
 
 impl DigestChanges {
-    /// A row of a table has this value now in place of that one.
+    /// A row of a table got this value in place of that one.
     pub(super) fn take(
         &mut self,
         key: &DigestKey,
@@ -191,18 +193,34 @@ impl DigestChanges {
         place: &[u8],
         old: Option<&[u8]>,
         new: Option<&[u8]>,
-    ) {
-        // A place without a scope is no record's, and `verify` finds it where it counts rows.
-        let Some(scope) = table.digest_scope(place) else { return };
-        // Too short to be sealed: it does not open either.
-        let element =
-            |value: &[u8]| key.element(table.number(), place, &version(value).unwrap_or_default());
+    ) -> Result<(), StorageFailure> {
+        let Some(scope) = table.digest_scope(place) else {
+            // Damage may have left such a row, which `verify` reports. A change never makes one.
+            return match new {
+                Some(_) => Err(StorageFailure::Impossible("a record has no scope")),
+                None => Ok(()),
+            };
+        };
         let digest = self.0.entry(scope).or_default();
         if let Some(old) = old {
-            digest.remove(&element(old));
+            // A damaged value may be too short to have a version. [`Self::found`] counted it so.
+            let version = version(old).unwrap_or_default();
+            digest.remove(&key.element(table.number(), place, &version));
         }
         if let Some(new) = new {
-            digest.insert(&element(new));
+            let version = version(new);
+            let version = version.ok_or(StorageFailure::Impossible("a record is not sealed"))?;
+            digest.insert(&key.element(table.number(), place, &version));
+        }
+        Ok(())
+    }
+
+    /// A row that is in the file, damaged or not.
+    fn found(&mut self, key: &DigestKey, table: Table, place: &[u8], value: &[u8]) {
+        if let Some(scope) = table.digest_scope(place) {
+            let version = version(value).unwrap_or_default();
+            let element = key.element(table.number(), place, &version);
+            self.0.entry(scope).or_default().insert(&element);
         }
     }
 }

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 pub enum StorageFailure {
     Damaged(String),
     Full,
+    /// A state that the program rules out: a mistake of the program. Nothing was written.
+    Impossible(&'static str),
     Io(io::Error),
     ReadOnly,
     /// The file under this path was removed or replaced while it was open.
@@ -45,6 +47,7 @@ impl StorageFailure {
         match self {
             Self::Damaged(what) => Self::Damaged(what.clone()),
             Self::Full => Self::Full,
+            Self::Impossible(what) => Self::Impossible(what),
             Self::Io(error) => Self::Io(error.kind().into()),
             Self::ReadOnly => Self::ReadOnly,
             Self::Removed(path) => Self::Removed(path.clone()),
@@ -59,6 +62,7 @@ impl StorageFailure {
             Self::Full => {
                 "free space on the disk, then start again; nothing that was answered is lost"
             }
+            Self::Impossible(_) => "report this text to the program's makers, then start again",
             Self::Io(_) => "check the disk and the system log, then start again",
             Self::ReadOnly => "mount the file system writable, then start again",
             Self::Removed(_) => {
@@ -74,6 +78,7 @@ impl fmt::Display for StorageFailure {
         match self {
             Self::Damaged(what) => write!(f, "the file is damaged: {what}"),
             Self::Full => f.write_str("the disk is full"),
+            Self::Impossible(what) => write!(f, "the program is wrong: {what}"),
             Self::Io(error) => write!(f, "the disk failed: {error}"),
             Self::ReadOnly => f.write_str("the file system is read-only"),
             Self::Removed(path) => write!(

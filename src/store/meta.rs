@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
 use crate::store::change::Change;
-use crate::store::record::{BadRecord, decode_share_set, encode_share_set};
+use crate::store::record::{BadRecord, EncodeFailed, decode_share_set, encode_share_set};
 use crate::store::snapshot::{Row, Snapshot};
 use crate::store::tables::meta as keys;
 use crate::store::{StorageFailure, Table};
@@ -19,7 +19,8 @@ pub(super) fn format(snapshot: &Snapshot) -> Result<Option<u32>, StorageFailure>
 /// Tells one vault from another. Since format 2.
 pub fn file_id(snapshot: &Snapshot) -> Result<Option<Uuid>, StorageFailure> {
     let value = snapshot.value(Table::Meta, keys::FILE_ID)?;
-    Ok(value.and_then(|bytes| Uuid::from_slice(&bytes).ok()))
+    let damaged = |_| StorageFailure::Damaged(String::from("the file's id makes no sense"));
+    value.map(|bytes| Uuid::from_slice(&bytes).map_err(damaged)).transpose()
 }
 
 /// The version of the program that gave the file its format. Since format 2.
@@ -87,16 +88,19 @@ fn decoded(set: [u8; 4], value: &[u8]) -> Result<ShareSet, StorageFailure> {
     decode_share_set(set, value).map_err(damaged)
 }
 
-#[must_use]
-pub fn put_share_set(change: Change, set: &ShareSet) -> Change {
-    change.put(Table::Meta, keys::share_set(set.set), encode_share_set(set))
+pub fn put_share_set(change: Change, set: &ShareSet) -> Result<Change, EncodeFailed> {
+    Ok(change.put(Table::Meta, keys::share_set(set.set), encode_share_set(set)?))
 }
 
 /// When the file was made out of a backup, until that is in its audit chain.
 pub fn restored_at(snapshot: &Snapshot) -> Result<Option<Timestamp>, StorageFailure> {
     let value = snapshot.value(Table::Meta, keys::RESTORED_AT)?;
-    let micros = value.and_then(|bytes| bytes.try_into().ok()).map(i64::from_be_bytes);
-    Ok(micros.map(Timestamp::from_micros))
+    let Some(value) = value else { return Ok(None) };
+    let micros = value.try_into().map(i64::from_be_bytes);
+    let damaged = |_: Vec<u8>| {
+        StorageFailure::Damaged(String::from("the time of the restoration makes no sense"))
+    };
+    Ok(Some(Timestamp::from_micros(micros.map_err(damaged)?)))
 }
 
 /// The backup that it comes from was under way when it was taken, but no more.

@@ -124,6 +124,8 @@ pub enum OpenFailure {
 /// Why a change was not committed, or why nothing is known of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitFailure {
+    /// The change is one of [`Change::impossible`].
+    Impossible(&'static str),
     QueueFull,
     Stopped,
 }
@@ -238,6 +240,9 @@ impl Store {
         &self,
         change: Change,
     ) -> Result<impl Future<Output = Result<Verdict, CommitFailure>> + use<>, CommitFailure> {
+        if let Some(what) = change.impossible {
+            return Err(CommitFailure::Impossible(what));
+        }
         let (reply, verdict) = oneshot::channel();
         self.0.metrics.queued.add(1);
         self.queue(Job::Commit(change, reply)).inspect_err(|failure| {

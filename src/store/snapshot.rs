@@ -8,6 +8,7 @@ use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableHandle as
 
 use crate::store::StorageFailure;
 use crate::store::alarm::Alarm;
+use crate::store::batch::decode_count;
 use crate::store::epochs::EpochGuard;
 use crate::store::tables::{KeyRange, Table};
 
@@ -68,8 +69,7 @@ impl Snapshot {
 
     /// A number of [`Table::Counts`].
     pub fn count(&self, key: &[u8]) -> Result<i64, StorageFailure> {
-        let value = self.value(Table::Counts, key)?;
-        Ok(value.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_be_bytes))
+        decode_count(self.value(Table::Counts, key)?)
     }
 
     /// The tables that the file has: one of an older format lacks some.

@@ -60,7 +60,7 @@ impl AccessControl<'_> {
                 }
                 let change = Change::new()
                     .expect_present(Table::Applications, tables::applications(tenant, id))
-                    .and(self.keep_key(&keys, &new))
+                    .and(self.keep_key(&keys, &new)?)
                     .and(self.vault.audit().entry(tenant, actor_of(caller), act, new.key.id, now))
                     .and(self.audit_reveal(&owner, actor_of(caller), new.key.id, now));
                 Ok((change, new))
@@ -120,25 +120,26 @@ impl AccessControl<'_> {
         }
     }
 
-    pub(in crate::app) fn keep_key(self, keys: &TenantKeys, new: &NewKey) -> Change {
+    pub(in crate::app) fn keep_key(self, keys: &TenantKeys, new: &NewKey) -> Result<Change, Error> {
         let tag = self.tag(&new.text);
         let answer_seed = Some(new.answer_seed.duplicate());
         let record = KeyRecord { key: new.key.clone(), tag, answer_seed };
-        let plain = encode_api_key(&record);
+        let plain = encode_api_key(&record)?;
         let system = self.vault.keys().system();
         let by_tag = system.api_keys().place(&tag);
         let sealed = system.seal(&api_key_identity(&by_tag), plain.expose(), self.vault.random());
         let place = tables::application_keys(new.key.tenant, new.key.application, new.key.id);
         let table = Table::ApplicationKeys.number();
         let by_owner = keys.seal(table, &place, plain.expose(), self.vault.random());
-        let absent =
-            |change: Change, place: [u8; 32]| change.expect_absent(Table::ApiKeys, place.to_vec());
-        system
+        let absent = |change: Change, place: [u8; 32]| {
+            change.expect_absent(Table::ApiKeys, tables::api_keys(&place))
+        };
+        Ok(system
             .api_keys()
             .places(&tag)
             .fold(Change::new(), absent)
-            .put(Table::ApiKeys, by_tag.to_vec(), sealed)
-            .put(Table::ApplicationKeys, place, by_owner)
+            .put(Table::ApiKeys, tables::api_keys(&by_tag), sealed)
+            .put(Table::ApplicationKeys, place, by_owner))
     }
 
     /// Wherever a rotation has its row by the time this is written.
@@ -146,8 +147,9 @@ impl AccessControl<'_> {
         let KeyRecord { key, tag, .. } = record;
         let listed = tables::application_keys(key.tenant, key.application, key.id);
         let change = Change::new().delete(Table::ApplicationKeys, listed);
-        let delete =
-            |change: Change, place: [u8; 32]| change.delete(Table::ApiKeys, place.to_vec());
+        let delete = |change: Change, place: [u8; 32]| {
+            change.delete(Table::ApiKeys, tables::api_keys(&place))
+        };
         self.vault.keys().system().api_keys().places(tag).fold(change, delete)
     }
 }

@@ -80,7 +80,7 @@ impl AccessControl<'_> {
                 }
                 let change = Change::new()
                     .expect_present(Table::Tenants, tables::tenants(tenant))
-                    .and(self.keep_application(&keys, &new))
+                    .and(self.keep_application(&keys, &new)?)
                     .and(self.vault.audit().entry(
                         tenant,
                         actor_of(caller),
@@ -95,7 +95,7 @@ impl AccessControl<'_> {
                 let key = self.make_key(tenant_record.kind, &new, made_by, now);
                 let actor = actor_of(caller);
                 let change = change
-                    .and(self.keep_key(&keys, &key))
+                    .and(self.keep_key(&keys, &key)?)
                     .and(self.vault.audit().entry(tenant, actor, Act::Create, key.key.id, now))
                     .and(self.audit_reveal(&new, actor, key.key.id, now));
                 Ok((change, (new.clone(), Some(key))))
@@ -170,7 +170,7 @@ impl AccessControl<'_> {
                 let api_keys = keys_of(snapshot, keys, &changed)?;
                 let change = Change::new()
                     .expect_version(Table::Applications, tables::applications(tenant, id), version)
-                    .and(self.keep_application(keys, &changed))
+                    .and(self.keep_application(keys, &changed)?)
                     .and(self.vault.audit().caller_entry(caller, Act::Update, id, now))
                     .and(self.audit_reveal(&changed, caller.actor(), id, now));
                 Ok((change, (changed, api_keys)))
@@ -221,12 +221,16 @@ impl AccessControl<'_> {
         }
     }
 
-    fn keep_application(self, keys: &TenantKeys, application: &Application) -> Change {
+    fn keep_application(
+        self,
+        keys: &TenantKeys,
+        application: &Application,
+    ) -> Result<Change, Error> {
         let key = tables::applications(application.tenant, application.id);
-        let plain = encode_application(application);
+        let plain = encode_application(application)?;
         let sealed =
             keys.seal(Table::Applications.number(), &key, plain.expose(), self.vault.random());
-        Change::new().put(Table::Applications, key, sealed)
+        Ok(Change::new().put(Table::Applications, key, sealed))
     }
 
     pub(in crate::app) fn tenant_with_keys(

@@ -61,7 +61,7 @@ impl AccessControl<'_> {
                     .keys()
                     .make_tenant_keys(snapshot, tenant.id)?
                     .expect_absent(Table::Tenants, tables::tenants(tenant.id))
-                    .and(self.keep_tenant(&tenant))
+                    .and(self.keep_tenant(&tenant)?)
                     .and(self.vault.audit().entry(
                         tenant.id,
                         Actor::Operator,
@@ -100,7 +100,7 @@ impl AccessControl<'_> {
                 tenant.modified_at = Some(now);
                 let write = Change::new()
                     .expect_version(Table::Tenants, tables::tenants(id), version)
-                    .and(self.keep_tenant(&tenant))
+                    .and(self.keep_tenant(&tenant)?)
                     .and(self.vault.audit().entry(id, actor_of(caller), Act::Update, id, now));
                 Ok((write, tenant))
             })
@@ -111,15 +111,15 @@ impl AccessControl<'_> {
         Ok(self.vault.snapshot()?.count(&tables::counts(tenant, CountKind::Tokens))?)
     }
 
-    fn keep_tenant(self, tenant: &Tenant) -> Change {
+    fn keep_tenant(self, tenant: &Tenant) -> Result<Change, Error> {
         let key = tables::tenants(tenant.id);
-        let plain = encode_tenant(tenant);
+        let plain = encode_tenant(tenant)?;
         let sealed = self.vault.keys().system().seal(
             &tenant_identity(&key),
             plain.expose(),
             self.vault.random(),
         );
-        Change::new().put(Table::Tenants, key, sealed)
+        Ok(Change::new().put(Table::Tenants, key, sealed))
     }
 
     fn versioned_tenant(

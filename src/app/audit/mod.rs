@@ -108,20 +108,22 @@ impl Audit<'_> {
         let scope = scope.bytes();
         let mut change = Change::new();
         for entries in entries.chunks(AUDIT_ROW_ENTRIES_MAX) {
-            let latest = entries.iter().map(|entry| entry.at).max();
-            let sealed = self.vault.keys().system().seal_audit(
-                &place(&scope),
-                &encode_audit(entries),
-                self.vault.random(),
-            );
-            change = change.audit(SealedEntries {
-                scope,
-                at: latest.unwrap_or(Timestamp::from_micros(0)),
-                count: u16::try_from(entries.len()).unwrap_or(u16::MAX),
-                sealed,
-            });
+            change = match self.row(scope, entries) {
+                Some(row) => change.audit(row),
+                None => change.and(Change::impossible("audit entries do not encode")),
+            };
         }
         change
+    }
+
+    /// `None` for entries that have no encoding.
+    fn row(self, scope: [u8; 16], entries: &[AuditEntry]) -> Option<SealedEntries> {
+        let at = entries.iter().map(|entry| entry.at).max()?;
+        let count = u16::try_from(entries.len()).ok()?;
+        let plain = encode_audit(entries).ok()?;
+        let system = self.vault.keys().system();
+        let sealed = system.seal_audit(&place(&scope), &plain, self.vault.random());
+        Some(SealedEntries { scope, at, count, sealed })
     }
 
     /// One entry of a tenant.

@@ -102,7 +102,8 @@ impl Audit<'_> {
                     tokio::time::sleep(AUDIT_RETRY).await;
                     continue;
                 }
-                Err(CommitFailure::Stopped) => {
+                // Reads that cannot be audited are not answered.
+                Err(CommitFailure::Impossible(_) | CommitFailure::Stopped) => {
                     outbox.queue.close();
                     return Err(Error::Stopped);
                 }

@@ -41,7 +41,7 @@ impl KeyRing<'_> {
                 let mut entity = Entity::of_server(EntityKind::MasterKey);
                 entity.name = Some(set.told().into_boxed_str());
                 let entry = self.vault.audit().server_entry(Actor::Operator, Act::Export, entity);
-                Ok((meta::put_share_set(change, set).and(entry), ()))
+                Ok((meta::put_share_set(change, set)?.and(entry), ()))
             })
             .await
     }

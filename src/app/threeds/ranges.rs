@@ -122,7 +122,9 @@ impl CardRanges<'_> {
     async fn keep(self, scheme: Scheme, known: &DirectoryRanges) -> Result<(), Error> {
         let ranges = known.table.as_ref().map(RangeTable::ranges).unwrap_or_default();
         let parts = ranges.chunks(THREEDS_RANGES_RECORD_MAX);
-        let count = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        let count = u32::try_from(parts.len()).ok();
+        let count =
+            count.ok_or(Error::Internal(Fault::Impossible("more card ranges than parts")))?;
         self.vault
             .commit(Priority::Normal, |snapshot| {
                 let mut change = Change::new();
@@ -131,9 +133,9 @@ impl CardRanges<'_> {
                         change = change.delete(Table::ThreedsRanges, key);
                     }
                 }
-                change = self.put(change, scheme, 0, encode_known_ranges(known, count).expose());
+                change = self.put(change, scheme, 0, encode_known_ranges(known, count)?.expose());
                 for (part, ranges) in (1..=count).zip(parts.clone()) {
-                    change = self.put(change, scheme, part, encode_ranges(ranges).expose());
+                    change = self.put(change, scheme, part, encode_ranges(ranges)?.expose());
                 }
                 Ok((change, ()))
             })

@@ -44,7 +44,7 @@ impl ThreedsSessions<'_> {
     fn put_session(self, keys: &TenantKeys, session: &Session) -> Result<Change, Error> {
         let place = tables::threeds_sessions(session.id, session.tenant);
         let table = Table::ThreedsSessions.number();
-        let plain = encode_session(session);
+        let plain = encode_session(session)?;
         let sealed = keys.seal(table, &place, plain.expose(), self.vault.random());
         // A value that would not open again must not be answered as stored.
         if keys.open(table, &place, &sealed)?.expose() != plain.expose() {

@@ -196,7 +196,7 @@ impl TokenIntents<'_> {
 
     fn create_intent_rows(self, intent: &TokenIntent, keys: &TenantKeys) -> Result<Change, Error> {
         let key = tables::token_intents(intent.tenant, intent.id);
-        let plain = encode_token_intent(intent).ok_or(Error::Internal(Fault::BadRecord))?;
+        let plain = encode_token_intent(intent)?;
         let table = Table::TokenIntents.number();
         let sealed = keys.seal(table, &key, plain.expose(), self.vault.random());
         let mut change = Change::new()
@@ -224,7 +224,7 @@ impl Vault {
     ) -> Result<Change, Error> {
         intent.cvc_expires_at = None;
         let key = tables::token_intents(intent.tenant, intent.id);
-        let plain = encode_token_intent(&intent).ok_or(Error::Internal(Fault::BadRecord))?;
+        let plain = encode_token_intent(&intent)?;
         let table = Table::TokenIntents.number();
         let sealed = keys.seal(table, &key, plain.expose(), self.random());
         Ok(expected(&intent, version)

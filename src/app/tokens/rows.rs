@@ -255,7 +255,7 @@ impl TokenRows<'_> {
 
     fn put_record(self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
         let key = tables::tokens(token.tenant, token.id);
-        let plain = encode_token(token).ok_or(Error::Internal(Fault::BadRecord))?;
+        let plain = encode_token(token)?;
         let sealed = keys.seal(Table::Tokens.number(), &key, plain.expose(), self.vault.random());
         // A value that would not open again must not be answered as stored.
         let again = keys.open(Table::Tokens.number(), &key, &sealed)?;

@@ -201,12 +201,12 @@ impl Backups<'_> {
 
     /// Only the schedule writes this and what follows, so there is nothing to expect.
     async fn begin(self, if_cut_off: &BackupState) -> Result<(), Error> {
-        self.vault.store.commit(meta::put_backups_if_cut_off(encode_backups(if_cut_off))).await?;
+        self.vault.store.commit(meta::put_backups_if_cut_off(encode_backups(if_cut_off)?)).await?;
         Ok(())
     }
 
     async fn keep_state(self, state: &BackupState) -> Result<(), Error> {
-        self.vault.store.commit(meta::put_backups(encode_backups(state))).await?;
+        self.vault.store.commit(meta::put_backups(encode_backups(state)?)).await?;
         Ok(())
     }
 }

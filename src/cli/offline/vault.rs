@@ -335,6 +335,7 @@ pub(in crate::cli) fn storage(failure: &StorageFailure) -> Failure {
     let exit = match failure {
         StorageFailure::Damaged(_) => Exit::Data,
         StorageFailure::Full
+        | StorageFailure::Impossible(_)
         | StorageFailure::Io(_)
         | StorageFailure::ReadOnly
         | StorageFailure::Removed(_)

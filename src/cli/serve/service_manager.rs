@@ -65,7 +65,7 @@ impl ServiceManager {
                 Ok(()) => self.tell("WATCHDOG=1"),
                 // It may be busy or stuck: the next try will show.
                 Err(CommitFailure::QueueFull) => (),
-                Err(CommitFailure::Stopped) => return,
+                Err(CommitFailure::Impossible(_) | CommitFailure::Stopped) => return,
             }
             tokio::time::sleep(period / SIGNS_PER_PERIOD).await;
         }

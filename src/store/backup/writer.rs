@@ -189,7 +189,7 @@ fn put_table<W: Write>(
 }
 
 fn put_chunk<W: Write>(out: &mut BackupOutput<W>, chunk: &mut ChunkBuilder) -> io::Result<()> {
-    let digest = out.put_digested(chunk.finish())?;
+    let digest = out.put_digested(chunk.finish()?)?;
     out.digest.update(&digest);
     chunk.clear();
     Ok(())
@@ -203,7 +203,7 @@ fn put_manifest<W: Write>(
     let at = out.at;
     let json = serde_json::to_vec(manifest)?;
     let mut bytes = vec![MANIFEST];
-    bytes.extend(u32::try_from(json.len()).unwrap_or(u32::MAX).to_be_bytes());
+    bytes.extend(length_of(json.len())?);
     bytes.extend(&json);
     bytes.extend(key.sign(&json));
     out.put_digested(&bytes)?;
@@ -249,16 +249,21 @@ impl ChunkBuilder {
     }
 
     /// The whole chunk, but its digest.
-    fn finish(&mut self) -> &[u8] {
-        let length = self.bytes.len().saturating_sub(CHUNK_HEAD_BYTES);
-        let length = u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();
+    fn finish(&mut self) -> io::Result<&[u8]> {
+        let length = length_of(self.bytes.len().saturating_sub(CHUNK_HEAD_BYTES))?;
         let head = [CHUNK, self.table.number()].into_iter();
         let head = head.chain(self.count.to_be_bytes()).chain(length);
         for (to, from) in self.bytes.iter_mut().zip(head) {
             *to = from;
         }
-        &self.bytes
+        Ok(&self.bytes)
     }
+}
+
+/// The format has four bytes for a length.
+fn length_of(length: usize) -> io::Result<[u8; 4]> {
+    let too_long = |_| io::Error::new(io::ErrorKind::InvalidData, "a part of 4 GiB or more");
+    u32::try_from(length).map(u32::to_be_bytes).map_err(too_long)
 }
 
 fn length(bytes: &[u8]) -> u64 {

@@ -12,7 +12,7 @@ use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::record::{BadRecord, decode, encode, micros};
+use crate::store::record::{BadRecord, EncodeFailed, decode, encode, micros};
 
 const VERSION: u8 = 1;
 
@@ -65,7 +65,7 @@ struct ApiKeyV1 {
     answer_seed: Option<String>,
 }
 
-pub fn encode_application(application: &Application) -> Secret<Vec<u8>> {
+pub fn encode_application(application: &Application) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     let rule = |rule: &AccessRule| RuleV1 {
         description: rule.description.clone(),
         priority: rule.priority,
@@ -118,7 +118,7 @@ pub fn decode_application(
     })
 }
 
-pub fn encode_api_key(record: &KeyRecord) -> Secret<Vec<u8>> {
+pub fn encode_api_key(record: &KeyRecord) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     let KeyRecord { key, tag, answer_seed } = record;
     encode(
         VERSION,

@@ -30,7 +30,7 @@ use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
 use crate::secret::Secret;
-use crate::store::record::{BadRecord, bad, body, encode, micros};
+use crate::store::record::{BadRecord, EncodeFailed, bad, body, encode, micros};
 
 const VERSION: u8 = 2;
 const WHOLE_VERSION: u8 = 1;
@@ -175,15 +175,22 @@ struct AnswerV1<'a> {
     body: &'a RawValue,
 }
 
-/// `None` for an answer of version 1, which is not written any more, and for one to a request that
-/// only reads.
-pub fn encode_answer(record: &AnswerRecord) -> Option<Secret<Vec<u8>>> {
-    let AnswerContent::Parts { subjects, body } = &record.content else { return None };
+/// Fails for an answer of version 1, which is no longer written, and for the answer to a request
+/// that only reads.
+pub fn encode_answer(record: &AnswerRecord) -> Result<Secret<Vec<u8>>, EncodeFailed> {
+    let AnswerContent::Parts { subjects, body } = &record.content else {
+        return Err(EncodeFailed);
+    };
     let head = HeadV2 {
         answered_at: micros(record.answered_at),
         status: record.status.code(),
         location: record.location.clone(),
-        disclosures: record.disclosures.iter().map(disclosed).collect::<Option<_>>()?,
+        disclosures: record
+            .disclosures
+            .iter()
+            .map(disclosed)
+            .collect::<Option<_>>()
+            .ok_or(EncodeFailed)?,
         subjects: subjects
             .iter()
             .map(|(id, sealed)| SubjectV2 { id: subject_to_record(id), sealed: sealed.len() })
@@ -196,8 +203,9 @@ pub fn encode_answer(record: &AnswerRecord) -> Option<Secret<Vec<u8>>> {
             })
             .collect(),
     };
-    let head = encode(VERSION, &head);
-    let (version, head) = head.expose().split_first()?;
+    let head = encode(VERSION, &head)?;
+    let (version, head) = head.expose().split_first().ok_or(EncodeFailed)?;
+    let head_length = length_of(head)?;
     let texts = body.iter().filter_map(|part| match part {
         StoredPart::Hidden(_) => None,
         StoredPart::Text(text) => Some(text.expose()),
@@ -208,12 +216,12 @@ pub fn encode_answer(record: &AnswerRecord) -> Option<Secret<Vec<u8>>> {
     let length = length.saturating_add(1).saturating_add(LENGTH_BYTES).saturating_add(head.len());
     let mut bytes = Secret::new(Vec::with_capacity(length));
     bytes.expose_mut().push(*version);
-    bytes.expose_mut().extend_from_slice(&u32::try_from(head.len()).ok()?.to_be_bytes());
+    bytes.expose_mut().extend_from_slice(&head_length);
     bytes.expose_mut().extend_from_slice(head);
     for part in tail {
         bytes.expose_mut().extend_from_slice(part);
     }
-    Some(bytes)
+    Ok(bytes)
 }
 
 pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
@@ -249,8 +257,8 @@ pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
     })
 }
 
-/// The hidden parts of one subject, before they are sealed. `None` for one of 4 GiB.
-pub fn encode_hidden(parts: &[HiddenPart]) -> Option<Secret<Vec<u8>>> {
+/// The hidden parts of one subject, before they are sealed.
+pub fn encode_hidden(parts: &[HiddenPart]) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     let mut bytes = Secret::new(Vec::with_capacity(512));
     for part in parts {
         let (kind, text) = match part {
@@ -259,10 +267,15 @@ pub fn encode_hidden(parts: &[HiddenPart]) -> Option<Secret<Vec<u8>>> {
         };
         let bytes = bytes.expose_mut();
         bytes.push(kind);
-        bytes.extend_from_slice(&u32::try_from(text.len()).ok()?.to_be_bytes());
+        bytes.extend_from_slice(&length_of(text)?);
         bytes.extend_from_slice(text);
     }
-    Some(bytes)
+    Ok(bytes)
+}
+
+/// Fails for 4 GiB and more.
+fn length_of(bytes: &[u8]) -> Result<[u8; LENGTH_BYTES], EncodeFailed> {
+    u32::try_from(bytes.len()).ok().map(u32::to_be_bytes).ok_or(EncodeFailed)
 }
 
 pub fn decode_hidden(mut bytes: &[u8]) -> Result<Vec<HiddenPart>, BadRecord> {

@@ -21,12 +21,13 @@ use uuid::Uuid;
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
 use crate::domain::id::ApplicationId;
 use crate::domain::time::Timestamp;
-use crate::store::record::{BadRecord, body};
+use crate::store::record::{BadRecord, EncodeFailed, body};
 
 const VERSION: u8 = 1;
 const ENTRY_BYTES: usize = 64;
 
-pub fn encode_audit(entries: &[AuditEntry]) -> Vec<u8> {
+/// Fails for a name of 64 KiB and more: cut short, it would name something else.
+pub fn encode_audit(entries: &[AuditEntry]) -> Result<Vec<u8>, EncodeFailed> {
     let mut bytes = Vec::with_capacity(1 + entries.len() * ENTRY_BYTES);
     bytes.push(VERSION);
     for AuditEntry { at, actor, act, entity } in entries {
@@ -43,11 +44,11 @@ pub fn encode_audit(entries: &[AuditEntry]) -> Vec<u8> {
         bytes.push(entity.kind.code());
         bytes.extend(entity.id.as_bytes());
         let name = entity.name.as_deref().unwrap_or_default();
-        // Names have at most some hundred characters.
-        bytes.extend(u16::try_from(name.len()).unwrap_or(u16::MAX).to_be_bytes());
-        bytes.extend(name.bytes().take(usize::from(u16::MAX)));
+        let length = u16::try_from(name.len()).ok().ok_or(EncodeFailed)?;
+        bytes.extend(length.to_be_bytes());
+        bytes.extend(name.bytes());
     }
-    bytes
+    Ok(bytes)
 }
 
 pub fn decode_audit(bytes: &[u8]) -> Result<Vec<AuditEntry>, BadRecord> {
@@ -84,4 +85,27 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (taken, behind) = rest.split_first_chunk()?;
     *rest = behind;
     Some(*taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_too_long_is_an_error_and_not_cut_short() {
+        let entry = |length: usize| AuditEntry {
+            at: Timestamp::from_seconds(1),
+            actor: Actor::System,
+            act: Act::Create,
+            entity: Entity {
+                kind: EntityKind::Token,
+                id: Uuid::nil(),
+                name: Some("n".repeat(length).into()),
+            },
+        };
+        let longest = entry(usize::from(u16::MAX));
+        let bytes = encode_audit(std::slice::from_ref(&longest)).unwrap();
+        assert_eq!(decode_audit(&bytes), Ok(vec![longest]));
+        assert_eq!(encode_audit(&[entry(usize::from(u16::MAX) + 1)]), Err(EncodeFailed));
+    }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::backup::{BackupState, Proven, Taken};
 use crate::domain::time::Timestamp;
-use crate::store::record::{BadRecord, decode, micros};
+use crate::store::record::{BadRecord, EncodeFailed, decode, encode, micros};
 
 const VERSION: u8 = 1;
 
@@ -34,7 +34,7 @@ struct ProvenV1 {
     took_us: u64,
 }
 
-pub fn encode_backups(state: &BackupState) -> Vec<u8> {
+pub fn encode_backups(state: &BackupState) -> Result<Vec<u8>, EncodeFailed> {
     let record = StateV1 {
         taken: state.taken.map(|it| TakenV1 {
             at: micros(it.at),
@@ -51,7 +51,7 @@ pub fn encode_backups(state: &BackupState) -> Vec<u8> {
         }),
         proof_failed_at: state.proof_failed_at.map(micros),
     };
-    super::encode(VERSION, &record).expose().clone()
+    Ok(encode(VERSION, &record)?.expose().clone())
 }
 
 pub fn decode_backups(bytes: &[u8]) -> Result<BackupState, BadRecord> {

@@ -45,12 +45,21 @@ use crate::secret::{Secret, SecretBuffer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadRecord;
 
-fn encode(version: u8, record: &impl Serialize) -> Secret<Vec<u8>> {
+/// A value that has no encoding. Nothing of it may be sealed or written: half a record would be
+/// found out only when it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EncodeFailed;
+
+fn encode(version: u8, record: &impl Serialize) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     let mut bytes = SecretBuffer::with_capacity(512);
     bytes.push(version);
-    let written = serde_json::to_writer(&mut bytes, record);
-    debug_assert!(written.is_ok(), "records hold nothing that JSON cannot");
-    bytes.finish()
+    serde_json::to_writer(&mut bytes, record).map_err(unencodable)?;
+    Ok(bytes.finish())
+}
+
+/// The writer's error may quote the record, so its text is dropped.
+fn unencodable(_: serde_json::Error) -> EncodeFailed {
+    EncodeFailed
 }
 
 /// The JSON of a record of this version.
@@ -72,4 +81,22 @@ fn bad(_: serde_json::Error) -> BadRecord {
 
 const fn micros(at: Timestamp) -> i64 {
     at.micros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct NoJson;
+
+    impl Serialize for NoJson {
+        fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            Err(serde::ser::Error::custom("no encoding"))
+        }
+    }
+
+    #[test]
+    fn a_record_that_does_not_encode_is_an_error_and_no_half_record() {
+        assert_eq!(encode(1, &[NoJson, NoJson]).unwrap_err(), EncodeFailed);
+    }
 }

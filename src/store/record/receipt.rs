@@ -7,7 +7,7 @@ use crate::crypto::Link;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::store::chain::{Checkpoint, Extent, Receipt, RecordState};
-use crate::store::record::{BadRecord, bad};
+use crate::store::record::{BadRecord, EncodeFailed, bad, unencodable};
 
 /// Of checkpoints of version 1, and of those of version 2, which have more members.
 const FORMATS: [&str; 2] = ["strongroom audit receipt 1", "strongroom audit receipt 2"];
@@ -38,7 +38,7 @@ struct ExtentText {
     commitment: String,
 }
 
-pub fn encode_receipt(receipt: &Receipt) -> String {
+pub fn encode_receipt(receipt: &Receipt) -> Result<String, EncodeFailed> {
     let Receipt { file, public_key, checkpoint } = receipt;
     let [plain, extended] = FORMATS;
     let extent = checkpoint.extent.map(|Extent { signer, records }| ExtentText {
@@ -59,7 +59,7 @@ pub fn encode_receipt(receipt: &Receipt) -> String {
         extent,
         signature: hex::encode(&checkpoint.signature),
     };
-    serde_json::to_string(&text).unwrap_or_default()
+    serde_json::to_string(&text).map_err(unencodable)
 }
 
 pub fn decode_receipt(text: &str) -> Result<Receipt, BadRecord> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::hex;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
-use crate::store::record::{BadRecord, decode, encode, micros};
+use crate::store::record::{BadRecord, EncodeFailed, decode, encode, micros};
 
 const VERSION: u8 = 1;
 
@@ -17,13 +17,13 @@ struct ShareSetV1 {
     hashes: Vec<String>,
 }
 
-pub fn encode_share_set(set: &ShareSet) -> Vec<u8> {
+pub fn encode_share_set(set: &ShareSet) -> Result<Vec<u8>, EncodeFailed> {
     let record = ShareSetV1 {
         needed: set.needed,
         made_at: micros(set.made_at),
         hashes: set.hashes.iter().map(|hash| hex::encode(hash)).collect(),
     };
-    encode(VERSION, &record).expose().clone()
+    Ok(encode(VERSION, &record)?.expose().clone())
 }
 
 /// The set's name stands in the row's key.
@@ -42,7 +42,7 @@ mod tests {
     fn a_set_is_read_as_it_was_written() {
         let made_at = Timestamp::from_seconds(1_794_648_600);
         let set = ShareSet { set: [1; 4], needed: 2, made_at, hashes: vec![[1; 32], [2; 32]] };
-        let bytes = encode_share_set(&set);
+        let bytes = encode_share_set(&set).unwrap();
         assert_eq!(decode_share_set([1; 4], &bytes).unwrap(), set);
         // Version 1 is read forever.
         let kept =

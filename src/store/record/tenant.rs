@@ -10,7 +10,7 @@ use crate::domain::quota::Quotas;
 use crate::domain::tenant::{Tenant, TenantKind, Threeds};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::record::{BadRecord, decode, encode, micros};
+use crate::store::record::{BadRecord, EncodeFailed, decode, encode, micros};
 
 const VERSION: u8 = 1;
 
@@ -28,7 +28,7 @@ struct TenantV1 {
     modified_at: Option<i64>,
 }
 
-pub fn encode_tenant(tenant: &Tenant) -> Secret<Vec<u8>> {
+pub fn encode_tenant(tenant: &Tenant) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     // What stands at a default that came after version 1 is left out, so that a vault that does not
     // use it keeps the records of before.
     let quotas = tenant.quotas.texts().into_iter();

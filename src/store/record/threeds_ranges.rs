@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::record::{BadRecord, decode, encode, micros};
+use crate::store::record::{BadRecord, EncodeFailed, decode, encode, micros};
 use crate::threeds::codes::AcsInformation;
 use crate::threeds::ranges::{AccountRange, DirectoryRanges, RangeTable};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
@@ -64,7 +64,10 @@ struct RangeV1 {
     acs_information: Vec<String>,
 }
 
-pub fn encode_known_ranges(known: &DirectoryRanges, parts: u32) -> Secret<Vec<u8>> {
+pub fn encode_known_ranges(
+    known: &DirectoryRanges,
+    parts: u32,
+) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     let table = known.table.as_ref().map(|table| TableV1 {
         serial: table.serial.clone(),
         ds_start: table.ds_start.to_string(),
@@ -103,7 +106,7 @@ impl KnownRanges {
     }
 }
 
-pub fn encode_ranges(ranges: &[AccountRange]) -> Secret<Vec<u8>> {
+pub fn encode_ranges(ranges: &[AccountRange]) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     let record = |range: &AccountRange| RangeV1 {
         start: range.start,
         end: range.end,
@@ -173,21 +176,22 @@ mod tests {
     fn what_is_kept_is_all_of_it() {
         let known = made();
         let ranges = known.table.as_ref().unwrap().ranges();
-        let head = decode_known_ranges(encode_known_ranges(&known, 2).expose()).unwrap();
+        let head = decode_known_ranges(encode_known_ranges(&known, 2).unwrap().expose()).unwrap();
         assert_eq!(head.parts, 2);
         let mut again = Vec::new();
         for part in ranges.chunks(1) {
-            again.extend(decode_ranges(encode_ranges(part).expose()).unwrap());
+            again.extend(decode_ranges(encode_ranges(part).unwrap().expose()).unwrap());
         }
         assert_eq!(head.with(again), Ok(known));
-        let nothing = encode_known_ranges(&DirectoryRanges::NOTHING, 0);
+        let nothing = encode_known_ranges(&DirectoryRanges::NOTHING, 0).unwrap();
         let head = decode_known_ranges(nothing.expose()).unwrap();
         assert_eq!(head.with(Vec::new()), Ok(DirectoryRanges::NOTHING));
     }
 
     #[test]
     fn ranges_that_do_not_fit_are_no_record_and_no_bytes_panic() {
-        let head = || decode_known_ranges(encode_known_ranges(&made(), 1).expose()).unwrap();
+        let head =
+            || decode_known_ranges(encode_known_ranges(&made(), 1).unwrap().expose()).unwrap();
         let twice = [made().table.unwrap().ranges(), made().table.unwrap().ranges()].concat();
         assert_eq!(head().with(twice), Err(BadRecord));
         proptest::proptest!(|(bytes: Vec<u8>)| {

@@ -16,7 +16,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
-use crate::store::record::{BadRecord, bad, body, encode, micros};
+use crate::store::record::{BadRecord, EncodeFailed, bad, body, encode, micros, unencodable};
 
 const VERSION: u8 = 1;
 
@@ -58,14 +58,14 @@ struct TokenV1<'a> {
     answer_seed: Option<Cow<'a, str>>,
 }
 
-/// `None` when a text that must be JSON is not, which no token made by this program has.
-pub fn encode_token(token: &Token) -> Option<Secret<Vec<u8>>> {
+/// Fails for data or a mask whose text is not JSON.
+pub fn encode_token(token: &Token) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     let record = TokenV1 {
         r#type: Cow::Borrowed(token.kind.as_str()),
-        data: serde_json::from_str(token.data.json()).ok()?,
+        data: serde_json::from_str(token.data.json()).map_err(unencodable)?,
         cvc_expires_at: token.cvc_expires_at.map(micros),
         id: token.name.as_ref().map(|name| String::from(name.as_str())),
-        mask: token.mask.as_deref().map(serde_json::from_str).transpose().ok()?,
+        mask: token.mask.as_deref().map(serde_json::from_str).transpose().map_err(unencodable)?,
         containers: token.containers.iter().map(|it| Cow::Borrowed(it.as_str())).collect(),
         metadata: Cow::Borrowed(&token.metadata),
         search_indexes: token.search_indexes.as_deref().map(Cow::Borrowed),
@@ -79,7 +79,7 @@ pub fn encode_token(token: &Token) -> Option<Secret<Vec<u8>>> {
         modified_at: token.modified_at.map(micros),
         answer_seed: token.answer_seed.as_ref().map(|it| hex::encode(it.expose()).into()),
     };
-    Some(encode(VERSION, &record))
+    encode(VERSION, &record)
 }
 
 /// The tenant and the id are the record's key, which the seal has vouched for.

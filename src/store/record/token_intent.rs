@@ -14,7 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
-use crate::store::record::{BadRecord, bad, body, encode, micros};
+use crate::store::record::{BadRecord, EncodeFailed, bad, body, encode, micros, unencodable};
 
 const VERSION: u8 = 1;
 
@@ -36,11 +36,11 @@ struct TokenIntentV1<'a> {
     answer_seed: Option<Cow<'a, str>>,
 }
 
-/// `None` when the data's text is no JSON, which no intent made by this program has.
-pub fn encode_token_intent(intent: &TokenIntent) -> Option<Secret<Vec<u8>>> {
+/// Fails for data or a mask whose text is not JSON.
+pub fn encode_token_intent(intent: &TokenIntent) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     let record = TokenIntentV1 {
         r#type: Cow::Borrowed(intent.kind.as_str()),
-        data: serde_json::from_str(intent.data.json()).ok()?,
+        data: serde_json::from_str(intent.data.json()).map_err(unencodable)?,
         cvc_expires_at: intent.cvc_expires_at.map(micros),
         fingerprint: Cow::Borrowed(&intent.fingerprint),
         created_by: intent.created_by.uuid(),
@@ -48,7 +48,7 @@ pub fn encode_token_intent(intent: &TokenIntent) -> Option<Secret<Vec<u8>>> {
         expires_at: micros(intent.expires_at),
         answer_seed: intent.answer_seed.as_ref().map(|it| hex::encode(it.expose()).into()),
     };
-    Some(encode(VERSION, &record))
+    encode(VERSION, &record)
 }
 
 pub fn decode_token_intent(

@@ -27,6 +27,7 @@ fn kind(fatal: &Fatal) -> (&'static str, &'static str) {
     let name = match failure {
         StorageFailure::Damaged(_) => "damaged",
         StorageFailure::Full => "full",
+        StorageFailure::Impossible(what) => what,
         StorageFailure::Io(_) => "io",
         StorageFailure::ReadOnly => "read-only",
         StorageFailure::Removed(_) => "removed",
@@ -181,4 +182,31 @@ fn a_disk_that_is_none_of_ours_is_left_alone() {
     let refused = Store::on_backend(disk.clone(), put(1));
     assert!(matches!(refused, Err(OpenFailure::NotOurs)), "{refused:?}");
     assert_eq!(disk.volatile(), strange().volatile());
+}
+
+#[test]
+fn a_damaged_counter_fails_the_batch_and_is_not_written_back() {
+    let (disk, key) = (TestDisk::new(), vec![1; 17]);
+    let first = Change::new().put(Table::Counts, key.clone(), vec![1, 2, 3]);
+    let store = Store::on_backend(disk.clone(), first).unwrap();
+    assert!(matches!(store.snapshot().unwrap().count(&key), Err(StorageFailure::Damaged(_))));
+    let committed = block_on(store.commit(put(1).count(key.clone(), 1)));
+    assert_eq!(committed, Err(CommitFailure::Stopped));
+    assert!(matches!(block_on(end_of(&store)), Fatal::Storage(StorageFailure::Damaged(_))));
+    store.close();
+    let again = open(&disk);
+    assert!(!has(&again, 1));
+    let kept = again.snapshot().unwrap().value(Table::Counts, &key).unwrap();
+    assert_eq!(kept, Some(vec![1, 2, 3]));
+}
+
+#[test]
+fn an_impossible_change_is_refused_with_all_that_it_became_a_part_of() {
+    let store = open(&TestDisk::new());
+    let change = put(1).and(Change::impossible("a test")).and(put(2));
+    assert_eq!(block_on(store.commit(change)), Err(CommitFailure::Impossible("a test")));
+    let alone = block_on(store.commit(Change::impossible("alone")));
+    assert_eq!(alone, Err(CommitFailure::Impossible("alone")));
+    assert!(!has(&store, 1) && !has(&store, 2));
+    assert_eq!(block_on(store.commit(put(3))), Ok(Verdict::Applied), "the store goes on");
 }

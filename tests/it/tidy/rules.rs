@@ -449,7 +449,7 @@ fn keys_by_hand(source: &Source, names: &BTreeSet<&str>) -> Vec<String> {
         for name in names.iter().filter(|name| line.contains(&format!("b\"{name}\""))) {
             found.push(format!("{place}: the key {name} of Meta is made in store::tables::meta"));
         }
-        let joins = line.contains(".concat()") && line.contains("bytes()");
+        let joins = line.contains(".concat()") && line.contains(".bytes()");
         let splits = ["first_chunk", "last_chunk"].iter().any(|it| line.contains(it));
         let takes_key = line.contains("key.") || line.contains("row.0.");
         if source.path.starts_with("src/app/") && (joins || (splits && takes_key)) {

@@ -99,7 +99,7 @@ impl Idempotency<'_> {
                     change = change.and(seeded);
                     seed
                 };
-                let plain = encode_hidden(&parts).ok_or_else(impossible)?;
+                let plain = encode_hidden(&parts)?;
                 let identity = identity(&guard.caller, &place);
                 let key = part_key(&guard.caller, &seed, containers);
                 sealed = key.seal(&identity, plain.expose(), self.vault.random());
@@ -112,8 +112,7 @@ impl Idempotency<'_> {
             location: answer.location.clone(),
             disclosures: answer.disclosures.clone(),
             content: AnswerContent::Parts { subjects, body },
-        });
-        let plain = plain.ok_or_else(impossible)?;
+        })?;
         let sealed =
             keys.seal(Table::Idempotency.number(), &place, plain.expose(), self.vault.random());
         Ok(change.put(Table::Idempotency, place, sealed))

@@ -35,7 +35,7 @@ impl Rotation {
         scope: &[u8; 16],
     ) -> Result<Option<Self>, StorageFailure> {
         let value = snapshot.value(Table::Meta, &Self::place(scope))?;
-        Ok(value.and_then(|value| Self::decode(*scope, &value)))
+        value.map(|value| Self::decode(*scope, &value).ok_or_else(damaged)).transpose()
     }
 
     /// The first of those under way.
@@ -49,9 +49,11 @@ impl Rotation {
 
     fn listed(snapshot: &Snapshot, count_max: usize) -> Result<Vec<Self>, StorageFailure> {
         let found = snapshot.first(&meta::rotations(), count_max)?;
-        let read =
-            |(key, value): &(Vec<u8>, Vec<u8>)| Self::decode(meta::rotation_of_key(key)?, value);
-        Ok(found.iter().filter_map(read).collect())
+        let read = |(key, value): &(Vec<u8>, Vec<u8>)| {
+            let rotation = meta::rotation_of_key(key).and_then(|scope| Self::decode(scope, value));
+            rotation.ok_or_else(damaged)
+        };
+        found.iter().map(read).collect()
     }
 
     fn decode(scope: [u8; 16], value: &[u8]) -> Option<Self> {
@@ -120,6 +122,11 @@ pub(in crate::app) fn master_replaced(
         let (before, at) = value.split_first_chunk::<8>()?;
         time(at).filter(|_| master.has_check(before))
     }))
+}
+
+/// A rotation that is under way must not be taken for none: it decides which keys are used.
+fn damaged() -> StorageFailure {
+    StorageFailure::Damaged(String::from("the state of a rotation makes no sense"))
 }
 
 const fn micros(at: Timestamp) -> [u8; 8] {

@@ -184,7 +184,7 @@ impl KeyRotation<'_> {
             (self.vault.keys().system(), tables::api_key_of_key(key).ok_or_else(bad)?);
         let record = open_api_key(&system, place, sealed)?;
         let new = system.api_keys().newest_place(&record.tag);
-        let plain = encode_api_key(&record);
+        let plain = encode_api_key(&record)?;
         let again = system.seal(&api_key_identity(&new), plain.expose(), self.vault.random());
         let version = version(sealed).ok_or_else(bad)?;
         let change = Change::new().expect_version(Table::ApiKeys, key.to_vec(), version);

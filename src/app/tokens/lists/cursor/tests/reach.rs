@@ -125,7 +125,8 @@ async fn no_record_is_opened_but_those_on_the_page() {
     let some = vault.caller(&[], &[("/a/", Transform::Mask), ("/b/", Transform::Mask)]).await;
     for id in [foreign, later] {
         let key = tables::tokens(vault.tenant.id, TokenId::parse(&id).unwrap());
-        let change = Change::new().put(Table::Tokens, key, b"not a record".to_vec());
+        let change =
+            Change::new().put(Table::Tokens, key, b"not a record, though as long as one".to_vec());
         vault.app.store().commit(change).await.unwrap();
     }
     let list = |start: &CursorStart| {
