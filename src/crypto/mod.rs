@@ -5,6 +5,7 @@
 
 mod api_keys;
 mod chain;
+mod constant_time;
 mod digest;
 mod index;
 mod key_transfer;
@@ -20,6 +21,7 @@ mod uses;
 
 pub use api_keys::ApiKeyIndex;
 pub use chain::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
+pub use constant_time::is_equal;
 pub use digest::{DigestKey, Element, SetDigest};
 pub use index::IndexKey;
 pub use key_transfer::{KeyTransfer, TransferMessage};

@@ -166,3 +166,66 @@ proptest! {
         prop_assert!(Share::parse(&text).is_err());
     }
 }
+
+/// A second implementation of the field, from its definition: polynomials over two elements modulo
+/// x^8 + x^4 + x^3 + x + 1, by long multiplication and long division.
+fn slow_times(one: u8, other: u8) -> u8 {
+    let product = (0..8)
+        .filter(|bit| other >> bit & 1 == 1)
+        .fold(0_u16, |sum, bit| sum ^ (u16::from(one) << bit));
+    let remainder = (8..16).rev().fold(product, |rest, bit| {
+        if rest >> bit & 1 == 1 { rest ^ (0x11b << (bit - 8)) } else { rest }
+    });
+    u8::try_from(remainder).unwrap()
+}
+
+fn slow_divide(one: u8, by: u8) -> u8 {
+    (0..=255).find(|quotient| slow_times(*quotient, by) == one).unwrap()
+}
+
+/// The value at 0 of the polynomial through these points, by eliminating one point at a time
+/// (Neville), which shares no step with Lagrange's sum.
+fn slow_combine(points: &[(u8, u8)]) -> u8 {
+    let mut column: Vec<u8> = points.iter().map(|(_, y)| *y).collect();
+    for width in 1..points.len() {
+        column = (0..points.len() - width)
+            .map(|at| {
+                let (first, last) = (points[at].0, points[at + width].0);
+                let sum = slow_times(first, column[at + 1]) ^ slow_times(last, column[at]);
+                slow_divide(sum, first ^ last)
+            })
+            .collect();
+    }
+    column[0]
+}
+
+#[test]
+fn the_field_agrees_with_a_second_implementation_in_every_product_and_inverse() {
+    for one in 0..=255 {
+        for other in 0..=255 {
+            assert_eq!(times(one, other), slow_times(one, other), "{one} {other}");
+        }
+        if one != 0 {
+            assert_eq!(inverse(one), slow_divide(1, one), "{one}");
+        }
+    }
+}
+
+#[test]
+fn shares_combine_to_the_same_key_in_a_second_implementation() {
+    let random = Random::new();
+    for text in ["2-of-2", "2-of-5", "3-of-5", "5-of-7", "7-of-7"] {
+        let scheme = Scheme::parse(text).unwrap();
+        let key: [u8; 32] = random.bytes();
+        let shares = split(&Secret::new(key), scheme, &random);
+        for choice in shares.windows(usize::from(scheme.needed())) {
+            let byte = |at: usize| -> u8 {
+                let points: Vec<_> =
+                    choice.iter().map(|it| (it.number, it.values.expose()[at])).collect();
+                slow_combine(&points)
+            };
+            let combined: Vec<u8> = (0..KEY_BYTES).map(byte).collect();
+            assert_eq!(combined, key, "{text}");
+        }
+    }
+}
