@@ -6,7 +6,7 @@ use crate::domain::id::{SessionId, TokenId};
 use crate::domain::mistakes::Mistakes;
 use crate::idempotency::Replay;
 use crate::store::record::{BadRecord, EncodeFailed};
-use crate::store::{CommitFailure, StorageFailure};
+use crate::store::{CommitFailure, CvcKeyName, StorageFailure};
 
 #[derive(Debug)]
 pub enum Error {
@@ -20,6 +20,9 @@ pub enum Error {
     /// Ours: the caller learns only that it happened.
     Internal(Fault),
     Invalid(Mistakes),
+    /// A decision needs the key of a card verification code that is not made yet. The commit loop
+    /// makes it and decides again, so no caller gets this.
+    NeedsCvcKey(CvcKeyName),
     NotFound(&'static str),
     /// The disk is nearly full; what is refused until there is space again, as a sentence.
     ReadOnly(&'static str),

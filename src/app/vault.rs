@@ -28,7 +28,7 @@ pub struct Vault {
     pub(in crate::app) evaluations: crate::app::tokens::evaluations::Evaluations,
     pub(in crate::app) turns: crate::app::commit::lanes::Turns,
     pub(in crate::app) in_flight: Arc<crate::app::commit::idempotency::in_flight::InFlight>,
-    pub(in crate::app) cvc_keys: CvcKeys,
+    pub(in crate::app) cvc_keys: Arc<CvcKeys>,
     pub(in crate::app) bins: RwLock<Arc<BinTable>>,
     /// Reads on their way into the audit chain.
     pub(in crate::app) reads: crate::app::audit::read_queue::Reads,

@@ -157,7 +157,9 @@ impl From<Unmatched> for Problem {
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         match error {
-            Error::Busy => Self::retry(503, "The vault is busy; try again shortly.", 1),
+            Error::Busy | Error::NeedsCvcKey(_) => {
+                Self::retry(503, "The vault is busy; try again shortly.", 1)
+            }
             Error::Conflict(why) => Self::new(409, why),
             Error::Forbidden(why) => Self::new(403, why),
             Error::InFlight => Self::retry(

@@ -238,7 +238,7 @@ fn sentences(error: &Error) -> Vec<String> {
         | Error::ReadOnly(why)
         | Error::Unprocessable(why) => vec![String::from(*why)],
         // Commands carry no idempotency key.
-        Error::InFlight | Error::Replayed(_) => Vec::new(),
+        Error::InFlight | Error::NeedsCvcKey(_) | Error::Replayed(_) => Vec::new(),
         Error::Internal(fault) => vec![format!("The vault has a fault: {}.", fault.name())],
         Error::Invalid(mistakes) => {
             let each = mistakes.by_path().iter();

@@ -113,6 +113,12 @@ impl CvcKeys {
         keys
     }
 
+    /// From now on every write fails, as on a file system that turned read-only.
+    #[cfg(test)]
+    pub(crate) fn fail_writes(&self) {
+        self.lock().file = None;
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Slots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -80,29 +80,39 @@ impl Vault {
         answer: impl Fn(&T) -> Option<&RememberedAnswer>,
     ) -> Result<T, Error> {
         self.require_space(priority)?;
-        for attempt in 0..DECISIONS_MAX {
+        let mut refused: usize = 0;
+        while refused < DECISIONS_MAX {
             let snapshot = self.snapshot()?;
             // One time for both, so that the answer is kept where the look-up has searched.
             let now = self.now();
             let expected = match guard {
                 // The look-up before the body was read serves the first attempt.
-                Some(guard) if attempt == 0 && guard.is_current(now) => Some(guard.expected()),
+                Some(guard) if refused == 0 && guard.is_current(now) => Some(guard.expected()),
                 Some(guard) => Some(self.idempotency().look_up(&snapshot, guard, now)?),
                 None => None,
             };
-            let (mut change, outcome) = decide(&snapshot)?;
-            if let (Some(guard), Some(expected)) = (guard, expected) {
+            let decided = decide(&snapshot).and_then(|(change, outcome)| {
+                let (Some(guard), Some(expected)) = (guard, expected) else {
+                    return Ok((change, outcome));
+                };
                 let answer = answer(&outcome).ok_or(Error::Internal(Fault::BadAnswer))?;
                 let remembered = self.idempotency().remember(&snapshot, guard, answer, now)?;
-                change = change.and(expected).and(remembered);
-            }
+                Ok((change.and(expected).and(remembered), outcome))
+            });
             // A rotation of keys waits for this epoch until the change is queued. The snapshot is
             // not needed that long.
             let _epoch = snapshot.epoch();
             drop(snapshot);
+            let (change, outcome) = match decided {
+                Err(Error::NeedsCvcKey(name)) => {
+                    self.cvcs().make_key(name).await?;
+                    continue;
+                }
+                decided => decided?,
+            };
             match self.store.commit(change).await? {
                 Verdict::Applied => return Ok(outcome),
-                Verdict::Refused => (),
+                Verdict::Refused => refused = refused.saturating_add(1),
             }
         }
         Err(Error::Busy)

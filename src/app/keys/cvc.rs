@@ -3,6 +3,8 @@
 //! Which key seals a code is decided by the minute in which the code's retention ends. When that
 //! minute has passed the key is overwritten, and no copy of the data file can give the code back.
 
+use std::sync::Arc;
+
 use uuid::Uuid;
 
 use crate::app::error::{Error, Fault};
@@ -12,7 +14,7 @@ use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 use crate::secret::Secret;
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::{Change, CvcKeyName, Snapshot, Table, tables};
 
 /// Card verification codes: sealed under keys of their own, which are destroyed in time.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +31,7 @@ impl Vault {
 const MINUTE_BYTES: usize = 8;
 
 impl Cvcs<'_> {
-    /// The row of a code that is kept until `expires_at`. Its key is durable when this returns.
+    /// The row of a code that is kept until `expires_at`, sealed under a key that is durable.
     pub(in crate::app) fn keep(
         self,
         tenant: TenantId,
@@ -112,25 +114,30 @@ impl Cvcs<'_> {
         Ok(code.map(|code| Secret::new(String::from(code))))
     }
 
-    /// The key of a minute, made and synced if it is the first use. That is one sync a minute and
-    /// tenant, so it may as well happen here.
+    /// The key of a minute. A decision must not wait for the disk, so a key that is not there yet is
+    /// asked for by [`Error::NeedsCvcKey`]; the commit loop makes it and decides again.
     fn key(self, tenant: TenantId, minute: u64) -> Result<SealingKey, Error> {
         let name = (*tenant.bytes(), minute);
-        let wrapped = if let Some(wrapped) = self.vault.cvc_keys.sealed(&name) {
-            wrapped
-        } else {
-            let key: Secret<[u8; 32]> = Secret::new(self.vault.random().bytes());
-            let place = minute.to_be_bytes();
-            let identity = identity(&tenant, &place);
-            let fresh = self.vault.keys().system().cvcs().seal(
-                &identity,
-                key.expose(),
-                self.vault.random(),
-            );
-            let kept = self.vault.cvc_keys.keep(name, &fresh);
-            kept.map_err(|failure| self.vault.store.fail(failure))?.ok_or(Error::Busy)?
-        };
+        let wrapped = self.vault.cvc_keys.sealed(&name).ok_or(Error::NeedsCvcKey(name))?;
         self.open_key(tenant, minute, &wrapped)
+    }
+
+    /// Makes a key, and returns when it is durable: one sync for each tenant and minute, on a thread
+    /// that may wait. If the file fails, so does the store.
+    pub(in crate::app) async fn make_key(self, name: CvcKeyName) -> Result<(), Error> {
+        let (scope, minute) = name;
+        let key: Secret<[u8; 32]> = Secret::new(self.vault.random().bytes());
+        let place = minute.to_be_bytes();
+        let tenant = tables::tenant_of_scope(&scope);
+        let system = self.vault.keys().system();
+        let fresh =
+            system.cvcs().seal(&identity(&tenant, &place), key.expose(), self.vault.random());
+        let keys = Arc::clone(&self.vault.cvc_keys);
+        let kept = tokio::task::spawn_blocking(move || keys.keep(name, &fresh)).await;
+        let panicked = |_| Error::Internal(Fault::Impossible("making a CVC key panicked"));
+        let kept = kept.map_err(panicked)?;
+        kept.map_err(|failure| self.vault.store.fail(failure))?.ok_or(Error::Busy)?;
+        Ok(())
     }
 
     fn open_key(self, tenant: TenantId, minute: u64, wrapped: &[u8]) -> Result<SealingKey, Error> {

@@ -151,7 +151,7 @@ impl Vault {
             evaluations: Evaluations::new(),
             turns: Turns::new(),
             in_flight: Arc::default(),
-            cvc_keys,
+            cvc_keys: Arc::new(cvc_keys),
             bins: RwLock::default(),
             reads: Reads::new(policy.reads),
             audit_retention: policy.retention,

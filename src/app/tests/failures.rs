@@ -1,10 +1,14 @@
 //! Operations on a disk that fails: errors for those who wait, nothing lost for those who do not.
 
+use serde_json::json;
+
 use crate::app::tests::workload::{Done, Told, work};
 use crate::app::tests::{TestVault, deduplicating, draft, named, prepared};
 use crate::app::tokens::evaluations::Work;
-use crate::app::{ApplicationQuery, Error, Vault, VaultFailure};
+use crate::app::{ApplicationQuery, Error, TokenDraft, Vault, VaultFailure};
 use crate::clock::Clock;
+use crate::domain::token_type::TokenType;
+use crate::secret::Secret;
 use crate::store::tests::disk::{EIO, ENOSPC, EROFS, Fault, Operation, TestDisk};
 use crate::store::tests::{block_on, end_of};
 use crate::store::{Fatal, OpenFailure, StorageFailure};
@@ -117,7 +121,7 @@ fn a_vault_whose_disk_fails_while_it_opens_says_so() {
 #[test]
 fn another_master_key_is_refused_by_name_and_changes_nothing() {
     let disk = TestDisk::holding(prepared().0.clone());
-    let other = crate::crypto::MasterKey::parse(&crate::secret::Secret::new(b"43".repeat(32)));
+    let other = crate::crypto::MasterKey::parse(&Secret::new(b"43".repeat(32)));
     let refused = Vault::on_backend(disk.clone(), other.unwrap(), Clock::new());
     assert!(matches!(refused, Err(VaultFailure::WrongMasterKey)), "{refused:?}");
     TestVault::on(TestDisk::holding(disk.volatile()), Clock::new()).unwrap().assert_clean();
@@ -128,4 +132,28 @@ fn a_disk_of_another_program_is_refused() {
     let disk = TestDisk::holding(vec![7; 10_000]);
     let refused = Vault::on_backend(disk, crate::app::tests::master(), Clock::new());
     assert!(matches!(refused, Err(VaultFailure::File(OpenFailure::NotOurs))), "{refused:?}");
+}
+
+#[test]
+fn a_create_with_a_cvc_is_refused_and_nothing_written_when_the_file_of_cvc_keys_fails() {
+    let vault = TestVault::new();
+    let card = || TokenDraft {
+        kind: Some(TokenType::Card),
+        data: Some(Secret::new(json!({
+            "number": "4242424242424242", "expiration_month": 12, "expiration_year": 2099,
+            "cvc": "123",
+        }))),
+        ..draft("a card")
+    };
+    vault.app.cvc_keys.fail_writes();
+    let refused = block_on(vault.create(TokenDraft { search_indexes: None, ..card() }));
+    let failed = |error: &Error| matches!(error, Error::Storage(StorageFailure::ReadOnly));
+    assert!(refused.as_ref().is_err_and(failed), "{refused:?}");
+    let fatal = block_on(end_of(vault.app.store()));
+    assert!(matches!(fatal, Fatal::Storage(StorageFailure::ReadOnly)), "{fatal:?}");
+    let again = TestVault::on(TestDisk::holding(vault.disk.volatile()), Clock::new()).unwrap();
+    assert_eq!(again.assert_clean().tokens, 0);
+    let created = block_on(again.create(TokenDraft { search_indexes: None, ..card() }));
+    assert!(created.is_ok(), "a file that works is synced before the decision is made again");
+    assert_eq!(again.assert_clean().cvcs, 1);
 }

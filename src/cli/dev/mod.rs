@@ -316,6 +316,7 @@ pub(in crate::cli) fn refused(error: &Error) -> Failure {
         | Error::Forbidden(_)
         | Error::InFlight
         | Error::Internal(_)
+        | Error::NeedsCvcKey(_)
         | Error::NotFound(_)
         | Error::ReadOnly(_)
         | Error::Replayed(_)

@@ -100,6 +100,7 @@ fn unreadable(error: Error, place: &Path) -> Failure {
         | Error::InFlight
         | Error::Internal(_)
         | Error::Invalid(_)
+        | Error::NeedsCvcKey(_)
         | Error::NotFound(_)
         | Error::ReadOnly(_)
         | Error::Replayed(_)
