@@ -156,7 +156,7 @@ impl RememberedAnswer {
             }
             Some(_) | None if text.is_empty() => (),
             Some(_) | None => {
-                self.body.push(AnswerPart { text: Secret::new(text.to_vec()), lifetime })
+                self.body.push(AnswerPart { text: Secret::new(text.to_vec()), lifetime });
             }
         }
     }

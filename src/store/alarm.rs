@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::store::failure::StorageFailure;
-use crate::store::writer::Fatal;
+use crate::store::failure::{Fatal, StorageFailure};
 
 /// A handle; clones share one alarm, which sounds once and for good.
 #[derive(Debug, Clone)]

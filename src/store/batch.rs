@@ -7,10 +7,11 @@ use std::collections::btree_map::Entry;
 use redb::{ReadableTable, WriteTransaction};
 
 use crate::crypto;
-use crate::store::StorageFailure;
-use crate::store::chain::{AuditRow, Head};
+use crate::store::chain::row::{AuditRow, Head};
 use crate::store::change::{Change, Expect, SealedEntries, Write};
 use crate::store::digests::{DigestChanges, RecordDigests};
+use crate::store::failure::StorageFailure;
+use crate::store::snapshot::{damaged_count, decode_count};
 use crate::store::tables::{KeyRange, Table, meta};
 
 type OpenTable<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
@@ -209,15 +210,4 @@ impl<'t> Batch<'t> {
         keys.truncate(count_max);
         Ok(keys)
     }
-}
-
-/// A number that was never written is 0. One that does not decode is damage: taken for 0, it would
-/// be written back as if it were right.
-pub(super) fn decode_count(value: Option<Vec<u8>>) -> Result<i64, StorageFailure> {
-    let Some(value) = value else { return Ok(0) };
-    value.try_into().map(i64::from_be_bytes).map_err(|_bytes: Vec<u8>| damaged_count())
-}
-
-fn damaged_count() -> StorageFailure {
-    StorageFailure::Damaged(String::from("a number in the table of counts makes no sense"))
 }

@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::bounds::CVC_KEYS_MAX;
 use crate::crypto::SEALED_KEY_BYTES;
-use crate::store::StorageFailure;
+use crate::store::failure::StorageFailure;
 use crate::store::named_file::NamedFile;
 
 const SLOT_BYTES: usize = 128;

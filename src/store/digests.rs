@@ -13,11 +13,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Arc, Mutex};
 
 use crate::crypto::{DigestKey, Identity, Random, SetDigest, version};
 use crate::store::change::Change;
+use crate::store::failure::StorageFailure;
+use crate::store::snapshot::Snapshot;
 use crate::store::tables::meta;
-use crate::store::{Snapshot, StorageFailure, Table, tables};
+use crate::store::tables::{self, Table};
 
 const WHOLE: [u8; 16] = [0; 16];
 const VERSION: u8 = 1;
@@ -39,6 +42,9 @@ pub struct RecordDigests {
     whole: DigestState,
     scopes: BTreeMap<[u8; 16], DigestState>,
 }
+
+/// The writer's, and that of [`crate::store::Store::amend`]; `None` until [`crate::store::Store::keep_digests`].
+pub(super) type SharedDigests = Arc<Mutex<Option<RecordDigests>>>;
 
 /// What one transaction does to the records of each scope.
 #[derive(Debug, Default)]
@@ -128,11 +134,11 @@ impl RecordDigests {
         changes: DigestChanges,
         sequence: u64,
     ) -> Vec<(Table, Vec<u8>, Vec<u8>)> {
-        let changed = self.advance(changes, sequence);
-        if changed.is_empty() {
+        let advanced = self.advance(changes, sequence);
+        if advanced.is_empty() {
             return Vec::new();
         }
-        let rows = changed.iter().map(|(scope, state)| self.row(scope, state));
+        let rows = advanced.iter().map(|(scope, state)| self.row(scope, state));
         rows.chain([self.row_of_whole()]).collect()
     }
 
@@ -153,15 +159,15 @@ impl RecordDigests {
         // One per transaction: 64 bits outlast every file.
         let generation = self.whole.generation.saturating_add(1);
         (self.whole.generation, self.whole.sequence) = (generation, sequence);
-        let mut changed = Vec::with_capacity(changes.len());
+        let mut advanced = Vec::with_capacity(changes.len());
         for (scope, by) in changes {
             self.whole.digest.combine(&by);
             let state = self.scopes.entry(scope).or_default();
             state.digest.combine(&by);
             (state.generation, state.sequence) = (generation, sequence);
-            changed.push((scope, *state));
+            advanced.push((scope, *state));
         }
-        changed
+        advanced
     }
 
     fn row(&self, scope: &[u8; 16], state: &DigestState) -> (Table, Vec<u8>, Vec<u8>) {

@@ -20,6 +20,37 @@ pub enum StorageFailure {
     Stopped,
 }
 
+/// Why a file could not be opened. Nothing was changed in it.
+#[derive(Debug)]
+pub enum OpenFailure {
+    AlreadyOpen,
+    Exists,
+    Missing,
+    /// The file's own format, newer than ours, and the version that gave it, where it tells.
+    Newer(u32, Option<String>),
+    /// Not a data file of this program.
+    NotOurs,
+    /// The file's own format, which [`crate::store::Store::migrate`] brings up to ours.
+    Older(u32),
+    Storage(StorageFailure),
+}
+
+/// Why a change was not committed, or why nothing is known of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitFailure {
+    /// The change is one of [`crate::store::Change::impossible`].
+    Impossible(&'static str),
+    QueueFull,
+    Stopped,
+}
+
+/// Why the store no longer works; the process must end.
+#[derive(Debug)]
+pub enum Fatal {
+    Storage(StorageFailure),
+    WriterPanicked,
+}
+
 impl From<redb::Error> for StorageFailure {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the rest are faults of the file or ours")]
     fn from(error: redb::Error) -> Self {
@@ -93,6 +124,32 @@ impl fmt::Display for StorageFailure {
 }
 
 impl std::error::Error for StorageFailure {}
+
+impl OpenFailure {
+    pub(super) fn io(error: io::Error) -> Self {
+        Self::Storage(StorageFailure::from_io(error))
+    }
+}
+
+impl From<redb::DatabaseError> for OpenFailure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "redb may add more; they are failures all")]
+    fn from(error: redb::DatabaseError) -> Self {
+        match error {
+            redb::DatabaseError::DatabaseAlreadyOpen => Self::AlreadyOpen,
+            // redb tells a file that is none of its own by the kind of its IO error.
+            redb::DatabaseError::Storage(redb::StorageError::Io(error))
+                if matches!(
+                    error.kind(),
+                    // Too short to have a header counts as well.
+                    io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+                ) =>
+            {
+                Self::NotOurs
+            }
+            other => Self::Storage(other.into()),
+        }
+    }
+}
 
 macro_rules! from_redb {
     ($($error:ident),+) => {$(

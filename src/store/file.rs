@@ -3,23 +3,31 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use redb::{Builder, Database, DatabaseError, WriteTransaction};
+use redb::{Builder, Database, WriteTransaction};
 
 use crate::bounds::CACHE_BYTES;
-use crate::crypto::{MasterKey, Random};
+use crate::crypto::Random;
 use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
 use crate::store::digests::RecordDigests;
 use crate::store::epochs::Epochs;
-use crate::store::overlay::Overlay;
+use crate::store::failure::{OpenFailure, StorageFailure};
+use crate::store::meta;
 use crate::store::snapshot::Snapshot;
-use crate::store::{
-    Cleanliness, FORMAT, OpenFailure, StorageFailure, Store, Table, meta, migration,
-};
+use crate::store::tables::Table;
+
+/// The version of the schema and of everything in it.
+pub const FORMAT: u32 = 3;
+
+/// The data file's name in its directory.
+pub(super) const NAME: &str = "strongroom.redb";
+
+/// The name of a new file until it is whole.
+pub(super) fn unfinished(directory: &Path) -> PathBuf {
+    directory.join("strongroom.redb.unfinished")
+}
 
 pub(super) fn builder() -> Builder {
     let mut builder = Builder::new();
@@ -33,11 +41,11 @@ pub(super) fn grow<E: From<OpenFailure>>(
     directory: &Path,
     fill: impl FnOnce(&Database) -> Result<(), E>,
 ) -> Result<Database, E> {
-    let path = directory.join(Store::FILE);
+    let path = directory.join(NAME);
     if path.exists() {
         return Err(OpenFailure::Exists.into());
     }
-    let unfinished = Store::unfinished(directory);
+    let unfinished = unfinished(directory);
     if let Err(error) = std::fs::remove_file(&unfinished)
         && error.kind() != std::io::ErrorKind::NotFound
     {
@@ -66,48 +74,9 @@ pub(super) fn open_database(directory: &Path) -> Result<Database, OpenFailure> {
     Ok(builder().open(existing(directory)?)?)
 }
 
-/// A file that is only looked at.
-pub(super) struct ReadOnlyDatabase {
-    pub(super) database: Database,
-    pub(super) cleanliness: Cleanliness,
-}
-
-/// Opens the file for reading alone; the engine writes to memory.
-pub(super) fn open_unwritten(
-    directory: &Path,
-    master: Option<&MasterKey>,
-) -> Result<ReadOnlyDatabase, OpenFailure> {
-    let overlay = Overlay::open(&existing(directory)?)?;
-    let was_mended = Arc::new(AtomicBool::new(false));
-    let mut builder = builder();
-    let mending = Arc::clone(&was_mended);
-    builder.set_repair_callback(move |_| mending.store(true, Ordering::Relaxed));
-    let database = builder.create_with_backend(overlay)?;
-    match check_format(&database) {
-        Err(OpenFailure::Older(from)) => {
-            // With another vault's key the copy keeps its keys as they are, and opening the vault
-            // reports the wrong key.
-            let migrated = first_look(&database).and_then(|snapshot| {
-                let check = meta::master_check(&snapshot)?.unwrap_or_default();
-                drop(snapshot);
-                let master = master.filter(|master| master.has_check(&check));
-                migration::run(&database, from, master, &Random::new())
-            });
-            migrated.map_err(OpenFailure::Storage)?;
-        }
-        checked => checked?,
-    }
-    let cleanliness = if was_mended.load(Ordering::Relaxed) {
-        Cleanliness::NeedsRecovery
-    } else {
-        Cleanliness::Clean
-    };
-    Ok(ReadOnlyDatabase { database, cleanliness })
-}
-
 /// The place of the data file, if it may be one.
-fn existing(directory: &Path) -> Result<PathBuf, OpenFailure> {
-    let path = directory.join(Store::FILE);
+pub(super) fn existing(directory: &Path) -> Result<PathBuf, OpenFailure> {
+    let path = directory.join(NAME);
     // redb would make an empty file into a database; ours is never empty.
     match std::fs::metadata(&path) {
         Ok(metadata) if metadata.len() > 0 => (),
@@ -179,30 +148,4 @@ fn complete(database: &Database, snapshot: &Snapshot) -> Result<(), StorageFailu
     }
     commit_whole(database, None, |_| Ok(Change::new()))?;
     Ok(())
-}
-
-impl OpenFailure {
-    pub(super) fn io(error: std::io::Error) -> Self {
-        Self::Storage(StorageFailure::from_io(error))
-    }
-}
-
-impl From<DatabaseError> for OpenFailure {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "redb may add more; they are failures all")]
-    fn from(error: DatabaseError) -> Self {
-        match error {
-            DatabaseError::DatabaseAlreadyOpen => Self::AlreadyOpen,
-            // redb tells a file that is none of its own by the kind of its IO error.
-            DatabaseError::Storage(redb::StorageError::Io(error))
-                if matches!(
-                    error.kind(),
-                    // Too short to have a header counts as well.
-                    std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof
-                ) =>
-            {
-                Self::NotOurs
-            }
-            other => Self::Storage(other.into()),
-        }
-    }
 }

@@ -5,10 +5,12 @@ use uuid::Uuid;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
 use crate::store::change::Change;
-use crate::store::record::{BadRecord, EncodeFailed, decode_share_set, encode_share_set};
+use crate::store::failure::StorageFailure;
+use crate::store::record::encoding::{BadRecord, EncodeFailed};
+use crate::store::record::share_set::{decode_share_set, encode_share_set};
 use crate::store::snapshot::{Row, Snapshot};
+use crate::store::tables::Table;
 use crate::store::tables::meta as keys;
-use crate::store::{StorageFailure, Table};
 
 /// `None` for a file that is none of ours.
 pub(super) fn format(snapshot: &Snapshot) -> Result<Option<u32>, StorageFailure> {

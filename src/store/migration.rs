@@ -14,10 +14,17 @@ use redb::Database;
 use crate::bounds::MIGRATION_BACKUPS_MAX;
 use crate::crypto::{BackupKey, Identity, MasterKey, OpenFailed, Random};
 use crate::domain::time::Timestamp;
-use crate::store::backup::{self, BackupFailure, Reader};
+use crate::store::backup;
+use crate::store::backup::format::BackupFailure;
+use crate::store::backup::reader::Reader;
 use crate::store::change::Change;
-use crate::store::file::{commit_whole, first_look, open_database};
-use crate::store::{FORMAT, OpenFailure, Snapshot, StorageFailure, Store, Table, meta};
+use crate::store::failure::{OpenFailure, StorageFailure};
+use crate::store::file::FORMAT;
+use crate::store::file::{self, commit_whole, first_look, open_database};
+use crate::store::handle::Store;
+use crate::store::meta;
+use crate::store::snapshot::Snapshot;
+use crate::store::tables::Table;
 
 /// What was done to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +91,7 @@ fn clear_unfinished(directory: &Path) -> Result<(), MigrationFailure> {
 /// Whether [`backup_path`] and the writer of backups make a file of this name.
 fn is_unfinished_backup(name: &str) -> bool {
     let numbers = name
-        .strip_prefix(Store::FILE)
+        .strip_prefix(file::NAME)
         .and_then(|rest| rest.strip_prefix(".format-"))
         .and_then(|rest| rest.strip_suffix(backup::UNFINISHED))
         .and_then(|rest| rest.strip_suffix(".backup"));
@@ -132,7 +139,7 @@ fn back_up(
 /// `strongroom.redb.format-1.backup`, then `strongroom.redb.format-1-2.backup`.
 fn backup_path(directory: &Path, from: u32, number: u32) -> PathBuf {
     let number = if number > 1 { format!("-{number}") } else { String::new() };
-    directory.join(format!("{}.format-{from}{number}.backup", Store::FILE))
+    directory.join(format!("{}.format-{from}{number}.backup", file::NAME))
 }
 
 /// The file is locked: nothing changes between what a step reads and what it writes. Without the master

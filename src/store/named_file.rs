@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::store::StorageFailure;
+use crate::store::failure::StorageFailure;
 
 /// A path, and the file that was open under it. The file stays open, so its inode number cannot be
 /// given to another one.

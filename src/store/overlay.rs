@@ -13,8 +13,10 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use redb::StorageBackend as Disk;
+
 use crate::bounds::OVERLAY_BYTES_MAX;
-use crate::store::{Disk, OpenFailure};
+use crate::store::failure::OpenFailure;
 
 const BLOCK_BYTES: usize = 4096;
 const BLOCK: u64 = 4096;

@@ -5,10 +5,13 @@ use std::path::Path;
 use redb::{Database, WriteTransaction};
 
 use crate::bounds::RESTORE_BATCH_BYTES;
-use crate::store::backup::{Chunk, InvalidBackup, Manifest, Reader};
+use crate::store::backup::format::InvalidBackup;
+use crate::store::backup::manifest::Manifest;
+use crate::store::backup::reader::{Chunk, Reader};
 use crate::store::change::Change;
+use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::file::{commit_whole, grow};
-use crate::store::{OpenFailure, StorageFailure, Store};
+use crate::store::handle::Store;
 
 /// Why there is no data file. Nothing is left of the attempt.
 #[derive(Debug)]

@@ -6,10 +6,9 @@ use std::fmt;
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableHandle as _};
 
-use crate::store::StorageFailure;
 use crate::store::alarm::Alarm;
-use crate::store::batch::decode_count;
 use crate::store::epochs::EpochGuard;
+use crate::store::failure::StorageFailure;
 use crate::store::tables::{KeyRange, Table};
 
 pub struct Snapshot {
@@ -48,12 +47,11 @@ impl Snapshot {
         range: &KeyRange,
     ) -> Result<impl DoubleEndedIterator<Item = Result<Row, StorageFailure>> + use<>, StorageFailure>
     {
-        let rows = match range.is_empty() {
-            true => None,
-            false => {
-                let rows = self.table(range.table())?.range::<&[u8]>(range.bounds());
-                Some(rows.map_err(|error| self.alarm.sound(error.into()))?)
-            }
+        let rows = if range.is_empty() {
+            None
+        } else {
+            let rows = self.table(range.table())?.range::<&[u8]>(range.bounds());
+            Some(rows.map_err(|error| self.alarm.sound(error.into()))?)
         };
         let alarm = self.alarm.clone();
         Ok(rows.into_iter().flatten().map(move |entry| {
@@ -92,4 +90,15 @@ impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Snapshot")
     }
+}
+
+/// A number that was never written is 0. One that does not decode is damage: taken for 0, it would
+/// be written back as if it were right.
+pub(super) fn decode_count(value: Option<Vec<u8>>) -> Result<i64, StorageFailure> {
+    let Some(value) = value else { return Ok(0) };
+    value.try_into().map(i64::from_be_bytes).map_err(|_bytes: Vec<u8>| damaged_count())
+}
+
+pub(super) fn damaged_count() -> StorageFailure {
+    StorageFailure::Damaged(String::from("a number in the table of counts makes no sense"))
 }

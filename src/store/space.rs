@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::store::Store;
+use crate::store::file;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
@@ -27,7 +27,7 @@ pub struct DirectoryDisk(pub PathBuf);
 
 impl DataDisk for DirectoryDisk {
     fn space(&self) -> io::Result<Space> {
-        let data_bytes = std::fs::metadata(self.0.join(Store::FILE))?.len();
+        let data_bytes = std::fs::metadata(self.0.join(file::NAME))?.len();
         Ok(Space { free_bytes: free_bytes(&self.0)?, data_bytes })
     }
 

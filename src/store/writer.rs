@@ -9,11 +9,11 @@ use redb::Database;
 use tokio::sync::oneshot;
 
 use crate::bounds::{BATCH_CHANGES_MAX, IDLE_BEFORE_QUICK_REPAIR};
-use crate::store::SharedDigests;
 use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
-use crate::store::failure::StorageFailure;
+use crate::store::digests::SharedDigests;
+use crate::store::failure::{Fatal, StorageFailure};
 use crate::store::writer_metrics::WriterMetrics;
 
 pub(super) enum Job {
@@ -22,13 +22,6 @@ pub(super) enum Job {
     Reach(oneshot::Sender<()>),
     /// The last job: whatever queued before it is written, then the file is closed.
     Close,
-}
-
-/// Why the store no longer works; the process must end.
-#[derive(Debug)]
-pub enum Fatal {
-    Storage(StorageFailure),
-    WriterPanicked,
 }
 
 pub(super) struct Writer {

@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::bounds::COMMIT_STUCK_AFTER;
-use crate::metrics::{Checks, Counter, Gauge, Histogram, Observe, Page, StatusValue, Unit};
-use crate::store::Store;
+use crate::metrics::{Counter, Gauge, Histogram, Unit};
 
 const BATCH_BOUNDS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256];
 /// Half a millisecond is a commit without a sync, ten seconds is a disk that hangs.
@@ -19,14 +18,14 @@ pub(super) struct WriterMetrics {
     pub(super) queued: Gauge,
     /// Changes that found the queue full.
     pub(super) refused: Counter,
-    batches: Histogram,
-    commits: Histogram,
+    pub(super) batches: Histogram,
+    pub(super) commits: Histogram,
     origin: Instant,
     /// Microseconds from `origin`, and one, to the beginning of the commit that is under way; 0 when
     /// there is none.
     begun: AtomicU64,
     /// The same for the end of the last one.
-    ended: AtomicU64,
+    pub(super) ended: AtomicU64,
 }
 
 /// When a commit began.
@@ -60,7 +59,7 @@ impl WriterMetrics {
         self.ended.store(self.elapsed(), Ordering::Relaxed);
     }
 
-    fn is_stuck(&self) -> bool {
+    pub(super) fn is_stuck(&self) -> bool {
         self.since(&self.begun).is_some_and(|since| since > COMMIT_STUCK_AFTER)
     }
 
@@ -70,49 +69,9 @@ impl WriterMetrics {
     }
 
     /// How long ago that was; `None` for never.
-    fn since(&self, moment: &AtomicU64) -> Option<Duration> {
+    pub(super) fn since(&self, moment: &AtomicU64) -> Option<Duration> {
         let moment = moment.load(Ordering::Relaxed);
         (moment > 0).then(|| Duration::from_micros(self.elapsed().saturating_sub(moment)))
-    }
-}
-
-impl Observe for Store {
-    fn measure(&self, page: &mut Page) {
-        let metrics = &self.0.metrics;
-        page.gauge(
-            "strongroom_commit_queue_changes",
-            "Changes that wait for the writer.",
-            metrics.queued.get(),
-        )
-        .status("store", "queued_changes");
-        page.counter(
-            "strongroom_commit_queue_refused_total",
-            "Changes that were refused with 503 because the queue was full.",
-            metrics.refused.get(),
-        )
-        .status("store", "refused_changes");
-        let (batches, commits) = (metrics.batches.read(), metrics.commits.read());
-        page.histogram("strongroom_commit_batch_changes", "Changes in one commit.", &batches);
-        page.histogram(
-            "strongroom_commit_duration_seconds",
-            "Time from the beginning of a commit until it was durable.",
-            &commits,
-        );
-        page.line("store", "changes", StatusValue::Count(batches.sum()));
-        page.lines_of("store", ["commits", "commit_p50_us", "commit_p99_us"], &commits);
-        let last = metrics.since(&metrics.ended).map(|since| StatusValue::Count(since.as_secs()));
-        page.line("store", "last_commit_ago_s", last);
-    }
-
-    fn check(&self, checks: &mut Checks) {
-        let wrong = if self.0.alarm.has_sounded() {
-            Some("The data file has failed; the process is ending.")
-        } else if self.0.metrics.is_stuck() {
-            Some("A commit has been under way for too long; the disk may hang.")
-        } else {
-            None
-        };
-        checks.set("store", wrong);
     }
 }
 

@@ -8,11 +8,14 @@ use std::path::Path;
 use crate::bounds::{BACKUP_CHUNK_BYTES_MAX, BACKUP_MANIFEST_BYTES_MAX};
 use crate::crypto::{MasterKey, Sha256};
 use crate::domain::hex;
-use crate::store::backup::{
+use crate::store::backup::format::{
     CHUNK, CHUNK_HEAD_BYTES, DIGEST_BYTES, END, FORMAT, HEADER_BYTES, InvalidBackup, MAGIC,
-    MANIFEST, MANIFEST_HEAD_BYTES, Manifest, TRAILER_BYTES,
+    MANIFEST, MANIFEST_HEAD_BYTES, TRAILER_BYTES,
 };
-use crate::store::{self, Row, Table};
+use crate::store::backup::manifest::Manifest;
+use crate::store::file;
+use crate::store::snapshot::Row;
+use crate::store::tables::Table;
 
 /// An open backup. What it gives has been checked, but for its origin, which takes the master key.
 #[derive(Debug)]
@@ -66,7 +69,7 @@ impl Reader {
         }
         let end = find_manifest(&mut file, length)?;
         let (manifest, signed) = read_manifest(&mut file, end, length)?;
-        if manifest.file_format > store::FORMAT {
+        if manifest.file_format > file::FORMAT {
             return Err(InvalidBackup::Newer(Some(manifest.program)));
         }
         file.seek(SeekFrom::Start(HEADER_BYTES))?;

@@ -10,12 +10,16 @@ use crate::bounds::BACKUP_CHUNK_BYTES;
 use crate::crypto::{BackupKey, Sha256};
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
-use crate::store::backup::{
-    BackupFailure, CHUNK, CHUNK_HEAD_BYTES, END, FORMAT, MAGIC, MANIFEST, Manifest, UNFINISHED,
+use crate::store::backup::format::{
+    BackupFailure, CHUNK, CHUNK_HEAD_BYTES, END, FORMAT, MAGIC, MANIFEST, UNFINISHED,
 };
-use crate::store::chain::{Head, Signers};
+use crate::store::backup::manifest::Manifest;
+use crate::store::chain::row::Head;
+use crate::store::chain::signers::Signers;
+use crate::store::failure::StorageFailure;
 use crate::store::meta;
-use crate::store::{Snapshot, StorageFailure, Table};
+use crate::store::snapshot::Snapshot;
+use crate::store::tables::Table;
 
 /// A backup that is there, whole and durable.
 #[derive(Debug)]
@@ -275,8 +279,9 @@ mod tests {
     use super::*;
     use crate::crypto::MasterKey;
     use crate::secret::Secret;
+    use crate::store::change::Change;
+    use crate::store::handle::Store;
     use crate::store::tests::disk::TestDisk;
-    use crate::store::{Change, Store};
 
     /// A disk with this much room.
     struct Room(usize);

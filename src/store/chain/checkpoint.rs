@@ -9,9 +9,12 @@
 
 use crate::crypto::{Link, SIGNATURE_BYTES, SigningKey, is_signed_by};
 use crate::domain::time::Timestamp;
-use crate::store::chain::Head;
+use crate::store::chain::row::Head;
+use crate::store::change::Change;
+use crate::store::failure::StorageFailure;
+use crate::store::snapshot::Snapshot;
 use crate::store::tables::meta;
-use crate::store::{Change, Snapshot, StorageFailure, Table, tables};
+use crate::store::tables::{self, Table};
 
 const VERSION: u8 = 2;
 
@@ -45,6 +48,14 @@ pub struct RecordState {
     pub count: u64,
     /// Of [`crate::crypto::DigestKey::commitment`].
     pub commitment: [u8; 32],
+}
+
+/// A checkpoint that is kept elsewhere, with all that is needed to check it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    pub file: [u8; 16],
+    pub public_key: [u8; 32],
+    pub checkpoint: Checkpoint,
 }
 
 /// What a signature is for, so that none can stand in another's place.

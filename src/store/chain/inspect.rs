@@ -13,12 +13,15 @@ use std::iter::Peekable;
 
 use crate::bounds::VERIFY_FINDINGS_MAX;
 use crate::domain::time::Timestamp;
-use crate::store::chain::{
-    AuditRow, ChainRows, Checkpoint, Head, Receipt, RecordState, SignatureKind, Signer, Signers,
-};
+use crate::store::chain::checkpoint::{Checkpoint, Receipt, RecordState, SignatureKind};
+use crate::store::chain::row::{AuditRow, Head};
+use crate::store::chain::rows::ChainRows;
+use crate::store::chain::signers::{Signer, Signers};
+use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Row;
+use crate::store::snapshot::Snapshot;
 use crate::store::tables::meta;
-use crate::store::{Snapshot, StorageFailure, Table, tables};
+use crate::store::tables::{self, Table};
 
 /// What is known of the chain from elsewhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -5,9 +5,11 @@ use std::collections::BinaryHeap;
 use std::fmt;
 
 use crate::bounds::AUDIT_SCOPES_MAX;
-use crate::store::chain::AuditRow;
+use crate::store::chain::row::AuditRow;
+use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Row;
-use crate::store::{Snapshot, StorageFailure, Table, tables};
+use crate::store::snapshot::Snapshot;
+use crate::store::tables::{self, Table};
 
 /// A merge of the scopes' own ranges: in memory is one row of each.
 pub struct ChainRows {

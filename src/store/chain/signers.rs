@@ -13,9 +13,14 @@
 use crate::crypto::{Link, SIGNATURE_BYTES, SigningKey, is_signed_by};
 use crate::domain::time::Timestamp;
 use crate::store::chain::checkpoint::take;
-use crate::store::chain::{Checkpoint, Head, SignatureKind};
+use crate::store::chain::checkpoint::{Checkpoint, SignatureKind};
+use crate::store::chain::row::Head;
+use crate::store::change::Change;
+use crate::store::failure::StorageFailure;
+use crate::store::meta;
+use crate::store::snapshot::Snapshot;
+use crate::store::tables::Table;
 use crate::store::tables::meta as keys;
-use crate::store::{Change, Snapshot, StorageFailure, Table, meta};
 
 const VERSION: u8 = 1;
 

@@ -12,7 +12,7 @@ use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::record::{BadRecord, EncodeFailed, decode, encode, micros};
+use crate::store::record::encoding::{BadRecord, EncodeFailed, decode, encode, micros};
 
 const VERSION: u8 = 1;
 

@@ -30,7 +30,7 @@ use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
 use crate::secret::Secret;
-use crate::store::record::{BadRecord, EncodeFailed, bad, body, encode, micros};
+use crate::store::record::encoding::{BadRecord, EncodeFailed, bad, body, encode, micros};
 
 const VERSION: u8 = 2;
 const WHOLE_VERSION: u8 = 1;

@@ -21,7 +21,7 @@ use uuid::Uuid;
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
 use crate::domain::id::ApplicationId;
 use crate::domain::time::Timestamp;
-use crate::store::record::{BadRecord, EncodeFailed, body};
+use crate::store::record::encoding::{BadRecord, EncodeFailed, body};
 
 const VERSION: u8 = 1;
 const ENTRY_BYTES: usize = 64;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::backup::{BackupState, Proven, Taken};
 use crate::domain::time::Timestamp;
-use crate::store::record::{BadRecord, EncodeFailed, decode, encode, micros};
+use crate::store::record::encoding::{BadRecord, EncodeFailed, decode, encode, micros};
 
 const VERSION: u8 = 1;
 

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::crypto::Link;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
-use crate::store::chain::{Checkpoint, Extent, Receipt, RecordState};
-use crate::store::record::{BadRecord, EncodeFailed, bad, unencodable};
+use crate::store::chain::checkpoint::{Checkpoint, Extent, Receipt, RecordState};
+use crate::store::record::encoding::{BadRecord, EncodeFailed, bad, unencodable};
 
 /// Of checkpoints of version 1, and of those of version 2, which have more members.
 const FORMATS: [&str; 2] = ["strongroom audit receipt 1", "strongroom audit receipt 2"];

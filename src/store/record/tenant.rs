@@ -10,7 +10,7 @@ use crate::domain::quota::Quotas;
 use crate::domain::tenant::{Tenant, TenantKind, Threeds};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::record::{BadRecord, EncodeFailed, decode, encode, micros};
+use crate::store::record::encoding::{BadRecord, EncodeFailed, decode, encode, micros};
 
 const VERSION: u8 = 1;
 

@@ -9,10 +9,10 @@ use crate::bounds::THREEDS_RETENTION;
 use crate::domain::id::{ApplicationId, SessionId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
+use crate::store::record::encoding::{BadRecord, EncodeFailed, decode, encode, micros};
 use crate::store::record::threeds_parts::{
     AuthenticationV1, DeviceV1, EnrolmentV1, SentV1, SimulatedV1,
 };
-use crate::store::record::{BadRecord, EncodeFailed, decode, encode, micros};
 use crate::threeds::codes::MethodOutcome;
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{CardSource, Device, Session, SessionKind, WebChallengeMode};

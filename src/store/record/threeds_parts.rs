@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::store::record::BadRecord;
+use crate::store::record::encoding::BadRecord;
 use crate::store::record::threeds::read;
 use crate::threeds::codes::{
     AcsInformation, CancelReason, Category, ChallengePreference, ChallengeType, Channel, Reason,

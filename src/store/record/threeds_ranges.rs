@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::record::{BadRecord, EncodeFailed, decode, encode, micros};
+use crate::store::record::encoding::{BadRecord, EncodeFailed, decode, encode, micros};
 use crate::threeds::codes::AcsInformation;
 use crate::threeds::ranges::{AccountRange, DirectoryRanges, RangeTable};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};

@@ -14,7 +14,9 @@ use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
-use crate::store::record::{BadRecord, EncodeFailed, bad, body, encode, micros, unencodable};
+use crate::store::record::encoding::{
+    BadRecord, EncodeFailed, bad, body, encode, micros, unencodable,
+};
 
 const VERSION: u8 = 1;
 

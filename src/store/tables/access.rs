@@ -4,8 +4,9 @@ use std::ops::Bound;
 
 use uuid::Uuid;
 
-use super::{KeyRange, Table, join};
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
+use crate::store::tables::range::KeyRange;
+use crate::store::tables::table::{Table, join, two_ids};
 
 pub fn tenants(tenant: TenantId) -> Vec<u8> {
     tenant.bytes().to_vec()
@@ -36,7 +37,7 @@ pub fn applications_of(tenant: TenantId) -> KeyRange {
 
 /// The tenant and the application of a key of [`Table::Applications`].
 pub fn application_of_key(key: &[u8]) -> Option<(TenantId, ApplicationId)> {
-    let (tenant, application) = super::two_ids(key)?;
+    let (tenant, application) = two_ids(key)?;
     Some((TenantId::new(tenant), ApplicationId::new(application)))
 }
 
@@ -56,7 +57,7 @@ pub fn application_keys_of(tenant: TenantId, application: ApplicationId) -> KeyR
 /// The tenant and the API key of a key of [`Table::ApplicationKeys`].
 pub fn application_key_of_key(key: &[u8]) -> Option<(TenantId, KeyId)> {
     let (tenant, rest) = key.split_first_chunk()?;
-    let (_, id) = super::two_ids(rest)?;
+    let (_, id) = two_ids(rest)?;
     Some((TenantId::new(Uuid::from_bytes(*tenant)), KeyId::new(id)))
 }
 

@@ -2,8 +2,9 @@
 
 use std::ops::Bound;
 
-use super::{KeyRange, Table, join};
 use crate::domain::id::TenantId;
+use crate::store::tables::range::KeyRange;
+use crate::store::tables::table::{Table, join};
 
 /// The byte behind the scope in the key of a digest.
 const DIGESTS: u8 = 9;

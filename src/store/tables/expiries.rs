@@ -4,9 +4,10 @@ use std::ops::Bound;
 
 use uuid::Uuid;
 
-use super::{KeyRange, Table, join, micros, two_ids};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
+use crate::store::tables::range::KeyRange;
+use crate::store::tables::table::{Table, join, micros, two_ids};
 
 /// What falls due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The keys of [`Table::Meta`]: names, in clear.
 
-use super::{KeyRange, Table, join};
+use crate::store::tables::range::KeyRange;
+use crate::store::tables::table::{Table, join};
 
 /// The audit chain's end.
 pub const AUDIT_HEAD: &[u8] = b"audit_head";

@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use crate::store::tables::Table;
+use crate::store::tables::table::Table;
 
 /// The keys of a table between two bounds, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]

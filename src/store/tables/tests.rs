@@ -2,9 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use uuid::Uuid;
+
 use super::*;
 use crate::domain::container::Container;
+use crate::domain::id::TenantId;
 use crate::domain::id::TokenId;
+use crate::domain::time::Timestamp;
 
 #[test]
 fn every_table_has_a_name_and_a_number_of_its_own() {

@@ -1,7 +1,8 @@
 //! Keys of 3DS sessions and card ranges.
 
-use super::{KeyRange, Table, join, two_ids};
 use crate::domain::id::{SessionId, TenantId};
+use crate::store::tables::range::KeyRange;
+use crate::store::tables::table::{Table, join, two_ids};
 use crate::threeds::scheme::Scheme;
 
 pub fn threeds_ranges(scheme: Scheme, part: u32) -> Vec<u8> {

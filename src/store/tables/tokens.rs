@@ -2,11 +2,12 @@
 
 use uuid::Uuid;
 
-use super::{KeyRange, Table, join, micros, two_ids};
 use crate::bounds::LIST_KEY_TAIL_BYTES;
 use crate::domain::container::Container;
 use crate::domain::id::{TenantId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
+use crate::store::tables::range::KeyRange;
+use crate::store::tables::table::{Table, join, micros, two_ids};
 
 /// The filter that lists every token. It is the same under every index key.
 pub const EVERYTHING: [u8; 16] = [0; 16];

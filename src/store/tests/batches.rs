@@ -8,9 +8,10 @@ use redb::Database;
 
 use crate::store::batch::Batch;
 use crate::store::change::{Change, Expect, Write};
+use crate::store::file::{builder, prepare};
 use crate::store::tables::KeyRange;
 use crate::store::tests::disk::TestDisk;
-use crate::store::{Snapshot, Table, Verdict, builder, prepare};
+use crate::store::{Snapshot, Table, Verdict};
 
 type Model = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
@@ -160,7 +161,7 @@ fn contents(database: &Database) -> Model {
     use redb::ReadableDatabase as _;
     let snapshot = Snapshot::new(
         database.begin_read().unwrap(),
-        crate::store::Alarm::default(),
+        crate::store::alarm::Alarm::default(),
         crate::store::EpochGuard::detached(),
     );
     let mut model = Model::new();

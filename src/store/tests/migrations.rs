@@ -183,7 +183,7 @@ fn without_the_key_or_without_a_backup_nothing_is_migrated() {
     fs::create_dir(path.join(format!("{BACKUP}.unfinished"))).unwrap();
     let refused = Store::migrate(&path, &fixture_key(), NOW);
     assert!(matches!(refused, Err(MigrationFailure::Backup(_, BackupFailure::Target(_)))));
-    let database = crate::store::open_database(&path).unwrap();
+    let database = crate::store::file::open_database(&path).unwrap();
     assert_eq!(meta::format(&first_look(&database).unwrap()).unwrap(), Some(1));
 }
 
@@ -240,7 +240,7 @@ fn nothing_is_removed_while_another_process_has_the_file() {
     let path = restored(&directory, "a");
     let unfinished = path.join(format!("{BACKUP}.unfinished"));
     fs::write(&unfinished, "being written").unwrap();
-    let held = crate::store::open_database(&path).unwrap();
+    let held = crate::store::file::open_database(&path).unwrap();
     let refused = Store::migrate(&path, &fixture_key(), NOW);
     assert!(matches!(refused, Err(MigrationFailure::File(OpenFailure::AlreadyOpen))));
     assert_eq!(fs::read(&unfinished).unwrap(), b"being written");

@@ -10,7 +10,6 @@ use crate::app::tokens::rows;
 use crate::bounds::{REENCRYPT_BATCH_MAX, REENCRYPT_LOOKS_MAX};
 use crate::crypto::{Identity, Phase, SealingKey, SystemKeys, TenantKeys, version};
 use crate::store::record::encode_api_key;
-use crate::store::tables::SealedBy;
 use crate::store::{Change, Row, Snapshot, Table, Verdict, tables};
 
 /// Tokens come before their names, whose rows they write.
@@ -236,6 +235,7 @@ fn stretch(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::tables::SealedBy;
 
     #[test]
     fn every_table_that_a_scope_seals_is_walked() {

@@ -81,23 +81,22 @@ impl<'a> Scan<'a> {
         skipped_max: usize,
         now: Timestamp,
     ) -> Result<Scanned, Error> {
-        let list = TokenList::new(self.caller.tenant.id, self.filter);
+        let filtered = TokenList::new(self.caller.tenant.id, self.filter);
         let (mut tokens, mut damaged) = (Vec::new(), Vec::new());
         let mut last = after.map(<[u8]>::to_vec);
         let mut skipped: usize = 0;
         for container in &self.reach {
-            for entry in snapshot.range(&list.inside(container, after))? {
+            for entry in snapshot.range(&filtered.inside(container, after))? {
                 let (key, value) = entry?;
-                let shown = match (tables::list_key(&key), Listed::decode(&value)) {
-                    (Some(ListKey { path, token, .. }), Ok(listed)) => {
-                        let is_shown = listed.is_live(now) && listed.is_shown_at(path, &self.reach);
-                        is_shown.then_some(token)
-                    }
-                    (_, _) => {
-                        let token = tables::token_of_list_key(&key);
-                        damaged.push((token.map_or(Uuid::nil(), TokenId::uuid), Fault::BadRecord));
-                        None
-                    }
+                let shown = if let (Some(ListKey { path, token, .. }), Ok(listed)) =
+                    (tables::list_key(&key), Listed::decode(&value))
+                {
+                    let is_shown = listed.is_live(now) && listed.is_shown_at(path, &self.reach);
+                    is_shown.then_some(token)
+                } else {
+                    let token = tables::token_of_list_key(&key);
+                    damaged.push((token.map_or(Uuid::nil(), TokenId::uuid), Fault::BadRecord));
+                    None
                 };
                 if let Some(token) = shown {
                     if tokens.len() == size {

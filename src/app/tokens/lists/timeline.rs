@@ -49,11 +49,11 @@ impl Timelines {
 
 fn walk_one(
     snapshot: &Snapshot,
-    list: &TokenList,
+    timeline: &TokenList,
     from: &[u8],
     steps_max: usize,
 ) -> Result<Steps, Error> {
-    let entries = entries(snapshot, list, from, steps_max)?;
+    let entries = entries(snapshot, timeline, from, steps_max)?;
     let ended = entries.len() < steps_max;
     let last = entries.last().filter(|_| !ended);
     let from = last.map(|(position, _)| after(position.clone()));

@@ -1,0 +1,122 @@
+//! The constants of the format, and the failures of writing and reading it.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::store::failure::StorageFailure;
+
+pub(in crate::store) const MAGIC: &[u8; 17] = b"strongroom backup";
+pub(in crate::store) const END: &[u8; 8] = b"srbakend";
+/// The newest format of backups, and so far the only one.
+pub(in crate::store) const FORMAT: u8 = 1;
+/// A backup has this after its name until it is whole and durable.
+pub(in crate::store) const UNFINISHED: &str = ".unfinished";
+pub(in crate::store) const CHUNK: u8 = b'R';
+pub(in crate::store) const MANIFEST: u8 = b'M';
+pub(in crate::store) const HEADER_BYTES: u64 = 17 + 1;
+pub(in crate::store) const TRAILER_BYTES: u64 = 8 + 8;
+/// Of a chunk, before its rows.
+pub(in crate::store) const CHUNK_HEAD_BYTES: usize = 1 + 1 + 4 + 4;
+/// Of the manifest, before its JSON.
+pub(in crate::store) const MANIFEST_HEAD_BYTES: usize = 1 + 4;
+pub(in crate::store) const DIGEST_BYTES: usize = 32;
+
+/// Why no backup was written. Nothing is left of it, and what was there is untouched.
+#[derive(Debug)]
+pub enum BackupFailure {
+    /// There is a file of that name.
+    Exists,
+    /// It would be on the data file's own disk, and leave it less than its floor.
+    NoSpace,
+    /// The vault is busy or stopping: it could not write down that a backup is taken.
+    NotAudited,
+    /// The backup's own file could not be written.
+    Target(io::Error),
+    /// A file of this name is there: another backup is being written, or one was cut off.
+    Unfinished(PathBuf),
+    /// The data file could not be read.
+    Vault(StorageFailure),
+}
+
+/// Why a file is not taken for a backup.
+#[derive(Debug)]
+pub enum InvalidBackup {
+    /// It ends before its manifest.
+    CutShort,
+    /// From this byte on.
+    Damaged(u64, &'static str),
+    /// Its manifest was not written under this master key, although it says so.
+    Forged,
+    Io(io::Error),
+    /// Written by a newer program, whose version it may tell.
+    Newer(Option<String>),
+    NotABackup,
+    /// It belongs to another master key.
+    WrongMasterKey,
+}
+
+impl BackupFailure {
+    /// For the log, which takes no other texts.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Exists => "exists",
+            Self::NoSpace => "no_space",
+            Self::NotAudited => "not_audited",
+            Self::Target(_) => "target",
+            Self::Unfinished(_) => "unfinished",
+            Self::Vault(_) => "vault",
+        }
+    }
+}
+
+impl From<io::Error> for BackupFailure {
+    fn from(error: io::Error) -> Self {
+        Self::Target(error)
+    }
+}
+
+impl From<StorageFailure> for BackupFailure {
+    fn from(failure: StorageFailure) -> Self {
+        Self::Vault(failure)
+    }
+}
+
+impl fmt::Display for BackupFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exists => f.write_str("There is a file of that name, and none is overwritten."),
+            Self::NoSpace => f.write_str(
+                "It would be on the data file's own disk, which is too full for that: a backup may take \
+                 as much as the data file, and disk.floor must stay free.",
+            ),
+            Self::NotAudited => f.write_str(
+                "The vault is busy and cannot write down that it is backed up; try again.",
+            ),
+            Self::Target(error) => write!(f, "The backup cannot be written: {error}."),
+            Self::Unfinished(path) => write!(
+                f,
+                "{} is there: another backup is being written, or one was cut off; then delete it.",
+                path.display()
+            ),
+            Self::Vault(failure) => write!(f, "The data file cannot be read: {failure}."),
+        }
+    }
+}
+
+impl fmt::Display for InvalidBackup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CutShort => f.write_str("the backup is cut short: its end is missing"),
+            Self::Damaged(at, what) => write!(f, "the backup is damaged from byte {at} on: {what}"),
+            Self::Forged => f.write_str("the manifest was not written under this master key"),
+            Self::Io(error) => write!(f, "the backup cannot be read: {error}"),
+            Self::Newer(Some(program)) => {
+                write!(f, "the backup was written by a newer strongroom, {program}")
+            }
+            Self::Newer(None) => f.write_str("the backup was written by a newer strongroom"),
+            Self::NotABackup => f.write_str("this is not a strongroom backup"),
+            Self::WrongMasterKey => f.write_str("the backup belongs to another master key"),
+        }
+    }
+}

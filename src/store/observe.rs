@@ -1,0 +1,44 @@
+//! The store as metrics, checks and status.
+
+use crate::metrics::{Checks, Observe, Page, StatusValue};
+use crate::store::handle::Store;
+
+impl Observe for Store {
+    fn measure(&self, page: &mut Page) {
+        let metrics = &self.0.metrics;
+        page.gauge(
+            "strongroom_commit_queue_changes",
+            "Changes that wait for the writer.",
+            metrics.queued.get(),
+        )
+        .status("store", "queued_changes");
+        page.counter(
+            "strongroom_commit_queue_refused_total",
+            "Changes that were refused with 503 because the queue was full.",
+            metrics.refused.get(),
+        )
+        .status("store", "refused_changes");
+        let (batches, commits) = (metrics.batches.read(), metrics.commits.read());
+        page.histogram("strongroom_commit_batch_changes", "Changes in one commit.", &batches);
+        page.histogram(
+            "strongroom_commit_duration_seconds",
+            "Time from the beginning of a commit until it was durable.",
+            &commits,
+        );
+        page.line("store", "changes", StatusValue::Count(batches.sum()));
+        page.lines_of("store", ["commits", "commit_p50_us", "commit_p99_us"], &commits);
+        let last = metrics.since(&metrics.ended).map(|since| StatusValue::Count(since.as_secs()));
+        page.line("store", "last_commit_ago_s", last);
+    }
+
+    fn check(&self, checks: &mut Checks) {
+        let wrong = if self.0.alarm.has_sounded() {
+            Some("The data file has failed; the process is ending.")
+        } else if self.0.metrics.is_stuck() {
+            Some("A commit has been under way for too long; the disk may hang.")
+        } else {
+            None
+        };
+        checks.set("store", wrong);
+    }
+}
