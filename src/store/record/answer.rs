@@ -31,12 +31,10 @@ use crate::domain::time::Timestamp;
 use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::encoding::{BadRecord, EncodeFailed, bad, body, encode, micros};
+use crate::store::record::hidden_parts::{LENGTH_BYTES, counted, length_of, take};
 
 const VERSION: u8 = 2;
 const WHOLE_VERSION: u8 = 1;
-const LENGTH_BYTES: usize = 4;
-const TEXT: u8 = 0;
-const CVC: u8 = 1;
 
 #[derive(Debug)]
 pub struct AnswerRecord {
@@ -50,7 +48,7 @@ pub struct AnswerRecord {
 #[derive(Debug)]
 pub enum AnswerContent {
     Parts {
-        /// Each with its hidden parts as [`encode_hidden`] gives them, sealed.
+        /// Each with its hidden parts as [`crate::store::record::encode_hidden`] gives them, sealed.
         subjects: Vec<(SubjectId, Vec<u8>)>,
         body: Vec<StoredPart>,
     },
@@ -62,14 +60,6 @@ pub enum AnswerContent {
 pub enum StoredPart {
     /// The next hidden part of this subject.
     Hidden(usize),
-    Text(Secret<Vec<u8>>),
-}
-
-/// A part that is sealed with the others of its subject.
-#[derive(Debug)]
-pub enum HiddenPart {
-    /// Sealed under the key of a card verification code.
-    Cvc(Vec<u8>),
     Text(Secret<Vec<u8>>),
 }
 
@@ -257,41 +247,6 @@ pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
     })
 }
 
-/// The hidden parts of one subject, before they are sealed.
-pub fn encode_hidden(parts: &[HiddenPart]) -> Result<Secret<Vec<u8>>, EncodeFailed> {
-    let mut bytes = Secret::new(Vec::with_capacity(512));
-    for part in parts {
-        let (kind, text) = match part {
-            HiddenPart::Cvc(sealed) => (CVC, sealed),
-            HiddenPart::Text(text) => (TEXT, text.expose()),
-        };
-        let bytes = bytes.expose_mut();
-        bytes.push(kind);
-        bytes.extend_from_slice(&length_of(text)?);
-        bytes.extend_from_slice(text);
-    }
-    Ok(bytes)
-}
-
-/// Fails for 4 GiB and more.
-fn length_of(bytes: &[u8]) -> Result<[u8; LENGTH_BYTES], EncodeFailed> {
-    u32::try_from(bytes.len()).ok().map(u32::to_be_bytes).ok_or(EncodeFailed)
-}
-
-pub fn decode_hidden(mut bytes: &[u8]) -> Result<Vec<HiddenPart>, BadRecord> {
-    let mut parts = Vec::new();
-    while let Some((kind, rest)) = bytes.split_first() {
-        let (text, rest) = counted(rest)?;
-        parts.push(match *kind {
-            TEXT => HiddenPart::Text(Secret::new(text.to_vec())),
-            CVC => HiddenPart::Cvc(text.to_vec()),
-            _ => return Err(BadRecord),
-        });
-        bytes = rest;
-    }
-    Ok(parts)
-}
-
 fn decode_whole(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
     let record: AnswerV1<'_> = serde_json::from_slice(body(WHOLE_VERSION, bytes)?).map_err(bad)?;
     let disclosures = match (record.permission, record.transform) {
@@ -392,18 +347,4 @@ fn subject_of_record(record: SubjectIdV2) -> SubjectId {
         SubjectIdV2::Token(id, name) => SubjectId::Token { id: TokenId::new(id), name },
         SubjectIdV2::TokenIntent(id) => SubjectId::TokenIntent(TokenIntentId::new(id)),
     }
-}
-
-/// Bytes with their length in front, and what comes after them.
-fn counted(bytes: &[u8]) -> Result<(&[u8], &[u8]), BadRecord> {
-    let (length, mut rest) = bytes.split_first_chunk::<LENGTH_BYTES>().ok_or(BadRecord)?;
-    let length = usize::try_from(u32::from_be_bytes(*length)).ok().ok_or(BadRecord)?;
-    let counted = take(&mut rest, length)?;
-    Ok((counted, rest))
-}
-
-fn take<'a>(bytes: &mut &'a [u8], length: usize) -> Result<&'a [u8], BadRecord> {
-    let (taken, rest) = bytes.split_at_checked(length).ok_or(BadRecord)?;
-    *bytes = rest;
-    Ok(taken)
 }

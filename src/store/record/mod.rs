@@ -1,5 +1,6 @@
 //! The encodings of records: a version byte, then JSON, so that a customer can read a backup
-//! without us; audit entries and remembered answers have encodings of their own. Old versions are read forever: a new one is added beside them, never in place.
+//! without us. Audit entries and remembered answers have encodings of their own. Old versions are
+//! read forever: a new one is added beside them, never in place.
 //!
 //! Versions in use are documented by the types here and kept as files in `tests/vectors`.
 mod access;
@@ -7,6 +8,7 @@ mod answer;
 mod audit;
 mod backups;
 pub(in crate::store) mod encoding;
+mod hidden_parts;
 mod receipt;
 pub(in crate::store) mod share_set;
 mod tenant;
@@ -20,12 +22,12 @@ pub use access::{
     KeyRecord, decode_api_key, decode_application, encode_api_key, encode_application,
 };
 pub use answer::{
-    AnswerContent, AnswerRecord, HiddenPart, StoredPart, WholeAnswer, decode_answer, decode_hidden,
-    encode_answer, encode_hidden,
+    AnswerContent, AnswerRecord, StoredPart, WholeAnswer, decode_answer, encode_answer,
 };
 pub use audit::{decode_audit, encode_audit};
 pub use backups::{decode_backups, encode_backups};
 pub use encoding::{BadRecord, EncodeFailed};
+pub use hidden_parts::{HiddenPart, decode_hidden, encode_hidden};
 pub use receipt::{decode_receipt, encode_receipt};
 pub use share_set::{decode_share_set, encode_share_set};
 pub use tenant::{decode_tenant, encode_tenant};

@@ -1,0 +1,65 @@
+//! The hidden parts of a remembered answer: those that are sealed with the seed of their subject.
+
+use crate::secret::Secret;
+use crate::store::record::encoding::{BadRecord, EncodeFailed};
+
+pub(super) const LENGTH_BYTES: usize = 4;
+const TEXT: u8 = 0;
+const CVC: u8 = 1;
+
+/// A part that is sealed with the others of its subject.
+#[derive(Debug)]
+pub enum HiddenPart {
+    /// Sealed under the key of a card verification code.
+    Cvc(Vec<u8>),
+    Text(Secret<Vec<u8>>),
+}
+
+/// The hidden parts of one subject, before they are sealed.
+pub fn encode_hidden(parts: &[HiddenPart]) -> Result<Secret<Vec<u8>>, EncodeFailed> {
+    let mut bytes = Secret::new(Vec::with_capacity(512));
+    for part in parts {
+        let (kind, text) = match part {
+            HiddenPart::Cvc(sealed) => (CVC, sealed),
+            HiddenPart::Text(text) => (TEXT, text.expose()),
+        };
+        let bytes = bytes.expose_mut();
+        bytes.push(kind);
+        bytes.extend_from_slice(&length_of(text)?);
+        bytes.extend_from_slice(text);
+    }
+    Ok(bytes)
+}
+
+/// Fails for 4 GiB and more.
+pub(super) fn length_of(bytes: &[u8]) -> Result<[u8; LENGTH_BYTES], EncodeFailed> {
+    u32::try_from(bytes.len()).ok().map(u32::to_be_bytes).ok_or(EncodeFailed)
+}
+
+pub fn decode_hidden(mut bytes: &[u8]) -> Result<Vec<HiddenPart>, BadRecord> {
+    let mut parts = Vec::new();
+    while let Some((kind, rest)) = bytes.split_first() {
+        let (text, rest) = counted(rest)?;
+        parts.push(match *kind {
+            TEXT => HiddenPart::Text(Secret::new(text.to_vec())),
+            CVC => HiddenPart::Cvc(text.to_vec()),
+            _ => return Err(BadRecord),
+        });
+        bytes = rest;
+    }
+    Ok(parts)
+}
+
+/// Bytes with their length in front, and what comes after them.
+pub(super) fn counted(bytes: &[u8]) -> Result<(&[u8], &[u8]), BadRecord> {
+    let (length, mut rest) = bytes.split_first_chunk::<LENGTH_BYTES>().ok_or(BadRecord)?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).ok().ok_or(BadRecord)?;
+    let counted = take(&mut rest, length)?;
+    Ok((counted, rest))
+}
+
+pub(super) fn take<'a>(bytes: &mut &'a [u8], length: usize) -> Result<&'a [u8], BadRecord> {
+    let (taken, rest) = bytes.split_at_checked(length).ok_or(BadRecord)?;
+    *bytes = rest;
+    Ok(taken)
+}
