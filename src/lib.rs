@@ -1,8 +1,8 @@
 //! Strongroom: a vault for card and personal data in one binary.
 //!
-//! Programs hand sensitive values over by HTTPS and get tokens for them. The values lie sealed in
-//! one file. This page is the map of the sources; the README is for those who use it, and
-//! `packaging/strongroom-guide.7` for those who run it.
+//! Programs send sensitive values over HTTPS and get tokens for them. The values are sealed in one
+//! file. This page is the map of the sources; the README is for users of the interface,
+//! `packaging/strongroom-guide.7` for operators, and `CONTRIBUTING.md` for changing it.
 //!
 //! # The rooms
 //!
@@ -34,66 +34,81 @@
 //! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http, report, secret |
 //! | [`cli`] | the command line: puts the rest together | all |
 //!
-//! Five of these arrows are there for one thing each: [`clock`] gives [`domain::time`]'s type,
+//! Some of these arrows are there for one thing each: [`clock`] gives the type of [`domain::time`],
 //! [`operator`] shows tenants and applications in the shapes of [`http`], [`config`] parses into
-//! what [`domain::backup`], [`limits`], [`log`] and [`directory`] are given (schemes by their names),
-//! [`directory`] reads certificates as [`server`] does and names the path that [`http`] answers, and
-//! [`server`] takes randomness from [`crypto`] for the ids of what it answers itself.
+//! the types of [`domain::backup`], [`limits`], [`log`] and [`threeds`], [`directory`] reads
+//! certificates as [`server`] does and names the path that [`http`] answers, and [`server`] takes
+//! randomness from [`crypto`] for the trace ids of its own answers.
 //!
-//! A thing that goes over the wire, is decided about and is kept has three shapes: one in
-//! `http::wire`, one in [`domain`], one in [`store::record`]. They never share a type, so that
-//! the interface, the rules and the file can each change alone.
+//! A token, an application or a session has three shapes: one in `http::wire`, one in [`domain`]
+//! (or [`threeds`]) and one in [`store::record`]. They never share a type, so that the interface,
+//! the rules and the file can each change alone.
 //!
 //! # The way of a request
 //!
 //! `POST /tokens`, from top to bottom:
 //!
-//! 1. [`server`] takes the connection if there is a place for it, finishes the TLS handshake and
-//!    reads the head of the request, each by a deadline. A further stream of an HTTP/2 connection
-//!    needs a place among all streams.
-//! 2. [`http`] counts the client's address, then finds the route: [`http::route::ROUTES`] is the
-//!    whole interface.
-//! 3. [`app::Vault::authenticate`] turns the key into a [`app::Caller`]: tenant, application, access.
-//! 4. [`limits::Limiter::admit`] charges every row of the table that covers the request.
-//! 5. A permission that the caller holds in no container at all ends it here, before any body. So
-//!    does an idempotency key whose first request is under way or was answered.
-//! 6. The body is read: bounded in bytes, in time and in the memory of all bodies, wiped when done
-//!    with. The caller is looked up once more, since its key may have been deleted meanwhile.
-//! 7. `http::wire` parses it into a [`app::TokenDraft`] and gathers all mistakes.
-//! 8. [`app::Vault::create_token`] reads a [`store::Snapshot`], checks access and data, evaluates the
-//!    expressions, seals the token and its audit entry, and makes of it all one [`store::Change`].
-//! 9. [`store::Store::commit`] queues the change. The writer thread takes what has queued, checks
-//!    each change's expectations, applies those that hold, syncs once, and answers all of them. A
-//!    change whose expectations failed is decided again on a fresh snapshot.
-//! 10. `http` renders the token as the caller may see it, or the problem, and logs one line.
-//!     [`domain::exposure`] has decided how much of the token that is. A large answer to a read
-//!     takes its memory from one budget until the client has read it.
+//! 1. [`server`] accepts the connection within the limits of connections, finishes the TLS
+//!    handshake and reads the head of the request, each by a deadline. A further stream of an
+//!    HTTP/2 connection needs a permit from the pool of all streams. A head that is malformed or too
+//!    large is answered here and never reaches a route.
+//! 2. [`http`] charges the client's address, then finds the row of the routing table. The table has
+//!    every path: operations, pages, probes, results and metrics.
+//! 3. [`app::AccessControl::authenticate`] turns the API key into a [`app::Caller`]: tenant,
+//!    application, access rules.
+//! 4. [`limits::Limiter::admit`] charges every row of the rate limits that covers the request.
+//! 5. A caller that holds the permission in no container is refused here, before the body.
+//! 6. [`app::Idempotency::begin`] takes the request's idempotency key. It answers "in flight", or
+//!    gives the remembered answer as [`app::Error::Replayed`], which is sent instead.
+//! 7. The body is read: bounded in bytes, in time and in the memory of all bodies. Then the caller
+//!    is looked up a second time, since its key may have been deleted while the body arrived.
+//! 8. `http::wire` parses the body into a [`app::TokenDraft`] and collects all mistakes.
+//! 9. [`app::Tokens::create`] checks access, evaluates expressions and decides on a
+//!    [`store::Snapshot`]. The decision is one [`store::Change`]: the sealed token, its index
+//!    entries, its audit entry, and the expectations that the decision rests on. Expressions that
+//!    take long run once more from the start, on a thread that no other request shares.
+//! 10. The commit loop calls the decision. It renders the answer with the function that `http`
+//!     gave it, also when there is no idempotency key, since a remembered answer is part of the
+//!     change. This is the one place where the app calls back into the wire format.
+//! 11. [`store::Store::commit`] queues the change. The writer thread takes what has queued, checks
+//!     the expectations of each change, applies the changes whose expectations hold, syncs once and
+//!     answers all of them. A change that is refused is decided again on a fresh snapshot, at most
+//!     [`bounds::DECISIONS_MAX`] times.
+//! 12. `http` sends the rendered answer and logs one line. [`domain::exposure`] has decided how much
+//!     of the token the answer shows.
 //!
-//! Only the commit changes anything. A client that leaves before it leaves nothing behind; after
-//! it, the writer finishes without the client.
+//! Reads go the same way without steps 6 and 10. Their audit entry goes into a queue that is
+//! committed within 100 milliseconds, and a large answer takes its memory from one budget until the
+//! client has read it. Reads of the file run on the thread of the request; walks over large parts of
+//! it run in a pool of their own ([`bounds::WALKS_MAX`]).
 //!
-//! # What must always hold
+//! Only the commit changes anything. A client that disconnects before it leaves nothing behind;
+//! after it, the writer finishes without the client. One step is different: a card verification
+//! code is sealed under a key of its minute, and that key is synced to `cvc.keys` before the
+//! decision. A key without a code is harmless and is destroyed in time.
 //!
-//! 1. A write that was answered with success survives the loss of power. One that was refused left
-//!    nothing. One that a failing disk cut off is there whole or not at all.
+//! # Rules that always hold
+//!
+//! 1. A write that was answered with success survives the loss of power. A write that was refused
+//!    left nothing. A write that a failing disk cut off is there whole or not at all.
 //! 2. Sensitive values are never in the data file in clear, in a log line, in an error, in a
-//!    metric, in the message of a panic. What [`log`] and [`metrics`] take is a closed set of types;
-//!    errors hold no input.
-//! 3. Nothing grows without a name in [`bounds`].
-//! 4. Keys of the file start with the tenant's id, and a caller brings the tenant along: another
+//!    metric or in the message of a panic. [`log`] and [`metrics`] take a closed set of types;
+//!    errors hold no input. Freed memory is overwritten.
+//! 3. Nothing grows without a limit that is named in [`bounds`].
+//! 4. Keys of the file start with the tenant's id, and the id comes from the caller: another
 //!    tenant's resource is not found, exactly like one that does not exist.
 //! 5. An answer shows a stored value only with the transform of the caller's right to read it:
-//!    [`domain::exposure`] decides, for every route. A mask that cannot be evaluated shows nothing; a record that does not authenticate is not
-//!    opened.
-//! 6. The time of day comes from [`clock`], randomness from [`crypto::Random`], and nothing comes
-//!    from the environment but what systemd sets there: the directory of credentials
-//!    (`CREDENTIALS_DIRECTORY`), the sockets it has bound (`LISTEN_FDS`, `LISTEN_PID`), and where
-//!    and how often it wants to hear from us (`NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`).
-//! 7. What cannot be audited does not happen: an entry is part of the change that it tells of, and a
-//!    read is answered when its entry has a place in the queue.
-//! 8. A failure of the disk is final: the process answers 503, ends with its own exit code and is
-//!    started again. It never works on with a file that it cannot trust. Before it comes to that,
-//!    below a floor of free space, no change begins: [`app::Room`].
+//!    [`domain::exposure`] decides, for every route. A mask that cannot be evaluated shows nothing; a
+//!    record that does not authenticate is not opened.
+//! 6. The time of day comes from [`clock`], randomness from [`crypto::Random`]. The environment gives
+//!    only the variables that systemd sets: `CREDENTIALS_DIRECTORY`, `LISTEN_FDS`, `LISTEN_PID`,
+//!    `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
+//! 7. An act that cannot be audited does not happen: its entry is part of the same change, and a
+//!    read is answered only after its entry is in the queue.
+//! 8. A branch that cannot happen is an error, not a default value: it is logged with its place,
+//!    answered with 500, and nothing is written.
+//! 9. A failure of the disk is final: the process answers 503, ends with its own exit code and
+//!    systemd starts it again. Below a floor of free space, no change begins: [`app::DiskState`].
 
 pub mod app;
 pub mod bounds;

@@ -29,7 +29,7 @@ pub use audit::{
     encode_receipt,
 };
 pub use commit::commit_loop::{Committed, Write};
-pub use commit::disk::{DiskNews, Room};
+pub use commit::disk::{DiskNews, DiskState};
 pub use commit::idempotency::Guard;
 pub use commit::idempotency::Idempotency;
 pub use error::{Error, Fault, TokenFault, Upstream};

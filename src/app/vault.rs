@@ -26,7 +26,7 @@ pub struct Vault {
     /// Walks over large parts of the file: exports, inventories, inspections, deep lists.
     pub(in crate::app) walks: crate::app::blocking::BlockingPool,
     pub(in crate::app) evaluations: crate::app::tokens::evaluations::Evaluations,
-    pub(in crate::app) turns: crate::app::commit::lanes::Turns,
+    pub(in crate::app) lanes: crate::app::commit::lanes::Lanes,
     pub(in crate::app) in_flight: Arc<crate::app::commit::idempotency::in_flight::InFlight>,
     pub(in crate::app) cvc_keys: Arc<CvcKeys>,
     pub(in crate::app) bins: RwLock<Arc<BinTable>>,
@@ -35,7 +35,7 @@ pub struct Vault {
     pub(in crate::app) audit_retention: Duration,
     pub(in crate::app) audit_watch: crate::app::audit::watch::Watch,
     pub(in crate::app) migrated: Option<MigrationSummary>,
-    pub(in crate::app) floor: Option<crate::app::commit::disk::Floor>,
+    pub(in crate::app) floor: Option<crate::app::commit::disk::DiskFloor>,
     /// As microseconds: when everything that was due had been removed.
     pub(in crate::app) swept_at: AtomicI64,
     pub(in crate::app) threeds: crate::app::threeds::state::ThreedsState,

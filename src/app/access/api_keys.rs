@@ -40,7 +40,7 @@ impl AccessControl<'_> {
         let now = self.vault.now();
         let made_by = caller.map(|caller| caller.application.id);
         let act = if text.is_some() { Act::Import } else { Act::Create };
-        let _turn = self.vault.turns.take(id.bytes()).await;
+        let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
                 let (record, keys) = self.tenant_with_keys(snapshot, tenant)?;
@@ -81,7 +81,7 @@ impl AccessControl<'_> {
         caller: Option<&Caller>,
     ) -> Result<(), Error> {
         let now = self.vault.now();
-        let _turn = self.vault.turns.take(id.bytes()).await;
+        let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
                 let (_, keys) = self.tenant_with_keys(snapshot, tenant)?;

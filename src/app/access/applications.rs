@@ -157,7 +157,7 @@ impl AccessControl<'_> {
         write: &Write<'_, (Application, Vec<ApiKey>)>,
     ) -> Result<Committed<(Application, Vec<ApiKey>)>, Error> {
         let (now, tenant) = (self.vault.now(), caller.tenant.id);
-        let _turn = self.vault.turns.take(id.bytes()).await;
+        let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
                 let keys = &caller.keys;
@@ -181,7 +181,7 @@ impl AccessControl<'_> {
     /// Its keys go with it.
     pub async fn delete_application(self, caller: &Caller, id: ApplicationId) -> Result<(), Error> {
         let (now, tenant) = (self.vault.now(), caller.tenant.id);
-        let _turn = self.vault.turns.take(id.bytes()).await;
+        let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
                 let (gone, version) =

@@ -90,7 +90,7 @@ impl AccessControl<'_> {
         write: &Write<'_, Tenant>,
     ) -> Result<Committed<Tenant>, Error> {
         let now = self.vault.now();
-        let _turn = self.vault.turns.take(id.bytes()).await;
+        let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
                 let (mut tenant, version) =

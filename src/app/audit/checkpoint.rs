@@ -9,7 +9,7 @@ use crate::app::audit::Audit;
 use crate::app::audit::records::Gone;
 use crate::app::audit::watch::AuditFinding;
 use crate::app::commit::commit_loop::Priority;
-use crate::app::commit::lanes::Turn;
+use crate::app::commit::lanes::LaneGuard;
 use crate::app::error::{Error, Fault};
 use crate::app::upkeep::verify::Report;
 use crate::bounds::{AUDIT_CHECKPOINT_PERIOD, AUDIT_ROWS_AT_ONCE, SWEEP_BATCH_MAX};
@@ -43,8 +43,8 @@ impl AuditStatus {
 impl<'a> Audit<'a> {
     /// Each checkpoint names the one before it, so they are made one after the other; and where the
     /// chain starts is signed by the newest key, so a new one waits for both.
-    pub(in crate::app) async fn checkpoints_turn(self) -> Turn<'a> {
-        self.vault.turns.take(CHECKPOINTS).await
+    pub(in crate::app) async fn checkpoints_turn(self) -> Result<LaneGuard<'a>, Error> {
+        self.vault.lanes.take(CHECKPOINTS).await
     }
 }
 
@@ -147,7 +147,7 @@ impl Audit<'_> {
     /// thing that a server does.
     pub async fn sign(self) -> Result<(), Error> {
         self.flush_reads().await?;
-        let _turn = self.checkpoints_turn().await;
+        let _turn = self.checkpoints_turn().await?;
         if !self.may_sign()? {
             return Ok(());
         }
@@ -156,7 +156,7 @@ impl Audit<'_> {
 
     /// A part of the sweep: signs what has grown for long enough.
     pub(in crate::app) async fn sign_when_due(self) -> Result<(), Error> {
-        let _turn = self.checkpoints_turn().await;
+        let _turn = self.checkpoints_turn().await?;
         if !self.may_sign()? {
             return Ok(());
         }
@@ -239,7 +239,7 @@ impl Audit<'_> {
     /// A part of the sweep: removes whole stretches up to a checkpoint that is older than the
     /// retention. The start is moved and signed first; the rows before it follow in batches.
     pub(in crate::app) async fn sweep(self) -> Result<(), Error> {
-        let _turn = self.checkpoints_turn().await;
+        let _turn = self.checkpoints_turn().await?;
         while self.vault.commit(Priority::Upkeep, |snapshot| self.plan_start(snapshot)).await?
             == SWEEP_BATCH_MAX
         {}

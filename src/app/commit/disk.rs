@@ -12,28 +12,28 @@ use crate::bounds::{DISK_HARD_FLOOR_PART, DISK_RECOVERY_PART};
 use crate::metrics::{Checks, Observe, Page, StatusValue};
 use crate::store::{DataDisk, Space};
 
-/// What the disk has room for.
+/// What the free space of the disk still allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
-    Changes,
-    /// Below the floor: what reads leave behind, and removing what is due.
-    Traces,
+pub enum DiskState {
+    Writable,
+    /// Below the floor: audit entries of reads, and removing what is due.
+    ReadOnly,
     /// Below the hard floor.
-    Nothing,
+    Full,
 }
 
 /// What a look at the disk found that the last one had not.
 #[derive(Debug, PartialEq, Eq)]
 pub enum DiskNews {
-    Room(Room, Space),
+    State(DiskState, Space),
     /// The free space cannot be read, so what was known stays true.
     Unreadable,
 }
 
-pub(in crate::app) struct Floor {
+pub(in crate::app) struct DiskFloor {
     bytes: u64,
     disk: Arc<dyn DataDisk>,
-    room: AtomicU8,
+    state: AtomicU8,
     /// -1 while it cannot be read.
     free_bytes: AtomicI64,
     data_bytes: AtomicU64,
@@ -45,7 +45,7 @@ pub(in crate::app) struct Floor {
 pub(in crate::app) struct Allowance {
     floor_bytes: u64,
     disk: Arc<dyn DataDisk>,
-    room: Room,
+    state: DiskState,
 }
 
 pub(super) const CHANGES_REFUSED: &str =
@@ -53,23 +53,23 @@ pub(super) const CHANGES_REFUSED: &str =
 pub(super) const ALL_REFUSED: &str =
     "The vault's disk is full: it cannot keep a record of what is read.";
 
-impl Floor {
+impl DiskFloor {
     pub(super) fn new(floor_bytes: u64, disk: Arc<dyn DataDisk>) -> Self {
         Self {
             bytes: floor_bytes,
             disk,
-            room: AtomicU8::new(Room::Changes.number()),
+            state: AtomicU8::new(DiskState::Writable.number()),
             free_bytes: AtomicI64::new(0),
             data_bytes: AtomicU64::new(0),
         }
     }
 
     pub(super) fn allowance(&self) -> Allowance {
-        Allowance { floor_bytes: self.bytes, disk: Arc::clone(&self.disk), room: self.room() }
+        Allowance { floor_bytes: self.bytes, disk: Arc::clone(&self.disk), state: self.state() }
     }
 
-    pub(super) fn room(&self) -> Room {
-        Room::from_number(self.room.load(Ordering::Relaxed))
+    pub(super) fn state(&self) -> DiskState {
+        DiskState::from_number(self.state.load(Ordering::Relaxed))
     }
 
     fn free_bytes(&self) -> Option<u64> {
@@ -84,9 +84,9 @@ impl Floor {
         let free = i64::try_from(space.free_bytes).unwrap_or(i64::MAX);
         self.free_bytes.store(free, Ordering::Relaxed);
         self.data_bytes.store(space.data_bytes, Ordering::Relaxed);
-        let (before, after) = (self.room(), self.room().next(space.free_bytes, self.bytes));
-        self.room.store(after.number(), Ordering::Relaxed);
-        (before != after).then_some(DiskNews::Room(after, space))
+        let (before, after) = (self.state(), self.state().next(space.free_bytes, self.bytes));
+        self.state.store(after.number(), Ordering::Relaxed);
+        (before != after).then_some(DiskNews::State(after, space))
     }
 }
 
@@ -99,47 +99,47 @@ impl Allowance {
         }
         let space = self.disk.space()?;
         let needed = space.data_bytes.saturating_add(bytes).saturating_add(self.floor_bytes);
-        Ok(self.room == Room::Changes && needed <= space.free_bytes)
+        Ok(self.state == DiskState::Writable && needed <= space.free_bytes)
     }
 }
 
-impl Room {
+impl DiskState {
     /// Falling below a floor counts at once, rising above it only by a margin.
     fn next(self, free: u64, floor: u64) -> Self {
         let hard = floor.div_euclid(DISK_HARD_FLOOR_PART);
         let above = |level: u64| level.saturating_add(level.div_euclid(DISK_RECOVERY_PART));
         let (floor, hard) = match self {
-            Self::Changes => (floor, hard),
-            Self::Traces => (above(floor), hard),
-            Self::Nothing => (above(floor), above(hard)),
+            Self::Writable => (floor, hard),
+            Self::ReadOnly => (above(floor), hard),
+            Self::Full => (above(floor), above(hard)),
         };
         if free < hard {
-            Self::Nothing
+            Self::Full
         } else if free < floor {
-            Self::Traces
+            Self::ReadOnly
         } else {
-            Self::Changes
+            Self::Writable
         }
     }
 
     const fn number(self) -> u8 {
         match self {
-            Self::Changes => 0,
-            Self::Traces => 1,
-            Self::Nothing => 2,
+            Self::Writable => 0,
+            Self::ReadOnly => 1,
+            Self::Full => 2,
         }
     }
 
     const fn from_number(number: u8) -> Self {
         match number {
-            0 => Self::Changes,
-            1 => Self::Traces,
-            _ => Self::Nothing,
+            0 => Self::Writable,
+            1 => Self::ReadOnly,
+            _ => Self::Full,
         }
     }
 }
 
-impl Observe for Floor {
+impl Observe for DiskFloor {
     fn measure(&self, page: &mut Page) {
         let free = self.free_bytes();
         page.known_gauge("strongroom_disk_free_bytes", "Free space of the disk.", free)
@@ -159,25 +159,25 @@ impl Observe for Floor {
         page.gauge(
             "strongroom_read_only",
             "0: writable; 1: disk nearly full, reads only; 2: disk full, no reads either.",
-            u64::from(self.room().number()),
+            u64::from(self.state().number()),
         );
-        page.line("disk", "read_only", StatusValue::Flag(self.room() != Room::Changes));
+        page.line("disk", "read_only", StatusValue::Flag(self.state() != DiskState::Writable));
     }
 
     fn check(&self, checks: &mut Checks) {
-        let wrong = match (self.room(), self.free_bytes()) {
-            (Room::Traces, _) => Some("The disk is nearly full: changes are refused."),
-            (Room::Nothing, _) => Some("The disk is full: changes and reads are refused."),
-            (Room::Changes, None) => Some("The free space of the disk cannot be read."),
-            (Room::Changes, Some(_)) => None,
+        let wrong = match (self.state(), self.free_bytes()) {
+            (DiskState::ReadOnly, _) => Some("The disk is nearly full: changes are refused."),
+            (DiskState::Full, _) => Some("The disk is full: changes and reads are refused."),
+            (DiskState::Writable, None) => Some("The free space of the disk cannot be read."),
+            (DiskState::Writable, Some(_)) => None,
         };
         checks.set("disk", wrong);
     }
 }
 
-impl fmt::Debug for Floor {
+impl fmt::Debug for DiskFloor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Floor").field("room", &self.room()).finish_non_exhaustive()
+        f.debug_struct("DiskFloor").field("state", &self.state()).finish_non_exhaustive()
     }
 }
 
@@ -188,26 +188,26 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(before: Room, free: u64, after: Room) {
+    fn check(before: DiskState, free: u64, after: DiskState) {
         assert_eq!(before.next(free, 800), after, "{before:?} {free}");
     }
 
     #[test]
     fn falling_counts_at_once_and_rising_by_a_margin() {
-        use Room::{Changes, Nothing, Traces};
-        check(Changes, 800, Changes);
-        check(Changes, 799, Traces);
-        check(Traces, 800, Traces);
-        check(Traces, 899, Traces);
-        check(Traces, 900, Changes);
-        check(Changes, 99, Nothing);
-        check(Traces, 100, Traces);
-        check(Traces, 99, Nothing);
-        check(Nothing, 100, Nothing);
-        check(Nothing, 111, Nothing);
-        check(Nothing, 112, Traces);
-        check(Nothing, 899, Traces);
-        check(Nothing, 900, Changes);
+        use DiskState::{Full, ReadOnly, Writable};
+        check(Writable, 800, Writable);
+        check(Writable, 799, ReadOnly);
+        check(ReadOnly, 800, ReadOnly);
+        check(ReadOnly, 899, ReadOnly);
+        check(ReadOnly, 900, Writable);
+        check(Writable, 99, Full);
+        check(ReadOnly, 100, ReadOnly);
+        check(ReadOnly, 99, Full);
+        check(Full, 100, Full);
+        check(Full, 111, Full);
+        check(Full, 112, ReadOnly);
+        check(Full, 899, ReadOnly);
+        check(Full, 900, Writable);
     }
 
     proptest! {
@@ -215,15 +215,15 @@ mod tests {
         fn below_a_floor_there_is_never_room_and_far_above_it_always(
             free: u64, floor in 8_u64..1 << 60, before in 0_u8..3,
         ) {
-            let after = Room::from_number(before).next(free, floor);
+            let after = DiskState::from_number(before).next(free, floor);
             if free < floor {
-                prop_assert_ne!(after, Room::Changes);
+                prop_assert_ne!(after, DiskState::Writable);
             }
             if free < floor / 8 {
-                prop_assert_eq!(after, Room::Nothing);
+                prop_assert_eq!(after, DiskState::Full);
             }
             if free >= floor + floor / 8 {
-                prop_assert_eq!(after, Room::Changes);
+                prop_assert_eq!(after, DiskState::Writable);
             }
             prop_assert_eq!(after.next(free, floor), after, "a second look changes nothing");
         }

@@ -1,32 +1,36 @@
-//! Changes of one record take turns, so that many at once all succeed instead of refusing each
-//! other until they give up.
+//! Changes of one record wait for each other, so that many at once all succeed instead of refusing
+//! each other until they give up.
 
 use std::hash::{BuildHasher, RandomState};
 
 use tokio::sync::{Mutex, MutexGuard};
 
+use crate::app::error::{Error, Fault};
+
 /// More than requests in flight on two or four cores; two records that share a lane only wait.
 const LANES: usize = 1_024;
 
-/// Lets the next one in when it is dropped.
-pub(in crate::app) type Turn<'a> = Option<MutexGuard<'a, ()>>;
+/// The right to change the records of a lane, until it is dropped.
+pub(in crate::app) type LaneGuard<'a> = MutexGuard<'a, ()>;
 
 #[derive(Debug)]
-pub(in crate::app) struct Turns {
+pub(in crate::app) struct Lanes {
     hasher: RandomState,
-    lanes: Vec<Mutex<()>>,
+    lanes: [Mutex<()>; LANES],
 }
 
-impl Turns {
+impl Lanes {
     pub(in crate::app) fn new() -> Self {
-        Self { hasher: RandomState::new(), lanes: (0..LANES).map(|_| Mutex::new(())).collect() }
+        Self { hasher: RandomState::new(), lanes: [const { Mutex::const_new(()) }; LANES] }
     }
 
-    /// Whoever holds the guard decides and commits alone among those who ask for the same name.
-    pub(in crate::app) async fn take(&self, name: &[u8]) -> Turn<'_> {
-        let lanes = u64::try_from(self.lanes.len()).unwrap_or(1);
-        let lane = self.hasher.hash_one(name).checked_rem(lanes).unwrap_or(0);
-        let lane = self.lanes.get(usize::try_from(lane).unwrap_or(0))?;
-        Some(lane.lock().await)
+    /// Waits for the lane of this name. The holder of the guard decides and commits alone among all
+    /// that ask for the same name.
+    pub(in crate::app) async fn take(&self, name: &[u8]) -> Result<LaneGuard<'_>, Error> {
+        let hash = self.hasher.hash_one(name).to_le_bytes();
+        let [low, high, ..] = hash;
+        let lane = usize::from(u16::from_le_bytes([low, high])) % LANES;
+        let lane = self.lanes.get(lane);
+        Ok(lane.ok_or(Error::Internal(Fault::Impossible("a lane is missing")))?.lock().await)
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::app::commit::commit_loop::Priority;
-use crate::app::commit::disk::{ALL_REFUSED, Allowance, CHANGES_REFUSED, DiskNews, Floor, Room};
+use crate::app::commit::disk::{
+    ALL_REFUSED, Allowance, CHANGES_REFUSED, DiskFloor, DiskNews, DiskState,
+};
 use crate::app::error::Error;
 use crate::app::vault::Vault;
 use crate::domain::time::Timestamp;
@@ -13,34 +15,34 @@ use crate::store::{DataDisk, IdleCommits};
 impl Vault {
     /// Keeps this much of the disk free from now on. Without a floor there is always room.
     pub fn keep_free(&mut self, floor_bytes: u64, disk: Arc<dyn DataDisk>) {
-        self.floor = Some(Floor::new(floor_bytes, disk));
+        self.floor = Some(DiskFloor::new(floor_bytes, disk));
     }
 
     /// To be called again and again. `None` when nothing has changed.
     pub fn look_at_disk(&self) -> Option<DiskNews> {
-        let news = self.floor.as_ref().and_then(Floor::look);
-        self.store.set_idle_commits(match self.room() {
-            Room::Changes | Room::Traces => IdleCommits::Allowed,
-            Room::Nothing => IdleCommits::Held,
+        let news = self.floor.as_ref().and_then(DiskFloor::look);
+        self.store.set_idle_commits(match self.disk_state() {
+            DiskState::Writable | DiskState::ReadOnly => IdleCommits::Allowed,
+            DiskState::Full => IdleCommits::Held,
         });
         news
     }
 
-    pub fn room(&self) -> Room {
-        self.floor.as_ref().map_or(Room::Changes, Floor::room)
+    pub fn disk_state(&self) -> DiskState {
+        self.floor.as_ref().map_or(DiskState::Writable, DiskFloor::state)
     }
 
     /// `None` without a floor.
     pub(in crate::app) fn allowance(&self) -> Option<Allowance> {
-        self.floor.as_ref().map(Floor::allowance)
+        self.floor.as_ref().map(DiskFloor::allowance)
     }
 
     /// Refuses a change of this priority when the disk lacks space for it.
     pub(in crate::app) fn require_space(&self, priority: Priority) -> Result<(), Error> {
-        match (self.room(), priority) {
-            (Room::Changes, _) | (Room::Traces, Priority::Upkeep) => Ok(()),
-            (Room::Traces, Priority::Normal) => Err(Error::ReadOnly(CHANGES_REFUSED)),
-            (Room::Nothing, _) => Err(Error::ReadOnly(ALL_REFUSED)),
+        match (self.disk_state(), priority) {
+            (DiskState::Writable, _) | (DiskState::ReadOnly, Priority::Upkeep) => Ok(()),
+            (DiskState::ReadOnly, Priority::Normal) => Err(Error::ReadOnly(CHANGES_REFUSED)),
+            (DiskState::Full, _) => Err(Error::ReadOnly(ALL_REFUSED)),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::app::audit::read_queue::Reads;
 use crate::app::audit::scope::AuditScope;
 use crate::app::audit::watch::{AuditFinding, Watch};
 use crate::app::blocking::BlockingPool;
-use crate::app::commit::lanes::Turns;
+use crate::app::commit::lanes::Lanes;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::KeyRing;
 use crate::app::keys::masters::Masters;
@@ -149,7 +149,7 @@ impl Vault {
             callers: Callers::new(),
             walks: BlockingPool::new(WALKS_MAX, WALKS_WAITING_MAX),
             evaluations: Evaluations::new(),
-            turns: Turns::new(),
+            lanes: Lanes::new(),
             in_flight: Arc::default(),
             cvc_keys: Arc::new(cvc_keys),
             bins: RwLock::default(),

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::app::tests::{TestVault, draft, everything, expiring, prepared};
-use crate::app::{BackupFailure, DiskNews, Error, ProofFailure, Room, TenantDraft, Vault, Write};
+use crate::app::{
+    BackupFailure, DiskNews, DiskState, Error, ProofFailure, TenantDraft, Vault, Write,
+};
 use crate::bounds::BACKUP_RETRY;
 use crate::clock::Clock;
 use crate::domain::backup::BackupPlan;
@@ -68,8 +70,8 @@ fn is_ready(app: &Vault) -> bool {
     checks.are_right()
 }
 
-fn news(free_bytes: u64, room: Room) -> DiskNews {
-    DiskNews::Room(room, Space { free_bytes, data_bytes: DATA })
+fn news(free_bytes: u64, room: DiskState) -> DiskNews {
+    DiskNews::State(room, Space { free_bytes, data_bytes: DATA })
 }
 
 /// Every operation that changes something is refused, and writes nothing while it is.
@@ -99,7 +101,7 @@ fn below_the_floor_changes_are_refused_and_reads_and_sweeps_go_on() {
     let id = block_on(vault.create_id(draft("kept")));
     let due = block_on(vault.create_id(expiring("due", &vault.in_an_hour())));
     assert!(is_ready(&vault.app));
-    assert_eq!(free.set(&vault.app, FLOOR - 1), Some(news(FLOOR - 1, Room::Traces)));
+    assert_eq!(free.set(&vault.app, FLOOR - 1), Some(news(FLOOR - 1, DiskState::ReadOnly)));
     assert_eq!(vault.app.look_at_disk(), None, "a change is news once");
     assert!(!is_ready(&vault.app));
     check_refuses_changes(&vault, &id);
@@ -110,7 +112,7 @@ fn below_the_floor_changes_are_refused_and_reads_and_sweeps_go_on() {
     assert!(vault.data(&due).is_none());
     assert_eq!(free.set(&vault.app, FLOOR), None, "hardly above it is not above it");
     check_refuses_changes(&vault, &id);
-    assert_eq!(free.set(&vault.app, 2 * FLOOR), Some(news(2 * FLOOR, Room::Changes)));
+    assert_eq!(free.set(&vault.app, 2 * FLOOR), Some(news(2 * FLOOR, DiskState::Writable)));
     assert!(is_ready(&vault.app));
     block_on(vault.create_id(draft("new")));
     block_on(vault.delete(&id)).unwrap();
@@ -133,7 +135,7 @@ fn below_the_hard_floor_nothing_is_written_at_all() {
     let (vault, free) = vault(&clock);
     let id = block_on(vault.create_id(expiring("due", &vault.in_an_hour())));
     clock.advance(Duration::from_hours(2));
-    assert_eq!(free.set(&vault.app, FLOOR / 8 - 1), Some(news(FLOOR / 8 - 1, Room::Nothing)));
+    assert_eq!(free.set(&vault.app, FLOOR / 8 - 1), Some(news(FLOOR / 8 - 1, DiskState::Full)));
     check_refuses_changes(&vault, &id);
     assert!(matches!(vault.app.require_space_for_audit(), Err(Error::ReadOnly(_))));
     let before = vault.disk.count(Operation::Write);
@@ -143,7 +145,7 @@ fn below_the_hard_floor_nothing_is_written_at_all() {
     let revoked = block_on(vault.app.access().delete_key(tenant, application, key, None));
     assert!(matches!(revoked, Err(Error::ReadOnly(_))));
     assert_eq!(vault.disk.count(Operation::Write), before);
-    assert_eq!(free.set(&vault.app, FLOOR / 2), Some(news(FLOOR / 2, Room::Traces)));
+    assert_eq!(free.set(&vault.app, FLOOR / 2), Some(news(FLOOR / 2, DiskState::ReadOnly)));
     assert_eq!(block_on(vault.app.upkeep().sweep_all()).unwrap(), 1);
     vault.assert_clean();
 }
@@ -155,7 +157,7 @@ fn a_disk_that_cannot_be_asked_is_told_and_changes_nothing_else() {
     assert_eq!(vault.app.look_at_disk(), None, "once");
     assert!(!is_ready(&vault.app));
     block_on(vault.create_id(draft("kept")));
-    assert_eq!(free.set(&vault.app, FLOOR - 1), Some(news(FLOOR - 1, Room::Traces)));
+    assert_eq!(free.set(&vault.app, FLOOR - 1), Some(news(FLOOR - 1, DiskState::ReadOnly)));
     assert_eq!(free.set(&vault.app, UNREADABLE), Some(DiskNews::Unreadable));
     assert!(matches!(block_on(vault.create(draft("new"))), Err(Error::ReadOnly(_))));
 }
@@ -174,12 +176,12 @@ fn a_disk_that_was_full_in_the_middle_of_a_commit_is_read_only_after_the_restart
     again.disk.plan(Operation::Write, 1, Fault::Always(ENOSPC));
     let free = Free::default();
     free.watched_by(&mut again.app);
-    assert_eq!(free.set(&again.app, 0), Some(news(0, Room::Nothing)));
+    assert_eq!(free.set(&again.app, 0), Some(news(0, DiskState::Full)));
     check_refuses_changes(&again, &id);
     block_on(again.app.upkeep().sweep_all()).unwrap();
     assert!(again.data(&id).is_some(), "what was answered is there");
     again.disk.release();
-    assert_eq!(free.set(&again.app, 2 * FLOOR), Some(news(2 * FLOOR, Room::Changes)));
+    assert_eq!(free.set(&again.app, 2 * FLOOR), Some(news(2 * FLOOR, DiskState::Writable)));
     block_on(again.create_id(draft("after")));
     assert!((2..=3).contains(&again.assert_clean().tokens), "the one cut off may be there, whole");
 }
@@ -208,7 +210,7 @@ fn a_backup_on_the_vaults_own_disk_leaves_the_floor_alone() {
     let by_command = || block_on(vault.app.backups().back_up(directory.join("a.backup")));
     let by_schedule = || block_on(vault.app.backups().take_due(&plan)).unwrap();
     free.set(&vault.app, FLOOR + DATA - 1);
-    assert_eq!(vault.app.room(), Room::Changes);
+    assert_eq!(vault.app.disk_state(), DiskState::Writable);
     assert!(matches!(by_command(), Err(BackupFailure::NoSpace)));
     assert!(matches!(by_schedule(), Some(Err(BackupFailure::NoSpace))));
     assert!(vault.app.backups().state().unwrap().failed_at.is_some());

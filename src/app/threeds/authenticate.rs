@@ -43,7 +43,7 @@ impl ThreedsSessions<'_> {
         write: &Write<'_, Session>,
     ) -> Result<Committed<Session>, Error> {
         caller.require_threeds()?;
-        let turn = self.vault.turns.take(id.as_bytes()).await;
+        let turn = self.vault.lanes.take(id.as_bytes()).await?;
         let (found, _) = self.find_session(&self.vault.snapshot()?, caller, id)?;
         // A session that can no longer be authenticated needs no better body.
         advance(&found, SessionEvent::AuthenticationRequested, self.vault.now())?;

@@ -45,7 +45,7 @@ impl ThreedsSessions<'_> {
         if SessionId::parse(claimed) != Some(id) {
             return Err(Error::invalid("threeDSMethodData", "It names another transaction."));
         }
-        let _turn = self.vault.turns.take(id.to_string().as_bytes()).await;
+        let _turn = self.vault.lanes.take(id.to_string().as_bytes()).await?;
         self.change_visited(id, |session| {
             // A late or repeated notification changes nothing of what the request said.
             if let Ok(state) = next(session.state, SessionEvent::MethodCompleted, self.vault.now())
@@ -76,7 +76,7 @@ impl ThreedsSessions<'_> {
         answer: Challenged<'_>,
     ) -> Result<ChallengeReply, Error> {
         let id = SessionId::new(creq.server_transaction);
-        let _turn = self.vault.turns.take(id.to_string().as_bytes()).await;
+        let _turn = self.vault.lanes.take(id.to_string().as_bytes()).await?;
         self.change_visited(id, |session| self.step(session, creq, answer)).await
     }
 

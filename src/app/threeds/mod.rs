@@ -97,7 +97,7 @@ impl ThreedsSessions<'_> {
         write: &Write<'_, Session>,
     ) -> Result<Committed<Session>, Error> {
         caller.require_threeds()?;
-        let _turn = self.vault.turns.take(id.as_bytes()).await;
+        let _turn = self.vault.lanes.take(id.as_bytes()).await?;
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
                 let now = self.vault.now();

@@ -11,7 +11,7 @@ use crate::store::{Change, Table, tables};
 
 impl Tokens<'_> {
     pub async fn delete(self, id: &str) -> Result<(), Error> {
-        let _turn = self.vault.turns.take(id.as_bytes()).await;
+        let _turn = self.vault.lanes.take(id.as_bytes()).await?;
         self.vault
             .commit(Priority::Normal, |snapshot| {
                 let now = self.vault.now();

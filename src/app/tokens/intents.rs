@@ -86,7 +86,7 @@ impl TokenIntents<'_> {
     }
 
     pub async fn delete(self, id: &str) -> Result<(), Error> {
-        let _turn = self.vault.turns.take(id.as_bytes()).await;
+        let _turn = self.vault.lanes.take(id.as_bytes()).await?;
         self.vault
             .commit(Priority::Normal, |snapshot| {
                 let now = self.vault.now();

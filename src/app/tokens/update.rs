@@ -44,7 +44,7 @@ impl Tokens<'_> {
         write: &Write<'_, Written>,
     ) -> Result<Committed<Written>, Error> {
         let now = self.vault.now();
-        let _turn = self.vault.turns.take(id.as_bytes()).await;
+        let _turn = self.vault.lanes.take(id.as_bytes()).await?;
         let settled = self.vault.commit_evaluating(Work::Write, write, |snapshot, budget| {
             let found = live_token(snapshot, self.caller, id, now)?;
             let before = found.token.containers.clone();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::task::spawn_blocking;
 
-use crate::app::commit::disk::{Allowance, Room};
+use crate::app::commit::disk::{Allowance, DiskState};
 use crate::app::error::Error;
 use crate::app::keys::open::VaultFailure;
 use crate::app::upkeep::verify::Report;
@@ -188,7 +188,7 @@ impl Backups<'_> {
     /// What is known when a look begins: a try that a process died in counts as one that failed.
     /// `None` below the hard floor, where nothing could be remembered.
     async fn last(self) -> Result<Option<BackupState>, Error> {
-        if self.vault.room() == Room::Nothing {
+        if self.vault.disk_state() == DiskState::Full {
             return Ok(None);
         }
         let Some(record) = meta::backups_if_cut_off(&self.vault.snapshot()?)? else {

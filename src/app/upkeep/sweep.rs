@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::app::audit::entry::expired;
 use crate::app::audit::scope::AuditScope;
 use crate::app::commit::commit_loop::Priority;
-use crate::app::commit::disk::Room;
+use crate::app::commit::disk::DiskState;
 use crate::app::error::{Error, Fault};
 use crate::app::threeds::remove_session;
 use crate::app::tokens::intents;
@@ -42,7 +42,7 @@ impl Upkeep<'_> {
         let begun = self.vault.now();
         loop {
             self.vault.cvcs().destroy_keys()?;
-            if self.vault.room() == Room::Nothing {
+            if self.vault.disk_state() == DiskState::Full {
                 return Ok(total);
             }
             let swept = self.sweep(&from).await?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::app::{DiskNews, Room, Vault};
+use crate::app::{DiskNews, DiskState, Vault};
 use crate::bounds::{DISK_CHECK_EVERY, FILES_CHECK_EVERY};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::clock::Clock;
@@ -153,9 +153,9 @@ pub(in crate::cli) async fn files(app: Arc<Vault>) {
 
 pub(in crate::cli) fn event(news: &DiskNews) -> Event {
     let (event, space) = match news {
-        DiskNews::Room(Room::Changes, space) => (Event::info("disk_recovered"), space),
-        DiskNews::Room(Room::Traces, space) => (Event::error("disk_nearly_full"), space),
-        DiskNews::Room(Room::Nothing, space) => (Event::error("disk_full"), space),
+        DiskNews::State(DiskState::Writable, space) => (Event::info("disk_recovered"), space),
+        DiskNews::State(DiskState::ReadOnly, space) => (Event::error("disk_nearly_full"), space),
+        DiskNews::State(DiskState::Full, space) => (Event::error("disk_full"), space),
         DiskNews::Unreadable => return Event::error("disk_unreadable"),
     };
     event.with("free_bytes", Value::Count(space.free_bytes))

@@ -28,7 +28,7 @@ pub struct NewSigner {
 impl KeyRotation<'_> {
     pub async fn rotate_audit(self) -> Result<NewSigner, Error> {
         self.vault.audit().flush_reads().await?;
-        let _turn = self.vault.audit().checkpoints_turn().await;
+        let _turn = self.vault.audit().checkpoints_turn().await?;
         if !self.vault.audit().may_sign()? {
             return Err(Error::Conflict(AuditFinding::BrokenTail.told()));
         }
