@@ -7,7 +7,6 @@ mod operate;
 mod serve;
 mod support;
 
-use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
@@ -15,6 +14,7 @@ use argh::{EarlyExit, FromArgs as _};
 
 use commands::{Strongroom, Subcommand};
 use support::failure::{Exit, Failure};
+use support::output::{complain, say};
 
 /// Runs the command of these arguments (without the program's name) and returns its exit code.
 pub fn main(arguments: &[&str]) -> u8 {
@@ -94,14 +94,4 @@ fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
             Ok(())
         }
     }
-}
-
-/// A closed pipe is no reason to fail: whoever listened has heard enough.
-fn say(text: &str) {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").and_then(|()| out.flush()).ok();
-}
-
-fn complain(text: &str) {
-    writeln!(std::io::stderr().lock(), "{text}").ok();
 }

@@ -9,8 +9,9 @@ use rcgen::{
     KeyUsagePurpose,
 };
 
-use crate::cli::offline::vault::{cannot, write_secret};
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::cannot;
+use crate::cli::support::files::write_secret;
 use crate::domain::time::Timestamp;
 
 /// Browsers refuse longer ones.

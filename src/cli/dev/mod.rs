@@ -12,17 +12,21 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::app::{ApplicationDraft, Error, FirstKey, TenantChange, TenantDraft, Vault, Write};
+use crate::app::{ApplicationDraft, FirstKey, TenantChange, TenantDraft, Vault, Write};
 use crate::bounds::{DISK_FLOOR_BYTES, REENCRYPT_PER_SECOND, THREEDS_RETENTION};
 use crate::cli::commands::Dev;
 use crate::cli::dev::certificate::Files;
-use crate::cli::offline::vault;
-use crate::cli::operate::{quotas, switch};
-use crate::cli::serve::read_threeds;
 use crate::cli::serve::run::{Plan, Ready, run};
 use crate::cli::serve::upkeep::Upkeep;
+use crate::cli::support::arguments::{quotas, switch};
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::{complain, say};
+use crate::cli::support::failure_texts::{cannot, refused};
+use crate::cli::support::files::{make_directory, restrict, write_secret};
+use crate::cli::support::master_key_file::make_master_key;
+use crate::cli::support::open_vault;
+use crate::cli::support::output::{complain, say};
+use crate::cli::support::runtime::block_on;
+use crate::cli::support::settings::read_threeds;
 use crate::clock::Clock;
 use crate::config::{self, MasterKeySource};
 use crate::domain::access::{Access, AccessRule, Transform};
@@ -97,7 +101,7 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
     };
     run(app, plan, |ready| {
         let ca = std::fs::canonicalize(&files.ca)
-            .map_err(|error| vault::cannot("find the CA file", &files.ca, &error))?;
+            .map_err(|error| cannot("find the CA file", &files.ca, &error))?;
         complain(
             "WARNING: this is a development vault. Its master key and its API keys lie beside its \
              data. Never put real card data into it.",
@@ -122,7 +126,7 @@ pub(in crate::cli) fn kept_path(directory: &Path) -> PathBuf {
 pub(in crate::cli) fn read_kept(directory: &Path) -> Result<Kept, Failure> {
     let path = kept_path(directory);
     let bytes = std::fs::read(&path).map_err(|error| {
-        vault::cannot("read the keys of this directory", &path, &error)
+        cannot("read the keys of this directory", &path, &error)
             .try_this("strongroom dev with a directory that does not exist yet")
     })?;
     serde_json::from_slice(&bytes).map_err(|error| {
@@ -153,19 +157,19 @@ fn open_or_make(
             .why(format!("it was created as a {} tenant", kept.tenant_type))
             .try_this("omit --tenant-type, or use another --data directory"));
         }
-        return Ok((vault::open(directory, &master, clock)?, kept));
+        return Ok((open_vault::open(directory, &master, clock)?, kept));
     }
-    vault::make_directory(directory)?;
+    make_directory(directory)?;
     clear_unfinished(directory, files)?;
-    vault::make_master_key(&master_key_path(directory))?;
+    make_master_key(&master_key_path(directory))?;
     certificate::make(files, clock.now())?;
-    let app = vault::create(directory, &master, clock)?;
+    let app = open_vault::create(directory, &master, clock)?;
     let made = block_on(make_tenant(&app, wanted.unwrap_or(TenantKind::Test)));
     match made.and_then(|kept| {
         let bytes = serde_json::to_vec_pretty(&kept).unwrap_or_default();
-        vault::write_secret(&kept_path(directory), &bytes, 0o600)?;
+        write_secret(&kept_path(directory), &bytes, 0o600)?;
         std::fs::remove_file(marker(directory))
-            .map_err(|error| vault::cannot("finish the first start", directory, &error))?;
+            .map_err(|error| cannot("finish the first start", directory, &error))?;
         Ok(kept)
     }) {
         Ok(kept) => Ok((app, kept)),
@@ -195,7 +199,7 @@ fn clear_unfinished(directory: &Path, files: &Files) -> Result<(), Failure> {
     ];
     let marker = marker(directory);
     let entries = std::fs::read_dir(directory)
-        .map_err(|error| vault::cannot("read the directory", directory, &error))?;
+        .map_err(|error| cannot("read the directory", directory, &error))?;
     let mut left: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     left.retain(|path| *path != marker);
     if let Some(path) = left.iter().find(|path| !marker.exists() || !ours.contains(path)) {
@@ -205,12 +209,12 @@ fn clear_unfinished(directory: &Path, files: &Files) -> Result<(), Failure> {
     }
     for path in &left {
         std::fs::remove_file(path)
-            .map_err(|error| vault::cannot("remove an unfinished file", path, &error))?;
+            .map_err(|error| cannot("remove an unfinished file", path, &error))?;
     }
     if !marker.exists() {
-        vault::write_secret(&marker, b"", 0o600)?;
+        write_secret(&marker, b"", 0o600)?;
     }
-    vault::restrict(directory, 0o700)
+    restrict(directory, 0o700)
 }
 
 async fn make_tenant(app: &Vault, kind: TenantKind) -> Result<Kept, Failure> {
@@ -292,39 +296,6 @@ fn set_quotas(app: &Vault, kept: &Kept, quotas: Vec<(String, String)>) -> Result
             .map_err(|error| refused(&error))
     })?;
     Ok(())
-}
-
-pub(in crate::cli) fn block_on<T>(
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let runtime =
-        runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;
-    runtime.block_on(work)
-}
-
-pub(in crate::cli) fn refused(error: &Error) -> Failure {
-    let failure = Failure::new(Exit::Data, "the vault refused");
-    match error {
-        Error::Invalid(mistakes) => {
-            let lines = mistakes.by_path().values().flatten().cloned().collect::<Vec<_>>();
-            failure.why(lines.join("\n"))
-        }
-        Error::Storage(storage) => vault::storage(storage),
-        Error::Busy
-        | Error::Conflict(_)
-        | Error::Forbidden(_)
-        | Error::InFlight
-        | Error::Internal(_)
-        | Error::NeedsCvcKey(_)
-        | Error::NotFound(_)
-        | Error::ReadOnly(_)
-        | Error::Replayed(_)
-        | Error::Stopped
-        | Error::Unauthenticated
-        | Error::Unprocessable(_)
-        | Error::Upstream(_) => failure.why(format!("{error:?}")),
-    }
 }
 
 fn tenant_kind(text: &str) -> Result<TenantKind, Failure> {

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use crate::app::{TokenDraft, Vault, Write};
 use crate::bounds::BATCH_CHANGES_MAX;
 use crate::cli::commands::DevPreload;
-use crate::cli::dev::{master_key_path, read_kept, refused};
-use crate::cli::offline::vault;
-use crate::cli::say;
+use crate::cli::dev::{master_key_path, read_kept};
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::refused;
+use crate::cli::support::open_vault;
+use crate::cli::support::output::say;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::key_text::KeyText;
@@ -31,7 +32,7 @@ pub(in crate::cli) fn preload(command: &DevPreload) -> Result<(), Failure> {
     };
     let kept = read_kept(&command.data)?;
     let master = MasterKeySource::File(master_key_path(&command.data));
-    let app = Arc::new(vault::open(&command.data, &master, Clock::new())?);
+    let app = Arc::new(open_vault::open(&command.data, &master, Clock::new())?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build();
     let runtime =
         runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;

@@ -3,5 +3,4 @@
 pub(in crate::cli) mod recover;
 pub(in crate::cli) mod restore;
 pub(in crate::cli) mod shares;
-pub(in crate::cli) mod vault;
 pub(in crate::cli) mod verify;

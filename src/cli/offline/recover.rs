@@ -8,11 +8,12 @@ use serde_json::Value;
 use crate::app::ChainWord;
 use crate::cli::commands::KeyRecover;
 use crate::cli::offline::shares::{read_share, read_typed, unreadable};
-use crate::cli::offline::vault;
-use crate::cli::operate::backup::explain;
-use crate::cli::serve::read_config;
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::{complain, say};
+use crate::cli::support::failure_texts::{explain_backup, storage};
+use crate::cli::support::files::write_secret;
+use crate::cli::support::open_vault::{self, catch_damage};
+use crate::cli::support::output::{complain, say};
+use crate::cli::support::settings::read_config;
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Share};
 use crate::domain::hex;
@@ -49,7 +50,7 @@ pub(in crate::cli) fn recover(command: &KeyRecover) -> Result<(), Failure> {
         (Err(_), Some(strangers)) => return Err(strangers),
         (Err(failure), None) => return Err(failure),
     };
-    vault::write_secret(&command.out, text.expose().as_bytes(), 0o400)?;
+    write_secret(&command.out, text.expose().as_bytes(), 0o400)?;
     say(&format!("The master key is recovered; {checked}.\n  file:  {}", command.out.display()));
     Ok(())
 }
@@ -106,11 +107,11 @@ impl Witness {
     fn check(&self, key: MasterKey, set: [u8; 4]) -> Result<&'static str, Failure> {
         match self {
             Self::Backup(path) => {
-                let backup = Reader::open(path).map_err(|it| explain(&it, path))?;
+                let backup = Reader::open(path).map_err(|it| explain_backup(&it, path))?;
                 match backup.check_origin(&key) {
                     Ok(()) => Ok("it is the key of the backup"),
                     Err(InvalidBackup::WrongMasterKey) => Err(other_key(path, "backup")),
-                    Err(invalid) => Err(explain(&invalid, path)),
+                    Err(invalid) => Err(explain_backup(&invalid, path)),
                 }
             }
             Self::Nothing => Ok("it was not checked and may be wrong"),
@@ -136,7 +137,7 @@ fn strangers(shares: &[Share], known: &ShareSet) -> Option<Failure> {
 }
 
 fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>, Failure> {
-    let failed = |invalid: InvalidBackup| explain(&invalid, path);
+    let failed = |invalid: InvalidBackup| explain_backup(&invalid, path);
     let mut backup = Reader::open(path).map_err(failed)?;
     while let Some(chunk) = backup.next_chunk().map_err(failed)? {
         // Tables stand in the order of their numbers, and this is the first.
@@ -144,7 +145,7 @@ fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>, Failur
             break;
         }
         for row in &chunk.rows {
-            let known = meta::share_set_of_row(row).map_err(|it| vault::storage(&it))?;
+            let known = meta::share_set_of_row(row).map_err(|it| storage(&it))?;
             if let Some(known) = known.filter(|known| known.set == set) {
                 return Ok(Some(known));
             }
@@ -158,12 +159,12 @@ fn known_to_vault(directory: &Path, share: &Share) -> Result<Option<ShareSet>, F
     match ask(directory, &Command::MasterShareSet { set: share.set() }) {
         Asked::Answered(Answer::Done(told)) => Ok(parse(&told, share.set_bytes())),
         Asked::Answered(Answer::Refused(_)) | Asked::Failed(_) => Ok(None),
-        Asked::NobodyThere => vault::catch_damage(directory, || {
+        Asked::NobodyThere => catch_damage(directory, || {
             // A file that does not open is explained when the key is compared with it.
             let Ok(store) = Store::open(directory) else { return Ok(None) };
             let known = store.snapshot().and_then(|it| meta::share_set(&it, share.set_bytes()));
             store.close();
-            known.map_err(|failure| vault::storage(&failure))
+            known.map_err(|failure| storage(&failure))
         })?,
     }
 }
@@ -194,7 +195,7 @@ fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure
             Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
         }
         Asked::Failed(_) | Asked::NobodyThere => {
-            let opened = vault::open_with(directory, key, Clock::new());
+            let opened = open_vault::open_with(directory, key, Clock::new());
             let app = opened.map_err(|failure| match failure.exit {
                 Exit::Permission => other_key(directory, "vault"),
                 Exit::Success

@@ -5,10 +5,13 @@ use std::path::Path;
 
 use crate::app::VaultFailure;
 use crate::cli::commands::Restore;
-use crate::cli::offline::vault;
-use crate::cli::operate::backup::{explain, manifest_text};
-use crate::cli::say;
+use crate::cli::operate::backup::manifest_text;
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::{cannot, explain, explain_backup};
+use crate::cli::support::files::{give_to_owner, make_directory, restrict};
+use crate::cli::support::master_key_file::read_master_key;
+use crate::cli::support::output::say;
+use crate::cli::support::settings::place;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::store::backup::Reader;
@@ -17,14 +20,14 @@ use crate::store::{RestoreFailure, Store, meta};
 pub(in crate::cli) fn restore(command: &Restore) -> Result<(), Failure> {
     let clock = Clock::new();
     let start = clock.now();
-    let (directory, _) = vault::place(command.config.as_deref(), command.data.as_deref(), None)?;
-    let backup = Reader::open(&command.file).map_err(|it| explain(&it, &command.file))?;
+    let (directory, _) = place(command.config.as_deref(), command.data.as_deref(), None)?;
+    let backup = Reader::open(&command.file).map_err(|it| explain_backup(&it, &command.file))?;
     if let Some(key) = &command.key {
-        let master = vault::read_master_key(&MasterKeySource::File(key.clone()))?;
-        backup.check_origin(&master).map_err(|it| explain(&it, &command.file))?;
+        let master = read_master_key(&MasterKeySource::File(key.clone()))?;
+        backup.check_origin(&master).map_err(|it| explain_backup(&it, &command.file))?;
     }
     let was_there = directory.exists();
-    vault::make_directory(&directory)?;
+    make_directory(&directory)?;
     refuse_occupied(&directory)?;
     let manifest =
         Store::restore(&directory, backup, meta::put_restored(start)).map_err(|failure| {
@@ -32,14 +35,12 @@ pub(in crate::cli) fn restore(command: &Restore) -> Result<(), Failure> {
                 fs::remove_dir(&directory).ok();
             }
             match failure {
-                RestoreFailure::Backup(invalid) => explain(&invalid, &command.file),
-                RestoreFailure::File(failure) => {
-                    vault::explain(VaultFailure::File(failure), &directory)
-                }
+                RestoreFailure::Backup(invalid) => explain_backup(&invalid, &command.file),
+                RestoreFailure::File(failure) => explain(VaultFailure::File(failure), &directory),
             }
         })?;
-    vault::restrict(&directory, 0o700)?;
-    vault::give_to_owner(&directory, &directory.join(Store::FILE))?;
+    restrict(&directory, 0o700)?;
+    give_to_owner(&directory, &directory.join(Store::FILE))?;
     let took = clock.now().since(start).as_secs_f64();
     say(&format!(
         "The data file is restored.\n  data file:     {}\n{}\n  took:          {took:.1} s\n\n\
@@ -55,10 +56,9 @@ pub(in crate::cli) fn restore(command: &Restore) -> Result<(), Failure> {
 /// Only what an interrupted restore left may be there.
 fn refuse_occupied(directory: &Path) -> Result<(), Failure> {
     let listed = fs::read_dir(directory)
-        .map_err(|error| vault::cannot("read the data directory", directory, &error))?;
+        .map_err(|error| cannot("read the data directory", directory, &error))?;
     for entry in listed {
-        let entry =
-            entry.map_err(|error| vault::cannot("read the data directory", directory, &error))?;
+        let entry = entry.map_err(|error| cannot("read the data directory", directory, &error))?;
         if entry.path() != Store::unfinished(directory) {
             return Err(Failure::new(Exit::Data, "the data directory is not empty")
                 .file(&entry.path())

@@ -4,10 +4,12 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
-use crate::cli::offline::vault;
-use crate::cli::operate::{done, order};
-use crate::cli::say;
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::cannot;
+use crate::cli::support::files::{make_directory, write_secret};
+use crate::cli::support::master_key_file::{read_master_key, read_master_text};
+use crate::cli::support::order::{done, order};
+use crate::cli::support::output::say;
 use crate::config::MasterKeySource;
 use crate::crypto::{InvalidShare, MasterKey, Random, Scheme, Share};
 use crate::domain::hex;
@@ -24,7 +26,7 @@ pub(in crate::cli) fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
 
 /// Holds the key against the vault, which writes down that these shares of it are made.
 fn note(directory: &Path, source: &MasterKeySource, shares: &[Share]) -> Result<(), Failure> {
-    let check = hex::encode(vault::read_master_key(source)?.check());
+    let check = hex::encode(read_master_key(source)?.check());
     let Some(first) = shares.first() else { return Err(unproven()) };
     let (set, needed) = (first.set(), first.scheme().needed());
     let hashes = shares.iter().map(|share| hex::encode(&share.hash())).collect();
@@ -42,7 +44,7 @@ pub(in crate::cli) fn make(
     scheme: Scheme,
     directory: Option<&Path>,
 ) -> Result<(), Failure> {
-    let (_, text) = vault::read_master_text(source)?;
+    let (_, text) = read_master_text(source)?;
     let made = MasterKey::split(&text, scheme, &Random::new());
     let shares = made.map_err(|invalid| Failure::new(Exit::Data, "no shares").why(invalid))?;
     note(data, source, &shares)?;
@@ -50,9 +52,9 @@ pub(in crate::cli) fn make(
     for share in &shares {
         kept.push(match directory {
             Some(directory) => {
-                vault::make_directory(directory)?;
+                make_directory(directory)?;
                 let path = directory.join(format!("share-{}-{}.txt", share.set(), share.number()));
-                vault::write_secret(&path, page(share)?.expose().as_bytes(), 0o400)?;
+                write_secret(&path, page(share)?.expose().as_bytes(), 0o400)?;
                 read_share(&path)?
             }
             None => Share::parse(typed(share)?.expose()).map_err(unreadable)?,
@@ -120,7 +122,7 @@ fn typed(share: &Share) -> Result<Secret<String>, Failure> {
 }
 
 pub(in crate::cli) fn read_share(path: &PathBuf) -> Result<Share, Failure> {
-    let failed = |error: &std::io::Error| vault::cannot("read a share", path, error);
+    let failed = |error: &std::io::Error| cannot("read a share", path, error);
     let length = std::fs::metadata(path).map_err(|error| failed(&error))?.len();
     if length > MASTER_KEY_FILE_BYTES_MAX {
         return Err(unreadable(InvalidShare::Damaged).file(path));

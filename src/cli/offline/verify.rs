@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use crate::app::{Error, ProofFailure, Report, VaultFailure, prove};
 use crate::cli::commands::Verify;
-use crate::cli::offline::vault;
-use crate::cli::operate::backup::{explain, manifest_text};
-use crate::cli::say;
-use crate::cli::serve::read_config;
+use crate::cli::operate::backup::manifest_text;
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::{cannot, explain, explain_backup, storage};
+use crate::cli::support::master_key_file::read_master_key;
+use crate::cli::support::open_vault::{self, catch_damage};
+use crate::cli::support::output::say;
+use crate::cli::support::settings::{needed, place, read_config};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::store::RestoreFailure;
@@ -33,13 +35,12 @@ fn key_of_backup(command: &Verify) -> Result<Option<MasterKeySource>, Failure> {
 
 fn verify_vault(command: &Verify) -> Result<(), Failure> {
     let key = command.master_key.as_deref();
-    let (directory, master) =
-        vault::place(command.config.as_deref(), command.data.as_deref(), key)?;
-    let master = vault::needed(master)?;
-    let app = vault::open_unwritten(&directory, &master)?;
-    let report = vault::catch_damage(&directory, || app.verification().verify())?;
+    let (directory, master) = place(command.config.as_deref(), command.data.as_deref(), key)?;
+    let master = needed(master)?;
+    let app = open_vault::open_unwritten(&directory, &master)?;
+    let report = catch_damage(&directory, || app.verification().verify())?;
     // The engine looks at its own pages once more when it goes.
-    vault::catch_damage(&directory, move || {
+    catch_damage(&directory, move || {
         app.close();
         drop(app);
     })?;
@@ -50,28 +51,28 @@ fn verify_vault(command: &Verify) -> Result<(), Failure> {
 /// Without a key: what anyone can check. With it: everything, in a scratch directory beside it.
 fn verify_backup(file: &Path, key: Option<&MasterKeySource>) -> Result<(), Failure> {
     let Some(key) = key else {
-        let mut backup = Reader::open(file).map_err(|it| explain(&it, file))?;
-        backup.check_rows().map_err(|it| explain(&it, file))?;
+        let mut backup = Reader::open(file).map_err(|it| explain_backup(&it, file))?;
+        backup.check_rows().map_err(|it| explain_backup(&it, file))?;
         say(&format!(
             "{}\nManifest, digests and order are right. With --key every record is opened, too.",
             manifest_text(backup.manifest())
         ));
         return Ok(());
     };
-    let master = vault::read_master_key(key)?;
+    let master = read_master_key(key)?;
     let scratch = scratch(file);
-    let proof = vault::catch_damage(&scratch, || prove(file, &scratch, master, Clock::new()))?;
+    let proof = catch_damage(&scratch, || prove(file, &scratch, master, Clock::new()))?;
     let proof = proof.map_err(|failure| match failure {
         ProofFailure::Backup(invalid) | ProofFailure::Restore(RestoreFailure::Backup(invalid)) => {
-            explain(&invalid, file)
+            explain_backup(&invalid, file)
         }
         ProofFailure::Restore(RestoreFailure::File(failure)) => {
-            vault::explain(VaultFailure::File(failure), &scratch)
+            explain(VaultFailure::File(failure), &scratch)
         }
         ProofFailure::Scratch(error) => {
-            vault::cannot("use a scratch directory beside the backup", &scratch, &error)
+            cannot("use a scratch directory beside the backup", &scratch, &error)
         }
-        ProofFailure::Vault(failure) => vault::explain(failure, &scratch),
+        ProofFailure::Vault(failure) => explain(failure, &scratch),
         ProofFailure::Verify(error) => unreadable(error, file),
         ProofFailure::NoBackup
         | ProofFailure::NoSpace
@@ -93,7 +94,7 @@ fn scratch(file: &Path) -> PathBuf {
 
 fn unreadable(error: Error, place: &Path) -> Failure {
     match error {
-        Error::Storage(failure) => vault::storage(&failure),
+        Error::Storage(failure) => storage(&failure),
         Error::Busy
         | Error::Conflict(_)
         | Error::Forbidden(_)

@@ -11,10 +11,13 @@ use tokio::runtime::Runtime;
 use crate::app::{Receipt, Vault, VaultFailure, decode_receipt};
 use crate::bounds::RECEIPT_BYTES_MAX;
 use crate::cli::commands::{AuditAction, AuditCommand, AuditExport, AuditVerify};
-use crate::cli::offline::vault;
-use crate::cli::operate::{done, unreachable_server};
-use crate::cli::say;
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::{cannot, explain, storage, unreachable_server};
+use crate::cli::support::files::check_directory;
+use crate::cli::support::open_vault::{self, catch_damage, mention_recovery};
+use crate::cli::support::order::done;
+use crate::cli::support::output::say;
+use crate::cli::support::settings::{needed, place};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::hex;
@@ -27,7 +30,7 @@ pub(in crate::cli) fn audit(command: AuditCommand) -> Result<(), Failure> {
         AuditAction::Export(it) => export(&it),
         AuditAction::Receipt(it) => {
             let (config, data) = (it.config.as_deref(), it.data.as_deref());
-            let mut hand = Hand::of(vault::place(config, data, it.master_key.as_deref())?);
+            let mut hand = Hand::of(place(config, data, it.master_key.as_deref())?);
             say(&hand.carry_out(Command::AuditReceipt)?.to_string());
             hand.close();
             Ok(())
@@ -66,10 +69,10 @@ impl Hand {
     }
 
     fn open(&self) -> Result<(Vault, Runtime), Failure> {
-        let master = vault::needed(self.master.clone())?;
-        let app = vault::open(&self.directory, &master, Clock::new())?;
+        let master = needed(self.master.clone())?;
+        let app = open_vault::open(&self.directory, &master, Clock::new())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        let runtime = runtime.map_err(|error| vault::cannot("start", &self.directory, &error))?;
+        let runtime = runtime.map_err(|error| cannot("start", &self.directory, &error))?;
         Ok((app, runtime))
     }
 
@@ -84,12 +87,12 @@ impl Hand {
 
 fn export(it: &AuditExport) -> Result<(), Failure> {
     let (config, data) = (it.config.as_deref(), it.data.as_deref());
-    let mut hand = Hand::of(vault::place(config, data, it.master_key.as_deref())?);
+    let mut hand = Hand::of(place(config, data, it.master_key.as_deref())?);
     let mut out: Box<dyn Write> = match &it.out {
         None => Box::new(io::stdout().lock()),
         Some(path) => {
             let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-            Box::new(file.map_err(|error| vault::cannot("write the export", path, &error))?)
+            Box::new(file.map_err(|error| cannot("write the export", path, &error))?)
         }
     };
     let place = it.out.clone().unwrap_or_else(|| PathBuf::from("standard output"));
@@ -104,7 +107,7 @@ fn export(it: &AuditExport) -> Result<(), Failure> {
             lines.push('\n');
         }
         let written = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
-        written.map_err(|error| vault::cannot("write the export", &place, &error))?;
+        written.map_err(|error| cannot("write the export", &place, &error))?;
         next = page.get("next").and_then(Value::as_u64);
         if next.is_none() {
             break;
@@ -115,7 +118,7 @@ fn export(it: &AuditExport) -> Result<(), Failure> {
 }
 
 fn verify(it: &AuditVerify) -> Result<(), Failure> {
-    let (directory, _) = vault::place(it.config.as_deref(), it.data.as_deref(), None)?;
+    let (directory, _) = place(it.config.as_deref(), it.data.as_deref(), None)?;
     let since = it.since.as_deref().map(read_receipt).transpose()?;
     let (text, receipt) = since.unzip();
     let public_key = it.public_key.as_deref().map(parse_public_key).transpose()?;
@@ -134,7 +137,7 @@ fn verify(it: &AuditVerify) -> Result<(), Failure> {
         Asked::Failed(error) => return Err(unreachable_server(&directory, &error)),
         Asked::NobodyThere => {
             let expected = TrustAnchors { receipt, public_key, own: None };
-            let report = vault::catch_damage(&directory, || inspect(&directory, &expected))??;
+            let report = catch_damage(&directory, || inspect(&directory, &expected))??;
             render_report(&report)
         }
     };
@@ -150,16 +153,16 @@ fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
 
 /// Without any key: whoever has the file can check it.
 fn inspect(directory: &Path, expected: &TrustAnchors) -> Result<ChainReport, Failure> {
-    vault::check_directory(directory)?;
+    check_directory(directory)?;
     let (store, cleanliness) = Store::open_unwritten(directory, None)
-        .map_err(|failure| vault::explain(VaultFailure::File(failure), directory))?;
-    vault::mention_recovery(cleanliness);
+        .map_err(|failure| explain(VaultFailure::File(failure), directory))?;
+    mention_recovery(cleanliness);
     let report = store
         .snapshot()
         .and_then(|snapshot| Inspection::new(&snapshot, *expected))
         .and_then(|inspection| inspection.run(&mut |_| ()));
     store.close();
-    report.map_err(|failure| vault::storage(&failure))
+    report.map_err(|failure| storage(&failure))
 }
 
 /// `anchors` are what its keys were held against.
@@ -218,7 +221,7 @@ fn read_receipt(path: &Path) -> Result<(String, Receipt), Failure> {
     let mut text = String::new();
     let read = std::fs::File::open(path)
         .and_then(|file| file.take(RECEIPT_BYTES_MAX).read_to_string(&mut text));
-    read.map_err(|error| vault::cannot("read the receipt", path, &error))?;
+    read.map_err(|error| cannot("read the receipt", path, &error))?;
     match decode_receipt(&text) {
         Ok(receipt) => Ok((text, receipt)),
         Err(_bad) => Err(Failure::new(Exit::Data, "this is not a receipt")

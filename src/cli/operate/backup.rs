@@ -1,30 +1,26 @@
 //! `strongroom backup`, and what commands say about a backup.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use crate::cli::commands::Backup;
-use crate::cli::offline::vault;
-use crate::cli::operate::order;
-use crate::cli::say;
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::cannot;
+use crate::cli::support::order::order;
+use crate::cli::support::output::say;
+use crate::cli::support::settings::{needed, place};
 use crate::operator::{Answer, Command};
-use crate::store::backup::{InvalidBackup, Manifest};
+use crate::store::backup::Manifest;
 
 pub(in crate::cli) fn backup(command: &Backup) -> Result<(), Failure> {
-    let (directory, master) = vault::place(
-        command.config.as_deref(),
-        command.data.as_deref(),
-        command.master_key.as_deref(),
-    )?;
+    let (directory, master) =
+        place(command.config.as_deref(), command.data.as_deref(), command.master_key.as_deref())?;
     let file = std::path::absolute(&command.file)
-        .map_err(|error| vault::cannot("write the backup", &command.file, &error))?;
+        .map_err(|error| cannot("write the backup", &command.file, &error))?;
     if file.to_str().is_none() {
         return Err(Failure::new(Exit::Usage, "the name of the backup is not UTF-8").file(&file));
     }
     let command = Command::Backup { file: file.clone() };
-    match order(&directory, || vault::needed(master), command)? {
+    match order(&directory, || needed(master), command)? {
         Answer::Done(told) => {
             say(&format!(
                 "The backup is written.\n  file:          {}\n{}",
@@ -70,20 +66,4 @@ pub(in crate::cli) fn manifest_text(manifest: &Manifest) -> String {
         manifest.bytes,
         manifest.digest
     )
-}
-
-pub(in crate::cli) fn explain(invalid: &InvalidBackup, file: &Path) -> Failure {
-    let (exit, advice) = match invalid {
-        InvalidBackup::CutShort | InvalidBackup::Damaged(..) => {
-            (Exit::Data, "use another backup, and keep this one for examination")
-        }
-        InvalidBackup::Forged => (Exit::Permission, "use another backup; do not trust this one"),
-        InvalidBackup::Io(error) => return vault::cannot("read the backup", file, error),
-        InvalidBackup::Newer(_) => (Exit::Data, "use the newer program"),
-        InvalidBackup::NotABackup => (Exit::Data, "give a file that strongroom backup wrote"),
-        InvalidBackup::WrongMasterKey => {
-            (Exit::Permission, "use the master key that the vault had when the backup was written")
-        }
-    };
-    Failure::new(exit, "this backup cannot be used").file(file).why(invalid).try_this(advice)
 }

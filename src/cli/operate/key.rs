@@ -6,10 +6,10 @@ use crate::cli::commands::{KeyAction, KeyCommand, KeyDestroy, KeyRotate, KeyShar
 use crate::cli::offline::recover;
 use crate::cli::offline::shares;
 use crate::cli::operate::master_key;
-use crate::cli::operate::{carry_out, show};
-use crate::cli::say;
-use crate::cli::serve::read_config;
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::order::{carry_out, show};
+use crate::cli::support::output::{complain, say};
+use crate::cli::support::settings::read_config;
 use crate::config::MasterKeySource;
 use crate::operator::{Answer, Command};
 
@@ -68,7 +68,7 @@ fn destroy(it: KeyDestroy) -> Result<(), Failure> {
     let is_done = matches!(answer, Answer::Done(_));
     show(answer)?;
     if is_done {
-        crate::cli::complain(
+        complain(
             "Older backups still contain this key, sealed under the master key of their time; it \
              exists until they are deleted.",
         );

@@ -4,20 +4,23 @@
 //! does that file take the old one's place. Whatever moment it is cut off at, a key that opens the
 //! data file lies under one of the two names, and the next start or the next attempt goes on.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::app::Vault;
 use crate::cli::commands::KeyRotate;
-use crate::cli::dev::{block_on, refused};
-use crate::cli::offline::vault;
-use crate::cli::operate::{done, unreachable_server};
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::{complain, say};
+use crate::cli::support::failure_texts::{cannot, refused, unreachable_server};
+use crate::cli::support::master_key_file::{
+    beside, make_master_key, put_in_place, read_master_text, sync_directory,
+};
+use crate::cli::support::open_vault;
+use crate::cli::support::order::done;
+use crate::cli::support::output::say;
+use crate::cli::support::runtime::block_on;
 use crate::clock::Clock;
 use crate::config::{Config, MasterKeySource};
 use crate::crypto::{KeyTransfer, MasterKey, Random};
@@ -48,7 +51,7 @@ pub(in crate::cli) fn rotate(config: &Config, command: &KeyRotate) -> Result<(),
     match &config.master_key {
         MasterKeySource::File(path) => {
             let old = put_in_place(path, &new)
-                .map_err(|error| vault::cannot("install the new key", path, &error))?;
+                .map_err(|error| cannot("install the new key", path, &error))?;
             say(&format!(
                 "The master key is replaced.\n  new:  {}\n  old:  {}\n\nOlder backups need the \
                  old key: destroy it (shred -u) when you have deleted them all. Recovery shares \
@@ -69,31 +72,6 @@ pub(in crate::cli) fn rotate(config: &Config, command: &KeyRotate) -> Result<(),
         )),
     }
     Ok(())
-}
-
-/// At start: the key of an interrupted rotation, if that is what opens the file. `None` when there
-/// is none, or it does not.
-pub(in crate::cli) fn finish_rotation(
-    path: &Path,
-    open: impl FnOnce(MasterKey) -> Result<Vault, Failure>,
-) -> Option<Result<Vault, Failure>> {
-    let new = beside(path, "new");
-    let source = MasterKeySource::File(new.clone());
-    let app = vault::read_master_key(&source).and_then(open).ok()?;
-    match put_in_place(path, &new) {
-        Ok(_) => complain("strongroom: an interrupted rotation of the master key was finished"),
-        Err(error) => complain(&format!(
-            "strongroom: the master key is {}; an interrupted rotation could not rename it ({error})",
-            new.display()
-        )),
-    }
-    Some(Ok(app))
-}
-
-/// The new key of an interrupted rotation, if there is one.
-pub(in crate::cli) fn left_by_rotation(path: &Path) -> (PathBuf, MasterKeySource) {
-    let new = beside(path, "new");
-    (new.clone(), MasterKeySource::File(new))
 }
 
 /// How far it got when it failed.
@@ -124,7 +102,7 @@ fn place(source: &MasterKeySource, out: Option<&Path>) -> Result<PathBuf, Failur
 /// Made where it is not; one that an attempt before this has left is as good as another.
 fn new_key(new: &Path, source: &MasterKeySource) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
     if !new.exists() {
-        vault::make_master_key(new)?;
+        make_master_key(new)?;
         if let MasterKeySource::File(path) = source {
             let own = || -> io::Result<()> {
                 let old = match fs::metadata(path) {
@@ -138,11 +116,11 @@ fn new_key(new: &Path, source: &MasterKeySource) -> Result<(MasterKey, Secret<Ve
                 }
                 Ok(())
             };
-            own().map_err(|error| vault::cannot("set the owner of the new key", new, &error))?;
+            own().map_err(|error| cannot("set the owner of the new key", new, &error))?;
         }
-        sync_directory(new).map_err(|error| vault::cannot("keep the new key", new, &error))?;
+        sync_directory(new).map_err(|error| cannot("keep the new key", new, &error))?;
     }
-    vault::read_master_text(&MasterKeySource::File(new.to_path_buf()))
+    read_master_text(&MasterKeySource::File(new.to_path_buf()))
 }
 
 fn online(
@@ -176,7 +154,7 @@ fn online(
 fn offline(config: &Config, new: &Path) -> Result<(), Cut> {
     let clock = Clock::new();
     let app =
-        vault::open(&config.data_directory, &config.master_key, clock).map_err(Cut::Before)?;
+        open_vault::open(&config.data_directory, &config.master_key, clock).map_err(Cut::Before)?;
     let rotated = new_key(new, &config.master_key).map_err(Cut::Before).and_then(|(key, _)| {
         let rotated =
             async { app.rotation().rotate_master(key).await.map_err(|error| refused(&error)) };
@@ -191,33 +169,4 @@ fn offline(config: &Config, new: &Path) -> Result<(), Cut> {
 fn not_understood() -> Failure {
     Failure::new(Exit::Software, "the server and this program have different versions")
         .try_this("restart the server, so that both have the same version")
-}
-
-/// The old key stays under a name of its own. Each step leaves a key in its place.
-fn put_in_place(path: &Path, new: &Path) -> io::Result<PathBuf> {
-    let source = MasterKeySource::File(path.to_path_buf());
-    let name = vault::read_master_key(&source).map(|key| hex::encode(key.check()));
-    let old = beside(path, &format!("old-{}", name.unwrap_or_default()));
-    match fs::hard_link(path, &old) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => (),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (),
-        linked => linked?,
-    }
-    fs::rename(new, path)?;
-    sync_directory(path)?;
-    Ok(old)
-}
-
-fn sync_directory(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |parent| {
-        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        File::open(parent)?.sync_all()
-    })
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(suffix);
-    PathBuf::from(name)
 }

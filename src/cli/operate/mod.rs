@@ -7,7 +7,7 @@ pub(in crate::cli) mod master_key;
 pub(in crate::cli) mod report;
 pub(in crate::cli) mod status;
 
-use std::io::{ErrorKind, Read as _};
+use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -17,15 +17,12 @@ use crate::cli::commands::{
     ApplicationAction, ApplicationCommand, ApplicationCreate, DevClock, DevClockAction,
     TenantAction, TenantCommand,
 };
-use crate::cli::dev::{block_on, refused};
-use crate::cli::offline::vault;
-use crate::cli::say;
-use crate::cli::serve::read_config;
-use crate::cli::serve::rotation::rotate_to_the_end;
+use crate::cli::support::arguments::{quotas, switch};
 use crate::cli::support::failure::{Exit, Failure};
-use crate::clock::Clock;
-use crate::config::{Config, MasterKeySource};
-use crate::operator::{Answer, Asked, Clockwork, Command, ask};
+use crate::cli::support::failure_texts::unreachable_server;
+use crate::cli::support::order::{carry_out, show};
+use crate::cli::support::settings::read_config;
+use crate::operator::{Asked, Command, ask};
 
 pub(in crate::cli) fn tenant(command: TenantCommand) -> Result<(), Failure> {
     match command.action {
@@ -88,72 +85,6 @@ fn with_config(config: &Path, command: Command) -> Result<(), Failure> {
     carry_out(&read_config(config)?, command).and_then(show)
 }
 
-pub(in crate::cli) fn carry_out(config: &Config, command: Command) -> Result<Answer, Failure> {
-    order(&config.data_directory, || Ok(config.master_key.clone()), command)
-}
-
-/// Through the running server if there is one, else on the file itself, which takes the master key,
-/// and where a rotation of keys has nobody else to bring it to its end.
-pub(in crate::cli) fn order(
-    directory: &Path,
-    master: impl FnOnce() -> Result<MasterKeySource, Failure>,
-    command: Command,
-) -> Result<Answer, Failure> {
-    match ask(directory, &command) {
-        Asked::Answered(answer) => Ok(answer),
-        Asked::Failed(error) => Err(unreachable_server(directory, &error)),
-        Asked::NobodyThere => {
-            let app = vault::open(directory, &master()?, Clock::new())?;
-            let runs_on = matches!(command, Command::VaultKeyRotate { .. });
-            let answer = block_on(async {
-                let answer = command.run(&app, Clockwork::Fixed).await;
-                if runs_on {
-                    rotate_to_the_end(&app).await.map_err(|error| refused(&error))?;
-                }
-                app.rotation().write_uses().await.map_err(|error| refused(&error))?;
-                // What was done alone is signed alone; a failing disk is told by the next command.
-                app.audit().sign().await.ok();
-                Ok(answer)
-            });
-            app.close();
-            answer
-        }
-    }
-}
-
-/// What was done, or why the command was refused.
-pub(in crate::cli) fn done(answer: Answer) -> Result<Value, Failure> {
-    match answer {
-        Answer::Done(value) => Ok(value),
-        Answer::Refused(why) => {
-            Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
-        }
-    }
-}
-
-pub(in crate::cli) fn show(answer: Answer) -> Result<(), Failure> {
-    say(&serde_json::to_string_pretty(&done(answer)?).unwrap_or_default());
-    Ok(())
-}
-
-pub(in crate::cli) fn unreachable_server(directory: &Path, error: &std::io::Error) -> Failure {
-    let exit = if error.kind() == ErrorKind::PermissionDenied {
-        Exit::Permission
-    } else {
-        Exit::Unavailable
-    };
-    if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) {
-        return Failure::new(exit, "the server closed the connection before it answered")
-            .file(&crate::operator::socket_path(directory))
-            .why("the server has ended, or the command took too long; its result is not known")
-            .try_this("check with strongroom status, key list or audit export, then try again");
-    }
-    Failure::new(exit, "cannot reach the running server")
-        .file(&crate::operator::socket_path(directory))
-        .why(error)
-        .try_this("run this as the user that the server runs as")
-}
-
 fn application_body(it: &ApplicationCreate) -> Result<Value, Failure> {
     let rules: Vec<Value> = it
         .rule
@@ -168,24 +99,6 @@ fn application_body(it: &ApplicationCreate) -> Result<Value, Failure> {
         "rules": rules,
         "create_key": !it.no_key,
     }))
-}
-
-pub(in crate::cli) fn quotas(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
-    let pair = |text: &String| {
-        text.split_once('=').map(|(name, value)| (String::from(name), String::from(value)))
-    };
-    texts.iter().map(pair).collect::<Option<_>>().ok_or_else(|| {
-        Failure::new(Exit::Usage, "a --quota is not of the form NAME=VALUE")
-            .try_this("--quota tokenize_limit=100")
-    })
-}
-
-pub(in crate::cli) fn switch(flag: &str, text: &str) -> Result<bool, Failure> {
-    match text {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        _ => Err(Failure::new(Exit::Usage, format!("{flag} takes on or off"))),
-    }
 }
 
 /// From standard input: an argument would be seen by every user of the machine.

@@ -6,11 +6,11 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use crate::cli::commands::Report;
-use crate::cli::offline::vault;
-use crate::cli::operate::{carry_out, done};
-use crate::cli::say;
-use crate::cli::serve::read_config;
 use crate::cli::support::failure::Failure;
+use crate::cli::support::failure_texts::cannot;
+use crate::cli::support::order::{carry_out, done};
+use crate::cli::support::output::say;
+use crate::cli::support::settings::read_config;
 use crate::config::AuditReads;
 use crate::operator::{Command, ComplianceReportSettings};
 use crate::server::certificate_expires;
@@ -50,5 +50,5 @@ fn write_new(path: &Path, content: &str) -> Result<(), Failure> {
         file.write_all(content.as_bytes())?;
         file.sync_all()
     };
-    written().map_err(|error| vault::cannot("write the report", path, &error))
+    written().map_err(|error| cannot("write the report", path, &error))
 }

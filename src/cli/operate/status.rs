@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::bounds::STATUS_WAIT_MAX;
 use crate::cli::commands::Status;
-use crate::cli::say;
-use crate::cli::serve::read_config;
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::output::say;
+use crate::cli::support::settings::read_config;
 use crate::operator::metrics_socket_path;
 
 pub(in crate::cli) fn status(command: &Status) -> Result<(), Failure> {

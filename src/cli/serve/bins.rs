@@ -5,8 +5,8 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use crate::bounds::{BIN_FILE_BYTES_MAX, BIN_LINE_BYTES_MAX};
-use crate::cli::offline::vault::cannot;
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::cannot;
 use crate::domain::card::bin_table::{BinFile, BinTable};
 
 /// Line by line: the file may be larger than what is kept of it.

@@ -6,8 +6,8 @@ use tokio::sync::oneshot;
 
 use crate::app::{Error, RangesRefreshed, Vault};
 use crate::bounds::{RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX, THREEDS_RANGES_PERIOD};
-use crate::cli::serve::run::explain;
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::explain_bind;
 use crate::config::{DirectoryServer, DirectorySettings, ThreedsSettings};
 use crate::directory::{DirectoryClient, UnusableEndpoint};
 use crate::http::Http;
@@ -37,7 +37,7 @@ pub(in crate::cli) fn set_up(
     })?;
     app.threeds().configure_threeds(threeds.retention, Some(Arc::new(network)));
     let server = Server::bind(results_settings(directory), log.clone());
-    server.map(Some).map_err(|error| explain(&error))
+    server.map(Some).map_err(|error| explain_bind(&error))
 }
 
 fn results_settings(directory: &DirectorySettings) -> Settings {

@@ -9,58 +9,31 @@ pub(in crate::cli) mod service_manager;
 pub(in crate::cli) mod upkeep;
 pub(in crate::cli) mod watch;
 
-use std::fs::File;
-use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::{self, AuditPolicy};
-use crate::bounds::SETTINGS_BYTES_MAX;
 use crate::cli::commands::Init;
-use crate::cli::dev::{block_on, refused};
 use crate::cli::offline::shares;
-use crate::cli::offline::vault;
-use crate::cli::say;
 use crate::cli::serve::run::{Plan, run};
 use crate::cli::serve::upkeep::Upkeep;
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::refused;
+use crate::cli::support::files::make_directory;
+use crate::cli::support::master_key_file::make_master_key;
+use crate::cli::support::open_vault;
+use crate::cli::support::output::say;
+use crate::cli::support::runtime::block_on;
+use crate::cli::support::settings::read_config;
 use crate::clock::Clock;
-use crate::config::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch, ThreedsSettings};
+use crate::config::{AuditReads, Config, MasterKeySource, Switch};
 use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::http::Deprecated;
 use crate::limits::Limiter;
 use crate::operator::Clockwork;
 use crate::server::Settings;
 use crate::store::Store;
-
-pub(in crate::cli) fn read_config(path: &Path) -> Result<Config, Failure> {
-    parse(path, Config::parse)
-}
-
-/// The `[threeds]` of a file that need hold nothing else.
-pub(in crate::cli) fn read_threeds(path: &Path) -> Result<ThreedsSettings, Failure> {
-    parse(path, Config::parse_threeds)
-}
-
-fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Result<T, Failure> {
-    let failed = |error: &io::Error| vault::cannot("read the settings", path, error);
-    let mut text = String::new();
-    let file = File::open(path).map_err(|error| failed(&error))?;
-    // One byte more, so that a file that is too large is noticed.
-    let most = SETTINGS_BYTES_MAX.saturating_add(1);
-    let read = file.take(most).read_to_string(&mut text).map_err(|error| failed(&error))?;
-    if u64::try_from(read).is_ok_and(|read| read == most) {
-        let why = format!("it has more than {SETTINGS_BYTES_MAX} bytes");
-        return Err(Failure::new(Exit::Config, "the settings are too large").file(path).why(why));
-    }
-    parse(&text).map_err(|InvalidConfig(mistakes)| {
-        Failure::new(Exit::Config, "the settings are wrong")
-            .file(path)
-            .why(mistakes.join("\n"))
-            .try_this("compare it with the commented file that is shipped with strongroom")
-    })
-}
 
 fn audit_policy(config: &Config) -> AuditPolicy {
     let days = u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX);
@@ -108,15 +81,15 @@ pub(in crate::cli) fn init(command: &Init) -> Result<(), Failure> {
                 ));
         }
     };
-    vault::make_directory(&config.data_directory)?;
+    make_directory(&config.data_directory)?;
     let made_key = if master.exists() {
         "existing"
     } else {
-        vault::make_master_key(&master)?;
+        make_master_key(&master)?;
         "created"
     };
     let source = MasterKeySource::File(master.clone());
-    let app = vault::create(&config.data_directory, &source, Clock::new())?;
+    let app = open_vault::create(&config.data_directory, &source, Clock::new())?;
     let noted = block_on(async {
         let made = Entity::of_server(EntityKind::Vault);
         app.audit().write_operator_entry(Act::Create, made).await.map_err(|error| refused(&error))
@@ -142,7 +115,7 @@ pub(in crate::cli) fn init(command: &Init) -> Result<(), Failure> {
 
 pub(in crate::cli) fn serve(path: &Path) -> Result<(), Failure> {
     let config = read_config(path)?;
-    let app = vault::open(&config.data_directory, &config.master_key, Clock::new())?;
+    let app = open_vault::open(&config.data_directory, &config.master_key, Clock::new())?;
     let app = app.with_audit(audit_policy(&config));
     if let Some(path) = &config.bin_file {
         match bins::read(path) {

@@ -48,13 +48,6 @@ pub(in crate::cli) async fn rotate(app: Arc<Vault>, per_second: usize, log: Log)
     }
 }
 
-/// Nobody to wait for and nothing to spare: to the end, as fast as it goes.
-pub(in crate::cli) async fn rotate_to_the_end(app: &Vault) -> Result<(), Error> {
-    let mut walk = Walk::default();
-    while app.rotation().rotate_step(&mut walk).await? != Step::Idle {}
-    Ok(())
-}
-
 /// Looking at a row costs a fraction of writing one.
 fn pause(looked_at: usize, written: usize, per_second: usize) -> Duration {
     let looks_for_one = REENCRYPT_LOOKS_MAX.div_ceil(REENCRYPT_BATCH_MAX);

@@ -11,12 +11,12 @@ use tokio::sync::oneshot;
 
 use crate::app::{Error, Vault};
 use crate::bounds::LOG_FLUSH_MAX;
-use crate::cli::offline::vault::storage;
 use crate::cli::serve::directory;
 use crate::cli::serve::service_manager::ServiceManager;
 use crate::cli::serve::upkeep::Upkeep;
 use crate::cli::serve::watch::{self, Process};
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::{explain_bind, storage};
 use crate::config::ThreedsSettings;
 use crate::domain::audit::Act;
 use crate::formulas::Catalog;
@@ -25,9 +25,7 @@ use crate::limits::{Limiter, Network};
 use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket, SocketFailure};
 use crate::server::tasks::Tasks;
-use crate::server::{
-    BindError, CertificateProblem, IncomingRequest, Responder, ResponseFuture, Server, Settings,
-};
+use crate::server::{IncomingRequest, Responder, ResponseFuture, Server, Settings};
 use crate::store::{DirectoryDisk, Fatal, StorageFailure};
 
 /// What a server needs besides its vault.
@@ -85,7 +83,7 @@ async fn serve(
     }
     let catalog = Catalog::load();
     let manager = Arc::new(ServiceManager::from_environment()?);
-    let server = Server::bind(plan.settings, log.clone()).map_err(|error| explain(&error))?;
+    let server = Server::bind(plan.settings, log.clone()).map_err(|error| explain_bind(&error))?;
     let results = directory::set_up(&app, &plan.threeds, &log)?;
     let socket = Socket::bind(&plan.data_directory).map_err(|it| no_socket(&it))?;
     let listeners = watch::bind(&plan.data_directory, plan.operator_listen, &log)?;
@@ -220,26 +218,6 @@ fn tell_migration(app: &Vault, log: &Log) {
         let from = Value::Count(u64::from(migrated.from));
         log.event(Event::info("migrated").with("from_format", from));
     }
-}
-
-pub(in crate::cli) fn explain(error: &BindError) -> Failure {
-    let exit = match error {
-        BindError::Address { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
-            Exit::Unavailable
-        }
-        BindError::Address { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-            Exit::Permission
-        }
-        BindError::Certificate(CertificateProblem::KeyExposed { .. }) => Exit::Permission,
-        BindError::Address { .. }
-        | BindError::Certificate(_)
-        | BindError::Inherited(_)
-        | BindError::NoAddress => Exit::Config,
-    };
-    let advice = error.advice();
-    let source = std::error::Error::source(error).map(|source| format!("\n{source}"));
-    let why = format!("{error}{}", source.unwrap_or_default());
-    Failure::new(exit, "cannot listen").why(why).try_this(advice)
 }
 
 fn os(what: &str, error: &io::Error) -> Failure {

@@ -1,0 +1,21 @@
+//! Arguments that several commands take.
+
+use crate::cli::support::failure::{Exit, Failure};
+
+pub(in crate::cli) fn quotas(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let pair = |text: &String| {
+        text.split_once('=').map(|(name, value)| (String::from(name), String::from(value)))
+    };
+    texts.iter().map(pair).collect::<Option<_>>().ok_or_else(|| {
+        Failure::new(Exit::Usage, "a --quota is not of the form NAME=VALUE")
+            .try_this("--quota tokenize_limit=100")
+    })
+}
+
+pub(in crate::cli) fn switch(flag: &str, text: &str) -> Result<bool, Failure> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(Failure::new(Exit::Usage, format!("{flag} takes on or off"))),
+    }
+}

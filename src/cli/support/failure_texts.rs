@@ -1,0 +1,226 @@
+//! Failures of the vault, of its files and of the running server, in words for the operator.
+
+use std::io;
+use std::path::Path;
+
+use crate::app::{Error, VaultFailure};
+use crate::cli::support::failure::{Exit, Failure};
+use crate::operator::socket_path;
+use crate::server::{BindError, CertificateProblem};
+use crate::store::backup::InvalidBackup;
+use crate::store::{FORMAT, OpenFailure, StorageFailure, Store};
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "anything else is a wrong place")]
+pub(in crate::cli) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
+    let exit = match error.kind() {
+        io::ErrorKind::PermissionDenied => Exit::Permission,
+        io::ErrorKind::StorageFull | io::ErrorKind::ReadOnlyFilesystem => Exit::Storage,
+        _ => Exit::Config,
+    };
+    Failure::new(exit, format!("cannot {what}")).file(path).why(error)
+}
+
+pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failure {
+    let path = directory.join(Store::FILE);
+    match failure {
+        VaultFailure::WrongMasterKey => {
+            Failure::new(Exit::Permission, "this master key belongs to another vault")
+                .file(&path)
+                .why("the data file was sealed under a different key; nothing was changed")
+                .try_this("use the master key that belongs to this data file")
+        }
+        VaultFailure::ReplacedMasterKey(at) => {
+            Failure::new(Exit::Permission, "this master key was replaced by a rotation")
+                .file(&path)
+                .why(format!("strongroom key rotate --master replaced it at {}", at.to_wire()))
+                .try_this("use the key file that the rotation wrote, and start again")
+        }
+        VaultFailure::KeysDamaged => {
+            Failure::new(Exit::Data, "the keys in the data file do not open")
+                .file(&path)
+                .try_this("restore the newest backup and keep this file for examination")
+        }
+        VaultFailure::File(OpenFailure::AlreadyOpen) => {
+            Failure::new(Exit::Unavailable, "the data file is in use")
+                .file(&path)
+                .why("another strongroom process has it open")
+                .try_this("stop that process, or wait until it has ended")
+        }
+        VaultFailure::File(OpenFailure::Exists) => {
+            Failure::new(Exit::Data, "a data file exists already")
+                .file(&path)
+                .why("a vault is never overwritten")
+                .try_this("strongroom serve, or choose another data directory")
+        }
+        VaultFailure::File(OpenFailure::Missing) => {
+            Failure::new(Exit::Data, "there is no data file")
+                .file(&path)
+                .try_this("strongroom init")
+        }
+        VaultFailure::File(OpenFailure::Newer(format, program)) => {
+            let by = program.map(|version| format!(", of strongroom {version}"));
+            let by = by.unwrap_or_default();
+            Failure::new(Exit::Data, "the data file was written by a newer version of strongroom")
+                .file(&path)
+                .why(format!("its format is {format}{by}; this program supports up to {FORMAT}"))
+                .try_this("use the newer program; nothing was changed")
+        }
+        VaultFailure::File(OpenFailure::NotOurs) => {
+            Failure::new(Exit::Data, "this is not a strongroom data file")
+                .file(&path)
+                .why("it is truncated or belongs to another program; nothing was changed")
+                .try_this("restore the newest backup, or correct data_directory")
+        }
+        VaultFailure::File(OpenFailure::Older(format)) => {
+            Failure::new(Exit::Data, "the data file is of an older format")
+                .file(&path)
+                .why(format!("its format is {format}; this program's is {FORMAT}"))
+                .try_this("strongroom serve migrates it")
+        }
+        VaultFailure::NotMigrated(backup, failure) => Failure::new(
+            Exit::Storage,
+            "the data file must be migrated, but the backup before it failed",
+        )
+        .file(&backup)
+        .why(failure)
+        .try_this("free space beside the data file, then start again; nothing was changed"),
+        VaultFailure::File(OpenFailure::Storage(failure)) => storage(&failure).file(&path),
+    }
+}
+
+pub(in crate::cli) fn storage(failure: &StorageFailure) -> Failure {
+    let exit = match failure {
+        StorageFailure::Damaged(_) => Exit::Data,
+        StorageFailure::Full
+        | StorageFailure::Impossible(_)
+        | StorageFailure::Io(_)
+        | StorageFailure::ReadOnly
+        | StorageFailure::Removed(_)
+        | StorageFailure::Stopped => Exit::Storage,
+    };
+    Failure::new(exit, "the data file failed").why(failure).try_this(failure.advice())
+}
+
+pub(in crate::cli) fn explain_backup(invalid: &InvalidBackup, file: &Path) -> Failure {
+    let (exit, advice) = match invalid {
+        InvalidBackup::CutShort | InvalidBackup::Damaged(..) => {
+            (Exit::Data, "use another backup, and keep this one for examination")
+        }
+        InvalidBackup::Forged => (Exit::Permission, "use another backup; do not trust this one"),
+        InvalidBackup::Io(error) => return cannot("read the backup", file, error),
+        InvalidBackup::Newer(_) => (Exit::Data, "use the newer program"),
+        InvalidBackup::NotABackup => (Exit::Data, "give a file that strongroom backup wrote"),
+        InvalidBackup::WrongMasterKey => {
+            (Exit::Permission, "use the master key that the vault had when the backup was written")
+        }
+    };
+    Failure::new(exit, "this backup cannot be used").file(file).why(invalid).try_this(advice)
+}
+
+pub(in crate::cli) fn explain_bind(error: &BindError) -> Failure {
+    let exit = match error {
+        BindError::Address { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+            Exit::Unavailable
+        }
+        BindError::Address { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            Exit::Permission
+        }
+        BindError::Certificate(CertificateProblem::KeyExposed { .. }) => Exit::Permission,
+        BindError::Address { .. }
+        | BindError::Certificate(_)
+        | BindError::Inherited(_)
+        | BindError::NoAddress => Exit::Config,
+    };
+    let advice = error.advice();
+    let source = std::error::Error::source(error).map(|source| format!("\n{source}"));
+    let why = format!("{error}{}", source.unwrap_or_default());
+    Failure::new(exit, "cannot listen").why(why).try_this(advice)
+}
+
+pub(in crate::cli) fn refused(error: &Error) -> Failure {
+    let failure = Failure::new(Exit::Data, "the vault refused");
+    match error {
+        Error::Invalid(mistakes) => {
+            let lines = mistakes.by_path().values().flatten().cloned().collect::<Vec<_>>();
+            failure.why(lines.join("\n"))
+        }
+        Error::Storage(failed) => storage(failed),
+        Error::Busy
+        | Error::Conflict(_)
+        | Error::Forbidden(_)
+        | Error::InFlight
+        | Error::Internal(_)
+        | Error::NeedsCvcKey(_)
+        | Error::NotFound(_)
+        | Error::ReadOnly(_)
+        | Error::Replayed(_)
+        | Error::Stopped
+        | Error::Unauthenticated
+        | Error::Unprocessable(_)
+        | Error::Upstream(_) => failure.why(format!("{error:?}")),
+    }
+}
+
+pub(in crate::cli) fn unreachable_server(directory: &Path, error: &io::Error) -> Failure {
+    let exit = if error.kind() == io::ErrorKind::PermissionDenied {
+        Exit::Permission
+    } else {
+        Exit::Unavailable
+    };
+    if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) {
+        return Failure::new(exit, "the server closed the connection before it answered")
+            .file(&socket_path(directory))
+            .why("the server has ended, or the command took too long; its result is not known")
+            .try_this("check with strongroom status, key list or audit export, then try again");
+    }
+    Failure::new(exit, "cannot reach the running server")
+        .file(&socket_path(directory))
+        .why(error)
+        .try_this("run this as the user that the server runs as")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(failure: OpenFailure, exit: Exit) {
+        let told = explain(VaultFailure::File(failure), Path::new("/data"));
+        assert_eq!(told.exit, exit, "{told}");
+        let text = told.to_string();
+        assert!(text.contains("/data/strongroom.redb"), "{text}");
+        assert!(text.contains("\n  try: "), "{text}");
+    }
+
+    #[test]
+    fn every_failure_to_open_has_its_exit_code_and_says_what_to_do() {
+        check(OpenFailure::AlreadyOpen, Exit::Unavailable);
+        check(OpenFailure::Exists, Exit::Data);
+        check(OpenFailure::Missing, Exit::Data);
+        check(OpenFailure::Newer(9, Some(String::from("9.0.0"))), Exit::Data);
+        check(OpenFailure::NotOurs, Exit::Data);
+        check(OpenFailure::Older(1), Exit::Data);
+        let disk = OpenFailure::Storage;
+        check(disk(StorageFailure::Damaged(String::from("x"))), Exit::Data);
+        check(disk(StorageFailure::Full), Exit::Storage);
+        check(disk(StorageFailure::ReadOnly), Exit::Storage);
+        check(disk(StorageFailure::Removed("/data/cvc.keys".into())), Exit::Storage);
+        check(disk(StorageFailure::Stopped), Exit::Storage);
+        let broken = io::Error::from(io::ErrorKind::TimedOut);
+        check(disk(StorageFailure::Io(broken)), Exit::Storage);
+    }
+
+    #[test]
+    fn a_disk_that_fails_while_serving_ends_with_the_storage_code_and_its_advice() {
+        for (failure, advice) in [
+            (StorageFailure::Full, "free space"),
+            (StorageFailure::ReadOnly, "mount the file system writable"),
+            (StorageFailure::Removed("/data/cvc.keys".into()), "/data/cvc.keys was removed"),
+            (StorageFailure::Removed("/data/cvc.keys".into()), "move it back"),
+        ] {
+            let told = storage(&failure);
+            assert_eq!(told.exit.code(), 74);
+            assert!(told.to_string().contains(advice), "{told}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Opening the vault for a command: the data directory, the master key, the data file.
+
+use std::path::Path;
+
+use crate::app::Vault;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::explain;
+use crate::cli::support::files::{check_directory, give_to_owner};
+use crate::cli::support::master_key_file::{finish_rotation, left_by_rotation, read_master_key};
+use crate::cli::support::output::complain;
+use crate::clock::Clock;
+use crate::config::MasterKeySource;
+use crate::crypto::MasterKey;
+use crate::store::{Cleanliness, CvcKeys, Store};
+
+pub(in crate::cli) fn open(
+    directory: &Path,
+    master: &MasterKeySource,
+    clock: Clock,
+) -> Result<Vault, Failure> {
+    check_directory(directory)?;
+    let opened = read_master_key(master).and_then(|key| open_with(directory, key, clock.clone()));
+    // A rotation that was cut off between the data file and the key's own file.
+    match (opened, master) {
+        (Err(failure), MasterKeySource::File(path)) => {
+            finish_rotation(path, |key| open_with(directory, key, clock)).unwrap_or(Err(failure))
+        }
+        (opened, _) => opened,
+    }
+}
+
+/// For a command that only looks: nothing is written to any file of the vault.
+pub(in crate::cli) fn open_unwritten(
+    directory: &Path,
+    master: &MasterKeySource,
+) -> Result<Vault, Failure> {
+    check_directory(directory)?;
+    let open = |key| {
+        let opened =
+            catch_damage(directory, || Vault::open_unwritten(directory, key, Clock::new()))?;
+        opened.map_err(|failure| explain(failure, directory))
+    };
+    let opened = read_master_key(master).and_then(open);
+    let (app, cleanliness) = match (opened, master) {
+        (Err(failure), MasterKeySource::File(path)) => {
+            let (new, source) = left_by_rotation(path);
+            let opened = read_master_key(&source).and_then(open).map_err(|_also| failure)?;
+            complain(&format!(
+                "strongroom: a rotation of the master key was interrupted; the key that opens the \
+                 data file is {}",
+                new.display()
+            ));
+            opened
+        }
+        (opened, _) => opened?,
+    };
+    mention_recovery(cleanliness);
+    Ok(app)
+}
+
+/// A file that was not closed is recovered in memory, which its owner should know.
+pub(in crate::cli) fn mention_recovery(cleanliness: Cleanliness) {
+    match cleanliness {
+        Cleanliness::Clean => (),
+        Cleanliness::NeedsRecovery => complain(
+            "strongroom: the data file was not closed, as after a crash or a loss of power. It \
+             was recovered in memory for this check and is unchanged. The next strongroom serve \
+             recovers it permanently.",
+        ),
+    }
+}
+
+pub(in crate::cli) fn open_with(
+    directory: &Path,
+    master: MasterKey,
+    clock: Clock,
+) -> Result<Vault, Failure> {
+    let opened = catch_damage(directory, || Vault::open(directory, master, clock))?;
+    let app = opened.map_err(|failure| explain(failure, directory))?;
+    with_owner(app, directory)
+}
+
+/// What root has made in the directory belongs to whom the directory belongs to: the server's user,
+/// who could not open it otherwise.
+fn with_owner(app: Vault, directory: &Path) -> Result<Vault, Failure> {
+    let given = [Store::FILE, CvcKeys::FILE]
+        .into_iter()
+        .try_for_each(|name| give_to_owner(directory, &directory.join(name)));
+    match given {
+        Ok(()) => Ok(app),
+        Err(failure) => {
+            app.close();
+            Err(failure)
+        }
+    }
+}
+
+/// The engine may panic on pages that are damaged in ways it does not expect.
+pub(in crate::cli) fn catch_damage<T>(
+    directory: &Path,
+    read: impl FnOnce() -> T,
+) -> Result<T, Failure> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).map_err(|_payload| {
+        Failure::new(Exit::Data, "the data file is damaged")
+            .file(&directory.join(Store::FILE))
+            .why("the storage engine found an invalid page")
+            .try_this("restore the newest backup and keep this file for examination")
+    })
+}
+
+pub(in crate::cli) fn create(
+    directory: &Path,
+    master: &MasterKeySource,
+    clock: Clock,
+) -> Result<Vault, Failure> {
+    check_directory(directory)?;
+    let master = read_master_key(master)?;
+    let app = Vault::create(directory, master, clock);
+    with_owner(app.map_err(|failure| explain(failure, directory))?, directory)
+}

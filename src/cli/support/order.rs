@@ -1,0 +1,70 @@
+//! Carrying out an operator's command, by the running server or on the data file itself.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::app::{Error, Step, Vault, Walk};
+use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::{refused, unreachable_server};
+use crate::cli::support::open_vault;
+use crate::cli::support::output::say;
+use crate::cli::support::runtime::block_on;
+use crate::clock::Clock;
+use crate::config::{Config, MasterKeySource};
+use crate::operator::{Answer, Asked, Clockwork, Command, ask};
+
+pub(in crate::cli) fn carry_out(config: &Config, command: Command) -> Result<Answer, Failure> {
+    order(&config.data_directory, || Ok(config.master_key.clone()), command)
+}
+
+/// Through the running server if there is one, else on the file itself, which takes the master key,
+/// and where a rotation of keys has nobody else to bring it to its end.
+pub(in crate::cli) fn order(
+    directory: &Path,
+    master: impl FnOnce() -> Result<MasterKeySource, Failure>,
+    command: Command,
+) -> Result<Answer, Failure> {
+    match ask(directory, &command) {
+        Asked::Answered(answer) => Ok(answer),
+        Asked::Failed(error) => Err(unreachable_server(directory, &error)),
+        Asked::NobodyThere => {
+            let app = open_vault::open(directory, &master()?, Clock::new())?;
+            let runs_on = matches!(command, Command::VaultKeyRotate { .. });
+            let answer = block_on(async {
+                let answer = command.run(&app, Clockwork::Fixed).await;
+                if runs_on {
+                    rotate_to_the_end(&app).await.map_err(|error| refused(&error))?;
+                }
+                app.rotation().write_uses().await.map_err(|error| refused(&error))?;
+                // What was done alone is signed alone; a failing disk is told by the next command.
+                app.audit().sign().await.ok();
+                Ok(answer)
+            });
+            app.close();
+            answer
+        }
+    }
+}
+
+/// What was done, or why the command was refused.
+pub(in crate::cli) fn done(answer: Answer) -> Result<Value, Failure> {
+    match answer {
+        Answer::Done(value) => Ok(value),
+        Answer::Refused(why) => {
+            Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
+        }
+    }
+}
+
+pub(in crate::cli) fn show(answer: Answer) -> Result<(), Failure> {
+    say(&serde_json::to_string_pretty(&done(answer)?).unwrap_or_default());
+    Ok(())
+}
+
+/// Nobody to wait for and nothing to spare: to the end, as fast as it goes.
+async fn rotate_to_the_end(app: &Vault) -> Result<(), Error> {
+    let mut walk = Walk::default();
+    while app.rotation().rotate_step(&mut walk).await? != Step::Idle {}
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! Output of the commands on standard output and standard error.
+
+use std::io::Write as _;
+
+/// A closed pipe is no reason to fail: whoever listened has heard enough.
+pub(in crate::cli) fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).ok();
+}
+
+pub(in crate::cli) fn complain(text: &str) {
+    writeln!(std::io::stderr().lock(), "{text}").ok();
+}
