@@ -13,11 +13,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::app::{ApplicationDraft, FirstKey, TenantChange, TenantDraft, Vault, Write};
-use crate::bounds::{DISK_FLOOR_BYTES, REENCRYPT_PER_SECOND, THREEDS_RETENTION};
+use crate::bounds::{
+    AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, DISK_FLOOR_BYTES,
+    REENCRYPT_PER_SECOND, THREEDS_RETENTION,
+};
 use crate::cli::commands::Dev;
 use crate::cli::dev::certificate::Files;
-use crate::cli::serve::run::{Plan, Ready, run};
-use crate::cli::serve::upkeep::Upkeep;
+use crate::cli::serve::run::{Mode, Ready, run};
 use crate::cli::support::arguments::{quotas, switch};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{cannot, refused};
@@ -28,7 +30,7 @@ use crate::cli::support::output::{complain, say};
 use crate::cli::support::runtime::block_on;
 use crate::cli::support::settings::read_threeds;
 use crate::clock::Clock;
-use crate::config::{self, MasterKeySource};
+use crate::config::{self, AuditReads, Config, MasterKeySource, Switch};
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
@@ -36,11 +38,9 @@ use crate::domain::id::TenantId;
 use crate::domain::permission::Permission;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
-use crate::http::Deprecated;
-use crate::limits::Limiter;
 use crate::log::RequestLines;
 use crate::operator::Clockwork;
-use crate::server::{Hsts, Settings};
+use crate::server::Hsts;
 use crate::store::{CvcKeys, Store};
 
 /// What a development directory remembers besides the vault itself.
@@ -67,10 +67,7 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
     let limits = switch("--rate-limits", &command.rate_limits)?;
     let wanted = command.tenant_type.as_deref().map(tenant_kind).transpose()?;
     let quotas = quotas(&command.quota)?;
-    let threeds = match &command.threeds {
-        Some(path) => read_threeds(path)?,
-        None => config::ThreedsSettings { retention: THREEDS_RETENTION, directory: None },
-    };
+    let threeds = command.threeds.as_deref().map(read_threeds).transpose()?;
     let files = Files::of(&command.data);
     let clock = if command.stop_clock { Clock::stopped() } else { Clock::new() };
     let (app, kept) = open_or_make(&command.data, &files, wanted, clock)?;
@@ -78,28 +75,15 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
         app.close();
         return Err(failure);
     }
-    let plan = Plan {
-        data_directory: command.data.clone(),
-        settings: Settings {
-            // A browser would remember it for every port of this machine.
-            hsts: Hsts::LeftOut,
-            ..Settings::new(vec![listen], files.certificate.clone(), files.private_key.clone())
-        },
-        limiter: if limits { Limiter::on() } else { Limiter::off() },
+    let config = Config {
+        rate_limits: if limits { Switch::On } else { Switch::Off },
         trusted_proxies: command.trusted_proxy.clone(),
-        deprecated: Deprecated::Answered,
-        request_lines: RequestLines::Off,
-        clockwork: Clockwork::Settable,
-        upkeep: Upkeep {
-            bin_file: None,
-            reencrypt_per_second: REENCRYPT_PER_SECOND,
-            backups: None,
-        },
-        disk_floor_bytes: DISK_FLOOR_BYTES,
-        operator_listen: None,
-        threeds,
+        ..settings(&command.data, listen, &files, threeds)
     };
-    run(app, plan, |ready| {
+    // A browser would apply HSTS to every port of this machine.
+    let hsts = Hsts::LeftOut;
+    let mode = Mode { clockwork: Clockwork::Settable, hsts, inherited: Vec::new() };
+    run(app, config, mode, |ready| {
         let ca = std::fs::canonicalize(&files.ca)
             .map_err(|error| cannot("find the CA file", &files.ca, &error))?;
         complain(
@@ -113,6 +97,37 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
         }
         Ok(())
     })
+}
+
+/// The defaults of the settings file, but without lines for requests in the log.
+fn settings(
+    directory: &Path,
+    listen: SocketAddr,
+    files: &Files,
+    threeds: Option<config::ThreedsSettings>,
+) -> Config {
+    Config {
+        data_directory: directory.to_path_buf(),
+        listen: vec![listen],
+        certificate: files.certificate.clone(),
+        private_key: files.private_key.clone(),
+        master_key: MasterKeySource::File(master_key_path(directory)),
+        bin_file: None,
+        trusted_proxies: Vec::new(),
+        rate_limits: Switch::On,
+        deprecated_operations: Switch::On,
+        request_lines: RequestLines::Off,
+        audit_reads: AuditReads::Batched,
+        audit_retention_days: AUDIT_RETENTION_DAYS,
+        connections_max: CONNECTIONS_MAX,
+        connections_per_address_max: CONNECTIONS_PER_ADDRESS_MAX,
+        reencrypt_per_second: REENCRYPT_PER_SECOND,
+        backup: None,
+        disk_floor_bytes: DISK_FLOOR_BYTES,
+        operator_listen: None,
+        threeds: threeds
+            .unwrap_or(config::ThreedsSettings { retention: THREEDS_RETENTION, directory: None }),
+    }
 }
 
 pub(in crate::cli) fn master_key_path(directory: &Path) -> PathBuf {

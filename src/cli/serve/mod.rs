@@ -10,14 +10,10 @@ pub(in crate::cli) mod upkeep;
 pub(in crate::cli) mod watch;
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 
-use crate::app::{self, AuditPolicy};
 use crate::cli::commands::Init;
 use crate::cli::offline::shares;
-use crate::cli::serve::run::{Plan, run};
-use crate::cli::serve::upkeep::Upkeep;
+use crate::cli::serve::run::{Mode, run};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::refused;
 use crate::cli::support::files::make_directory;
@@ -27,24 +23,11 @@ use crate::cli::support::output::say;
 use crate::cli::support::runtime::block_on;
 use crate::cli::support::settings::read_config;
 use crate::clock::Clock;
-use crate::config::{AuditReads, Config, MasterKeySource, Switch};
+use crate::config::MasterKeySource;
 use crate::domain::audit::{Act, Entity, EntityKind};
-use crate::http::Deprecated;
-use crate::limits::Limiter;
 use crate::operator::Clockwork;
-use crate::server::Settings;
+use crate::server::Hsts;
 use crate::store::Store;
-
-fn audit_policy(config: &Config) -> AuditPolicy {
-    let days = u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX);
-    AuditPolicy {
-        reads: match config.audit_reads {
-            AuditReads::Batched => app::AuditReads::Batched,
-            AuditReads::Strict => app::AuditReads::Strict,
-        },
-        retention: Duration::from_hours(days.saturating_mul(24)),
-    }
-}
 
 pub(in crate::cli) fn check(path: &Path) -> Result<(), Failure> {
     read_config(path)?;
@@ -114,53 +97,13 @@ pub(in crate::cli) fn init(command: &Init) -> Result<(), Failure> {
 }
 
 pub(in crate::cli) fn serve(path: &Path) -> Result<(), Failure> {
-    let config = read_config(path)?;
-    let app = open_vault::open(&config.data_directory, &config.master_key, Clock::new())?;
-    let app = app.with_audit(audit_policy(&config));
-    if let Some(path) = &config.bin_file {
-        match bins::read(path) {
-            Ok(table) => app.replace_bins(table),
-            Err(failure) => {
-                app.close();
-                return Err(failure);
-            }
-        }
+    let mut config = read_config(path)?;
+    let inherited = service_manager::sockets()?;
+    if !inherited.is_empty() {
+        // The units of the service manager name the addresses, and they override the settings.
+        config.listen.clear();
     }
-    let (listen, inherited) = match service_manager::sockets()? {
-        none if none.is_empty() => (config.listen, none),
-        // Whoever handed them over has decided where to listen.
-        handed => (Vec::new(), handed),
-    };
-    let mut settings = Settings::new(listen, config.certificate, config.private_key);
-    settings.inherited = inherited;
-    let proxies = config.trusted_proxies.clone();
-    settings.trusted = Arc::new(move |address| {
-        address.is_loopback() || proxies.iter().any(|network| network.contains(address))
-    });
-    settings.bounds.connections_max = config.connections_max;
-    settings.bounds.connections_per_address_max = Some(config.connections_per_address_max);
-    let plan = Plan {
-        data_directory: config.data_directory,
-        settings,
-        limiter: match config.rate_limits {
-            Switch::Off => Limiter::off(),
-            Switch::On => Limiter::on(),
-        },
-        trusted_proxies: config.trusted_proxies,
-        deprecated: match config.deprecated_operations {
-            Switch::Off => Deprecated::Gone,
-            Switch::On => Deprecated::Answered,
-        },
-        request_lines: config.request_lines,
-        clockwork: Clockwork::Fixed,
-        upkeep: Upkeep {
-            bin_file: config.bin_file,
-            reencrypt_per_second: config.reencrypt_per_second,
-            backups: config.backup,
-        },
-        disk_floor_bytes: config.disk_floor_bytes,
-        operator_listen: config.operator_listen,
-        threeds: config.threeds,
-    };
-    run(app, plan, |_| Ok(()))
+    let app = open_vault::open(&config.data_directory, &config.master_key, Clock::new())?;
+    let mode = Mode { clockwork: Clockwork::Fixed, hsts: Hsts::Sent, inherited };
+    run(app, config, mode, |_| Ok(()))
 }

@@ -1,46 +1,39 @@
 //! Running a server: what `serve` and `dev` share.
 
 use std::io;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::app::{Error, Vault};
+use crate::app::{self, AuditPolicy, Error, Vault};
 use crate::bounds::LOG_FLUSH_MAX;
+use crate::cli::serve::bins;
 use crate::cli::serve::directory;
 use crate::cli::serve::service_manager::ServiceManager;
-use crate::cli::serve::upkeep::Upkeep;
+use crate::cli::serve::upkeep;
 use crate::cli::serve::watch::{self, Process};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{explain_bind, storage};
-use crate::config::ThreedsSettings;
+use crate::config::{AuditReads, Config, Switch};
 use crate::domain::audit::Act;
 use crate::formulas::Catalog;
 use crate::http::{Answers, Bodies, Deprecated, Http, Requests};
-use crate::limits::{Limiter, Network};
-use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
+use crate::limits::Limiter;
+use crate::log::{Event, Log, Value, install_panic_hook};
 use crate::operator::{Clockwork, Socket, SocketFailure};
 use crate::server::tasks::Tasks;
-use crate::server::{IncomingRequest, Responder, ResponseFuture, Server, Settings};
+use crate::server::{Hsts, IncomingRequest, Responder, ResponseFuture, Server, Settings};
 use crate::store::{DirectoryDisk, Fatal, StorageFailure};
 
-/// What a server needs besides its vault.
-pub(in crate::cli) struct Plan {
-    pub(in crate::cli) data_directory: PathBuf,
-    pub(in crate::cli) settings: Settings,
-    pub(in crate::cli) limiter: Limiter,
-    pub(in crate::cli) trusted_proxies: Vec<Network>,
-    pub(in crate::cli) deprecated: Deprecated,
-    pub(in crate::cli) request_lines: RequestLines,
+/// Properties of a server that no setting names: `serve` and `dev` differ in them.
+pub(in crate::cli) struct Mode {
     pub(in crate::cli) clockwork: Clockwork,
-    pub(in crate::cli) upkeep: Upkeep,
-    pub(in crate::cli) disk_floor_bytes: u64,
-    pub(in crate::cli) operator_listen: Option<SocketAddr>,
-    pub(in crate::cli) threeds: ThreedsSettings,
+    pub(in crate::cli) hsts: Hsts,
+    /// Sockets that the service manager has bound.
+    pub(in crate::cli) inherited: Vec<TcpListener>,
 }
 
 /// Where a server can be reached.
@@ -52,28 +45,78 @@ pub(in crate::cli) struct Ready {
 
 /// Serves until a signal or a failure ends it. `ready` is told the first addresses.
 pub(in crate::cli) fn run(
-    mut app: Vault,
-    plan: Plan,
+    app: Vault,
+    config: Config,
+    mode: Mode,
     ready: impl FnOnce(Ready) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
-    let directory = plan.data_directory.clone();
-    app.keep_free(plan.disk_floor_bytes, Arc::new(DirectoryDisk(directory)));
+    let mut app = app.with_audit(audit_policy(&config));
+    app.keep_free(config.disk_floor_bytes, Arc::new(DirectoryDisk(config.data_directory.clone())));
     let app = Arc::new(app);
-    let ended = runtime.block_on(serve(Arc::clone(&app), plan, ready));
+    let ended = load_bins(&app, &config)
+        .and_then(|()| runtime.block_on(serve(Arc::clone(&app), config, mode, ready)));
     runtime.shutdown_background();
     app.close();
     ended
 }
 
+fn audit_policy(config: &Config) -> AuditPolicy {
+    let days = u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX);
+    AuditPolicy {
+        reads: match config.audit_reads {
+            AuditReads::Batched => app::AuditReads::Batched,
+            AuditReads::Strict => app::AuditReads::Strict,
+        },
+        retention: Duration::from_hours(days.saturating_mul(24)),
+    }
+}
+
+fn load_bins(app: &Vault, config: &Config) -> Result<(), Failure> {
+    if let Some(path) = &config.bin_file {
+        app.replace_bins(bins::read(path)?);
+    }
+    Ok(())
+}
+
+fn limiter(rate_limits: Switch) -> Limiter {
+    match rate_limits {
+        Switch::Off => Limiter::off(),
+        Switch::On => Limiter::on(),
+    }
+}
+
+fn deprecated(operations: Switch) -> Deprecated {
+    match operations {
+        Switch::Off => Deprecated::Gone,
+        Switch::On => Deprecated::Answered,
+    }
+}
+
+/// The listener of the API.
+fn listener(config: &Config, mode: Mode) -> Settings {
+    let (certificate, key) = (config.certificate.clone(), config.private_key.clone());
+    let mut settings = Settings::new(config.listen.clone(), certificate, key);
+    settings.inherited = mode.inherited;
+    settings.hsts = mode.hsts;
+    let proxies = config.trusted_proxies.clone();
+    settings.trusted = Arc::new(move |address| {
+        address.is_loopback() || proxies.iter().any(|network| network.contains(address))
+    });
+    settings.bounds.connections_max = config.connections_max;
+    settings.bounds.connections_per_address_max = Some(config.connections_per_address_max);
+    settings
+}
+
 async fn serve(
     app: Arc<Vault>,
-    plan: Plan,
+    config: Config,
+    mode: Mode,
     ready: impl FnOnce(Ready) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let clock = app.clock().clone();
-    let log = Log::start(io::stderr(), plan.request_lines, Arc::new(move || clock.now()))
+    let log = Log::start(io::stderr(), config.request_lines, Arc::new(move || clock.now()))
         .map_err(|error| os("start the log", &error))?;
     install_panic_hook(log.clone());
     tell_migration(&app, &log);
@@ -83,10 +126,12 @@ async fn serve(
     }
     let catalog = Catalog::load();
     let manager = Arc::new(ServiceManager::from_environment()?);
-    let server = Server::bind(plan.settings, log.clone()).map_err(|error| explain_bind(&error))?;
-    let results = directory::set_up(&app, &plan.threeds, &log)?;
-    let socket = Socket::bind(&plan.data_directory).map_err(|it| no_socket(&it))?;
-    let listeners = watch::bind(&plan.data_directory, plan.operator_listen, &log)?;
+    let clockwork = mode.clockwork;
+    let server =
+        Server::bind(listener(&config, mode), log.clone()).map_err(|error| explain_bind(&error))?;
+    let results = directory::set_up(&app, &config.threeds, &log)?;
+    let socket = Socket::bind(&config.data_directory).map_err(|it| no_socket(&it))?;
+    let listeners = watch::bind(&config.data_directory, config.operator_listen, &log)?;
     // Before anyone is told that this is ready: a hangup without a listener ends the process.
     let [mut terminate, mut interrupt, hangup] = signals()?;
     let first = |server: &Server| server.addresses().first().copied();
@@ -96,24 +141,24 @@ async fn serve(
     let requests = Arc::new(Requests::new());
     let process = Arc::new(Process::new(app.clock().clone(), server.addresses()));
     let registry = Arc::new(watch::registry(&app, &server, &requests, &process, &log));
-    tasks.spawn(socket.serve(Arc::clone(&app), plan.clockwork));
+    tasks.spawn(socket.serve(Arc::clone(&app), clockwork));
     tasks.spawn(Arc::clone(&manager).show_life(Arc::clone(&app)));
     // On a full disk there is no room for it; the readiness says so.
     if app.audit().write_lifecycle_entry(Act::Start).await.is_err() {
         log.event(Event::error("start_not_audited"));
     }
-    plan.upkeep.begin(&app, &tasks, hangup, &log);
+    upkeep::begin(&app, &config, &tasks, hangup, &log);
     if results.is_some() {
         tasks.spawn(directory::refresh_ranges(Arc::clone(&app), log.clone()));
     }
     let http = Arc::new(Http {
         app: Arc::clone(&app),
-        limiter: plan.limiter,
+        limiter: limiter(config.rate_limits),
         log: log.clone(),
         catalog,
-        trusted_proxies: plan.trusted_proxies,
-        public_url: plan.threeds.directory.map(|it| it.public_url),
-        deprecated: plan.deprecated,
+        trusted_proxies: config.trusted_proxies,
+        public_url: config.threeds.directory.map(|it| it.public_url),
+        deprecated: deprecated(config.deprecated_operations),
         requests,
         bodies: Bodies::new(),
         answers: Answers::default(),

@@ -12,34 +12,32 @@ use crate::cli::serve::bins;
 use crate::cli::serve::rotation::rotate;
 use crate::cli::serve::schedule;
 use crate::cli::serve::watch;
-use crate::domain::backup::BackupPlan;
+use crate::config::Config;
 use crate::log::{Event, Log, Value};
 use crate::server::tasks::Tasks;
 
-pub(in crate::cli) struct Upkeep {
-    /// Read again on SIGHUP.
-    pub(in crate::cli) bin_file: Option<PathBuf>,
-    pub(in crate::cli) reencrypt_per_second: usize,
-    pub(in crate::cli) backups: Option<BackupPlan>,
-}
-
-impl Upkeep {
-    pub(in crate::cli) fn begin(self, app: &Arc<Vault>, tasks: &Tasks, hangup: Signal, log: &Log) {
-        let app = || Arc::clone(app);
-        tasks.spawn(watch::disk(app(), log.clone()));
-        tasks.spawn(watch::files(app()));
-        tasks.spawn(sweep(app(), log.clone()));
-        tasks.spawn(scrub(app()));
-        tasks.spawn(tell_damage(app(), log.clone()));
-        let reader = app();
-        tasks.spawn(async move { reader.audit().write_reads().await });
-        tasks.spawn(rotate(app(), self.reencrypt_per_second, log.clone()));
-        if let Some(plan) = self.backups {
-            tasks.spawn(schedule::keep_backups(app(), plan, log.clone()));
-        }
-        if let Some(path) = self.bin_file {
-            tasks.spawn(reload_bins(app(), path, hangup, log.clone()));
-        }
+/// Starts the tasks, which end with `tasks`. `hangup` is the signal to read files again.
+pub(in crate::cli) fn begin(
+    app: &Arc<Vault>,
+    config: &Config,
+    tasks: &Tasks,
+    hangup: Signal,
+    log: &Log,
+) {
+    let app = || Arc::clone(app);
+    tasks.spawn(watch::disk(app(), log.clone()));
+    tasks.spawn(watch::files(app()));
+    tasks.spawn(sweep(app(), log.clone()));
+    tasks.spawn(scrub(app()));
+    tasks.spawn(tell_damage(app(), log.clone()));
+    let reader = app();
+    tasks.spawn(async move { reader.audit().write_reads().await });
+    tasks.spawn(rotate(app(), config.reencrypt_per_second, log.clone()));
+    if let Some(plan) = &config.backup {
+        tasks.spawn(schedule::keep_backups(app(), plan.clone(), log.clone()));
+    }
+    if let Some(path) = &config.bin_file {
+        tasks.spawn(reload_bins(app(), path.clone(), hangup, log.clone()));
     }
 }
 
