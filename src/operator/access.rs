@@ -12,75 +12,75 @@ use crate::secret::Secret;
 
 /// `body` has the shape of the body of `POST /applications`.
 pub(super) async fn create_application(
-    app: &Vault,
+    vault: &Vault,
     tenant: &str,
     body: &Value,
 ) -> Result<Vec<u8>, Error> {
     let (tenant, draft) = (tenant_id(tenant)?, application::parse_draft(body)?);
-    let made = app.access().create_application(tenant, &draft, None, &Write::plain()).await?;
+    let made = vault.access().create_application(tenant, &draft, None, &Write::plain()).await?;
     let (new, key) = made.outcome;
     Ok(bytes(application::answer(&new, key.as_ref()).whole_body()))
 }
 
-pub(super) fn list_applications(app: &Vault, tenant: &str) -> Result<Vec<u8>, Error> {
+pub(super) fn list_applications(vault: &Vault, tenant: &str) -> Result<Vec<u8>, Error> {
     let all = ApplicationQuery { take: usize::MAX, ..Default::default() };
-    let page = app.access().list_applications(tenant_id(tenant)?, &all)?;
+    let page = vault.access().list_applications(tenant_id(tenant)?, &all)?;
     let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys);
     Ok(bytes(json::list(&page.applications.iter().map(render).collect::<Vec<_>>())))
 }
 
 pub(super) async fn create_key(
-    app: &Vault,
+    vault: &Vault,
     tenant: &str,
     application: &str,
 ) -> Result<Vec<u8>, Error> {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
-    let new = app.access().create_key(tenant, application, None, None, &Write::plain()).await?;
+    let new = vault.access().create_key(tenant, application, None, None, &Write::plain()).await?;
     Ok(bytes(key::answer(&new.outcome).whole_body()))
 }
 
 pub(super) async fn import_key(
-    app: &Vault,
+    vault: &Vault,
     tenant: &str,
     application: &str,
     text: &str,
 ) -> Result<Vec<u8>, Error> {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let new =
-        app.access().create_key(tenant, application, Some(text), None, &Write::plain()).await?;
+        vault.access().create_key(tenant, application, Some(text), None, &Write::plain()).await?;
     Ok(bytes(key::render(&new.outcome.key)))
 }
 
 pub(super) async fn delete_key(
-    app: &Vault,
+    vault: &Vault,
     tenant: &str,
     application: &str,
     key: &str,
 ) -> Result<Vec<u8>, Error> {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let key = KeyId::parse(key).ok_or(Error::NotFound("key"))?;
-    app.access().delete_key(tenant, application, key, None).await?;
+    vault.access().delete_key(tenant, application, key, None).await?;
     Ok(br#"{"deleted":true}"#.to_vec())
 }
 
 pub(super) async fn create_tenant(
-    app: &Vault,
+    vault: &Vault,
     name: String,
     kind: &str,
     threeds: bool,
     quotas: &[(String, String)],
 ) -> Result<Vec<u8>, Error> {
     let draft = tenant_draft(name, kind, threeds, quotas)?;
-    Ok(bytes(tenant::render_for_operator(&app.access().create_tenant(draft).await?)))
+    Ok(bytes(tenant::render_for_operator(&vault.access().create_tenant(draft).await?)))
 }
 
-pub(super) fn list_tenants(app: &Vault) -> Result<Vec<u8>, Error> {
-    let tenants = app.access().list_tenants()?;
+pub(super) fn list_tenants(vault: &Vault) -> Result<Vec<u8>, Error> {
+    let tenants = vault.access().list_tenants()?;
     Ok(bytes(json::list(&tenants.iter().map(tenant::render_for_operator).collect::<Vec<_>>())))
 }
 
 pub(super) async fn change_tenant(
-    app: &Vault,
+    vault: &Vault,
     tenant: &str,
     name: Option<String>,
     threeds: Option<bool>,
@@ -89,7 +89,7 @@ pub(super) async fn change_tenant(
     let name = name.map(checked_name).transpose()?;
     let change = TenantChange { name, threeds: threeds.map(feature), settings: None, quotas };
     let changed =
-        app.access().change_tenant(tenant_id(tenant)?, &change, None, &Write::plain()).await?;
+        vault.access().change_tenant(tenant_id(tenant)?, &change, None, &Write::plain()).await?;
     Ok(bytes(tenant::render_for_operator(&changed.outcome)))
 }
 

@@ -10,19 +10,19 @@ use crate::domain::hex;
 use crate::domain::time::Timestamp;
 
 pub(super) async fn export(
-    app: &Vault,
+    vault: &Vault,
     next: Option<u64>,
     from: Option<String>,
     to: Option<String>,
 ) -> Result<Vec<u8>, Error> {
     let query = ExportQuery { next, from: time("from", from)?, to: time("to", to)? };
-    let page = app.audit().export(query).await?;
+    let page = vault.audit().export(query).await?;
     let entries: Vec<_> = page.entries.iter().map(render_entry).collect();
     Ok(json!({"entries": entries, "next": page.next}).to_string().into_bytes())
 }
 
 pub(super) async fn verify(
-    app: &Vault,
+    vault: &Vault,
     since: Option<&str>,
     public_key: Option<&str>,
 ) -> Result<Vec<u8>, Error> {
@@ -34,7 +34,7 @@ pub(super) async fn verify(
     };
     let public_key = public_key.map(key).transpose()?;
     let expected = TrustAnchors { receipt, public_key, own: None };
-    Ok(render_report(&app.audit().inspect(expected).await?).to_string().into_bytes())
+    Ok(render_report(&vault.audit().inspect(expected).await?).to_string().into_bytes())
 }
 
 /// What a check of the chain found.

@@ -145,75 +145,75 @@ pub enum Clockwork {
 }
 
 impl Command {
-    pub async fn run(self, app: &Vault, clockwork: Clockwork) -> Answer {
-        match self.carry_out(app, clockwork).await {
+    pub async fn run(self, vault: &Vault, clockwork: Clockwork) -> Answer {
+        match self.carry_out(vault, clockwork).await {
             Ok(json) => Answer::Done(serde_json::from_slice(&json).unwrap_or(Value::Null)),
             Err(Refusal(sentences)) => Answer::Refused(sentences),
         }
     }
 
-    async fn carry_out(self, app: &Vault, clockwork: Clockwork) -> Result<Vec<u8>, Refusal> {
+    async fn carry_out(self, vault: &Vault, clockwork: Clockwork) -> Result<Vec<u8>, Refusal> {
         match self {
-            Self::AdvanceClock { seconds } => Ok(advance(app, clockwork, seconds).await?),
+            Self::AdvanceClock { seconds } => Ok(advance(vault, clockwork, seconds).await?),
             Self::ApplicationCreate { tenant, application } => {
-                Ok(access::create_application(app, &tenant, &application).await?)
+                Ok(access::create_application(vault, &tenant, &application).await?)
             }
-            Self::ApplicationList { tenant } => Ok(access::list_applications(app, &tenant)?),
-            Self::AuditExport { next, from, to } => Ok(audit::export(app, next, from, to).await?),
+            Self::ApplicationList { tenant } => Ok(access::list_applications(vault, &tenant)?),
+            Self::AuditExport { next, from, to } => Ok(audit::export(vault, next, from, to).await?),
             Self::AuditReceipt => {
-                let receipt = encode_receipt(&app.audit().receipt().await?);
+                let receipt = encode_receipt(&vault.audit().receipt().await?);
                 Ok(receipt.map_err(Error::from)?.into_bytes())
             }
             Self::AuditVerify { since, public_key } => {
-                Ok(audit::verify(app, since.as_deref(), public_key.as_deref()).await?)
+                Ok(audit::verify(vault, since.as_deref(), public_key.as_deref()).await?)
             }
-            Self::Backup { file } => Ok(back_up(app, file).await?),
+            Self::Backup { file } => Ok(back_up(vault, file).await?),
             Self::KeyCreate { tenant, application } => {
-                Ok(access::create_key(app, &tenant, &application).await?)
+                Ok(access::create_key(vault, &tenant, &application).await?)
             }
             Self::KeyDelete { tenant, application, key } => {
-                Ok(access::delete_key(app, &tenant, &application, &key).await?)
+                Ok(access::delete_key(vault, &tenant, &application, &key).await?)
             }
             Self::KeyImport { tenant, application, text } => {
-                Ok(access::import_key(app, &tenant, &application, &text).await?)
+                Ok(access::import_key(vault, &tenant, &application, &text).await?)
             }
-            Self::MasterHandover => Ok(vault_keys::begin_handover(app)?),
+            Self::MasterHandover => Ok(vault_keys::begin_handover(vault)?),
             Self::MasterShares { check, set, needed, hashes } => {
-                Ok(vault_keys::note_shares(app, &check, &set, needed, &hashes).await?)
+                Ok(vault_keys::note_shares(vault, &check, &set, needed, &hashes).await?)
             }
-            Self::MasterShareSet { set } => Ok(vault_keys::share_set(app, &set)?),
+            Self::MasterShareSet { set } => Ok(vault_keys::share_set(vault, &set)?),
             Self::MasterRotate { public, sealed } => {
-                Ok(vault_keys::take_handed(app, &public, &sealed).await?)
+                Ok(vault_keys::take_handed(vault, &public, &sealed).await?)
             }
-            Self::Report { settings } => Ok(compliance_report::render(app, &settings).await?),
+            Self::Report { settings } => Ok(compliance_report::render(vault, &settings).await?),
             Self::TenantCreate { name, r#type, threeds, quotas } => {
-                Ok(access::create_tenant(app, name, &r#type, threeds, &quotas).await?)
+                Ok(access::create_tenant(vault, name, &r#type, threeds, &quotas).await?)
             }
-            Self::TenantList => Ok(access::list_tenants(app)?),
+            Self::TenantList => Ok(access::list_tenants(vault)?),
             Self::TenantSet { tenant, name, threeds, quotas } => {
-                Ok(access::change_tenant(app, &tenant, name, threeds, quotas).await?)
+                Ok(access::change_tenant(vault, &tenant, name, threeds, quotas).await?)
             }
             Self::VaultKeyDestroy { scope, number } => {
-                Ok(vault_keys::destroy(app, &Scope::parse(&scope)?, number).await?)
+                Ok(vault_keys::destroy(vault, &Scope::parse(&scope)?, number).await?)
             }
-            Self::VaultKeyList => Ok(vault_keys::list(app).await?),
+            Self::VaultKeyList => Ok(vault_keys::list(vault).await?),
             Self::VaultKeyRotate { scope } => {
-                Ok(vault_keys::rotate(app, &Scope::parse(&scope)?).await?)
+                Ok(vault_keys::rotate(vault, &Scope::parse(&scope)?).await?)
             }
         }
     }
 }
 
-async fn back_up(app: &Vault, file: PathBuf) -> Result<Vec<u8>, BackupFailure> {
-    let start = app.now();
-    let written = app.backups().back_up(file).await?;
-    let took_ms = u64::try_from(app.now().since(start).as_millis()).unwrap_or(u64::MAX);
+async fn back_up(vault: &Vault, file: PathBuf) -> Result<Vec<u8>, BackupFailure> {
+    let start = vault.now();
+    let written = vault.backups().back_up(file).await?;
+    let took_ms = u64::try_from(vault.now().since(start).as_millis()).unwrap_or(u64::MAX);
     let (manifest, file_bytes) = (written.manifest, written.file_bytes);
     let told = json!({"manifest": manifest, "file_bytes": file_bytes, "took_ms": took_ms});
     Ok(told.to_string().into_bytes())
 }
 
-async fn advance(app: &Vault, clockwork: Clockwork, seconds: u64) -> Result<Vec<u8>, Error> {
+async fn advance(vault: &Vault, clockwork: Clockwork, seconds: u64) -> Result<Vec<u8>, Error> {
     if clockwork == Clockwork::Fixed {
         return Err(Error::Forbidden("Only a development server's clock can be moved."));
     }
@@ -221,12 +221,12 @@ async fn advance(app: &Vault, clockwork: Clockwork, seconds: u64) -> Result<Vec<
         let most = CLOCK_ADVANCE_MAX.as_secs();
         return Err(Error::invalid("seconds", format!("At most {most} seconds at once.")));
     }
-    app.clock().advance(Duration::from_secs(seconds));
-    let removed = app.upkeep().sweep_all().await?;
-    for (_, refreshed) in app.card_ranges().refresh_all().await {
+    vault.clock().advance(Duration::from_secs(seconds));
+    let removed = vault.upkeep().sweep_all().await?;
+    for (_, refreshed) in vault.card_ranges().refresh_all().await {
         refreshed?;
     }
-    let now = app.now().to_wire();
+    let now = vault.now().to_wire();
     Ok(json!({"now": now, "removed": removed}).to_string().into_bytes())
 }
 

@@ -57,7 +57,7 @@ impl Socket {
     }
 
     /// A long command, such as a backup, must not hold up another one, such as deleting a key.
-    pub async fn serve(self, app: Arc<Vault>, clockwork: Clockwork) {
+    pub async fn serve(self, vault: Arc<Vault>, clockwork: Clockwork) {
         let places = Arc::new(Semaphore::new(OPERATOR_COMMANDS_MAX));
         // Ends what it began when it is dropped itself.
         let mut conversations = JoinSet::new();
@@ -65,7 +65,7 @@ impl Socket {
             let place = Arc::clone(&places).acquire_owned().await;
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    let served = converse(stream, self.owner, Arc::clone(&app), clockwork);
+                    let served = converse(stream, self.owner, Arc::clone(&vault), clockwork);
                     conversations.spawn(async move {
                         timeout(OPERATOR_COMMAND_MAX, served).await.ok();
                         drop(place);
@@ -82,14 +82,14 @@ impl Socket {
 async fn converse(
     mut stream: UnixStream,
     owner: u32,
-    app: Arc<Vault>,
+    vault: Arc<Vault>,
     clockwork: Clockwork,
 ) -> io::Result<()> {
     let peer = stream.peer_cred()?.uid();
     let answer = if peer == owner || peer == 0 {
         let read = timeout(OPERATOR_READ_MAX, read_command(&mut stream)).await;
         match read.map_err(|_elapsed| io::ErrorKind::TimedOut)?? {
-            Some(command) => command.run(&app, clockwork).await,
+            Some(command) => command.run(&vault, clockwork).await,
             None => Answer::Refused(vec![String::from("This is not a command.")]),
         }
     } else {

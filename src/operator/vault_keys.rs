@@ -10,9 +10,9 @@ use crate::domain::id::TenantId;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
 
-pub(super) async fn list(app: &Vault) -> Result<Vec<u8>, Error> {
-    let inventory = app.keys().inventory().await?;
-    let took = app.now().since(inventory.counted_at);
+pub(super) async fn list(vault: &Vault) -> Result<Vec<u8>, Error> {
+    let inventory = vault.keys().inventory().await?;
+    let took = vault.now().since(inventory.counted_at);
     let keys: Vec<_> = inventory.keys.iter().map(|key| listed(key, &inventory)).collect();
     let rotation = |it: &ListedRotation| {
         json!({
@@ -38,26 +38,26 @@ pub(super) async fn list(app: &Vault) -> Result<Vec<u8>, Error> {
 
 /// Starts the rotation of one tenant, of all, or of the server itself. The audit chain's own is done at
 /// once: nothing is sealed anew.
-pub(super) async fn rotate(app: &Vault, scope: &Scope) -> Result<Vec<u8>, Error> {
+pub(super) async fn rotate(vault: &Vault, scope: &Scope) -> Result<Vec<u8>, Error> {
     let mut begun = Vec::new();
     match scope {
         Scope::Audit => {
-            let NewSigner { number, public_key } = app.rotation().rotate_audit().await?;
+            let NewSigner { number, public_key } = vault.rotation().rotate_audit().await?;
             let public_key = hex::encode(&public_key);
             let rotated = json!({"scope": "audit", "number": number, "public_key": public_key});
             return Ok(bytes(&json!({ "rotated": [rotated] })));
         }
         Scope::Server => {
-            let number = app.rotation().rotate_server().await?;
+            let number = vault.rotation().rotate_server().await?;
             begun.push(json!({"scope": "server", "number": number}));
         }
         Scope::Tenant(tenant) => {
-            let number = app.rotation().rotate_tenant(*tenant).await?;
+            let number = vault.rotation().rotate_tenant(*tenant).await?;
             begun.push(json!({"scope": tenant.to_string(), "number": number}));
         }
         Scope::AllTenants => {
-            for tenant in app.access().list_tenants()? {
-                match app.rotation().rotate_tenant(tenant.id).await {
+            for tenant in vault.access().list_tenants()? {
+                match vault.rotation().rotate_tenant(tenant.id).await {
                     Ok(number) => {
                         begun.push(json!({"scope": tenant.id.to_string(), "number": number}));
                     }
@@ -71,30 +71,34 @@ pub(super) async fn rotate(app: &Vault, scope: &Scope) -> Result<Vec<u8>, Error>
     Ok(bytes(&json!({ "rotating": begun })))
 }
 
-pub(super) async fn destroy(app: &Vault, scope: &Scope, number: u32) -> Result<Vec<u8>, Error> {
+pub(super) async fn destroy(vault: &Vault, scope: &Scope, number: u32) -> Result<Vec<u8>, Error> {
     let tenant = match scope {
         Scope::Audit => {
-            app.rotation().destroy_audit_key(number).await?;
+            vault.rotation().destroy_audit_key(number).await?;
             return Ok(bytes(&json!({"destroyed": number})));
         }
         Scope::Server => None,
         Scope::Tenant(tenant) => Some(*tenant),
         Scope::AllTenants => return Err(Error::invalid("tenant", "One tenant at a time.")),
     };
-    app.rotation().destroy_key(tenant, number).await?;
+    vault.rotation().destroy_key(tenant, number).await?;
     Ok(bytes(&json!({"destroyed": number})))
 }
 
-pub(super) fn begin_handover(app: &Vault) -> Result<Vec<u8>, Error> {
-    let (public, check) = (app.rotation().begin_handover()?, app.rotation().master_check()?);
+pub(super) fn begin_handover(vault: &Vault) -> Result<Vec<u8>, Error> {
+    let (public, check) = (vault.rotation().begin_handover()?, vault.rotation().master_check()?);
     Ok(bytes(&json!({"public": hex::encode(&public), "master": check})))
 }
 
-pub(super) async fn take_handed(app: &Vault, public: &str, sealed: &str) -> Result<Vec<u8>, Error> {
+pub(super) async fn take_handed(
+    vault: &Vault,
+    public: &str,
+    sealed: &str,
+) -> Result<Vec<u8>, Error> {
     let unreadable = || Error::invalid("public", "This is not hexadecimal.");
     let public = hex::decode(public).ok_or_else(unreadable)?;
     let sealed = hex::decode_all(sealed).ok_or_else(unreadable)?;
-    let Rotated { check, keys } = app.rotation().take_handed(public, sealed).await?;
+    let Rotated { check, keys } = vault.rotation().take_handed(public, sealed).await?;
     Ok(bytes(&json!({"master": check, "keys": keys})))
 }
 
@@ -150,7 +154,7 @@ fn bytes(value: &Value) -> Vec<u8> {
 
 /// Shares are as good as the key: that they are made is written down, and of no other key.
 pub(super) async fn note_shares(
-    app: &Vault,
+    vault: &Vault,
     check: &str,
     set: &str,
     needed: u8,
@@ -160,13 +164,16 @@ pub(super) async fn note_shares(
     let (Some(set), Some(hashes)) = (hex::decode(set), hashes) else {
         return Err(Error::invalid("set", "This is not hexadecimal, or too short."));
     };
-    app.keys().note_shares(check, &ShareSet { set, needed, made_at: app.now(), hashes }).await?;
+    vault
+        .keys()
+        .note_shares(check, &ShareSet { set, needed, made_at: vault.now(), hashes })
+        .await?;
     Ok(bytes(&json!({"master": check})))
 }
 
-pub(super) fn share_set(app: &Vault, set: &str) -> Result<Vec<u8>, Error> {
+pub(super) fn share_set(vault: &Vault, set: &str) -> Result<Vec<u8>, Error> {
     let set = hex::decode(set).ok_or_else(|| Error::invalid("set", "This is no set."))?;
-    let Some((known, word)) = app.keys().share_set(set)? else {
+    let Some((known, word)) = vault.keys().share_set(set)? else {
         return Ok(bytes(&json!({"known": false})));
     };
     let hashes: Vec<_> = known.hashes.iter().map(|hash| hex::encode(hash)).collect();

@@ -70,9 +70,9 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
     let threeds = command.threeds.as_deref().map(read_threeds).transpose()?;
     let files = Files::of(&command.data);
     let clock = if command.stop_clock { Clock::stopped() } else { Clock::new() };
-    let (app, kept) = open_or_make(&command.data, &files, wanted, clock)?;
-    if let Err(failure) = set_quotas(&app, &kept, quotas) {
-        app.close();
+    let (vault, kept) = open_or_make(&command.data, &files, wanted, clock)?;
+    if let Err(failure) = set_quotas(&vault, &kept, quotas) {
+        vault.close();
         return Err(failure);
     }
     let config = Config {
@@ -83,7 +83,7 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
     // A browser would apply HSTS to every port of this machine.
     let hsts = Hsts::LeftOut;
     let mode = Mode { clockwork: Clockwork::Settable, hsts, inherited: Vec::new() };
-    run(app, config, mode, |ready| {
+    run(vault, config, mode, |ready| {
         let ca = std::fs::canonicalize(&files.ca)
             .map_err(|error| cannot("find the CA file", &files.ca, &error))?;
         complain(
@@ -178,8 +178,8 @@ fn open_or_make(
     clear_unfinished(directory, files)?;
     make_master_key(&master_key_path(directory))?;
     certificate::make(files, clock.now())?;
-    let app = open_vault::create(directory, &master, clock)?;
-    let made = block_on(make_tenant(&app, wanted.unwrap_or(TenantKind::Test)));
+    let vault = open_vault::create(directory, &master, clock)?;
+    let made = block_on(make_tenant(&vault, wanted.unwrap_or(TenantKind::Test)));
     match made.and_then(|kept| {
         let bytes = serde_json::to_vec_pretty(&kept).unwrap_or_default();
         write_secret(&kept_path(directory), &bytes, 0o600)?;
@@ -187,9 +187,9 @@ fn open_or_make(
             .map_err(|error| cannot("finish the first start", directory, &error))?;
         Ok(kept)
     }) {
-        Ok(kept) => Ok((app, kept)),
+        Ok(kept) => Ok((vault, kept)),
         Err(failure) => {
-            app.close();
+            vault.close();
             Err(failure)
         }
     }
@@ -232,14 +232,14 @@ fn clear_unfinished(directory: &Path, files: &Files) -> Result<(), Failure> {
     restrict(directory, 0o700)
 }
 
-async fn make_tenant(app: &Vault, kind: TenantKind) -> Result<Kept, Failure> {
+async fn make_tenant(vault: &Vault, kind: TenantKind) -> Result<Kept, Failure> {
     let draft = TenantDraft {
         name: String::from("Development"),
         kind,
         threeds: Threeds::Enabled,
         quotas: Quotas::default(),
     };
-    let tenant = app.access().create_tenant(draft).await.map_err(|error| refused(&error))?;
+    let tenant = vault.access().create_tenant(draft).await.map_err(|error| refused(&error))?;
     let mut texts = Vec::new();
     for kind in [ApplicationKind::Private, ApplicationKind::Public, ApplicationKind::Management] {
         let draft = ApplicationDraft {
@@ -248,7 +248,7 @@ async fn make_tenant(app: &Vault, kind: TenantKind) -> Result<Kept, Failure> {
             access: access(kind),
             key: FirstKey::Made,
         };
-        let made = app
+        let made = vault
             .access()
             .create_application(tenant.id, &draft, None, &Write::plain())
             .await
@@ -297,7 +297,7 @@ fn access(kind: ApplicationKind) -> Access {
     }
 }
 
-fn set_quotas(app: &Vault, kept: &Kept, quotas: Vec<(String, String)>) -> Result<(), Failure> {
+fn set_quotas(vault: &Vault, kept: &Kept, quotas: Vec<(String, String)>) -> Result<(), Failure> {
     if quotas.is_empty() {
         return Ok(());
     }
@@ -305,7 +305,8 @@ fn set_quotas(app: &Vault, kept: &Kept, quotas: Vec<(String, String)>) -> Result
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
     let change = TenantChange { quotas, ..TenantChange::default() };
     block_on(async {
-        app.access()
+        vault
+            .access()
             .change_tenant(tenant, &change, None, &Write::plain())
             .await
             .map_err(|error| refused(&error))

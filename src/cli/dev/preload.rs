@@ -32,30 +32,30 @@ pub(in crate::cli) fn preload(command: &DevPreload) -> Result<(), Failure> {
     };
     let kept = read_kept(&command.data)?;
     let master = MasterKeySource::File(master_key_path(&command.data));
-    let app = Arc::new(open_vault::open(&command.data, &master, Clock::new())?);
+    let vault = Arc::new(open_vault::open(&command.data, &master, Clock::new())?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build();
     let runtime =
         runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;
-    let filled = runtime.block_on(fill(&app, &kept.keys.private, command.tokens, value));
-    let filled =
-        filled.and_then(|()| runtime.block_on(app.audit().sign()).map_err(|error| refused(&error)));
+    let filled = runtime.block_on(fill(&vault, &kept.keys.private, command.tokens, value));
+    let filled = filled
+        .and_then(|()| runtime.block_on(vault.audit().sign()).map_err(|error| refused(&error)));
     // Sealings that are not counted are no reason to fail.
-    runtime.block_on(app.rotation().write_uses()).ok();
-    app.close();
+    runtime.block_on(vault.rotation().write_uses()).ok();
+    vault.close();
     filled
 }
 
-async fn fill(app: &Arc<Vault>, key: &str, tokens: u64, value: Sample) -> Result<(), Failure> {
+async fn fill(vault: &Arc<Vault>, key: &str, tokens: u64, value: Sample) -> Result<(), Failure> {
     let every = tokens.div_ceil(SAMPLE).max(1);
     let tasks = Tasks::new();
     let lanes = u64::try_from(BATCH_CHANGES_MAX).unwrap_or(1);
     let (failed, mut failures) = tokio::sync::mpsc::unbounded_channel();
     for lane in 0..lanes {
-        let (app, key, failed) = (Arc::clone(app), String::from(key), failed.clone());
+        let (vault, key, failed) = (Arc::clone(vault), String::from(key), failed.clone());
         tasks.spawn(async move {
             let mut number = lane;
             while number < tokens {
-                match create(&app, &key, value.draft(number)).await {
+                match create(&vault, &key, value.draft(number)).await {
                     Ok(id) if number.is_multiple_of(every) => say(&id),
                     Ok(_) => (),
                     Err(failure) => {
@@ -103,11 +103,11 @@ fn card_number(number: u64) -> String {
     candidates.into_iter().find(|digits| luhn::passes(digits)).unwrap_or_default()
 }
 
-async fn create(app: &Vault, key: &str, draft: TokenDraft) -> Result<String, Failure> {
+async fn create(vault: &Vault, key: &str, draft: TokenDraft) -> Result<String, Failure> {
     let key = KeyText::parse(key)
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
-    let caller = app.access().authenticate(&key).map_err(|error| refused(&error))?;
-    let created = app
+    let caller = vault.access().authenticate(&key).map_err(|error| refused(&error))?;
+    let created = vault
         .tokens(&caller)
         .create(draft, &Write::plain())
         .await

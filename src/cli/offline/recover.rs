@@ -196,7 +196,7 @@ fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure
         }
         Asked::Failed(_) | Asked::NobodyThere => {
             let opened = open_vault::open_with(directory, key, Clock::new());
-            let app = opened.map_err(|failure| match failure.exit {
+            let vault = opened.map_err(|failure| match failure.exit {
                 Exit::Permission => other_key(directory, "vault"),
                 Exit::Success
                 | Exit::Usage
@@ -206,10 +206,10 @@ fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure
                 | Exit::Storage
                 | Exit::Config => failure,
             })?;
-            if matches!(app.keys().share_set(set), Ok(Some((_, ChainWord::Differs)))) {
+            if matches!(vault.keys().share_set(set), Ok(Some((_, ChainWord::Differs)))) {
                 complain(CHAIN_DIFFERS);
             }
-            app.close();
+            vault.close();
             Ok(())
         }
     }

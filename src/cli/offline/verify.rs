@@ -37,12 +37,12 @@ fn verify_vault(command: &Verify) -> Result<(), Failure> {
     let key = command.master_key.as_deref();
     let (directory, master) = place(command.config.as_deref(), command.data.as_deref(), key)?;
     let master = needed(master)?;
-    let app = open_vault::open_unwritten(&directory, &master)?;
-    let report = catch_damage(&directory, || app.verification().verify())?;
+    let vault = open_vault::open_unwritten(&directory, &master)?;
+    let report = catch_damage(&directory, || vault.verification().verify())?;
     // The engine looks at its own pages once more when it goes.
     catch_damage(&directory, move || {
-        app.close();
-        drop(app);
+        vault.close();
+        drop(vault);
     })?;
     let report = report.map_err(|error| unreadable(error, &directory))?;
     tell(report, "the data file is inconsistent", &directory)

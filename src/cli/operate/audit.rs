@@ -61,8 +61,8 @@ impl Hand {
             Asked::Failed(error) => return Err(unreachable_server(&self.directory, &error)),
             Asked::NobodyThere => {
                 let opened = self.alone.take().map_or_else(|| self.open(), Ok)?;
-                let (app, runtime) = self.alone.insert(opened);
-                runtime.block_on(command.run(app, Clockwork::Fixed))
+                let (vault, runtime) = self.alone.insert(opened);
+                runtime.block_on(command.run(vault, Clockwork::Fixed))
             }
         };
         done(answer)
@@ -70,17 +70,17 @@ impl Hand {
 
     fn open(&self) -> Result<(Vault, Runtime), Failure> {
         let master = needed(self.master.clone())?;
-        let app = open_vault::open(&self.directory, &master, Clock::new())?;
+        let vault = open_vault::open(&self.directory, &master, Clock::new())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.map_err(|error| cannot("start", &self.directory, &error))?;
-        Ok((app, runtime))
+        Ok((vault, runtime))
     }
 
     fn close(self) {
-        if let Some((app, runtime)) = self.alone {
+        if let Some((vault, runtime)) = self.alone {
             // A failing disk was told by the command itself.
-            runtime.block_on(app.audit().sign()).ok();
-            app.close();
+            runtime.block_on(vault.audit().sign()).ok();
+            vault.close();
         }
     }
 }

@@ -153,16 +153,16 @@ fn online(
 
 fn offline(config: &Config, new: &Path) -> Result<(), Cut> {
     let clock = Clock::new();
-    let app =
+    let vault =
         open_vault::open(&config.data_directory, &config.master_key, clock).map_err(Cut::Before)?;
     let rotated = new_key(new, &config.master_key).map_err(Cut::Before).and_then(|(key, _)| {
         let rotated =
-            async { app.rotation().rotate_master(key).await.map_err(|error| refused(&error)) };
+            async { vault.rotation().rotate_master(key).await.map_err(|error| refused(&error)) };
         block_on(rotated).map(drop).map_err(Cut::Perhaps)
     });
     // What was done alone is signed alone; a failing disk is told by the next command.
-    block_on(async { app.audit().sign().await.map_err(|error| refused(&error)) }).ok();
-    app.close();
+    block_on(async { vault.audit().sign().await.map_err(|error| refused(&error)) }).ok();
+    vault.close();
     rotated
 }
 

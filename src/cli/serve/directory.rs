@@ -19,12 +19,12 @@ use crate::threeds::scheme::Scheme;
 /// Tells the vault who authenticates cards, and binds the listener for results. Without directory
 /// servers there is nobody to listen to.
 pub(in crate::cli) fn set_up(
-    app: &Vault,
+    vault: &Vault,
     threeds: &ThreedsSettings,
     log: &Log,
 ) -> Result<Option<Server>, Failure> {
     let Some(directory) = &threeds.directory else {
-        app.threeds().configure_threeds(threeds.retention, None);
+        vault.threeds().configure_threeds(threeds.retention, None);
         return Ok(None);
     };
     let network = DirectoryClient::new(directory, log.clone()).map_err(|unusable| {
@@ -35,7 +35,7 @@ pub(in crate::cli) fn set_up(
             .why(format!("{problem}{}", source.unwrap_or_default()))
             .try_this(problem.advice())
     })?;
-    app.threeds().configure_threeds(threeds.retention, Some(Arc::new(network)));
+    vault.threeds().configure_threeds(threeds.retention, Some(Arc::new(network)));
     let server = Server::bind(results_settings(directory), log.clone());
     server.map(Some).map_err(|error| explain_bind(&error))
 }
@@ -76,9 +76,9 @@ pub(in crate::cli) async fn serve_results(
 }
 
 /// Asks for card ranges whenever they are due, for as long as the server runs.
-pub(in crate::cli) async fn refresh_ranges(app: Arc<Vault>, log: Log) {
+pub(in crate::cli) async fn refresh_ranges(vault: Arc<Vault>, log: Log) {
     loop {
-        for (scheme, refreshed) in app.card_ranges().refresh_all().await {
+        for (scheme, refreshed) in vault.card_ranges().refresh_all().await {
             let event = match refreshed {
                 Ok(RangesRefreshed { asked, ranges }) => {
                     let event = match asked {

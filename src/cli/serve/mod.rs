@@ -72,13 +72,13 @@ pub(in crate::cli) fn init(command: &Init) -> Result<(), Failure> {
         "created"
     };
     let source = MasterKeySource::File(master.clone());
-    let app = open_vault::create(&config.data_directory, &source, Clock::new())?;
+    let vault = open_vault::create(&config.data_directory, &source, Clock::new())?;
     let noted = block_on(async {
         let made = Entity::of_server(EntityKind::Vault);
-        app.audit().write_operator_entry(Act::Create, made).await.map_err(|error| refused(&error))
+        vault.audit().write_operator_entry(Act::Create, made).await.map_err(|error| refused(&error))
     });
-    app.close();
-    drop(app);
+    vault.close();
+    drop(vault);
     noted?;
     if let Some(scheme) = scheme {
         let out = command.shares_directory.as_deref();
@@ -103,7 +103,7 @@ pub(in crate::cli) fn serve(path: &Path) -> Result<(), Failure> {
         // The units of the service manager name the addresses, and they override the settings.
         config.listen.clear();
     }
-    let app = open_vault::open(&config.data_directory, &config.master_key, Clock::new())?;
+    let vault = open_vault::open(&config.data_directory, &config.master_key, Clock::new())?;
     let mode = Mode { clockwork: Clockwork::Fixed, hsts: Hsts::Sent, inherited };
-    run(app, config, mode, |_| Ok(()))
+    run(vault, config, mode, |_| Ok(()))
 }

@@ -10,13 +10,13 @@ use crate::bounds::{REENCRYPT_BATCH_MAX, REENCRYPT_LOOKS_MAX, ROTATION_PERIOD, R
 use crate::log::{Event, Log, Value};
 
 /// For as long as the server runs.
-pub(in crate::cli) async fn rotate(app: Arc<Vault>, per_second: usize, log: Log) {
+pub(in crate::cli) async fn rotate(vault: Arc<Vault>, per_second: usize, log: Log) {
     let mut walk = Walk::default();
     loop {
-        match app.rotation().rotate_step(&mut walk).await {
+        match vault.rotation().rotate_step(&mut walk).await {
             Ok(Step::Idle) => {
                 tokio::select! {
-                    () = app.rotation().rotation_begun() => (),
+                    () = vault.rotation().rotation_begun() => (),
                     () = tokio::time::sleep(ROTATION_PERIOD) => (),
                 }
             }

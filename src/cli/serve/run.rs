@@ -45,20 +45,21 @@ pub(in crate::cli) struct Ready {
 
 /// Serves until a signal or a failure ends it. `ready` is told the first addresses.
 pub(in crate::cli) fn run(
-    app: Vault,
+    vault: Vault,
     config: Config,
     mode: Mode,
     ready: impl FnOnce(Ready) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
-    let mut app = app.with_audit(audit_policy(&config));
-    app.keep_free(config.disk_floor_bytes, Arc::new(DirectoryDisk(config.data_directory.clone())));
-    let app = Arc::new(app);
-    let ended = load_bins(&app, &config)
-        .and_then(|()| runtime.block_on(serve(Arc::clone(&app), config, mode, ready)));
+    let mut vault = vault.with_audit(audit_policy(&config));
+    vault
+        .keep_free(config.disk_floor_bytes, Arc::new(DirectoryDisk(config.data_directory.clone())));
+    let vault = Arc::new(vault);
+    let ended = load_bins(&vault, &config)
+        .and_then(|()| runtime.block_on(serve(Arc::clone(&vault), config, mode, ready)));
     runtime.shutdown_background();
-    app.close();
+    vault.close();
     ended
 }
 
@@ -73,9 +74,9 @@ fn audit_policy(config: &Config) -> AuditPolicy {
     }
 }
 
-fn load_bins(app: &Vault, config: &Config) -> Result<(), Failure> {
+fn load_bins(vault: &Vault, config: &Config) -> Result<(), Failure> {
     if let Some(path) = &config.bin_file {
-        app.replace_bins(bins::read(path)?);
+        vault.replace_bins(bins::read(path)?);
     }
     Ok(())
 }
@@ -110,18 +111,18 @@ fn listener(config: &Config, mode: Mode) -> Settings {
 }
 
 async fn serve(
-    app: Arc<Vault>,
+    vault: Arc<Vault>,
     config: Config,
     mode: Mode,
     ready: impl FnOnce(Ready) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let clock = app.clock().clone();
+    let clock = vault.clock().clone();
     let log = Log::start(io::stderr(), config.request_lines, Arc::new(move || clock.now()))
         .map_err(|error| os("start the log", &error))?;
     install_panic_hook(log.clone());
-    tell_migration(&app, &log);
+    tell_migration(&vault, &log);
     // Before anything is written: this may be the restart after a full disk.
-    if let Some(news) = app.look_at_disk() {
+    if let Some(news) = vault.look_at_disk() {
         log.event(watch::event(&news));
     }
     let catalog = Catalog::load();
@@ -129,7 +130,7 @@ async fn serve(
     let clockwork = mode.clockwork;
     let server =
         Server::bind(listener(&config, mode), log.clone()).map_err(|error| explain_bind(&error))?;
-    let results = directory::set_up(&app, &config.threeds, &log)?;
+    let results = directory::set_up(&vault, &config.threeds, &log)?;
     let socket = Socket::bind(&config.data_directory).map_err(|it| no_socket(&it))?;
     let listeners = watch::bind(&config.data_directory, config.operator_listen, &log)?;
     // Before anyone is told that this is ready: a hangup without a listener ends the process.
@@ -139,20 +140,20 @@ async fn serve(
 
     let tasks = Tasks::new();
     let requests = Arc::new(Requests::new());
-    let process = Arc::new(Process::new(app.clock().clone(), server.addresses()));
-    let registry = Arc::new(watch::registry(&app, &server, &requests, &process, &log));
-    tasks.spawn(socket.serve(Arc::clone(&app), clockwork));
-    tasks.spawn(Arc::clone(&manager).show_life(Arc::clone(&app)));
+    let process = Arc::new(Process::new(vault.clock().clone(), server.addresses()));
+    let registry = Arc::new(watch::registry(&vault, &server, &requests, &process, &log));
+    tasks.spawn(socket.serve(Arc::clone(&vault), clockwork));
+    tasks.spawn(Arc::clone(&manager).show_life(Arc::clone(&vault)));
     // On a full disk there is no room for it; the readiness says so.
-    if app.audit().write_lifecycle_entry(Act::Start).await.is_err() {
+    if vault.audit().write_lifecycle_entry(Act::Start).await.is_err() {
         log.event(Event::error("start_not_audited"));
     }
-    upkeep::begin(&app, &config, &tasks, hangup, &log);
+    upkeep::begin(&vault, &config, &tasks, hangup, &log);
     if results.is_some() {
-        tasks.spawn(directory::refresh_ranges(Arc::clone(&app), log.clone()));
+        tasks.spawn(directory::refresh_ranges(Arc::clone(&vault), log.clone()));
     }
     let http = Arc::new(Http {
-        app: Arc::clone(&app),
+        app: Arc::clone(&vault),
         limiter: limiter(config.rate_limits),
         log: log.clone(),
         catalog,
@@ -177,7 +178,7 @@ async fn serve(
         tokio::select! {
             _ = terminate.recv() => (),
             _ = interrupt.recv() => (),
-            failed = app.store().failed() => fatal = Some(failed),
+            failed = vault.store().failed() => fatal = Some(failed),
         }
         manager.stopping();
         process.stop();
@@ -186,7 +187,7 @@ async fn serve(
     tokio::join!(server.run(answer, stop), results);
     tasks.end();
     tasks.finished().await;
-    finish(&app, fatal, &log).await
+    finish(&vault, fatal, &log).await
 }
 
 /// Answers the requests of the API listener.
@@ -206,24 +207,24 @@ impl Responder for Api {
 
 /// The reads that were answered last, and a signature under all of it. A disk that fails in that ends
 /// the process as it would have before.
-async fn finish(app: &Vault, fatal: Option<Fatal>, log: &Log) -> Result<(), Failure> {
+async fn finish(vault: &Vault, fatal: Option<Fatal>, log: &Log) -> Result<(), Failure> {
     if let Some(Fatal::Storage(StorageFailure::Removed(_))) = &fatal {
         log.event(Event::error("data_file_removed"));
     }
     let mut ended = fatal.map_or_else(|| Ok(()), |fatal| Err(end(&fatal)));
     if ended.is_ok()
-        && (app.audit().write_lifecycle_entry(Act::Stop).await.is_err()
-            || app.audit().sign().await.is_err()
-            || app.rotation().write_uses().await.is_err())
+        && (vault.audit().write_lifecycle_entry(Act::Stop).await.is_err()
+            || vault.audit().sign().await.is_err()
+            || vault.rotation().write_uses().await.is_err())
     {
         log.event(Event::error("audit_not_signed"));
-        let now = tokio::time::timeout(Duration::ZERO, app.store().failed()).await;
+        let now = tokio::time::timeout(Duration::ZERO, vault.store().failed()).await;
         ended = now.map_or(Ok(()), |fatal| Err(end(&fatal)));
     }
     // Removed between the last look and this moment: what was answered since is lost, so this is no
     // clean stop.
     if ended.is_ok()
-        && let Err(Error::Storage(failure)) = app.look_at_files()
+        && let Err(Error::Storage(failure)) = vault.look_at_files()
     {
         log.event(Event::error("data_file_removed"));
         ended = Err(storage(&failure));
@@ -258,8 +259,8 @@ fn end(fatal: &Fatal) -> Failure {
     }
 }
 
-fn tell_migration(app: &Vault, log: &Log) {
-    if let Some(migrated) = app.migrated() {
+fn tell_migration(vault: &Vault, log: &Log) {
+    if let Some(migrated) = vault.migrated() {
         let from = Value::Count(u64::from(migrated.from));
         log.event(Event::info("migrated").with("from_format", from));
     }

@@ -8,9 +8,9 @@ use crate::domain::backup::BackupPlan;
 use crate::log::{Event, Log, Value};
 
 /// Whatever becomes of a backup, the server goes on.
-pub(in crate::cli) async fn keep_backups(app: Arc<Vault>, plan: BackupPlan, log: Log) {
+pub(in crate::cli) async fn keep_backups(vault: Arc<Vault>, plan: BackupPlan, log: Log) {
     let directory = plan.directory.clone();
-    let cleared = match app.backups().mark() {
+    let cleared = match vault.backups().mark() {
         Ok(mark) => {
             let cleared = move || clear_leftovers(&directory, &mark).is_ok();
             tokio::task::spawn_blocking(cleared).await.is_ok_and(|cleared| cleared)
@@ -21,7 +21,7 @@ pub(in crate::cli) async fn keep_backups(app: Arc<Vault>, plan: BackupPlan, log:
         log.event(Event::error("backup_directory_refused"));
     }
     loop {
-        match look(&app, &plan, &log).await {
+        match look(&vault, &plan, &log).await {
             // The store has failed or is closing: the process is about to end.
             Err(Error::Stopped | Error::Storage(_)) => return,
             Err(_) => log.event(Event::error("backup_state_lost")),
@@ -31,8 +31,8 @@ pub(in crate::cli) async fn keep_backups(app: Arc<Vault>, plan: BackupPlan, log:
     }
 }
 
-async fn look(app: &Vault, plan: &BackupPlan, log: &Log) -> Result<(), Error> {
-    match app.backups().take_due(plan).await? {
+async fn look(vault: &Vault, plan: &BackupPlan, log: &Log) -> Result<(), Error> {
+    match vault.backups().take_due(plan).await? {
         None => (),
         Some(Ok(taken)) => log.event(
             Event::info("backup_taken")
@@ -44,7 +44,7 @@ async fn look(app: &Vault, plan: &BackupPlan, log: &Log) -> Result<(), Error> {
             log.event(Event::error("backup_failed").with("why", Value::Name(failure.name())));
         }
     }
-    match app.backups().prove_due(plan).await? {
+    match vault.backups().prove_due(plan).await? {
         None => (),
         Some(Ok(proven)) => log.event(
             Event::info("backup_proven")

@@ -58,10 +58,10 @@ impl ServiceManager {
 
     /// Shows signs of life for as long as there is life: this runs where requests are answered, and
     /// each sign waits for the writer.
-    pub(in crate::cli) async fn show_life(self: Arc<Self>, app: Arc<Vault>) {
+    pub(in crate::cli) async fn show_life(self: Arc<Self>, vault: Arc<Vault>) {
         let Some(period) = self.watchdog else { return };
         loop {
-            match app.store().reach_writer().await {
+            match vault.store().reach_writer().await {
                 Ok(()) => self.tell("WATCHDOG=1"),
                 // It may be busy or stuck: the next try will show.
                 Err(CommitFailure::QueueFull) => (),

@@ -18,33 +18,33 @@ use crate::server::tasks::Tasks;
 
 /// Starts the tasks, which end with `tasks`. `hangup` is the signal to read files again.
 pub(in crate::cli) fn begin(
-    app: &Arc<Vault>,
+    vault: &Arc<Vault>,
     config: &Config,
     tasks: &Tasks,
     hangup: Signal,
     log: &Log,
 ) {
-    let app = || Arc::clone(app);
-    tasks.spawn(watch::disk(app(), log.clone()));
-    tasks.spawn(watch::files(app()));
-    tasks.spawn(sweep(app(), log.clone()));
-    tasks.spawn(scrub(app()));
-    tasks.spawn(tell_damage(app(), log.clone()));
-    let reader = app();
+    let vault = || Arc::clone(vault);
+    tasks.spawn(watch::disk(vault(), log.clone()));
+    tasks.spawn(watch::files(vault()));
+    tasks.spawn(sweep(vault(), log.clone()));
+    tasks.spawn(scrub(vault()));
+    tasks.spawn(tell_damage(vault(), log.clone()));
+    let reader = vault();
     tasks.spawn(async move { reader.audit().write_reads().await });
-    tasks.spawn(rotate(app(), config.reencrypt_per_second, log.clone()));
+    tasks.spawn(rotate(vault(), config.reencrypt_per_second, log.clone()));
     if let Some(plan) = &config.backup {
-        tasks.spawn(schedule::keep_backups(app(), plan.clone(), log.clone()));
+        tasks.spawn(schedule::keep_backups(vault(), plan.clone(), log.clone()));
     }
     if let Some(path) = &config.bin_file {
-        tasks.spawn(reload_bins(app(), path.clone(), hangup, log.clone()));
+        tasks.spawn(reload_bins(vault(), path.clone(), hangup, log.clone()));
     }
 }
 
 /// Removes what has fallen due, for as long as the server runs.
-async fn sweep(app: Arc<Vault>, log: Log) {
+async fn sweep(vault: Arc<Vault>, log: Log) {
     loop {
-        match app.upkeep().sweep_all().await {
+        match vault.upkeep().sweep_all().await {
             Ok(0) => (),
             Ok(removed) => {
                 let count = u64::try_from(removed).unwrap_or(u64::MAX);
@@ -54,7 +54,7 @@ async fn sweep(app: Arc<Vault>, log: Log) {
             Err(Error::Stopped | Error::Storage(_)) => return,
             Err(_) => log.event(Event::error("sweep_failed")),
         }
-        if let Some(finding) = app.audit().news() {
+        if let Some(finding) = vault.audit().news() {
             log.event(Event::error("audit_damaged").with("why", Value::Name(finding.name())));
         }
         tokio::time::sleep(SWEEP_PERIOD).await;
@@ -62,11 +62,11 @@ async fn sweep(app: Arc<Vault>, log: Log) {
 }
 
 /// Looks for damaged rows, slowly, for as long as the server runs.
-async fn scrub(app: Arc<Vault>) {
+async fn scrub(vault: Arc<Vault>) {
     let mut walk = ScrubWalk::default();
     loop {
         tokio::time::sleep(SCRUB_PERIOD).await;
-        let looking = Arc::clone(&app);
+        let looking = Arc::clone(&vault);
         // A disk that hangs must not hold a thread that answers.
         let step = tokio::task::spawn_blocking(move || {
             let scrubbed = looking.upkeep().scrub_some(&mut walk);
@@ -86,9 +86,9 @@ async fn scrub(app: Arc<Vault>) {
 }
 
 /// Logs each damaged row once.
-async fn tell_damage(app: Arc<Vault>, log: Log) {
+async fn tell_damage(vault: Arc<Vault>, log: Log) {
     loop {
-        let row = app.upkeep().damage_found().await;
+        let row = vault.upkeep().damage_found().await;
         let event = Event::error("row_damaged").with("table", Value::Name(row.table.name()));
         let event = event.with("tenant", Value::Id(row.tenant)).with("id", Value::Id(row.id));
         log.event(event.with("why", Value::Name(row.why)));
@@ -96,12 +96,12 @@ async fn tell_damage(app: Arc<Vault>, log: Log) {
 }
 
 /// A file with mistakes keeps the old table.
-async fn reload_bins(app: Arc<Vault>, path: PathBuf, mut hangup: Signal, log: Log) {
+async fn reload_bins(vault: Arc<Vault>, path: PathBuf, mut hangup: Signal, log: Log) {
     while hangup.recv().await.is_some() {
         match bins::read(&path) {
             Ok(table) => {
                 let ranges = u64::try_from(table.ranges()).unwrap_or(u64::MAX);
-                app.replace_bins(table);
+                vault.replace_bins(table);
                 log.event(Event::info("bin_file_loaded").with("ranges", Value::Count(ranges)));
             }
             Err(_) => log.event(Event::error("bin_file_refused")),

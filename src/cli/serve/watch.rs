@@ -22,7 +22,7 @@ pub(in crate::cli) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Every instrument of the process. A new one is one line here.
 pub(in crate::cli) fn registry(
-    app: &Arc<Vault>,
+    vault: &Arc<Vault>,
     server: &Server,
     requests: &Arc<Requests>,
     process: &Arc<Process>,
@@ -30,8 +30,8 @@ pub(in crate::cli) fn registry(
 ) -> Registry {
     Registry::new(vec![
         Arc::<Process>::clone(process),
-        Arc::<Vault>::clone(app),
-        Arc::new(app.store().clone()),
+        Arc::<Vault>::clone(vault),
+        Arc::new(vault.store().clone()),
         Arc::<Requests>::clone(requests),
         Arc::<Traffic>::clone(server.traffic()),
         Arc::new(log.clone()),
@@ -128,10 +128,10 @@ pub(in crate::cli) fn serve(
 }
 
 /// Looks at the disk again and again. Each change of what it has room for is told once.
-pub(in crate::cli) async fn disk(app: Arc<Vault>, log: Log) {
+pub(in crate::cli) async fn disk(vault: Arc<Vault>, log: Log) {
     loop {
         tokio::time::sleep(DISK_CHECK_EVERY).await;
-        let looking = Arc::clone(&app);
+        let looking = Arc::clone(&vault);
         // A disk that hangs must not hold a thread that answers.
         if let Ok(Some(news)) = tokio::task::spawn_blocking(move || looking.look_at_disk()).await {
             log.event(event(&news));
@@ -141,10 +141,10 @@ pub(in crate::cli) async fn disk(app: Arc<Vault>, log: Log) {
 
 /// Looks again and again whether the files that are open are those of the data directory. When one is
 /// not, the store fails, which ends the process.
-pub(in crate::cli) async fn files(app: Arc<Vault>) {
+pub(in crate::cli) async fn files(vault: Arc<Vault>) {
     loop {
         tokio::time::sleep(FILES_CHECK_EVERY).await;
-        let looking = Arc::clone(&app);
+        let looking = Arc::clone(&vault);
         if let Ok(Err(_)) = tokio::task::spawn_blocking(move || looking.look_at_files()).await {
             return;
         }

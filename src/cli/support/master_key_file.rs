@@ -76,7 +76,7 @@ pub(in crate::cli) fn finish_rotation(
 ) -> Option<Result<Vault, Failure>> {
     let new = beside(path, "new");
     let source = MasterKeySource::File(new.clone());
-    let app = read_master_key(&source).and_then(open).ok()?;
+    let vault = read_master_key(&source).and_then(open).ok()?;
     match put_in_place(path, &new) {
         Ok(_) => complain("strongroom: an interrupted rotation of the master key was finished"),
         Err(error) => complain(&format!(
@@ -84,7 +84,7 @@ pub(in crate::cli) fn finish_rotation(
             new.display()
         )),
     }
-    Some(Ok(app))
+    Some(Ok(vault))
 }
 
 /// The new key of an interrupted rotation, if there is one.

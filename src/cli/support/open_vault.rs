@@ -41,7 +41,7 @@ pub(in crate::cli) fn open_unwritten(
         opened.map_err(|failure| explain(failure, directory))
     };
     let opened = read_master_key(master).and_then(open);
-    let (app, cleanliness) = match (opened, master) {
+    let (vault, cleanliness) = match (opened, master) {
         (Err(failure), MasterKeySource::File(path)) => {
             let (new, source) = left_by_rotation(path);
             let opened = read_master_key(&source).and_then(open).map_err(|_also| failure)?;
@@ -55,7 +55,7 @@ pub(in crate::cli) fn open_unwritten(
         (opened, _) => opened?,
     };
     mention_recovery(cleanliness);
-    Ok(app)
+    Ok(vault)
 }
 
 /// A file that was not closed is recovered in memory, which its owner should know.
@@ -76,20 +76,20 @@ pub(in crate::cli) fn open_with(
     clock: Clock,
 ) -> Result<Vault, Failure> {
     let opened = catch_damage(directory, || Vault::open(directory, master, clock))?;
-    let app = opened.map_err(|failure| explain(failure, directory))?;
-    with_owner(app, directory)
+    let vault = opened.map_err(|failure| explain(failure, directory))?;
+    with_owner(vault, directory)
 }
 
 /// What root has made in the directory belongs to whom the directory belongs to: the server's user,
 /// who could not open it otherwise.
-fn with_owner(app: Vault, directory: &Path) -> Result<Vault, Failure> {
+fn with_owner(vault: Vault, directory: &Path) -> Result<Vault, Failure> {
     let given = [Store::FILE, CvcKeys::FILE]
         .into_iter()
         .try_for_each(|name| give_to_owner(directory, &directory.join(name)));
     match given {
-        Ok(()) => Ok(app),
+        Ok(()) => Ok(vault),
         Err(failure) => {
-            app.close();
+            vault.close();
             Err(failure)
         }
     }
@@ -115,6 +115,6 @@ pub(in crate::cli) fn create(
 ) -> Result<Vault, Failure> {
     check_directory(directory)?;
     let master = read_master_key(master)?;
-    let app = Vault::create(directory, master, clock);
-    with_owner(app.map_err(|failure| explain(failure, directory))?, directory)
+    let vault = Vault::create(directory, master, clock);
+    with_owner(vault.map_err(|failure| explain(failure, directory))?, directory)
 }

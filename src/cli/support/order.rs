@@ -29,19 +29,19 @@ pub(in crate::cli) fn order(
         Asked::Answered(answer) => Ok(answer),
         Asked::Failed(error) => Err(unreachable_server(directory, &error)),
         Asked::NobodyThere => {
-            let app = open_vault::open(directory, &master()?, Clock::new())?;
+            let vault = open_vault::open(directory, &master()?, Clock::new())?;
             let runs_on = matches!(command, Command::VaultKeyRotate { .. });
             let answer = block_on(async {
-                let answer = command.run(&app, Clockwork::Fixed).await;
+                let answer = command.run(&vault, Clockwork::Fixed).await;
                 if runs_on {
-                    rotate_to_the_end(&app).await.map_err(|error| refused(&error))?;
+                    rotate_to_the_end(&vault).await.map_err(|error| refused(&error))?;
                 }
-                app.rotation().write_uses().await.map_err(|error| refused(&error))?;
+                vault.rotation().write_uses().await.map_err(|error| refused(&error))?;
                 // What was done alone is signed alone; a failing disk is told by the next command.
-                app.audit().sign().await.ok();
+                vault.audit().sign().await.ok();
                 Ok(answer)
             });
-            app.close();
+            vault.close();
             answer
         }
     }
@@ -63,8 +63,8 @@ pub(in crate::cli) fn show(answer: Answer) -> Result<(), Failure> {
 }
 
 /// Nobody to wait for and nothing to spare: to the end, as fast as it goes.
-async fn rotate_to_the_end(app: &Vault) -> Result<(), Error> {
+async fn rotate_to_the_end(vault: &Vault) -> Result<(), Error> {
     let mut walk = Walk::default();
-    while app.rotation().rotate_step(&mut walk).await? != Step::Idle {}
+    while vault.rotation().rotate_step(&mut walk).await? != Step::Idle {}
     Ok(())
 }

@@ -6,21 +6,25 @@ use crate::domain::tenant::TenantKind;
 use crate::domain::time::Timestamp;
 use crate::report::{Chapter, moment, span};
 
-pub(super) fn chapter(app: &Vault, holdings: &[Holding], now: Timestamp) -> Result<Chapter, Error> {
+pub(super) fn chapter(
+    vault: &Vault,
+    holdings: &[Holding],
+    now: Timestamp,
+) -> Result<Chapter, Error> {
     let mut chapter = Chapter::new(
         "Retention",
         "Requirement 3.2.1: account data is kept no longer than needed, and what exceeds its \
          retention is deleted. Tokens live until they are deleted or expire, which is for their \
          owners to say; everything else has a time that the vault keeps by itself.",
     );
-    chapter = match app.upkeep().oldest_due()? {
+    chapter = match vault.upkeep().oldest_due()? {
         Some(at) if now.since(at) > REPORT_SWEEP_LAG_MAX => chapter.attention(format!(
             "Something has been due for deletion since {}: the sweep does not keep up.",
             moment(at)
         )),
         Some(_) | None => chapter.good("Nothing is kept past its time."),
     };
-    if let Some(at) = app.upkeep().oldest_threeds_session()? {
+    if let Some(at) = vault.upkeep().oldest_threeds_session()? {
         chapter = chapter.good(format!("The oldest 3-D Secure session began {}.", moment(at)));
     }
     let since = |at: Option<Timestamp>| at.map_or_else(|| String::from("-"), moment);

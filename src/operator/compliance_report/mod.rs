@@ -28,12 +28,12 @@ pub struct ComplianceReportSettings {
 }
 
 pub(super) async fn render(
-    app: &Vault,
+    vault: &Vault,
     settings: &ComplianceReportSettings,
 ) -> Result<Vec<u8>, Error> {
     // The report lists access rights, so making it is audited.
-    app.audit().write_operator_entry(Act::Export, Entity::of_server(EntityKind::Vault)).await?;
-    let report = gather(app, settings).await?;
+    vault.audit().write_operator_entry(Act::Export, Entity::of_server(EntityKind::Vault)).await?;
+    let report = gather(vault, settings).await?;
     let attention = report.attention().count();
     let (text, html) = (report.text(), report.html());
     let made_at = report.made_at.to_wire();
@@ -42,21 +42,21 @@ pub(super) async fn render(
 }
 
 async fn gather(
-    app: &Vault,
+    vault: &Vault,
     settings: &ComplianceReportSettings,
 ) -> Result<ComplianceReport, Error> {
-    let now = app.now();
-    let holdings = app.upkeep().holdings()?;
-    let inventory = app.keys().inventory().await?;
-    let chain = app.audit().inspect(TrustAnchors::default()).await?;
+    let now = vault.now();
+    let holdings = vault.upkeep().holdings()?;
+    let inventory = vault.keys().inventory().await?;
+    let chain = vault.audit().inspect(TrustAnchors::default()).await?;
     let chapters = vec![
-        vault(app, settings)?,
-        holdings::chapter(app, &holdings, now)?,
+        vault_chapter(vault, settings)?,
+        holdings::chapter(vault, &holdings, now)?,
         holdings::codes(&holdings),
         keys::chapter(&inventory, &holdings, now),
         access::chapter(&holdings, now),
-        safety::audit(&app.audit().status()?, &chain, settings),
-        safety::backups(&app.backups().state()?, now),
+        safety::audit(&vault.audit().status()?, &chain, settings),
+        safety::backups(&vault.backups().state()?, now),
         safety::tls(settings, now),
     ];
     Ok(ComplianceReport {
@@ -66,8 +66,8 @@ async fn gather(
     })
 }
 
-fn vault(app: &Vault, settings: &ComplianceReportSettings) -> Result<Chapter, Error> {
-    let id = app.upkeep().vault_id()?.map_or_else(|| String::from("none"), |id| id.to_string());
+fn vault_chapter(vault: &Vault, settings: &ComplianceReportSettings) -> Result<Chapter, Error> {
+    let id = vault.upkeep().vault_id()?.map_or_else(|| String::from("none"), |id| id.to_string());
     Ok(Chapter::new("Vault", "The vault that this report is about.")
         .good(format!("Vault {id}, in {}.", settings.data_directory))
         .good(concat!("Version ", env!("CARGO_PKG_VERSION"), "."))
