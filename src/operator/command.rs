@@ -147,7 +147,7 @@ pub enum Clockwork {
 impl Command {
     pub async fn run(self, vault: &Vault, clockwork: Clockwork) -> Answer {
         match self.carry_out(vault, clockwork).await {
-            Ok(json) => Answer::Done(serde_json::from_slice(&json).unwrap_or(Value::Null)),
+            Ok(json) => serde_json::from_slice(&json).map_or_else(|_| unreadable(), Answer::Done),
             Err(Refusal(sentences)) => Answer::Refused(sentences),
         }
     }
@@ -204,6 +204,13 @@ impl Command {
     }
 }
 
+/// For a command that was carried out and whose answer is not JSON. An empty answer would pass for a
+/// complete one.
+fn unreadable() -> Answer {
+    let what = "The command was carried out, but its answer is not JSON: this is a bug.";
+    Answer::Refused(vec![String::from(what)])
+}
+
 async fn back_up(vault: &Vault, file: PathBuf) -> Result<Vec<u8>, BackupFailure> {
     let start = vault.now();
     let written = vault.backups().back_up(file).await?;
@@ -237,8 +244,10 @@ fn sentences(error: &Error) -> Vec<String> {
         | Error::Forbidden(why)
         | Error::ReadOnly(why)
         | Error::Unprocessable(why) => vec![String::from(*why)],
-        // Commands carry no idempotency key.
-        Error::InFlight | Error::NeedsCvcKey(_) | Error::Replayed(_) => Vec::new(),
+        // Commands have no idempotency key, and the commit loop handles the missing CVC key.
+        Error::InFlight | Error::NeedsCvcKey(_) | Error::Replayed(_) => {
+            vec![String::from("The vault has a fault: this error does not belong to commands.")]
+        }
         Error::Internal(fault) => vec![format!("The vault has a fault: {}.", fault.name())],
         Error::Invalid(mistakes) => {
             let each = mistakes.by_path().iter();

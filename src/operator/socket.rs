@@ -62,7 +62,7 @@ impl Socket {
         // Ends what it began when it is dropped itself.
         let mut conversations = JoinSet::new();
         loop {
-            let place = Arc::clone(&places).acquire_owned().await;
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             match self.listener.accept().await {
                 Ok((stream, _)) => {
                     let served = converse(stream, self.owner, Arc::clone(&vault), clockwork);

@@ -8,6 +8,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
+use time::OffsetDateTime;
 
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::cannot;
@@ -37,8 +38,12 @@ impl Files {
 
 /// The CA's own key is thrown away: nobody can make another certificate that its owner trusts.
 pub(in crate::cli) fn make(files: &Files, now: Timestamp) -> Result<(), Failure> {
-    let made = certificates(now)
-        .map_err(|error| Failure::new(Exit::Software, "cannot create a certificate").why(error))?;
+    let failed = || Failure::new(Exit::Software, "cannot create a certificate");
+    let from = Timestamp::from_seconds(now.seconds().saturating_sub(BACKDATED_S)).datetime();
+    let (Some(from), Some(until)) = (from, now.plus(VALIDITY).datetime()) else {
+        return Err(failed().why("the clock is out of the range of dates"));
+    };
+    let made = certificates(from, until).map_err(|error| failed().why(error))?;
     let write = |path: &Path, pem: &str| {
         std::fs::write(path, pem).map_err(|error| cannot("write a certificate", path, &error))
     };
@@ -53,14 +58,10 @@ struct Made {
     private_key: String,
 }
 
-fn certificates(now: Timestamp) -> Result<Made, rcgen::Error> {
-    let from = Timestamp::from_seconds(now.seconds().saturating_sub(BACKDATED_S)).datetime();
-    let until = now.plus(VALIDITY).datetime();
+fn certificates(from: OffsetDateTime, until: OffsetDateTime) -> Result<Made, rcgen::Error> {
     let dated = |mut params: CertificateParams, name: &str| {
         params.distinguished_name.push(DnType::CommonName, name);
-        if let (Some(from), Some(until)) = (from, until) {
-            (params.not_before, params.not_after) = (from, until);
-        }
+        (params.not_before, params.not_after) = (from, until);
         params
     };
     let mut ca = dated(CertificateParams::default(), "Strongroom development CA");

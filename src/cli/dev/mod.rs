@@ -6,6 +6,7 @@
 pub(in crate::cli) mod certificate;
 pub(in crate::cli) mod preload;
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +57,17 @@ pub(in crate::cli) struct Keys {
     pub(in crate::cli) private: String,
     public: String,
     management: String,
+}
+
+impl Keys {
+    /// `texts` are those of the private, the public and the management application.
+    fn of(texts: Vec<String>) -> Result<Self, Failure> {
+        let [private, public, management] = texts.try_into().map_err(|texts: Vec<_>| {
+            Failure::new(Exit::Software, "cannot make the keys of the development tenant")
+                .why(format!("three applications have {} keys", texts.len()))
+        })?;
+        Ok(Self { private, public, management })
+    }
 }
 
 pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
@@ -181,7 +193,8 @@ fn open_or_make(
     let vault = open_vault::create(directory, &master, clock)?;
     let made = block_on(make_tenant(&vault, wanted.unwrap_or(TenantKind::Test)));
     match made.and_then(|kept| {
-        let bytes = serde_json::to_vec_pretty(&kept).unwrap_or_default();
+        let bytes = serde_json::to_vec_pretty(&kept)
+            .map_err(|error| Failure::new(Exit::Software, "cannot encode the keys").why(error))?;
         write_secret(&kept_path(directory), &bytes, 0o600)?;
         std::fs::remove_file(marker(directory))
             .map_err(|error| cannot("finish the first start", directory, &error))?;
@@ -213,9 +226,10 @@ fn clear_unfinished(directory: &Path, files: &Files) -> Result<(), Failure> {
         &files.private_key,
     ];
     let marker = marker(directory);
-    let entries = std::fs::read_dir(directory)
-        .map_err(|error| cannot("read the directory", directory, &error))?;
-    let mut left: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    let unreadable = |error: io::Error| cannot("read the directory", directory, &error);
+    let entries = std::fs::read_dir(directory).map_err(unreadable)?;
+    let left = entries.map(|entry| entry.map(|it| it.path())).collect::<io::Result<Vec<_>>>();
+    let mut left = left.map_err(unreadable)?;
     left.retain(|path| *path != marker);
     if let Some(path) = left.iter().find(|path| !marker.exists() || !ours.contains(path)) {
         return Err(Failure::new(Exit::Data, "this directory was not made by strongroom dev")
@@ -256,10 +270,8 @@ async fn make_tenant(vault: &Vault, kind: TenantKind) -> Result<Kept, Failure> {
         let (_, key) = made.outcome;
         texts.extend(key.map(|new| String::from(new.text.expose())));
     }
-    let [private, public, management] = texts.try_into().unwrap_or_default();
-    let keys = Keys { private, public, management };
     let tenant_type = String::from(kind.as_str());
-    Ok(Kept { tenant_id: tenant.id.to_string(), tenant_type, keys })
+    Ok(Kept { tenant_id: tenant.id.to_string(), tenant_type, keys: Keys::of(texts)? })
 }
 
 fn access(kind: ApplicationKind) -> Access {
@@ -353,4 +365,18 @@ fn text(address: SocketAddr, ca: &Path, kept: &Kept) -> String {
         keys.private,
         keys.private,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_application_without_a_key_is_a_failure_and_not_an_empty_key() {
+        let keys = |count| Keys::of(vec![String::from("key"); count]);
+        assert!(keys(3).is_ok());
+        for count in [0, 2, 4] {
+            assert_eq!(keys(count).unwrap_err().exit, Exit::Software);
+        }
+    }
 }

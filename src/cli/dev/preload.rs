@@ -39,10 +39,9 @@ pub(in crate::cli) fn preload(command: &DevPreload) -> Result<(), Failure> {
     let filled = runtime.block_on(fill(&vault, &kept.keys.private, command.tokens, value));
     let filled = filled
         .and_then(|()| runtime.block_on(vault.audit().sign()).map_err(|error| refused(&error)));
-    // Sealings that are not counted are no reason to fail.
-    runtime.block_on(vault.rotation().write_uses()).ok();
+    let counted = runtime.block_on(vault.rotation().write_uses()).map_err(|error| refused(&error));
     vault.close();
-    filled
+    filled.and(counted)
 }
 
 async fn fill(vault: &Arc<Vault>, key: &str, tokens: u64, value: Sample) -> Result<(), Failure> {

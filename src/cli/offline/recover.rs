@@ -15,7 +15,7 @@ use crate::cli::support::open_vault::{self, catch_damage};
 use crate::cli::support::output::{complain, say};
 use crate::cli::support::settings::read_config;
 use crate::clock::Clock;
-use crate::crypto::{MasterKey, Share};
+use crate::crypto::{InvalidShare, MasterKey, Share};
 use crate::domain::hex;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
@@ -26,6 +26,9 @@ use crate::store::{Store, Table, meta};
 
 const CHAIN_DIFFERS: &str = "strongroom: warning: the hashes of these shares in the data file \
                              differ from those in its audit chain; run strongroom audit verify";
+
+const CHAIN_UNREADABLE: &str = "strongroom: warning: the hashes of these shares could not be \
+                                compared with the audit chain; run strongroom audit verify";
 
 const HASHES_DIFFER: &str = "strongroom: warning: these shares give the right key, but they do \
                              not match the recorded hashes; someone changed the text of a share \
@@ -62,7 +65,8 @@ fn combine(shares: &[Share], witness: &Witness) -> Result<(Secret<String>, &'sta
     let key = MasterKey::parse(&bytes).map_err(|invalid| {
         Failure::new(Exit::Data, "these shares do not give a key").why(invalid)
     })?;
-    let checked = witness.check(key, shares.first().map_or([0; 4], Share::set_bytes))?;
+    let set = shares.first().ok_or_else(|| unreadable(InvalidShare::TooFew(1)))?.set_bytes();
+    let checked = witness.check(key, set)?;
     Ok((text, checked))
 }
 
@@ -206,8 +210,11 @@ fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure
                 | Exit::Storage
                 | Exit::Config => failure,
             })?;
-            if matches!(vault.keys().share_set(set), Ok(Some((_, ChainWord::Differs)))) {
-                complain(CHAIN_DIFFERS);
+            match vault.keys().share_set(set) {
+                Ok(Some((_, ChainWord::Differs))) => complain(CHAIN_DIFFERS),
+                Ok(_) => (),
+                // A damaged chain must not keep the operator from recovering the key.
+                Err(_) => complain(CHAIN_UNREADABLE),
             }
             vault.close();
             Ok(())

@@ -62,7 +62,7 @@ pub(in crate::cli) fn make(
     }
     prove(&kept, scheme, &text)?;
     let (needed, total) = (scheme.needed(), scheme.total());
-    let set = shares.first().map(Share::set).unwrap_or_default();
+    let set = shares.first().ok_or_else(unproven)?.set();
     let Some(directory) = directory else {
         for share in &shares {
             say(page(share)?.expose());

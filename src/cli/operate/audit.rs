@@ -12,10 +12,12 @@ use crate::app::{Receipt, Vault, VaultFailure, decode_receipt};
 use crate::bounds::RECEIPT_BYTES_MAX;
 use crate::cli::commands::{AuditAction, AuditCommand, AuditExport, AuditVerify};
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, explain, storage, unreachable_server};
+use crate::cli::support::failure_texts::{
+    cannot, explain, not_understood, storage, unreachable_server,
+};
 use crate::cli::support::files::check_directory;
 use crate::cli::support::open_vault::{self, catch_damage, mention_recovery};
-use crate::cli::support::order::done;
+use crate::cli::support::order::{done, sign};
 use crate::cli::support::output::say;
 use crate::cli::support::settings::{needed, place};
 use crate::clock::Clock;
@@ -78,8 +80,7 @@ impl Hand {
 
     fn close(self) {
         if let Some((vault, runtime)) = self.alone {
-            // A failing disk was told by the command itself.
-            runtime.block_on(vault.audit().sign()).ok();
+            runtime.block_on(sign(&vault));
             vault.close();
         }
     }
@@ -100,17 +101,19 @@ fn export(it: &AuditExport) -> Result<(), Failure> {
     loop {
         let (from, to) = (it.from.clone(), it.to.clone());
         let page = hand.carry_out(Command::AuditExport { next, from, to })?;
-        let entries = page.get("entries").and_then(Value::as_array);
+        let entries = page.get("entries").and_then(Value::as_array).ok_or_else(not_understood)?;
         let mut lines = String::new();
-        for entry in entries.into_iter().flatten() {
+        for entry in entries {
             lines.push_str(&entry.to_string());
             lines.push('\n');
         }
         let written = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
         written.map_err(|error| cannot("write the export", &place, &error))?;
-        next = page.get("next").and_then(Value::as_u64);
-        if next.is_none() {
-            break;
+        // An export that ends early looks complete, so only an explicit null ends it.
+        match page.get("next") {
+            Some(Value::Null) => break,
+            Some(number) => next = Some(number.as_u64().ok_or_else(not_understood)?),
+            None => return Err(not_understood()),
         }
     }
     hand.close();
@@ -199,9 +202,9 @@ fn show(directory: &Path, report: &Value, anchors: &[&str]) -> Result<(), Failur
             anchors => anchors.join(", "),
         }
     ));
-    let findings = report.get("findings").and_then(Value::as_array);
-    let mut findings: Vec<_> =
-        findings.into_iter().flatten().filter_map(Value::as_str).map(String::from).collect();
+    let findings = report.get("findings").and_then(Value::as_array).ok_or_else(not_understood)?;
+    let findings = findings.iter().map(|it| it.as_str().map(String::from));
+    let mut findings: Vec<_> = findings.collect::<Option<_>>().ok_or_else(not_understood)?;
     if findings.is_empty() {
         say("The chain is intact.");
         return Ok(());
@@ -227,5 +230,22 @@ fn read_receipt(path: &Path) -> Result<(String, Receipt), Failure> {
         Err(_bad) => Err(Failure::new(Exit::Data, "this is not a receipt")
             .file(path)
             .try_this("use an unchanged file that strongroom audit receipt wrote")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_a_report_with_an_empty_list_of_findings_is_an_intact_chain() {
+        let show = |report: &Value| show(Path::new("/data"), report, &[]);
+        assert!(show(&json!({"entries": 1, "findings": []})).is_ok());
+        for report in [json!({}), json!({"findings": null}), json!({"findings": [1]})] {
+            let failure = show(&report).unwrap_err();
+            assert_eq!(failure.exit, Exit::Software, "{failure}");
+        }
     }
 }

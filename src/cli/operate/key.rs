@@ -64,15 +64,11 @@ fn destroy(it: KeyDestroy) -> Result<(), Failure> {
         }
     };
     let config = read_config(&it.config)?;
-    let answer = carry_out(&config, Command::VaultKeyDestroy { scope, number: it.number })?;
-    let is_done = matches!(answer, Answer::Done(_));
-    show(answer)?;
-    if is_done {
-        complain(
-            "Older backups still contain this key, sealed under the master key of their time; it \
-             exists until they are deleted.",
-        );
-    }
+    carry_out(&config, Command::VaultKeyDestroy { scope, number: it.number }).and_then(show)?;
+    complain(
+        "Older backups still contain this key, sealed under the master key of their time; it \
+         exists until they are deleted.",
+    );
     Ok(())
 }
 

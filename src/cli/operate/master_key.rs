@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use crate::cli::commands::KeyRotate;
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, refused, unreachable_server};
+use crate::cli::support::failure_texts::{cannot, not_understood, refused, unreachable_server};
 use crate::cli::support::master_key_file::{
     beside, make_master_key, put_in_place, read_master_text, sync_directory,
 };
 use crate::cli::support::open_vault;
-use crate::cli::support::order::done;
+use crate::cli::support::order::{done, sign};
 use crate::cli::support::output::say;
 use crate::cli::support::runtime::block_on;
 use crate::clock::Clock;
@@ -58,7 +58,10 @@ pub(in crate::cli) fn rotate(config: &Config, command: &KeyRotate) -> Result<(),
                  of the old key do not recover the new one: make new shares with strongroom key \
                  shares.",
                 path.display(),
-                old.display()
+                old.map_or_else(
+                    || String::from("none, its file was missing"),
+                    |it| it.display().to_string()
+                )
             ));
         }
         MasterKeySource::Credential(name) => say(&format!(
@@ -156,17 +159,13 @@ fn offline(config: &Config, new: &Path) -> Result<(), Cut> {
     let vault =
         open_vault::open(&config.data_directory, &config.master_key, clock).map_err(Cut::Before)?;
     let rotated = new_key(new, &config.master_key).map_err(Cut::Before).and_then(|(key, _)| {
-        let rotated =
-            async { vault.rotation().rotate_master(key).await.map_err(|error| refused(&error)) };
+        let rotated = async {
+            let rotated = vault.rotation().rotate_master(key).await;
+            sign(&vault).await;
+            rotated.map_err(|error| refused(&error))
+        };
         block_on(rotated).map(drop).map_err(Cut::Perhaps)
     });
-    // What was done alone is signed alone; a failing disk is told by the next command.
-    block_on(async { vault.audit().sign().await.map_err(|error| refused(&error)) }).ok();
     vault.close();
     rotated
-}
-
-fn not_understood() -> Failure {
-    Failure::new(Exit::Software, "the server and this program have different versions")
-        .try_this("restart the server, so that both have the same version")
 }

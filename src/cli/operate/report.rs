@@ -5,9 +5,11 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::cli::commands::Report;
 use crate::cli::support::failure::Failure;
-use crate::cli::support::failure_texts::cannot;
+use crate::cli::support::failure_texts::{cannot, not_understood};
 use crate::cli::support::order::{carry_out, done};
 use crate::cli::support::output::say;
 use crate::cli::support::settings::read_config;
@@ -26,18 +28,19 @@ pub(in crate::cli) fn report(command: &Report) -> Result<(), Failure> {
         audit_reads_strict: config.audit_reads == AuditReads::Strict,
     };
     let account = done(carry_out(&config, Command::Report { settings })?)?;
-    let member = |name: &str| account.get(name).and_then(|it| it.as_str()).unwrap_or_default();
+    let member = |name: &str| account.get(name).and_then(Value::as_str).ok_or_else(not_understood);
+    let attention = account.get("attention").and_then(Value::as_u64).ok_or_else(not_understood)?;
     // 2026-11-14T09:30:00.1234560+00:00 as 2026-11-14T093000.
-    let stamp: String = member("made_at").chars().filter(|it| *it != ':').take(17).collect();
-    for (ending, content) in [("txt", member("text")), ("html", member("html"))] {
+    let stamp: String = member("made_at")?.chars().filter(|it| *it != ':').take(17).collect();
+    for (ending, content) in [("txt", member("text")?), ("html", member("html")?)] {
         let path = command.out.join(format!("strongroom-report-{stamp}.{ending}"));
         write_new(&path, content)?;
         say(&format!("Written: {}", path.display()));
     }
-    say(&match account.get("attention").and_then(serde_json::Value::as_u64) {
-        None | Some(0) => String::from("Nothing needs attention."),
-        Some(1) => String::from("One finding needs attention; it is at the top."),
-        Some(count) => format!("{count} findings need attention; they are at the top."),
+    say(&match attention {
+        0 => String::from("Nothing needs attention."),
+        1 => String::from("One finding needs attention; it is at the top."),
+        count => format!("{count} findings need attention; they are at the top."),
     });
     Ok(())
 }

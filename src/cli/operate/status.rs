@@ -26,7 +26,7 @@ pub(in crate::cli) fn status(command: &Status) -> Result<(), Failure> {
     let path = metrics_socket_path(&directory);
     let status = ask(&path).map_err(|error| explain(&error, &path))?;
     if command.json {
-        say(&serde_json::to_string_pretty(&status).unwrap_or_default());
+        say(&format!("{status:#}"));
     } else {
         say(&screen(&status));
     }

@@ -43,8 +43,8 @@ impl ServiceManager {
                 .try_this("start the server with systemctl, or without NOTIFY_SOCKET")
         })?;
         // Without WATCHDOG_PID it is meant for whoever has the variable.
-        let is_ours = number("WATCHDOG_PID").is_none_or(is_this_process);
-        let period = number("WATCHDOG_USEC").filter(|&period| is_ours && period > 0);
+        let is_ours = number("WATCHDOG_PID")?.is_none_or(is_this_process);
+        let period = number("WATCHDOG_USEC")?.filter(|&period| is_ours && period > 0);
         Ok(Self { ear: Some(ear), watchdog: period.map(Duration::from_micros) })
     }
 
@@ -95,7 +95,7 @@ fn connect(address: &OsStr) -> io::Result<UnixDatagram> {
 pub(in crate::cli) fn sockets() -> Result<Vec<TcpListener>, Failure> {
     // The crate takes an absent id for ours; the protocol does not. Taking a descriptor over is
     // unsafe code, and the crate's, which looks whether it is a TCP socket.
-    if !number("LISTEN_PID").is_some_and(is_this_process) {
+    if !number("LISTEN_PID")?.is_some_and(is_this_process) {
         return Ok(Vec::new());
     }
     let mut handed = ListenFd::from_env();
@@ -107,8 +107,16 @@ pub(in crate::cli) fn sockets() -> Result<Vec<TcpListener>, Failure> {
     })
 }
 
-fn number(variable: &str) -> Option<u64> {
-    env::var_os(variable)?.to_str()?.parse().ok()
+fn number(variable: &str) -> Result<Option<u64>, Failure> {
+    env::var_os(variable).map(|text| parse_number(variable, &text)).transpose()
+}
+
+fn parse_number(variable: &str, text: &OsStr) -> Result<u64, Failure> {
+    text.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| {
+        Failure::new(Exit::Config, format!("{variable} is not a number"))
+            .why("systemd sets this variable to a whole number")
+            .try_this("start the server with systemctl, or without this variable")
+    })
 }
 
 fn is_this_process(id: u64) -> bool {
@@ -154,6 +162,15 @@ mod tests {
         let manager = manager(&format!("@{name}"));
         drop(ear);
         manager.ready();
+    }
+
+    #[test]
+    fn a_variable_that_is_no_number_is_refused() {
+        assert_eq!(parse_number("LISTEN_PID", OsStr::new("12")).unwrap(), 12);
+        for text in ["", "-1", "1 ", "self"] {
+            let failure = parse_number("LISTEN_PID", OsStr::new(text)).unwrap_err();
+            assert_eq!(failure.exit, Exit::Config, "{text}");
+        }
     }
 
     #[test]

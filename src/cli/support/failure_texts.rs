@@ -179,6 +179,12 @@ pub(in crate::cli) fn unreachable_server(directory: &Path, error: &io::Error) ->
         .try_this("run this as the user that the server runs as")
 }
 
+/// For an answer without a member that this version of the program expects.
+pub(in crate::cli) fn not_understood() -> Failure {
+    Failure::new(Exit::Software, "the server and this program have different versions")
+        .try_this("restart the server, so that both have the same version")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,6 +17,8 @@ use crate::secret::Secret;
 
 /// Where systemd puts the credentials of a service.
 const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
+/// Files that a rotation found in place of a key; more of them are for the operator to clear.
+const OLD_KEYS_UNREADABLE_MAX: u32 = 100;
 
 /// Writes a new master key where none is. An existing one is never touched.
 pub(in crate::cli) fn make_master_key(path: &Path) -> Result<(), Failure> {
@@ -73,7 +75,7 @@ fn credential(name: &str) -> Result<PathBuf, Failure> {
 pub(in crate::cli) fn finish_rotation(
     path: &Path,
     open: impl FnOnce(MasterKey) -> Result<Vault, Failure>,
-) -> Option<Result<Vault, Failure>> {
+) -> Option<Vault> {
     let new = beside(path, "new");
     let source = MasterKeySource::File(new.clone());
     let vault = read_master_key(&source).and_then(open).ok()?;
@@ -84,7 +86,7 @@ pub(in crate::cli) fn finish_rotation(
             new.display()
         )),
     }
-    Some(Ok(vault))
+    Some(vault)
 }
 
 /// The new key of an interrupted rotation, if there is one.
@@ -93,19 +95,40 @@ pub(in crate::cli) fn left_by_rotation(path: &Path) -> (PathBuf, MasterKeySource
     (new.clone(), MasterKeySource::File(new))
 }
 
-/// The old key stays under a name of its own. Each step leaves a key in its place.
-pub(in crate::cli) fn put_in_place(path: &Path, new: &Path) -> io::Result<PathBuf> {
-    let source = MasterKeySource::File(path.to_path_buf());
-    let name = read_master_key(&source).map(|key| hex::encode(key.check()));
-    let old = beside(path, &format!("old-{}", name.unwrap_or_default()));
-    match fs::hard_link(path, &old) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => (),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (),
-        linked => linked?,
-    }
+/// Moves the new key to `path` and returns the place of the old one, if there was one. Each step
+/// leaves a key at `path`.
+pub(in crate::cli) fn put_in_place(path: &Path, new: &Path) -> io::Result<Option<PathBuf>> {
+    let old = link_old_key(path)?;
     fs::rename(new, path)?;
     sync_directory(path)?;
     Ok(old)
+}
+
+/// Gives the old key a second name: older backups need that key after `path` holds the new one.
+fn link_old_key(path: &Path) -> io::Result<Option<PathBuf>> {
+    let source = MasterKeySource::File(path.to_path_buf());
+    let Ok(key) = read_master_key(&source) else { return link_unreadable(path) };
+    let old = beside(path, &format!("old-{}", hex::encode(key.check())));
+    match fs::hard_link(path, &old) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // The name contains the id of the key, so that file holds the same key.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Some(old)),
+        linked => linked.map(|()| Some(old)),
+    }
+}
+
+/// A file that does not parse as a key has no id. It gets the first free number instead, because it
+/// may still hold a key that somebody can repair.
+fn link_unreadable(path: &Path) -> io::Result<Option<PathBuf>> {
+    for number in 1..=OLD_KEYS_UNREADABLE_MAX {
+        let old = beside(path, &format!("old-unreadable-{number}"));
+        match fs::hard_link(path, &old) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (),
+            linked => return linked.map(|()| Some(old)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 pub(in crate::cli) fn sync_directory(path: &Path) -> io::Result<()> {
@@ -120,4 +143,39 @@ pub(in crate::cli) fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.push(".");
     name.push(suffix);
     PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_key_that_cannot_be_read_is_kept_beside_the_others() {
+        let name = format!("strongroom-old-keys-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        fs::create_dir(&directory).unwrap();
+        let (path, new) = (directory.join("master.key"), directory.join("master.key.new"));
+        fs::write(&path, "first").unwrap();
+        let mut old = Vec::new();
+        for text in ["second", "third"] {
+            fs::write(&new, text).unwrap();
+            old.push(put_in_place(&path, &new).unwrap().unwrap());
+        }
+        let kept: Vec<_> = old.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+        assert_eq!(kept, ["first", "second"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "third");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_key_that_was_lost_leaves_no_old_key() {
+        let name = format!("strongroom-lost-key-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        fs::create_dir(&directory).unwrap();
+        let (path, new) = (directory.join("master.key"), directory.join("master.key.new"));
+        fs::write(&new, "new").unwrap();
+        assert_eq!(put_in_place(&path, &new).unwrap(), None);
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        fs::remove_dir_all(&directory).unwrap();
+    }
 }

@@ -23,7 +23,7 @@ pub(in crate::cli) fn open(
     // A rotation that was cut off between the data file and the key's own file.
     match (opened, master) {
         (Err(failure), MasterKeySource::File(path)) => {
-            finish_rotation(path, |key| open_with(directory, key, clock)).unwrap_or(Err(failure))
+            finish_rotation(path, |key| open_with(directory, key, clock)).ok_or(failure)
         }
         (opened, _) => opened,
     }

@@ -8,7 +8,7 @@ use crate::app::{Error, Step, Vault, Walk};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{refused, unreachable_server};
 use crate::cli::support::open_vault;
-use crate::cli::support::output::say;
+use crate::cli::support::output::{complain, say};
 use crate::cli::support::runtime::block_on;
 use crate::clock::Clock;
 use crate::config::{Config, MasterKeySource};
@@ -37,8 +37,7 @@ pub(in crate::cli) fn order(
                     rotate_to_the_end(&vault).await.map_err(|error| refused(&error))?;
                 }
                 vault.rotation().write_uses().await.map_err(|error| refused(&error))?;
-                // What was done alone is signed alone; a failing disk is told by the next command.
-                vault.audit().sign().await.ok();
+                sign(&vault).await;
                 Ok(answer)
             });
             vault.close();
@@ -58,8 +57,19 @@ pub(in crate::cli) fn done(answer: Answer) -> Result<Value, Failure> {
 }
 
 pub(in crate::cli) fn show(answer: Answer) -> Result<(), Failure> {
-    say(&serde_json::to_string_pretty(&done(answer)?).unwrap_or_default());
+    say(&format!("{:#}", done(answer)?));
     Ok(())
+}
+
+/// Signs the audit chain after a command that ran without a server. The command is done already, so
+/// a failure is only a warning.
+pub(in crate::cli) async fn sign(vault: &Vault) {
+    if vault.audit().sign().await.is_err() {
+        complain(
+            "strongroom: warning: the last entries of the audit chain are not signed; the next \
+             command or the server signs them",
+        );
+    }
 }
 
 /// Nobody to wait for and nothing to spare: to the end, as fast as it goes.
