@@ -5,32 +5,34 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use crate::operator::command::{Answer, Command};
+use crate::operator::command::{Command, CommandAnswer};
 use crate::operator::socket_path;
 
 /// What came of asking.
 #[derive(Debug)]
-pub enum Asked {
-    Answered(Answer),
+pub enum CommandExchange {
+    Answered(CommandAnswer),
     /// A server is there, but the conversation broke off.
     Failed(io::Error),
     /// No server is running.
-    NobodyThere,
+    NoServer,
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "any other failure is a failure")]
-pub fn ask(data_directory: &Path, command: &Command) -> Asked {
+pub fn ask(data_directory: &Path, command: &Command) -> CommandExchange {
     let mut stream = match UnixStream::connect(socket_path(data_directory)) {
         Ok(stream) => stream,
         Err(error) => {
             return match error.kind() {
                 // A socket that a killed server left behind refuses; none at all is not found.
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Asked::NobodyThere,
-                _ => Asked::Failed(error),
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                    CommandExchange::NoServer
+                }
+                _ => CommandExchange::Failed(error),
             };
         }
     };
-    let mut converse = || -> io::Result<Answer> {
+    let mut converse = || -> io::Result<CommandAnswer> {
         stream.write_all(&serde_json::to_vec(command)?)?;
         stream.shutdown(Shutdown::Write)?;
         let mut bytes = Vec::new();
@@ -38,7 +40,7 @@ pub fn ask(data_directory: &Path, command: &Command) -> Asked {
         Ok(serde_json::from_slice(&bytes)?)
     };
     match converse() {
-        Ok(answer) => Asked::Answered(answer),
-        Err(error) => Asked::Failed(error),
+        Ok(answer) => CommandExchange::Answered(answer),
+        Err(error) => CommandExchange::Failed(error),
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::app::{BackupFailure, Error, Vault, encode_receipt};
 use crate::bounds::CLOCK_ADVANCE_MAX;
 use crate::operator::compliance_report::{self, ComplianceReportSettings};
-use crate::operator::vault_keys::{self, Scope};
+use crate::operator::vault_keys::{self, KeyScope};
 use crate::operator::{access, audit};
 
 /// What an operator can ask for; on the socket it is one line of JSON.
@@ -117,21 +117,21 @@ impl std::fmt::Debug for Command {
 /// What comes back: a JSON value, or sentences about what is wrong.
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum CommandAnswer {
     Done(Value),
     Refused(Vec<String>),
 }
 
 /// Sentences about why nothing was done.
-struct Refusal(Vec<String>);
+struct CommandRefusal(Vec<String>);
 
-impl From<Error> for Refusal {
+impl From<Error> for CommandRefusal {
     fn from(error: Error) -> Self {
         Self(sentences(&error))
     }
 }
 
-impl From<BackupFailure> for Refusal {
+impl From<BackupFailure> for CommandRefusal {
     fn from(failure: BackupFailure) -> Self {
         Self(vec![failure.to_string()])
     }
@@ -139,22 +139,28 @@ impl From<BackupFailure> for Refusal {
 
 /// Whether the clock may be moved: a development server's may, nothing else's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clockwork {
+pub enum ClockControl {
     Fixed,
     Settable,
 }
 
 impl Command {
-    pub async fn run(self, vault: &Vault, clockwork: Clockwork) -> Answer {
-        match self.carry_out(vault, clockwork).await {
-            Ok(json) => serde_json::from_slice(&json).map_or_else(|_| unreadable(), Answer::Done),
-            Err(Refusal(sentences)) => Answer::Refused(sentences),
+    pub async fn run(self, vault: &Vault, clock_control: ClockControl) -> CommandAnswer {
+        match self.carry_out(vault, clock_control).await {
+            Ok(json) => {
+                serde_json::from_slice(&json).map_or_else(|_| unreadable(), CommandAnswer::Done)
+            }
+            Err(CommandRefusal(sentences)) => CommandAnswer::Refused(sentences),
         }
     }
 
-    async fn carry_out(self, vault: &Vault, clockwork: Clockwork) -> Result<Vec<u8>, Refusal> {
+    async fn carry_out(
+        self,
+        vault: &Vault,
+        clock_control: ClockControl,
+    ) -> Result<Vec<u8>, CommandRefusal> {
         match self {
-            Self::AdvanceClock { seconds } => Ok(advance(vault, clockwork, seconds).await?),
+            Self::AdvanceClock { seconds } => Ok(advance(vault, clock_control, seconds).await?),
             Self::ApplicationCreate { tenant, application } => {
                 Ok(access::create_application(vault, &tenant, &application).await?)
             }
@@ -194,11 +200,11 @@ impl Command {
                 Ok(access::change_tenant(vault, &tenant, name, threeds, quotas).await?)
             }
             Self::VaultKeyDestroy { scope, number } => {
-                Ok(vault_keys::destroy(vault, &Scope::parse(&scope)?, number).await?)
+                Ok(vault_keys::destroy(vault, &KeyScope::parse(&scope)?, number).await?)
             }
             Self::VaultKeyList => Ok(vault_keys::list(vault).await?),
             Self::VaultKeyRotate { scope } => {
-                Ok(vault_keys::rotate(vault, &Scope::parse(&scope)?).await?)
+                Ok(vault_keys::rotate(vault, &KeyScope::parse(&scope)?).await?)
             }
         }
     }
@@ -206,9 +212,9 @@ impl Command {
 
 /// For a command that was carried out and whose answer is not JSON. An empty answer would pass for a
 /// complete one.
-fn unreadable() -> Answer {
+fn unreadable() -> CommandAnswer {
     let what = "The command was carried out, but its answer is not JSON: this is a bug.";
-    Answer::Refused(vec![String::from(what)])
+    CommandAnswer::Refused(vec![String::from(what)])
 }
 
 async fn back_up(vault: &Vault, file: PathBuf) -> Result<Vec<u8>, BackupFailure> {
@@ -220,8 +226,12 @@ async fn back_up(vault: &Vault, file: PathBuf) -> Result<Vec<u8>, BackupFailure>
     Ok(told.to_string().into_bytes())
 }
 
-async fn advance(vault: &Vault, clockwork: Clockwork, seconds: u64) -> Result<Vec<u8>, Error> {
-    if clockwork == Clockwork::Fixed {
+async fn advance(
+    vault: &Vault,
+    clock_control: ClockControl,
+    seconds: u64,
+) -> Result<Vec<u8>, Error> {
+    if clock_control == ClockControl::Fixed {
         return Err(Error::Forbidden("Only a development server's clock can be moved."));
     }
     if seconds > CLOCK_ADVANCE_MAX.as_secs() {

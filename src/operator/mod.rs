@@ -13,8 +13,8 @@ mod socket;
 mod vault_keys;
 
 pub use audit::render_report;
-pub use client::{Asked, ask};
-pub use command::{Answer, Clockwork, Command};
+pub use client::{CommandExchange, ask};
+pub use command::{ClockControl, Command, CommandAnswer};
 pub use compliance_report::ComplianceReportSettings;
 pub use socket::{Socket, SocketFailure};
 

@@ -18,7 +18,7 @@ use crate::app::Vault;
 use crate::bounds::{
     OPERATOR_COMMAND_BYTES_MAX, OPERATOR_COMMAND_MAX, OPERATOR_COMMANDS_MAX, OPERATOR_READ_MAX,
 };
-use crate::operator::command::{Answer, Clockwork, Command};
+use crate::operator::command::{ClockControl, Command, CommandAnswer};
 use crate::operator::socket_path;
 
 pub struct Socket {
@@ -57,7 +57,7 @@ impl Socket {
     }
 
     /// A long command, such as a backup, must not hold up another one, such as deleting a key.
-    pub async fn serve(self, vault: Arc<Vault>, clockwork: Clockwork) {
+    pub async fn serve(self, vault: Arc<Vault>, clock_control: ClockControl) {
         let places = Arc::new(Semaphore::new(OPERATOR_COMMANDS_MAX));
         // Ends what it began when it is dropped itself.
         let mut conversations = JoinSet::new();
@@ -65,7 +65,7 @@ impl Socket {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    let served = converse(stream, self.owner, Arc::clone(&vault), clockwork);
+                    let served = converse(stream, self.owner, Arc::clone(&vault), clock_control);
                     conversations.spawn(async move {
                         timeout(OPERATOR_COMMAND_MAX, served).await.ok();
                         drop(place);
@@ -83,17 +83,17 @@ async fn converse(
     mut stream: UnixStream,
     owner: u32,
     vault: Arc<Vault>,
-    clockwork: Clockwork,
+    clock_control: ClockControl,
 ) -> io::Result<()> {
     let peer = stream.peer_cred()?.uid();
     let answer = if peer == owner || peer == 0 {
         let read = timeout(OPERATOR_READ_MAX, read_command(&mut stream)).await;
         match read.map_err(|_elapsed| io::ErrorKind::TimedOut)?? {
-            Some(command) => command.run(&vault, clockwork).await,
-            None => Answer::Refused(vec![String::from("This is not a command.")]),
+            Some(command) => command.run(&vault, clock_control).await,
+            None => CommandAnswer::Refused(vec![String::from("This is not a command.")]),
         }
     } else {
-        Answer::Refused(vec![String::from("Only the server's own user may command it.")])
+        CommandAnswer::Refused(vec![String::from("Only the server's own user may command it.")])
     };
     stream.write_all(&serde_json::to_vec(&answer)?).await?;
     stream.shutdown().await

@@ -38,24 +38,24 @@ pub(super) async fn list(vault: &Vault) -> Result<Vec<u8>, Error> {
 
 /// Starts the rotation of one tenant, of all, or of the server itself. The audit chain's own is done at
 /// once: nothing is sealed anew.
-pub(super) async fn rotate(vault: &Vault, scope: &Scope) -> Result<Vec<u8>, Error> {
+pub(super) async fn rotate(vault: &Vault, scope: &KeyScope) -> Result<Vec<u8>, Error> {
     let mut begun = Vec::new();
     match scope {
-        Scope::Audit => {
+        KeyScope::Audit => {
             let NewSigner { number, public_key } = vault.rotation().rotate_audit().await?;
             let public_key = hex::encode(&public_key);
             let rotated = json!({"scope": "audit", "number": number, "public_key": public_key});
             return Ok(bytes(&json!({ "rotated": [rotated] })));
         }
-        Scope::Server => {
+        KeyScope::Server => {
             let number = vault.rotation().rotate_server().await?;
             begun.push(json!({"scope": "server", "number": number}));
         }
-        Scope::Tenant(tenant) => {
+        KeyScope::Tenant(tenant) => {
             let number = vault.rotation().rotate_tenant(*tenant).await?;
             begun.push(json!({"scope": tenant.to_string(), "number": number}));
         }
-        Scope::AllTenants => {
+        KeyScope::AllTenants => {
             for tenant in vault.access().list_tenants()? {
                 match vault.rotation().rotate_tenant(tenant.id).await {
                     Ok(number) => {
@@ -71,15 +71,19 @@ pub(super) async fn rotate(vault: &Vault, scope: &Scope) -> Result<Vec<u8>, Erro
     Ok(bytes(&json!({ "rotating": begun })))
 }
 
-pub(super) async fn destroy(vault: &Vault, scope: &Scope, number: u32) -> Result<Vec<u8>, Error> {
+pub(super) async fn destroy(
+    vault: &Vault,
+    scope: &KeyScope,
+    number: u32,
+) -> Result<Vec<u8>, Error> {
     let tenant = match scope {
-        Scope::Audit => {
+        KeyScope::Audit => {
             vault.rotation().destroy_audit_key(number).await?;
             return Ok(bytes(&json!({"destroyed": number})));
         }
-        Scope::Server => None,
-        Scope::Tenant(tenant) => Some(*tenant),
-        Scope::AllTenants => return Err(Error::invalid("tenant", "One tenant at a time.")),
+        KeyScope::Server => None,
+        KeyScope::Tenant(tenant) => Some(*tenant),
+        KeyScope::AllTenants => return Err(Error::invalid("tenant", "One tenant at a time.")),
     };
     vault.rotation().destroy_key(tenant, number).await?;
     Ok(bytes(&json!({"destroyed": number})))
@@ -104,7 +108,7 @@ pub(super) async fn take_handed(
 
 /// Whose keys.
 #[derive(Debug)]
-pub(super) enum Scope {
+pub(super) enum KeyScope {
     AllTenants,
     /// Those of the audit chain.
     Audit,
@@ -112,7 +116,7 @@ pub(super) enum Scope {
     Tenant(TenantId),
 }
 
-impl Scope {
+impl KeyScope {
     /// `audit`, `server`, `tenants`, or a tenant's id.
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
         match text {

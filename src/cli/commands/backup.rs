@@ -8,7 +8,7 @@ use argh::FromArgs;
 /// without a running server, which continues to serve.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "backup")]
-pub(in crate::cli) struct Backup {
+pub(in crate::cli) struct BackupCommand {
     /// settings file of the vault
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,
@@ -26,7 +26,7 @@ pub(in crate::cli) struct Backup {
 /// Restore a vault's data file from a backup, in a directory that is empty or does not exist yet.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "restore")]
-pub(in crate::cli) struct Restore {
+pub(in crate::cli) struct RestoreCommand {
     /// settings file of the vault; its data directory is restored
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub(in crate::cli) struct Restore {
 /// it.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "verify")]
-pub(in crate::cli) struct Verify {
+pub(in crate::cli) struct VerifyCommand {
     /// settings file of the vault
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,

@@ -10,7 +10,7 @@ use crate::limits::Network;
 /// Start a vault for trying and testing. Creates what it needs: keys, certificate, tenant.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "dev")]
-pub(in crate::cli) struct Dev {
+pub(in crate::cli) struct DevCommand {
     /// directory of the vault; created on first use (default ./strongroom-dev)
     #[argh(option, default = "PathBuf::from(\"strongroom-dev\")")]
     pub(in crate::cli) data: PathBuf,
@@ -43,7 +43,7 @@ pub(in crate::cli) struct Dev {
 /// Move the clock of a running development server ahead, and remove what expires by it.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "dev-clock")]
-pub(in crate::cli) struct DevClock {
+pub(in crate::cli) struct DevClockCommand {
     /// directory of the running development server (default ./strongroom-dev)
     #[argh(option, default = "PathBuf::from(\"strongroom-dev\")")]
     pub(in crate::cli) data: PathBuf,
@@ -69,7 +69,7 @@ pub(in crate::cli) struct Advance {
 /// Fill a stopped development vault with tokens, for benchmarks. Prints some of their ids.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "dev-preload")]
-pub(in crate::cli) struct DevPreload {
+pub(in crate::cli) struct DevPreloadCommand {
     /// directory that `strongroom dev` made (default ./strongroom-dev)
     #[argh(option, default = "PathBuf::from(\"strongroom-dev\")")]
     pub(in crate::cli) data: PathBuf,

@@ -37,26 +37,26 @@ pub(super) struct Strongroom {
 pub(super) enum Subcommand {
     Application(ApplicationCommand),
     Audit(AuditCommand),
-    Backup(Backup),
-    Check(Check),
-    Dev(Dev),
-    DevClock(DevClock),
-    DevPreload(DevPreload),
-    Init(Init),
+    Backup(BackupCommand),
+    Check(CheckCommand),
+    Dev(DevCommand),
+    DevClock(DevClockCommand),
+    DevPreload(DevPreloadCommand),
+    Init(InitCommand),
     Key(KeyCommand),
-    Report(Report),
-    Restore(Restore),
-    Serve(Serve),
-    Status(Status),
+    Report(ReportCommand),
+    Restore(RestoreCommand),
+    Serve(ServeCommand),
+    Status(StatusCommand),
     Tenant(TenantCommand),
-    Verify(Verify),
-    Version(Version),
+    Verify(VerifyCommand),
+    Version(VersionCommand),
 }
 
 /// Create a new vault: its data directory, its master key unless one exists, its data file.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "init")]
-pub(super) struct Init {
+pub(super) struct InitCommand {
     /// settings file
     #[argh(option)]
     pub(super) config: PathBuf,
@@ -75,7 +75,7 @@ pub(super) struct Init {
 /// Works with or without a running server.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "report")]
-pub(super) struct Report {
+pub(super) struct ReportCommand {
     /// settings file
     #[argh(option)]
     pub(super) config: PathBuf,
@@ -88,7 +88,7 @@ pub(super) struct Report {
 /// the BIN file again.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "serve")]
-pub(super) struct Serve {
+pub(super) struct ServeCommand {
     /// settings file
     #[argh(option)]
     pub(super) config: PathBuf,
@@ -97,7 +97,7 @@ pub(super) struct Serve {
 /// Check a settings file and report every mistake in it. Starts no server.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "check")]
-pub(super) struct Check {
+pub(super) struct CheckCommand {
     /// settings file
     #[argh(option)]
     pub(super) config: PathBuf,
@@ -106,4 +106,4 @@ pub(super) struct Check {
 /// Print the version.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "version")]
-pub(super) struct Version {}
+pub(super) struct VersionCommand {}

@@ -8,7 +8,7 @@ use argh::FromArgs;
 /// latency, disk and certificate. Exits with 69 when the server is not ready or not running.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "status")]
-pub(in crate::cli) struct Status {
+pub(in crate::cli) struct StatusCommand {
     /// settings file of the server
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,

@@ -20,13 +20,13 @@ const VALIDITY: Duration = Duration::from_hours(825 * 24);
 /// Clocks differ a little between machines.
 const BACKDATED_S: i64 = 24 * 3_600;
 
-pub(in crate::cli) struct Files {
+pub(in crate::cli) struct CertificateFiles {
     pub(in crate::cli) ca: PathBuf,
     pub(in crate::cli) certificate: PathBuf,
     pub(in crate::cli) private_key: PathBuf,
 }
 
-impl Files {
+impl CertificateFiles {
     pub(in crate::cli) fn of(directory: &Path) -> Self {
         Self {
             ca: directory.join("ca.pem"),
@@ -37,7 +37,7 @@ impl Files {
 }
 
 /// The CA's own key is thrown away: nobody can make another certificate that its owner trusts.
-pub(in crate::cli) fn make(files: &Files, now: Timestamp) -> Result<(), Failure> {
+pub(in crate::cli) fn make(files: &CertificateFiles, now: Timestamp) -> Result<(), Failure> {
     let failed = || Failure::new(Exit::Software, "cannot create a certificate");
     let from = Timestamp::from_seconds(now.seconds().saturating_sub(BACKDATED_S)).datetime();
     let (Some(from), Some(until)) = (from, now.plus(VALIDITY).datetime()) else {
@@ -52,13 +52,13 @@ pub(in crate::cli) fn make(files: &Files, now: Timestamp) -> Result<(), Failure>
     write_secret(&files.private_key, made.private_key.as_bytes(), 0o600)
 }
 
-struct Made {
+struct Certificates {
     ca: String,
     certificate: String,
     private_key: String,
 }
 
-fn certificates(from: OffsetDateTime, until: OffsetDateTime) -> Result<Made, rcgen::Error> {
+fn certificates(from: OffsetDateTime, until: OffsetDateTime) -> Result<Certificates, rcgen::Error> {
     let dated = |mut params: CertificateParams, name: &str| {
         params.distinguished_name.push(DnType::CommonName, name);
         (params.not_before, params.not_after) = (from, until);
@@ -78,5 +78,5 @@ fn certificates(from: OffsetDateTime, until: OffsetDateTime) -> Result<Made, rcg
     leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let key = KeyPair::generate()?;
     let certificate = leaf.signed_by(&key, &issuer)?.pem();
-    Ok(Made { ca: ca_pem, certificate, private_key: key.serialize_pem() })
+    Ok(Certificates { ca: ca_pem, certificate, private_key: key.serialize_pem() })
 }

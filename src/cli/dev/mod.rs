@@ -18,9 +18,9 @@ use crate::bounds::{
     AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, DISK_FLOOR_BYTES,
     REENCRYPT_PER_SECOND, THREEDS_RETENTION,
 };
-use crate::cli::commands::Dev;
-use crate::cli::dev::certificate::Files;
-use crate::cli::serve::run::{Mode, Ready, run};
+use crate::cli::commands::DevCommand;
+use crate::cli::dev::certificate::CertificateFiles;
+use crate::cli::serve::run::{ListenAddresses, ServerMode, run};
 use crate::cli::support::arguments::{quotas, switch};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{cannot, refused};
@@ -40,26 +40,26 @@ use crate::domain::permission::Permission;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::log::RequestLines;
-use crate::operator::Clockwork;
+use crate::operator::ClockControl;
 use crate::server::Hsts;
 use crate::store::{CvcKeys, Store};
 
 /// What a development directory remembers besides the vault itself.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::cli) struct Kept {
+pub(in crate::cli) struct DevTenant {
     pub(in crate::cli) tenant_id: String,
     tenant_type: String,
-    pub(in crate::cli) keys: Keys,
+    pub(in crate::cli) keys: DevKeys,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::cli) struct Keys {
+pub(in crate::cli) struct DevKeys {
     pub(in crate::cli) private: String,
     public: String,
     management: String,
 }
 
-impl Keys {
+impl DevKeys {
     /// `texts` are those of the private, the public and the management application.
     fn of(texts: Vec<String>) -> Result<Self, Failure> {
         let [private, public, management] = texts.try_into().map_err(|texts: Vec<_>| {
@@ -70,7 +70,7 @@ impl Keys {
     }
 }
 
-pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
+pub(in crate::cli) fn dev(command: &DevCommand) -> Result<(), Failure> {
     let listen: SocketAddr = command.listen.parse().map_err(|error| {
         Failure::new(Exit::Usage, "--listen takes an address and a port")
             .why(error)
@@ -80,10 +80,10 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
     let wanted = command.tenant_type.as_deref().map(tenant_kind).transpose()?;
     let quotas = quotas(&command.quota)?;
     let threeds = command.threeds.as_deref().map(read_threeds).transpose()?;
-    let files = Files::of(&command.data);
+    let files = CertificateFiles::of(&command.data);
     let clock = if command.stop_clock { Clock::stopped() } else { Clock::new() };
-    let (vault, kept) = open_or_make(&command.data, &files, wanted, clock)?;
-    if let Err(failure) = set_quotas(&vault, &kept, quotas) {
+    let (vault, tenant) = open_or_make(&command.data, &files, wanted, clock)?;
+    if let Err(failure) = set_quotas(&vault, &tenant, quotas) {
         vault.close();
         return Err(failure);
     }
@@ -94,7 +94,7 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
     };
     // A browser would apply HSTS to every port of this machine.
     let hsts = Hsts::LeftOut;
-    let mode = Mode { clockwork: Clockwork::Settable, hsts, inherited: Vec::new() };
+    let mode = ServerMode { clock_control: ClockControl::Settable, hsts, inherited: Vec::new() };
     run(vault, config, mode, |ready| {
         let ca = std::fs::canonicalize(&files.ca)
             .map_err(|error| cannot("find the CA file", &files.ca, &error))?;
@@ -103,9 +103,9 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
              data. Never put real card data into it.",
         );
         if command.json {
-            say(&json_line(&ready, &ca, &kept));
+            say(&json_line(&ready, &ca, &tenant));
         } else {
-            say(&text(ready.address, &ca, &kept));
+            say(&text(ready.address, &ca, &tenant));
         }
         Ok(())
     })
@@ -115,7 +115,7 @@ pub(in crate::cli) fn dev(command: &Dev) -> Result<(), Failure> {
 fn settings(
     directory: &Path,
     listen: SocketAddr,
-    files: &Files,
+    files: &CertificateFiles,
     threeds: Option<config::ThreedsSettings>,
 ) -> Config {
     Config {
@@ -146,12 +146,12 @@ pub(in crate::cli) fn master_key_path(directory: &Path) -> PathBuf {
     directory.join("master.key")
 }
 
-pub(in crate::cli) fn kept_path(directory: &Path) -> PathBuf {
+pub(in crate::cli) fn tenant_path(directory: &Path) -> PathBuf {
     directory.join("keys.json")
 }
 
-pub(in crate::cli) fn read_kept(directory: &Path) -> Result<Kept, Failure> {
-    let path = kept_path(directory);
+pub(in crate::cli) fn read_tenant(directory: &Path) -> Result<DevTenant, Failure> {
+    let path = tenant_path(directory);
     let bytes = std::fs::read(&path).map_err(|error| {
         cannot("read the keys of this directory", &path, &error)
             .try_this("strongroom dev with a directory that does not exist yet")
@@ -168,23 +168,23 @@ pub(in crate::cli) fn read_kept(directory: &Path) -> Result<Kept, Failure> {
 /// is made anew. It holds nothing that anyone was told about.
 fn open_or_make(
     directory: &Path,
-    files: &Files,
+    files: &CertificateFiles,
     wanted: Option<TenantKind>,
     clock: Clock,
-) -> Result<(Vault, Kept), Failure> {
+) -> Result<(Vault, DevTenant), Failure> {
     let master = MasterKeySource::File(master_key_path(directory));
-    if kept_path(directory).exists() {
-        let kept = read_kept(directory)?;
-        if wanted.is_some_and(|kind| kind.as_str() != kept.tenant_type) {
+    if tenant_path(directory).exists() {
+        let tenant = read_tenant(directory)?;
+        if wanted.is_some_and(|kind| kind.as_str() != tenant.tenant_type) {
             return Err(Failure::new(
                 Exit::Data,
                 "the tenant of this directory has the other type",
             )
             .file(directory)
-            .why(format!("it was created as a {} tenant", kept.tenant_type))
+            .why(format!("it was created as a {} tenant", tenant.tenant_type))
             .try_this("omit --tenant-type, or use another --data directory"));
         }
-        return Ok((open_vault::open(directory, &master, clock)?, kept));
+        return Ok((open_vault::open(directory, &master, clock)?, tenant));
     }
     make_directory(directory)?;
     clear_unfinished(directory, files)?;
@@ -192,15 +192,15 @@ fn open_or_make(
     certificate::make(files, clock.now())?;
     let vault = open_vault::create(directory, &master, clock)?;
     let made = block_on(make_tenant(&vault, wanted.unwrap_or(TenantKind::Test)));
-    match made.and_then(|kept| {
-        let bytes = serde_json::to_vec_pretty(&kept)
+    match made.and_then(|tenant| {
+        let bytes = serde_json::to_vec_pretty(&tenant)
             .map_err(|error| Failure::new(Exit::Software, "cannot encode the keys").why(error))?;
-        write_secret(&kept_path(directory), &bytes, 0o600)?;
+        write_secret(&tenant_path(directory), &bytes, 0o600)?;
         std::fs::remove_file(marker(directory))
             .map_err(|error| cannot("finish the first start", directory, &error))?;
-        Ok(kept)
+        Ok(tenant)
     }) {
-        Ok(kept) => Ok((vault, kept)),
+        Ok(tenant) => Ok((vault, tenant)),
         Err(failure) => {
             vault.close();
             Err(failure)
@@ -215,7 +215,7 @@ fn marker(directory: &Path) -> PathBuf {
 }
 
 /// Removes what an interrupted first start left, and refuses a directory that is something else.
-fn clear_unfinished(directory: &Path, files: &Files) -> Result<(), Failure> {
+fn clear_unfinished(directory: &Path, files: &CertificateFiles) -> Result<(), Failure> {
     let ours = [
         &directory.join(Store::FILE),
         &Store::unfinished(directory),
@@ -246,7 +246,7 @@ fn clear_unfinished(directory: &Path, files: &Files) -> Result<(), Failure> {
     restrict(directory, 0o700)
 }
 
-async fn make_tenant(vault: &Vault, kind: TenantKind) -> Result<Kept, Failure> {
+async fn make_tenant(vault: &Vault, kind: TenantKind) -> Result<DevTenant, Failure> {
     let draft = TenantDraft {
         name: String::from("Development"),
         kind,
@@ -271,7 +271,7 @@ async fn make_tenant(vault: &Vault, kind: TenantKind) -> Result<Kept, Failure> {
         texts.extend(key.map(|new| String::from(new.text.expose())));
     }
     let tenant_type = String::from(kind.as_str());
-    Ok(Kept { tenant_id: tenant.id.to_string(), tenant_type, keys: Keys::of(texts)? })
+    Ok(DevTenant { tenant_id: tenant.id.to_string(), tenant_type, keys: DevKeys::of(texts)? })
 }
 
 fn access(kind: ApplicationKind) -> Access {
@@ -309,11 +309,15 @@ fn access(kind: ApplicationKind) -> Access {
     }
 }
 
-fn set_quotas(vault: &Vault, kept: &Kept, quotas: Vec<(String, String)>) -> Result<(), Failure> {
+fn set_quotas(
+    vault: &Vault,
+    tenant: &DevTenant,
+    quotas: Vec<(String, String)>,
+) -> Result<(), Failure> {
     if quotas.is_empty() {
         return Ok(());
     }
-    let tenant = TenantId::parse(&kept.tenant_id)
+    let tenant = TenantId::parse(&tenant.tenant_id)
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
     let change = TenantChange { quotas, ..TenantChange::default() };
     block_on(async {
@@ -331,7 +335,7 @@ fn tenant_kind(text: &str) -> Result<TenantKind, Failure> {
         .ok_or_else(|| Failure::new(Exit::Usage, "--tenant-type takes test or production"))
 }
 
-fn json_line(ready: &Ready, ca: &Path, kept: &Kept) -> String {
+fn json_line(ready: &ListenAddresses, ca: &Path, tenant: &DevTenant) -> String {
     // Written by hand for the order of its members, which people will see.
     let quoted = |text: &str| json!(text).to_string();
     let results = ready.results.map(|address| quoted(&format!("https://{address}")));
@@ -340,15 +344,15 @@ fn json_line(ready: &Ready, ca: &Path, kept: &Kept) -> String {
         r#"{{"ready":true,"url":{}{results},"ca":{},"tenant_id":{},"keys":{{"private":{},"public":{},"management":{}}}}}"#,
         quoted(&format!("https://{}", ready.address)),
         quoted(&ca.display().to_string()),
-        quoted(&kept.tenant_id),
-        quoted(&kept.keys.private),
-        quoted(&kept.keys.public),
-        quoted(&kept.keys.management),
+        quoted(&tenant.tenant_id),
+        quoted(&tenant.keys.private),
+        quoted(&tenant.keys.public),
+        quoted(&tenant.keys.management),
     )
 }
 
-fn text(address: SocketAddr, ca: &Path, kept: &Kept) -> String {
-    let (ca, keys) = (ca.display(), &kept.keys);
+fn text(address: SocketAddr, ca: &Path, tenant: &DevTenant) -> String {
+    let (ca, keys) = (ca.display(), &tenant.keys);
     let url = format!("https://{address}");
     format!(
         "Strongroom is ready.\n\n  url          {url}\n  CA file      {ca}\n  tenant       {} \
@@ -357,8 +361,8 @@ fn text(address: SocketAddr, ca: &Path, kept: &Kept) -> String {
          -d '{{\"type\":\"token\",\"data\":\"a secret\"}}'\n\nRead it back (put the id of the answer \
          in place of ID):\n\n  curl --cacert '{ca}' '{url}/tokens/ID' -H 'BT-API-KEY: {}'\n\nStop \
          with Ctrl-C; start again with the same command.",
-        kept.tenant_id,
-        kept.tenant_type,
+        tenant.tenant_id,
+        tenant.tenant_type,
         keys.private,
         keys.public,
         keys.management,
@@ -373,7 +377,7 @@ mod tests {
 
     #[test]
     fn an_application_without_a_key_is_a_failure_and_not_an_empty_key() {
-        let keys = |count| Keys::of(vec![String::from("key"); count]);
+        let keys = |count| DevKeys::of(vec![String::from("key"); count]);
         assert!(keys(3).is_ok());
         for count in [0, 2, 4] {
             assert_eq!(keys(count).unwrap_err().exit, Exit::Software);

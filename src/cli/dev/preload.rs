@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::app::{TokenDraft, Vault, Write};
 use crate::bounds::BATCH_CHANGES_MAX;
-use crate::cli::commands::DevPreload;
-use crate::cli::dev::{master_key_path, read_kept};
+use crate::cli::commands::DevPreloadCommand;
+use crate::cli::dev::{master_key_path, read_tenant};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::refused;
 use crate::cli::support::open_vault;
@@ -24,19 +24,19 @@ use crate::server::tasks::Tasks;
 /// Ids that are printed, spread over all that were made.
 const SAMPLE: u64 = 10_000;
 
-pub(in crate::cli) fn preload(command: &DevPreload) -> Result<(), Failure> {
+pub(in crate::cli) fn preload(command: &DevPreloadCommand) -> Result<(), Failure> {
     let value = match command.kind.as_str() {
         "token" => Sample::Text,
         "card" => Sample::Card,
         _ => return Err(Failure::new(Exit::Usage, "--kind takes token or card")),
     };
-    let kept = read_kept(&command.data)?;
+    let tenant = read_tenant(&command.data)?;
     let master = MasterKeySource::File(master_key_path(&command.data));
     let vault = Arc::new(open_vault::open(&command.data, &master, Clock::new())?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build();
     let runtime =
         runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;
-    let filled = runtime.block_on(fill(&vault, &kept.keys.private, command.tokens, value));
+    let filled = runtime.block_on(fill(&vault, &tenant.keys.private, command.tokens, value));
     let filled = filled
         .and_then(|()| runtime.block_on(vault.audit().sign()).map_err(|error| refused(&error)));
     let counted = runtime.block_on(vault.rotation().write_uses()).map_err(|error| refused(&error));

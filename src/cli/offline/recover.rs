@@ -19,7 +19,7 @@ use crate::crypto::{InvalidShare, MasterKey, Share};
 use crate::domain::hex;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
-use crate::operator::{Answer, Asked, Command, ask};
+use crate::operator::{Command, CommandAnswer, CommandExchange, ask};
 use crate::secret::Secret;
 use crate::store::backup::{InvalidBackup, Reader};
 use crate::store::{Store, Table, meta};
@@ -35,22 +35,22 @@ const HASHES_DIFFER: &str = "strongroom: warning: these shares give the right ke
                              or the hashes";
 
 pub(in crate::cli) fn recover(command: &KeyRecover) -> Result<(), Failure> {
-    let witness = Witness::of(command)?;
+    let check = KeyCheck::of(command)?;
     let shares = if command.share.is_empty() {
         read_typed()?
     } else {
         command.share.iter().map(read_share).collect::<Result<_, _>>()?
     };
-    let known = shares.first().map(|first| witness.share_set(first)).transpose()?.flatten();
-    let strangers = known.as_ref().and_then(|known| strangers(&shares, known));
-    let (text, checked) = match (combine(&shares, &witness), strangers) {
+    let known = shares.first().map(|first| check.share_set(first)).transpose()?.flatten();
+    let changed = known.as_ref().and_then(|known| changed(&shares, known));
+    let (text, checked) = match (combine(&shares, &check), changed) {
         (Ok(recovered), None) => recovered,
         // A key that was checked is right whatever the hashes say: they are kept in clear.
         (Ok(recovered), Some(_)) => {
             complain(HASHES_DIFFER);
             recovered
         }
-        (Err(_), Some(strangers)) => return Err(strangers),
+        (Err(_), Some(changed)) => return Err(changed),
         (Err(failure), None) => return Err(failure),
     };
     write_secret(&command.out, text.expose().as_bytes(), 0o400)?;
@@ -59,19 +59,19 @@ pub(in crate::cli) fn recover(command: &KeyRecover) -> Result<(), Failure> {
 }
 
 /// The text of the key, and how it was checked.
-fn combine(shares: &[Share], witness: &Witness) -> Result<(Secret<String>, &'static str), Failure> {
+fn combine(shares: &[Share], check: &KeyCheck) -> Result<(Secret<String>, &'static str), Failure> {
     let text = MasterKey::combine(shares).map_err(unreadable)?;
     let bytes = Secret::new(text.expose().as_bytes().to_vec());
     let key = MasterKey::parse(&bytes).map_err(|invalid| {
         Failure::new(Exit::Data, "these shares do not give a key").why(invalid)
     })?;
     let set = shares.first().ok_or_else(|| unreadable(InvalidShare::TooFew(1)))?.set_bytes();
-    let checked = witness.check(key, set)?;
+    let checked = check.verify(key, set)?;
     Ok((text, checked))
 }
 
 /// The thing that the recovered key is checked with.
-enum Witness {
+enum KeyCheck {
     Backup(PathBuf),
     /// The operator has asked for that.
     Nothing,
@@ -79,7 +79,7 @@ enum Witness {
     Vault(PathBuf),
 }
 
-impl Witness {
+impl KeyCheck {
     fn of(command: &KeyRecover) -> Result<Self, Failure> {
         match (&command.config, &command.backup, command.unchecked) {
             (Some(config), None, false) => Ok(Self::Vault(read_config(config)?.data_directory)),
@@ -108,7 +108,7 @@ impl Witness {
     }
 
     /// Checks the key, and says for the operator how it was checked.
-    fn check(&self, key: MasterKey, set: [u8; 4]) -> Result<&'static str, Failure> {
+    fn verify(&self, key: MasterKey, set: [u8; 4]) -> Result<&'static str, Failure> {
         match self {
             Self::Backup(path) => {
                 let backup = Reader::open(path).map_err(|it| explain_backup(&it, path))?;
@@ -125,10 +125,10 @@ impl Witness {
 }
 
 /// Names every share whose hash is not the recorded one; `None` when all of them fit.
-fn strangers(shares: &[Share], known: &ShareSet) -> Option<Failure> {
+fn changed(shares: &[Share], known: &ShareSet) -> Option<Failure> {
     let of_set = shares.iter().filter(|share| share.set_bytes() == known.set);
-    let strangers = of_set.filter(|share| !known.has(share.number(), &share.hash()));
-    let numbers: Vec<_> = strangers.map(|share| share.number().to_string()).collect();
+    let changed = of_set.filter(|share| !known.has(share.number(), &share.hash()));
+    let numbers: Vec<_> = changed.map(|share| share.number().to_string()).collect();
     if numbers.is_empty() {
         return None;
     }
@@ -161,9 +161,11 @@ fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>, Failur
 /// By the running server's word, or from the file, where it stands in clear.
 fn known_to_vault(directory: &Path, share: &Share) -> Result<Option<ShareSet>, Failure> {
     match ask(directory, &Command::MasterShareSet { set: share.set() }) {
-        Asked::Answered(Answer::Done(told)) => Ok(parse(&told, share.set_bytes())),
-        Asked::Answered(Answer::Refused(_)) | Asked::Failed(_) => Ok(None),
-        Asked::NobodyThere => catch_damage(directory, || {
+        CommandExchange::Answered(CommandAnswer::Done(told)) => Ok(parse(&told, share.set_bytes())),
+        CommandExchange::Answered(CommandAnswer::Refused(_)) | CommandExchange::Failed(_) => {
+            Ok(None)
+        }
+        CommandExchange::NoServer => catch_damage(directory, || {
             // A file that does not open is explained when the key is compared with it.
             let Ok(store) = Store::open(directory) else { return Ok(None) };
             let known = store.snapshot().and_then(|it| meta::share_set(&it, share.set_bytes()));
@@ -187,7 +189,7 @@ fn parse(told: &Value, set: [u8; 4]) -> Option<ShareSet> {
 /// By the running server's word, or by opening the file.
 fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure> {
     match ask(directory, &Command::MasterHandover) {
-        Asked::Answered(Answer::Done(told)) => {
+        CommandExchange::Answered(CommandAnswer::Done(told)) => {
             let own = told.get("master").and_then(Value::as_str);
             if own == Some(hex::encode(key.check()).as_str()) {
                 Ok(())
@@ -195,10 +197,10 @@ fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure
                 Err(other_key(directory, "vault"))
             }
         }
-        Asked::Answered(Answer::Refused(why)) => {
+        CommandExchange::Answered(CommandAnswer::Refused(why)) => {
             Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
         }
-        Asked::Failed(_) | Asked::NobodyThere => {
+        CommandExchange::Failed(_) | CommandExchange::NoServer => {
             let opened = open_vault::open_with(directory, key, Clock::new());
             let vault = opened.map_err(|failure| match failure.exit {
                 Exit::Permission => other_key(directory, "vault"),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::app::VaultFailure;
-use crate::cli::commands::Restore;
+use crate::cli::commands::RestoreCommand;
 use crate::cli::operate::backup::manifest_text;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{cannot, explain, explain_backup};
@@ -17,7 +17,7 @@ use crate::config::MasterKeySource;
 use crate::store::backup::Reader;
 use crate::store::{RestoreFailure, Store, meta};
 
-pub(in crate::cli) fn restore(command: &Restore) -> Result<(), Failure> {
+pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
     let clock = Clock::new();
     let start = clock.now();
     let (directory, _) = place(command.config.as_deref(), command.data.as_deref(), None)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::app::{Error, ProofFailure, Report, VaultFailure, prove};
-use crate::cli::commands::Verify;
+use crate::cli::commands::VerifyCommand;
 use crate::cli::operate::backup::manifest_text;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{cannot, explain, explain_backup, storage};
@@ -16,7 +16,7 @@ use crate::config::MasterKeySource;
 use crate::store::RestoreFailure;
 use crate::store::backup::Reader;
 
-pub(in crate::cli) fn verify(command: &Verify) -> Result<(), Failure> {
+pub(in crate::cli) fn verify(command: &VerifyCommand) -> Result<(), Failure> {
     match &command.file {
         Some(file) => verify_backup(file, key_of_backup(command)?.as_ref()),
         None => verify_vault(command),
@@ -24,7 +24,7 @@ pub(in crate::cli) fn verify(command: &Verify) -> Result<(), Failure> {
 }
 
 /// Named by itself, or by the settings.
-fn key_of_backup(command: &Verify) -> Result<Option<MasterKeySource>, Failure> {
+fn key_of_backup(command: &VerifyCommand) -> Result<Option<MasterKeySource>, Failure> {
     let named = command.key.as_ref().or(command.master_key.as_ref());
     match (named, &command.config) {
         (Some(path), _) => Ok(Some(MasterKeySource::File(path.clone()))),
@@ -33,7 +33,7 @@ fn key_of_backup(command: &Verify) -> Result<Option<MasterKeySource>, Failure> {
     }
 }
 
-fn verify_vault(command: &Verify) -> Result<(), Failure> {
+fn verify_vault(command: &VerifyCommand) -> Result<(), Failure> {
     let key = command.master_key.as_deref();
     let (directory, master) = place(command.config.as_deref(), command.data.as_deref(), key)?;
     let master = needed(master)?;
@@ -45,7 +45,7 @@ fn verify_vault(command: &Verify) -> Result<(), Failure> {
         drop(vault);
     })?;
     let report = report.map_err(|error| unreadable(error, &directory))?;
-    tell(report, "the data file is inconsistent", &directory)
+    print_report(report, "the data file is inconsistent", &directory)
 }
 
 /// Without a key: what anyone can check. With it: everything, in a scratch directory beside it.
@@ -82,7 +82,7 @@ fn verify_backup(file: &Path, key: Option<&MasterKeySource>) -> Result<(), Failu
         }
     })?;
     say(&manifest_text(&proof.manifest));
-    tell(proof.report, "the backup is inconsistent", file)
+    print_report(proof.report, "the backup is inconsistent", file)
 }
 
 /// A name that no other command has, so that two of them do not meet.
@@ -116,7 +116,7 @@ fn unreadable(error: Error, place: &Path) -> Failure {
     }
 }
 
-fn tell(report: Report, unclean: &str, place: &Path) -> Result<(), Failure> {
+fn print_report(report: Report, unclean: &str, place: &Path) -> Result<(), Failure> {
     say(&format!(
         "tenants:        {}\napplications:   {}\nAPI keys:       {}\ntokens:         {}\ntoken \
          intents:  {}\ncvcs:           {} ({} more without a key: gone)\n3DS sessions:   {}\nindex \

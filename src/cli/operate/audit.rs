@@ -23,7 +23,7 @@ use crate::cli::support::settings::{needed, place};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::hex;
-use crate::operator::{Answer, Asked, Clockwork, Command, ask, render_report};
+use crate::operator::{ClockControl, Command, CommandAnswer, CommandExchange, ask, render_report};
 use crate::store::Store;
 use crate::store::chain::{ChainReport, Inspection, TrustAnchors};
 
@@ -32,9 +32,9 @@ pub(in crate::cli) fn audit(command: AuditCommand) -> Result<(), Failure> {
         AuditAction::Export(it) => export(&it),
         AuditAction::Receipt(it) => {
             let (config, data) = (it.config.as_deref(), it.data.as_deref());
-            let mut hand = Hand::of(place(config, data, it.master_key.as_deref())?);
-            say(&hand.carry_out(Command::AuditReceipt)?.to_string());
-            hand.close();
+            let mut runner = CommandRunner::of(place(config, data, it.master_key.as_deref())?);
+            say(&runner.carry_out(Command::AuditReceipt)?.to_string());
+            runner.close();
             Ok(())
         }
         AuditAction::Verify(it) => verify(&it),
@@ -42,29 +42,31 @@ pub(in crate::cli) fn audit(command: AuditCommand) -> Result<(), Failure> {
 }
 
 /// Through the running server if there is one, else on the file itself, for several commands.
-struct Hand {
+struct CommandRunner {
     directory: PathBuf,
     master: Option<MasterKeySource>,
     alone: Option<(Vault, Runtime)>,
 }
 
-impl Hand {
+impl CommandRunner {
     fn of((directory, master): (PathBuf, Option<MasterKeySource>)) -> Self {
         Self { directory, master, alone: None }
     }
 
     fn carry_out(&mut self, command: Command) -> Result<Value, Failure> {
         let asked = match &self.alone {
-            Some(_) => Asked::NobodyThere,
+            Some(_) => CommandExchange::NoServer,
             None => ask(&self.directory, &command),
         };
         let answer = match asked {
-            Asked::Answered(answer) => answer,
-            Asked::Failed(error) => return Err(unreachable_server(&self.directory, &error)),
-            Asked::NobodyThere => {
+            CommandExchange::Answered(answer) => answer,
+            CommandExchange::Failed(error) => {
+                return Err(unreachable_server(&self.directory, &error));
+            }
+            CommandExchange::NoServer => {
                 let opened = self.alone.take().map_or_else(|| self.open(), Ok)?;
                 let (vault, runtime) = self.alone.insert(opened);
-                runtime.block_on(command.run(vault, Clockwork::Fixed))
+                runtime.block_on(command.run(vault, ClockControl::Fixed))
             }
         };
         done(answer)
@@ -88,7 +90,7 @@ impl Hand {
 
 fn export(it: &AuditExport) -> Result<(), Failure> {
     let (config, data) = (it.config.as_deref(), it.data.as_deref());
-    let mut hand = Hand::of(place(config, data, it.master_key.as_deref())?);
+    let mut runner = CommandRunner::of(place(config, data, it.master_key.as_deref())?);
     let mut out: Box<dyn Write> = match &it.out {
         None => Box::new(io::stdout().lock()),
         Some(path) => {
@@ -100,7 +102,7 @@ fn export(it: &AuditExport) -> Result<(), Failure> {
     let mut next = None;
     loop {
         let (from, to) = (it.from.clone(), it.to.clone());
-        let page = hand.carry_out(Command::AuditExport { next, from, to })?;
+        let page = runner.carry_out(Command::AuditExport { next, from, to })?;
         let entries = page.get("entries").and_then(Value::as_array).ok_or_else(not_understood)?;
         let mut lines = String::new();
         for entry in entries {
@@ -116,7 +118,7 @@ fn export(it: &AuditExport) -> Result<(), Failure> {
             None => return Err(not_understood()),
         }
     }
-    hand.close();
+    runner.close();
     Ok(())
 }
 
@@ -130,15 +132,15 @@ fn verify(it: &AuditVerify) -> Result<(), Failure> {
     anchors.extend(public_key.map(|_| "the given public key"));
     let asked = Command::AuditVerify { since: text, public_key: it.public_key.clone() };
     let report = match ask(&directory, &asked) {
-        Asked::Answered(Answer::Done(report)) => {
+        CommandExchange::Answered(CommandAnswer::Done(report)) => {
             anchors.push("the server's own key");
             report
         }
-        Asked::Answered(Answer::Refused(why)) => {
+        CommandExchange::Answered(CommandAnswer::Refused(why)) => {
             return Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")));
         }
-        Asked::Failed(error) => return Err(unreachable_server(&directory, &error)),
-        Asked::NobodyThere => {
+        CommandExchange::Failed(error) => return Err(unreachable_server(&directory, &error)),
+        CommandExchange::NoServer => {
             let expected = TrustAnchors { receipt, public_key, own: None };
             let report = catch_damage(&directory, || inspect(&directory, &expected))??;
             render_report(&report)

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use crate::cli::commands::Backup;
+use crate::cli::commands::BackupCommand;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::cannot;
 use crate::cli::support::order::order;
 use crate::cli::support::output::say;
 use crate::cli::support::settings::{needed, place};
-use crate::operator::{Answer, Command};
+use crate::operator::{Command, CommandAnswer};
 use crate::store::backup::Manifest;
 
-pub(in crate::cli) fn backup(command: &Backup) -> Result<(), Failure> {
+pub(in crate::cli) fn backup(command: &BackupCommand) -> Result<(), Failure> {
     let (directory, master) =
         place(command.config.as_deref(), command.data.as_deref(), command.master_key.as_deref())?;
     let file = std::path::absolute(&command.file)
@@ -21,7 +21,7 @@ pub(in crate::cli) fn backup(command: &Backup) -> Result<(), Failure> {
     }
     let command = Command::Backup { file: file.clone() };
     match order(&directory, || needed(master), command)? {
-        Answer::Done(told) => {
+        CommandAnswer::Done(told) => {
             say(&format!(
                 "The backup is written.\n  file:          {}\n{}",
                 file.display(),
@@ -29,7 +29,7 @@ pub(in crate::cli) fn backup(command: &Backup) -> Result<(), Failure> {
             ));
             Ok(())
         }
-        Answer::Refused(why) => Err(Failure::new(Exit::Data, "no backup was written")
+        CommandAnswer::Refused(why) => Err(Failure::new(Exit::Data, "no backup was written")
             .file(&file)
             .why(why.join("\n"))
             .try_this(

@@ -11,14 +11,14 @@ use crate::cli::support::order::{carry_out, show};
 use crate::cli::support::output::{complain, say};
 use crate::cli::support::settings::read_config;
 use crate::config::MasterKeySource;
-use crate::operator::{Answer, Command};
+use crate::operator::{Command, CommandAnswer};
 
 pub(in crate::cli) fn key(command: KeyCommand) -> Result<(), Failure> {
     match command.action {
         KeyAction::Destroy(it) => destroy(it),
         KeyAction::List(it) => {
             let answer = carry_out(&read_config(&it.config)?, Command::VaultKeyList)?;
-            if let Answer::Done(inventory) = &answer
+            if let CommandAnswer::Done(inventory) = &answer
                 && !it.json
             {
                 say(&table(inventory));

@@ -25,7 +25,7 @@ use crate::clock::Clock;
 use crate::config::{Config, MasterKeySource};
 use crate::crypto::{KeyTransfer, MasterKey, Random};
 use crate::domain::hex;
-use crate::operator::{Answer, Asked, Command, ask};
+use crate::operator::{Command, CommandAnswer, CommandExchange, ask};
 use crate::secret::Secret;
 
 pub(in crate::cli) fn rotate(config: &Config, command: &KeyRotate) -> Result<(), Failure> {
@@ -33,20 +33,22 @@ pub(in crate::cli) fn rotate(config: &Config, command: &KeyRotate) -> Result<(),
     let directory = &config.data_directory;
     let is_new = !new.exists();
     let rotated = match ask(directory, &Command::MasterHandover) {
-        Asked::Answered(answer) => online(directory, &new, &config.master_key, answer),
-        Asked::Failed(error) => Err(Cut::Before(unreachable_server(directory, &error))),
-        Asked::NobodyThere => offline(config, &new),
+        CommandExchange::Answered(answer) => online(directory, &new, &config.master_key, answer),
+        CommandExchange::Failed(error) => {
+            Err(RotationFailure::Unchanged(unreachable_server(directory, &error)))
+        }
+        CommandExchange::NoServer => offline(config, &new),
     };
     match rotated {
         Ok(()) => (),
-        Err(Cut::Before(failure)) => {
+        Err(RotationFailure::Unchanged(failure)) => {
             if is_new {
                 // It is nobody's key.
                 fs::remove_file(&new).ok();
             }
             return Err(failure);
         }
-        Err(Cut::Perhaps(failure)) => return Err(failure),
+        Err(RotationFailure::Unknown(failure)) => return Err(failure),
     }
     match &config.master_key {
         MasterKeySource::File(path) => {
@@ -78,11 +80,11 @@ pub(in crate::cli) fn rotate(config: &Config, command: &KeyRotate) -> Result<(),
 }
 
 /// How far it got when it failed.
-enum Cut {
+enum RotationFailure {
     /// The data file is as it was.
-    Before(Failure),
+    Unchanged(Failure),
     /// Nobody knows; trying again will tell.
-    Perhaps(Failure),
+    Unknown(Failure),
 }
 
 fn place(source: &MasterKeySource, out: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -130,42 +132,44 @@ fn online(
     directory: &Path,
     new: &Path,
     source: &MasterKeySource,
-    answer: Answer,
-) -> Result<(), Cut> {
-    let told = done(answer).map_err(Cut::Before)?;
+    answer: CommandAnswer,
+) -> Result<(), RotationFailure> {
+    let told = done(answer).map_err(RotationFailure::Unchanged)?;
     let receiver = told.get("public").and_then(Value::as_str).and_then(hex::decode);
-    let receiver = receiver.ok_or_else(|| Cut::Before(not_understood()))?;
-    let (_, text) = new_key(new, source).map_err(Cut::Before)?;
+    let receiver = receiver.ok_or_else(|| RotationFailure::Unchanged(not_understood()))?;
+    let (_, text) = new_key(new, source).map_err(RotationFailure::Unchanged)?;
     let handed = KeyTransfer::send(&receiver, text.expose(), &Random::new());
-    let handed = handed.map_err(|_failed| Cut::Before(not_understood()))?;
+    let handed = handed.map_err(|_failed| RotationFailure::Unchanged(not_understood()))?;
     let (public, sealed) = (hex::encode(&handed.public), hex::encode(&handed.sealed));
     let keep = |failure: Failure| {
         let failure = failure.line("key", new.display());
-        Cut::Perhaps(failure.try_this("keep that file and run the same command again"))
+        RotationFailure::Unknown(failure.try_this("keep that file and run the same command again"))
     };
     match ask(directory, &Command::MasterRotate { public, sealed }) {
         // A refusal may stand for a commit whose end nobody saw, such as on a failing disk.
-        Asked::Answered(answer) => done(answer).map(drop).map_err(keep),
-        Asked::Failed(error) => Err(keep(unreachable_server(directory, &error))),
-        Asked::NobodyThere => Err(Cut::Before(
+        CommandExchange::Answered(answer) => done(answer).map(drop).map_err(keep),
+        CommandExchange::Failed(error) => Err(keep(unreachable_server(directory, &error))),
+        CommandExchange::NoServer => Err(RotationFailure::Unchanged(
             Failure::new(Exit::Unavailable, "the server has stopped")
                 .try_this("run the command again"),
         )),
     }
 }
 
-fn offline(config: &Config, new: &Path) -> Result<(), Cut> {
+fn offline(config: &Config, new: &Path) -> Result<(), RotationFailure> {
     let clock = Clock::new();
-    let vault =
-        open_vault::open(&config.data_directory, &config.master_key, clock).map_err(Cut::Before)?;
-    let rotated = new_key(new, &config.master_key).map_err(Cut::Before).and_then(|(key, _)| {
-        let rotated = async {
-            let rotated = vault.rotation().rotate_master(key).await;
-            sign(&vault).await;
-            rotated.map_err(|error| refused(&error))
-        };
-        block_on(rotated).map(drop).map_err(Cut::Perhaps)
-    });
+    let vault = open_vault::open(&config.data_directory, &config.master_key, clock)
+        .map_err(RotationFailure::Unchanged)?;
+    let rotated = new_key(new, &config.master_key).map_err(RotationFailure::Unchanged).and_then(
+        |(key, _)| {
+            let rotated = async {
+                let rotated = vault.rotation().rotate_master(key).await;
+                sign(&vault).await;
+                rotated.map_err(|error| refused(&error))
+            };
+            block_on(rotated).map(drop).map_err(RotationFailure::Unknown)
+        },
+    );
     vault.close();
     rotated
 }

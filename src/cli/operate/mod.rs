@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::bounds::KEY_TEXT_BYTES_MAX;
 use crate::cli::commands::{
-    ApplicationAction, ApplicationCommand, ApplicationCreate, DevClock, DevClockAction,
+    ApplicationAction, ApplicationCommand, ApplicationCreate, DevClockAction, DevClockCommand,
     TenantAction, TenantCommand,
 };
 use crate::cli::support::arguments::{quotas, switch};
@@ -22,7 +22,7 @@ use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::unreachable_server;
 use crate::cli::support::order::{carry_out, show};
 use crate::cli::support::settings::read_config;
-use crate::operator::{Asked, Command, ask};
+use crate::operator::{Command, CommandExchange, ask};
 
 pub(in crate::cli) fn tenant(command: TenantCommand) -> Result<(), Failure> {
     match command.action {
@@ -68,12 +68,12 @@ pub(in crate::cli) fn application(command: ApplicationCommand) -> Result<(), Fai
     }
 }
 
-pub(in crate::cli) fn dev_clock(command: &DevClock) -> Result<(), Failure> {
+pub(in crate::cli) fn dev_clock(command: &DevClockCommand) -> Result<(), Failure> {
     let DevClockAction::Advance(advance) = &command.action;
     match ask(&command.data, &Command::AdvanceClock { seconds: advance.seconds }) {
-        Asked::Answered(answer) => show(answer),
-        Asked::Failed(error) => Err(unreachable_server(&command.data, &error)),
-        Asked::NobodyThere => {
+        CommandExchange::Answered(answer) => show(answer),
+        CommandExchange::Failed(error) => Err(unreachable_server(&command.data, &error)),
+        CommandExchange::NoServer => {
             Err(Failure::new(Exit::Unavailable, "no development server is running")
                 .file(&command.data)
                 .try_this("strongroom dev --data DIR, and give this command the same DIR"))

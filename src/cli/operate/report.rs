@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::cli::commands::Report;
+use crate::cli::commands::ReportCommand;
 use crate::cli::support::failure::Failure;
 use crate::cli::support::failure_texts::{cannot, not_understood};
 use crate::cli::support::order::{carry_out, done};
@@ -17,7 +17,7 @@ use crate::config::AuditReads;
 use crate::operator::{Command, ComplianceReportSettings};
 use crate::server::certificate_expires;
 
-pub(in crate::cli) fn report(command: &Report) -> Result<(), Failure> {
+pub(in crate::cli) fn report(command: &ReportCommand) -> Result<(), Failure> {
     let config = read_config(&command.config)?;
     let settings = ComplianceReportSettings {
         data_directory: config.data_directory.display().to_string(),

@@ -8,13 +8,13 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::bounds::STATUS_WAIT_MAX;
-use crate::cli::commands::Status;
+use crate::cli::commands::StatusCommand;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::output::say;
 use crate::cli::support::settings::read_config;
 use crate::operator::metrics_socket_path;
 
-pub(in crate::cli) fn status(command: &Status) -> Result<(), Failure> {
+pub(in crate::cli) fn status(command: &StatusCommand) -> Result<(), Failure> {
     let directory = match (&command.data, &command.config) {
         (Some(data), _) => data.clone(),
         (None, Some(config)) => read_config(config)?.data_directory,

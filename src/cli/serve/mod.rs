@@ -11,9 +11,9 @@ pub(in crate::cli) mod watch;
 
 use std::path::Path;
 
-use crate::cli::commands::Init;
+use crate::cli::commands::InitCommand;
 use crate::cli::offline::shares;
-use crate::cli::serve::run::{Mode, run};
+use crate::cli::serve::run::{ServerMode, run};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::refused;
 use crate::cli::support::files::make_directory;
@@ -25,7 +25,7 @@ use crate::cli::support::settings::read_config;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::audit::{Act, Entity, EntityKind};
-use crate::operator::Clockwork;
+use crate::operator::ClockControl;
 use crate::server::Hsts;
 use crate::store::Store;
 
@@ -35,7 +35,7 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(in crate::cli) fn init(command: &Init) -> Result<(), Failure> {
+pub(in crate::cli) fn init(command: &InitCommand) -> Result<(), Failure> {
     let config = read_config(&command.config)?;
     let scheme = command.recovery_shares.as_deref().map(shares::parse_scheme).transpose()?;
     if scheme.is_none() && command.shares_directory.is_some() {
@@ -104,6 +104,6 @@ pub(in crate::cli) fn serve(path: &Path) -> Result<(), Failure> {
         config.listen.clear();
     }
     let vault = open_vault::open(&config.data_directory, &config.master_key, Clock::new())?;
-    let mode = Mode { clockwork: Clockwork::Fixed, hsts: Hsts::Sent, inherited };
+    let mode = ServerMode { clock_control: ClockControl::Fixed, hsts: Hsts::Sent, inherited };
     run(vault, config, mode, |_| Ok(()))
 }

@@ -23,21 +23,21 @@ use crate::formulas::Catalog;
 use crate::http::{Answers, Bodies, Deprecated, Http, Requests};
 use crate::limits::Limiter;
 use crate::log::{Event, Log, Value, install_panic_hook};
-use crate::operator::{Clockwork, Socket, SocketFailure};
+use crate::operator::{ClockControl, Socket, SocketFailure};
 use crate::server::tasks::Tasks;
 use crate::server::{Hsts, IncomingRequest, Responder, ResponseFuture, Server, Settings};
 use crate::store::{DirectoryDisk, Fatal, StorageFailure};
 
 /// Properties of a server that no setting names: `serve` and `dev` differ in them.
-pub(in crate::cli) struct Mode {
-    pub(in crate::cli) clockwork: Clockwork,
+pub(in crate::cli) struct ServerMode {
+    pub(in crate::cli) clock_control: ClockControl,
     pub(in crate::cli) hsts: Hsts,
     /// Sockets that the service manager has bound.
     pub(in crate::cli) inherited: Vec<TcpListener>,
 }
 
 /// Where a server can be reached.
-pub(in crate::cli) struct Ready {
+pub(in crate::cli) struct ListenAddresses {
     pub(in crate::cli) address: SocketAddr,
     /// Of the listener that directory servers call.
     pub(in crate::cli) results: Option<SocketAddr>,
@@ -47,8 +47,8 @@ pub(in crate::cli) struct Ready {
 pub(in crate::cli) fn run(
     vault: Vault,
     config: Config,
-    mode: Mode,
-    ready: impl FnOnce(Ready) -> Result<(), Failure>,
+    mode: ServerMode,
+    ready: impl FnOnce(ListenAddresses) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
@@ -96,7 +96,7 @@ fn deprecated(operations: Switch) -> Deprecated {
 }
 
 /// The listener of the API.
-fn listener(config: &Config, mode: Mode) -> Settings {
+fn listener(config: &Config, mode: ServerMode) -> Settings {
     let (certificate, key) = (config.certificate.clone(), config.private_key.clone());
     let mut settings = Settings::new(config.listen.clone(), certificate, key);
     settings.inherited = mode.inherited;
@@ -113,21 +113,21 @@ fn listener(config: &Config, mode: Mode) -> Settings {
 async fn serve(
     vault: Arc<Vault>,
     config: Config,
-    mode: Mode,
-    ready: impl FnOnce(Ready) -> Result<(), Failure>,
+    mode: ServerMode,
+    ready: impl FnOnce(ListenAddresses) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let clock = vault.clock().clone();
     let log = Log::start(io::stderr(), config.request_lines, Arc::new(move || clock.now()))
         .map_err(|error| os("start the log", &error))?;
     install_panic_hook(log.clone());
-    tell_migration(&vault, &log);
+    log_migration(&vault, &log);
     // Before anything is written: this may be the restart after a full disk.
     if let Some(news) = vault.look_at_disk() {
         log.event(watch::event(&news));
     }
     let catalog = Catalog::load();
     let manager = Arc::new(ServiceManager::from_environment()?);
-    let clockwork = mode.clockwork;
+    let clock_control = mode.clock_control;
     let server =
         Server::bind(listener(&config, mode), log.clone()).map_err(|error| explain_bind(&error))?;
     let results = directory::set_up(&vault, &config.threeds, &log)?;
@@ -142,8 +142,8 @@ async fn serve(
     let requests = Arc::new(Requests::new());
     let process = Arc::new(Process::new(vault.clock().clone(), server.addresses()));
     let registry = Arc::new(watch::registry(&vault, &server, &requests, &process, &log));
-    tasks.spawn(socket.serve(Arc::clone(&vault), clockwork));
-    tasks.spawn(Arc::clone(&manager).show_life(Arc::clone(&vault)));
+    tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
+    tasks.spawn(Arc::clone(&manager).notify_watchdog(Arc::clone(&vault)));
     // On a full disk there is no room for it; the readiness says so.
     if vault.audit().write_lifecycle_entry(Act::Start).await.is_err() {
         log.event(Event::error("start_not_audited"));
@@ -170,7 +170,7 @@ async fn serve(
     let results = directory::serve_results(results, Arc::clone(&http), stopped);
     let answer = Api(http);
     if let Some(address) = address {
-        ready(Ready { address, results: results_address })?;
+        ready(ListenAddresses { address, results: results_address })?;
     }
     manager.ready();
     let mut fatal = None;
@@ -259,7 +259,7 @@ fn end(fatal: &Fatal) -> Failure {
     }
 }
 
-fn tell_migration(vault: &Vault, log: &Log) {
+fn log_migration(vault: &Vault, log: &Log) {
     if let Some(migrated) = vault.migrated() {
         let from = Value::Count(u64::from(migrated.from));
         log.event(Event::info("migrated").with("from_format", from));

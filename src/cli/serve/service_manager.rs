@@ -24,10 +24,10 @@ use crate::store::CommitFailure;
 /// More than one, so that a busy moment is not taken for the end.
 const SIGNS_PER_PERIOD: u32 = 3;
 
-/// The manager's ear, if there is a manager.
+/// The manager's notify_socket, if there is a manager.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct ServiceManager {
-    ear: Option<UnixDatagram>,
+    notify_socket: Option<UnixDatagram>,
     watchdog: Option<Duration>,
 }
 
@@ -36,7 +36,7 @@ impl ServiceManager {
         let Some(address) = env::var_os("NOTIFY_SOCKET").filter(|it| !it.is_empty()) else {
             return Ok(Self::default());
         };
-        let ear = connect(&address).map_err(|error| {
+        let notify_socket = connect(&address).map_err(|error| {
             Failure::new(Exit::Unavailable, "cannot reach the service manager")
                 .line("socket", address.display())
                 .why(error)
@@ -45,24 +45,24 @@ impl ServiceManager {
         // Without WATCHDOG_PID it is meant for whoever has the variable.
         let is_ours = number("WATCHDOG_PID")?.is_none_or(is_this_process);
         let period = number("WATCHDOG_USEC")?.filter(|&period| is_ours && period > 0);
-        Ok(Self { ear: Some(ear), watchdog: period.map(Duration::from_micros) })
+        Ok(Self { notify_socket: Some(notify_socket), watchdog: period.map(Duration::from_micros) })
     }
 
     pub(in crate::cli) fn ready(&self) {
-        self.tell("READY=1\nSTATUS=Serving.");
+        self.notify("READY=1\nSTATUS=Serving.");
     }
 
     pub(in crate::cli) fn stopping(&self) {
-        self.tell("STOPPING=1\nSTATUS=Finishing requests in flight.");
+        self.notify("STOPPING=1\nSTATUS=Finishing requests in flight.");
     }
 
     /// Shows signs of life for as long as there is life: this runs where requests are answered, and
     /// each sign waits for the writer.
-    pub(in crate::cli) async fn show_life(self: Arc<Self>, vault: Arc<Vault>) {
+    pub(in crate::cli) async fn notify_watchdog(self: Arc<Self>, vault: Arc<Vault>) {
         let Some(period) = self.watchdog else { return };
         loop {
             match vault.store().reach_writer().await {
-                Ok(()) => self.tell("WATCHDOG=1"),
+                Ok(()) => self.notify("WATCHDOG=1"),
                 // It may be busy or stuck: the next try will show.
                 Err(CommitFailure::QueueFull) => (),
                 Err(CommitFailure::Impossible(_) | CommitFailure::Stopped) => return,
@@ -72,9 +72,9 @@ impl ServiceManager {
     }
 
     /// A manager that does not listen is no reason to stop serving; it has deadlines of its own.
-    fn tell(&self, what: &str) {
-        if let Some(ear) = &self.ear {
-            ear.send(what.as_bytes()).ok();
+    fn notify(&self, what: &str) {
+        if let Some(notify_socket) = &self.notify_socket {
+            notify_socket.send(what.as_bytes()).ok();
         }
     }
 }
@@ -85,10 +85,10 @@ fn connect(address: &OsStr) -> io::Result<UnixDatagram> {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
         _ => SocketAddr::from_pathname(address),
     }?;
-    let ear = UnixDatagram::unbound()?;
-    ear.connect_addr(&address)?;
-    ear.set_write_timeout(Some(NOTIFY_SEND_MAX))?;
-    Ok(ear)
+    let notify_socket = UnixDatagram::unbound()?;
+    notify_socket.connect_addr(&address)?;
+    notify_socket.set_write_timeout(Some(NOTIFY_SEND_MAX))?;
+    Ok(notify_socket)
 }
 
 /// The sockets that the manager has bound for this process; none without a manager.
@@ -128,16 +128,19 @@ mod tests {
     use super::*;
 
     fn manager(address: &str) -> ServiceManager {
-        ServiceManager { ear: Some(connect(OsStr::new(address)).unwrap()), watchdog: None }
+        ServiceManager {
+            notify_socket: Some(connect(OsStr::new(address)).unwrap()),
+            watchdog: None,
+        }
     }
 
     #[track_caller]
-    fn check_hears(ear: &UnixDatagram, manager: &ServiceManager) {
+    fn check_hears(notify_socket: &UnixDatagram, manager: &ServiceManager) {
         manager.ready();
         manager.stopping();
         let mut heard = [0; 64];
         for beginning in [b"READY=1\n".as_slice(), b"STOPPING=1\n"] {
-            let length = ear.recv(&mut heard).unwrap();
+            let length = notify_socket.recv(&mut heard).unwrap();
             assert!(heard[..length].starts_with(beginning));
         }
     }
@@ -158,9 +161,9 @@ mod tests {
         ServiceManager::default().ready();
         let name = format!("strongroom-left-{}", std::process::id());
         let address = SocketAddr::from_abstract_name(&name).unwrap();
-        let ear = UnixDatagram::bind_addr(&address).unwrap();
+        let notify_socket = UnixDatagram::bind_addr(&address).unwrap();
         let manager = manager(&format!("@{name}"));
-        drop(ear);
+        drop(notify_socket);
         manager.ready();
     }
 

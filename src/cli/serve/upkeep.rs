@@ -29,7 +29,7 @@ pub(in crate::cli) fn begin(
     tasks.spawn(watch::files(vault()));
     tasks.spawn(sweep(vault(), log.clone()));
     tasks.spawn(scrub(vault()));
-    tasks.spawn(tell_damage(vault(), log.clone()));
+    tasks.spawn(log_damage(vault(), log.clone()));
     let reader = vault();
     tasks.spawn(async move { reader.audit().write_reads().await });
     tasks.spawn(rotate(vault(), config.reencrypt_per_second, log.clone()));
@@ -86,7 +86,7 @@ async fn scrub(vault: Arc<Vault>) {
 }
 
 /// Logs each damaged row once.
-async fn tell_damage(vault: Arc<Vault>, log: Log) {
+async fn log_damage(vault: Arc<Vault>, log: Log) {
     loop {
         let row = vault.upkeep().damage_found().await;
         let event = Event::error("row_damaged").with("table", Value::Name(row.table.name()));

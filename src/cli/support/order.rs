@@ -12,9 +12,12 @@ use crate::cli::support::output::{complain, say};
 use crate::cli::support::runtime::block_on;
 use crate::clock::Clock;
 use crate::config::{Config, MasterKeySource};
-use crate::operator::{Answer, Asked, Clockwork, Command, ask};
+use crate::operator::{ClockControl, Command, CommandAnswer, CommandExchange, ask};
 
-pub(in crate::cli) fn carry_out(config: &Config, command: Command) -> Result<Answer, Failure> {
+pub(in crate::cli) fn carry_out(
+    config: &Config,
+    command: Command,
+) -> Result<CommandAnswer, Failure> {
     order(&config.data_directory, || Ok(config.master_key.clone()), command)
 }
 
@@ -24,15 +27,15 @@ pub(in crate::cli) fn order(
     directory: &Path,
     master: impl FnOnce() -> Result<MasterKeySource, Failure>,
     command: Command,
-) -> Result<Answer, Failure> {
+) -> Result<CommandAnswer, Failure> {
     match ask(directory, &command) {
-        Asked::Answered(answer) => Ok(answer),
-        Asked::Failed(error) => Err(unreachable_server(directory, &error)),
-        Asked::NobodyThere => {
+        CommandExchange::Answered(answer) => Ok(answer),
+        CommandExchange::Failed(error) => Err(unreachable_server(directory, &error)),
+        CommandExchange::NoServer => {
             let vault = open_vault::open(directory, &master()?, Clock::new())?;
             let runs_on = matches!(command, Command::VaultKeyRotate { .. });
             let answer = block_on(async {
-                let answer = command.run(&vault, Clockwork::Fixed).await;
+                let answer = command.run(&vault, ClockControl::Fixed).await;
                 if runs_on {
                     rotate_to_the_end(&vault).await.map_err(|error| refused(&error))?;
                 }
@@ -47,16 +50,16 @@ pub(in crate::cli) fn order(
 }
 
 /// What was done, or why the command was refused.
-pub(in crate::cli) fn done(answer: Answer) -> Result<Value, Failure> {
+pub(in crate::cli) fn done(answer: CommandAnswer) -> Result<Value, Failure> {
     match answer {
-        Answer::Done(value) => Ok(value),
-        Answer::Refused(why) => {
+        CommandAnswer::Done(value) => Ok(value),
+        CommandAnswer::Refused(why) => {
             Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
         }
     }
 }
 
-pub(in crate::cli) fn show(answer: Answer) -> Result<(), Failure> {
+pub(in crate::cli) fn show(answer: CommandAnswer) -> Result<(), Failure> {
     say(&format!("{:#}", done(answer)?));
     Ok(())
 }
