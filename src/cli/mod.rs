@@ -1,4 +1,4 @@
-//! The command line. Every command either does its work or says what, where, why and what to do.
+//! The command line. A command that fails reports what failed, where, why, and what to try.
 
 mod commands;
 mod dev;
@@ -18,7 +18,7 @@ use support::output::{complain, say};
 
 /// Runs the command of these arguments (without the program's name) and returns its exit code.
 pub fn main(arguments: &[&str]) -> u8 {
-    // A habit of the hand that argh has no way to take.
+    // argh has no flag without a command, and people expect this one.
     let arguments =
         if matches!(arguments, ["--version" | "-V"]) { &["version"] } else { arguments };
     let outcome = match Strongroom::from_args(&["strongroom"], arguments) {
@@ -26,7 +26,7 @@ pub fn main(arguments: &[&str]) -> u8 {
             close_memory();
             guarded(|| dispatch(parsed))
         }
-        // argh would exit with 1 by itself; usage is 64.
+        // argh would exit with 1; the exit code for wrong usage is 64.
         Err(EarlyExit { output, status: Ok(()) }) => {
             say(output.trim_end());
             Ok(())
@@ -45,11 +45,11 @@ pub fn main(arguments: &[&str]) -> u8 {
     }
 }
 
-/// Forbids core dumps of this process, and forbids other processes of the same user to read its
-/// memory (`/proc/PID/mem`, `ptrace`): there are keys and card numbers in it. Root still can.
+/// Prevents core dumps of this process, and prevents other processes of the same user from reading
+/// its memory (`/proc/PID/mem`, `ptrace`), which holds keys and card numbers. Root still can.
 fn close_memory() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-    // Only a filter of system calls can refuse it, and then the filter's author has decided.
+    // Only a system call filter can refuse this, and its author chose to do so.
     if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
         complain(
             "warning: the system does not let this process protect its memory from other processes",
@@ -57,7 +57,7 @@ fn close_memory() {
     }
 }
 
-/// A panic is told by its place; its text may have been made of anything.
+/// Reports a panic by its location. Its message is dropped because it may hold a secret.
 fn guarded(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     static PLACE: Mutex<Option<String>> = Mutex::new(None);
     std::panic::set_hook(Box::new(|panic| {

@@ -1,4 +1,4 @@
-//! Tenants, applications and their keys, as the operator makes and sees them.
+//! Operator's commands on tenants, applications and API keys.
 
 use serde_json::Value;
 
@@ -93,7 +93,7 @@ pub(super) async fn change_tenant(
     Ok(bytes(tenant::render_for_operator(&changed.outcome)))
 }
 
-/// The socket's answer takes them as a JSON value, which ends up on the operator's terminal.
+/// Unwraps the JSON for the answer on the socket. The operator's terminal shows it in clear.
 fn bytes(mut json: Secret<Vec<u8>>) -> Vec<u8> {
     std::mem::take(json.expose_mut())
 }

@@ -1,4 +1,4 @@
-//! The audit chain in the operator's hand: exports and the outcome of a check as JSON.
+//! Operator's commands on the audit chain: export and check, as JSON.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ pub(super) async fn verify(
     Ok(render_report(&vault.audit().inspect(expected).await?).to_string().into_bytes())
 }
 
-/// What a check of the chain found.
+/// Renders the result of a check of the chain.
 pub fn render_report(report: &ChainReport) -> Value {
     let signed =
         report.last_signed.map(|(entries, at)| json!({"entries": entries, "at": at.to_wire()}));

@@ -1,4 +1,4 @@
-//! The command line's end of the operator's socket.
+//! The client of the operator's socket.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
@@ -8,23 +8,24 @@ use std::path::Path;
 use crate::operator::command::{Command, CommandAnswer};
 use crate::operator::socket_path;
 
-/// What came of asking.
+/// The result of sending a command to the server.
 #[derive(Debug)]
 pub enum CommandExchange {
     Answered(CommandAnswer),
-    /// A server is there, but the conversation broke off.
+    /// A server is running, but the exchange failed.
     Failed(io::Error),
     /// No server is running.
     NoServer,
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "any other failure is a failure")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other error is a failed exchange")]
 pub fn ask(data_directory: &Path, command: &Command) -> CommandExchange {
     let mut stream = match UnixStream::connect(socket_path(data_directory)) {
         Ok(stream) => stream,
         Err(error) => {
             return match error.kind() {
-                // A socket that a killed server left behind refuses; none at all is not found.
+                // The socket of a killed server refuses connections; without a socket the file is
+                // not found.
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
                     CommandExchange::NoServer
                 }

@@ -1,4 +1,4 @@
-//! Commands, their answers, and how they are carried out.
+//! Commands, their answers, and their execution.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use crate::operator::compliance_report::{self, ComplianceReportSettings};
 use crate::operator::vault_keys::{self, KeyScope};
 use crate::operator::{access, audit};
 
-/// What an operator can ask for; on the socket it is one line of JSON.
+/// A command of the operator; on the socket it is one line of JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// Moves a development server's clock ahead, and returns when what fell due has been done.
+    /// Moves a development server's clock ahead, and returns when expired records are removed.
     AdvanceClock {
         seconds: u64,
     },
@@ -28,20 +28,20 @@ pub enum Command {
     ApplicationList {
         tenant: String,
     },
-    /// A page of the chain in clear. The first one has no `next`.
+    /// Exports a page of the chain in clear. The first request has no `next`.
     AuditExport {
         next: Option<u64>,
         from: Option<String>,
         to: Option<String>,
     },
     AuditReceipt,
-    /// `since` is the text of a receipt, `public_key` hexadecimal.
+    /// Checks the chain. `since` is the text of a receipt, `public_key` is hexadecimal.
     AuditVerify {
         since: Option<String>,
         #[serde(default)]
         public_key: Option<String>,
     },
-    /// Writes a backup to a file that is not there yet; the path is absolute.
+    /// Writes a backup to a new file. The path is absolute.
     Backup {
         file: PathBuf,
     },
@@ -59,26 +59,28 @@ pub enum Command {
         application: String,
         text: String,
     },
-    /// The first half of handing a new master key over.
+    /// Requests the public key for the transfer of a new master key.
     MasterHandover,
-    /// Recovery shares of the master key are about to be made: whose they are, the set's name, how many
-    /// are needed, and the hash of each. Names and hashes are hexadecimal.
+    /// Records recovery shares before they are written: the id of the master key, the id of the
+    /// set, the number of shares that are needed, and the hash of each share. Ids and hashes are
+    /// hexadecimal.
     MasterShares {
         check: String,
         set: String,
         needed: u8,
         hashes: Vec<String>,
     },
-    /// A set of recovery shares, as the vault recorded it.
+    /// Requests the recorded hashes of a set of recovery shares.
     MasterShareSet {
         set: String,
     },
-    /// The second: the key, sealed to what the first half told. All hexadecimal.
+    /// Transfers the new master key, sealed to the public key of `MasterHandover`. Both members are
+    /// hexadecimal.
     MasterRotate {
         public: String,
         sealed: String,
     },
-    /// A compliance report for auditors, as text and as a page.
+    /// Makes the compliance report for auditors, as text and as HTML.
     Report {
         settings: ComplianceReportSettings,
     },
@@ -107,14 +109,14 @@ pub enum Command {
     },
 }
 
-/// One of them holds the text of a key.
+/// Prints no members: `KeyImport` holds the text of a key.
 impl std::fmt::Debug for Command {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Command(..)")
     }
 }
 
-/// What comes back: a JSON value, or sentences about what is wrong.
+/// The answer to a command: a JSON value, or sentences with the reasons for a refusal.
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandAnswer {
@@ -122,7 +124,7 @@ pub enum CommandAnswer {
     Refused(Vec<String>),
 }
 
-/// Sentences about why nothing was done.
+/// Sentences with the reasons for a refusal.
 struct CommandRefusal(Vec<String>);
 
 impl From<Error> for CommandRefusal {
@@ -137,7 +139,7 @@ impl From<BackupFailure> for CommandRefusal {
     }
 }
 
-/// Whether the clock may be moved: a development server's may, nothing else's.
+/// Permission to move the clock. Only a development server has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockControl {
     Fixed,
@@ -210,8 +212,8 @@ impl Command {
     }
 }
 
-/// For a command that was carried out and whose answer is not JSON. An empty answer would pass for a
-/// complete one.
+/// The answer to a command that was carried out and whose result is not JSON. An empty result would
+/// look like a complete one.
 fn unreadable() -> CommandAnswer {
     let what = "The command was carried out, but its answer is not JSON: this is a bug.";
     CommandAnswer::Refused(vec![String::from(what)])
@@ -222,8 +224,8 @@ async fn back_up(vault: &Vault, file: PathBuf) -> Result<Vec<u8>, BackupFailure>
     let written = vault.backups().back_up(file).await?;
     let took_ms = u64::try_from(vault.now().since(start).as_millis()).unwrap_or(u64::MAX);
     let (manifest, file_bytes) = (written.manifest, written.file_bytes);
-    let told = json!({"manifest": manifest, "file_bytes": file_bytes, "took_ms": took_ms});
-    Ok(told.to_string().into_bytes())
+    let result = json!({"manifest": manifest, "file_bytes": file_bytes, "took_ms": took_ms});
+    Ok(result.to_string().into_bytes())
 }
 
 async fn advance(

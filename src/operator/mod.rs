@@ -1,8 +1,8 @@
-//! The operator's hand: tenants, applications, keys and the audit chain from the command line.
+//! Operator's commands: tenants, applications, keys, backups, reports and the audit chain.
 //!
-//! While a server runs, commands reach it through a Unix socket in the data directory; when none
-//! runs, they open the file themselves. Both ways lead to [`Command::run`], so both give the same
-//! answers.
+//! While a server runs, the command line sends commands to it through a Unix socket in the data
+//! directory. Otherwise the command line opens the data file itself. Both call [`Command::run`], so
+//! both give the same answers.
 
 mod access;
 mod audit;
@@ -20,13 +20,13 @@ pub use socket::{Socket, SocketFailure};
 
 use std::path::{Path, PathBuf};
 
-/// The socket's place in the data directory.
+/// The path of the socket for commands.
 pub fn socket_path(data_directory: &Path) -> PathBuf {
     data_directory.join("operator.sock")
 }
 
-/// The place of the socket that speaks HTTP, for metrics, probes and `status`. It is not the one for
-/// commands: those take turns, and a long one must not blind whoever watches.
+/// The path of the HTTP socket for metrics, probes and `status`. It is separate from the socket for
+/// commands, whose number is limited: long commands must not delay monitoring.
 pub fn metrics_socket_path(data_directory: &Path) -> PathBuf {
     data_directory.join("metrics.sock")
 }

@@ -1,5 +1,5 @@
-//! The server's end of the operator's socket: mode 0600, the peer's user checked, one command a
-//! connection.
+//! The server of the operator's socket. The socket has mode 0600, the server checks the user of
+//! each client, and a connection carries one command.
 
 use std::fmt;
 use std::io;
@@ -24,11 +24,11 @@ use crate::operator::socket_path;
 pub struct Socket {
     listener: UnixListener,
     path: PathBuf,
-    /// Who owns the socket file, which is who runs this process.
+    /// The user id of the socket file, which is that of this process.
     owner: u32,
 }
 
-/// Why there can be no socket.
+/// The failure to make the socket.
 #[derive(Debug)]
 pub struct SocketFailure {
     pub path: PathBuf,
@@ -36,8 +36,8 @@ pub struct SocketFailure {
 }
 
 impl Socket {
-    /// Must be called inside a Tokio runtime, by the process that holds the data file: whatever
-    /// socket is there was left behind by one that is gone.
+    /// Must be called inside a Tokio runtime, by the process that has the data file open. An
+    /// existing socket file is therefore left from a process that has ended, and is removed.
     pub fn bind(data_directory: &Path) -> Result<Self, SocketFailure> {
         let path = socket_path(data_directory);
         let bound = || {
@@ -56,10 +56,11 @@ impl Socket {
         }
     }
 
-    /// A long command, such as a backup, must not hold up another one, such as deleting a key.
+    /// Serves several commands at once, so that a long one, such as a backup, does not delay
+    /// another, such as deleting a key.
     pub async fn serve(self, vault: Arc<Vault>, clock_control: ClockControl) {
         let places = Arc::new(Semaphore::new(OPERATOR_COMMANDS_MAX));
-        // Ends what it began when it is dropped itself.
+        // Dropping the set ends its tasks.
         let mut conversations = JoinSet::new();
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
@@ -71,7 +72,7 @@ impl Socket {
                         drop(place);
                     });
                 }
-                // Out of file descriptors: others will be closed.
+                // The process is out of file descriptors; wait for some to be closed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
             while conversations.try_join_next().is_some() {}
@@ -99,7 +100,7 @@ async fn converse(
     stream.shutdown().await
 }
 
-/// The client ends its command by closing its side.
+/// The client ends its command by closing its side of the connection.
 async fn read_command(stream: &mut UnixStream) -> io::Result<Option<Command>> {
     let mut bytes = Vec::new();
     let mut bounded = stream.take(OPERATOR_COMMAND_BYTES_MAX);
@@ -109,7 +110,8 @@ async fn read_command(stream: &mut UnixStream) -> io::Result<Option<Command>> {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // Whoever comes later finds no socket and opens the file; a failure only costs them a try.
+        // Without the socket the command line opens the data file. If the removal fails, it gets a
+        // refused connection first.
         std::fs::remove_file(&self.path).ok();
     }
 }

@@ -1,4 +1,4 @@
-//! The vault's own keys in the shape that the operator sees. Nothing in it is secret.
+//! Operator's commands on the keys of the vault. Their answers contain no secrets.
 
 use serde_json::{Value, json};
 
@@ -36,8 +36,8 @@ pub(super) async fn list(vault: &Vault) -> Result<Vec<u8>, Error> {
     })))
 }
 
-/// Starts the rotation of one tenant, of all, or of the server itself. The audit chain's own is done at
-/// once: nothing is sealed anew.
+/// Starts the rotation of the keys of one tenant, of all tenants, or of the server. The rotation of
+/// the audit chain's keys is complete at once, because no entry is sealed again.
 pub(super) async fn rotate(vault: &Vault, scope: &KeyScope) -> Result<Vec<u8>, Error> {
     let mut begun = Vec::new();
     match scope {
@@ -61,7 +61,7 @@ pub(super) async fn rotate(vault: &Vault, scope: &KeyScope) -> Result<Vec<u8>, E
                     Ok(number) => {
                         begun.push(json!({"scope": tenant.id.to_string(), "number": number}));
                     }
-                    // Under way already: as good as asked for.
+                    // A rotation of this tenant is in progress already.
                     Err(Error::Conflict(_)) => (),
                     Err(error) => return Err(error),
                 }
@@ -106,11 +106,11 @@ pub(super) async fn take_handed(
     Ok(bytes(&json!({"master": check, "keys": keys})))
 }
 
-/// Whose keys.
+/// The owner of keys.
 #[derive(Debug)]
 pub(super) enum KeyScope {
     AllTenants,
-    /// Those of the audit chain.
+    /// The audit chain.
     Audit,
     Server,
     Tenant(TenantId),
@@ -156,7 +156,8 @@ fn bytes(value: &Value) -> Vec<u8> {
     value.to_string().into_bytes()
 }
 
-/// Shares are as good as the key: that they are made is written down, and of no other key.
+/// Records that shares are made, because they are equivalent to the key. Refuses shares of another
+/// key.
 pub(super) async fn note_shares(
     vault: &Vault,
     check: &str,

@@ -1,5 +1,5 @@
-//! A certificate for trying the vault on this machine: a CA of its own and, under it, one for
-//! `localhost`, `127.0.0.1` and `::1`. Nothing but `strongroom dev` uses it.
+//! The certificate of `strongroom dev`: a new CA, and a certificate of that CA for `localhost`,
+//! `127.0.0.1` and `::1`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::cli::support::failure_texts::cannot;
 use crate::cli::support::files::write_secret;
 use crate::domain::time::Timestamp;
 
-/// Browsers refuse longer ones.
+/// Browsers refuse certificates with a longer validity.
 const VALIDITY: Duration = Duration::from_hours(825 * 24);
 /// Clocks differ a little between machines.
 const BACKDATED_S: i64 = 24 * 3_600;
@@ -36,7 +36,7 @@ impl CertificateFiles {
     }
 }
 
-/// The CA's own key is thrown away: nobody can make another certificate that its owner trusts.
+/// Discards the key of the CA: a browser that trusts the CA must not trust more certificates.
 pub(in crate::cli) fn make(files: &CertificateFiles, now: Timestamp) -> Result<(), Failure> {
     let failed = || Failure::new(Exit::Software, "cannot create a certificate");
     let from = Timestamp::from_seconds(now.seconds().saturating_sub(BACKDATED_S)).datetime();

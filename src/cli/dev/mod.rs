@@ -1,7 +1,7 @@
-//! `strongroom dev`: everything for trying the vault and for tests, in one directory.
+//! `strongroom dev`: a vault for trials and tests, with all its files in one directory.
 //!
-//! Alone among the commands it keeps the texts of keys, in a file of mode 0600, so that a restart
-//! prints the same ones.
+//! No other command stores the texts of API keys. This one stores them in a file of mode 0600, so
+//! that a restart prints the same keys.
 
 pub(in crate::cli) mod certificate;
 pub(in crate::cli) mod preload;
@@ -44,7 +44,7 @@ use crate::operator::ClockControl;
 use crate::server::Hsts;
 use crate::store::{CvcKeys, Store};
 
-/// What a development directory remembers besides the vault itself.
+/// The tenant of a development directory, as the file of keys stores it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::cli) struct DevTenant {
     pub(in crate::cli) tenant_id: String,
@@ -164,8 +164,8 @@ pub(in crate::cli) fn read_tenant(directory: &Path) -> Result<DevTenant, Failure
     })
 }
 
-/// The file of keys is written last: a directory without it was interrupted while it was made, and
-/// is made anew. It holds nothing that anyone was told about.
+/// The file of keys is written last. A directory without it was left by an interrupted first start
+/// and is made again: its keys were never printed.
 fn open_or_make(
     directory: &Path,
     files: &CertificateFiles,
@@ -208,13 +208,13 @@ fn open_or_make(
     }
 }
 
-/// Says that what is in the directory came from a first start that is not over. Without it nothing is
-/// ever removed: it could be anyone's vault.
+/// A file that exists during the first start. Files are removed only if it exists, because a
+/// directory without it may hold a real vault.
 fn marker(directory: &Path) -> PathBuf {
     directory.join("dev.unfinished")
 }
 
-/// Removes what an interrupted first start left, and refuses a directory that is something else.
+/// Removes the files of an interrupted first start, and refuses a directory with any other file.
 fn clear_unfinished(directory: &Path, files: &CertificateFiles) -> Result<(), Failure> {
     let ours = [
         &directory.join(Store::FILE),
@@ -336,7 +336,7 @@ fn tenant_kind(text: &str) -> Result<TenantKind, Failure> {
 }
 
 fn json_line(ready: &ListenAddresses, ca: &Path, tenant: &DevTenant) -> String {
-    // Written by hand for the order of its members, which people will see.
+    // Formatted by hand to keep the order of the members, for people who read it.
     let quoted = |text: &str| json!(text).to_string();
     let results = ready.results.map(|address| quoted(&format!("https://{address}")));
     let results = results.map(|url| format!(r#","results":{url}"#)).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `strongroom dev-preload`: fills a development vault through the very operation that clients
-//! use, with many at once so that commits are shared.
+//! `strongroom dev-preload`: fills a development vault by the operation that clients use. Many
+//! requests run concurrently, so that they share commits.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 use crate::server::tasks::Tasks;
 
-/// Ids that are printed, spread over all that were made.
+/// The number of ids to print, spread evenly over all tokens.
 const SAMPLE: u64 = 10_000;
 
 pub(in crate::cli) fn preload(command: &DevPreloadCommand) -> Result<(), Failure> {
@@ -67,11 +67,11 @@ async fn fill(vault: &Arc<Vault>, key: &str, tokens: u64, value: Sample) -> Resu
         });
     }
     drop(failed);
-    // The channel closes when the last lane is done.
+    // The channel closes when the last task ends.
     failures.recv().await.map_or(Ok(()), Err)
 }
 
-/// What the tokens hold.
+/// The content of the tokens.
 #[derive(Clone, Copy)]
 enum Sample {
     Card,
@@ -79,7 +79,7 @@ enum Sample {
 }
 
 impl Sample {
-    /// Every number gives another value.
+    /// Makes a different value for every number.
     fn draft(self, number: u64) -> TokenDraft {
         let (kind, data) = match self {
             Self::Card => (
@@ -96,7 +96,7 @@ impl Sample {
     }
 }
 
-/// Sixteen digits that begin like a Visa card and end in the digit that makes them pass.
+/// A Visa card number of sixteen digits with a valid check digit.
 fn card_number(number: u64) -> String {
     let candidates = (0..10).map(|check| format!("4{number:014}{check}"));
     candidates.into_iter().find(|digits| luhn::passes(digits)).unwrap_or_default()

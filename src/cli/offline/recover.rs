@@ -1,5 +1,5 @@
-//! `strongroom key recover`: the master key from recovery shares. It is held against the vault or a
-//! backup before its file is written, and a share that is not the one that was made is named.
+//! `strongroom key recover`: combines recovery shares into the master key. It checks the key with
+//! the vault or a backup before it writes the file, and names a share whose text was changed.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,8 @@ pub(in crate::cli) fn recover(command: &KeyRecover) -> Result<(), Failure> {
     let changed = known.as_ref().and_then(|known| changed(&shares, known));
     let (text, checked) = match (combine(&shares, &check), changed) {
         (Ok(recovered), None) => recovered,
-        // A key that was checked is right whatever the hashes say: they are kept in clear.
+        // The check of the key decides: the hashes are stored in clear, so anyone who can write the
+        // file can change them.
         (Ok(recovered), Some(_)) => {
             complain(HASHES_DIFFER);
             recovered
@@ -58,7 +59,7 @@ pub(in crate::cli) fn recover(command: &KeyRecover) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The text of the key, and how it was checked.
+/// Returns the text of the key and the result of its check.
 fn combine(shares: &[Share], check: &KeyCheck) -> Result<(Secret<String>, &'static str), Failure> {
     let text = MasterKey::combine(shares).map_err(unreadable)?;
     let bytes = Secret::new(text.expose().as_bytes().to_vec());
@@ -70,10 +71,10 @@ fn combine(shares: &[Share], check: &KeyCheck) -> Result<(Secret<String>, &'stat
     Ok((text, checked))
 }
 
-/// The thing that the recovered key is checked with.
+/// The means to check the recovered key.
 enum KeyCheck {
     Backup(PathBuf),
-    /// The operator has asked for that.
+    /// The operator gave --unchecked.
     Nothing,
     /// The vault in this data directory.
     Vault(PathBuf),
@@ -97,8 +98,8 @@ impl KeyCheck {
         }
     }
 
-    /// What was written down when this share was made. `None` where nothing is known; whether the key
-    /// is the right one is checked in any case.
+    /// The hashes that were recorded when this share was made, or `None` if there are no records.
+    /// The key is checked in any case.
     fn share_set(&self, share: &Share) -> Result<Option<ShareSet>, Failure> {
         match self {
             Self::Backup(path) => known_to_backup(path, share.set_bytes()),
@@ -107,7 +108,7 @@ impl KeyCheck {
         }
     }
 
-    /// Checks the key, and says for the operator how it was checked.
+    /// Checks the key and returns the result in words for the operator.
     fn verify(&self, key: MasterKey, set: [u8; 4]) -> Result<&'static str, Failure> {
         match self {
             Self::Backup(path) => {
@@ -124,7 +125,7 @@ impl KeyCheck {
     }
 }
 
-/// Names every share whose hash is not the recorded one; `None` when all of them fit.
+/// Names every share whose hash differs from the recorded one. Returns `None` if none does.
 fn changed(shares: &[Share], known: &ShareSet) -> Option<Failure> {
     let of_set = shares.iter().filter(|share| share.set_bytes() == known.set);
     let changed = of_set.filter(|share| !known.has(share.number(), &share.hash()));
@@ -144,7 +145,7 @@ fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>, Failur
     let failed = |invalid: InvalidBackup| explain_backup(&invalid, path);
     let mut backup = Reader::open(path).map_err(failed)?;
     while let Some(chunk) = backup.next_chunk().map_err(failed)? {
-        // Tables stand in the order of their numbers, and this is the first.
+        // Tables are in the order of their numbers, and this is the first.
         if chunk.table != Table::Meta {
             break;
         }
@@ -158,15 +159,17 @@ fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>, Failur
     Ok(None)
 }
 
-/// By the running server's word, or from the file, where it stands in clear.
+/// Asks the running server, or reads the hashes from the file, where they are in clear.
 fn known_to_vault(directory: &Path, share: &Share) -> Result<Option<ShareSet>, Failure> {
     match ask(directory, &Command::MasterShareSet { set: share.set() }) {
-        CommandExchange::Answered(CommandAnswer::Done(told)) => Ok(parse(&told, share.set_bytes())),
+        CommandExchange::Answered(CommandAnswer::Done(result)) => {
+            Ok(parse(&result, share.set_bytes()))
+        }
         CommandExchange::Answered(CommandAnswer::Refused(_)) | CommandExchange::Failed(_) => {
             Ok(None)
         }
         CommandExchange::NoServer => catch_damage(directory, || {
-            // A file that does not open is explained when the key is compared with it.
+            // The later check of the key reports a file that does not open.
             let Ok(store) = Store::open(directory) else { return Ok(None) };
             let known = store.snapshot().and_then(|it| meta::share_set(&it, share.set_bytes()));
             store.close();
@@ -175,22 +178,22 @@ fn known_to_vault(directory: &Path, share: &Share) -> Result<Option<ShareSet>, F
     }
 }
 
-fn parse(told: &Value, set: [u8; 4]) -> Option<ShareSet> {
-    let needed = told.get("needed")?.as_u64().and_then(|it| u8::try_from(it).ok())?;
-    let hashes = told.get("hashes")?.as_array()?;
+fn parse(result: &Value, set: [u8; 4]) -> Option<ShareSet> {
+    let needed = result.get("needed")?.as_u64().and_then(|it| u8::try_from(it).ok())?;
+    let hashes = result.get("hashes")?.as_array()?;
     let hashes =
         hashes.iter().map(|it| it.as_str().and_then(hex::decode)).collect::<Option<_>>()?;
-    if told.get("chain_differs").and_then(Value::as_bool) == Some(true) {
+    if result.get("chain_differs").and_then(Value::as_bool) == Some(true) {
         complain(CHAIN_DIFFERS);
     }
     Some(ShareSet { set, needed, made_at: Timestamp::from_micros(0), hashes })
 }
 
-/// By the running server's word, or by opening the file.
+/// Asks the running server for the id of its key, or opens the data file with this key.
 fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure> {
     match ask(directory, &Command::MasterHandover) {
-        CommandExchange::Answered(CommandAnswer::Done(told)) => {
-            let own = told.get("master").and_then(Value::as_str);
+        CommandExchange::Answered(CommandAnswer::Done(result)) => {
+            let own = result.get("master").and_then(Value::as_str);
             if own == Some(hex::encode(key.check()).as_str()) {
                 Ok(())
             } else {

@@ -1,4 +1,4 @@
-//! `strongroom restore`.
+//! `strongroom restore`: writes the data file of a backup into an empty directory.
 
 use std::fs;
 use std::path::Path;
@@ -53,7 +53,7 @@ pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Only what an interrupted restore left may be there.
+/// Refuses a directory with files, except the unfinished file of an interrupted restore.
 fn refuse_occupied(directory: &Path) -> Result<(), Failure> {
     let listed = fs::read_dir(directory)
         .map_err(|error| cannot("read the data directory", directory, &error))?;

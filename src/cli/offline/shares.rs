@@ -1,4 +1,5 @@
-//! Recovery shares of the master key: made and proven. [`crate::cli::offline::recover`] puts them together.
+//! Makes recovery shares of the master key and checks them. [`crate::cli::offline::recover`]
+//! combines them.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ pub(in crate::cli) fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
     })
 }
 
-/// Holds the key against the vault, which writes down that these shares of it are made.
+/// Has the vault compare the key with its own and record the hashes of the shares.
 fn note(directory: &Path, source: &MasterKeySource, shares: &[Share]) -> Result<(), Failure> {
     let check = hex::encode(read_master_key(source)?.check());
     let Some(first) = shares.first() else { return Err(unproven()) };
@@ -34,10 +35,10 @@ fn note(directory: &Path, source: &MasterKeySource, shares: &[Share]) -> Result<
     done(order(directory, || Ok(source.clone()), command)?).map(drop)
 }
 
-/// Makes a set, and does not end before it is proven: what was written is read again, and different
-/// choices of shares are put together and compared with the key.
+/// Makes a set of shares and checks it: reads the written shares again, combines different choices
+/// of them and compares each result with the key.
 ///
-/// The vault in `data` knows the hash of each share before anybody gets one.
+/// The vault in `data` records the hash of each share before any share is written or printed.
 pub(in crate::cli) fn make(
     data: &Path,
     source: &MasterKeySource,
@@ -82,7 +83,7 @@ pub(in crate::cli) fn make(
     Ok(())
 }
 
-/// Each share takes part at least once, and the choices differ as much as they can.
+/// Combines as many choices as there are shares. Each share is part of at least one choice.
 fn prove(shares: &[Share], scheme: Scheme, key: &Secret<Vec<u8>>) -> Result<(), Failure> {
     let needed = usize::from(scheme.needed());
     for from in 0..shares.len() {
@@ -104,7 +105,7 @@ fn unproven() -> Failure {
         .try_this("destroy them and report this")
 }
 
-/// What a keeper of a share gets: what it is, and the share on a line of its own.
+/// The text for the keeper of a share: a line of explanation, then the share.
 fn page(share: &Share) -> Result<Secret<String>, Failure> {
     let scheme = share.scheme();
     Ok(Secret::new(format!(

@@ -1,4 +1,4 @@
-//! `strongroom verify`, on a stopped vault or on a backup.
+//! `strongroom verify`: checks a stopped vault or a backup.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub(in crate::cli) fn verify(command: &VerifyCommand) -> Result<(), Failure> {
     }
 }
 
-/// Named by itself, or by the settings.
+/// The master key that a flag or the settings name.
 fn key_of_backup(command: &VerifyCommand) -> Result<Option<MasterKeySource>, Failure> {
     let named = command.key.as_ref().or(command.master_key.as_ref());
     match (named, &command.config) {
@@ -39,7 +39,7 @@ fn verify_vault(command: &VerifyCommand) -> Result<(), Failure> {
     let master = needed(master)?;
     let vault = open_vault::open_unwritten(&directory, &master)?;
     let report = catch_damage(&directory, || vault.verification().verify())?;
-    // The engine looks at its own pages once more when it goes.
+    // The storage engine reads its pages once more when it is dropped.
     catch_damage(&directory, move || {
         vault.close();
         drop(vault);
@@ -48,7 +48,8 @@ fn verify_vault(command: &VerifyCommand) -> Result<(), Failure> {
     print_report(report, "the data file is inconsistent", &directory)
 }
 
-/// Without a key: what anyone can check. With it: everything, in a scratch directory beside it.
+/// Without a key, checks manifest, digests and order. With the key, also opens every record, in a
+/// scratch directory beside the backup.
 fn verify_backup(file: &Path, key: Option<&MasterKeySource>) -> Result<(), Failure> {
     let Some(key) = key else {
         let mut backup = Reader::open(file).map_err(|it| explain_backup(&it, file))?;
@@ -85,7 +86,7 @@ fn verify_backup(file: &Path, key: Option<&MasterKeySource>) -> Result<(), Failu
     print_report(proof.report, "the backup is inconsistent", file)
 }
 
-/// A name that no other command has, so that two of them do not meet.
+/// A name with the process id, so that two commands at once use different directories.
 fn scratch(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_os_string();
     name.push(format!(".{}.scratch", std::process::id()));

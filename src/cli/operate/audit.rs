@@ -1,4 +1,4 @@
-//! `strongroom audit`: the chain checked, exported and signed.
+//! `strongroom audit`: checks, exports and signs the audit chain.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read as _, Write};
@@ -41,7 +41,7 @@ pub(in crate::cli) fn audit(command: AuditCommand) -> Result<(), Failure> {
     }
 }
 
-/// Through the running server if there is one, else on the file itself, for several commands.
+/// Runs several commands, by the running server or else on the data file, which it opens once.
 struct CommandRunner {
     directory: PathBuf,
     master: Option<MasterKeySource>,
@@ -156,7 +156,7 @@ fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
     })
 }
 
-/// Without any key: whoever has the file can check it.
+/// Checks the chain without any key of the vault.
 fn inspect(directory: &Path, expected: &TrustAnchors) -> Result<ChainReport, Failure> {
     check_directory(directory)?;
     let (store, cleanliness) = Store::open_unwritten(directory, None)
@@ -170,7 +170,7 @@ fn inspect(directory: &Path, expected: &TrustAnchors) -> Result<ChainReport, Fai
     report.map_err(|failure| storage(&failure))
 }
 
-/// `anchors` are what its keys were held against.
+/// Prints the report. `anchors` name the sources that the signing key was compared with.
 fn show(directory: &Path, report: &Value, anchors: &[&str]) -> Result<(), Failure> {
     let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or_default();
     let signed = report.get("last_signed").filter(|it| !it.is_null()).map(|it| {
@@ -221,7 +221,7 @@ fn show(directory: &Path, report: &Value, anchors: &[&str]) -> Result<(), Failur
         .try_this("keep this file for examination, and compare it with an older backup"))
 }
 
-/// The text, and what it says.
+/// Reads a receipt as text and parses it.
 fn read_receipt(path: &Path) -> Result<(String, Receipt), Failure> {
     let mut text = String::new();
     let read = std::fs::File::open(path)

@@ -1,4 +1,4 @@
-//! `strongroom backup`, and what commands say about a backup.
+//! `strongroom backup`, and the text of a manifest.
 
 use serde_json::Value;
 
@@ -21,11 +21,11 @@ pub(in crate::cli) fn backup(command: &BackupCommand) -> Result<(), Failure> {
     }
     let command = Command::Backup { file: file.clone() };
     match order(&directory, || needed(master), command)? {
-        CommandAnswer::Done(told) => {
+        CommandAnswer::Done(result) => {
             say(&format!(
                 "The backup is written.\n  file:          {}\n{}",
                 file.display(),
-                told_text(&told)
+                result_text(&result)
             ));
             Ok(())
         }
@@ -38,11 +38,11 @@ pub(in crate::cli) fn backup(command: &BackupCommand) -> Result<(), Failure> {
     }
 }
 
-/// What the one who wrote it tells.
-fn told_text(told: &Value) -> String {
-    let manifest = serde_json::from_value::<Manifest>(told["manifest"].clone());
+/// Renders the answer of the process that wrote the backup.
+fn result_text(result: &Value) -> String {
+    let manifest = serde_json::from_value::<Manifest>(result["manifest"].clone());
     let text = manifest.map(|manifest| manifest_text(&manifest)).unwrap_or_default();
-    let number = |name: &str| told[name].as_u64().unwrap_or(0);
+    let number = |name: &str| result[name].as_u64().unwrap_or(0);
     format!(
         "{text}\n  size:          {} bytes\n  took:          {} ms",
         number("file_bytes"),
@@ -52,7 +52,7 @@ fn told_text(told: &Value) -> String {
 
 pub(in crate::cli) fn manifest_text(manifest: &Manifest) -> String {
     let id = manifest.file_id.as_deref().unwrap_or("none (format 1)");
-    // How many entries, and the last link.
+    // The number of entries and the last link.
     let chain = manifest.audit_head.as_deref().unwrap_or("none");
     format!(
         "  shows:         {}\n  written by:    strongroom {}, data file's format {}\n  vault:         {id}\n  master key:    {}\n  \

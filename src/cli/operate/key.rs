@@ -1,4 +1,4 @@
-//! `strongroom key`: the keys that everything is sealed under.
+//! `strongroom key`: the keys that seal the data.
 
 use serde_json::Value;
 
@@ -79,7 +79,7 @@ fn make_shares(it: &KeyShares) -> Result<(), Failure> {
     shares::make(&config.data_directory, &source, scheme, it.directory.as_deref())
 }
 
-/// One line a key, for people.
+/// Renders the inventory as a table with one line for each key.
 fn table(inventory: &Value) -> String {
     let master = &inventory["master"];
     let mut lines = vec![

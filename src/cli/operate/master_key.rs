@@ -1,8 +1,9 @@
 //! `strongroom key rotate --master`: a new master key, and the order in which the files change.
 //!
-//! The new key is durable in a file of its own before the data file is sealed under it; only then
-//! does that file take the old one's place. Whatever moment it is cut off at, a key that opens the
-//! data file lies under one of the two names, and the next start or the next attempt goes on.
+//! The command writes the new key to a file of its own and syncs it, seals the data file under the
+//! new key, and then renames the new key file over the old one. If the command is interrupted at
+//! any step, one of the two files holds a key that opens the data file. The next start or the next
+//! attempt finishes the rotation.
 
 use std::fs;
 use std::io;
@@ -43,7 +44,7 @@ pub(in crate::cli) fn rotate(config: &Config, command: &KeyRotate) -> Result<(),
         Ok(()) => (),
         Err(RotationFailure::Unchanged(failure)) => {
             if is_new {
-                // It is nobody's key.
+                // No data is sealed under this key.
                 fs::remove_file(&new).ok();
             }
             return Err(failure);
@@ -79,11 +80,12 @@ pub(in crate::cli) fn rotate(config: &Config, command: &KeyRotate) -> Result<(),
     Ok(())
 }
 
-/// How far it got when it failed.
+/// State of the data file after a rotation that failed.
 enum RotationFailure {
-    /// The data file is as it was.
+    /// The data file is still sealed under the old key.
     Unchanged(Failure),
-    /// Nobody knows; trying again will tell.
+    /// The data file may be sealed under either key; running the command again finishes the
+    /// rotation.
     Unknown(Failure),
 }
 
@@ -104,14 +106,14 @@ fn place(source: &MasterKeySource, out: Option<&Path>) -> Result<PathBuf, Failur
     }
 }
 
-/// Made where it is not; one that an attempt before this has left is as good as another.
+/// Makes the new key, or reads the one that an interrupted attempt has left.
 fn new_key(new: &Path, source: &MasterKeySource) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
     if !new.exists() {
         make_master_key(new)?;
         if let MasterKeySource::File(path) = source {
             let own = || -> io::Result<()> {
                 let old = match fs::metadata(path) {
-                    // Lost while the server runs: this is how it gets one again.
+                    // The file was lost while the server ran; the rotation replaces it.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
                     known => known?,
                 };
@@ -134,8 +136,8 @@ fn online(
     source: &MasterKeySource,
     answer: CommandAnswer,
 ) -> Result<(), RotationFailure> {
-    let told = done(answer).map_err(RotationFailure::Unchanged)?;
-    let receiver = told.get("public").and_then(Value::as_str).and_then(hex::decode);
+    let result = done(answer).map_err(RotationFailure::Unchanged)?;
+    let receiver = result.get("public").and_then(Value::as_str).and_then(hex::decode);
     let receiver = receiver.ok_or_else(|| RotationFailure::Unchanged(not_understood()))?;
     let (_, text) = new_key(new, source).map_err(RotationFailure::Unchanged)?;
     let handed = KeyTransfer::send(&receiver, text.expose(), &Random::new());
@@ -146,7 +148,7 @@ fn online(
         RotationFailure::Unknown(failure.try_this("keep that file and run the same command again"))
     };
     match ask(directory, &Command::MasterRotate { public, sealed }) {
-        // A refusal may stand for a commit whose end nobody saw, such as on a failing disk.
+        // The server may refuse after its commit reached the disk, for example when the disk fails.
         CommandExchange::Answered(answer) => done(answer).map(drop).map_err(keep),
         CommandExchange::Failed(error) => Err(keep(unreachable_server(directory, &error))),
         CommandExchange::NoServer => Err(RotationFailure::Unchanged(

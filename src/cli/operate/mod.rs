@@ -1,4 +1,5 @@
-//! `strongroom tenant`, `application` and `dev-clock`: the operator's hand.
+//! Commands of the operator that a running server carries out: `strongroom tenant`, `application`
+//! and `dev-clock`, and those in the submodules.
 
 pub(in crate::cli) mod audit;
 pub(in crate::cli) mod backup;
@@ -101,7 +102,7 @@ fn application_body(it: &ApplicationCreate) -> Result<Value, Failure> {
     }))
 }
 
-/// From standard input: an argument would be seen by every user of the machine.
+/// Reads the key from standard input, because every user of the machine can read arguments.
 fn read_key_text() -> Result<String, Failure> {
     let mut text = String::new();
     let most = u64::try_from(KEY_TEXT_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(2);

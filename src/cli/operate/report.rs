@@ -1,4 +1,4 @@
-//! `strongroom report`: the account of the vault, as two files.
+//! `strongroom report`: writes the report for auditors as two files.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -30,7 +30,7 @@ pub(in crate::cli) fn report(command: &ReportCommand) -> Result<(), Failure> {
     let account = done(carry_out(&config, Command::Report { settings })?)?;
     let member = |name: &str| account.get(name).and_then(Value::as_str).ok_or_else(not_understood);
     let attention = account.get("attention").and_then(Value::as_u64).ok_or_else(not_understood)?;
-    // 2026-11-14T09:30:00.1234560+00:00 as 2026-11-14T093000.
+    // 2026-11-14T09:30:00.1234560+00:00 becomes 2026-11-14T093000.
     let stamp: String = member("made_at")?.chars().filter(|it| *it != ':').take(17).collect();
     for (ending, content) in [("txt", member("text")?), ("html", member("html")?)] {
         let path = command.out.join(format!("strongroom-report-{stamp}.{ending}"));
@@ -45,8 +45,8 @@ pub(in crate::cli) fn report(command: &ReportCommand) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An account is kept as it was made: no file is written over. It tells who may do what, which is
-/// for its owner to pass on.
+/// Never overwrites an earlier report. The mode is 0600 because the report lists the permissions of
+/// every application.
 fn write_new(path: &Path, content: &str) -> Result<(), Failure> {
     let written = || -> std::io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;

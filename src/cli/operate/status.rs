@@ -1,4 +1,4 @@
-//! `strongroom status`: a running server, as a person sees it.
+//! `strongroom status`: shows the state of a running server.
 
 use std::fmt::Write as _;
 use std::io::{self, Read as _, Write as _};
@@ -37,10 +37,11 @@ pub(in crate::cli) fn status(command: &StatusCommand) -> Result<(), Failure> {
     Err(Failure::new(Exit::Unavailable, "the server is not ready").why(reasons.join("\n")))
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "any other failure is one to talk")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other error is a failed exchange")]
 fn explain(error: &io::Error, path: &Path) -> Failure {
     let (exit, what) = match error.kind() {
-        // A socket that a killed server left behind refuses; none at all is not found.
+        // The socket of a killed server refuses connections; without a socket the file is not
+        // found.
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
             (Exit::Unavailable, "no server is running")
         }
@@ -65,11 +66,11 @@ fn ask(path: &Path) -> io::Result<Value> {
 
 fn wrong(status: &Value) -> impl Iterator<Item = (&str, &str)> {
     let checks = status.get("checks").and_then(Value::as_object).into_iter().flatten();
-    let checks = checks.filter_map(|(name, told)| Some((name.as_str(), told.as_str()?)));
-    checks.filter(|(_, told)| *told != "ok")
+    let checks = checks.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+    checks.filter(|(_, value)| *value != "ok")
 }
 
-/// A headline, what is wrong, then section after section.
+/// Renders a headline, the failed checks and then each section.
 fn screen(status: &Value) -> String {
     let nothing = Map::new();
     let sections = status.as_object().unwrap_or(&nothing);
@@ -81,7 +82,7 @@ fn screen(status: &Value) -> String {
     for (name, why) in wrong(status) {
         line(&mut screen, &format!("{name}: {why}"));
     }
-    let sections = sections.iter().filter_map(|(name, told)| Some((name, told.as_object()?)));
+    let sections = sections.iter().filter_map(|(name, value)| Some((name, value.as_object()?)));
     for (section, members) in sections.filter(|(name, _)| *name != "checks") {
         line(&mut screen, "");
         for (at, (name, value)) in members.iter().enumerate() {
@@ -103,7 +104,7 @@ fn line(screen: &mut String, text: &str) {
     let _ = writeln!(screen, "{indent}{}", text.trim_end());
 }
 
-/// Since the start, with one decimal.
+/// The average since the start, with one decimal.
 fn rate(count: Option<&Value>, seconds: Option<&Value>) -> String {
     let count = count.and_then(Value::as_u64).unwrap_or(0);
     let seconds = seconds.and_then(Value::as_u64).unwrap_or(0).max(1);
@@ -111,7 +112,7 @@ fn rate(count: Option<&Value>, seconds: Option<&Value>) -> String {
     tenth(tenths)
 }
 
-/// The unit at the end of a name goes to its value.
+/// Moves the unit at the end of a name to its value.
 fn shown(name: &str, value: &Value) -> (String, String) {
     let number = value.as_u64().unwrap_or(0);
     let (name, value) = if let Some(name) = name.strip_suffix("_bytes") {
@@ -148,7 +149,7 @@ fn tenth(tenths: u64) -> String {
     format!("{}.{}", tenths.div_euclid(10), tenths.rem_euclid(10))
 }
 
-/// The two largest units are enough.
+/// Renders a duration in its two largest units.
 fn span(seconds: u64) -> String {
     const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)];
     let mut rest = seconds;

@@ -1,4 +1,4 @@
-//! Reading the operator's BIN file, at start and on SIGHUP.
+//! Reads the operator's BIN file at start and on SIGHUP.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -9,7 +9,7 @@ use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::cannot;
 use crate::domain::card::bin_table::{BinFile, BinTable};
 
-/// Line by line: the file may be larger than what is kept of it.
+/// Reads line by line, because the file may be larger than the table that is made of it.
 pub(in crate::cli) fn read(path: &Path) -> Result<BinTable, Failure> {
     let failed = |error| cannot("read the BIN file", path, &error);
     let file = File::open(path).map_err(failed)?;
@@ -22,7 +22,7 @@ pub(in crate::cli) fn read(path: &Path) -> Result<BinTable, Failure> {
     let line_max = u64::try_from(BIN_LINE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(2);
     while !table.is_done() {
         line.clear();
-        // A longer line is cut here, and refused by its length there.
+        // A longer line is cut here, and `BinFile::line` refuses it by its length.
         let read = reader.by_ref().take(line_max).read_line(&mut line).map_err(failed)?;
         if read == 0 {
             break;

@@ -1,4 +1,5 @@
-//! The directory servers of a running vault: what asks them, and the listener that they call.
+//! The directory servers of a running vault: the client for requests to them, and the listener for
+//! their results.
 
 use std::sync::Arc;
 
@@ -16,8 +17,8 @@ use crate::server::{Authority, ClientAuthorities, Server, Settings};
 use crate::threeds::ranges::PreqResult;
 use crate::threeds::scheme::Scheme;
 
-/// Tells the vault who authenticates cards, and binds the listener for results. Without directory
-/// servers there is nobody to listen to.
+/// Configures the directory servers of the vault and binds the listener for results. Without
+/// directory servers there is no such listener.
 pub(in crate::cli) fn set_up(
     vault: &Vault,
     threeds: &ThreedsSettings,
@@ -57,7 +58,7 @@ fn results_settings(directory: &DirectorySettings) -> Settings {
     settings
 }
 
-/// Until the other end of `stopped` is dropped; then it drains, as the other listener does.
+/// Serves until the sender of `stopped` is dropped, then drains like the listener of the API.
 pub(in crate::cli) async fn serve_results(
     server: Option<Server>,
     http: Arc<Http>,
@@ -75,7 +76,7 @@ pub(in crate::cli) async fn serve_results(
     server.run(answer, async { drop(stopped.await) }).await;
 }
 
-/// Asks for card ranges whenever they are due, for as long as the server runs.
+/// Requests the card ranges whenever they are due, for as long as the server runs.
 pub(in crate::cli) async fn refresh_ranges(vault: Arc<Vault>, log: Log) {
     loop {
         for (scheme, refreshed) in vault.card_ranges().refresh_all().await {

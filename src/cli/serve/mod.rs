@@ -1,4 +1,4 @@
-//! `strongroom init`, `check` and `serve`: the real thing.
+//! `strongroom init`, `check` and `serve`: a vault for production.
 
 pub(in crate::cli) mod bins;
 pub(in crate::cli) mod directory;
@@ -100,7 +100,7 @@ pub(in crate::cli) fn serve(path: &Path) -> Result<(), Failure> {
     let mut config = read_config(path)?;
     let inherited = service_manager::sockets()?;
     if !inherited.is_empty() {
-        // The units of the service manager name the addresses, and they override the settings.
+        // The socket unit of systemd names the addresses and overrides the settings.
         config.listen.clear();
     }
     let vault = open_vault::open(&config.data_directory, &config.master_key, Clock::new())?;

@@ -1,4 +1,4 @@
-//! The background task that moves rotations of keys on, at the pace that the settings allow.
+//! The background task that continues rotations of keys, at the rate that the settings allow.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::app::{Error, Step, Vault, Walk};
 use crate::bounds::{REENCRYPT_BATCH_MAX, REENCRYPT_LOOKS_MAX, ROTATION_PERIOD, ROTATION_WAIT};
 use crate::log::{Event, Log, Value};
 
-/// For as long as the server runs.
+/// Continues rotations for as long as the server runs.
 pub(in crate::cli) async fn rotate(vault: Arc<Vault>, per_second: usize, log: Log) {
     let mut walk = Walk::default();
     loop {
@@ -38,7 +38,7 @@ pub(in crate::cli) async fn rotate(vault: Arc<Vault>, per_second: usize, log: Lo
             }
             // The store has failed or is closing: the process is about to end.
             Err(Error::Stopped | Error::Storage(_)) => return,
-            // It goes on when the disk has room again.
+            // The rotation continues when the disk has free space again.
             Err(Error::ReadOnly(_)) => tokio::time::sleep(ROTATION_PERIOD).await,
             Err(_) => {
                 log.event(Event::error("rotation_failed"));
@@ -48,7 +48,7 @@ pub(in crate::cli) async fn rotate(vault: Arc<Vault>, per_second: usize, log: Lo
     }
 }
 
-/// Looking at a row costs a fraction of writing one.
+/// The pause after a batch. Reading a row costs a fraction of writing one.
 fn pause(looked_at: usize, written: usize, per_second: usize) -> Duration {
     let looks_for_one = REENCRYPT_LOOKS_MAX.div_ceil(REENCRYPT_BATCH_MAX);
     let cost = written.max(looked_at.div_ceil(looks_for_one));

@@ -1,4 +1,4 @@
-//! Running a server: what `serve` and `dev` share.
+//! Runs a server for `serve` and `dev`.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -28,7 +28,7 @@ use crate::server::tasks::Tasks;
 use crate::server::{Hsts, IncomingRequest, Responder, ResponseFuture, Server, Settings};
 use crate::store::{DirectoryDisk, Fatal, StorageFailure};
 
-/// Properties of a server that no setting names: `serve` and `dev` differ in them.
+/// Properties in which `serve` and `dev` differ and that no setting names.
 pub(in crate::cli) struct ServerMode {
     pub(in crate::cli) clock_control: ClockControl,
     pub(in crate::cli) hsts: Hsts,
@@ -36,14 +36,14 @@ pub(in crate::cli) struct ServerMode {
     pub(in crate::cli) inherited: Vec<TcpListener>,
 }
 
-/// Where a server can be reached.
+/// The first address of each listener.
 pub(in crate::cli) struct ListenAddresses {
     pub(in crate::cli) address: SocketAddr,
-    /// Of the listener that directory servers call.
+    /// The address that directory servers send their results to.
     pub(in crate::cli) results: Option<SocketAddr>,
 }
 
-/// Serves until a signal or a failure ends it. `ready` is told the first addresses.
+/// Serves until a signal or a failure ends it. Calls `ready` when all listeners are bound.
 pub(in crate::cli) fn run(
     vault: Vault,
     config: Config,
@@ -121,7 +121,7 @@ async fn serve(
         .map_err(|error| os("start the log", &error))?;
     install_panic_hook(log.clone());
     log_migration(&vault, &log);
-    // Before anything is written: this may be the restart after a full disk.
+    // Check the disk before the first write: the disk may be full since before the restart.
     if let Some(news) = vault.look_at_disk() {
         log.event(watch::event(&news));
     }
@@ -133,7 +133,7 @@ async fn serve(
     let results = directory::set_up(&vault, &config.threeds, &log)?;
     let socket = Socket::bind(&config.data_directory).map_err(|it| no_socket(&it))?;
     let listeners = watch::bind(&config.data_directory, config.operator_listen, &log)?;
-    // Before anyone is told that this is ready: a hangup without a listener ends the process.
+    // Handle signals before reporting readiness: SIGHUP without a handler ends the process.
     let [mut terminate, mut interrupt, hangup] = signals()?;
     let first = |server: &Server| server.addresses().first().copied();
     let (address, results_address) = (first(&server), results.as_ref().and_then(first));
@@ -144,7 +144,7 @@ async fn serve(
     let registry = Arc::new(watch::registry(&vault, &server, &requests, &process, &log));
     tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
     tasks.spawn(Arc::clone(&manager).notify_watchdog(Arc::clone(&vault)));
-    // On a full disk there is no room for it; the readiness says so.
+    // A full disk has no space for the entry; the readiness probe reports that.
     if vault.audit().write_lifecycle_entry(Act::Start).await.is_err() {
         log.event(Event::error("start_not_audited"));
     }
@@ -205,8 +205,8 @@ impl Responder for Api {
     }
 }
 
-/// The reads that were answered last, and a signature under all of it. A disk that fails in that ends
-/// the process as it would have before.
+/// Writes the audit entries of the last reads and signs the chain. A disk that fails here gives the
+/// same exit code as one that fails while serving.
 async fn finish(vault: &Vault, fatal: Option<Fatal>, log: &Log) -> Result<(), Failure> {
     if let Some(Fatal::Storage(StorageFailure::Removed(_))) = &fatal {
         log.event(Event::error("data_file_removed"));
@@ -221,8 +221,8 @@ async fn finish(vault: &Vault, fatal: Option<Fatal>, log: &Log) -> Result<(), Fa
         let now = tokio::time::timeout(Duration::ZERO, vault.store().failed()).await;
         ended = now.map_or(Ok(()), |fatal| Err(end(&fatal)));
     }
-    // Removed between the last look and this moment: what was answered since is lost, so this is no
-    // clean stop.
+    // The file may have been removed since the last check. Writes after that are lost, so this is
+    // not a clean stop.
     if ended.is_ok()
         && let Err(Error::Storage(failure)) = vault.look_at_files()
     {

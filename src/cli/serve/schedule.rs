@@ -1,4 +1,4 @@
-//! Backups by the settings' schedule, for as long as the server runs.
+//! Scheduled backups, for as long as the server runs.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::bounds::BACKUP_LOOK_PERIOD;
 use crate::domain::backup::BackupPlan;
 use crate::log::{Event, Log, Value};
 
-/// Whatever becomes of a backup, the server goes on.
+/// Logs a backup that fails and continues.
 pub(in crate::cli) async fn keep_backups(vault: Arc<Vault>, plan: BackupPlan, log: Log) {
     let directory = plan.directory.clone();
     let cleared = match vault.backups().mark() {

@@ -1,8 +1,8 @@
-//! What systemd hands over, and what it is told.
+//! The interface to systemd: inherited sockets, readiness and the watchdog.
 //!
-//! The sockets it has bound for us stay open in its hands, so that whoever connects during a
-//! restart waits in the kernel's queue instead of being refused. It is told when the vault is
-//! ready, when it stops, and that it is alive. Without systemd none of this happens.
+//! systemd keeps the listening sockets open during a restart, so that clients wait in the kernel's
+//! queue instead of being refused. The server notifies systemd when it is ready, when it stops, and
+//! at intervals for the watchdog. Without systemd it does none of this.
 
 use std::env;
 use std::ffi::OsStr;
@@ -21,10 +21,10 @@ use crate::bounds::NOTIFY_SEND_MAX;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::store::CommitFailure;
 
-/// More than one, so that a busy moment is not taken for the end.
+/// More than one notification a period, so that a short delay does not look like a hang.
 const SIGNS_PER_PERIOD: u32 = 3;
 
-/// The manager's notify_socket, if there is a manager.
+/// The notify socket of systemd, if it set one.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct ServiceManager {
     notify_socket: Option<UnixDatagram>,
@@ -42,7 +42,7 @@ impl ServiceManager {
                 .why(error)
                 .try_this("start the server with systemctl, or without NOTIFY_SOCKET")
         })?;
-        // Without WATCHDOG_PID it is meant for whoever has the variable.
+        // Without WATCHDOG_PID the period applies to every process that has the variable.
         let is_ours = number("WATCHDOG_PID")?.is_none_or(is_this_process);
         let period = number("WATCHDOG_USEC")?.filter(|&period| is_ours && period > 0);
         Ok(Self { notify_socket: Some(notify_socket), watchdog: period.map(Duration::from_micros) })
@@ -56,14 +56,15 @@ impl ServiceManager {
         self.notify("STOPPING=1\nSTATUS=Finishing requests in flight.");
     }
 
-    /// Shows signs of life for as long as there is life: this runs where requests are answered, and
-    /// each sign waits for the writer.
+    /// Sends WATCHDOG=1 after each round trip through the writer. The task runs on the threads that
+    /// answer requests, so a hang of either stops the notifications.
     pub(in crate::cli) async fn notify_watchdog(self: Arc<Self>, vault: Arc<Vault>) {
         let Some(period) = self.watchdog else { return };
         loop {
             match vault.store().reach_writer().await {
                 Ok(()) => self.notify("WATCHDOG=1"),
-                // It may be busy or stuck: the next try will show.
+                // A full queue may mean a busy or a stuck writer; the next round trip distinguishes
+                // them.
                 Err(CommitFailure::QueueFull) => (),
                 Err(CommitFailure::Impossible(_) | CommitFailure::Stopped) => return,
             }
@@ -71,7 +72,7 @@ impl ServiceManager {
         }
     }
 
-    /// A manager that does not listen is no reason to stop serving; it has deadlines of its own.
+    /// Ignores errors: the server can serve without systemd, which has deadlines of its own.
     fn notify(&self, what: &str) {
         if let Some(notify_socket) = &self.notify_socket {
             notify_socket.send(what.as_bytes()).ok();
@@ -79,7 +80,7 @@ impl ServiceManager {
     }
 }
 
-/// A path, or a name that begins with `@` and is in no file system.
+/// Connects to a path, or to an abstract name, which begins with `@`.
 fn connect(address: &OsStr) -> io::Result<UnixDatagram> {
     let address = match address.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
@@ -91,10 +92,10 @@ fn connect(address: &OsStr) -> io::Result<UnixDatagram> {
     Ok(notify_socket)
 }
 
-/// The sockets that the manager has bound for this process; none without a manager.
+/// Takes the sockets that systemd has bound for this process.
 pub(in crate::cli) fn sockets() -> Result<Vec<TcpListener>, Failure> {
-    // The crate takes an absent id for ours; the protocol does not. Taking a descriptor over is
-    // unsafe code, and the crate's, which looks whether it is a TCP socket.
+    // The crate accepts a missing LISTEN_PID; the protocol does not. The crate contains the unsafe
+    // code that takes over a descriptor, and it checks that the descriptor is a TCP socket.
     if !number("LISTEN_PID")?.is_some_and(is_this_process) {
         return Ok(Vec::new());
     }

@@ -1,5 +1,5 @@
-//! What a running server does besides answering: removing what is due, writing down reads, moving
-//! rotations on, taking backups, reading files again.
+//! Background tasks of a running server: it removes expired records, writes the audit entries of
+//! reads, continues rotations, takes backups and reloads files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::log::{Event, Log, Value};
 use crate::server::tasks::Tasks;
 
-/// Starts the tasks, which end with `tasks`. `hangup` is the signal to read files again.
+/// Starts the tasks, which end with `tasks`. `hangup` is the signal to reload files.
 pub(in crate::cli) fn begin(
     vault: &Arc<Vault>,
     config: &Config,
@@ -41,7 +41,7 @@ pub(in crate::cli) fn begin(
     }
 }
 
-/// Removes what has fallen due, for as long as the server runs.
+/// Removes expired records, for as long as the server runs.
 async fn sweep(vault: Arc<Vault>, log: Log) {
     loop {
         match vault.upkeep().sweep_all().await {
@@ -67,12 +67,13 @@ async fn scrub(vault: Arc<Vault>) {
     loop {
         tokio::time::sleep(SCRUB_PERIOD).await;
         let looking = Arc::clone(&vault);
-        // A disk that hangs must not hold a thread that answers.
+        // A disk that hangs must not block a thread that answers requests.
         let step = tokio::task::spawn_blocking(move || {
             let scrubbed = looking.upkeep().scrub_some(&mut walk);
             (walk, scrubbed)
         });
-        // A panic is logged with its place; the walk then begins anew after the rest.
+        // The panic hook logs the location of a panic. The walk starts from the beginning after the
+        // rest.
         let (next, scrubbed) =
             step.await.unwrap_or((ScrubWalk::default(), Ok(Scrubbed::Everything)));
         walk = next;
@@ -95,7 +96,7 @@ async fn log_damage(vault: Arc<Vault>, log: Log) {
     }
 }
 
-/// A file with mistakes keeps the old table.
+/// Reloads the BIN file on SIGHUP. If the file has mistakes, the old table stays in use.
 async fn reload_bins(vault: Arc<Vault>, path: PathBuf, mut hangup: Signal, log: Log) {
     while hangup.recv().await.is_some() {
         match bins::read(&path) {

@@ -1,4 +1,5 @@
-//! What can be watched of a running server, put together; and the tasks that watch.
+//! Observation of a running server: its metrics and probes, the operator's listeners, and the tasks
+//! that check the disk.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,7 +21,7 @@ use crate::server::{PlainListener, Server, Traffic};
 
 pub(in crate::cli) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Every instrument of the process. A new one is one line here.
+/// Every source of metrics, checks and status in the process.
 pub(in crate::cli) fn registry(
     vault: &Arc<Vault>,
     server: &Server,
@@ -127,20 +128,20 @@ pub(in crate::cli) fn serve(
     }
 }
 
-/// Looks at the disk again and again. Each change of what it has room for is told once.
+/// Checks the free space of the disk periodically and logs each change of state once.
 pub(in crate::cli) async fn disk(vault: Arc<Vault>, log: Log) {
     loop {
         tokio::time::sleep(DISK_CHECK_EVERY).await;
         let looking = Arc::clone(&vault);
-        // A disk that hangs must not hold a thread that answers.
+        // A disk that hangs must not block a thread that answers requests.
         if let Ok(Some(news)) = tokio::task::spawn_blocking(move || looking.look_at_disk()).await {
             log.event(event(&news));
         }
     }
 }
 
-/// Looks again and again whether the files that are open are those of the data directory. When one is
-/// not, the store fails, which ends the process.
+/// Checks periodically that the open files are those of the data directory. If one was removed or
+/// replaced, the store fails, which ends the process.
 pub(in crate::cli) async fn files(vault: Arc<Vault>) {
     loop {
         tokio::time::sleep(FILES_CHECK_EVERY).await;
@@ -171,7 +172,7 @@ mod tests {
         let registry = Registry::new(vec![Arc::<Process>::clone(&process)]);
         assert!(registry.checks().are_right());
         process.stop();
-        let told = registry.checks().to_json().to_string();
-        assert!(told.contains("The server is stopping."), "{told}");
+        let checks = registry.checks().to_json().to_string();
+        assert!(checks.contains("The server is stopping."), "{checks}");
     }
 }

@@ -1,23 +1,22 @@
-//! What a command says when it cannot do its work: what, where, why, and what to do about it; and
-//! the exit code that tells scripts the kind.
+//! The failure of a command: what failed, where, why, what to try, and the exit code for scripts.
 
 use std::fmt;
 
-/// As `sysexits.h` has them; the README lists them for operators.
+/// Exit codes as in `sysexits.h`. The README lists them for operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Exit {
     Success,
     /// The command line is wrong.
     Usage,
-    /// The data is wrong: a command was refused, a file is damaged or is none of ours.
+    /// The data is wrong: a command was refused, a file is damaged or not a file of strongroom.
     Data,
-    /// Something that is needed is taken: the port, the data file.
+    /// A resource is in use or missing: the port, the data file, the server.
     Unavailable,
-    /// A fault of this program.
+    /// A bug in this program.
     Software,
     /// The disk failed, is full or is read-only.
     Storage,
-    /// A key is missing, wrong or readable by others; a permission is missing.
+    /// A key is missing, wrong or readable by other users, or a permission is missing.
     Permission,
     /// The settings or the certificate are wrong.
     Config,

@@ -1,4 +1,4 @@
-//! Failures of the vault, of its files and of the running server, in words for the operator.
+//! Messages for failures of the vault, of its files and of the running server.
 
 use std::io;
 use std::path::Path;
@@ -10,7 +10,10 @@ use crate::server::{BindError, CertificateProblem};
 use crate::store::backup::InvalidBackup;
 use crate::store::{FORMAT, OpenFailure, StorageFailure, Store};
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "anything else is a wrong place")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other error comes from a wrong path in the settings"
+)]
 pub(in crate::cli) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
     let exit = match error.kind() {
         io::ErrorKind::PermissionDenied => Exit::Permission,
@@ -191,9 +194,9 @@ mod tests {
 
     #[track_caller]
     fn check(failure: OpenFailure, exit: Exit) {
-        let told = explain(VaultFailure::File(failure), Path::new("/data"));
-        assert_eq!(told.exit, exit, "{told}");
-        let text = told.to_string();
+        let shown = explain(VaultFailure::File(failure), Path::new("/data"));
+        assert_eq!(shown.exit, exit, "{shown}");
+        let text = shown.to_string();
         assert!(text.contains("/data/strongroom.redb"), "{text}");
         assert!(text.contains("\n  try: "), "{text}");
     }
@@ -224,9 +227,9 @@ mod tests {
             (StorageFailure::Removed("/data/cvc.keys".into()), "/data/cvc.keys was removed"),
             (StorageFailure::Removed("/data/cvc.keys".into()), "move it back"),
         ] {
-            let told = storage(&failure);
-            assert_eq!(told.exit.code(), 74);
-            assert!(told.to_string().contains(advice), "{told}");
+            let shown = storage(&failure);
+            assert_eq!(shown.exit.code(), 74);
+            assert!(shown.to_string().contains(advice), "{shown}");
         }
     }
 }

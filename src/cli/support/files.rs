@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::cannot;
 
-/// Makes the directory if it is not there; its parent must be.
+/// Creates the directory if it does not exist. Its parent must exist.
 pub(in crate::cli) fn make_directory(directory: &Path) -> Result<(), Failure> {
     match fs::DirBuilder::new().mode(0o700).create(directory) {
         Ok(()) => Ok(()),
@@ -51,8 +51,8 @@ pub(in crate::cli) fn give_to_owner(directory: &Path, path: &Path) -> Result<(),
     let give = || -> io::Result<()> {
         let owner = fs::metadata(directory)?;
         let file = fs::symlink_metadata(path)?;
-        // The owner may be anyone: only a file that is in this directory alone is given away, and
-        // no link is followed.
+        // The owner of the directory may place links in it. Change the owner only of a regular file
+        // with one link, and never follow a link.
         if file.uid() == owner.uid() || !file.is_file() || file.nlink() != 1 {
             return Ok(());
         }

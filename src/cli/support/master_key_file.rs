@@ -1,4 +1,4 @@
-//! The file of the master key: made, read, and replaced by a rotation.
+//! The file of the master key: making it, reading it, replacing it in a rotation.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,12 +15,12 @@ use crate::crypto::{MasterKey, Random};
 use crate::domain::hex;
 use crate::secret::Secret;
 
-/// Where systemd puts the credentials of a service.
+/// The variable in which systemd passes the directory of credentials.
 const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
-/// Files that a rotation found in place of a key; more of them are for the operator to clear.
+/// The number of unreadable key files that are kept. A rotation fails when there are more.
 const OLD_KEYS_UNREADABLE_MAX: u32 = 100;
 
-/// Writes a new master key where none is. An existing one is never touched.
+/// Writes a new master key. Never overwrites a file.
 pub(in crate::cli) fn make_master_key(path: &Path) -> Result<(), Failure> {
     let text = MasterKey::generate(&Random::new());
     write_secret(path, text.expose().as_bytes(), 0o400)
@@ -44,7 +44,7 @@ pub(in crate::cli) fn read_master_text(
     let metadata = fs::metadata(&path).map_err(|error| {
         failed(error.to_string()).try_this("strongroom init, or put the key file back")
     })?;
-    // systemd gives credentials to the service's user alone, with modes of its own.
+    // systemd makes credentials readable only for the service's user, with its own modes.
     if matches!(source, MasterKeySource::File(_)) && metadata.permissions().mode() & 0o077 != 0 {
         let mode = metadata.permissions().mode() & 0o7777;
         return Err(failed(format!("other users can read it (mode {mode:04o})"))
@@ -70,8 +70,8 @@ fn credential(name: &str) -> Result<PathBuf, Failure> {
         })
 }
 
-/// At start: the key of an interrupted rotation, if that is what opens the file. `None` when there
-/// is none, or it does not.
+/// Opens the vault with the new key of an interrupted rotation and finishes the rotation. Returns
+/// `None` if there is no such key or it does not open the vault.
 pub(in crate::cli) fn finish_rotation(
     path: &Path,
     open: impl FnOnce(MasterKey) -> Result<Vault, Failure>,
@@ -89,7 +89,7 @@ pub(in crate::cli) fn finish_rotation(
     Some(vault)
 }
 
-/// The new key of an interrupted rotation, if there is one.
+/// The place of the new key that an interrupted rotation leaves.
 pub(in crate::cli) fn left_by_rotation(path: &Path) -> (PathBuf, MasterKeySource) {
     let new = beside(path, "new");
     (new.clone(), MasterKeySource::File(new))

@@ -1,4 +1,5 @@
-//! Opening the vault for a command: the data directory, the master key, the data file.
+//! Opens the vault for a command: checks the data directory, reads the master key, opens the data
+//! file.
 
 use std::path::Path;
 
@@ -20,7 +21,7 @@ pub(in crate::cli) fn open(
 ) -> Result<Vault, Failure> {
     check_directory(directory)?;
     let opened = read_master_key(master).and_then(|key| open_with(directory, key, clock.clone()));
-    // A rotation that was cut off between the data file and the key's own file.
+    // An interrupted rotation may have sealed the data file and not yet renamed the new key file.
     match (opened, master) {
         (Err(failure), MasterKeySource::File(path)) => {
             finish_rotation(path, |key| open_with(directory, key, clock)).ok_or(failure)
@@ -29,7 +30,7 @@ pub(in crate::cli) fn open(
     }
 }
 
-/// For a command that only looks: nothing is written to any file of the vault.
+/// Opens the vault for reading: writes to none of its files.
 pub(in crate::cli) fn open_unwritten(
     directory: &Path,
     master: &MasterKeySource,
@@ -58,7 +59,7 @@ pub(in crate::cli) fn open_unwritten(
     Ok(vault)
 }
 
-/// A file that was not closed is recovered in memory, which its owner should know.
+/// Reports that a data file was recovered in memory because it was not closed.
 pub(in crate::cli) fn mention_recovery(cleanliness: Cleanliness) {
     match cleanliness {
         Cleanliness::Clean => (),
@@ -80,8 +81,8 @@ pub(in crate::cli) fn open_with(
     with_owner(vault, directory)
 }
 
-/// What root has made in the directory belongs to whom the directory belongs to: the server's user,
-/// who could not open it otherwise.
+/// Gives files that root has created to the owner of the directory, who runs the server and could
+/// not open them otherwise.
 fn with_owner(vault: Vault, directory: &Path) -> Result<Vault, Failure> {
     let given = [Store::FILE, CvcKeys::FILE]
         .into_iter()
@@ -95,7 +96,7 @@ fn with_owner(vault: Vault, directory: &Path) -> Result<Vault, Failure> {
     }
 }
 
-/// The engine may panic on pages that are damaged in ways it does not expect.
+/// Reports a panic of the storage engine, which may panic on damaged pages, as damage.
 pub(in crate::cli) fn catch_damage<T>(
     directory: &Path,
     read: impl FnOnce() -> T,

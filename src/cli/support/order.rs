@@ -1,4 +1,4 @@
-//! Carrying out an operator's command, by the running server or on the data file itself.
+//! Carries out an operator's command, by the running server or on the data file itself.
 
 use std::path::Path;
 
@@ -21,8 +21,8 @@ pub(in crate::cli) fn carry_out(
     order(&config.data_directory, || Ok(config.master_key.clone()), command)
 }
 
-/// Through the running server if there is one, else on the file itself, which takes the master key,
-/// and where a rotation of keys has nobody else to bring it to its end.
+/// Sends the command to the running server. Without a server it opens the data file, which needs
+/// the master key, and finishes a rotation of keys, because no background task does.
 pub(in crate::cli) fn order(
     directory: &Path,
     master: impl FnOnce() -> Result<MasterKeySource, Failure>,
@@ -49,7 +49,7 @@ pub(in crate::cli) fn order(
     }
 }
 
-/// What was done, or why the command was refused.
+/// The result of the command, or a failure if it was refused.
 pub(in crate::cli) fn done(answer: CommandAnswer) -> Result<Value, Failure> {
     match answer {
         CommandAnswer::Done(value) => Ok(value),
@@ -75,7 +75,7 @@ pub(in crate::cli) async fn sign(vault: &Vault) {
     }
 }
 
-/// Nobody to wait for and nothing to spare: to the end, as fast as it goes.
+/// Finishes all rotations without pauses, because there are no requests to slow down.
 async fn rotate_to_the_end(vault: &Vault) -> Result<(), Error> {
     let mut walk = Walk::default();
     while vault.rotation().rotate_step(&mut walk).await? != Step::Idle {}

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-/// A closed pipe is no reason to fail: whoever listened has heard enough.
+/// Ignores a closed pipe: the reader has stopped reading.
 pub(in crate::cli) fn say(text: &str) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush()).ok();

@@ -1,4 +1,4 @@
-//! The settings file, and the vault that a command names by it or by its flags.
+//! Reads the settings file, and finds the vault that the settings or the flags of a command name.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -13,7 +13,7 @@ pub(in crate::cli) fn read_config(path: &Path) -> Result<Config, Failure> {
     parse(path, Config::parse)
 }
 
-/// The `[threeds]` of a file that need hold nothing else.
+/// Reads the `[threeds]` section of a file that need not have other sections.
 pub(in crate::cli) fn read_threeds(path: &Path) -> Result<ThreedsSettings, Failure> {
     parse(path, Config::parse_threeds)
 }
@@ -22,7 +22,7 @@ fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Re
     let failed = |error: &io::Error| cannot("read the settings", path, error);
     let mut text = String::new();
     let file = File::open(path).map_err(|error| failed(&error))?;
-    // One byte more, so that a file that is too large is noticed.
+    // Read one byte more to notice a file that is too large.
     let most = SETTINGS_BYTES_MAX.saturating_add(1);
     let read = file.take(most).read_to_string(&mut text).map_err(|error| failed(&error))?;
     if u64::try_from(read).is_ok_and(|read| read == most) {
@@ -37,7 +37,7 @@ fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Re
     })
 }
 
-/// The data directory, and the master key where one is named.
+/// The data directory, and the master key if the settings or a flag name one.
 pub(in crate::cli) fn place(
     config: Option<&Path>,
     data: Option<&Path>,
@@ -56,7 +56,7 @@ pub(in crate::cli) fn place(
     }
 }
 
-/// The master key of a vault that has to be opened.
+/// The master key for a command that must open the data file.
 pub(in crate::cli) fn needed(master: Option<MasterKeySource>) -> Result<MasterKeySource, Failure> {
     master.ok_or_else(|| {
         Failure::new(Exit::Usage, "no master key is named")
