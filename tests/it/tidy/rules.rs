@@ -425,8 +425,7 @@ fn the_table_itself_is_checked() {
 
 #[test]
 fn keys_of_tables_are_made_in_one_place() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let sources = read_sources(root, "src").unwrap();
+    let sources = read_rust("src");
     let meta = sources.iter().find(|it| it.path == "src/store/tables/meta.rs").unwrap();
     let names: BTreeSet<&str> = meta.text.split('"').skip(1).step_by(2).collect();
     assert!(names.contains("master") && names.contains("rotation/"));
