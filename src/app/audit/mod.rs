@@ -108,22 +108,12 @@ impl Audit<'_> {
         let scope = scope.bytes();
         let mut change = Change::new();
         for entries in entries.chunks(AUDIT_ROW_ENTRIES_MAX) {
-            change = match self.row(scope, entries) {
+            change = match sealed_row(self.vault, scope, entries) {
                 Some(row) => change.audit(row),
                 None => change.and(Change::impossible("audit entries do not encode")),
             };
         }
         change
-    }
-
-    /// `None` for entries that have no encoding.
-    fn row(self, scope: [u8; 16], entries: &[AuditEntry]) -> Option<SealedEntries> {
-        let at = entries.iter().map(|entry| entry.at).max()?;
-        let count = u16::try_from(entries.len()).ok()?;
-        let plain = encode_audit(entries).ok()?;
-        let system = self.vault.keys().system();
-        let sealed = system.seal_audit(&place(&scope), &plain, self.vault.random());
-        Some(SealedEntries { scope, at, count, sealed })
     }
 
     /// One entry of a tenant.
@@ -182,4 +172,14 @@ impl Audit<'_> {
 /// it then.
 const fn place(scope: &[u8; 16]) -> Identity<'_> {
     Identity { tenant: scope, table: Table::Audit.number(), key: &[] }
+}
+
+/// `None` for entries that have no encoding.
+fn sealed_row(vault: &Vault, scope: [u8; 16], entries: &[AuditEntry]) -> Option<SealedEntries> {
+    let at = entries.iter().map(|entry| entry.at).max()?;
+    let count = u16::try_from(entries.len()).ok()?;
+    let plain = encode_audit(entries).ok()?;
+    let system = vault.keys().system();
+    let sealed = system.seal_audit(&place(&scope), &plain, vault.random());
+    Some(SealedEntries { scope, at, count, sealed })
 }
