@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hyper::Response;
 
 use crate::bounds::{ANSWER_BYTES_FREE, ANSWERS_BYTES_MAX, ANSWERS_RETRY_AFTER_S};
-use crate::http::Http;
 use crate::http::problem::Problem;
 use crate::http::reply::Asked;
 use crate::secret::SecretBody;
@@ -47,7 +46,7 @@ impl Drop for Share {
     }
 }
 
-impl Http {
+impl Answers {
     /// The answer with its share of the memory of all answers, if it needs one. The first answer to
     /// a write does not go through here: a 503 in its place would hide that the write was made.
     pub(super) fn hold(
@@ -59,7 +58,7 @@ impl Http {
         if bytes <= ANSWER_BYTES_FREE {
             return response;
         }
-        match self.answers.share(bytes) {
+        match self.share(bytes) {
             Some(share) => response.map(|body| body.holding(share)),
             None => asked.failure(&Problem::retry(503, NO_MEMORY, ANSWERS_RETRY_AFTER_S)),
         }

@@ -1,11 +1,10 @@
 //! From an operation's name to the function that carries it out.
 
-use crate::app::Write;
+use crate::http::exchange::{Exchange, Instead};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::route::Operation;
-use crate::http::{Exchange, Instead, wire};
-use crate::idempotency::RememberedAnswer;
+use crate::http::wire;
 
 impl Exchange<'_> {
     /// The state of each operation has memory of its own: together in one future they would all be as
@@ -54,19 +53,6 @@ impl Exchange<'_> {
             Operation::UpdateToken => Box::pin(self.update_token()).await?,
         })
     }
-
-    /// A write whose answer is remembered if the request has an idempotency key.
-    pub(super) fn write<'w, T>(
-        &'w self,
-        render: &'w (dyn Fn(&T) -> RememberedAnswer + Sync),
-    ) -> Write<'w, T> {
-        Write { guard: self.guard.as_ref(), render }
-    }
-
-    /// What stood in the place of the route's braces.
-    pub(super) fn parameter(&self, at: usize) -> &str {
-        self.parameters.get(at).map_or("", String::as_str)
-    }
 }
 
 const REGENERATE: &str = "Keys are no longer regenerated: create a new one with POST \
@@ -81,7 +67,7 @@ mod tests {
 
     use super::*;
     use crate::bounds::{ANSWER_BYTES_MAX, OPERATION_BYTES_MAX};
-    use crate::http::Http;
+    use crate::http::state::Http;
 
     type At = &'static Exchange<'static>;
 

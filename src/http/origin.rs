@@ -9,8 +9,12 @@ use hyper::http::request::Parts;
 use crate::app::Client;
 use crate::bounds::THREEDS_TEXT_CHARS_MAX;
 use crate::http::reply::{self, Asked};
-use crate::http::{API_KEY, FORWARDED_FOR, Http};
+use crate::http::state::Http;
 use crate::limits::client_address;
+
+/// The header that carries the API key.
+pub(super) const API_KEY: &str = "bt-api-key";
+const FORWARDED_FOR: &str = "x-forwarded-for";
 
 impl Http {
     pub(super) fn asked(&self, parts: &Parts) -> Asked {

@@ -11,9 +11,11 @@ use serde_json::json;
 
 use crate::domain::application::ApplicationKind;
 use crate::domain::key_text::KeyText;
+use crate::http::body;
+use crate::http::origin::API_KEY;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
-use crate::http::{API_KEY, Http, body};
+use crate::http::state::Http;
 use crate::metrics::Registry;
 use crate::secret::SecretBody;
 

@@ -5,7 +5,7 @@ use hyper::header::{CACHE_CONTROL, ETAG, HeaderValue};
 
 use crate::app::Error;
 use crate::formulas::Document;
-use crate::http::Exchange;
+use crate::http::exchange::Exchange;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::secret::SecretBody;

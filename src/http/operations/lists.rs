@@ -4,7 +4,7 @@
 use crate::app::CursorStart;
 use crate::domain::permission::Permission;
 use crate::domain::token_query::{LegacyTokenQuery, TokenQuery};
-use crate::http::Exchange;
+use crate::http::exchange::Exchange;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::wire::page::OffsetPage;

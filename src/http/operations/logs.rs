@@ -1,6 +1,6 @@
 //! The audit log over HTTP.
 
-use crate::http::Exchange;
+use crate::http::exchange::Exchange;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::wire::log;

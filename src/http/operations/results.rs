@@ -8,9 +8,10 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 
 use crate::bounds::BODY_BYTES_MAX;
+use crate::http::body;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
-use crate::http::{Http, body};
+use crate::http::state::Http;
 use crate::log::{RequestLine, Trace};
 use crate::secret::SecretBody;
 use crate::threeds::scheme::Scheme;

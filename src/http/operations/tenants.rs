@@ -1,9 +1,9 @@
 //! The caller's own tenant over HTTP.
 
 use crate::domain::tenant::Tenant;
+use crate::http::exchange::{Exchange, Instead};
 use crate::http::reply::Reply;
 use crate::http::wire::tenant;
-use crate::http::{Exchange, Instead};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 impl Exchange<'_> {

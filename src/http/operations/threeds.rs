@@ -1,10 +1,10 @@
 //! 3-D Secure sessions over HTTP.
 
+use crate::http::exchange::{Exchange, Instead};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::wire::threeds::outcome::{self, Extent};
 use crate::http::wire::threeds::{authenticate, session};
-use crate::http::{Exchange, Instead};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::threeds::session::Session;
 

@@ -1,10 +1,10 @@
 //! Token intents over HTTP.
 
 use crate::app::ShownIntent;
+use crate::http::exchange::{Exchange, Instead};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::wire::{token, token_intent};
-use crate::http::{Exchange, Instead};
 use crate::idempotency::RememberedAnswer;
 
 impl Exchange<'_> {

@@ -4,10 +4,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::app::{Tokenized, Written};
 use crate::domain::exposure::Right;
+use crate::http::exchange::{Exchange, Instead};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::wire::{token, tokenize};
-use crate::http::{Exchange, Instead};
 use crate::idempotency::AnswerStatus;
 use crate::secret::SecretBuffer;
 

@@ -2,7 +2,6 @@
 
 use crate::domain::html::escape;
 use crate::domain::id::SessionId;
-use crate::http::pages::word;
 use crate::threeds::codes::TransactionStatus;
 use crate::threeds::simulator::acs::{CODE, WRONG_CODES_MAX};
 
@@ -160,6 +159,20 @@ fn page(nonce: &str, body: &str) -> String {
          </style></head><body>{body}</body></html>\n",
         include_str!("pages.css")
     )
+}
+
+/// As the SDK's own result names it.
+const fn word(status: TransactionStatus) -> &'static str {
+    match status {
+        TransactionStatus::Successful => "successful",
+        TransactionStatus::Attempted
+        | TransactionStatus::Challenge
+        | TransactionStatus::DecoupledChallenge
+        | TransactionStatus::Failed
+        | TransactionStatus::Informational
+        | TransactionStatus::Rejected
+        | TransactionStatus::Unavailable => "failed",
+    }
 }
 
 #[cfg(test)]

@@ -15,13 +15,13 @@ use hyper::{Method, Response, StatusCode};
 use serde_json::Value;
 
 use crate::app::{ChallengeReply, Error};
+use crate::http::body;
 use crate::http::problem::Problem;
 use crate::http::request_counts::NO_ROUTE;
+use crate::http::state::Http;
 use crate::http::wire::query::Query;
-use crate::http::{Http, body};
 use crate::secret::SecretBody;
 use crate::threeds::base64;
-use crate::threeds::codes::TransactionStatus;
 use crate::threeds::message::{Creq, Cres};
 use crate::threeds::session::WebChallengeMode;
 use crate::threeds::simulator::acs::CardholderInput;
@@ -300,20 +300,6 @@ fn respond(shown: Shown, nonce: &str) -> Response<SecretBody> {
         headers.insert(name, HeaderValue::from_static(value));
     }
     response
-}
-
-/// As the SDK's own result names it.
-const fn word(status: TransactionStatus) -> &'static str {
-    match status {
-        TransactionStatus::Successful => "successful",
-        TransactionStatus::Attempted
-        | TransactionStatus::Challenge
-        | TransactionStatus::DecoupledChallenge
-        | TransactionStatus::Failed
-        | TransactionStatus::Informational
-        | TransactionStatus::Rejected
-        | TransactionStatus::Unavailable => "failed",
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,93 @@
+//! One request to an operation, and what takes the place of its reply.
+
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+
+use serde_json::Value;
+
+use crate::app::{Caller, Client, Error, Guard, Vault, Write};
+use crate::domain::mistakes::Mistakes;
+use crate::formulas::Catalog;
+use crate::http::problem::Problem;
+use crate::http::route::Operation;
+use crate::http::state::Http;
+use crate::http::wire::query::Query;
+use crate::idempotency::RememberedAnswer;
+use crate::limits::{self, KeyHash};
+use crate::secret::Secret;
+
+/// One request, authenticated and read.
+pub(super) struct Exchange<'a> {
+    pub(super) http: &'a Http,
+    pub(super) app: &'a Vault,
+    pub(super) caller: &'a Caller,
+    pub(super) parameters: Vec<String>,
+    pub(super) query: Query,
+    pub(super) body: Secret<Value>,
+    pub(super) guard: Option<Guard>,
+    pub(super) catalog: &'a Catalog,
+    pub(super) if_none_match: Option<String>,
+    pub(super) client: Client,
+}
+
+impl Exchange<'_> {
+    /// Charges the tokens of a call beyond the first, which the request itself was charged for.
+    pub(super) fn charge_tokens(&self, tokens: usize) -> Result<(), Problem> {
+        let further = u32::try_from(tokens.saturating_sub(1)).unwrap_or(u32::MAX);
+        let Some(further) = NonZeroU32::new(further) else { return Ok(()) };
+        let request = counted(self.caller, self.client.address, Operation::Tokenize);
+        let charged = self.http.limiter.admit_more(&request, further, self.app.now());
+        charged.map_err(|refusal| self.http.limited(refusal))
+    }
+
+    /// A write whose answer is remembered if the request has an idempotency key.
+    pub(super) fn write<'w, T>(
+        &'w self,
+        render: &'w (dyn Fn(&T) -> RememberedAnswer + Sync),
+    ) -> Write<'w, T> {
+        Write { guard: self.guard.as_ref(), render }
+    }
+
+    /// What stood in the place of the route's braces.
+    pub(super) fn parameter(&self, at: usize) -> &str {
+        self.parameters.get(at).map_or("", String::as_str)
+    }
+}
+
+/// Why an operation does not answer for itself: the app refused it, or answered it before
+/// ([`Error::Replayed`]), or the request is a problem already.
+pub(super) enum Instead {
+    App(Error),
+    Problem(Problem),
+}
+
+/// A request as the limits count it.
+pub(super) fn counted(caller: &Caller, address: IpAddr, operation: Operation) -> limits::Request {
+    limits::Request {
+        address,
+        key: KeyHash::of(&caller.tag),
+        key_form: caller.key.form,
+        tenant: caller.tenant.kind,
+        application: caller.application.kind,
+        operation: operation.counted_as(),
+        rate_limit: caller.tenant.quotas.rate_limit,
+    }
+}
+
+impl From<Problem> for Instead {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<Mistakes> for Instead {
+    fn from(mistakes: Mistakes) -> Self {
+        Self::Problem(mistakes.into())
+    }
+}
+
+impl From<Error> for Instead {
+    fn from(error: Error) -> Self {
+        Self::App(error)
+    }
+}

@@ -1,0 +1,66 @@
+//! The state that all requests share.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use hyper::http::request::Parts;
+
+use crate::app::Vault;
+use crate::formulas::Catalog;
+use crate::http::answers::Answers;
+use crate::http::bodies::Bodies;
+use crate::http::problem::{self, Problem};
+use crate::http::request_counts::Requests;
+use crate::limits::{self, Limiter, Network};
+use crate::log::Log;
+use crate::metrics::Registry;
+
+/// Answers requests.
+#[derive(Debug)]
+pub struct Http {
+    pub app: Arc<Vault>,
+    pub limiter: Limiter,
+    pub log: Log,
+    pub catalog: Catalog,
+    /// Peers whose word about the client's address is taken.
+    pub trusted_proxies: Vec<Network>,
+    /// The operator's `threeds.public_url`, if it is set: `https://host`.
+    pub public_url: Option<String>,
+    pub deprecated: Deprecated,
+    pub requests: Arc<Requests>,
+    pub bodies: Bodies,
+    pub answers: Answers,
+    /// What the probes and the operator look at.
+    pub registry: Arc<Registry>,
+}
+
+/// What becomes of the operations that have a successor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deprecated {
+    Answered,
+    /// 410, naming the successor.
+    Gone,
+}
+
+impl Http {
+    /// The limit of the client's address, which everything that anyone may ask is counted by.
+    pub(super) fn admit_address(&self, parts: &Parts, peer: SocketAddr) -> Result<IpAddr, Problem> {
+        let address = self.address(parts, peer);
+        let admitted = self.limiter.admit_address(address, self.app.now());
+        admitted.map_err(|refusal| self.limited(refusal))?;
+        Ok(address)
+    }
+
+    pub(super) fn limited(&self, refusal: limits::RateLimitRefusal) -> Problem {
+        self.requests.count_limited(refusal.row);
+        refusal.into()
+    }
+
+    /// A fault of ours is logged where it is answered. One of the disk is not: it ends the process,
+    /// which says why.
+    pub(super) fn note(&self, problem: &Problem) {
+        if let Some(fault) = &problem.fault {
+            self.log.event(problem::event(**fault));
+        }
+    }
+}
