@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::pin::Pin;
 
 use serde_json::Value;
 
@@ -9,19 +10,26 @@ use crate::app::{Caller, Client, Error, Guard, Vault, Write};
 use crate::domain::mistakes::Mistakes;
 use crate::formulas::Catalog;
 use crate::http::problem::Problem;
-use crate::http::route::Operation;
+use crate::http::reply::Reply;
 use crate::http::state::Http;
 use crate::http::wire::query::Query;
 use crate::idempotency::RememberedAnswer;
 use crate::limits::{self, KeyHash};
 use crate::secret::Secret;
 
+/// The future of a function in the routing table. Each has memory of its own: together in one future
+/// they would all be as large as the largest.
+pub(super) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// An operation's function in the routing table, with the parameters of its path.
+pub(super) type OperationCall =
+    Box<dyn for<'a> FnOnce(&'a Exchange<'a>) -> Pending<'a, Result<Reply, Instead>> + Send>;
+
 /// One request, authenticated and read.
 pub(super) struct Exchange<'a> {
     pub(super) http: &'a Http,
     pub(super) app: &'a Vault,
     pub(super) caller: &'a Caller,
-    pub(super) parameters: Vec<String>,
     pub(super) query: Query,
     pub(super) body: Secret<Value>,
     pub(super) guard: Option<Guard>,
@@ -35,7 +43,7 @@ impl Exchange<'_> {
     pub(super) fn charge_tokens(&self, tokens: usize) -> Result<(), Problem> {
         let further = u32::try_from(tokens.saturating_sub(1)).unwrap_or(u32::MAX);
         let Some(further) = NonZeroU32::new(further) else { return Ok(()) };
-        let request = counted(self.caller, self.client.address, Operation::Tokenize);
+        let request = counted(self.caller, self.client.address, limits::Operation::Tokenize);
         let charged = self.http.limiter.admit_more(&request, further, self.app.now());
         charged.map_err(|refusal| self.http.limited(refusal))
     }
@@ -47,11 +55,6 @@ impl Exchange<'_> {
     ) -> Write<'w, T> {
         Write { guard: self.guard.as_ref(), render }
     }
-
-    /// What stood in the place of the route's braces.
-    pub(super) fn parameter(&self, at: usize) -> &str {
-        self.parameters.get(at).map_or("", String::as_str)
-    }
 }
 
 /// Why an operation does not answer for itself: the app refused it, or answered it before
@@ -62,14 +65,18 @@ pub(super) enum Instead {
 }
 
 /// A request as the limits count it.
-pub(super) fn counted(caller: &Caller, address: IpAddr, operation: Operation) -> limits::Request {
+pub(super) fn counted(
+    caller: &Caller,
+    address: IpAddr,
+    operation: limits::Operation,
+) -> limits::Request {
     limits::Request {
         address,
         key: KeyHash::of(&caller.tag),
         key_form: caller.key.form,
         tenant: caller.tenant.kind,
         application: caller.application.kind,
-        operation: operation.counted_as(),
+        operation,
         rate_limit: caller.tenant.quotas.rate_limit,
     }
 }

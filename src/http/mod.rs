@@ -7,7 +7,6 @@
 mod answers;
 mod bodies;
 mod body;
-mod dispatch;
 mod exchange;
 mod operations;
 mod origin;
@@ -23,6 +22,6 @@ pub(crate) mod wire;
 
 pub use answers::Answers;
 pub use bodies::Bodies;
-pub use operations::results::RESULTS_PATH;
 pub use request_counts::Requests;
+pub use route::RESULTS_PATH;
 pub use state::{Deprecated, Http};

@@ -28,14 +28,14 @@ impl Http {
     }
 
     /// What the request tells about the browser that may have sent it.
-    pub(super) fn client(&self, parts: &Parts, peer: SocketAddr) -> Client {
+    pub(super) fn client(&self, parts: &Parts, address: IpAddr) -> Client {
         let text = |name: HeaderName| {
             let value = parts.headers.get(name)?.to_str().ok()?;
             Some(value.chars().take(THREEDS_TEXT_CHARS_MAX).collect::<String>())
         };
         Client {
             base: self.base(parts).unwrap_or_else(|| String::from("https://localhost")),
-            address: self.address(parts, peer),
+            address,
             accept: text(ACCEPT),
             user_agent: text(USER_AGENT),
         }

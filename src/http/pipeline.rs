@@ -1,32 +1,41 @@
 //! The way of a request through its checks to the function that answers it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, IF_NONE_MATCH};
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response};
+use hyper::{Request, Response};
 use serde_json::Value;
 
 use crate::app::{Caller, Error, Guard};
+use crate::bounds::BODY_BYTES_MAX;
 use crate::domain::key_text::KeyText;
 use crate::http::body;
-use crate::http::exchange::{Exchange, Instead, counted};
+use crate::http::exchange::{Exchange, Instead, OperationCall, counted};
 use crate::http::origin::API_KEY;
-use crate::http::probes::Probe;
+use crate::http::probes::Detail;
 use crate::http::problem::Problem;
 use crate::http::reply::{self, Asked, Reply};
 use crate::http::request_counts::NO_ROUTE;
-use crate::http::route::{self, Carries, Matched, Repeated, Route};
+use crate::http::route::{self, ApiCall, BodyKind, Idempotency, NoMatch, Operation, Route};
 use crate::http::state::{Deprecated, Http};
 use crate::http::wire::query::Query;
 use crate::idempotency::{Replay, is_key};
 use crate::log::{RequestLine, Trace};
 use crate::secret::{Secret, SecretBody};
+use crate::threeds::scheme::Scheme;
 
 const IDEMPOTENCY_KEY: &str = "bt-idempotency-key";
+
+/// A request's operation, with its path parameters.
+struct Matched {
+    route: &'static Route,
+    operation: &'static Operation,
+    call: OperationCall,
+}
 
 /// What is known of a request when it is logged.
 #[derive(Default)]
@@ -35,13 +44,8 @@ struct Seen {
     caller: Option<Arc<Caller>>,
 }
 
-impl Seen {
-    fn writes(&self) -> bool {
-        self.route.is_some_and(|route| route.repeated == Repeated::Once)
-    }
-}
-
 impl Http {
+    /// Answers a request to the API listener.
     pub async fn answer(
         &self,
         request: Request<Incoming>,
@@ -51,37 +55,8 @@ impl Http {
         let (parts, body) = request.into_parts();
         let asked = self.asked(&parts);
         let mut seen = Seen::default();
-        let page = self.page(&parts);
-        let probe = Probe::find(parts.uri.path());
-        let mut response = if parts.method == Method::OPTIONS {
-            self.preflight(&asked, &parts, body, peer).await
-        } else if let Some(page) = &page {
-            let mut shown = self.show(page, &parts, body, peer).await;
-            asked.trace(&mut shown);
-            shown
-        } else if let Some(probe) = probe {
-            let told = self.probe(probe, &parts, body, peer).await;
-            told.map_or_else(|problem| asked.failure(&problem), |reply| asked.success(reply))
-        } else {
-            match self.reply(&parts, body, peer, &mut seen).await {
-                Ok(reply) if seen.writes() => asked.success(reply),
-                Ok(reply) => self.answers.hold(&asked, asked.success(reply)),
-                Err(Instead::App(Error::Replayed(earlier))) => {
-                    match self.replayed(*earlier, &seen).await {
-                        Ok(reply) => self.answers.hold(&asked, asked.success(reply)),
-                        Err(problem) => self.failure(&asked, &problem),
-                    }
-                }
-                Err(Instead::App(error)) => self.failure(&asked, &error.into()),
-                Err(Instead::Problem(problem)) => self.failure(&asked, &problem),
-            }
-        };
-        if let Some(successor) = seen.route.and_then(|route| route.operation.successor()) {
-            reply::announce(&successor, response.headers_mut());
-        }
-        let route = seen.route.map(|route| route.name);
-        let route = route.or(page.map(|page| page.name())).or(probe.map(Probe::name));
-        let route = route.unwrap_or(NO_ROUTE);
+        let response = self.respond(&asked, &parts, body, peer, &mut seen).await;
+        let route = seen.route.map_or(NO_ROUTE, |route| route.name);
         let (status, duration) = (response.status().as_u16(), started.elapsed());
         self.requests.count(route, status, duration);
         self.log.request(RequestLine {
@@ -92,6 +67,131 @@ impl Http {
             status,
             duration,
         });
+        response
+    }
+
+    /// Answers a request to the operator's listeners. It is neither counted nor logged: scrapers would
+    /// fill the log.
+    pub async fn answer_operator(&self, request: Request<Incoming>) -> Response<SecretBody> {
+        let (parts, body) = request.into_parts();
+        let asked = self.asked(&parts);
+        body::drain(body).await;
+        match route::find_operator(&parts.method, parts.uri.path()) {
+            Ok((_, function)) => asked.success(function(self, Detail::Checks)),
+            Err(no_match) => asked.failure(&no_match.into()),
+        }
+    }
+
+    /// Answers a request to the results listener. `schemes` issued the peer's certificate.
+    pub async fn answer_results(
+        &self,
+        request: Request<Incoming>,
+        schemes: &[Scheme],
+    ) -> Response<SecretBody> {
+        let started = Instant::now();
+        let (parts, body) = request.into_parts();
+        let asked = self.asked(&parts);
+        let (route, reply) = match route::find_results(&parts.method, parts.uri.path()) {
+            Ok((route, function)) => {
+                let read = body::read(body, BODY_BYTES_MAX, &self.bodies).await;
+                let reply = match read {
+                    Ok((bytes, _share)) => function(self, bytes.expose(), schemes).await,
+                    Err(problem) => Err(problem),
+                };
+                (route.name, reply)
+            }
+            Err(no_match) => {
+                body::drain(body).await;
+                (NO_ROUTE, Err(no_match.into()))
+            }
+        };
+        let response = match reply {
+            Ok(reply) => asked.success(reply),
+            Err(problem) => self.failure(&asked, &problem),
+        };
+        self.log.request(RequestLine {
+            trace: Trace::from_client(&asked.trace),
+            route,
+            tenant: None,
+            application: None,
+            status: response.status().as_u16(),
+            duration: started.elapsed(),
+        });
+        response
+    }
+
+    /// Every request counts for its address, also one that has no route.
+    async fn respond(
+        &self,
+        asked: &Asked,
+        parts: &Parts,
+        body: Incoming,
+        peer: SocketAddr,
+        seen: &mut Seen,
+    ) -> Response<SecretBody> {
+        let has_test_tenant = || self.app.threeds().has_test_tenant();
+        let found = route::find_api(&parts.method, parts.uri.path(), has_test_tenant);
+        let is_page = match &found {
+            Ok((route, _)) | Err(NoMatch::Method { route, .. }) => route.is_page(),
+            Err(NoMatch::Elsewhere | NoMatch::Path) => false,
+        };
+        let address = self.admit_address(parts, peer);
+        let admitted = address.and_then(|address| Ok((address, found?)));
+        let (address, (route, call)) = match admitted {
+            Ok(admitted) => admitted,
+            Err(problem) => {
+                body::drain(body).await;
+                return if is_page {
+                    asked.traced(self.show_failure(&problem))
+                } else {
+                    self.failure(asked, &problem)
+                };
+            }
+        };
+        seen.route = Some(route);
+        match call {
+            ApiCall::Operation(operation, call) => {
+                let matched = Matched { route, operation, call };
+                self.operate(asked, parts, body, address, matched, seen).await
+            }
+            ApiCall::Page(call) => asked.traced(self.show(call, parts, body).await),
+            ApiCall::Preflight => {
+                body::drain(body).await;
+                asked.preflight()
+            }
+            ApiCall::Probe(function) => {
+                body::drain(body).await;
+                asked.success(function(self, Detail::of_client(self, parts)))
+            }
+        }
+    }
+
+    /// Answers a request to an operation.
+    async fn operate(
+        &self,
+        asked: &Asked,
+        parts: &Parts,
+        body: Incoming,
+        address: IpAddr,
+        matched: Matched,
+        seen: &mut Seen,
+    ) -> Response<SecretBody> {
+        let operation = matched.operation;
+        let mut response = match self.reply(parts, body, address, matched, seen).await {
+            Ok(reply) if operation.idempotency == Idempotency::Once => asked.success(reply),
+            Ok(reply) => self.answers.hold(asked, asked.success(reply)),
+            Err(Instead::App(Error::Replayed(earlier))) => {
+                match self.replayed(*earlier, seen).await {
+                    Ok(reply) => self.answers.hold(asked, asked.success(reply)),
+                    Err(problem) => self.failure(asked, &problem),
+                }
+            }
+            Err(Instead::App(error)) => self.failure(asked, &error.into()),
+            Err(Instead::Problem(problem)) => self.failure(asked, &problem),
+        };
+        if let Some(successor) = operation.successor {
+            reply::announce(successor.path, response.headers_mut());
+        }
         response
     }
 
@@ -109,46 +209,28 @@ impl Http {
         Ok(Reply::replayed(replay))
     }
 
-    /// The address counts here too: a preflight costs as much as a refusal.
-    async fn preflight(
-        &self,
-        asked: &Asked,
-        parts: &Parts,
-        body: Incoming,
-        peer: SocketAddr,
-    ) -> Response<SecretBody> {
-        let admitted = self.admit_address(parts, peer);
-        body::drain(body).await;
-        match admitted {
-            Ok(_) => asked.preflight(),
-            Err(problem) => asked.failure(&problem),
-        }
-    }
-
     async fn reply(
         &self,
         parts: &Parts,
         body: Incoming,
-        peer: SocketAddr,
+        address: IpAddr,
+        matched: Matched,
         seen: &mut Seen,
     ) -> Result<Reply, Instead> {
-        let begun = self.admit(parts, peer, seen).map_err(Instead::from);
-        let begun = begun.and_then(|(matched, caller)| {
-            let guard = self.begin_once(parts, &matched, &caller)?;
-            Ok((matched, guard))
-        });
-        let (matched, guard) = match begun {
-            Ok(begun) => begun,
+        let begun = self.admit(parts, address, &matched, seen).map_err(Instead::from);
+        let begun = begun.and_then(|caller| self.begin_once(parts, &matched, &caller));
+        let guard = match begun {
+            Ok(guard) => guard,
             Err(instead) => {
                 body::drain(body).await;
                 return Err(instead);
             }
         };
         let bodies = &self.bodies;
-        let (body, _share) = match matched.route.carries {
-            Carries::Json => body::read_json(&parts.headers, body, bodies).await?,
-            Carries::MergePatch => body::read_merge_patch(&parts.headers, body, bodies).await?,
-            Carries::Nothing => {
+        let (body, _share) = match matched.route.body {
+            BodyKind::Json => body::read_json(&parts.headers, body, bodies).await?,
+            BodyKind::MergePatch => body::read_merge_patch(&parts.headers, body, bodies).await?,
+            BodyKind::Form | BodyKind::Message | BodyKind::Nothing => {
                 body::drain(body).await;
                 (Secret::new(Value::Null), bodies.share())
             }
@@ -158,24 +240,22 @@ impl Http {
             Some(key) => self.app.access().authenticate(&key)?,
             None => return Err(Error::Unauthenticated.into()),
         };
-        caller.require_one_somewhere(matched.route.permissions)?;
+        caller.require_one_somewhere(matched.operation.permissions)?;
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let query = query.ok_or(Problem::new(400, "The query is too long or not valid UTF-8."))?;
-        let parameters = matched.parameters;
         let if_none_match = parts.headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
         let exchange = Exchange {
             http: self,
             app: &self.app,
             caller: &caller,
-            parameters,
             query,
             body,
             guard,
             catalog: &self.catalog,
             if_none_match: if_none_match.map(String::from),
-            client: self.client(parts, peer),
+            client: self.client(parts, address),
         };
-        exchange.dispatch(matched.route.operation).await
+        (matched.call)(&exchange).await
     }
 
     /// Takes the request's idempotency key, or finds what it was answered before.
@@ -186,7 +266,7 @@ impl Http {
         caller: &Arc<Caller>,
     ) -> Result<Option<Guard>, Instead> {
         let Some(value) = parts.headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
-        if matched.route.repeated == Repeated::Again {
+        if matched.operation.idempotency == Idempotency::Ignored {
             return Ok(None);
         }
         let key = value.to_str().ok().filter(|text| is_key(text)).ok_or(Problem::new(
@@ -202,28 +282,26 @@ impl Http {
     fn admit(
         &self,
         parts: &Parts,
-        peer: SocketAddr,
+        address: IpAddr,
+        matched: &Matched,
         seen: &mut Seen,
-    ) -> Result<(Matched, Arc<Caller>), Problem> {
-        let address = self.admit_address(parts, peer)?;
-        let matched = route::route(&parts.method, parts.uri.path())?;
-        seen.route = Some(matched.route);
-
+    ) -> Result<Arc<Caller>, Problem> {
+        let operation = matched.operation;
         let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
         let caller = self.app.access().authenticate(&key)?;
         seen.caller = Some(Arc::clone(&caller));
-        let request = counted(&caller, address, matched.route.operation);
+        let request = counted(&caller, address, operation.limit);
         let admitted = self.limiter.admit(&request, self.app.now());
         admitted.map_err(|refusal| self.limited(refusal))?;
-        caller.require_one_somewhere(matched.route.permissions)?;
+        caller.require_one_somewhere(operation.permissions)?;
         // Whatever a key does leaves a trace, and there must be room for it.
         self.app.require_space_for_audit()?;
-        if let Some(successor) = matched.route.operation.successor()
+        if let Some(successor) = operation.successor
             && self.deprecated == Deprecated::Gone
         {
-            return Err(Problem::new(410, successor.gone));
+            return Err(Problem::new(410, successor.refusal));
         }
-        Ok((matched, caller))
+        Ok(caller)
     }
 
     /// Whether the request carries a key of ours, for those who serve connections. Neither limits nor

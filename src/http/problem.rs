@@ -3,10 +3,11 @@
 //! Problem details by RFC 9457, on every failure, never an empty body: published clients return
 //! `None` instead of raising when a body is empty. No secret and no offending value is in it.
 
+use hyper::header::HeaderValue;
+
 use crate::app::{Error, Fault, Upstream};
 use crate::bounds::DISK_RETRY_AFTER_S;
 use crate::domain::mistakes::Mistakes;
-use crate::http::route::Unmatched;
 use crate::http::wire::json::Object;
 use crate::limits::RateLimitRefusal;
 use crate::log::{Event, Value};
@@ -21,7 +22,7 @@ pub(crate) struct Problem {
     /// What the counter that refused allows, for 429.
     pub(crate) limit: Option<Box<RateLimitRefusal>>,
     /// Methods that the path knows, for 405.
-    pub(crate) allow: Option<Box<str>>,
+    allow: Option<Box<str>>,
     pub(crate) fault: Option<Box<Fault>>,
     /// Which server of a 3DS session failed, for 424.
     pub(crate) upstream: Option<Box<Upstream>>,
@@ -60,6 +61,11 @@ impl Problem {
         let mut problem = Self::new(405, "This path does not know this method.");
         problem.allow = Some(allow.into_boxed_str());
         problem
+    }
+
+    /// The value of the `Allow` header, for 405.
+    pub(crate) fn allow(&self) -> Option<HeaderValue> {
+        self.allow.as_deref().and_then(|methods| HeaderValue::try_from(methods).ok())
     }
 
     fn title(&self) -> &'static str {
@@ -137,20 +143,6 @@ impl From<RateLimitRefusal> for Problem {
         );
         problem.limit = Some(Box::new(refusal));
         problem
-    }
-}
-
-impl From<Unmatched> for Problem {
-    fn from(unmatched: Unmatched) -> Self {
-        match unmatched {
-            Unmatched::Elsewhere => Self::new(
-                404,
-                "This server does not have this operation: it keeps tokens, token intents and 3-D \
-                 Secure sessions, and has no proxies, reactors, webhooks or account updater.",
-            ),
-            Unmatched::Method(allow) => Self::method_not_allowed(allow),
-            Unmatched::Path => Self::new(404, "There is no such path."),
-        }
     }
 }
 

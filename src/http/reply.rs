@@ -5,7 +5,6 @@ use hyper::{Response, StatusCode};
 
 use crate::domain::time::Timestamp;
 use crate::http::problem::Problem;
-use crate::http::route::Successor;
 use crate::idempotency::{AnswerStatus, RememberedAnswer, Replay};
 use crate::log::Trace;
 use crate::secret::SecretBody;
@@ -108,7 +107,7 @@ impl Asked {
         }
         if !matches!(reply.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
             let json = HeaderValue::from_static("application/json; charset=utf-8");
-            headers.insert(header::CONTENT_TYPE, json);
+            headers.entry(header::CONTENT_TYPE).or_insert(json);
         }
         if let (Some(path), Some(base)) = (reply.location, &self.base)
             && let Ok(location) = HeaderValue::try_from(format!("{base}{path}"))
@@ -133,8 +132,7 @@ impl Asked {
             headers.insert(RATE_REMAINING, HeaderValue::from(limit.remaining));
             headers.insert(RATE_RESET, HeaderValue::from(reset_s(limit.reset_at)));
         }
-        if let Some(allow) = problem.allow.as_deref().and_then(|it| HeaderValue::try_from(it).ok())
-        {
+        if let Some(allow) = problem.allow() {
             headers.insert(header::ALLOW, allow);
         }
         response
@@ -151,10 +149,15 @@ impl Asked {
     }
 
     /// Every answer says which request it is to.
-    pub(crate) fn trace(&self, response: &mut Response<SecretBody>) {
+    fn trace(&self, response: &mut Response<SecretBody>) {
         if let Ok(trace) = HeaderValue::try_from(self.trace.as_str()) {
             response.headers_mut().insert(TRACE, trace);
         }
+    }
+
+    pub(crate) fn traced(&self, mut response: Response<SecretBody>) -> Response<SecretBody> {
+        self.trace(&mut response);
+        response
     }
 
     fn response(&self, status: StatusCode, body: impl Into<SecretBody>) -> Response<SecretBody> {
@@ -177,10 +180,10 @@ impl Asked {
 /// dates are the published interface's: 3 January and 1 March 2025.
 //= RFC 9745, 2.1: the value is a date in seconds since 1970, after an at sign.
 //= RFC 8594, 3: the value is an HTTP date.
-pub(crate) fn announce(successor: &Successor, headers: &mut HeaderMap) {
+pub(crate) fn announce(successor: &str, headers: &mut HeaderMap) {
     headers.insert(DEPRECATION, HeaderValue::from_static("@1735862400"));
     headers.insert(SUNSET, HeaderValue::from_static("Sat, 01 Mar 2025 00:00:00 GMT"));
-    let link = format!("<{}>; rel=\"successor-version\"", successor.path);
+    let link = format!("<{successor}>; rel=\"successor-version\"");
     if let Ok(link) = HeaderValue::try_from(link) {
         headers.insert(header::LINK, link);
     }

@@ -1,24 +1,44 @@
-//! Access: every route of the interface with every kind of wrong key.
+//! Authorization: every row of the routing table with every kind of caller, on every listener.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
 use strongroom::domain::application::ApplicationKind;
 use strongroom::domain::permission::Permission;
-use strongroom::http::route::{ROUTES, Route};
+use strongroom::http::route::{Access, ROUTES, Route};
+use strongroom::threeds::base64;
 
-use crate::harness::{Answer, Request, Vault};
+use crate::directory_servers::{Scene, challenge, with_ranges};
+use crate::harness::{Answer, Authority, Connection, Request, Vault, get, trusting};
 use crate::threeds;
 
-/// A call of a route that succeeds.
+/// A row with one of its methods.
+#[derive(Clone, Copy)]
+struct Call {
+    route: &'static Route,
+    method: &'static str,
+}
+
+/// A request that a route answers.
 struct Example {
+    listener: Listener,
     method: &'static str,
     path: &'static str,
     body: Option<Value>,
-    /// The status for a key with the permission.
+    /// The status for a caller whom the route answers.
     status: u16,
-    /// The kind of thing that the path names.
     names: Names,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Listener {
+    Api,
+    Operator,
+    Results,
+}
+
+/// The thing that the path names: nothing, or a resource that belongs to one tenant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
     Nothing,
@@ -85,20 +105,114 @@ fn examples() -> Vec<Example> {
         ("GET", "/tenants/self", None, 200, Nothing),
         ("PUT", "/tenants/self", Some(tenant), 200, Nothing),
     ];
-    let entry = |(method, path, body, status, names)| Example { method, path, body, status, names };
-    entries.into_iter().map(entry).collect()
+    let keyed = entries.map(|entry| (Listener::Api, entry));
+    let all = keyed.into_iter().chain(examples_without_key());
+    let example = |(listener, (method, path, body, status, names))| Example {
+        listener,
+        method,
+        path,
+        body,
+        status,
+        names,
+    };
+    all.map(example).collect()
 }
+
+type Entry = (&'static str, &'static str, Option<Value>, u16, Names);
+
+/// The routes for anyone, whose forms are in `request`, and those of the other listeners.
+fn examples_without_key() -> impl Iterator<Item = (Listener, Entry)> {
+    let entry = |method, path, status| (method, path, None, status, Names::Nothing);
+    let anyone = [
+        entry("GET", "/pages/method.html", 200),
+        entry("GET", "/pages/challenge.html", 200),
+        entry("POST", "/3ds/sessions/{id}/method-notification", 200),
+        entry("POST", "/3ds/sessions/{id}/challenge-notification", 200),
+        entry("POST", "/3ds/sim/acs/method", 400),
+        entry("POST", "/3ds/sim/acs/challenge", 400),
+        entry("GET", "/healthz", 200),
+        entry("HEAD", "/healthz", 200),
+        entry("GET", "/readyz", 200),
+        entry("HEAD", "/readyz", 200),
+        entry("OPTIONS", "*", 204),
+    ];
+    let operator = ["/healthz", "/readyz", "/metrics", "/status"]
+        .map(|path| ["GET", "HEAD"].map(|method| (Listener::Operator, entry(method, path, 200))));
+    let results = (Listener::Results, entry("POST", "/3ds/results", 200));
+    let anyone = anyone.into_iter().map(|entry| (Listener::Api, entry));
+    anyone.chain(operator.into_iter().flatten()).chain([results])
+}
+
+impl Call {
+    const fn listener(self) -> Listener {
+        match self.route.access() {
+            Access::Anyone | Access::Key(_) => Listener::Api,
+            Access::MutualTls => Listener::Results,
+            Access::OperatorListener => Listener::Operator,
+        }
+    }
+
+    fn is_example(self, example: &Example) -> bool {
+        (example.listener, example.method, example.path)
+            == (self.listener(), self.method, self.route.path)
+    }
+
+    fn example(self) -> Example {
+        let found = examples().into_iter().find(|example| self.is_example(example));
+        found.unwrap_or_else(|| panic!("{} needs an example in this file", self.name()))
+    }
+
+    fn name(self) -> String {
+        format!("{} {} ({:?})", self.method, self.route.path, self.listener())
+    }
+
+    /// Whether a listener has a row with this path.
+    fn is_on(self, listener: Listener) -> bool {
+        calls().any(|call| call.listener() == listener && call.route.path == self.route.path)
+    }
+}
+
+/// The whole table.
+fn calls() -> impl Iterator<Item = Call> {
+    ROUTES.iter().flat_map(|route| {
+        route.methods.iter().map(move |method| Call { route, method: method.as_str() })
+    })
+}
+
+/// The rows that need a key, with the permissions of which it must hold one.
+fn keyed() -> impl Iterator<Item = (Call, &'static [Permission])> {
+    calls().filter_map(|call| match call.route.access() {
+        Access::Key(permissions) => Some((call, permissions)),
+        Access::Anyone | Access::MutualTls | Access::OperatorListener => None,
+    })
+}
+
+fn with_access(access: Access) -> Vec<Call> {
+    let found: Vec<_> = calls().filter(|call| call.route.access() == access).collect();
+    assert!(!found.is_empty(), "{access:?}");
+    found
+}
+
+/// Keys of every kind that a caller may send, and none.
+fn all_keys(vault: &Vault) -> Vec<String> {
+    let other = vault.tenant("test");
+    let keys = [&vault.keys.private, &vault.keys.public, &vault.keys.management];
+    let keys = keys.into_iter().chain([&other.keys.private, &other.keys.management]).cloned();
+    keys.chain([String::new(), String::from(UNKNOWN), gone_key(vault)]).collect()
+}
+
+const UNKNOWN: &str = "key_test_self_pvt_4WbQfP5hKXe9Bb2xM3Wn7a.00112233445566778899aabbccddeeff";
 
 #[test]
 fn every_route_has_an_example_and_every_example_a_route() {
     let examples = examples();
-    let known: Vec<_> = examples.iter().map(|it| (it.method, it.path)).collect();
-    let routes: Vec<_> = ROUTES.iter().map(|it| (it.method.as_str(), it.path)).collect();
-    for route in &routes {
-        assert!(known.contains(route), "{route:?} needs an example in this file");
+    for call in calls() {
+        let found = examples.iter().filter(|example| call.is_example(example)).count();
+        assert_eq!(found, 1, "{} needs one example in this file", call.name());
     }
-    for example in &known {
-        assert!(routes.contains(example), "{example:?} is no route any more");
+    for example in &examples {
+        let (method, path) = (example.method, example.path);
+        assert!(calls().any(|call| call.is_example(example)), "{method} {path} is no route");
     }
 }
 
@@ -106,18 +220,17 @@ fn every_route_has_an_example_and_every_example_a_route() {
 fn no_route_answers_without_a_valid_key() {
     let vault = Vault::start();
     let gone = gone_key(&vault);
-    let unknown = "key_test_self_pvt_4WbQfP5hKXe9Bb2xM3Wn7a.00112233445566778899aabbccddeeff";
     let long = "k".repeat(101);
     let mut cut = vault.keys.private.clone();
     cut.pop();
     let swapped = vault.keys.private.to_uppercase();
-    for route in ROUTES {
-        let call = |key: &str| vault.send(&request(route, &path(&vault, route)).key(key));
-        let none = call("").problem(401);
-        let wrong = ["x", "two words of a key here", &long, unknown, &gone, &cut, &swapped];
+    for (call, _) in keyed() {
+        let send = |key: &str| vault.send(&request(call, &path(&vault, call)).key(key));
+        let none = send("").problem(401);
+        let wrong = ["x", "two words of a key here", &long, UNKNOWN, &gone, &cut, &swapped];
         for key in wrong {
-            let refused = call(key).problem(401);
-            assert_eq!(refused.without_trace(), none.without_trace(), "{} {key}", name(route));
+            let refused = send(key).problem(401);
+            assert_eq!(refused.without_trace(), none.without_trace(), "{} {key}", call.name());
         }
     }
 }
@@ -125,18 +238,15 @@ fn no_route_answers_without_a_valid_key() {
 #[test]
 fn no_route_answers_a_key_that_lacks_its_permission() {
     let vault = Vault::start();
-    for route in ROUTES {
-        if route.permissions.is_empty() {
-            continue;
-        }
+    for (call, permissions) in keyed().filter(|(_, permissions)| !permissions.is_empty()) {
         for kind in [ApplicationKind::Private, ApplicationKind::Public, ApplicationKind::Management]
         {
-            let others = Permission::ALL.iter().filter(|it| !route.permissions.contains(it));
+            let others = Permission::ALL.iter().filter(|it| !permissions.contains(it));
             let others = others.filter(|it| it.may_be_held_by(kind)).map(|it| it.as_str());
             let key = vault.key_with(kind.as_str(), &others.collect::<Vec<_>>(), &json!([]));
-            let path = path(&vault, route);
-            let refused = vault.send(&request(route, &path).key(&key));
-            assert_eq!(refused.status, 403, "{} {}", name(route), kind.as_str());
+            let path = path(&vault, call);
+            let refused = vault.send(&request(call, &path).key(&key));
+            assert_eq!(refused.status, 403, "{} {}", call.name(), kind.as_str());
             refused.problem(403);
         }
     }
@@ -145,20 +255,20 @@ fn no_route_answers_a_key_that_lacks_its_permission() {
 #[test]
 fn every_route_answers_a_key_with_its_permission_alone() {
     let vault = Vault::start();
-    for route in ROUTES {
-        let example = example(route);
+    for (call, permissions) in keyed() {
+        let example = call.example();
         for kind in [ApplicationKind::Private, ApplicationKind::Public, ApplicationKind::Management]
         {
             let any: &[_] = match kind {
                 ApplicationKind::Management => &[Permission::TenantRead],
                 ApplicationKind::Private | ApplicationKind::Public => &[Permission::TokenCreate],
             };
-            let needed = if route.permissions.is_empty() { any } else { route.permissions };
+            let needed = if permissions.is_empty() { any } else { permissions };
             for permission in needed.iter().filter(|it| it.may_be_held_by(kind)) {
                 let key = vault.key_with(kind.as_str(), &[permission.as_str()], &json!([]));
-                let path = path(&vault, route);
-                let answer = vault.send(&request(route, &path).key(&key));
-                assert_eq!(answer.status, example.status, "{}: {}", name(route), answer.text());
+                let path = path(&vault, call);
+                let answer = vault.send(&request(call, &path).key(&key));
+                assert_eq!(answer.status, example.status, "{}: {}", call.name(), answer.text());
             }
         }
     }
@@ -168,22 +278,113 @@ fn every_route_answers_a_key_with_its_permission_alone() {
 fn a_resource_of_another_tenant_cannot_be_told_from_one_that_is_not_there() {
     let vault = Vault::start();
     let other = vault.tenant("test");
-    for route in ROUTES.iter().filter(|route| example(route).names == Names::Resource) {
-        let key = match route.permissions.first() {
+    let resources = keyed().filter(|(call, _)| call.example().names == Names::Resource);
+    for (call, permissions) in resources {
+        let key = match permissions.first() {
             Some(it) if it.may_be_held_by(ApplicationKind::Management) => &other.keys.management,
             _ => &other.keys.private,
         };
-        let theirs = path(&vault, route);
-        let missing = route
-            .path
+        let theirs = path(&vault, call);
+        let pattern = call.route.path;
+        let missing = pattern
             .replace("{id}", "0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b")
             .replace("{key}", "0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2c");
-        let strange = route.path.replace("{id}", "no-such-id").replace("{key}", "nor-this");
+        let strange = pattern.replace("{id}", "no-such-id").replace("{key}", "nor-this");
         let [theirs, missing, strange] = [&theirs, &missing, &strange]
-            .map(|path| vault.send(&request(route, path).key(key)).problem(404));
-        assert_eq!(theirs.without_trace(), missing.without_trace(), "{}", name(route));
-        assert_eq!(theirs.without_trace(), strange.without_trace(), "{}", name(route));
-        assert_eq!(header_names(&theirs), header_names(&missing), "{}", name(route));
+            .map(|path| vault.send(&request(call, path).key(key)).problem(404));
+        assert_eq!(theirs.without_trace(), missing.without_trace(), "{}", call.name());
+        assert_eq!(theirs.without_trace(), strange.without_trace(), "{}", call.name());
+        assert_eq!(header_names(&theirs), header_names(&missing), "{}", call.name());
+    }
+}
+
+#[test]
+fn a_route_for_anyone_answers_every_caller_alike() {
+    let vault = Vault::start();
+    let keys = all_keys(&vault);
+    for call in with_access(Access::Anyone) {
+        for key in &keys {
+            let path = path(&vault, call);
+            let status = if call.method == "HEAD" {
+                head_status(&vault, &path, key)
+            } else {
+                let answer = vault.send(&request(call, &path).key(key));
+                assert!(!answer.text().contains("424242"), "{}", call.name());
+                answer.status
+            };
+            assert_eq!(status, call.example().status, "{} {key}", call.name());
+        }
+    }
+    // Reasons are for the operator: a key of another kind gets the same text as no key.
+    let ready = |key: &str| vault.send(&get("/readyz").key(key)).with_status(200).json;
+    for key in [&vault.keys.private, &vault.keys.public, UNKNOWN] {
+        assert_eq!(ready(key), ready(""));
+    }
+}
+
+#[test]
+fn a_route_of_the_operator_answers_on_the_socket_and_no_key_opens_it_elsewhere() {
+    let vault = Vault::start();
+    let keys = all_keys(&vault);
+    for call in with_access(Access::OperatorListener) {
+        let status = call.example().status;
+        assert_eq!(on_socket(&vault, call.method, call.route.path), status, "{}", call.name());
+        assert_eq!(on_socket(&vault, "POST", call.route.path), 405, "{}", call.name());
+        if call.is_on(Listener::Api) || call.method == "HEAD" {
+            continue;
+        }
+        for key in &keys {
+            vault.send(&get(call.route.path).key(key)).problem(404);
+        }
+    }
+}
+
+#[test]
+fn a_route_with_mutual_tls_answers_peers_with_a_certificate_of_a_scheme_alone() {
+    let scene = Scene::start(with_ranges(challenge));
+    let stranger = Authority::new("Somebody").issue();
+    let results = scene.vault.results.unwrap();
+    let nobody = trusting(&scene.vault.directory().join("visa-ca.pem"));
+    let keys = [&scene.vault.keys.private, &scene.vault.keys.management];
+    for call in with_access(Access::MutualTls) {
+        let message = Request::new(call.method, call.route.path).body("{}");
+        let send = |connection: std::io::Result<Connection>| {
+            let mut connection = connection?;
+            connection.send(&message.bytes("x"))?;
+            connection.receive()
+        };
+        assert!(send(Connection::open(results, &nobody)).is_err(), "{}", call.name());
+        let other = scene.visa.client(&stranger);
+        assert!(send(Connection::open(results, &other)).is_err(), "{}", call.name());
+        let scheme = scene.visa.client(&scene.visa.issue());
+        let answer = send(Connection::open(results, &scheme)).unwrap();
+        assert_eq!(answer.status, call.example().status, "{}", call.name());
+        for key in keys {
+            scene.vault.send(&message.clone().key(key)).problem(404);
+        }
+        assert_eq!(on_socket(&scene.vault, call.method, call.route.path), 404, "{}", call.name());
+    }
+}
+
+#[test]
+fn no_listener_answers_the_routes_of_another() {
+    let scene = Scene::start(with_ranges(challenge));
+    let results = scene.vault.results.unwrap();
+    let config = scene.visa.client(&scene.visa.issue());
+    for call in calls() {
+        let path = call.route.path.replace("{id}", "x").replace("{key}", "y").replace('*', "/x");
+        if !call.is_on(Listener::Operator) {
+            assert_eq!(on_socket(&scene.vault, call.method, &path), 404, "{}", call.name());
+        }
+        if !call.is_on(Listener::Results) && call.method != "HEAD" {
+            let mut connection = Connection::open(results, &config).unwrap();
+            connection.send(&Request::new(call.method, &path).bytes("x")).unwrap();
+            connection.receive().unwrap().problem(404);
+        }
+        if !call.is_on(Listener::Api) && call.method != "HEAD" {
+            let request = Request::new(call.method, &path).key(&scene.vault.keys.private);
+            scene.vault.send(&request).problem(404);
+        }
     }
 }
 
@@ -276,23 +477,13 @@ fn a_management_key_cannot_be_given_anything_on_token_data() {
     vault.delete(&format!("/tokens/{id}"), key).problem(403);
 }
 
-fn example(route: &Route) -> Example {
-    let found = examples()
-        .into_iter()
-        .find(|it| it.method == route.method.as_str() && it.path == route.path);
-    found.unwrap_or_else(|| panic!("{} needs an example in this file", name(route)))
-}
-
-fn name(route: &Route) -> String {
-    format!("{} {}", route.method, route.path)
-}
-
 fn header_names(answer: &Answer) -> Vec<&str> {
     answer.headers.iter().map(|(name, _)| name.as_str()).collect()
 }
 
 /// The route's path with things of the vault's first tenant, made for this call.
-fn path(vault: &Vault, route: &Route) -> String {
+fn path(vault: &Vault, call: Call) -> String {
+    let route = call.route;
     if route.path.starts_with("/tokens/{id}") {
         return route.path.replace("{id}", &vault.token(json!({"type": "token", "data": "x"})));
     }
@@ -327,19 +518,54 @@ fn path(vault: &Vault, route: &Route) -> String {
         let all = vault.get("/application-templates", &vault.keys.private);
         return route.path.replace("{id}", all.json[0]["id"].as_str().unwrap());
     }
-    assert!(!route.path.contains('{'), "{} needs a resource in this file", name(route));
+    if route.path == "*" {
+        return String::from("/any/path");
+    }
+    assert!(!route.path.contains('{'), "{} needs a resource in this file", call.name());
     String::from(route.path)
 }
 
-fn request(route: &Route, path: &str) -> Request {
-    let request = Request::new(route.method.as_str(), path);
-    match example(route).body {
-        Some(body) if route.method == "PATCH" => {
+fn request(call: Call, path: &str) -> Request {
+    let request = Request::new(call.method, path);
+    if call.route.path.ends_with("/method-notification") {
+        // The form names the session of the path.
+        let id = path.split('/').nth(3).unwrap_or_default();
+        let data = json!({"threeDSServerTransID": id}).to_string();
+        return request.body(format!("threeDSMethodData={}", base64::encode_url(data.as_bytes())));
+    }
+    match call.example().body {
+        Some(body) if call.method == "PATCH" => {
             request.header("Content-Type", "application/merge-patch+json").body(body.to_string())
         }
         Some(body) => request.json(body),
         None => request,
     }
+}
+
+/// The status of a request to the operator's socket.
+fn on_socket(vault: &Vault, method: &str, path: &str) -> u16 {
+    let mut stream = UnixStream::connect(vault.data().join("metrics.sock")).unwrap();
+    let request = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    status_of(&text)
+}
+
+/// The status of a HEAD request, whose answer has a length and no body.
+fn head_status(vault: &Vault, path: &str, key: &str) -> u16 {
+    let mut connection = vault.connect();
+    let head = format!(
+        "HEAD {path} HTTP/1.1\r\nhost: x\r\nbt-api-key: {key}\r\nconnection: close\r\n\r\n"
+    );
+    connection.send(head.as_bytes()).unwrap();
+    let text = String::from_utf8(connection.rest()).unwrap();
+    assert!(text.ends_with("\r\n\r\n"), "{text}");
+    status_of(&text)
+}
+
+fn status_of(answer: &str) -> u16 {
+    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap()
 }
 
 fn gone_key(vault: &Vault) -> String {

@@ -20,15 +20,15 @@ const HOUR: u64 = 3_600;
 
 /// A vault with a production tenant, and a directory server for Visa. Mastercard's has another
 /// authority, and does not answer.
-struct Scene {
-    vault: Vault,
+pub(crate) struct Scene {
+    pub(crate) vault: Vault,
     server: DirectoryServer,
-    visa: Authority,
+    pub(crate) visa: Authority,
     mastercard: Authority,
 }
 
 impl Scene {
-    fn start(answering: impl Fn(&Value) -> Told + Send + 'static) -> Self {
+    pub(crate) fn start(answering: impl Fn(&Value) -> Told + Send + 'static) -> Self {
         Self::start_with_timeout(20_000, answering)
     }
 
@@ -134,7 +134,7 @@ fn pres(preq: &Value, serial: &str, ranges: &Value) -> Told {
 }
 
 /// Answers requests for ranges with all of Visa's cards, and other requests by the closure.
-fn with_ranges(
+pub(crate) fn with_ranges(
     answering: impl Fn(&Value) -> Told + Send + 'static,
 ) -> impl Fn(&Value) -> Told + Send + 'static {
     move |message| match message["messageType"].as_str() {
@@ -155,7 +155,7 @@ fn ares(areq: &Value, more: Value) -> Value {
     ares
 }
 
-fn challenge(areq: &Value) -> Told {
+pub(crate) fn challenge(areq: &Value) -> Told {
     Told::Json(ares(
         areq,
         json!({

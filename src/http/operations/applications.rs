@@ -7,6 +7,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::http::exchange::{Exchange, Instead};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
+use crate::http::route::path::{AnyApplication, TemplateName};
 use crate::http::wire::json::list;
 use crate::http::wire::{application, key, permission, template};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
@@ -30,8 +31,8 @@ impl Exchange<'_> {
         Ok(Reply::ok(page.render(found.total, &items)))
     }
 
-    pub(in crate::http) fn read_application(&self) -> Result<Reply, Problem> {
-        self.application(self.application_id()?)
+    pub(in crate::http) fn read_application(&self, id: &ApplicationId) -> Result<Reply, Problem> {
+        self.application(*id)
     }
 
     /// The application that the key of this very request belongs to.
@@ -39,8 +40,11 @@ impl Exchange<'_> {
         self.application(self.caller.application.id)
     }
 
-    pub(in crate::http) async fn update_application(&self) -> Result<Reply, Instead> {
-        let id = self.application_id()?;
+    pub(in crate::http) async fn update_application(
+        &self,
+        id: &ApplicationId,
+    ) -> Result<Reply, Instead> {
+        let id = *id;
         let (known, _) = self.app.access().read_application(self.caller.tenant.id, id)?;
         let (name, access) = application::parse_update(self.body.expose(), known.kind)?;
         let answer = |(changed, keys): &(Application, Vec<ApiKey>)| {
@@ -52,35 +56,59 @@ impl Exchange<'_> {
         Ok(Reply::from(changed.answer))
     }
 
-    pub(in crate::http) async fn delete_application(&self) -> Result<Reply, Problem> {
-        self.app.access().delete_application(self.caller, self.application_id()?).await?;
+    pub(in crate::http) async fn delete_application(
+        &self,
+        id: &ApplicationId,
+    ) -> Result<Reply, Problem> {
+        self.app.access().delete_application(self.caller, *id).await?;
         Ok(Reply::nothing())
     }
 
-    pub(in crate::http) async fn create_application_key(&self) -> Result<Reply, Instead> {
-        let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
+    pub(in crate::http) async fn create_application_key(
+        &self,
+        id: &ApplicationId,
+    ) -> Result<Reply, Instead> {
+        let (tenant, id) = (self.caller.tenant.id, *id);
         let answer: fn(&NewKey) -> RememberedAnswer = key::answer;
         let (caller, write) = (Some(self.caller), self.write(&answer));
         let new = self.app.access().create_key(tenant, id, None, caller, &write).await?;
         Ok(Reply::from(new.answer))
     }
 
-    pub(in crate::http) fn list_application_keys(&self) -> Result<Reply, Problem> {
-        let keys = self.app.access().list_keys(self.caller.tenant.id, self.application_id()?)?;
+    #[expect(clippy::unused_self, reason = "the routing table calls methods of the exchange")]
+    pub(in crate::http) fn regenerate_application_key(
+        &self,
+        _: &AnyApplication,
+    ) -> Result<Reply, Problem> {
+        Err(Problem::new(410, REGENERATE))
+    }
+
+    pub(in crate::http) fn list_application_keys(
+        &self,
+        id: &ApplicationId,
+    ) -> Result<Reply, Problem> {
+        let keys = self.app.access().list_keys(self.caller.tenant.id, *id)?;
         let items: Vec<_> = keys.iter().map(key::render).collect();
         Ok(Reply::ok(list(&items)))
     }
 
-    pub(in crate::http) fn read_application_key(&self) -> Result<Reply, Problem> {
-        let id = self.key_id()?;
-        let keys = self.app.access().list_keys(self.caller.tenant.id, self.application_id()?)?;
-        let found = keys.iter().find(|listed| listed.id == id);
+    pub(in crate::http) fn read_application_key(
+        &self,
+        id: &ApplicationId,
+        key: &KeyId,
+    ) -> Result<Reply, Problem> {
+        let keys = self.app.access().list_keys(self.caller.tenant.id, *id)?;
+        let found = keys.iter().find(|listed| listed.id == *key);
         Ok(Reply::ok(key::render(found.ok_or(Error::NotFound("key"))?)))
     }
 
-    pub(in crate::http) async fn delete_application_key(&self) -> Result<Reply, Problem> {
-        let (tenant, id) = (self.caller.tenant.id, self.application_id()?);
-        self.app.access().delete_key(tenant, id, self.key_id()?, Some(self.caller)).await?;
+    pub(in crate::http) async fn delete_application_key(
+        &self,
+        id: &ApplicationId,
+        key: &KeyId,
+    ) -> Result<Reply, Problem> {
+        let tenant = self.caller.tenant.id;
+        self.app.access().delete_key(tenant, *id, *key, Some(self.caller)).await?;
         Ok(Reply::nothing())
     }
 
@@ -94,8 +122,17 @@ impl Exchange<'_> {
         Ok(Reply::ok(permission::render_all(kind.flatten())))
     }
 
-    pub(in crate::http) fn read_application_template(&self) -> Result<Reply, Problem> {
-        let found = template::render_one(self.parameter(0));
+    #[expect(clippy::unused_self, reason = "the routing table calls methods of the exchange")]
+    pub(in crate::http) fn list_application_templates(&self) -> Reply {
+        Reply::ok(template::render_all())
+    }
+
+    #[expect(clippy::unused_self, reason = "the routing table calls methods of the exchange")]
+    pub(in crate::http) fn read_application_template(
+        &self,
+        id: &TemplateName,
+    ) -> Result<Reply, Problem> {
+        let found = template::render_one(id.as_str());
         Ok(Reply::ok(found.ok_or(Error::NotFound("template"))?))
     }
 
@@ -103,13 +140,7 @@ impl Exchange<'_> {
         let (found, keys) = self.app.access().read_application(self.caller.tenant.id, id)?;
         Ok(Reply::ok(application::render(&found, &keys)))
     }
-
-    /// An id that cannot be one belongs to nothing.
-    fn application_id(&self) -> Result<ApplicationId, Error> {
-        ApplicationId::parse(self.parameter(0)).ok_or(Error::NotFound("application"))
-    }
-
-    fn key_id(&self) -> Result<KeyId, Error> {
-        KeyId::parse(self.parameter(1)).ok_or(Error::NotFound("key"))
-    }
 }
+
+const REGENERATE: &str = "Keys are no longer regenerated: create a new one with POST \
+                          /applications/{id}/keys and delete the old one.";

@@ -8,6 +8,7 @@ use crate::formulas::Document;
 use crate::http::exchange::Exchange;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
+use crate::http::route::path::FormulaName;
 use crate::secret::SecretBody;
 
 impl Exchange<'_> {
@@ -15,8 +16,8 @@ impl Exchange<'_> {
         self.document(self.catalog.list())
     }
 
-    pub(in crate::http) fn read_formula(&self) -> Result<Reply, Problem> {
-        let found = self.catalog.find(self.parameter(0));
+    pub(in crate::http) fn read_formula(&self, id: &FormulaName) -> Result<Reply, Problem> {
+        let found = self.catalog.find(id.as_str());
         Ok(self.document(found.ok_or(Error::NotFound("connection formula"))?))
     }
 

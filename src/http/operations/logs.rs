@@ -6,6 +6,11 @@ use crate::http::reply::Reply;
 use crate::http::wire::log;
 
 impl Exchange<'_> {
+    #[expect(clippy::unused_self, reason = "the routing table calls methods of the exchange")]
+    pub(in crate::http) fn list_log_entity_types(&self) -> Reply {
+        Reply::ok(log::render_kinds())
+    }
+
     pub(in crate::http) async fn list_logs(&self) -> Result<Reply, Problem> {
         let asked = log::parse(&self.query)?;
         let log::Asked { query, start, page } = &asked;

@@ -3,6 +3,7 @@
 use crate::http::exchange::{Exchange, Instead};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
+use crate::http::route::path::SessionName;
 use crate::http::wire::threeds::outcome::{self, Extent};
 use crate::http::wire::threeds::{authenticate, session};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
@@ -22,13 +23,19 @@ impl Exchange<'_> {
         Ok(Reply::from(made.answer))
     }
 
-    pub(in crate::http) async fn read_threeds_session(&self) -> Result<Reply, Problem> {
-        let found = self.app.threeds().read_session(self.caller, self.parameter(0)).await?;
+    pub(in crate::http) async fn read_threeds_session(
+        &self,
+        id: &SessionName,
+    ) -> Result<Reply, Problem> {
+        let found = self.app.threeds().read_session(self.caller, id.as_str()).await?;
         Ok(Reply::ok(session::render(&found)))
     }
 
     /// The mobile SDK's description of its device.
-    pub(in crate::http) async fn update_threeds_session(&self) -> Result<Reply, Instead> {
+    pub(in crate::http) async fn update_threeds_session(
+        &self,
+        id: &SessionName,
+    ) -> Result<Reply, Instead> {
         let device = session::parse_device(self.body.expose()).map_err(Problem::from)?;
         let answer = |changed: &Session| {
             RememberedAnswer::new(
@@ -37,18 +44,21 @@ impl Exchange<'_> {
             )
         };
         let write = self.write(&answer);
-        let id = self.parameter(0);
+        let id = id.as_str();
         let changed = self.app.threeds().describe_device(self.caller, id, &device, &write).await?;
         Ok(Reply::from(changed.answer))
     }
 
-    pub(in crate::http) async fn authenticate_threeds_session(&self) -> Result<Reply, Instead> {
+    pub(in crate::http) async fn authenticate_threeds_session(
+        &self,
+        id: &SessionName,
+    ) -> Result<Reply, Instead> {
         let (request, mistakes) = authenticate::parse(self.body.expose());
         let answer = |found: &Session| {
             RememberedAnswer::new(AnswerStatus::Ok, outcome::render(found, Extent::Authenticate))
         };
         let write = self.write(&answer);
-        let id = self.parameter(0);
+        let id = id.as_str();
         let client = &self.client;
         let app = self.app;
         let found = app
@@ -58,8 +68,11 @@ impl Exchange<'_> {
         Ok(Reply::from(found.answer))
     }
 
-    pub(in crate::http) async fn read_challenge_result(&self) -> Result<Reply, Problem> {
-        let found = self.app.threeds().challenge_result(self.caller, self.parameter(0)).await?;
+    pub(in crate::http) async fn read_challenge_result(
+        &self,
+        id: &SessionName,
+    ) -> Result<Reply, Problem> {
+        let found = self.app.threeds().challenge_result(self.caller, id.as_str()).await?;
         Ok(Reply::ok(outcome::render(&found, Extent::ChallengeResult)))
     }
 }

@@ -4,6 +4,7 @@ use crate::app::ShownIntent;
 use crate::http::exchange::{Exchange, Instead};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
+use crate::http::route::path::TokenIntentName;
 use crate::http::wire::{token, token_intent};
 use crate::idempotency::RememberedAnswer;
 
@@ -16,13 +17,19 @@ impl Exchange<'_> {
         Ok(Reply::from(shown.answer))
     }
 
-    pub(in crate::http) async fn read_token_intent(&self) -> Result<Reply, Problem> {
-        let shown = self.app.token_intents(self.caller).read(self.parameter(0)).await?;
+    pub(in crate::http) async fn read_token_intent(
+        &self,
+        id: &TokenIntentName,
+    ) -> Result<Reply, Problem> {
+        let shown = self.app.token_intents(self.caller).read(id.as_str()).await?;
         Ok(Reply::ok(token_intent::render(&shown)))
     }
 
-    pub(in crate::http) async fn delete_token_intent(&self) -> Result<Reply, Problem> {
-        self.app.token_intents(self.caller).delete(self.parameter(0)).await?;
+    pub(in crate::http) async fn delete_token_intent(
+        &self,
+        id: &TokenIntentName,
+    ) -> Result<Reply, Problem> {
+        self.app.token_intents(self.caller).delete(id.as_str()).await?;
         Ok(Reply::nothing())
     }
 }

@@ -7,6 +7,7 @@ use crate::domain::exposure::Right;
 use crate::http::exchange::{Exchange, Instead};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
+use crate::http::route::path::TokenName;
 use crate::http::wire::{token, tokenize};
 use crate::idempotency::AnswerStatus;
 use crate::secret::SecretBuffer;
@@ -22,21 +23,21 @@ impl Exchange<'_> {
         Ok(Reply::from(written.answer))
     }
 
-    pub(in crate::http) async fn read_token(&self) -> Result<Reply, Problem> {
-        let shown = self.app.tokens(self.caller).read(self.parameter(0)).await?;
+    pub(in crate::http) async fn read_token(&self, id: &TokenName) -> Result<Reply, Problem> {
+        let shown = self.app.tokens(self.caller).read(id.as_str()).await?;
         Ok(Reply::ok(token::render(&shown)))
     }
 
-    pub(in crate::http) async fn update_token(&self) -> Result<Reply, Instead> {
+    pub(in crate::http) async fn update_token(&self, id: &TokenName) -> Result<Reply, Instead> {
         let patch = token::parse_patch(self.body.expose());
         let answer = |written: &Written| token::answer(written, AnswerStatus::Ok, Right::Update);
-        let (id, write) = (self.parameter(0), self.write(&answer));
+        let (id, write) = (id.as_str(), self.write(&answer));
         let written = self.app.tokens(self.caller).update(id, &patch, &write).await?;
         Ok(Reply::from(written.answer))
     }
 
-    pub(in crate::http) async fn delete_token(&self) -> Result<Reply, Problem> {
-        self.app.tokens(self.caller).delete(self.parameter(0)).await?;
+    pub(in crate::http) async fn delete_token(&self, id: &TokenName) -> Result<Reply, Problem> {
+        self.app.tokens(self.caller).delete(id.as_str()).await?;
         Ok(Reply::nothing())
     }
 

@@ -1,0 +1,287 @@
+//! From method and path to the function that answers. [`ROUTES`] is the whole interface: a request
+//! that matches no row is refused, and the authorization test walks every row.
+
+pub(in crate::http) mod path;
+mod table;
+
+use hyper::Method;
+
+use crate::domain::permission::Permission;
+use crate::http::exchange::OperationCall;
+use crate::http::operations::results::ResultsFunction;
+use crate::http::pages::PageCall;
+use crate::http::probes::ProbeFunction;
+use crate::http::problem::Problem;
+use crate::http::request_counts::Requests;
+use crate::http::route::path::PathReader;
+use crate::limits;
+
+pub use table::{RESULTS_PATH, ROUTES};
+
+/// One row of the routing table.
+#[derive(Debug)]
+pub struct Route {
+    /// The name in logs and metrics.
+    pub name: &'static str,
+    pub methods: &'static [Method],
+    /// Names in braces stand for parameters. `*` is every path.
+    pub path: &'static str,
+    pub body: BodyKind,
+    pub(in crate::http) handler: Handler,
+}
+
+/// The callers that a route answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everyone who can connect to the API listener.
+    Anyone,
+    /// Callers with an API key that holds one of these permissions; with any valid key if the list is
+    /// empty.
+    Key(&'static [Permission]),
+    /// Peers of the results listener, whose certificate a scheme has issued.
+    MutualTls,
+    /// Everyone who can connect to the operator's socket or address.
+    OperatorListener,
+}
+
+/// The body that a request of a route carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyKind {
+    /// The form that a browser posts.
+    Form,
+    Json,
+    /// JSON with the media type of a merge patch by RFC 7386.
+    MergePatch,
+    /// An EMV message of a directory server.
+    Message,
+    /// The server reads and discards a body that comes nevertheless.
+    Nothing,
+}
+
+/// The function that answers, with what only functions of its kind need. The kind decides who may
+/// call: a function that takes a caller cannot stand in a row that anyone may call.
+#[derive(Debug)]
+pub(in crate::http) enum Handler {
+    Operation(Operation),
+    Operator(ProbeFunction),
+    Page(Page),
+    Preflight,
+    Probe(ProbeFunction),
+    Results(ResultsFunction),
+}
+
+/// An operation of the API, for callers with a key.
+#[derive(Debug)]
+pub(in crate::http) struct Operation {
+    /// One of these is needed. If the list is empty, any valid key will do.
+    pub(in crate::http) permissions: &'static [Permission],
+    pub(in crate::http) idempotency: Idempotency,
+    /// The rate limit that counts it, besides those of the address and the key.
+    pub(in crate::http) limit: limits::Operation,
+    /// `Some` if it is deprecated.
+    pub(in crate::http) successor: Option<&'static Successor>,
+    /// Parses the path. `None` if it is not this route's.
+    pub(in crate::http) bind: fn(&str) -> Option<OperationCall>,
+    /// The size of the future that the function returns.
+    #[cfg(test)]
+    future_bytes: fn() -> usize,
+}
+
+/// A page for browsers, which have no key.
+#[derive(Debug)]
+pub(in crate::http) struct Page {
+    pub(in crate::http) presence: Presence,
+    /// Parses the path. `None` if it is not this route's.
+    pub(in crate::http) bind: fn(&str) -> Option<PageCall>,
+}
+
+/// The servers that have a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::http) enum Presence {
+    All,
+    /// Those with a test tenant: the page is the simulator's, which serves no production tenant.
+    WithTestTenant,
+}
+
+/// The effect of an idempotency key on a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::http) enum Idempotency {
+    /// The route only reads, or a repetition changes nothing.
+    Ignored,
+    /// The effect happens once, and a repetition gets the first answer.
+    Once,
+}
+
+/// The operation that replaces a deprecated one.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::http) struct Successor {
+    pub(in crate::http) path: &'static str,
+    /// The problem's detail when the deprecated operation is turned off.
+    pub(in crate::http) refusal: &'static str,
+}
+
+impl Route {
+    pub const fn access(&self) -> Access {
+        match &self.handler {
+            Handler::Operation(operation) => Access::Key(operation.permissions),
+            Handler::Operator(_) => Access::OperatorListener,
+            Handler::Page(_) | Handler::Preflight | Handler::Probe(_) => Access::Anyone,
+            Handler::Results(_) => Access::MutualTls,
+        }
+    }
+
+    pub(in crate::http) const fn is_page(&self) -> bool {
+        matches!(self.handler, Handler::Page(_))
+    }
+
+    /// Whether a path without parameters is this route's.
+    fn is_at(&self, path: &str) -> bool {
+        let mut reader = PathReader::new(path);
+        reader.literal(self.path).and_then(|()| reader.end()).is_some()
+    }
+}
+
+/// The function for a request to the API listener, with its path parameters.
+pub(in crate::http) enum ApiCall {
+    Operation(&'static Operation, OperationCall),
+    Page(PageCall),
+    Preflight,
+    Probe(ProbeFunction),
+}
+
+/// No row has this method and path.
+#[derive(Debug)]
+pub(in crate::http) enum NoMatch {
+    /// The published interface names it, but this server does not have it.
+    Elsewhere,
+    /// The path exists with other methods: those of `Allow`. `route` is the first of its rows.
+    Method {
+        allow: String,
+        route: &'static Route,
+    },
+    Path,
+}
+
+/// First segments of paths that the published interface has and this server does not.
+const ELSEWHERE: &[&str] = &[
+    "account-updater",
+    "agentic",
+    "apple-pay",
+    "connections",
+    "documents",
+    "enrichments",
+    "events",
+    "google-pay",
+    "keys",
+    "network-tokens",
+    "proxies",
+    "proxy",
+    "reactors",
+    "roles",
+    "sessions",
+    "webhooks",
+];
+
+/// Finds the route of a request to the API listener.
+pub(in crate::http) fn find_api(
+    method: &Method,
+    path: &str,
+    has_test_tenant: impl Fn() -> bool,
+) -> Result<(&'static Route, ApiCall), NoMatch> {
+    let found = find(method, |route| match &route.handler {
+        Handler::Operation(operation) => {
+            (operation.bind)(path).map(|call| ApiCall::Operation(operation, call))
+        }
+        Handler::Page(page) => {
+            let call = (page.bind)(path)?;
+            let is_here = page.presence == Presence::All || has_test_tenant();
+            is_here.then_some(ApiCall::Page(call))
+        }
+        // Browsers ask about paths that do not exist, too. `Allow` does not list the method.
+        Handler::Preflight => (*method == Method::OPTIONS).then_some(ApiCall::Preflight),
+        Handler::Probe(probe) => route.is_at(path).then_some(ApiCall::Probe(*probe)),
+        Handler::Operator(_) | Handler::Results(_) => None,
+    });
+    found.map_err(|no_match| match (no_match, path.split('/').nth(1)) {
+        (NoMatch::Path, Some(first)) if ELSEWHERE.contains(&first) => NoMatch::Elsewhere,
+        (no_match, _) => no_match,
+    })
+}
+
+/// Finds the route of a request to the operator's listeners.
+pub(in crate::http) fn find_operator(
+    method: &Method,
+    path: &str,
+) -> Result<(&'static Route, ProbeFunction), NoMatch> {
+    find(method, |route| match route.handler {
+        Handler::Operator(function) => route.is_at(path).then_some(function),
+        Handler::Operation(_)
+        | Handler::Page(_)
+        | Handler::Preflight
+        | Handler::Probe(_)
+        | Handler::Results(_) => None,
+    })
+}
+
+/// Finds the route of a request to the results listener.
+pub(in crate::http) fn find_results(
+    method: &Method,
+    path: &str,
+) -> Result<(&'static Route, ResultsFunction), NoMatch> {
+    find(method, |route| match route.handler {
+        Handler::Results(function) => route.is_at(path).then_some(function),
+        Handler::Operation(_)
+        | Handler::Operator(_)
+        | Handler::Page(_)
+        | Handler::Preflight
+        | Handler::Probe(_) => None,
+    })
+}
+
+/// The first row that `bind` takes and that has the method.
+fn find<C>(
+    method: &Method,
+    bind: impl Fn(&'static Route) -> Option<C>,
+) -> Result<(&'static Route, C), NoMatch> {
+    let mut others: Vec<&'static Route> = Vec::new();
+    for route in ROUTES {
+        let Some(call) = bind(route) else { continue };
+        if route.methods.contains(method) {
+            return Ok((route, call));
+        }
+        others.push(route);
+    }
+    let Some(route) = others.first() else { return Err(NoMatch::Path) };
+    let methods = others.iter().flat_map(|route| route.methods).map(Method::as_str);
+    Err(NoMatch::Method { allow: methods.collect::<Vec<_>>().join(", "), route })
+}
+
+impl From<NoMatch> for Problem {
+    fn from(no_match: NoMatch) -> Self {
+        match no_match {
+            NoMatch::Elsewhere => Self::new(
+                404,
+                "This server does not have this operation: it keeps tokens, token intents and 3-D \
+                 Secure sessions, and has no proxies, reactors, webhooks or account updater.",
+            ),
+            NoMatch::Method { allow, .. } => Self::method_not_allowed(allow),
+            NoMatch::Path => Self::new(404, "There is no such path."),
+        }
+    }
+}
+
+impl Requests {
+    /// A counter for every name in the routing table.
+    pub fn new() -> Self {
+        Self::with_routes(ROUTES.iter().map(|route| route.name))
+    }
+}
+
+impl Default for Requests {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;

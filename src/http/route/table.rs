@@ -1,0 +1,239 @@
+//! The routing table. A literal path stands before one whose parameter would match it too.
+
+use hyper::Method;
+
+#[cfg(test)]
+use crate::app::Error;
+use crate::domain::id::{ApplicationId, KeyId};
+use crate::domain::permission::Permission;
+use crate::http::exchange::{Exchange, Instead, OperationCall, Pending};
+use crate::http::operations::results;
+use crate::http::pages::{PageCall, PageContent, PageRequest};
+use crate::http::probes;
+use crate::http::problem::Problem;
+use crate::http::reply::Reply;
+use crate::http::route::path::{
+    AnyApplication, FormulaName, PathReader, SessionName, TemplateName, TokenIntentName, TokenName,
+    VisitedSession,
+};
+use crate::http::route::{
+    BodyKind, Handler, Idempotency, Operation, Page, Presence, Route, Successor,
+};
+use crate::limits;
+
+/// Directory servers send results of challenges here.
+pub const RESULTS_PATH: &str = "/3ds/results";
+
+const LIST_TOKENS: Successor =
+    Successor { path: "/v2/tokens", refusal: "GET /tokens is turned off: use GET /v2/tokens." };
+const SEARCH_TOKENS: Successor = Successor {
+    path: "/v2/tokens/search",
+    refusal: "POST /tokens/search is turned off: use POST /v2/tokens/search.",
+};
+
+/// A row of an operation: name, methods, path, permissions, body, idempotency, rate limit, and the
+/// method of [`Exchange`] with the path parameters that it takes.
+macro_rules! operation {
+    (
+        $name:ident $($method:ident)|+ $($literal:literal $({$parameter:ident: $kind:ty})?)+
+        [$($permission:ident)*] $body:ident $idempotency:ident $limit:ident $(successor $successor:ident)?
+        => $function:ident($($argument:ident),*) $(.$wait:tt)?
+    ) => {
+        Route {
+            name: stringify!($name),
+            methods: &[$(Method::$method),+],
+            path: concat!($($literal $(, "{", stringify!($parameter), "}")?),+),
+            body: BodyKind::$body,
+            handler: Handler::Operation(Operation {
+                permissions: &[$(Permission::$permission),*],
+                idempotency: Idempotency::$idempotency,
+                limit: limits::Operation::$limit,
+                successor: optional!($(&$successor)?),
+                bind: |path| {
+                    let mut reader = PathReader::new(path);
+                    $(
+                        reader.literal($literal)?;
+                        $(let $parameter = reader.parameter::<$kind>()?;)?
+                    )+
+                    reader.end()?;
+                    Some(operation_call(move |exchange| Box::pin(async move {
+                        $($(let $parameter = $parameter?;)?)+
+                        exchange.$function($(&$argument),*)$(.$wait)?.into_result()
+                    })))
+                },
+                #[cfg(test)]
+                future_bytes: || {
+                    future_bytes(
+                        |exchange: &'static Exchange<'static>,
+                         ($($($parameter,)?)+): ($($(Result<$kind, Error>,)?)+)| async move {
+                            $($(let $parameter = $parameter?;)?)+
+                            exchange.$function($(&$argument),*)$(.$wait)?.into_result()
+                        },
+                    )
+                },
+            }),
+        }
+    };
+}
+
+/// A row of a page: name, method, path, body, presence, and the method of [`PageRequest`].
+macro_rules! page {
+    (
+        $name:ident $method:ident $($literal:literal $({$parameter:ident: $kind:ty})?)+ $presence:ident
+        => $function:ident($($argument:ident),*) $(.$wait:tt)?
+    ) => {
+        Route {
+            name: stringify!($name),
+            methods: &[Method::$method],
+            path: concat!($($literal $(, "{", stringify!($parameter), "}")?),+),
+            body: BodyKind::Form,
+            handler: Handler::Page(Page {
+                presence: Presence::$presence,
+                bind: |path| {
+                    let mut reader = PathReader::new(path);
+                    $(
+                        reader.literal($literal)?;
+                        $(let $parameter = reader.parameter::<$kind>()?;)?
+                    )+
+                    reader.end()?;
+                    Some(page_call(move |request| Box::pin(async move {
+                        $($(let $parameter = $parameter?;)?)+
+                        request.$function($(&$argument),*)$(.$wait)?.into_result()
+                    })))
+                },
+            }),
+        }
+    };
+}
+
+/// A row of a probe: the listeners that answer it, name, path and function.
+macro_rules! probe {
+    ($handler:ident $name:ident $path:literal => $function:path) => {
+        Route {
+            name: stringify!($name),
+            methods: &[Method::GET, Method::HEAD],
+            path: $path,
+            body: BodyKind::Nothing,
+            handler: Handler::$handler($function),
+        }
+    };
+}
+
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($value:expr) => {
+        Some($value)
+    };
+}
+
+#[rustfmt::skip]
+pub static ROUTES: &[Route] = &[
+    operation!(CreateToken POST "/tokens" [TokenCreate] Json Once CreateToken => create_token().await),
+    operation!(ListTokensV1 GET "/tokens" [TokenRead] Nothing Ignored ListTokens successor LIST_TOKENS => list_tokens_v1().await),
+    operation!(ListTokens GET "/v2/tokens" [TokenRead] Nothing Ignored ListTokens => list_tokens().await),
+    operation!(SearchTokensV1 POST "/tokens/search" [TokenSearch] Json Ignored SearchTokens successor SEARCH_TOKENS => search_tokens_v1().await),
+    operation!(SearchTokens POST "/v2/tokens/search" [TokenSearch] Json Ignored SearchTokens => search_tokens().await),
+    operation!(ReadToken GET "/tokens/" {id: TokenName} [TokenRead] Nothing Ignored Other => read_token(id).await),
+    operation!(UpdateToken PATCH "/tokens/" {id: TokenName} [TokenUpdate] MergePatch Once UpdateToken => update_token(id).await),
+    operation!(DeleteToken DELETE "/tokens/" {id: TokenName} [TokenDelete] Nothing Ignored DeleteToken => delete_token(id).await),
+    operation!(Tokenize POST "/tokenize" [TokenCreate] Json Once Tokenize => tokenize().await),
+    operation!(Detokenize POST "/detokenize" [TokenUse TokenRead] Json Ignored Detokenize => detokenize().await),
+    operation!(CreateTokenIntent POST "/token-intents" [TokenIntentCreate] Json Once Other => create_token_intent().await),
+    operation!(ReadTokenIntent GET "/token-intents/" {id: TokenIntentName} [TokenIntentRead] Nothing Ignored Other => read_token_intent(id).await),
+    operation!(DeleteTokenIntent DELETE "/token-intents/" {id: TokenIntentName} [TokenIntentDelete] Nothing Ignored Other => delete_token_intent(id).await),
+    operation!(CreateApplication POST "/applications" [ApplicationCreate] Json Once Other => create_application().await),
+    operation!(ListApplications GET "/applications" [ApplicationRead] Nothing Ignored Other => list_applications()),
+    operation!(ReadApplicationByKey GET "/applications/key" [] Nothing Ignored Other => read_application_by_key()),
+    operation!(ReadApplication GET "/applications/" {id: ApplicationId} [ApplicationRead] Nothing Ignored Other => read_application(id)),
+    operation!(UpdateApplication PUT "/applications/" {id: ApplicationId} [ApplicationUpdate] Json Once Other => update_application(id).await),
+    operation!(DeleteApplication DELETE "/applications/" {id: ApplicationId} [ApplicationDelete] Nothing Ignored Other => delete_application(id).await),
+    operation!(RegenerateApplicationKey POST "/applications/" {id: AnyApplication} "/regenerate" [ApplicationUpdate] Nothing Ignored Other => regenerate_application_key(id)),
+    operation!(CreateApplicationKey POST "/applications/" {id: ApplicationId} "/keys" [ApplicationCreate] Nothing Once Other => create_application_key(id).await),
+    operation!(ListApplicationKeys GET "/applications/" {id: ApplicationId} "/keys" [ApplicationRead] Nothing Ignored Other => list_application_keys(id)),
+    operation!(ReadApplicationKey GET "/applications/" {id: ApplicationId} "/keys/" {key: KeyId} [ApplicationRead] Nothing Ignored Other => read_application_key(id, key)),
+    operation!(DeleteApplicationKey DELETE "/applications/" {id: ApplicationId} "/keys/" {key: KeyId} [ApplicationDelete] Nothing Ignored Other => delete_application_key(id, key).await),
+    operation!(ListPermissions GET "/permissions" [] Nothing Ignored Other => list_permissions()),
+    operation!(ListApplicationTemplates GET "/application-templates" [] Nothing Ignored Other => list_application_templates()),
+    operation!(ReadApplicationTemplate GET "/application-templates/" {id: TemplateName} [] Nothing Ignored Other => read_application_template(id)),
+    operation!(ListLogs GET "/logs" [LogRead] Nothing Ignored Other => list_logs().await),
+    operation!(ListLogEntityTypes GET "/logs/entity-types" [LogRead] Nothing Ignored Other => list_log_entity_types()),
+    operation!(ReadTenant GET "/tenants/self" [TenantRead] Nothing Ignored Other => read_tenant()),
+    operation!(UpdateTenant PUT "/tenants/self" [TenantUpdate] Json Once Other => update_tenant().await),
+    operation!(CreateThreedsSession POST "/3ds/sessions" [ThreedsSessionCreate] Json Once Other => create_threeds_session().await),
+    operation!(ReadThreedsSession GET "/3ds/sessions/" {id: SessionName} [ThreedsSessionRead] Nothing Ignored Other => read_threeds_session(id).await),
+    // The mobile SDK describes its device with the key that made the session.
+    operation!(UpdateThreedsSession PUT "/3ds/sessions/" {id: SessionName} [ThreedsSessionCreate] Json Once Other => update_threeds_session(id).await),
+    operation!(AuthenticateThreedsSession POST "/3ds/sessions/" {id: SessionName} "/authenticate" [ThreedsSessionAuthenticate] Json Once Other => authenticate_threeds_session(id).await),
+    operation!(ReadChallengeResult GET "/3ds/sessions/" {id: SessionName} "/challenge-result" [ThreedsSessionAuthenticate] Nothing Ignored Other => read_challenge_result(id).await),
+    operation!(ListFormulas GET|POST "/orchestration/connection_formulas" [ConnectionFormulas] Nothing Ignored Other => list_formulas()),
+    operation!(ReadFormula GET|POST "/orchestration/connection_formulas/" {id: FormulaName} [ConnectionFormulas] Nothing Ignored Other => read_formula(id)),
+    operation!(ListFormulas GET|POST "/orchestration/connection/formulas" [ConnectionFormulas] Nothing Ignored Other => list_formulas()),
+    operation!(ReadFormula GET|POST "/orchestration/connection/formulas/" {id: FormulaName} [ConnectionFormulas] Nothing Ignored Other => read_formula(id)),
+    page!(MethodPage GET "/pages/method.html" All => method_page()),
+    page!(ChallengePage GET "/pages/challenge.html" All => challenge_page()),
+    page!(MethodNotification POST "/3ds/sessions/" {id: VisitedSession} "/method-notification" All => method_notification(id).await),
+    page!(ChallengeNotification POST "/3ds/sessions/" {id: VisitedSession} "/challenge-notification" All => challenge_notification(id)),
+    page!(SimulatedMethod POST "/3ds/sim/acs/method" WithTestTenant => simulated_method()),
+    page!(SimulatedChallenge POST "/3ds/sim/acs/challenge" WithTestTenant => simulated_challenge().await),
+    probe!(Probe Healthz "/healthz" => probes::healthz),
+    probe!(Probe Readyz "/readyz" => probes::readyz),
+    Route { name: "Preflight", methods: &[Method::OPTIONS], path: "*", body: BodyKind::Nothing, handler: Handler::Preflight },
+    probe!(Operator Healthz "/healthz" => probes::healthz),
+    probe!(Operator Readyz "/readyz" => probes::readyz),
+    probe!(Operator Metrics "/metrics" => probes::metrics),
+    probe!(Operator Status "/status" => probes::status),
+    Route { name: "ThreedsResults", methods: &[Method::POST], path: RESULTS_PATH, body: BodyKind::Message, handler: Handler::Results(results::take_message) },
+];
+
+/// The result of a function, in the one form that the pipeline takes from functions of its kind.
+trait IntoResult<T, E> {
+    fn into_result(self) -> Result<T, E>;
+}
+
+impl IntoResult<Self, Instead> for Reply {
+    fn into_result(self) -> Result<Self, Instead> {
+        Ok(self)
+    }
+}
+
+impl<E: Into<Instead>> IntoResult<Reply, Instead> for Result<Reply, E> {
+    fn into_result(self) -> Result<Reply, Instead> {
+        self.map_err(Into::into)
+    }
+}
+
+impl IntoResult<Self, Problem> for PageContent {
+    fn into_result(self) -> Result<Self, Problem> {
+        Ok(self)
+    }
+}
+
+impl IntoResult<PageContent, Problem> for Result<PageContent, Problem> {
+    fn into_result(self) -> Self {
+        self
+    }
+}
+
+/// Gives a closure the signature of a call, which the compiler does not infer inside of `Box::new`.
+fn operation_call<C>(call: C) -> OperationCall
+where
+    C: for<'a> FnOnce(&'a Exchange<'a>) -> Pending<'a, Result<Reply, Instead>> + Send + 'static,
+{
+    Box::new(call)
+}
+
+fn page_call<C>(call: C) -> PageCall
+where
+    C: for<'a> FnOnce(&'a PageRequest<'a>) -> Pending<'a, Result<PageContent, Problem>>
+        + Send
+        + 'static,
+{
+    Box::new(call)
+}
+
+#[cfg(test)]
+fn future_bytes<P, F: Future>(_: impl Fn(&'static Exchange<'static>, P) -> F) -> usize {
+    size_of::<F>()
+}
