@@ -11,7 +11,7 @@ use hyper::Response;
 
 use crate::bounds::{ANSWER_BYTES_FREE, ANSWERS_BYTES_MAX, ANSWERS_RETRY_AFTER_S};
 use crate::http::problem::Problem;
-use crate::http::reply::Asked;
+use crate::http::reply::RequestContext;
 use crate::secret::SecretBody;
 
 const NO_MEMORY: &str = "The server has no memory for an answer of this size at the moment: others have not read theirs.";
@@ -22,25 +22,25 @@ pub struct Answers(Arc<AtomicUsize>);
 
 /// One answer's part of the budget; dropping it gives the bytes back.
 #[derive(Debug)]
-struct Share {
+struct AnswerShare {
     answers: Answers,
     held: usize,
 }
 
 impl Answers {
     /// `None` when there is no memory left. An answer that is alone may be of any size.
-    fn share(&self, bytes: usize) -> Option<Share> {
+    fn share(&self, bytes: usize) -> Option<AnswerShare> {
         let held = if bytes <= ANSWER_BYTES_FREE { 0 } else { bytes };
         let more = |taken: usize| {
             let sum = taken.checked_add(held)?;
             (taken == 0 || sum <= ANSWERS_BYTES_MAX).then_some(sum)
         };
         let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        taken.is_ok().then(|| Share { answers: self.clone(), held })
+        taken.is_ok().then(|| AnswerShare { answers: self.clone(), held })
     }
 }
 
-impl Drop for Share {
+impl Drop for AnswerShare {
     fn drop(&mut self) {
         self.answers.0.fetch_sub(self.held, Ordering::Relaxed);
     }
@@ -51,7 +51,7 @@ impl Answers {
     /// a write does not go through here: a 503 in its place would hide that the write was made.
     pub(super) fn hold(
         &self,
-        asked: &Asked,
+        context: &RequestContext,
         response: Response<SecretBody>,
     ) -> Response<SecretBody> {
         let bytes = response.body().len();
@@ -60,7 +60,7 @@ impl Answers {
         }
         match self.share(bytes) {
             Some(share) => response.map(|body| body.holding(share)),
-            None => asked.failure(&Problem::retry(503, NO_MEMORY, ANSWERS_RETRY_AFTER_S)),
+            None => context.failure(&Problem::retry(503, NO_MEMORY, ANSWERS_RETRY_AFTER_S)),
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct Bodies {
 
 /// There is no memory left for a body of this size.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Full;
+pub(super) struct BudgetExhausted;
 
 impl Bodies {
     pub const fn new() -> Self {
@@ -32,14 +32,14 @@ impl Bodies {
     }
 
     /// The part of one request, which holds nothing yet.
-    pub(super) const fn share(&self) -> Share<'_> {
-        Share { bodies: self, held: 0 }
+    pub(super) const fn share(&self) -> BodyShare<'_> {
+        BodyShare { bodies: self, held: 0 }
     }
 
-    fn take(&self, bytes: usize) -> Result<(), Full> {
+    fn take(&self, bytes: usize) -> Result<(), BudgetExhausted> {
         let more = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= self.max);
         let taken = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        taken.map(|_| ()).ok().ok_or(Full)
+        taken.map(|_| ()).ok().ok_or(BudgetExhausted)
     }
 }
 
@@ -51,14 +51,14 @@ impl Default for Bodies {
 
 /// One body's part of the budget; dropping it gives the bytes back.
 #[derive(Debug)]
-pub(super) struct Share<'b> {
+pub(super) struct BodyShare<'b> {
     bodies: &'b Bodies,
     held: usize,
 }
 
-impl Share<'_> {
+impl BodyShare<'_> {
     /// Holds at least so much memory from now on. It never shrinks.
-    pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), Full> {
+    pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), BudgetExhausted> {
         let wanted = bytes.min(BODY_MEMORY_MAX).saturating_sub(BODY_BYTES_FREE);
         let more = wanted.saturating_sub(self.held);
         if more > 0 {
@@ -69,7 +69,7 @@ impl Share<'_> {
     }
 }
 
-impl Drop for Share<'_> {
+impl Drop for BodyShare<'_> {
     fn drop(&mut self) {
         if self.held > 0 {
             self.bodies.taken.fetch_sub(self.held, Ordering::Relaxed);
@@ -102,10 +102,10 @@ mod tests {
         let mut first = bodies.share();
         assert_eq!(first.grow_to(BODY_BYTES_FREE + 60), Ok(()));
         let mut second = bodies.share();
-        assert_eq!(second.grow_to(BODY_BYTES_FREE + 41), Err(Full));
+        assert_eq!(second.grow_to(BODY_BYTES_FREE + 41), Err(BudgetExhausted));
         assert_eq!(second.grow_to(BODY_BYTES_FREE + 40), Ok(()));
         assert_eq!(first.grow_to(BODY_BYTES_FREE + 60), Ok(()), "it holds as much already");
-        assert_eq!(first.grow_to(BODY_BYTES_FREE + 61), Err(Full));
+        assert_eq!(first.grow_to(BODY_BYTES_FREE + 61), Err(BudgetExhausted));
         drop(first);
         assert_eq!(second.grow_to(BODY_BYTES_FREE + 100), Ok(()));
         drop(second);

@@ -11,7 +11,7 @@ use crate::bounds::{
     DRAIN_BODY_MAX, FORM_BYTES_MAX, JSON_DEPTH_MAX, JSON_VALUES_MAX,
 };
 use crate::domain::merge_patch::is_within;
-use crate::http::bodies::{Bodies, Full, Share, parsed_bytes};
+use crate::http::bodies::{Bodies, BodyShare, BudgetExhausted, parsed_bytes};
 use crate::http::problem::Problem;
 use crate::http::wire::query::Query;
 use crate::secret::Secret;
@@ -19,14 +19,14 @@ use crate::secret::Secret;
 const TOO_LARGE: &str = "The request's body is too large.";
 
 /// What a body was read into, and its share of the memory of all bodies, to be held for as long.
-pub(super) type Read<'b, T> = (Secret<T>, Share<'b>);
+pub(super) type BodyWithShare<'b, T> = (Secret<T>, BodyShare<'b>);
 
 /// The whole body, parsed.
 pub(super) async fn read_json<'b>(
     headers: &HeaderMap,
     body: Incoming,
     bodies: &'b Bodies,
-) -> Result<Read<'b, Value>, Problem> {
+) -> Result<BodyWithShare<'b, Value>, Problem> {
     if !is_json(headers) {
         drain(body).await;
         return Err(Problem::new(415, "The body must be JSON, with a Content-Type that says so."));
@@ -52,7 +52,7 @@ pub(super) async fn read_merge_patch<'b>(
     headers: &HeaderMap,
     body: Incoming,
     bodies: &'b Bodies,
-) -> Result<Read<'b, Value>, Problem> {
+) -> Result<BodyWithShare<'b, Value>, Problem> {
     if media_type(headers).as_deref() == Some("application/merge-patch+json") {
         return read_json(headers, body, bodies).await;
     }
@@ -90,13 +90,13 @@ pub(super) async fn read(
     mut body: Incoming,
     bytes_max: usize,
     bodies: &Bodies,
-) -> Result<Read<'_, Vec<u8>>, Problem> {
+) -> Result<BodyWithShare<'_, Vec<u8>>, Problem> {
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > bytes_max {
         drain(body).await;
         return Err(Problem::new(413, TOO_LARGE));
     }
-    let mut buffer = Buffer::new(announced, bytes_max, bodies.share());
+    let mut buffer = BodyBuffer::new(announced, bytes_max, bodies.share());
     let all = async {
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else {
@@ -121,16 +121,16 @@ pub(super) async fn read(
 }
 
 /// A body that arrives. Its memory grows with it, whatever length was announced.
-struct Buffer<'b> {
+struct BodyBuffer<'b> {
     bytes: Secret<Vec<u8>>,
     /// Zero when the client did not say.
     announced: usize,
     bytes_max: usize,
-    share: Share<'b>,
+    share: BodyShare<'b>,
 }
 
-impl<'b> Buffer<'b> {
-    fn new(announced: usize, bytes_max: usize, share: Share<'b>) -> Self {
+impl<'b> BodyBuffer<'b> {
+    fn new(announced: usize, bytes_max: usize, share: BodyShare<'b>) -> Self {
         let bytes = Secret::new(Vec::with_capacity(announced.min(BODY_BYTES_FREE)));
         Self { bytes, announced, bytes_max, share }
     }
@@ -149,7 +149,7 @@ impl<'b> Buffer<'b> {
     }
 
     /// By hand: a vector that grows by itself would leave copies behind that nobody wipes.
-    fn grow(&mut self, length: usize, usual: usize) -> Result<(), Full> {
+    fn grow(&mut self, length: usize, usual: usize) -> Result<(), BudgetExhausted> {
         let end = if self.announced > 0 { self.announced } else { self.bytes_max };
         let capacity = usual.min(end).max(length);
         self.share.grow_to(capacity)?;
@@ -160,8 +160,8 @@ impl<'b> Buffer<'b> {
     }
 }
 
-impl From<Full> for Problem {
-    fn from(_: Full) -> Self {
+impl From<BudgetExhausted> for Problem {
+    fn from(_: BudgetExhausted) -> Self {
         const DETAIL: &str = "The server has no memory for a body of this size at the moment.";
         Self::retry(503, DETAIL, BODY_RETRY_AFTER_S)
     }

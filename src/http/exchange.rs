@@ -19,11 +19,12 @@ use crate::secret::Secret;
 
 /// The future of a function in the routing table. Each has memory of its own: together in one future
 /// they would all be as large as the largest.
-pub(super) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// An operation's function in the routing table, with the parameters of its path.
-pub(super) type OperationCall =
-    Box<dyn for<'a> FnOnce(&'a Exchange<'a>) -> Pending<'a, Result<Reply, Instead>> + Send>;
+pub(super) type OperationCall = Box<
+    dyn for<'a> FnOnce(&'a Exchange<'a>) -> BoxFuture<'a, Result<Reply, OperationFailure>> + Send,
+>;
 
 /// One request, authenticated and read.
 pub(super) struct Exchange<'a> {
@@ -59,7 +60,7 @@ impl Exchange<'_> {
 
 /// Why an operation does not answer for itself: the app refused it, or answered it before
 /// ([`Error::Replayed`]), or the request is a problem already.
-pub(super) enum Instead {
+pub(super) enum OperationFailure {
     App(Error),
     Problem(Problem),
 }
@@ -81,19 +82,19 @@ pub(super) fn counted(
     }
 }
 
-impl From<Problem> for Instead {
+impl From<Problem> for OperationFailure {
     fn from(problem: Problem) -> Self {
         Self::Problem(problem)
     }
 }
 
-impl From<Mistakes> for Instead {
+impl From<Mistakes> for OperationFailure {
     fn from(mistakes: Mistakes) -> Self {
         Self::Problem(mistakes.into())
     }
 }
 
-impl From<Error> for Instead {
+impl From<Error> for OperationFailure {
     fn from(error: Error) -> Self {
         Self::App(error)
     }

@@ -24,4 +24,4 @@ pub use answers::Answers;
 pub use bodies::Bodies;
 pub use request_counts::Requests;
 pub use route::RESULTS_PATH;
-pub use state::{Deprecated, Http};
+pub use state::{DeprecatedOperations, Http};

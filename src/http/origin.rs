@@ -8,7 +8,7 @@ use hyper::http::request::Parts;
 
 use crate::app::Client;
 use crate::bounds::THREEDS_TEXT_CHARS_MAX;
-use crate::http::reply::{self, Asked};
+use crate::http::reply::{self, RequestContext};
 use crate::http::state::Http;
 use crate::limits::client_address;
 
@@ -17,9 +17,9 @@ pub(super) const API_KEY: &str = "bt-api-key";
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
 impl Http {
-    pub(super) fn asked(&self, parts: &Parts) -> Asked {
+    pub(super) fn context(&self, parts: &Parts) -> RequestContext {
         let secret = parts.headers.get(API_KEY);
-        Asked {
+        RequestContext {
             trace: reply::trace_of(&parts.headers, secret).unwrap_or_else(|| self.new_trace()),
             cross_origin: parts.headers.contains_key(ORIGIN),
             // Only what makes something says where it is.

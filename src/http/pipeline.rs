@@ -14,14 +14,14 @@ use crate::app::{Caller, Error, Guard};
 use crate::bounds::BODY_BYTES_MAX;
 use crate::domain::key_text::KeyText;
 use crate::http::body;
-use crate::http::exchange::{Exchange, Instead, OperationCall, counted};
+use crate::http::exchange::{Exchange, OperationCall, OperationFailure, counted};
 use crate::http::origin::API_KEY;
-use crate::http::probes::Detail;
+use crate::http::probes::ProbeDetail;
 use crate::http::problem::Problem;
-use crate::http::reply::{self, Asked, Reply};
+use crate::http::reply::{self, Reply, RequestContext};
 use crate::http::request_counts::NO_ROUTE;
-use crate::http::route::{self, ApiCall, BodyKind, Idempotency, NoMatch, Operation, Route};
-use crate::http::state::{Deprecated, Http};
+use crate::http::route::{self, ApiCall, BodyKind, Idempotency, NoMatch, OperationRoute, Route};
+use crate::http::state::{DeprecatedOperations, Http};
 use crate::http::wire::query::Query;
 use crate::idempotency::{Replay, is_key};
 use crate::log::{RequestLine, Trace};
@@ -31,15 +31,15 @@ use crate::threeds::scheme::Scheme;
 const IDEMPOTENCY_KEY: &str = "bt-idempotency-key";
 
 /// A request's operation, with its path parameters.
-struct Matched {
+struct Invocation {
     route: &'static Route,
-    operation: &'static Operation,
+    operation: &'static OperationRoute,
     call: OperationCall,
 }
 
 /// What is known of a request when it is logged.
 #[derive(Default)]
-struct Seen {
+struct RequestSummary {
     route: Option<&'static Route>,
     caller: Option<Arc<Caller>>,
 }
@@ -53,17 +53,17 @@ impl Http {
     ) -> Response<SecretBody> {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
-        let asked = self.asked(&parts);
-        let mut seen = Seen::default();
-        let response = self.respond(&asked, &parts, body, peer, &mut seen).await;
-        let route = seen.route.map_or(NO_ROUTE, |route| route.name);
+        let context = self.context(&parts);
+        let mut summary = RequestSummary::default();
+        let response = self.respond(&context, &parts, body, peer, &mut summary).await;
+        let route = summary.route.map_or(NO_ROUTE, |route| route.name);
         let (status, duration) = (response.status().as_u16(), started.elapsed());
         self.requests.count(route, status, duration);
         self.log.request(RequestLine {
-            trace: Trace::from_client(&asked.trace),
+            trace: Trace::from_client(&context.trace),
             route,
-            tenant: seen.caller.as_ref().map(|caller| caller.tenant.id.uuid()),
-            application: seen.caller.as_ref().map(|caller| caller.application.id.uuid()),
+            tenant: summary.caller.as_ref().map(|caller| caller.tenant.id.uuid()),
+            application: summary.caller.as_ref().map(|caller| caller.application.id.uuid()),
             status,
             duration,
         });
@@ -74,11 +74,11 @@ impl Http {
     /// fill the log.
     pub async fn answer_operator(&self, request: Request<Incoming>) -> Response<SecretBody> {
         let (parts, body) = request.into_parts();
-        let asked = self.asked(&parts);
+        let context = self.context(&parts);
         body::drain(body).await;
         match route::find_operator(&parts.method, parts.uri.path()) {
-            Ok((_, function)) => asked.success(function(self, Detail::Checks)),
-            Err(no_match) => asked.failure(&no_match.into()),
+            Ok((_, function)) => context.success(function(self, ProbeDetail::Checks)),
+            Err(no_match) => context.failure(&no_match.into()),
         }
     }
 
@@ -90,7 +90,7 @@ impl Http {
     ) -> Response<SecretBody> {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
-        let asked = self.asked(&parts);
+        let context = self.context(&parts);
         let (route, reply) = match route::find_results(&parts.method, parts.uri.path()) {
             Ok((route, function)) => {
                 let read = body::read(body, BODY_BYTES_MAX, &self.bodies).await;
@@ -106,11 +106,11 @@ impl Http {
             }
         };
         let response = match reply {
-            Ok(reply) => asked.success(reply),
-            Err(problem) => self.failure(&asked, &problem),
+            Ok(reply) => context.success(reply),
+            Err(problem) => self.failure(&context, &problem),
         };
         self.log.request(RequestLine {
-            trace: Trace::from_client(&asked.trace),
+            trace: Trace::from_client(&context.trace),
             route,
             tenant: None,
             application: None,
@@ -123,11 +123,11 @@ impl Http {
     /// Every request counts for its address, also one that has no route.
     async fn respond(
         &self,
-        asked: &Asked,
+        context: &RequestContext,
         parts: &Parts,
         body: Incoming,
         peer: SocketAddr,
-        seen: &mut Seen,
+        summary: &mut RequestSummary,
     ) -> Response<SecretBody> {
         let has_test_tenant = || self.app.threeds().has_test_tenant();
         let found = route::find_api(&parts.method, parts.uri.path(), has_test_tenant);
@@ -142,26 +142,26 @@ impl Http {
             Err(problem) => {
                 body::drain(body).await;
                 return if is_page {
-                    asked.traced(self.show_failure(&problem))
+                    context.traced(self.show_failure(&problem))
                 } else {
-                    self.failure(asked, &problem)
+                    self.failure(context, &problem)
                 };
             }
         };
-        seen.route = Some(route);
+        summary.route = Some(route);
         match call {
             ApiCall::Operation(operation, call) => {
-                let matched = Matched { route, operation, call };
-                self.operate(asked, parts, body, address, matched, seen).await
+                let invocation = Invocation { route, operation, call };
+                self.operate(context, parts, body, address, invocation, summary).await
             }
-            ApiCall::Page(call) => asked.traced(self.show(call, parts, body).await),
+            ApiCall::Page(call) => context.traced(self.show(call, parts, body).await),
             ApiCall::Preflight => {
                 body::drain(body).await;
-                asked.preflight()
+                context.preflight()
             }
             ApiCall::Probe(function) => {
                 body::drain(body).await;
-                asked.success(function(self, Detail::of_client(self, parts)))
+                context.success(function(self, ProbeDetail::of_client(self, parts)))
             }
         }
     }
@@ -169,25 +169,25 @@ impl Http {
     /// Answers a request to an operation.
     async fn operate(
         &self,
-        asked: &Asked,
+        context: &RequestContext,
         parts: &Parts,
         body: Incoming,
         address: IpAddr,
-        matched: Matched,
-        seen: &mut Seen,
+        invocation: Invocation,
+        summary: &mut RequestSummary,
     ) -> Response<SecretBody> {
-        let operation = matched.operation;
-        let mut response = match self.reply(parts, body, address, matched, seen).await {
-            Ok(reply) if operation.idempotency == Idempotency::Once => asked.success(reply),
-            Ok(reply) => self.answers.hold(asked, asked.success(reply)),
-            Err(Instead::App(Error::Replayed(earlier))) => {
-                match self.replayed(*earlier, seen).await {
-                    Ok(reply) => self.answers.hold(asked, asked.success(reply)),
-                    Err(problem) => self.failure(asked, &problem),
+        let operation = invocation.operation;
+        let mut response = match self.reply(parts, body, address, invocation, summary).await {
+            Ok(reply) if operation.idempotency == Idempotency::Once => context.success(reply),
+            Ok(reply) => self.answers.hold(context, context.success(reply)),
+            Err(OperationFailure::App(Error::Replayed(earlier))) => {
+                match self.replayed(*earlier, summary).await {
+                    Ok(reply) => self.answers.hold(context, context.success(reply)),
+                    Err(problem) => self.failure(context, &problem),
                 }
             }
-            Err(Instead::App(error)) => self.failure(asked, &error.into()),
-            Err(Instead::Problem(problem)) => self.failure(asked, &problem),
+            Err(OperationFailure::App(error)) => self.failure(context, &error.into()),
+            Err(OperationFailure::Problem(problem)) => self.failure(context, &problem),
         };
         if let Some(successor) = operation.successor {
             reply::announce(successor.path, response.headers_mut());
@@ -195,14 +195,14 @@ impl Http {
         response
     }
 
-    fn failure(&self, asked: &Asked, problem: &Problem) -> Response<SecretBody> {
+    fn failure(&self, context: &RequestContext, problem: &Problem) -> Response<SecretBody> {
         self.note(problem);
-        asked.failure(problem)
+        context.failure(problem)
     }
 
     /// Shows again what was shown before, which is an access as much.
-    async fn replayed(&self, replay: Replay, seen: &Seen) -> Result<Reply, Problem> {
-        if let Some(caller) = &seen.caller {
+    async fn replayed(&self, replay: Replay, summary: &RequestSummary) -> Result<Reply, Problem> {
+        if let Some(caller) = &summary.caller {
             self.app.audit().note_replay(caller, &replay).await?;
         }
         self.requests.count_replayed();
@@ -214,20 +214,21 @@ impl Http {
         parts: &Parts,
         body: Incoming,
         address: IpAddr,
-        matched: Matched,
-        seen: &mut Seen,
-    ) -> Result<Reply, Instead> {
-        let begun = self.admit(parts, address, &matched, seen).map_err(Instead::from);
-        let begun = begun.and_then(|caller| self.begin_once(parts, &matched, &caller));
+        invocation: Invocation,
+        summary: &mut RequestSummary,
+    ) -> Result<Reply, OperationFailure> {
+        let begun =
+            self.admit(parts, address, &invocation, summary).map_err(OperationFailure::from);
+        let begun = begun.and_then(|caller| self.begin_once(parts, &invocation, &caller));
         let guard = match begun {
             Ok(guard) => guard,
-            Err(instead) => {
+            Err(failure) => {
                 body::drain(body).await;
-                return Err(instead);
+                return Err(failure);
             }
         };
         let bodies = &self.bodies;
-        let (body, _share) = match matched.route.body {
+        let (body, _share) = match invocation.route.body {
             BodyKind::Json => body::read_json(&parts.headers, body, bodies).await?,
             BodyKind::MergePatch => body::read_merge_patch(&parts.headers, body, bodies).await?,
             BodyKind::Form | BodyKind::Message | BodyKind::Nothing => {
@@ -240,7 +241,7 @@ impl Http {
             Some(key) => self.app.access().authenticate(&key)?,
             None => return Err(Error::Unauthenticated.into()),
         };
-        caller.require_one_somewhere(matched.operation.permissions)?;
+        caller.require_one_somewhere(invocation.operation.permissions)?;
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let query = query.ok_or(Problem::new(400, "The query is too long or not valid UTF-8."))?;
         let if_none_match = parts.headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
@@ -255,18 +256,18 @@ impl Http {
             if_none_match: if_none_match.map(String::from),
             client: self.client(parts, address),
         };
-        (matched.call)(&exchange).await
+        (invocation.call)(&exchange).await
     }
 
     /// Takes the request's idempotency key, or finds what it was answered before.
     fn begin_once(
         &self,
         parts: &Parts,
-        matched: &Matched,
+        invocation: &Invocation,
         caller: &Arc<Caller>,
-    ) -> Result<Option<Guard>, Instead> {
+    ) -> Result<Option<Guard>, OperationFailure> {
         let Some(value) = parts.headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
-        if matched.operation.idempotency == Idempotency::Ignored {
+        if invocation.operation.idempotency == Idempotency::Ignored {
             return Ok(None);
         }
         let key = value.to_str().ok().filter(|text| is_key(text)).ok_or(Problem::new(
@@ -283,13 +284,13 @@ impl Http {
         &self,
         parts: &Parts,
         address: IpAddr,
-        matched: &Matched,
-        seen: &mut Seen,
+        invocation: &Invocation,
+        summary: &mut RequestSummary,
     ) -> Result<Arc<Caller>, Problem> {
-        let operation = matched.operation;
+        let operation = invocation.operation;
         let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
         let caller = self.app.access().authenticate(&key)?;
-        seen.caller = Some(Arc::clone(&caller));
+        summary.caller = Some(Arc::clone(&caller));
         let request = counted(&caller, address, operation.limit);
         let admitted = self.limiter.admit(&request, self.app.now());
         admitted.map_err(|refusal| self.limited(refusal))?;
@@ -297,7 +298,7 @@ impl Http {
         // Whatever a key does leaves a trace, and there must be room for it.
         self.app.require_space_for_audit()?;
         if let Some(successor) = operation.successor
-            && self.deprecated == Deprecated::Gone
+            && self.deprecated == DeprecatedOperations::Refused
         {
             return Err(Problem::new(410, successor.refusal));
         }

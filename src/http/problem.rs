@@ -167,7 +167,7 @@ impl From<Error> for Problem {
             }
             Error::Invalid(mistakes) => Self::invalid(mistakes),
             Error::ReadOnly(why) => Self::retry(503, why, DISK_RETRY_AFTER_S),
-            // `Instead` has taken it out before; whoever asks again gets the answer.
+            // `OperationFailure` has taken it out before; whoever asks again gets the answer.
             Error::Replayed(_) => Self::retry(409, "The request was answered before.", 1),
             Error::NotFound(_) => Self::new(404, "There is no such resource."),
             Error::Stopped | Error::Storage(_) => {

@@ -91,14 +91,14 @@ const fn status_code(status: AnswerStatus) -> StatusCode {
 
 /// What the answer needs to know of the request.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RequestContext {
     pub(crate) trace: String,
     pub(crate) cross_origin: bool,
     /// `https://host`, for absolute locations.
     pub(crate) base: Option<String>,
 }
 
-impl Asked {
+impl RequestContext {
     pub(crate) fn success(&self, reply: Reply) -> Response<SecretBody> {
         let mut response = self.response(reply.status, reply.body);
         let headers = response.headers_mut();

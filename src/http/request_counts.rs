@@ -27,13 +27,13 @@ const DURATION_BOUNDS: &[u64] = &[
 #[derive(Debug)]
 pub struct Requests {
     /// By name, in order, so that one is found without a hash.
-    routes: Vec<Route>,
+    routes: Vec<RouteCounters>,
     limited: Vec<(&'static str, Counter)>,
     replayed: Counter,
 }
 
 #[derive(Debug)]
-struct Route {
+struct RouteCounters {
     name: &'static str,
     statuses: [Counter; STATUSES.len()],
     durations: Histogram,
@@ -42,7 +42,7 @@ struct Route {
 impl Requests {
     /// Counters for these routes.
     pub(in crate::http) fn with_routes(names: impl Iterator<Item = &'static str>) -> Self {
-        let mut routes: Vec<_> = names.chain([NO_ROUTE]).map(Route::new).collect();
+        let mut routes: Vec<_> = names.chain([NO_ROUTE]).map(RouteCounters::new).collect();
         routes.sort_by_key(|route| route.name);
         routes.dedup_by_key(|route| route.name);
         let mut rows: Vec<_> = ROWS.iter().map(|row| row.scope.name()).collect();
@@ -93,7 +93,7 @@ impl Requests {
     }
 }
 
-impl Route {
+impl RouteCounters {
     fn new(name: &'static str) -> Self {
         let durations = Histogram::new(Unit::Micros, DURATION_BOUNDS);
         Self { name, statuses: std::array::from_fn(|_| Counter::default()), durations }

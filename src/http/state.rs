@@ -26,7 +26,7 @@ pub struct Http {
     pub trusted_proxies: Vec<Network>,
     /// The operator's `threeds.public_url`, if it is set: `https://host`.
     pub public_url: Option<String>,
-    pub deprecated: Deprecated,
+    pub deprecated: DeprecatedOperations,
     pub requests: Arc<Requests>,
     pub bodies: Bodies,
     pub answers: Answers,
@@ -36,10 +36,10 @@ pub struct Http {
 
 /// What becomes of the operations that have a successor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deprecated {
-    Answered,
-    /// 410, naming the successor.
-    Gone,
+pub enum DeprecatedOperations {
+    Served,
+    /// With 410, which names the successor.
+    Refused,
 }
 
 impl Http {

@@ -20,7 +20,7 @@ use crate::cli::support::failure_texts::{explain_bind, storage};
 use crate::config::{AuditReads, Config, Switch};
 use crate::domain::audit::Act;
 use crate::formulas::Catalog;
-use crate::http::{Answers, Bodies, Deprecated, Http, Requests};
+use crate::http::{Answers, Bodies, DeprecatedOperations, Http, Requests};
 use crate::limits::Limiter;
 use crate::log::{Event, Log, Value, install_panic_hook};
 use crate::operator::{ClockControl, Socket, SocketFailure};
@@ -88,10 +88,10 @@ fn limiter(rate_limits: Switch) -> Limiter {
     }
 }
 
-fn deprecated(operations: Switch) -> Deprecated {
+fn deprecated(operations: Switch) -> DeprecatedOperations {
     match operations {
-        Switch::Off => Deprecated::Gone,
-        Switch::On => Deprecated::Answered,
+        Switch::Off => DeprecatedOperations::Refused,
+        Switch::On => DeprecatedOperations::Served,
     }
 }
 

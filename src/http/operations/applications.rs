@@ -4,7 +4,7 @@ use crate::app::{Error, NewKey};
 use crate::domain::application::{ApiKey, Application, ApplicationKind};
 use crate::domain::id::{ApplicationId, KeyId};
 use crate::domain::mistakes::Mistakes;
-use crate::http::exchange::{Exchange, Instead};
+use crate::http::exchange::{Exchange, OperationFailure};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::route::path::{AnyApplication, TemplateName};
@@ -13,7 +13,7 @@ use crate::http::wire::{application, key, permission, template};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 impl Exchange<'_> {
-    pub(in crate::http) async fn create_application(&self) -> Result<Reply, Instead> {
+    pub(in crate::http) async fn create_application(&self) -> Result<Reply, OperationFailure> {
         let draft = application::parse_draft(self.body.expose())?;
         let answer =
             |(new, key): &(Application, Option<NewKey>)| application::answer(new, key.as_ref());
@@ -43,7 +43,7 @@ impl Exchange<'_> {
     pub(in crate::http) async fn update_application(
         &self,
         id: &ApplicationId,
-    ) -> Result<Reply, Instead> {
+    ) -> Result<Reply, OperationFailure> {
         let id = *id;
         let (known, _) = self.app.access().read_application(self.caller.tenant.id, id)?;
         let (name, access) = application::parse_update(self.body.expose(), known.kind)?;
@@ -67,7 +67,7 @@ impl Exchange<'_> {
     pub(in crate::http) async fn create_application_key(
         &self,
         id: &ApplicationId,
-    ) -> Result<Reply, Instead> {
+    ) -> Result<Reply, OperationFailure> {
         let (tenant, id) = (self.caller.tenant.id, *id);
         let answer: fn(&NewKey) -> RememberedAnswer = key::answer;
         let (caller, write) = (Some(self.caller), self.write(&answer));

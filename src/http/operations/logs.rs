@@ -12,9 +12,9 @@ impl Exchange<'_> {
     }
 
     pub(in crate::http) async fn list_logs(&self) -> Result<Reply, Problem> {
-        let asked = log::parse(&self.query)?;
-        let log::Asked { query, start, page } = &asked;
+        let request = log::parse(&self.query)?;
+        let log::LogRequest { query, start, page } = &request;
         let found = self.app.audit().list_logs(self.caller, query, start, page.size).await?;
-        Ok(Reply::ok(log::render_page(self.caller.tenant.id, &asked, &found)))
+        Ok(Reply::ok(log::render_page(self.caller.tenant.id, &request, &found)))
     }
 }

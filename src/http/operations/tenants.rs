@@ -1,7 +1,7 @@
 //! The caller's own tenant over HTTP.
 
 use crate::domain::tenant::Tenant;
-use crate::http::exchange::{Exchange, Instead};
+use crate::http::exchange::{Exchange, OperationFailure};
 use crate::http::reply::Reply;
 use crate::http::wire::tenant;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
@@ -11,7 +11,7 @@ impl Exchange<'_> {
         Reply::ok(tenant::render(&self.caller.tenant))
     }
 
-    pub(in crate::http) async fn update_tenant(&self) -> Result<Reply, Instead> {
+    pub(in crate::http) async fn update_tenant(&self) -> Result<Reply, OperationFailure> {
         let change = tenant::parse_change(self.body.expose())?;
         let answer =
             |changed: &Tenant| RememberedAnswer::new(AnswerStatus::Ok, tenant::render(changed));

@@ -1,6 +1,6 @@
 //! 3-D Secure sessions over HTTP.
 
-use crate::http::exchange::{Exchange, Instead};
+use crate::http::exchange::{Exchange, OperationFailure};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::route::path::SessionName;
@@ -10,7 +10,7 @@ use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::threeds::session::Session;
 
 impl Exchange<'_> {
-    pub(in crate::http) async fn create_threeds_session(&self) -> Result<Reply, Instead> {
+    pub(in crate::http) async fn create_threeds_session(&self) -> Result<Reply, OperationFailure> {
         let draft = session::parse_draft(self.body.expose());
         let answer = |made: &Session| {
             let body = session::render_created(made, &self.client.base);
@@ -35,7 +35,7 @@ impl Exchange<'_> {
     pub(in crate::http) async fn update_threeds_session(
         &self,
         id: &SessionName,
-    ) -> Result<Reply, Instead> {
+    ) -> Result<Reply, OperationFailure> {
         let device = session::parse_device(self.body.expose()).map_err(Problem::from)?;
         let answer = |changed: &Session| {
             RememberedAnswer::new(
@@ -52,7 +52,7 @@ impl Exchange<'_> {
     pub(in crate::http) async fn authenticate_threeds_session(
         &self,
         id: &SessionName,
-    ) -> Result<Reply, Instead> {
+    ) -> Result<Reply, OperationFailure> {
         let (request, mistakes) = authenticate::parse(self.body.expose());
         let answer = |found: &Session| {
             RememberedAnswer::new(AnswerStatus::Ok, outcome::render(found, Extent::Authenticate))

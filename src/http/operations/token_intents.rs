@@ -1,7 +1,7 @@
 //! Token intents over HTTP.
 
 use crate::app::ShownIntent;
-use crate::http::exchange::{Exchange, Instead};
+use crate::http::exchange::{Exchange, OperationFailure};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::route::path::TokenIntentName;
@@ -9,7 +9,7 @@ use crate::http::wire::{token, token_intent};
 use crate::idempotency::RememberedAnswer;
 
 impl Exchange<'_> {
-    pub(in crate::http) async fn create_token_intent(&self) -> Result<Reply, Instead> {
+    pub(in crate::http) async fn create_token_intent(&self) -> Result<Reply, OperationFailure> {
         let draft = token::parse_intent_draft(self.body.expose());
         let answer: fn(&ShownIntent) -> RememberedAnswer = token_intent::answer;
         let write = self.write(&answer);

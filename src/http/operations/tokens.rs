@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::app::{Tokenized, Written};
 use crate::domain::exposure::Right;
-use crate::http::exchange::{Exchange, Instead};
+use crate::http::exchange::{Exchange, OperationFailure};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::route::path::TokenName;
@@ -13,7 +13,7 @@ use crate::idempotency::AnswerStatus;
 use crate::secret::SecretBuffer;
 
 impl Exchange<'_> {
-    pub(in crate::http) async fn create_token(&self) -> Result<Reply, Instead> {
+    pub(in crate::http) async fn create_token(&self) -> Result<Reply, OperationFailure> {
         let draft = token::parse_draft(self.body.expose());
         let answer = |written: &Written| {
             let location = token_path(&written.shown.token.public_id());
@@ -28,7 +28,10 @@ impl Exchange<'_> {
         Ok(Reply::ok(token::render(&shown)))
     }
 
-    pub(in crate::http) async fn update_token(&self, id: &TokenName) -> Result<Reply, Instead> {
+    pub(in crate::http) async fn update_token(
+        &self,
+        id: &TokenName,
+    ) -> Result<Reply, OperationFailure> {
         let patch = token::parse_patch(self.body.expose());
         let answer = |written: &Written| token::answer(written, AnswerStatus::Ok, Right::Update);
         let (id, write) = (id.as_str(), self.write(&answer));
@@ -41,7 +44,7 @@ impl Exchange<'_> {
         Ok(Reply::nothing())
     }
 
-    pub(in crate::http) async fn tokenize(&self) -> Result<Reply, Instead> {
+    pub(in crate::http) async fn tokenize(&self) -> Result<Reply, OperationFailure> {
         let body = self.body.expose();
         let answer = |tokenized: &Tokenized| tokenize::answer(body, tokenized);
         let draft = tokenize::parse(body);

@@ -7,14 +7,14 @@ use crate::threeds::simulator::acs::{CODE, WRONG_CODES_MAX};
 
 /// Whom a page speaks to when it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum MessageTarget {
     Opener,
     Parent,
 }
 
 /// What the ACS's page carries from step to step.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct ChallengeForm<'a> {
     pub(super) creq: &'a str,
     pub(super) data: &'a str,
     pub(super) wrong_codes: u8,
@@ -40,7 +40,7 @@ pub(super) fn challenge_done(
     nonce: &str,
     session: SessionId,
     status: Option<TransactionStatus>,
-    target: Target,
+    target: MessageTarget,
 ) -> String {
     let outcome = status.map_or_else(
         || String::from(r#""isCompleted":false"#),
@@ -48,8 +48,8 @@ pub(super) fn challenge_done(
     );
     let message = format!(r#"{{"type":"challenge","id":"{session}",{outcome}}}"#);
     let script = match target {
-        Target::Parent => format!("window.parent.postMessage({message}, '*');"),
-        Target::Opener => {
+        MessageTarget::Parent => format!("window.parent.postMessage({message}, '*');"),
+        MessageTarget::Opener => {
             format!("(window.opener || window.parent).postMessage({message}, '*'); window.close();")
         }
     };
@@ -79,9 +79,9 @@ pub(super) fn send_on(nonce: &str, action: &str, fields: &[(&str, &str)]) -> Str
 }
 
 /// The question for a one-time code.
-pub(super) fn code(nonce: &str, asked: &Asked<'_>) -> String {
-    let left = WRONG_CODES_MAX.saturating_sub(asked.wrong_codes);
-    let wrong = if asked.wrong_codes == 0 {
+pub(super) fn code(nonce: &str, form: &ChallengeForm<'_>) -> String {
+    let left = WRONG_CODES_MAX.saturating_sub(form.wrong_codes);
+    let wrong = if form.wrong_codes == 0 {
         String::new()
     } else {
         let times = if left == 1 { "once more" } else { "again" };
@@ -96,15 +96,15 @@ pub(super) fn code(nonce: &str, asked: &Asked<'_>) -> String {
              <label for=\"code\">One-time code</label><input id=\"code\" name=\"code\" \
              inputmode=\"numeric\" autocomplete=\"one-time-code\" maxlength=\"12\" required \
              autofocus><button name=\"action\" value=\"answer\">Confirm</button></form>{}</main>",
-            carried(asked),
-            cancel(asked)
+            carried(form),
+            cancel(form)
         ),
     )
 }
 
 /// The question that is answered elsewhere.
-pub(super) fn out_of_band(nonce: &str, asked: &Asked<'_>) -> String {
-    let wrong = if asked.wrong_codes == 0 {
+pub(super) fn out_of_band(nonce: &str, form: &ChallengeForm<'_>) -> String {
+    let wrong = if form.wrong_codes == 0 {
         ""
     } else {
         "<p class=\"wrong\" role=\"alert\">We have not seen your approval yet.</p>"
@@ -117,8 +117,8 @@ pub(super) fn out_of_band(nonce: &str, asked: &Asked<'_>) -> String {
              test: there is no app, so just continue.</p>{wrong}<form method=\"post\" \
              action=\"/3ds/sim/acs/challenge\">{}<button name=\"action\" value=\"approve\">I have \
              approved it</button></form>{}</main>",
-            carried(asked),
-            cancel(asked)
+            carried(form),
+            cancel(form)
         ),
     )
 }
@@ -127,21 +127,18 @@ pub(super) fn failure(nonce: &str, detail: &str) -> String {
     page(nonce, &format!("<main><h1>This did not work</h1><p>{}</p></main>", escape(detail)))
 }
 
-fn cancel(asked: &Asked<'_>) -> String {
+fn cancel(form: &ChallengeForm<'_>) -> String {
     format!(
         "<form method=\"post\" action=\"/3ds/sim/acs/challenge\">{}<button class=\"quiet\" \
          name=\"action\" value=\"cancel\">Cancel</button></form>",
-        carried(asked)
+        carried(form)
     )
 }
 
-fn carried(asked: &Asked<'_>) -> String {
-    let data = if asked.data.is_empty() {
-        String::new()
-    } else {
-        hidden("threeDSSessionData", asked.data)
-    };
-    format!("{}{data}", hidden("creq", asked.creq))
+fn carried(form: &ChallengeForm<'_>) -> String {
+    let data =
+        if form.data.is_empty() { String::new() } else { hidden("threeDSSessionData", form.data) };
+    format!("{}{data}", hidden("creq", form.creq))
 }
 
 fn hidden(name: &str, value: &str) -> String {
@@ -181,8 +178,8 @@ mod tests {
 
     #[test]
     fn what_others_send_cannot_become_markup() {
-        let asked = Asked { creq: "\"><script>", data: "'&", wrong_codes: 1 };
-        for page in [code("n", &asked), out_of_band("n", &asked)] {
+        let form = ChallengeForm { creq: "\"><script>", data: "'&", wrong_codes: 1 };
+        for page in [code("n", &form), out_of_band("n", &form)] {
             assert!(!page.contains("\"><script>"), "{page}");
             assert!(page.contains("value=\"&quot;&gt;&lt;script&gt;\""));
             assert!(page.contains("value=\"&#39;&amp;\""));
@@ -193,7 +190,7 @@ mod tests {
     #[test]
     fn the_end_of_a_challenge_is_told_in_the_sdks_words() {
         let session = SessionId::new(uuid::Uuid::nil());
-        let told = |status| challenge_done("n", session, status, Target::Parent);
+        let told = |status| challenge_done("n", session, status, MessageTarget::Parent);
         assert!(
             told(Some(TransactionStatus::Successful))
                 .contains(r#""authenticationStatus":"successful""#)
@@ -202,7 +199,7 @@ mod tests {
             told(Some(TransactionStatus::Failed)).contains(r#""authenticationStatus":"failed""#)
         );
         assert!(told(None).contains(r#""isCompleted":false"#));
-        let popup = challenge_done("n", session, None, Target::Opener);
+        let popup = challenge_done("n", session, None, MessageTarget::Opener);
         assert!(popup.contains("window.opener") && popup.contains("window.close()"));
     }
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::app::{ChallengeReply, Error};
 use crate::http::body;
-use crate::http::exchange::Pending;
+use crate::http::exchange::BoxFuture;
 use crate::http::problem::Problem;
 use crate::http::route::path::VisitedSession;
 use crate::http::state::Http;
@@ -31,7 +31,7 @@ const SESSION_DATA_CHARS_MAX: usize = 1_024;
 
 /// A page's function in the routing table, with the parameters of its path.
 pub(super) type PageCall = Box<
-    dyn for<'a> FnOnce(&'a PageRequest<'a>) -> Pending<'a, Result<PageContent, Problem>> + Send,
+    dyn for<'a> FnOnce(&'a PageRequest<'a>) -> BoxFuture<'a, Result<PageContent, Problem>> + Send,
 >;
 
 /// A request for a page, with its form.
@@ -146,8 +146,8 @@ impl PageRequest<'_> {
         let cres = self.form.first("cres").and_then(|field| Cres::from_form(field).ok());
         let visitor = self.http.app.threeds().close_challenge(id.as_str(), cres.as_ref())?;
         let target = match visitor.mode {
-            WebChallengeMode::Iframe => html::Target::Parent,
-            WebChallengeMode::Redirect => html::Target::Opener,
+            WebChallengeMode::Iframe => html::MessageTarget::Parent,
+            WebChallengeMode::Redirect => html::MessageTarget::Opener,
         };
         let html = html::challenge_done(&self.nonce, visitor.session, visitor.status, target);
         Ok(PageContent::ok(html, FormTargets::Ours))
@@ -170,10 +170,10 @@ impl PageRequest<'_> {
         let data: String = data.chars().take(SESSION_DATA_CHARS_MAX).collect();
         match self.http.app.threeds().challenge_step(&creq, answer).await? {
             ChallengeReply::Ask { means, wrong_codes } => {
-                let asked = html::Asked { creq: field, data: &data, wrong_codes };
+                let challenge = html::ChallengeForm { creq: field, data: &data, wrong_codes };
                 let html = match means {
-                    ChallengeKind::Code => html::code(nonce, &asked),
-                    ChallengeKind::OutOfBand => html::out_of_band(nonce, &asked),
+                    ChallengeKind::Code => html::code(nonce, &challenge),
+                    ChallengeKind::OutOfBand => html::out_of_band(nonce, &challenge),
                 };
                 Ok(PageContent::ok(html, FormTargets::Ours))
             }

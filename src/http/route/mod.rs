@@ -62,9 +62,9 @@ pub enum BodyKind {
 /// call: a function that takes a caller cannot stand in a row that anyone may call.
 #[derive(Debug)]
 pub(in crate::http) enum Handler {
-    Operation(Operation),
+    Operation(OperationRoute),
     Operator(ProbeFunction),
-    Page(Page),
+    Page(PageRoute),
     Preflight,
     Probe(ProbeFunction),
     Results(ResultsFunction),
@@ -72,7 +72,7 @@ pub(in crate::http) enum Handler {
 
 /// An operation of the API, for callers with a key.
 #[derive(Debug)]
-pub(in crate::http) struct Operation {
+pub(in crate::http) struct OperationRoute {
     /// One of these is needed. If the list is empty, any valid key will do.
     pub(in crate::http) permissions: &'static [Permission],
     pub(in crate::http) idempotency: Idempotency,
@@ -89,7 +89,7 @@ pub(in crate::http) struct Operation {
 
 /// A page for browsers, which have no key.
 #[derive(Debug)]
-pub(in crate::http) struct Page {
+pub(in crate::http) struct PageRoute {
     pub(in crate::http) presence: Presence,
     /// Parses the path. `None` if it is not this route's.
     pub(in crate::http) bind: fn(&str) -> Option<PageCall>,
@@ -143,7 +143,7 @@ impl Route {
 
 /// The function for a request to the API listener, with its path parameters.
 pub(in crate::http) enum ApiCall {
-    Operation(&'static Operation, OperationCall),
+    Operation(&'static OperationRoute, OperationCall),
     Page(PageCall),
     Preflight,
     Probe(ProbeFunction),

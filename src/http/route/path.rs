@@ -3,7 +3,7 @@
 
 use crate::app::Error;
 use crate::domain::id::{ApplicationId, KeyId};
-use crate::http::wire::query::{Plus, decode};
+use crate::http::wire::query::{PlusSign, decode};
 
 /// A segment of a path that names a resource.
 pub(in crate::http) trait PathParameter: Sized {
@@ -84,7 +84,7 @@ impl PathParameter for VisitedSession {
 }
 
 fn decoded(segment: &str) -> Option<String> {
-    decode(segment, Plus::Itself).filter(|text| !text.is_empty())
+    decode(segment, PlusSign::Itself).filter(|text| !text.is_empty())
 }
 
 /// Takes a path apart from left to right. A trailing slash is ignored.

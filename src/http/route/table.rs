@@ -6,7 +6,7 @@ use hyper::Method;
 use crate::app::Error;
 use crate::domain::id::{ApplicationId, KeyId};
 use crate::domain::permission::Permission;
-use crate::http::exchange::{Exchange, Instead, OperationCall, Pending};
+use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
 use crate::http::operations::results;
 use crate::http::pages::{PageCall, PageContent, PageRequest};
 use crate::http::probes;
@@ -17,7 +17,7 @@ use crate::http::route::path::{
     VisitedSession,
 };
 use crate::http::route::{
-    BodyKind, Handler, Idempotency, Operation, Page, Presence, Route, Successor,
+    BodyKind, Handler, Idempotency, OperationRoute, PageRoute, Presence, Route, Successor,
 };
 use crate::limits;
 
@@ -44,7 +44,7 @@ macro_rules! operation {
             methods: &[$(Method::$method),+],
             path: concat!($($literal $(, "{", stringify!($parameter), "}")?),+),
             body: BodyKind::$body,
-            handler: Handler::Operation(Operation {
+            handler: Handler::Operation(OperationRoute {
                 permissions: &[$(Permission::$permission),*],
                 idempotency: Idempotency::$idempotency,
                 limit: limits::Operation::$limit,
@@ -87,7 +87,7 @@ macro_rules! page {
             methods: &[Method::$method],
             path: concat!($($literal $(, "{", stringify!($parameter), "}")?),+),
             body: BodyKind::Form,
-            handler: Handler::Page(Page {
+            handler: Handler::Page(PageRoute {
                 presence: Presence::$presence,
                 bind: |path| {
                     let mut reader = PathReader::new(path);
@@ -192,14 +192,14 @@ trait IntoResult<T, E> {
     fn into_result(self) -> Result<T, E>;
 }
 
-impl IntoResult<Self, Instead> for Reply {
-    fn into_result(self) -> Result<Self, Instead> {
+impl IntoResult<Self, OperationFailure> for Reply {
+    fn into_result(self) -> Result<Self, OperationFailure> {
         Ok(self)
     }
 }
 
-impl<E: Into<Instead>> IntoResult<Reply, Instead> for Result<Reply, E> {
-    fn into_result(self) -> Result<Reply, Instead> {
+impl<E: Into<OperationFailure>> IntoResult<Reply, OperationFailure> for Result<Reply, E> {
+    fn into_result(self) -> Result<Reply, OperationFailure> {
         self.map_err(Into::into)
     }
 }
@@ -219,14 +219,16 @@ impl IntoResult<PageContent, Problem> for Result<PageContent, Problem> {
 /// Gives a closure the signature of a call, which the compiler does not infer inside of `Box::new`.
 fn operation_call<C>(call: C) -> OperationCall
 where
-    C: for<'a> FnOnce(&'a Exchange<'a>) -> Pending<'a, Result<Reply, Instead>> + Send + 'static,
+    C: for<'a> FnOnce(&'a Exchange<'a>) -> BoxFuture<'a, Result<Reply, OperationFailure>>
+        + Send
+        + 'static,
 {
     Box::new(call)
 }
 
 fn page_call<C>(call: C) -> PageCall
 where
-    C: for<'a> FnOnce(&'a PageRequest<'a>) -> Pending<'a, Result<PageContent, Problem>>
+    C: for<'a> FnOnce(&'a PageRequest<'a>) -> BoxFuture<'a, Result<PageContent, Problem>>
         + Send
         + 'static,
 {

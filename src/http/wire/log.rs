@@ -20,13 +20,13 @@ use crate::http::wire::query::Query;
 use crate::secret::Secret;
 
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct LogRequest {
     pub(crate) query: LogQuery,
     pub(crate) start: LogStart,
     pub(crate) page: OffsetPage,
 }
 
-pub(crate) fn parse(query: &Query) -> Result<Asked, Mistakes> {
+pub(crate) fn parse(query: &Query) -> Result<LogRequest, Mistakes> {
     let mut mistakes = Mistakes::new();
     let text = |name| query.first(name).filter(|text| !text.is_empty());
     let kind = text("entity_type").map(EntityKind::parse);
@@ -44,7 +44,7 @@ pub(crate) fn parse(query: &Query) -> Result<Asked, Mistakes> {
         after => LogStart::After(after),
     };
     let query = LogQuery { kind: kind.flatten(), entity_id, from, to };
-    Ok(Asked { query, start, page })
+    Ok(LogRequest { query, start, page })
 }
 
 fn time(text: Option<&str>, name: &str, mistakes: &mut Mistakes) -> Option<Timestamp> {
@@ -57,13 +57,17 @@ fn time(text: Option<&str>, name: &str, mistakes: &mut Mistakes) -> Option<Times
 }
 
 /// There are no totals: to know them, all of the log would have to be opened.
-pub(crate) fn render_page(tenant: TenantId, asked: &Asked, page: &LogPage) -> Secret<Vec<u8>> {
+pub(crate) fn render_page(
+    tenant: TenantId,
+    request: &LogRequest,
+    page: &LogPage,
+) -> Secret<Vec<u8>> {
     let items: Vec<_> = page.entries.iter().map(|(id, entry)| render(tenant, *id, entry)).collect();
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let mut object = Object::new();
     object.object("pagination", |pagination| {
-        pagination.number("page_number", count(asked.page.number));
-        pagination.number("page_size", count(asked.page.size));
+        pagination.number("page_number", count(request.page.number));
+        pagination.number("page_size", count(request.page.size));
         pagination.optional_text("next", page.next.as_deref().map(hex::encode).as_deref());
     });
     object.list("data", &items);

@@ -17,7 +17,7 @@ impl Query {
         }
         let pair = |pair: &str| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Some((decode(name, Plus::Space)?, decode(value, Plus::Space)?))
+            Some((decode(name, PlusSign::Space)?, decode(value, PlusSign::Space)?))
         };
         text.split('&').filter(|part| !part.is_empty()).map(pair).collect::<Option<_>>().map(Self)
     }
@@ -37,13 +37,13 @@ impl Query {
 
 /// What a plus sign stands for: a space in queries, itself in paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Plus {
+pub(crate) enum PlusSign {
     Itself,
     Space,
 }
 
 /// Percent-decoding; `None` for a broken escape or bytes that are not UTF-8.
-pub(crate) fn decode(text: &str, plus: Plus) -> Option<String> {
+pub(crate) fn decode(text: &str, plus: PlusSign) -> Option<String> {
     let is_escape = |after: &str| {
         after
             .as_bytes()
@@ -54,8 +54,8 @@ pub(crate) fn decode(text: &str, plus: Plus) -> Option<String> {
         return None;
     }
     let text = match plus {
-        Plus::Itself => Cow::Borrowed(text),
-        Plus::Space => Cow::Owned(text.replace('+', " ")),
+        PlusSign::Itself => Cow::Borrowed(text),
+        PlusSign::Space => Cow::Owned(text.replace('+', " ")),
     };
     percent_decode_str(&text).decode_utf8().ok().map(Cow::into_owned)
 }
