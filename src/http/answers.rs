@@ -1,8 +1,9 @@
 //! The memory that large answers to reads take, of all requests together.
 //!
-//! An answer stays in memory until the client has taken it, and a client may take its time. What is
-//! not small takes its bytes from one budget until it is written out or given up. An answer that finds
-//! too little left gives way to a 503. Answers to writes are not held back: the write has happened.
+//! An answer stays in memory until the client has read it, and a client may read slowly. A large
+//! answer takes its bytes from one budget until it is written out or the connection ends. If the
+//! budget has too few bytes left, the client gets a 503 instead. Answers to writes never do: a 503
+//! would hide that the write has happened.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +15,7 @@ use crate::http::problem::Problem;
 use crate::http::reply::RequestContext;
 use crate::secret::SecretBody;
 
-const NO_MEMORY: &str = "The server has no memory for an answer of this size at the moment: others have not read theirs.";
+const NO_MEMORY: &str = "The server has no memory for an answer of this size at the moment: other clients have not read theirs.";
 
 /// The bytes that all large answers hold together.
 #[derive(Debug, Clone, Default)]
@@ -47,8 +48,8 @@ impl Drop for AnswerShare {
 }
 
 impl Answers {
-    /// The answer with its share of the memory of all answers, if it needs one. The first answer to
-    /// a write does not go through here: a 503 in its place would hide that the write was made.
+    /// Gives a large answer its share of the budget, or replaces it with a 503. The first answer to a
+    /// write must not go through here.
     pub(super) fn hold(
         &self,
         context: &RequestContext,

@@ -1,9 +1,9 @@
 //! The memory that bodies of requests take, of all requests together.
 //!
-//! A small body is covered by what every request in flight may hold, and the number of requests is
-//! bounded. A larger one takes its memory from one budget, step by step as its bytes arrive, so that
-//! slow bodies are counted for what they hold and an announced length is not believed. A body that
-//! finds too little left is refused; it does not wait, since what it has sent would wait with it.
+//! A small body fits into the memory that every request in flight may hold, and the number of requests
+//! is bounded. A larger one takes its memory from one budget, step by step as its bytes arrive: a slow
+//! body is counted for the bytes that it holds, and an announced length is not trusted. If the budget
+//! has too few bytes left, the body is refused. It does not wait, since its bytes would wait with it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -57,7 +57,7 @@ pub(super) struct BodyShare<'b> {
 }
 
 impl BodyShare<'_> {
-    /// Holds at least so much memory from now on. It never shrinks.
+    /// Holds at least this much memory from now on. A share never shrinks.
     pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), BudgetExhausted> {
         let wanted = bytes.min(BODY_MEMORY_MAX).saturating_sub(BODY_BYTES_FREE);
         let more = wanted.saturating_sub(self.held);
@@ -78,7 +78,7 @@ impl Drop for BodyShare<'_> {
 }
 
 /// The most memory that this JSON text and its parsed values can take. Every value follows a bracket,
-/// a comma or a colon; those inside of strings are counted too, which errs on the safe side.
+/// a comma or a colon. Those inside of strings are counted too, so the result may be too large.
 pub(super) fn parsed_bytes(text: &[u8]) -> usize {
     text.iter().fold(text.len(), |sum, byte| {
         sum.saturating_add(match byte {
@@ -104,7 +104,7 @@ mod tests {
         let mut second = bodies.share();
         assert_eq!(second.grow_to(BODY_BYTES_FREE + 41), Err(BudgetExhausted));
         assert_eq!(second.grow_to(BODY_BYTES_FREE + 40), Ok(()));
-        assert_eq!(first.grow_to(BODY_BYTES_FREE + 60), Ok(()), "it holds as much already");
+        assert_eq!(first.grow_to(BODY_BYTES_FREE + 60), Ok(()), "it holds this much already");
         assert_eq!(first.grow_to(BODY_BYTES_FREE + 61), Err(BudgetExhausted));
         drop(first);
         assert_eq!(second.grow_to(BODY_BYTES_FREE + 100), Ok(()));

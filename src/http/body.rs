@@ -18,7 +18,7 @@ use crate::secret::Secret;
 
 const TOO_LARGE: &str = "The request's body is too large.";
 
-/// What a body was read into, and its share of the memory of all bodies, to be held for as long.
+/// The content of a body, and its share of the memory of all bodies, to be held together.
 pub(super) type BodyWithShare<'b, T> = (Secret<T>, BodyShare<'b>);
 
 /// The whole body, parsed.
@@ -36,7 +36,7 @@ pub(super) async fn read_json<'b>(
         return Err(Problem::new(400, "The request's body has too many values."));
     }
     share.grow_to(parsed_bytes(bytes.expose()))?;
-    // The parser's own words may quote the body.
+    // The parser's message is dropped: it may quote the body.
     let value = serde_json::from_slice(bytes.expose()).ok();
     let not_json = Problem::new(400, "The request's body is not valid JSON.");
     let value = value.map(Secret::new).ok_or(not_json)?;
@@ -67,8 +67,8 @@ pub(super) async fn read_form(body: Incoming, bodies: &Bodies) -> Result<Option<
     Ok(std::str::from_utf8(bytes.expose()).ok().and_then(Query::parse))
 }
 
-/// Reads a body that nobody wants, for a while: a client that is still sending would see a reset
-/// in place of the answer.
+/// Reads and discards a body, up to a bound of bytes and time. A client that is still sending would
+/// see a connection reset in place of the answer.
 pub(super) async fn drain(mut body: Incoming) {
     if body.is_end_stream() {
         return;
@@ -111,7 +111,7 @@ pub(super) async fn read(
     match timeout(BODY_MAX, all).await {
         Ok(Ok(())) => Ok((buffer.bytes, buffer.share)),
         Ok(Err(problem)) => {
-            // Before the rest is read and thrown away: others may use the memory.
+            // Free the memory for other requests before the rest is read and discarded.
             drop(buffer);
             drain(body).await;
             Err(problem)
@@ -148,7 +148,7 @@ impl<'b> BodyBuffer<'b> {
         Ok(())
     }
 
-    /// By hand: a vector that grows by itself would leave copies behind that nobody wipes.
+    /// Copies into a larger vector. One that grows by itself would leave copies behind unwiped.
     fn grow(&mut self, length: usize, usual: usize) -> Result<(), BudgetExhausted> {
         let end = if self.announced > 0 { self.announced } else { self.bytes_max };
         let capacity = usual.min(end).max(length);
@@ -167,10 +167,10 @@ impl From<BudgetExhausted> for Problem {
     }
 }
 
-/// Counts before anything is parsed. Each value and each name of a member stands behind one of four
-/// characters, which mean nothing within a text.
+/// Counts values before anything is parsed. Each value and each member name follows one of four
+/// characters, which do not count within a text.
 fn has_too_many_values(json: &[u8]) -> bool {
-    // The shortest value and what separates it from the next are two bytes.
+    // The shortest value and its separator are two bytes.
     if json.len() <= 2 * JSON_VALUES_MAX {
         return false;
     }
@@ -187,14 +187,14 @@ fn has_too_many_values(json: &[u8]) -> bool {
     marks >= JSON_VALUES_MAX
 }
 
-/// No Content-Type at all is taken for JSON, since there is nothing else that it could be.
+/// A request without a Content-Type counts as JSON: the API takes nothing else.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(kind) = media_type(headers) else { return true };
     matches!(kind.as_str(), "application/json" | "text/json")
         || kind.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
 }
 
-/// Without its parameters; `None` when there is none. What is not text is no type that we know.
+/// The media type without parameters. `None` if the header is absent, empty if it is not text.
 fn media_type(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(CONTENT_TYPE)?.to_str().unwrap_or_default();
     Some(text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! One request to an operation, and what takes the place of its reply.
+//! An authenticated request to an operation, and the results other than a reply.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -17,8 +17,8 @@ use crate::idempotency::RememberedAnswer;
 use crate::limits::{self, KeyHash};
 use crate::secret::Secret;
 
-/// The future of a function in the routing table. Each has memory of its own: together in one future
-/// they would all be as large as the largest.
+/// The future of a function in the routing table. It is boxed, since one future that held them all
+/// would be as large as the largest.
 pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// An operation's function in the routing table, with the parameters of its path.
@@ -26,7 +26,7 @@ pub(super) type OperationCall = Box<
     dyn for<'a> FnOnce(&'a Exchange<'a>) -> BoxFuture<'a, Result<Reply, OperationFailure>> + Send,
 >;
 
-/// One request, authenticated and read.
+/// A request of an authenticated caller, with its body.
 pub(super) struct Exchange<'a> {
     pub(super) http: &'a Http,
     pub(super) app: &'a Vault,
@@ -40,7 +40,8 @@ pub(super) struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// Charges the tokens of a call beyond the first, which the request itself was charged for.
+    /// Charges the rate limit for the tokens of a call beyond the first. The first is charged with the
+    /// request.
     pub(super) fn charge_tokens(&self, tokens: usize) -> Result<(), Problem> {
         let further = u32::try_from(tokens.saturating_sub(1)).unwrap_or(u32::MAX);
         let Some(further) = NonZeroU32::new(further) else { return Ok(()) };
@@ -58,14 +59,14 @@ impl Exchange<'_> {
     }
 }
 
-/// Why an operation does not answer for itself: the app refused it, or answered it before
-/// ([`Error::Replayed`]), or the request is a problem already.
+/// The reason for which an operation made no reply: an error of `app`, also if that is an earlier
+/// answer ([`Error::Replayed`]), or a problem of the request.
 pub(super) enum OperationFailure {
     App(Error),
     Problem(Problem),
 }
 
-/// A request as the limits count it.
+/// The request in the terms of the rate limits.
 pub(super) fn counted(
     caller: &Caller,
     address: IpAddr,

@@ -1,8 +1,8 @@
-//! HTTP ends here: routes, bodies, wire shapes, problems. The only reader of bodies and the only
-//! maker of responses.
+//! Routes, bodies, wire shapes and problems. No other room reads bodies or makes responses.
 //!
-//! The order of checks is the same for every route: the address's limit, the route, the key, the
-//! key's limits, a permission that the key lacks everywhere, the body, and then the operation's own.
+//! A request passes its checks in the same order on every route: the limit of its address, the
+//! route, the key, the limits of the key, the permission, the body, and then the operation's own
+//! checks. [`route::ROUTES`] lists all routes; `pipeline` makes the checks.
 
 mod answers;
 mod bodies;

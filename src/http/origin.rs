@@ -1,4 +1,4 @@
-//! Where a request comes from and how its client calls us.
+//! The origin of a request: its trace id, its client's address, and the host that the client used.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -22,12 +22,12 @@ impl Http {
         RequestContext {
             trace: reply::trace_of(&parts.headers, secret).unwrap_or_else(|| self.new_trace()),
             cross_origin: parts.headers.contains_key(ORIGIN),
-            // Only what makes something says where it is.
+            // `Location` is sent for POST only.
             base: self.base(parts).filter(|_| parts.method == Method::POST),
         }
     }
 
-    /// What the request tells about the browser that may have sent it.
+    /// The browser that may have sent the request, as 3-D Secure describes it.
     pub(super) fn client(&self, parts: &Parts, address: IpAddr) -> Client {
         let text = |name: HeaderName| {
             let value = parts.headers.get(name)?.to_str().ok()?;
@@ -46,9 +46,9 @@ impl Http {
         client_address(peer.ip(), forwarded, &self.trusted_proxies)
     }
 
-    /// `https://host`, for URLs in answers. The operator's word goes before the client's: a `Host`
-    /// that someone made up would send others elsewhere. Without one the client's is taken, which
-    /// the server has checked to be a host and a port.
+    /// `https://host`, for URLs in answers. The operator's setting wins over the client's `Host`, since
+    /// a forged `Host` would send browsers to another server. Without the setting the client's is
+    /// used, which the server has checked to be a host and a port.
     pub(super) fn base(&self, parts: &Parts) -> Option<String> {
         if let Some(url) = &self.public_url {
             return Some(url.clone());

@@ -1,4 +1,4 @@
-//! The way of a request through its checks to the function that answers it.
+//! The pipeline of a request: route, checks, body, the function of its route, response, log line.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ struct Invocation {
     call: OperationCall,
 }
 
-/// What is known of a request when it is logged.
+/// The parts of a request that are logged with its response.
 #[derive(Default)]
 struct RequestSummary {
     route: Option<&'static Route>,
@@ -200,7 +200,7 @@ impl Http {
         context.failure(problem)
     }
 
-    /// Shows again what was shown before, which is an access as much.
+    /// Sends an earlier answer again. This shows its content once more, so it is audited as an access.
     async fn replayed(&self, replay: Replay, summary: &RequestSummary) -> Result<Reply, Problem> {
         if let Some(caller) = &summary.caller {
             self.app.audit().note_replay(caller, &replay).await?;
@@ -209,6 +209,7 @@ impl Http {
         Ok(Reply::replayed(replay))
     }
 
+    /// Checks the request, reads its body and calls the operation.
     async fn reply(
         &self,
         parts: &Parts,
@@ -236,7 +237,8 @@ impl Http {
                 (Secret::new(Value::Null), bodies.share())
             }
         };
-        // The body may have taken half a minute, and the key may be gone or hold less by now.
+        // The body may have taken half a minute. Look the caller up again: the key may have been deleted
+        // or restricted meanwhile.
         let caller = match key_of(&parts.headers) {
             Some(key) => self.app.access().authenticate(&key)?,
             None => return Err(Error::Unauthenticated.into()),
@@ -279,7 +281,7 @@ impl Http {
         Ok(Some(self.app.idempotency().begin(caller, parts.method.as_str(), path, key)?))
     }
 
-    /// All that is decided before the body is read.
+    /// Makes the checks that come before the body is read.
     fn admit(
         &self,
         parts: &Parts,
@@ -295,7 +297,7 @@ impl Http {
         let admitted = self.limiter.admit(&request, self.app.now());
         admitted.map_err(|refusal| self.limited(refusal))?;
         caller.require_one_somewhere(operation.permissions)?;
-        // Whatever a key does leaves a trace, and there must be room for it.
+        // Every request with a key writes an audit entry, which needs room on the disk.
         self.app.require_space_for_audit()?;
         if let Some(successor) = operation.successor
             && self.deprecated == DeprecatedOperations::Refused
@@ -305,8 +307,8 @@ impl Http {
         Ok(caller)
     }
 
-    /// Whether the request carries a key of ours, for those who serve connections. Neither limits nor
-    /// permissions are looked at.
+    /// True if the request carries a valid key. `server` treats such clients as known. Limits and
+    /// permissions are not checked.
     pub fn knows(&self, request: &Request<Incoming>) -> bool {
         key_of(request.headers()).is_some_and(|key| self.app.access().authenticate(&key).is_ok())
     }

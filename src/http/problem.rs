@@ -1,7 +1,7 @@
-//! The one place that knows which failure is which status, and what the client reads of it.
+//! Problems: the status and the text that a client gets for each failure. No other file decides this.
 //!
-//! Problem details by RFC 9457, on every failure, never an empty body: published clients return
-//! `None` instead of raising when a body is empty. No secret and no offending value is in it.
+//! Every failure has a body with problem details by RFC 9457: published clients return `None` instead
+//! of raising when a body is empty. The body holds no secret and no offending value.
 
 use hyper::header::HeaderValue;
 
@@ -19,12 +19,12 @@ pub(crate) struct Problem {
     pub(crate) detail: &'static str,
     pub(crate) mistakes: Option<Mistakes>,
     pub(crate) retry_after_s: Option<u64>,
-    /// What the counter that refused allows, for 429.
+    /// The counter that refused, for 429.
     pub(crate) limit: Option<Box<RateLimitRefusal>>,
-    /// Methods that the path knows, for 405.
+    /// The methods of the path, for 405.
     allow: Option<Box<str>>,
     pub(crate) fault: Option<Box<Fault>>,
-    /// Which server of a 3DS session failed, for 424.
+    /// The server of a 3DS session that failed, for 424.
     pub(crate) upstream: Option<Box<Upstream>>,
 }
 
@@ -167,7 +167,7 @@ impl From<Error> for Problem {
             }
             Error::Invalid(mistakes) => Self::invalid(mistakes),
             Error::ReadOnly(why) => Self::retry(503, why, DISK_RETRY_AFTER_S),
-            // `OperationFailure` has taken it out before; whoever asks again gets the answer.
+            // The pipeline answers replays itself. If one arrives here, a retry gets the answer.
             Error::Replayed(_) => Self::retry(409, "The request was answered before.", 1),
             Error::NotFound(_) => Self::new(404, "There is no such resource."),
             Error::Stopped | Error::Storage(_) => {

@@ -1,4 +1,4 @@
-//! What an operation's answer becomes, and the headers that every answer has.
+//! Responses: the reply of an operation, problems, preflights, and the headers that all of them have.
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -28,7 +28,7 @@ const CORS_EXPOSE: HeaderValue = HeaderValue::from_static(
     "BT-TRACE-ID, BT-IDEMPOTENT-REPLAYED, Deprecation, Link, Location, Retry-After, Sunset, \
      X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset",
 );
-/// How long a browser remembers a preflight: the longest that any browser honours.
+/// Seconds for which a browser remembers a preflight: the most that any browser honours.
 const CORS_MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 
 /// A success.
@@ -49,7 +49,7 @@ impl Reply {
         Self::with_status(StatusCode::NO_CONTENT, SecretBody::empty())
     }
 
-    /// What the client has already is still what it would get.
+    /// The client's cached copy is current.
     pub(crate) const fn not_modified() -> Self {
         Self::with_status(StatusCode::NOT_MODIFIED, SecretBody::empty())
     }
@@ -89,7 +89,7 @@ const fn status_code(status: AnswerStatus) -> StatusCode {
     }
 }
 
-/// What the answer needs to know of the request.
+/// The parts of a request that its response depends on.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
     pub(crate) trace: String,
@@ -138,7 +138,7 @@ impl RequestContext {
         response
     }
 
-    /// The answer to a browser that asks before it sends.
+    /// The answer to a CORS preflight.
     pub(crate) fn preflight(&self) -> Response<SecretBody> {
         let mut response = self.response(StatusCode::NO_CONTENT, Vec::new());
         let headers = response.headers_mut();
@@ -148,7 +148,7 @@ impl RequestContext {
         response
     }
 
-    /// Every answer says which request it is to.
+    /// Every response carries the trace id of its request.
     fn trace(&self, response: &mut Response<SecretBody>) {
         if let Ok(trace) = HeaderValue::try_from(self.trace.as_str()) {
             response.headers_mut().insert(TRACE, trace);
@@ -167,7 +167,7 @@ impl RequestContext {
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if self.cross_origin {
-            // Any origin: the key in the header is what authorizes, never a cookie.
+            // Any origin is allowed: the key in the header authorizes, never a cookie.
             let any = HeaderValue::from_static("*");
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, any);
             headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, CORS_EXPOSE);
@@ -176,8 +176,8 @@ impl RequestContext {
     }
 }
 
-/// Tells that an operation is deprecated, since when, until when, and what takes its place. The
-/// dates are the published interface's: 3 January and 1 March 2025.
+/// Adds the headers of a deprecated operation: since when, until when, and its successor. The dates
+/// are the published interface's: 3 January and 1 March 2025.
 //= RFC 9745, 2.1: the value is a date in seconds since 1970, after an at sign.
 //= RFC 8594, 3: the value is an HTTP date.
 pub(crate) fn announce(successor: &str, headers: &mut HeaderMap) {
@@ -189,12 +189,12 @@ pub(crate) fn announce(successor: &str, headers: &mut HeaderMap) {
     }
 }
 
-/// The second by which the reset is over.
+/// The time in whole seconds, rounded up.
 fn reset_s(at: Timestamp) -> i64 {
     at.micros().saturating_add(999_999).div_euclid(1_000_000)
 }
 
-/// Whether a text holds twelve characters in a row of a secret, or all of a shorter one.
+/// True if a text contains twelve consecutive characters of a secret, or all of a shorter one.
 fn holds_part(text: &str, secret: &str) -> bool {
     let length = secret.len().clamp(1, SECRET_PART_BYTES);
     secret
@@ -203,14 +203,14 @@ fn holds_part(text: &str, secret: &str) -> bool {
         .any(|part| text.as_bytes().windows(length).any(|piece| piece.eq_ignore_ascii_case(part)))
 }
 
-/// The shortest part of an API key that is worth hiding; the words in front of it are shorter.
+/// The shortest part of an API key that must not be logged. Its public prefixes are shorter.
 const SECRET_PART_BYTES: usize = 12;
 
-/// The caller's own trace id, if it is one that can be repeated in a header and a log line. The API
-/// key of the request is none: a client that mixes the two up must not find its key in the log.
+/// The client's own trace id, if it may be repeated in a header and a log line. A client that sends
+/// its API key there by mistake must not find the key in the log.
 pub(crate) fn trace_of(headers: &HeaderMap, secret: Option<&HeaderValue>) -> Option<String> {
     let text = headers.get(TRACE)?.to_str().ok()?;
-    // Nor a part of the key: the rest of it is a prefix that everybody knows.
+    // Nor a part of the key, since the rest is a public prefix.
     let secret = secret.and_then(|secret| secret.to_str().ok());
     if secret.is_some_and(|secret| holds_part(text, secret)) {
         return None;

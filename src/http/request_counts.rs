@@ -1,5 +1,5 @@
-//! How requests are counted: by route, status and time, which limits refused them, and how many were
-//! repetitions. Every label stands in our own source.
+//! Counters of requests: by route, status and duration, by the limit that refused them, and those that
+//! were repetitions. Every label is a constant of this program.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use crate::metrics::{
     Counter, Distribution, FamilyKind, Histogram, Label, Observe, Page, StatusValue, Unit,
 };
 
-/// What a request is counted under that found no route.
+/// The name of requests that match no route, or whose address is over its limit.
 pub(in crate::http) const NO_ROUTE: &str = "none";
 
-/// Every status that an answer of ours can have.
+/// Every status that a response can have.
 pub(in crate::http) const STATUSES: [u16; 22] = [
     200, 201, 204, 304, 400, 401, 403, 404, 405, 408, 409, 410, 413, 414, 415, 422, 424, 429, 431,
     500, 501, 503,
 ];
 
-/// From a read out of memory to a request that met every deadline.
+/// In microseconds: from a read out of memory to a request that used up every deadline.
 const DURATION_BOUNDS: &[u64] = &[
     250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000, 30_000_000,
@@ -26,7 +26,7 @@ const DURATION_BOUNDS: &[u64] = &[
 /// The counters of all requests.
 #[derive(Debug)]
 pub struct Requests {
-    /// By name, in order, so that one is found without a hash.
+    /// Sorted by name, for a binary search.
     routes: Vec<RouteCounters>,
     limited: Vec<(&'static str, Counter)>,
     replayed: Counter,

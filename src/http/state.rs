@@ -15,14 +15,14 @@ use crate::limits::{self, Limiter, Network};
 use crate::log::Log;
 use crate::metrics::Registry;
 
-/// Answers requests.
+/// Everything that answering a request needs.
 #[derive(Debug)]
 pub struct Http {
     pub app: Arc<Vault>,
     pub limiter: Limiter,
     pub log: Log,
     pub catalog: Catalog,
-    /// Peers whose word about the client's address is taken.
+    /// Peers whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<Network>,
     /// The operator's `threeds.public_url`, if it is set: `https://host`.
     pub public_url: Option<String>,
@@ -30,11 +30,11 @@ pub struct Http {
     pub requests: Arc<Requests>,
     pub bodies: Bodies,
     pub answers: Answers,
-    /// What the probes and the operator look at.
+    /// The source of probes and metrics.
     pub registry: Arc<Registry>,
 }
 
-/// What becomes of the operations that have a successor.
+/// The handling of operations that have a successor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeprecatedOperations {
     Served,
@@ -43,7 +43,7 @@ pub enum DeprecatedOperations {
 }
 
 impl Http {
-    /// The limit of the client's address, which everything that anyone may ask is counted by.
+    /// Charges the request to the limit of the client's address, and returns the address.
     pub(super) fn admit_address(&self, parts: &Parts, peer: SocketAddr) -> Result<IpAddr, Problem> {
         let address = self.address(parts, peer);
         let admitted = self.limiter.admit_address(address, self.app.now());
@@ -56,8 +56,8 @@ impl Http {
         refusal.into()
     }
 
-    /// A fault of ours is logged where it is answered. One of the disk is not: it ends the process,
-    /// which says why.
+    /// Logs an internal fault when it is answered. A failure of the disk has no fault here: it ends
+    /// the process, which logs the reason.
     pub(super) fn note(&self, problem: &Problem) {
         if let Some(fault) = &problem.fault {
             self.log.event(problem::event(**fault));

@@ -1,5 +1,5 @@
 //! The catalog of payment connections over HTTP. It changes only with the program, so clients may
-//! keep it and ask whether it is still the same.
+//! cache it and revalidate by its `ETag`.
 
 use hyper::header::{CACHE_CONTROL, ETAG, HeaderValue};
 
@@ -34,7 +34,7 @@ impl Exchange<'_> {
             Reply::ok(SecretBody::shared(document.json.clone()))
         };
         match HeaderValue::try_from(&document.etag) {
-            // Kept by the client alone, and asked about each time.
+            // Clients may cache it and must revalidate each time; shared caches may not.
             Ok(etag) => reply
                 .with(ETAG, etag)
                 .with(CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),

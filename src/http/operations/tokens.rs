@@ -61,7 +61,7 @@ impl Exchange<'_> {
     }
 }
 
-/// Ids that callers chose may hold characters that a path cannot.
+/// Escapes the characters of a chosen id that a path cannot hold.
 fn token_path(id: &str) -> String {
     format!("/tokens/{}", utf8_percent_encode(id, NOT_IN_PATHS))
 }

@@ -5,14 +5,14 @@ use crate::domain::id::SessionId;
 use crate::threeds::codes::TransactionStatus;
 use crate::threeds::simulator::acs::{CODE, WRONG_CODES_MAX};
 
-/// Whom a page speaks to when it is done.
+/// The window that a page posts its last message to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageTarget {
     Opener,
     Parent,
 }
 
-/// What the ACS's page carries from step to step.
+/// The hidden fields that the ACS's pages carry from step to step, and the count of wrong codes.
 #[derive(Debug)]
 pub(super) struct ChallengeForm<'a> {
     pub(super) creq: &'a str,
@@ -20,7 +20,7 @@ pub(super) struct ChallengeForm<'a> {
     pub(super) wrong_codes: u8,
 }
 
-/// The SDK's frame for fingerprinting: it is told where to, and tells when it is over.
+/// The SDK's frame for fingerprinting. A message names the ACS's URL; another reports the end.
 pub(super) fn method(nonce: &str) -> String {
     script_page(nonce, include_str!("method.js"))
 }
@@ -35,7 +35,7 @@ pub(super) fn method_done(nonce: &str, session: SessionId) -> String {
     script_page(nonce, &format!("window.parent.postMessage({message}, '*');"))
 }
 
-/// A challenge whose outcome the browser does not carry is not completed.
+/// Without a status the challenge is reported as not completed.
 pub(super) fn challenge_done(
     nonce: &str,
     session: SessionId,
@@ -60,7 +60,7 @@ pub(super) fn close(nonce: &str) -> String {
     script_page(nonce, "window.close();")
 }
 
-/// A form that sends itself, with a button for browsers that run no script.
+/// A form that submits itself, with a button for browsers without scripts.
 pub(super) fn send_on(nonce: &str, action: &str, fields: &[(&str, &str)]) -> String {
     let inputs: String = fields
         .iter()
@@ -102,7 +102,7 @@ pub(super) fn code(nonce: &str, form: &ChallengeForm<'_>) -> String {
     )
 }
 
-/// The question that is answered elsewhere.
+/// The question that the cardholder answers in a banking app.
 pub(super) fn out_of_band(nonce: &str, form: &ChallengeForm<'_>) -> String {
     let wrong = if form.wrong_codes == 0 {
         ""
@@ -158,7 +158,7 @@ fn page(nonce: &str, body: &str) -> String {
     )
 }
 
-/// As the SDK's own result names it.
+/// The status in the words of the SDK's result.
 const fn word(status: TransactionStatus) -> &'static str {
     match status {
         TransactionStatus::Successful => "successful",

@@ -1,8 +1,8 @@
-//! The pages that browsers meet on their way through an authentication. They need no key: a session's
-//! id is all that a browser knows, and all that it can do is what the protocol lets a cardholder do.
+//! The pages that browsers load during an authentication. They need no key: a browser knows the id of
+//! its session, and can do with it what the protocol lets a cardholder do.
 //!
-//! Every page may be framed by anyone, for that is how shops show them; none runs a script or loads
-//! a thing that is not its own, and none reads a cookie.
+//! Any site may frame a page, since shops show them in frames. No page runs a script or loads a
+//! resource that is not its own, and none reads a cookie.
 
 mod html;
 
@@ -26,7 +26,7 @@ use crate::threeds::session::WebChallengeMode;
 use crate::threeds::simulator::acs::CardholderInput;
 use crate::threeds::simulator::cards::ChallengeKind;
 
-/// The longest that an ACS must give back of a shop's own data.
+/// The most characters of a shop's own data that an ACS must return.
 const SESSION_DATA_CHARS_MAX: usize = 1_024;
 
 /// A page's function in the routing table, with the parameters of its path.
@@ -158,7 +158,7 @@ impl PageRequest<'_> {
         let (form, nonce) = (&self.form, &self.nonce);
         let not_one = || Problem::new(400, "This is not a request for a challenge.");
         let field = form.first("creq").ok_or_else(not_one)?;
-        // What is wrong with it is between the SDK and us; the cardholder cannot help it.
+        // The reason is dropped: the page is for the cardholder, who cannot correct the message.
         let creq = Creq::from_form(field).ok().ok_or_else(not_one)?;
         let answer = match (form.first("action"), form.first("code")) {
             (Some("cancel"), _) => Some(CardholderInput::Canceled),

@@ -111,7 +111,7 @@ fn rule(fields: &mut Fields<'_>, kind: Option<ApplicationKind>) -> Option<Access
     })
 }
 
-/// Which permissions may stand here.
+/// The permissions that a list may hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     Everything,
@@ -146,7 +146,8 @@ fn permissions(
 pub(crate) fn parse_query(query: &Query) -> Result<(ApplicationQuery, OffsetPage), Mistakes> {
     let mut mistakes = Mistakes::new();
     let page = OffsetPage::parse(query, &mut mistakes);
-    // An id that cannot be one matches nothing, which is what the caller would get anyway.
+    // A malformed id matches no application. If all are malformed, the nil id matches none either; an
+    // empty list would match all.
     let ids: Vec<_> = query.all("id").filter_map(ApplicationId::parse).collect();
     let nothing = ids.is_empty() && query.all("id").next().is_some();
     let mut kinds = Vec::new();

@@ -6,7 +6,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::http::wire::json::Object;
 use crate::secret::Secret;
 
-/// The bytes of a cursor; whether they are ours is not known yet.
+/// The bytes of a cursor, which are not authenticated yet.
 pub(crate) fn parse(text: Option<&str>, mistakes: &mut Mistakes) -> Option<Vec<u8>> {
     let text = text.filter(|text| !text.is_empty())?;
     let bytes = Some(text).filter(|text| text.len() <= CURSOR_CHARS_MAX).and_then(hex::decode_all);
@@ -16,7 +16,7 @@ pub(crate) fn parse(text: Option<&str>, mistakes: &mut Mistakes) -> Option<Vec<u
     bytes
 }
 
-/// `next` is left out on the last page: some published clients go on forever when it is empty.
+/// `next` is absent on the last page: some published clients loop forever when it is empty.
 pub(crate) fn render_page(
     size: usize,
     next: Option<&[u8]>,

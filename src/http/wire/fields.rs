@@ -1,14 +1,14 @@
 //! Reading JSON objects member by member, gathering every mistake under its dotted path. `null`
-//! is the same as absent; unknown members are ignored, as the published interface has it.
+//! is the same as absent, and unknown members are ignored, as in the published interface.
 
 use serde_json::{Map, Value};
 
 use crate::domain::mistakes::Mistakes;
 
-/// The published service's own words for a member of the wrong type.
+/// The published service's message for a member of the wrong type.
 pub(crate) const WRONG_TYPE: &str = "Deserialization error, invalid input.";
 
-/// An object being read, and what was wrong with it so far.
+/// An object that is being read, and its mistakes so far.
 #[derive(Debug)]
 pub(crate) struct Fields<'a> {
     members: Option<&'a Map<String, Value>>,
@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// A list of texts; each that is none is a mistake under its own index.
+    /// A list of texts. Each item that is not a text is a mistake under its index.
     pub(crate) fn texts(&mut self, name: &str, max: usize) -> Option<Vec<&'a str>> {
         let items = self.list(name, max)?;
         let mut texts = Vec::with_capacity(items.len());
@@ -98,7 +98,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn wrong(&mut self, name: &str, message: impl Into<String>) {
-        // What is no object at all has no members that could be missing.
+        // A value that is no object is one mistake, not one for each missing member.
         if self.members.is_none() {
             return;
         }

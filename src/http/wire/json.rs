@@ -1,5 +1,5 @@
-//! Writing JSON objects member by member. Token data passes through as the text it was stored as,
-//! and absent members are left out, which is most of what a serializer would have to be told.
+//! Writing JSON objects member by member. Token data passes through as the text that was stored, and
+//! absent members are left out.
 
 use crate::domain::time::Timestamp;
 use crate::idempotency::{PartLifetime, RememberedAnswer};

@@ -1,7 +1,7 @@
 //! `GET /logs` and `GET /logs/entity-types`.
 //!
-//! The published documents page it by cursor, and the published clients by number until a page is
-//! empty: `start` goes on from a `next`, and without one `page` counts.
+//! The published documents page by cursor, and the published clients by number until a page is empty.
+//! Both work: `start` continues from a `next`; without it `page` counts.
 
 use uuid::Uuid;
 
@@ -56,7 +56,7 @@ fn time(text: Option<&str>, name: &str, mistakes: &mut Mistakes) -> Option<Times
     at
 }
 
-/// There are no totals: to know them, all of the log would have to be opened.
+/// There are no totals: counting would open every entry of the log.
 pub(crate) fn render_page(
     tenant: TenantId,
     request: &LogRequest,

@@ -1,5 +1,5 @@
-//! Shapes on the wire: from JSON to what operations take, and from what they give to JSON. Names
-//! are the published interface's.
+//! Shapes on the wire: JSON to the arguments of operations, and their results to JSON. Names are the
+//! published interface's.
 
 pub(crate) mod application;
 pub(crate) mod cursor;

@@ -24,7 +24,7 @@ impl OffsetPage {
         Self::parse_up_to(query, PAGE_SIZE_MAX, mistakes)
     }
 
-    /// For lists whose pages may be larger than others'.
+    /// For lists with a maximum size of their own.
     pub(crate) fn parse_up_to(query: &Query, size_max: usize, mistakes: &mut Mistakes) -> Self {
         let number = in_query(query, "page", PAGE_DEFAULT, PAGE_MAX, mistakes);
         Self { number, size: in_query(query, "size", PAGE_SIZE_DEFAULT, size_max, mistakes) }
@@ -40,7 +40,7 @@ impl OffsetPage {
         Stretch { skip: self.skip(), take: self.size }
     }
 
-    /// How many items come before this page.
+    /// The number of items before this page.
     pub(crate) const fn skip(self) -> usize {
         self.number.saturating_sub(1).saturating_mul(self.size)
     }

@@ -35,7 +35,7 @@ impl Query {
     }
 }
 
-/// What a plus sign stands for: a space in queries, itself in paths.
+/// The meaning of a plus sign: a space in queries, itself in paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PlusSign {
     Itself,

@@ -14,7 +14,7 @@ struct Template {
     description: &'static str,
     kind: ApplicationKind,
     permissions: &'static [Permission],
-    /// Permissions on all containers, and how much their answers show.
+    /// Permissions on all containers, with the transform of their answers.
     rule: Option<(Transform, &'static [Permission])>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn parse_change(body: &Value) -> Result<TenantChange, Mistakes> {
     Ok(TenantChange { name, settings, ..TenantChange::default() })
 }
 
-/// Settings are texts, also those that mean yes or no.
+/// Settings are texts, also the boolean ones.
 fn settings(fields: &mut Fields<'_>) -> Option<BTreeMap<String, String>> {
     let members = fields.object("settings")?;
     if members.len() > SETTINGS_MAX {
@@ -54,7 +54,7 @@ fn settings(fields: &mut Fields<'_>) -> Option<BTreeMap<String, String>> {
     Some(settings)
 }
 
-/// Settings that this server acts on take only what it understands.
+/// A setting that this server acts on must have a value that it understands.
 fn allowed_values(name: &str) -> Option<&'static [&'static str]> {
     match name {
         "deduplicate_tokens" | "fingerprint_tokens" | "disable_ephemeral_proxy" => {
@@ -69,7 +69,7 @@ pub(crate) fn render(tenant: &Tenant) -> Secret<Vec<u8>> {
     let mut object = render_members(tenant);
     object.object("settings", |settings| {
         let quotas = tenant.quotas.texts();
-        // Quotas are read where clients read settings; a setting of the same name does not hide one.
+        // Clients read quotas among the settings. A setting of the same name does not hide a quota.
         for (name, value) in &tenant.settings {
             if quotas.iter().all(|(quota, _)| quota != name) {
                 settings.text(name, value);
@@ -82,7 +82,7 @@ pub(crate) fn render(tenant: &Tenant) -> Secret<Vec<u8>> {
     object.close()
 }
 
-/// As the operator sees it: with what only the operator decides.
+/// The operator's view, with the members that only the operator sets.
 pub(crate) fn render_for_operator(tenant: &Tenant) -> Secret<Vec<u8>> {
     let mut object = render_members(tenant);
     object.flag("threeds", tenant.threeds == Threeds::Enabled);

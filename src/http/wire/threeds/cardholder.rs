@@ -12,7 +12,7 @@ use crate::threeds::request::{
     Account, Address, Cardholder, Login, PhoneNumber, PriorAuthentication,
 };
 
-/// The longest that the protocol takes of what a login left behind.
+/// The most characters of authentication data that the protocol takes.
 const LOGIN_CHARS_MAX: usize = 20_000;
 const MINUTE: &str = "a time of the form YYYYMMDDhhmm";
 

@@ -1,5 +1,5 @@
-//! 3-D Secure on the wire: sessions, the body of an authenticate call, and its outcome. The twins of
-//! names, where the interface and its published clients differ, are here and nowhere else.
+//! 3-D Secure on the wire: sessions, the body of an authenticate call, and its outcome. Members have
+//! two names where the interface and its published clients differ; only this folder knows both.
 
 pub(crate) mod authenticate;
 mod cardholder;
@@ -39,7 +39,7 @@ pub(super) fn text_up_to(fields: &mut Fields<'_>, name: &str, max: usize) -> Opt
     None
 }
 
-/// A text in a form of its own; `form` says which, for people.
+/// A text in a special form, which `form` describes for people.
 pub(super) fn formed(
     fields: &mut Fields<'_>,
     name: &str,

@@ -8,12 +8,12 @@ use crate::secret::Secret;
 use crate::threeds::codes::{Reason, TransactionStatus};
 use crate::threeds::session::{Authentication, Session};
 
-/// Which members are there even when there is nothing to say.
+/// The members that are present even without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     Authenticate,
     ChallengeResult,
-    /// Within a session: only what there is.
+    /// Within a session: only members with a value.
     Session,
 }
 

@@ -187,7 +187,7 @@ pub(crate) fn render(session: &Session) -> Secret<Vec<u8>> {
     object.close()
 }
 
-/// Where the card comes from, by the name that the caller used.
+/// The source of the card, under the name that the caller used.
 pub(super) fn render_card(object: &mut Object, session: &Session) {
     match &session.card {
         CardSource::Pan(id) => {

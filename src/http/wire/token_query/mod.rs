@@ -1,4 +1,4 @@
-//! What lists and searches of tokens ask for, on the wire.
+//! Queries of lists and searches of tokens on the wire.
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +29,7 @@ pub(crate) fn parse_list(query: &Query) -> Result<(TokenQuery, CursorStart), Mis
         mistakes.add("id", message);
     }
     if query.first("page").is_some() {
-        // Ignoring it would give whoever counts pages the first one for ever.
+        // Ignoring it would give a client that counts pages the first page forever.
         mistakes.add("page", "GET /v2/tokens has no numbered pages: continue with start.");
     }
     for name in ["container", "fingerprint", "size", "start", "type"] {
@@ -84,7 +84,7 @@ pub(crate) fn parse_legacy_list(query: &Query) -> Result<(LegacyTokenQuery, Offs
     let mut mistakes = Mistakes::new();
     for name in ["container", "fingerprint", "type"] {
         if query.first(name).is_some() {
-            // To ignore it would answer with tokens that were not asked for.
+            // Ignoring it would answer with tokens that the query excludes.
             mistakes.add(name, "GET /tokens does not filter by this; GET /v2/tokens does.");
         }
     }
@@ -133,7 +133,7 @@ fn metadata(query: &Query, mistakes: &mut Mistakes) -> Vec<(String, String)> {
                 Some(entries) => found.extend(entries),
                 None => mistakes.add(METADATA, "It is a JSON object of texts."),
             },
-            // Another parameter, which merely starts with the same word.
+            // Another parameter with the same prefix.
             None => (),
         }
     }

@@ -1,4 +1,5 @@
-//! The body of an authenticate call: words and formats. What must be there is the session's to say.
+//! The body of an authenticate call: codes and formats. The session decides which members are
+//! required.
 
 use serde_json::Value;
 
@@ -64,7 +65,7 @@ pub(super) fn country(fields: &mut Fields<'_>) -> Option<String> {
     formed(fields, "country_code", |it| is_digits(it, 3..=3), COUNTRY)
 }
 
-/// Messages hold the numeric code, whichever was given.
+/// Messages hold the numeric code, also if the caller gave the letters.
 fn currency_code(fields: &mut Fields<'_>, name: &str) -> Option<String> {
     let given = formed(fields, name, |it| currency(it).is_some(), "a currency code of ISO 4217")?;
     currency(&given).map(String::from)
