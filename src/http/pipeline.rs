@@ -202,9 +202,8 @@ impl Http {
 
     /// Sends an earlier answer again. This shows its content once more, so it is audited as an access.
     async fn replayed(&self, replay: Replay, summary: &RequestSummary) -> Result<Reply, Problem> {
-        if let Some(caller) = &summary.caller {
-            self.app.audit().note_replay(caller, &replay).await?;
-        }
+        let caller = summary.caller.as_ref().ok_or(Error::Unauthenticated)?;
+        self.app.audit().note_replay(caller, &replay).await?;
         self.requests.count_replayed();
         Ok(Reply::replayed(replay))
     }

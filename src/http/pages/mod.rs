@@ -230,9 +230,10 @@ fn respond(content: PageContent, nonce: &str) -> Response<SecretBody> {
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; \
          base-uri 'none'; {places}"
     );
-    if let Ok(policy) = HeaderValue::try_from(policy) {
-        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
-    }
+    // A page without a policy could load anything, so the fallback allows nothing.
+    let policy = HeaderValue::try_from(policy);
+    let policy = policy.unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     let fixed: [(HeaderName, &'static str); 4] = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),
@@ -243,4 +244,27 @@ fn respond(content: PageContent, nonce: &str) -> Response<SecretBody> {
         headers.insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_policy(nonce: &str, expected: &str) {
+        let content = PageContent::ok(String::new(), FormTargets::Ours);
+        let response = respond(content, nonce);
+        let policy = response.headers().get(header::CONTENT_SECURITY_POLICY).unwrap();
+        assert_eq!(policy, expected);
+    }
+
+    #[test]
+    fn a_page_whose_policy_cannot_be_sent_may_load_nothing() {
+        check_policy("\n", "default-src 'none'");
+        check_policy(
+            "n",
+            "default-src 'none'; script-src 'nonce-n'; style-src 'nonce-n'; base-uri 'none'; \
+             form-action 'self'",
+        );
+    }
 }
