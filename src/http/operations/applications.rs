@@ -75,14 +75,6 @@ impl Exchange<'_> {
         Ok(Reply::from(new.answer))
     }
 
-    #[expect(clippy::unused_self, reason = "the routing table calls methods of the exchange")]
-    pub(in crate::http) fn regenerate_application_key(
-        &self,
-        _: &AnyApplication,
-    ) -> Result<Reply, Problem> {
-        Err(Problem::new(410, REGENERATE))
-    }
-
     pub(in crate::http) fn list_application_keys(
         &self,
         id: &ApplicationId,
@@ -122,24 +114,23 @@ impl Exchange<'_> {
         Ok(Reply::ok(permission::render_all(kind.flatten())))
     }
 
-    #[expect(clippy::unused_self, reason = "the routing table calls methods of the exchange")]
-    pub(in crate::http) fn list_application_templates(&self) -> Reply {
-        Reply::ok(template::render_all())
-    }
-
-    #[expect(clippy::unused_self, reason = "the routing table calls methods of the exchange")]
-    pub(in crate::http) fn read_application_template(
-        &self,
-        id: &TemplateName,
-    ) -> Result<Reply, Problem> {
-        let found = template::render_one(id.as_str());
-        Ok(Reply::ok(found.ok_or(Error::NotFound("template"))?))
-    }
-
     fn application(&self, id: ApplicationId) -> Result<Reply, Problem> {
         let (found, keys) = self.app.access().read_application(self.caller.tenant.id, id)?;
         Ok(Reply::ok(application::render(&found, &keys)))
     }
+}
+
+pub(in crate::http) fn regenerate_application_key(_: &AnyApplication) -> Result<Reply, Problem> {
+    Err(Problem::new(410, REGENERATE))
+}
+
+pub(in crate::http) fn list_application_templates() -> Reply {
+    Reply::ok(template::render_all())
+}
+
+pub(in crate::http) fn read_application_template(id: &TemplateName) -> Result<Reply, Problem> {
+    let found = template::render_one(id.as_str());
+    Ok(Reply::ok(found.ok_or(Error::NotFound("template"))?))
 }
 
 const REGENERATE: &str = "Keys are no longer regenerated: create a new one with POST \

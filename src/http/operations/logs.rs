@@ -6,15 +6,14 @@ use crate::http::reply::Reply;
 use crate::http::wire::log;
 
 impl Exchange<'_> {
-    #[expect(clippy::unused_self, reason = "the routing table calls methods of the exchange")]
-    pub(in crate::http) fn list_log_entity_types(&self) -> Reply {
-        Reply::ok(log::render_kinds())
-    }
-
     pub(in crate::http) async fn list_logs(&self) -> Result<Reply, Problem> {
         let request = log::parse(&self.query)?;
         let log::LogRequest { query, start, page } = &request;
         let found = self.app.audit().list_logs(self.caller, query, start, page.size).await?;
         Ok(Reply::ok(log::render_page(self.caller.tenant.id, &request, &found)))
     }
+}
+
+pub(in crate::http) fn list_log_entity_types() -> Reply {
+    Reply::ok(log::render_kinds())
 }

@@ -7,7 +7,7 @@ use crate::app::Error;
 use crate::domain::id::{ApplicationId, KeyId};
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
-use crate::http::operations::results;
+use crate::http::operations::{applications, logs, results};
 use crate::http::pages::{PageCall, PageContent, PageRequest};
 use crate::http::probes;
 use crate::http::problem::Problem;
@@ -32,12 +32,13 @@ const SEARCH_TOKENS: Successor = Successor {
 };
 
 /// A row of an operation: name, methods, path, permissions, body, idempotency, rate limit, and the
-/// method of [`Exchange`] with the path parameters that it takes.
+/// method of [`Exchange`] with the path parameters that it takes. A function that needs nothing else
+/// of the request has `fn` before it.
 macro_rules! operation {
     (
         $name:ident $($method:ident)|+ $($literal:literal $({$parameter:ident: $kind:ty})?)+
         [$($permission:ident)*] $body:ident $idempotency:ident $limit:ident $(successor $successor:ident)?
-        => $function:ident($($argument:ident),*) $(.$wait:tt)?
+        => $($call:tt)+
     ) => {
         Route {
             name: stringify!($name),
@@ -58,7 +59,7 @@ macro_rules! operation {
                     reader.end()?;
                     Some(operation_call(move |exchange| Box::pin(async move {
                         $($(let $parameter = $parameter?;)?)+
-                        exchange.$function($(&$argument),*)$(.$wait)?.into_result()
+                        call!(exchange, $($call)+)
                     })))
                 },
                 #[cfg(test)]
@@ -67,7 +68,7 @@ macro_rules! operation {
                         |exchange: &'static Exchange<'static>,
                          ($($($parameter,)?)+): ($($(Result<$kind, Error>,)?)+)| async move {
                             $($(let $parameter = $parameter?;)?)+
-                            exchange.$function($(&$argument),*)$(.$wait)?.into_result()
+                            call!(exchange, $($call)+)
                         },
                     )
                 },
@@ -119,6 +120,17 @@ macro_rules! probe {
     };
 }
 
+/// The call of an operation's method or function.
+macro_rules! call {
+    ($exchange:ident, fn $($function:ident)::+($($argument:ident),*)) => {{
+        let _ = $exchange;
+        $($function)::+($(&$argument),*).into_result()
+    }};
+    ($exchange:ident, $function:ident($($argument:ident),*) $(.$wait:tt)?) => {
+        $exchange.$function($(&$argument),*)$(.$wait)?.into_result()
+    };
+}
+
 macro_rules! optional {
     () => {
         None
@@ -149,16 +161,16 @@ pub static ROUTES: &[Route] = &[
     operation!(ReadApplication GET "/applications/" {id: ApplicationId} [ApplicationRead] Nothing Ignored Other => read_application(id)),
     operation!(UpdateApplication PUT "/applications/" {id: ApplicationId} [ApplicationUpdate] Json Once Other => update_application(id).await),
     operation!(DeleteApplication DELETE "/applications/" {id: ApplicationId} [ApplicationDelete] Nothing Ignored Other => delete_application(id).await),
-    operation!(RegenerateApplicationKey POST "/applications/" {id: AnyApplication} "/regenerate" [ApplicationUpdate] Nothing Ignored Other => regenerate_application_key(id)),
+    operation!(RegenerateApplicationKey POST "/applications/" {id: AnyApplication} "/regenerate" [ApplicationUpdate] Nothing Ignored Other => fn applications::regenerate_application_key(id)),
     operation!(CreateApplicationKey POST "/applications/" {id: ApplicationId} "/keys" [ApplicationCreate] Nothing Once Other => create_application_key(id).await),
     operation!(ListApplicationKeys GET "/applications/" {id: ApplicationId} "/keys" [ApplicationRead] Nothing Ignored Other => list_application_keys(id)),
     operation!(ReadApplicationKey GET "/applications/" {id: ApplicationId} "/keys/" {key: KeyId} [ApplicationRead] Nothing Ignored Other => read_application_key(id, key)),
     operation!(DeleteApplicationKey DELETE "/applications/" {id: ApplicationId} "/keys/" {key: KeyId} [ApplicationDelete] Nothing Ignored Other => delete_application_key(id, key).await),
     operation!(ListPermissions GET "/permissions" [] Nothing Ignored Other => list_permissions()),
-    operation!(ListApplicationTemplates GET "/application-templates" [] Nothing Ignored Other => list_application_templates()),
-    operation!(ReadApplicationTemplate GET "/application-templates/" {id: TemplateName} [] Nothing Ignored Other => read_application_template(id)),
+    operation!(ListApplicationTemplates GET "/application-templates" [] Nothing Ignored Other => fn applications::list_application_templates()),
+    operation!(ReadApplicationTemplate GET "/application-templates/" {id: TemplateName} [] Nothing Ignored Other => fn applications::read_application_template(id)),
     operation!(ListLogs GET "/logs" [LogRead] Nothing Ignored Other => list_logs().await),
-    operation!(ListLogEntityTypes GET "/logs/entity-types" [LogRead] Nothing Ignored Other => list_log_entity_types()),
+    operation!(ListLogEntityTypes GET "/logs/entity-types" [LogRead] Nothing Ignored Other => fn logs::list_log_entity_types()),
     operation!(ReadTenant GET "/tenants/self" [TenantRead] Nothing Ignored Other => read_tenant()),
     operation!(UpdateTenant PUT "/tenants/self" [TenantUpdate] Json Once Other => update_tenant().await),
     operation!(CreateThreedsSession POST "/3ds/sessions" [ThreedsSessionCreate] Json Once Other => create_threeds_session().await),
