@@ -134,7 +134,7 @@ impl Route {
         matches!(self.handler, Handler::Page(_))
     }
 
-    /// Whether a path without parameters is this route's.
+    /// True if the path is this route's, which has no parameters.
     fn is_at(&self, path: &str) -> bool {
         let mut reader = PathReader::new(path);
         reader.literal(self.path).and_then(|()| reader.end()).is_some()

@@ -9,7 +9,7 @@ use crate::secret::{Secret, SecretBuffer};
 #[derive(Debug)]
 pub(crate) struct Object {
     out: SecretBuffer,
-    /// Where what is kept in another way begins, in order.
+    /// The offsets at which the retention in a remembered answer changes, in order.
     marks: Vec<(usize, PartLifetime)>,
 }
 

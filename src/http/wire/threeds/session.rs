@@ -119,8 +119,8 @@ fn public_key(fields: &mut Fields<'_>) -> Option<Value> {
     text(fields, "sdk_ephemeral_public_key").map(Value::String)
 }
 
-/// The answer to creating a session: every member that the interface lists, `null` when there is
-/// none.
+/// The answer to creating a session: every member that the interface lists, `null` for those without
+/// a value.
 pub(crate) fn render_created(session: &Session, base: &str) -> Secret<Vec<u8>> {
     let mut object = Object::new();
     object.display("id", session.id);
