@@ -1,4 +1,5 @@
-//! The one reader of time. The clock of a development server can be moved ahead, and stopped.
+//! The only reader of the system time. On a development server the clock can be moved ahead; in
+//! tests it can be stopped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -6,11 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use crate::domain::time::Timestamp;
 
-/// A handle; clones show the same time.
+/// A handle. All clones show the same time.
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
     ahead_micros: Arc<AtomicI64>,
-    /// Shown in place of the time of day by a clock that is stopped.
+    /// The time that a stopped clock shows, instead of the time of day.
     stopped_at: Option<Timestamp>,
 }
 
@@ -35,7 +36,7 @@ impl Clock {
     pub fn advance(&self, by: Duration) {
         let micros = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
         let add = |ahead: i64| Some(ahead.saturating_add(micros));
-        // The closure always gives a value, so the update cannot fail.
+        // The closure always returns `Some`, so the update cannot fail.
         self.ahead_micros.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok();
     }
 
@@ -49,7 +50,7 @@ fn time_of_day() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     match since_1970 {
         Ok(since) => Timestamp::from_micros(0).plus(since),
-        // A system clock before 1970 is wrong, but it is not 1970.
+        // A system clock before 1970 gives a negative time instead of zero.
         Err(before) => {
             let micros = i64::try_from(before.duration().as_micros()).unwrap_or(i64::MAX);
             Timestamp::from_micros(micros.saturating_neg())

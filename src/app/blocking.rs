@@ -1,7 +1,7 @@
-//! Work that holds its thread for long: walks over the file, and costly expressions.
+//! Work that occupies a thread for long: walks over the file, and costly expressions.
 //!
-//! It runs on a thread that the runtime replaces meanwhile, so that no other request waits for it.
-//! Few of these run at a time, and few wait for their turn.
+//! The runtime replaces the thread meanwhile, so no other request waits for this work. The number
+//! of running and of waiting requests is bounded.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -24,7 +24,7 @@ impl BlockingPool {
         Self { permits, waiting: AtomicUsize::new(0), waiting_max }
     }
 
-    /// A permit to run. [`Error::Busy`] when too many requests wait for one.
+    /// Waits for a permit to run. [`Error::Busy`] if too many requests wait already.
     pub(in crate::app) async fn permit(&self) -> Result<SemaphorePermit<'_>, Error> {
         let Some(_waiting) = Waiting::begin(&self.waiting, self.waiting_max) else {
             return Err(Error::Busy);
@@ -39,16 +39,17 @@ impl BlockingPool {
     }
 }
 
-/// Runs it where no other task waits for the thread. The caller holds a permit.
+/// Runs `work` on this thread while the runtime moves other tasks to another one. The caller holds
+/// a permit.
 pub(in crate::app) fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
-        // One thread for everything: a command of the operator, or a test.
+        // A runtime with one thread has no other requests: it runs an operator's command or a test.
         Ok(_) | Err(_) => work(),
     }
 }
 
-/// One request in the queue, until it is dropped.
+/// Counts one request in the queue until it is dropped.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {

@@ -1,5 +1,4 @@
-//! What an operation can answer other than success. Whose fault it is decides the status, and that
-//! is decided in one place, `http::problem`.
+//! The failures of operations. `http::problem` alone maps them to HTTP statuses.
 
 use crate::crypto::OpenFailed;
 use crate::domain::id::{SessionId, TokenId};
@@ -10,39 +9,40 @@ use crate::store::{CommitFailure, CvcKeyName, StorageFailure};
 
 #[derive(Debug)]
 pub enum Error {
-    /// The writer's queue is full, or others kept changing the same record.
+    /// The queue of the writer or of a blocking pool is full, or concurrent requests kept changing
+    /// the same record.
     Busy,
-    /// What stands in the way, as a sentence.
+    /// The text is a sentence that names the obstacle.
     Conflict(&'static str),
     Forbidden(&'static str),
     /// A request with the same idempotency key is still being processed.
     InFlight,
-    /// Ours: the caller learns only that it happened.
+    /// A fault of the server. Its answer does not describe the fault.
     Internal(Fault),
     Invalid(Mistakes),
-    /// A decision needs the key of a card verification code that is not made yet. The commit loop
-    /// makes it and decides again, so no caller gets this.
+    /// A decision needs the key of a card verification code that does not exist yet. The commit
+    /// loop creates the key and decides again, so no caller gets this.
     NeedsCvcKey(CvcKeyName),
     NotFound(&'static str),
-    /// The disk is nearly full; what is refused until there is space again, as a sentence.
+    /// The disk is nearly full. The text is a sentence that names the refused operation.
     ReadOnly(&'static str),
-    /// Not a failure at all: an earlier request with the same idempotency key was answered so.
+    /// Not a failure: the stored answer to an earlier request with the same idempotency key.
     Replayed(Box<Replay>),
     /// The file failed or was closed; the process is about to end.
     Stopped,
-    /// As [`Error::Stopped`], noticed first by this operation.
+    /// The same as [`Error::Stopped`], for the operation that saw the failure first.
     Storage(StorageFailure),
     Unauthenticated,
-    /// Understood, but the limits of the thing itself forbid it.
+    /// A valid request that the state or the limits of its target forbid.
     Unprocessable(&'static str),
     /// A 3DS server, directory server or ACS failed.
     Upstream(Box<Upstream>),
 }
 
-/// Which server failed a 3DS session, and how. All texts are ours.
+/// The server that failed a 3DS session, and its failure. This program writes all the texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
-    /// As an HTTP status would say it.
+    /// The code of an HTTP status.
     pub service_status: &'static str,
     pub session: Option<SessionId>,
     pub source: &'static str,
@@ -50,20 +50,20 @@ pub struct Upstream {
     pub detail: String,
 }
 
-/// What is wrong with us.
+/// A defect of the data file or of this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// An answer that is to be remembered does not fit together.
+    /// The parts of an answer to store for an idempotency key contradict each other.
     BadAnswer,
     /// A record did not decode.
     BadRecord,
     /// A record did not open under its key.
     DoesNotOpen,
-    /// An index entry, a key or an application points to nothing.
+    /// An index entry, a key or an application refers to a missing record.
     Dangling,
-    /// A state that the program rules out: a mistake of the program, and nothing was written.
+    /// A state that the program rules out. It is a bug of the program; nothing was written.
     Impossible(&'static str),
-    /// One of these, of this token.
+    /// A defect of the record of this token.
     Token(TokenId, TokenFault),
 }
 
@@ -72,12 +72,12 @@ pub enum Fault {
 pub enum TokenFault {
     BadRecord,
     DoesNotOpen,
-    /// Its id is in an index, and there is no record.
+    /// An index lists the token's id, but its record is missing.
     Missing,
 }
 
 impl Fault {
-    /// For the log and the operator.
+    /// A text for the log and the operator.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BadAnswer => "an answer does not fit together",
@@ -93,7 +93,7 @@ impl Fault {
         }
     }
 
-    /// Which token it is about, where it is about one.
+    /// The token that the fault concerns, if it concerns one.
     pub const fn token(self) -> Option<TokenId> {
         match self {
             Self::Token(token, _) => Some(token),

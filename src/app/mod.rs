@@ -1,7 +1,8 @@
-//! The operations, one file each: they read a snapshot, decide, and hand over a change.
+//! The operations, one file each. An operation reads a snapshot, decides, and commits a change.
 //!
-//! Nothing here knows of HTTP. Exactly one await of an operation changes the world, and it is the
-//! commit; a client that leaves before it leaves nothing, after it the writer finishes alone.
+//! Nothing here knows of HTTP. The commit is the only await of an operation that has a lasting
+//! effect. If the client disconnects before the commit, nothing has changed. If it disconnects
+//! later, the writer completes the change without it.
 
 mod access;
 mod audit;
@@ -67,7 +68,7 @@ pub use upkeep::verify::Verification;
 
 pub use crate::crypto::KeyPurpose;
 
-/// The version of the data file and of everything in it.
+/// The version of the format of the data file.
 pub use crate::store::FORMAT;
 pub use upkeep::verify::Report;
 pub use vault::Vault;

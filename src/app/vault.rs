@@ -12,7 +12,7 @@ use crate::domain::id::assigned;
 use crate::domain::time::Timestamp;
 use crate::store::{CvcKeys, MigrationSummary, Snapshot, Store};
 
-/// Everything an operation needs.
+/// The store, the keys and the shared state that operations work on.
 #[derive(Debug)]
 pub struct Vault {
     pub(in crate::app) store: Store,
@@ -23,23 +23,23 @@ pub struct Vault {
     pub(in crate::app) clock: Clock,
     pub(in crate::app) random: Random,
     pub(in crate::app) callers: crate::app::access::callers::Callers,
-    /// Walks over large parts of the file: exports, inventories, inspections, deep lists.
+    /// Runs walks over large parts of the file: exports, inventories, inspections, deep lists.
     pub(in crate::app) walks: crate::app::blocking::BlockingPool,
     pub(in crate::app) evaluations: crate::app::tokens::evaluations::Evaluations,
     pub(in crate::app) lanes: crate::app::commit::lanes::Lanes,
     pub(in crate::app) in_flight: Arc<crate::app::commit::idempotency::in_flight::InFlight>,
     pub(in crate::app) cvc_keys: Arc<CvcKeys>,
     pub(in crate::app) bins: RwLock<Arc<BinTable>>,
-    /// Reads on their way into the audit chain.
+    /// Entries of reads that are queued for the audit chain.
     pub(in crate::app) reads: crate::app::audit::read_queue::Reads,
     pub(in crate::app) audit_retention: Duration,
     pub(in crate::app) audit_watch: crate::app::audit::watch::Watch,
     pub(in crate::app) migrated: Option<MigrationSummary>,
     pub(in crate::app) floor: Option<crate::app::commit::disk::DiskFloor>,
-    /// As microseconds: when everything that was due had been removed.
+    /// The last time at which a sweep had removed everything that was due, in microseconds.
     pub(in crate::app) swept_at: AtomicI64,
     pub(in crate::app) threeds: crate::app::threeds::state::ThreedsState,
-    /// Rows that cannot be used.
+    /// The known damaged rows.
     pub(in crate::app) damage: crate::app::upkeep::damage::Damage,
     pub(in crate::app) scrubs: crate::app::upkeep::scrub::watch::ScrubWatch,
 }
@@ -57,7 +57,7 @@ impl Vault {
         &self.random
     }
 
-    /// What is known about card numbers beyond their brands.
+    /// The table of card number ranges: issuers, countries and products.
     pub fn bins(&self) -> Arc<BinTable> {
         Arc::clone(&self.bins.read().unwrap_or_else(PoisonError::into_inner))
     }

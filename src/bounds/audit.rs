@@ -38,7 +38,7 @@ pub const LOG_ROWS_EXAMINED_MAX: usize = 20_000;
 pub const AUDIT_ROWS_AT_ONCE: usize = 512;
 /// Entries that one answer of the operator's socket holds; an export asks again.
 pub const AUDIT_EXPORT_ENTRIES_MAX: usize = 2_000;
-/// A receipt's file: about 400 characters, and whatever an editor adds.
+/// A receipt's file: about 400 characters, and a few that an editor may add.
 pub const RECEIPT_BYTES_MAX: u64 = 4_096;
 
 const _: () = assert!(AUDIT_CHANGE_ENTRIES_MAX <= AUDIT_QUEUE_MAX);

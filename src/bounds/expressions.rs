@@ -23,10 +23,11 @@ pub const EXPRESSION_ITEMS_MAX: usize = 16 * 1024;
 /// nanosecond. A request that needs more waits for one of [`EVALUATIONS_MAX`] places on other
 /// threads.
 pub const EXPRESSION_WORK_INLINE_MAX: usize = 1_000_000;
-/// Work of one write, or of the read of one token: mask, search indexes, fingerprint and id together. The
-/// largest data of the smallest values fits through its type's own expressions and a simple mask.
+/// Work of one write, or of the read of one token: mask, search indexes, fingerprint and id
+/// together. The largest data of the smallest values fits through its type's own expressions and a
+/// simple mask.
 pub const EXPRESSION_WORK_WRITE_MAX: usize = 6_000_000;
-/// Work of one tokenize call, whatever its number of tokens: its body holds the data of two
+/// Work of one tokenize call, for any number of tokens: its body holds the data of two
 /// tokens of the largest size, or of many small ones.
 pub const EXPRESSION_WORK_TOKENIZE_MAX: usize =
     EXPRESSION_WORK_WRITE_MAX * (BODY_BYTES_MAX / TOKEN_DATA_BYTES_MAX);
@@ -61,8 +62,8 @@ pub const PATTERN_BYTES_MAX: usize = 1024;
 /// States of a compiled pattern of `match` and `search`, counted repetitions unrolled. Matching
 /// costs this many steps a character at worst.
 pub const PATTERN_STATES_MAX: usize = 256;
-/// Memory of a compiled pattern. The number of states is bounded already; this holds if `regex-lite`
-/// needs more memory for a state than it does today.
+/// Memory of a compiled pattern. The number of states is bounded already; this holds if
+/// `regex-lite` needs more memory for a state than it does today.
 pub const PATTERN_COMPILED_BYTES_MAX: usize = 512 * PATTERN_STATES_MAX;
 /// States of all patterns that are written in one expression, and in one mask: each takes about 150
 /// bytes, and a short text can ask for very many.

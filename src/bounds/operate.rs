@@ -27,19 +27,19 @@ pub const REPORT_AUDIT_RETENTION_MIN: Duration = Duration::from_hours(365 * 24);
 
 /// A settings file; the shipped one, all comments, has 20 KiB.
 pub const SETTINGS_BYTES_MAX: u64 = 1024 * 1024;
-/// A master key's file: 64 digits, a line end, and whatever an editor adds.
+/// A master key's file: 64 digits, a line end, and a few characters that an editor may add.
 pub const MASTER_KEY_FILE_BYTES_MAX: u64 = 4_096;
 /// The deadline of one message to the service manager.
 pub const NOTIFY_SEND_MAX: Duration = Duration::from_secs(1);
 /// The time that the end of the program waits for its last log lines.
 pub const LOG_FLUSH_MAX: Duration = Duration::from_secs(1);
 
-/// Sets of recovery shares whose hashes the vault keeps; the oldest goes first. A set is made when a
-/// keeper leaves and when the master key is replaced, so this is many years.
+/// Sets of recovery shares whose hashes the vault keeps; the oldest one is dropped first. A set is
+/// made when a keeper leaves and when the master key is replaced, so this is many years.
 pub const SHARE_SETS_MAX: usize = 64;
 
-/// Connections at a time to the operator's listener, and as many to its socket: a scraper, a probe and
-/// a person, several times over.
+/// Connections at a time to the operator's listener, and as many to its socket: a scraper, a probe
+/// and a person, several times over.
 pub const WATCH_CONNECTIONS_MAX: usize = 32;
 /// The time that `status` waits for the answer of a server that took its connection.
 pub const STATUS_WAIT_MAX: Duration = Duration::from_secs(10);

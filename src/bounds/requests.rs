@@ -16,8 +16,8 @@ pub const TRACE_DIGITS_MAX: usize = 12;
 
 /// One request body. A token's data is a card or a record about a person, not a document.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
-/// A form that a browser posts on its way through 3-D Secure. The largest holds a challenge's result
-/// and a shop's own kilobyte; forms are taken without a key.
+/// A form that a browser posts on its way through 3-D Secure. The largest holds a challenge's
+/// result and a shop's own kilobyte; forms are taken without a key.
 pub const FORM_BYTES_MAX: usize = 16 * 1024;
 /// Memory for a body that every request has outside the budget: a card and its parsed form take a
 /// quarter of it. It is counted in [`super::connections::REQUEST_BYTES`].
@@ -37,8 +37,8 @@ pub const JSON_OBJECT_BYTES: usize = 800;
 pub const BODY_RETRY_AFTER_S: u64 = 1;
 /// Nesting of a JSON body. It is small enough for recursive functions.
 pub const JSON_DEPTH_MAX: usize = 64;
-/// Values of a JSON body, names of members included. Each costs a hundred times its two bytes in memory
-/// and time; records about people have hundreds.
+/// Values of a JSON body, names of members included. Each costs a hundred times its two bytes in
+/// memory and time; records about people have hundreds.
 pub const JSON_VALUES_MAX: usize = 32 * 1024;
 /// Bytes of a refused request's body that are read and thrown away. It is more than a legal body,
 /// because bodies that are too large have to be drained.

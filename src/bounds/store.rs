@@ -11,7 +11,7 @@ pub const BATCH_CHANGES_MAX: usize = 256;
 pub const QUEUE_CHANGES_MAX: usize = 4_096;
 /// The number of times that an operation decides when concurrent changes invalidate what it read.
 pub const DECISIONS_MAX: usize = 16;
-/// The writer makes the next start cheap after it was idle for this long.
+/// After this idle time, the writer commits in a way that makes the next start fast.
 pub const IDLE_BEFORE_QUICK_REPAIR: Duration = Duration::from_millis(200);
 /// Records that one sweep takes in one transaction.
 pub const SWEEP_BATCH_MAX: usize = 256;

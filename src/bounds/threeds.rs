@@ -33,8 +33,8 @@ pub const THREEDS_RANGES_AGAIN: Duration = Duration::from_hours(1);
 pub const THREEDS_RANGES_RETRY: Duration = Duration::from_mins(1);
 /// The time between two checks whether ranges are due.
 pub const THREEDS_RANGES_PERIOD: Duration = Duration::from_secs(15);
-/// Connections at a time to the listener for results, and further streams of them: a handful of directory
-/// servers call it, each once for a challenge.
+/// Connections at a time to the listener for results, and further streams of them: a handful of
+/// directory servers call it, each once for a challenge.
 pub const RESULTS_CONNECTIONS_MAX: usize = 256;
 pub const RESULTS_SHARED_MAX: usize = 256;
 /// The deadline of a name lookup. Each name server has a share of it.
@@ -64,7 +64,7 @@ pub const THREEDS_SIMULATED_DECOUPLED: Duration = Duration::from_secs(2);
 pub const THREEDS_TEXT_CHARS_MAX: usize = 2_048;
 /// The encrypted device data of an app, as the protocol says.
 pub const THREEDS_DEVICE_DATA_CHARS_MAX: usize = 64_000;
-/// The caller's own data in a session, and what is broadcast, as JSON text.
+/// The caller's own data in a session, and the data that is broadcast, as JSON text.
 pub const THREEDS_METADATA_BYTES_MAX: usize = 16 * 1024;
 
 // A request and the error message after a bad answer: two connections each, and two answers.

@@ -29,8 +29,8 @@ const _: () = assert!(TOKEN_DATA_BYTES_MAX <= BODY_BYTES_MAX);
 
 pub const PAGE_SIZE_DEFAULT: usize = 20;
 pub const PAGE_SIZE_MAX: usize = 100;
-/// Data, masks and metadata of the tokens of one page. A page with more ends early, so that a hundred
-/// tokens of the largest kind do not occupy a thread and twelve mebibytes for each reader.
+/// Data, masks and metadata of the tokens of one page. A page with more ends early, so that a
+/// hundred tokens of the largest kind do not occupy a thread and twelve mebibytes for each reader.
 pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
 /// An opaque cursor, as published.
 pub const CURSOR_CHARS_MAX: usize = 500;

@@ -1,9 +1,9 @@
-//! The body of an answer, or of a request that we send: bytes that are overwritten once hyper has
-//! written them out, or once it drops them unsent.
+//! The body of an answer, or of a request to another server. Its bytes are overwritten once hyper
+//! has written them out or has dropped them unsent.
 //!
-//! hyper queues the bytes without copying them, because the stream below it takes several slices at
+//! hyper queues the bytes without a copy, because the stream below it accepts several slices at
 //! once; rustls encrypts them into records of its own. Neither wipes the small pieces that it does
-//! copy (HTTP/2 copies frames of less than 256 bytes), which the README says.
+//! copy (HTTP/2 copies frames of less than 256 bytes). The README documents this.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::secret::Secret;
 /// A whole body. It is sent as one frame.
 #[derive(Default)]
 pub struct SecretBody {
-    /// `None` when there is nothing to send, or nothing any more.
+    /// `None` when the body is empty or was sent already.
     left: Option<Bytes>,
 }
 
@@ -34,13 +34,13 @@ impl SecretBody {
         Self { left: Some(Bytes::from_owner(WipedBytes(bytes))) }
     }
 
-    /// Bytes that others hold too and that are no secret, such as a published document. They are
-    /// not overwritten.
+    /// Bytes with further owners that are not secret, such as a published document. They are not
+    /// overwritten.
     pub fn shared(bytes: Bytes) -> Self {
         Self { left: Some(bytes).filter(|bytes| !bytes.is_empty()) }
     }
 
-    /// The same body, which keeps `share` until its bytes are sent or dropped.
+    /// The same body, which owns `share` until its bytes are sent or dropped.
     #[must_use]
     pub fn holding(self, share: impl Send + 'static) -> Self {
         Self { left: self.left.map(|bytes| Bytes::from_owner(HeldBytes { bytes, _share: share })) }
@@ -99,7 +99,7 @@ impl fmt::Debug for SecretBody {
     }
 }
 
-/// Bytes and what is given back with them.
+/// Bytes, and a value that is dropped together with them.
 struct HeldBytes<S> {
     bytes: Bytes,
     _share: S,
@@ -111,7 +111,7 @@ impl<S> AsRef<[u8]> for HeldBytes<S> {
     }
 }
 
-/// The owner of the bytes: they are overwritten when the last handle on them is dropped.
+/// The owner of the bytes. They are overwritten when the last handle to them is dropped.
 struct WipedBytes(Secret<Vec<u8>>);
 
 impl AsRef<[u8]> for WipedBytes {

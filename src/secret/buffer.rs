@@ -1,5 +1,5 @@
-//! A growing buffer that leaves no copies behind: when it needs more room, it moves to a larger
-//! allocation and overwrites the one that it leaves. A `Vec` would hand the old one back as it is.
+//! A growing buffer that leaves no copies in freed memory. To grow, it moves to a larger allocation
+//! and overwrites the old one, which a `Vec` would free as it is.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -32,7 +32,8 @@ impl SecretBuffer {
         self.bytes.expose_mut().extend_from_slice(more);
     }
 
-    /// Appends the JSON text of a value. Every `Value` has one, and writing into memory cannot fail.
+    /// Appends the JSON text of a value. Every `Value` has one, and writing into memory cannot
+    /// fail.
     pub fn json(&mut self, value: &serde_json::Value) {
         serde_json::to_writer(self, value).ok();
     }
@@ -41,8 +42,8 @@ impl SecretBuffer {
         self.bytes
     }
 
-    /// As text. What was written by [`SecretBuffer::json`] and out of texts is always text; bytes
-    /// that are not give an empty one.
+    /// The buffer as text. [`SecretBuffer::json`] and appended strings always give valid UTF-8;
+    /// bytes that are not valid give an empty text.
     pub fn finish_text(mut self) -> Secret<String> {
         let text = String::from_utf8(std::mem::take(self.bytes.expose_mut()));
         Secret::new(text.unwrap_or_else(|not_text| {
@@ -51,7 +52,7 @@ impl SecretBuffer {
         }))
     }
 
-    /// Makes room for this many bytes more.
+    /// Makes room for `more` further bytes.
     pub fn reserve(&mut self, more: usize) {
         let bytes = self.bytes.expose();
         let needed = bytes.len().saturating_add(more);

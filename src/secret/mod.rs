@@ -1,6 +1,7 @@
-//! Values that must not be seen: no text in `Debug`, no `Clone`, no `Serialize`, wiped on drop.
+//! Secret values: no content in `Debug`, no `Clone`, no `Serialize`, wiped on drop.
 //!
-//! The one way out is [`Secret::expose`], so that a review can grep for it.
+//! [`Secret::expose`] and [`Secret::expose_mut`] are the only access, so that a review can grep for
+//! them.
 
 mod body;
 mod buffer;
@@ -13,7 +14,7 @@ use zeroize::Zeroize;
 pub use self::body::SecretBody;
 pub use self::buffer::SecretBuffer;
 
-/// What can be overwritten in memory before it is freed.
+/// A value that can be overwritten in memory before it is freed.
 pub trait Wipe {
     fn wipe(&mut self);
 }
@@ -47,14 +48,14 @@ impl Wipe for Value {
                     value.wipe();
                 }
             }
-            // A number keeps its digits in a text that cannot be reached from here; the allocator
-            // overwrites it when it is freed.
+            // A number keeps its digits in a private string. The allocator overwrites that string
+            // when it is freed.
             Value::Number(_) | Value::Bool(_) | Value::Null => *self = Value::Null,
         }
     }
 }
 
-/// A value that cannot print itself and is overwritten when it goes.
+/// A value that cannot be printed and is overwritten when it is dropped.
 pub struct Secret<T: Wipe>(T);
 
 impl<T: Wipe> Secret<T> {
@@ -62,7 +63,7 @@ impl<T: Wipe> Secret<T> {
         Self(value)
     }
 
-    /// The only way to the value. Whoever calls this answers for where it goes.
+    /// Read access to the value. The caller is responsible for every copy that it makes.
     pub const fn expose(&self) -> &T {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! Sessions whose request is out. A result may overtake the answer to the request that it belongs
-//! to; whoever brings one waits here until the answer is kept.
+//! Sessions whose request was sent and not yet answered. A result may arrive before the answer to
+//! its request; its handler waits here until the answer is stored.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,16 +8,16 @@ use tokio::sync::watch;
 
 use crate::domain::id::SessionId;
 
-/// As many entries as there are requests under way.
+/// One entry for each pending request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Asking(Arc<Mutex<HashMap<SessionId, watch::Receiver<()>>>>);
 
-/// Held while a request is out.
+/// Marks a request as pending until it is dropped.
 #[derive(Debug)]
 pub(super) struct Out {
     session: SessionId,
     asking: Asking,
-    /// Dropped with this, which is what the others wait for.
+    /// Its drop wakes the tasks in [`Asking::finished`].
     _done: watch::Sender<()>,
 }
 
@@ -28,7 +28,7 @@ impl Asking {
         Out { session, asking: self.clone(), _done: done }
     }
 
-    /// At once, unless a request of this session is out.
+    /// Waits until no request of this session is pending.
     pub(super) async fn finished(&self, session: SessionId) {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned();
         if let Some(mut waiting) = waiting {

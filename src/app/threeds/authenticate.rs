@@ -1,7 +1,7 @@
 //! `POST /3ds/sessions/{id}/authenticate`.
 //!
-//! The session is marked before the request goes out: the protocol knows one request a transaction,
-//! so whatever happens after that, there is no second one.
+//! The session is marked as requested before the request is sent. The protocol allows one request
+//! for each transaction, so a session never sends a second one, also after a failure.
 
 use std::time::Duration;
 
@@ -45,7 +45,8 @@ impl ThreedsSessions<'_> {
         caller.require_threeds()?;
         let turn = self.vault.lanes.take(id.as_bytes()).await?;
         let (found, _) = self.find_session(&self.vault.snapshot()?, caller, id)?;
-        // A session that can no longer be authenticated needs no better body.
+        // Check the state first: the caller need not correct the body for a session that can no
+        // longer be authenticated.
         advance(&found, SessionEvent::AuthenticationRequested, self.vault.now())?;
         request.check(found.kind, &mut mistakes);
         mistakes.into_result()?;
@@ -54,10 +55,11 @@ impl ThreedsSessions<'_> {
         let introduction =
             introduction.ok_or_else(|| not_configured(found.scheme, Some(found.id)))?;
         let server = introduction.identity(found.id);
-        // A result that is faster than we are waits for this.
+        // A result that arrives before the answer is stored waits for this guard.
         let _out = self.vault.threeds.asking.begin(found.id);
         let (bytes, sent) = self.mark_requested(caller, id, request, &server).await?;
-        // Others of this lane need not wait for a server of others: there is no second request.
+        // Release the lane before the exchange with the directory server, so that other requests of
+        // the lane do not wait for it. The mark prevents a second request.
         drop(turn);
         let reply = match servers.ask(found.scheme, &bytes, Awaited::Message).await {
             Ok(reply) => reply,
@@ -76,7 +78,8 @@ impl ThreedsSessions<'_> {
             Err(Refusal { upstream, erro }) => {
                 self.mark_failed(caller, id).await?;
                 if let Some(erro) = erro {
-                    // Whether it listens changes nothing.
+                    // The session has failed already, so the outcome of the error message is
+                    // ignored.
                     servers.ask(found.scheme, &erro, Awaited::Message).await.ok();
                 }
                 Err(Error::Upstream(Box::new(upstream)))
@@ -84,7 +87,8 @@ impl ThreedsSessions<'_> {
         }
     }
 
-    /// Builds the request, and remembers that it goes out. The card number stays in the bytes.
+    /// Builds the request and marks the session as requested. Only the returned bytes hold the card
+    /// number.
     async fn mark_requested(
         self,
         caller: &Caller,
@@ -104,7 +108,7 @@ impl ThreedsSessions<'_> {
                 session.method_outcome = Some(session.method_indicator());
                 session.state = advance(&session, SessionEvent::AuthenticationRequested, now)?;
                 session.sent = Some(sent);
-                // Whatever keeps the answer from being written must not leave the session in between.
+                // The wait ends the session even if its answer is never written.
                 session.waits_until = Some(now.plus(THREEDS_ANSWER_MAX));
                 session.modified_at = Some(now);
                 session.modified_by = Some(caller.application.id);
@@ -164,17 +168,17 @@ impl ThreedsSessions<'_> {
     }
 }
 
-/// An answer that was taken, and what belongs to it.
+/// A valid answer, and the data to store with it.
 struct Answered {
     ares: Ares,
     status: TransactionStatus,
     sent: AreqSummary,
     simulated: Option<SimulatedChallenge>,
-    /// How long a decoupled challenge may take.
+    /// The time limit of a decoupled challenge.
     minutes: u64,
 }
 
-/// What an answer makes of a session, and when the session moves on by itself.
+/// The event that an answer causes, and the time at which the session's wait ends.
 fn follow(
     status: TransactionStatus,
     minutes: u64,
@@ -202,13 +206,13 @@ fn follow(
     }
 }
 
-/// An answer that was not taken: what the caller is told, and what its sender is.
+/// An answer that was not accepted: the error for the caller, and the message for the sender.
 struct Refusal {
     upstream: Upstream,
     erro: Option<Secret<Vec<u8>>>,
 }
 
-/// Reads the directory server's answer: an `ARes` that fits the request, or what went wrong.
+/// Parses the directory server's answer. An `ARes` must match the request.
 fn receive(
     session: &Session,
     sent: &AreqSummary,
@@ -221,7 +225,7 @@ fn receive(
         message,
         detail,
     };
-    // An `Erro` is not answered with another.
+    // The protocol forbids to answer an `Erro` with an `Erro`.
     let is_erro = |about: &Value| message::type_of(about) == Some("Erro");
     let rejected = |rejection: Rejection, about: &Value| {
         let detail = format!("{}: {}", rejection.code.description(), rejection.detail);

@@ -1,5 +1,5 @@
-//! What browsers bring, without a key: the id of the session is all that they know, and all that
-//! they can change is what the protocol lets a cardholder do.
+//! Requests of browsers, which have no API key. A browser knows only the id of its session, and it
+//! can change only the parts that the protocol leaves to the cardholder.
 
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
@@ -17,29 +17,30 @@ use crate::threeds::simulator::acs::{CardholderInput, ChallengeResult, Challenge
 use crate::threeds::simulator::cards::ChallengeKind;
 use crate::threeds::state::{SessionEvent, SessionState, next};
 
-/// Who comes back from an ACS.
+/// A browser that returns from an ACS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visitor {
     pub session: SessionId,
     pub mode: WebChallengeMode,
-    /// Whether the challenge went well, by what the browser carries.
+    /// The outcome of the challenge as the browser's form states it.
     pub status: Option<TransactionStatus>,
 }
 
-/// What the built-in ACS shows next.
+/// The next page of the built-in ACS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChallengeReply {
-    /// The question, and how many wrong answers there were.
+    /// The question, and the number of wrong answers so far.
     Ask { means: ChallengeKind, wrong_codes: u8 },
-    /// All is said: this goes to our own notification page.
+    /// The challenge is over. The browser posts `cres` to the server's notification page.
     Done { session: SessionId, cres: String },
 }
 
-/// What the cardholder did on the ACS's page; `None` when it is only opened.
+/// The cardholder's input on the ACS's page; `None` when the page was only opened.
 pub type Challenged<'a> = Option<CardholderInput<'a>>;
 
 impl ThreedsSessions<'_> {
-    /// The ACS is done with fingerprinting. `claimed` is the transaction that its form names.
+    /// Records that the ACS has completed fingerprinting. `claimed` is the transaction id in its
+    /// form.
     pub async fn complete_method(self, id: &str, claimed: &str) -> Result<Visitor, Error> {
         let id = SessionId::parse(id).ok_or(Error::NotFound("session"))?;
         if SessionId::parse(claimed) != Some(id) {
@@ -47,7 +48,7 @@ impl ThreedsSessions<'_> {
         }
         let _turn = self.vault.lanes.take(id.to_string().as_bytes()).await?;
         self.change_visited(id, |session| {
-            // A late or repeated notification changes nothing of what the request said.
+            // A late or repeated notification does not change the session.
             if let Ok(state) = next(session.state, SessionEvent::MethodCompleted, self.vault.now())
             {
                 session.state = state;
@@ -57,7 +58,8 @@ impl ThreedsSessions<'_> {
         .await
     }
 
-    /// The browser returns from the challenge. What it says is shown, and decides nothing.
+    /// The browser returns from the challenge. Its status is shown only; it does not decide the
+    /// session.
     pub fn close_challenge(self, id: &str, cres: Option<&Cres>) -> Result<Visitor, Error> {
         let id = SessionId::parse(id).ok_or(Error::NotFound("session"))?;
         let (session, ..) = self.find_visited(&self.vault.snapshot()?, id)?;
@@ -69,7 +71,8 @@ impl ThreedsSessions<'_> {
         Ok(Visitor { session: id, mode, status: own.map(|cres| cres.status) })
     }
 
-    /// The built-in ACS: one step of a challenge. A challenge that is over answers as it ended.
+    /// One step of a challenge of the built-in ACS. A finished challenge is answered with its
+    /// outcome.
     pub async fn challenge_step(
         self,
         creq: &Creq,
@@ -88,7 +91,7 @@ impl ThreedsSessions<'_> {
     ) -> Result<ChallengeReply, Error> {
         let now = self.vault.now();
         let authentication = session.authentication.as_ref().ok_or(Error::NotFound("session"))?;
-        // Another ACS's challenge is none of ours.
+        // Refuse challenges of other ACSs.
         let is_known = session.enrolment.directory_server == DIRECTORY_SERVER
             && authentication.acs_transaction == creq.acs_transaction
             && authentication.version == creq.version
@@ -119,7 +122,7 @@ impl ThreedsSessions<'_> {
         self.end_challenge(session, ending)
     }
 
-    /// The result comes before the browser returns, as with any ACS.
+    /// Stores the result before the browser returns, in the same order as with any ACS.
     fn end_challenge(
         self,
         session: &mut Session,
@@ -144,8 +147,9 @@ impl ThreedsSessions<'_> {
         Ok((session, version, keys))
     }
 
-    /// Reads the session of an id, lets it change, and writes it if it did. A session has only a
-    /// few such changes in it, so they are taken when the disk is nearly full too.
+    /// Reads the session of an id, applies `change`, and writes the session if it was changed. A
+    /// session allows only a few such changes, so they are accepted also when the disk is nearly
+    /// full.
     async fn change_visited<T>(
         self,
         id: SessionId,
@@ -171,7 +175,7 @@ impl ThreedsSessions<'_> {
     }
 }
 
-/// A challenge that ended before: the browser is sent on with what it ended with.
+/// The reply for a challenge that has ended: the browser gets its outcome.
 fn over(session: &Session, creq: &Creq) -> ChallengeReply {
     let status = session.authentication.as_ref().map(|it| it.status);
     let went_well =

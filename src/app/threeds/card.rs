@@ -1,4 +1,5 @@
-//! The card of a session: out of a token or an intent, for as long as a request is built.
+//! The card of a session. It is read from a token or an intent while a request is built, and not
+//! stored.
 
 use serde_json::Value;
 
@@ -19,17 +20,17 @@ use crate::threeds::session::CardSource;
 const NO_TOKEN: &str = "There is no such token.";
 const NO_CARD: &str = "The token does not hold a card.";
 
-/// A card and when what holds it expires.
+/// A card, and the expiry of the token or intent that holds it.
 #[derive(Debug)]
 pub(super) struct HeldCard {
     pub(super) card: PaymentCard,
     pub(super) expires_at: Option<Timestamp>,
-    /// Where it comes from.
+    /// The token or the intent.
     pub(super) entity: Entity,
 }
 
 impl ThreedsSessions<'_> {
-    /// The permission to make sessions suffices to use any card of the tenant in one.
+    /// The permission to create sessions is enough to use any card of the tenant in one.
     pub(super) fn card_of_session(
         self,
         snapshot: &Snapshot,

@@ -33,7 +33,7 @@ pub struct SessionDraft {
     pub mistakes: Mistakes,
 }
 
-/// What a request itself tells about the browser that sent it, and how we are called.
+/// The browser's properties in the request itself, and the server's address as the client sees it.
 #[derive(Debug, Clone)]
 pub struct Client {
     /// `https://host`
@@ -43,7 +43,7 @@ pub struct Client {
     pub user_agent: Option<String>,
 }
 
-/// The published SDK knows the failure by this name.
+/// The published SDK identifies the failure by this text.
 pub(super) const NO_SCHEME: &str = "The card was not supported by any card schemes";
 
 impl ThreedsSessions<'_> {
@@ -67,7 +67,7 @@ impl ThreedsSessions<'_> {
                 let (scheme, mut enrolment, additional_brands) =
                     self.enrol(caller, held.card.number.expose(), client, id)?;
                 let device = draft.device.filter(|_| kind == SessionKind::Customer);
-                // Fingerprinting is for browsers; apps are told where it would be.
+                // Fingerprinting is for browsers. Apps get its URL, too, but do not wait for it.
                 if kind == SessionKind::Merchant {
                     enrolment.method_url = None;
                 }
@@ -113,7 +113,7 @@ impl ThreedsSessions<'_> {
             .await
     }
 
-    /// The scheme of a card, how it can be authenticated, and what else it belongs to.
+    /// The scheme of a card, the data for its authentication, and its additional brands.
     fn enrol(
         self,
         caller: &Caller,
@@ -138,7 +138,7 @@ impl ThreedsSessions<'_> {
     }
 }
 
-/// What the SDK did not collect, the request itself tells.
+/// Takes the values that the SDK did not collect from the request itself.
 fn device_info(draft: &SessionDraft, device: Option<Device>, client: &Client) -> DeviceInfo {
     let mut collected = draft.device_info.clone();
     if device == Some(Device::Browser) {
@@ -167,7 +167,7 @@ fn not_enrolled(why: EnrolmentError, session: SessionId) -> Error {
     }
 }
 
-/// `cartes-bancaires` as sessions show it.
+/// The name of a brand as sessions show it: `Cartes Bancaires` for `cartes-bancaires`.
 fn display_name(brand: &str) -> String {
     let word = |word: &str| {
         let mut letters = word.chars();

@@ -1,5 +1,5 @@
-//! The seam to the schemes' directory servers: a message goes out, bytes come back. The simulator
-//! stands behind it for test tenants, the network for production tenants, and neither for the other.
+//! The choice of the directory servers: the simulator for test tenants, the network for production
+//! tenants.
 
 use std::fmt::Debug;
 use std::future::ready;
@@ -20,8 +20,8 @@ use crate::threeds::scheme::Scheme;
 use crate::threeds::simulator::{self, SimulatorUrls, TransactionSeed};
 
 impl ThreedsSessions<'_> {
-    /// Who authenticates this caller's cards. A production tenant never reaches the simulator, a
-    /// test tenant never reaches anything else.
+    /// The directory servers for this caller's cards. A production tenant never reaches the
+    /// simulator, and a test tenant reaches nothing else.
     pub(super) fn directory_servers<'a>(
         &'a self,
         caller: &Caller,
@@ -54,7 +54,7 @@ impl Introduction {
     }
 }
 
-/// No settings, no servers.
+/// The directory servers of a server without settings for them.
 #[derive(Debug)]
 struct Nobody;
 
@@ -82,7 +82,7 @@ struct Simulator<'s> {
 const SIMULATED_REFERENCE: &str = "STRONGROOM-3DSS";
 
 impl DirectoryServers for Simulator<'_> {
-    /// Its cards are a list of its own.
+    /// Empty: the simulator has a fixed list of cards and no card ranges.
     fn schemes(&self) -> Vec<Scheme> {
         Vec::new()
     }

@@ -1,4 +1,5 @@
-//! The seam to the directory servers of the card schemes: a message goes out, bytes come back.
+//! The interface to the directory servers of the card schemes: send a message, get the bytes of its
+//! answer.
 
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -10,10 +11,10 @@ use crate::threeds::scheme::Scheme;
 use crate::threeds::simulator::SimulatedChallenge;
 
 pub trait DirectoryServers: Debug + Send + Sync {
-    /// Those that are asked for their card ranges.
+    /// The schemes whose card ranges are fetched.
     fn schemes(&self) -> Vec<Scheme>;
 
-    /// Who we are to a scheme's directory server; `None` when none is configured.
+    /// The server's identity towards a scheme's directory server; `None` when none is configured.
     fn introduction(&self, scheme: Scheme) -> Option<Introduction>;
 
     /// Sends one message and returns the body of its answer.
@@ -27,18 +28,18 @@ pub trait DirectoryServers: Debug + Send + Sync {
 
 pub type Asking<'a> = Pin<Box<dyn Future<Output = Result<Reply, Unanswered>> + Send + 'a>>;
 
-/// What we tell a directory server about ourselves.
+/// The server's identity in messages to a directory server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Introduction {
     pub reference: String,
     pub operator: Option<String>,
-    /// Where results are to be sent.
+    /// The URL to which directory servers send results.
     pub results_url: String,
-    /// How browsers call us: `https://host`.
+    /// The server's URL for browsers: `https://host`.
     pub base: String,
 }
 
-/// How large an answer may be, and how long it may take.
+/// The kind of an answer, which decides its maximum size and its deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaited {
     Message,
@@ -48,14 +49,14 @@ pub enum Awaited {
 #[derive(Debug)]
 pub struct Reply {
     pub bytes: Secret<Vec<u8>>,
-    /// What the built-in ACS remembers.
+    /// The state of a challenge of the built-in ACS.
     pub simulated: Option<SimulatedChallenge>,
 }
 
-/// Why there is no answer.
+/// The reason for a missing answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unanswered {
-    /// It did answer, in a way that is none.
+    /// The server answered, but the answer is not usable.
     Broken(&'static str),
     NotConfigured,
     TimedOut,

@@ -1,6 +1,6 @@
-//! 3-D Secure sessions: the operations on them, their rows, and what happens to them by itself.
+//! 3-D Secure sessions: the operations on them, their rows, and the end of their waits.
 //!
-//! A test tenant's sessions are answered by the simulator, a production tenant's never.
+//! The simulator answers for the sessions of test tenants, never for those of production tenants.
 
 mod asking;
 mod authenticate;
@@ -37,7 +37,7 @@ use crate::store::Snapshot;
 use crate::threeds::session::{DeviceInfo, Session};
 use crate::threeds::state::{SessionEvent, TransitionError, next};
 
-/// 3-D Secure sessions.
+/// Operations on 3-D Secure sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct ThreedsSessions<'a> {
     pub(in crate::app) vault: &'a Vault,
@@ -50,7 +50,7 @@ impl Vault {
 }
 
 impl ThreedsSessions<'_> {
-    /// Once, before anything is served. Without it there are no directory servers.
+    /// Called at most once, before the first request. Without it there are no directory servers.
     pub fn configure_threeds(
         self,
         retention: Duration,
@@ -62,13 +62,14 @@ impl ThreedsSessions<'_> {
         }
     }
 
-    /// Whether the simulator has a tenant to serve. Tenants are looked at again only after one of them
-    /// (or an application or a key) was changed: this is asked by whoever asks for a page. When the
-    /// file cannot be read there is none.
+    /// True if the simulator has a tenant to serve; false when the file cannot be read. Every
+    /// request for a page of the simulator calls this, so the tenants are read again only after a
+    /// tenant, an application or a key was changed.
     pub fn has_test_tenant(self) -> bool {
         let known =
             || self.vault.threeds.test_tenant.lock().unwrap_or_else(PoisonError::into_inner);
-        // Before the snapshot: what is too old is looked at again, what is too new would stay wrong.
+        // Read the generation before the snapshot: a generation that is too old causes another
+        // read, one that is too new would keep a wrong result.
         let generation = self.vault.store.access_generation();
         if let Some(known) = known().filter(|known| known.generation == generation) {
             return known.exists;
@@ -88,7 +89,7 @@ impl ThreedsSessions<'_> {
         self.current_session(caller, id).await
     }
 
-    /// What the mobile SDK tells after the session was made.
+    /// Adds the data that the mobile SDK sends after the session was created.
     pub async fn describe_device(
         self,
         caller: &Caller,
@@ -115,7 +116,7 @@ impl ThreedsSessions<'_> {
             .await
     }
 
-    /// The outcome, once there was an authentication: also of one without a challenge.
+    /// The outcome of an authentication, with or without a challenge.
     pub async fn challenge_result(self, caller: &Caller, id: &str) -> Result<Session, Error> {
         caller.require_threeds()?;
         let session = self.current_session(caller, id).await?;
@@ -136,7 +137,7 @@ impl ThreedsSessions<'_> {
         found.ok_or(Error::NotFound("session"))
     }
 
-    /// As it stands now: what was to happen to it by now has happened.
+    /// The session as of now. If its wait is over, the wait is ended first.
     async fn current_session(self, caller: &Caller, id: &str) -> Result<Session, Error> {
         let (session, _) = self.find_session(&self.vault.snapshot()?, caller, id)?;
         if session.waits_until.is_none_or(|at| self.vault.now() < at) {
@@ -161,7 +162,7 @@ impl Caller {
     }
 }
 
-/// The next state, or the conflict that a caller reads.
+/// The next state, or the conflict for the caller.
 fn advance(
     session: &Session,
     event: SessionEvent,

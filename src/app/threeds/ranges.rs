@@ -1,4 +1,5 @@
-//! Card ranges: asked for daily, kept in the file and in memory, looked up for production tenants.
+//! Card ranges: fetched daily, stored in the file and in memory, and looked up for production
+//! tenants.
 #![expect(clippy::similar_names, reason = "the messages have these names in the protocol")]
 
 use std::sync::Arc;
@@ -36,7 +37,7 @@ impl Vault {
     }
 }
 
-/// What one request for ranges brought, for the log.
+/// The result of one request for ranges, for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangesRefreshed {
     pub asked: PreqResult,
@@ -44,8 +45,8 @@ pub struct RangesRefreshed {
 }
 
 impl CardRanges<'_> {
-    /// Asks every directory server whose ranges are due, whatever came of the others. Only one
-    /// caller at a time does.
+    /// Fetches the ranges of every directory server that are due. The failure of one server does
+    /// not affect the rest. A lock allows one caller at a time.
     pub async fn refresh_all(self) -> Vec<(Scheme, Result<RangesRefreshed, Error>)> {
         let _alone = self.vault.threeds.refreshing.lock().await;
         let servers = self.vault.threeds().network();
@@ -79,14 +80,14 @@ impl CardRanges<'_> {
             server_operator: introduction.operator.as_deref().map(Text::cut),
             serial: serial.and_then(Text::parse),
         };
-        // What an `Erro` is about: the answer itself is not kept for it.
+        // The `Erro` needs only the type of the answer, so the answer itself is not kept.
         let about = serde_json::json!({"messageType": "PRes"});
         let asked = servers.ask(scheme, &message::render(&preq), Awaited::Ranges).await;
         let (asked, table) = match asked {
             Err(_) => (PreqResult::Unanswered, None),
             Ok(reply) => {
                 let before = Arc::clone(known);
-                // Tens of megabytes are not parsed between other requests.
+                // Parsing tens of megabytes would delay other requests on this thread.
                 let read = move || read(&before, &preq, reply.bytes.expose());
                 let read = tokio::task::spawn_blocking(read).await.unwrap_or_else(|_| {
                     Err(Refusal::Ours(Rejection::new(ErrorCode::MessageInvalid, "")))
@@ -109,9 +110,10 @@ impl CardRanges<'_> {
         let mut after = DirectoryRanges::clone(known);
         after.table = table.or(after.table);
         let after = Arc::new(after.after(asked, self.vault.now()));
-        // Before it is kept: what cannot be kept is used all the same, and not asked for again.
+        // Update the memory before the file: ranges that cannot be stored are used all the same,
+        // and are not fetched again.
         self.vault.threeds.ranges().insert(scheme, Arc::clone(&after));
-        // Silence is not worth a write: the next try comes soon, or at the next start.
+        // A missing answer is not stored: the next try comes soon, or at the next start.
         if asked != PreqResult::Unanswered {
             self.keep(scheme, &after).await?;
         }
@@ -148,7 +150,7 @@ impl CardRanges<'_> {
         change.put(Table::ThreedsRanges, key, sealed)
     }
 
-    /// From memory, or from the file the first time.
+    /// The ranges in memory, or those of the file on the first call.
     fn known(self, scheme: Scheme) -> Result<Arc<DirectoryRanges>, Error> {
         if let Some(known) = self.vault.threeds.ranges().get(&scheme) {
             return Ok(Arc::clone(known));
@@ -175,8 +177,8 @@ impl CardRanges<'_> {
         Ok(Some(head.with(ranges)?))
     }
 
-    /// The scheme that a card belongs to, how it is authenticated, and further schemes that know
-    /// it. The brand's own scheme comes first.
+    /// The scheme of a card, the data for its authentication, and further schemes that know the
+    /// card. The scheme of the card's brand is preferred.
     pub(super) fn enrol(
         self,
         number: &str,
@@ -208,7 +210,7 @@ impl CardRanges<'_> {
         }
     }
 
-    /// Every record of ranges opens, and every scheme's are complete.
+    /// Checks that every record of ranges opens, and that the ranges of every scheme are complete.
     pub(in crate::app) fn verify(
         self,
         snapshot: &Snapshot,
@@ -233,7 +235,8 @@ impl CardRanges<'_> {
     }
 }
 
-/// Why an answer was not taken.
+/// The reason why an answer was not accepted: this server's rejection, or the directory server's
+/// error.
 enum Refusal {
     Ours(Rejection),
     Theirs(ErrorCode),
@@ -251,7 +254,7 @@ fn no_ranges(scheme: Scheme, session: SessionId) -> Error {
         service_status: "503",
         session: Some(session),
         source: "Directory Server",
-        message: "The directory server has not told its card ranges yet.",
+        message: "The directory server has not sent its card ranges yet.",
         detail: format!(
             "{}'s directory server has not answered since this server was set up; it is asked \
              again every minute.",

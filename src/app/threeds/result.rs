@@ -1,4 +1,4 @@
-//! Results of challenges: told by an ACS, or none in time.
+//! Results of challenges: messages of an ACS, and waits that end without one.
 
 use serde_json::Value;
 
@@ -19,8 +19,8 @@ use crate::threeds::simulator::acs::ChallengeResult;
 use crate::threeds::state::{SessionEvent, SessionState, TransitionError, next};
 
 impl ThreedsSessions<'_> {
-    /// A message from a directory server, which the listener vouches to be one of these schemes'.
-    /// The answer is what its sender is to get; nothing in answer to an `Erro`.
+    /// Handles a message from a directory server. The listener has authenticated the sender as the
+    /// server of one of these schemes. Returns the reply; there is no reply to an `Erro`.
     pub async fn take_message(
         self,
         bytes: &[u8],
@@ -34,7 +34,8 @@ impl ThreedsSessions<'_> {
         let is_erro = message::type_of(value) == Some("Erro");
         let id = value.get("threeDSServerTransID").and_then(Value::as_str);
         let Some(id) = id.and_then(SessionId::parse) else {
-            // Without an id it fails as any other `RReq` would; an `Erro` concerns nobody.
+            // A message without an id gets the error of an invalid `RReq`. An `Erro` without one is
+            // ignored.
             let rejection = message::read::<Rreq>(value).err().unwrap_or_else(unknown);
             return Ok((!is_erro).then(|| refuse(rejection, value)));
         };
@@ -48,7 +49,8 @@ impl ThreedsSessions<'_> {
                     }
                     None => None,
                 };
-                // The simulator's sessions are nobody else's, and a scheme's are no other's.
+                // Sessions of the simulator accept no message, and the server of one scheme cannot
+                // change a session of another scheme.
                 let found = found.filter(|(session, ..)| {
                     schemes.contains(&session.scheme)
                         && session.enrolment.directory_server == session.scheme.directory_server()
@@ -59,7 +61,7 @@ impl ThreedsSessions<'_> {
                 };
                 let (mut session, now) = (before.clone(), self.vault.now());
                 let (is_changed, told) = if is_erro {
-                    // One that cannot be read is not answered with another.
+                    // An `Erro` that cannot be parsed gets no `Erro` in reply.
                     let erro = message::read(value).ok();
                     (erro.is_some_and(|erro| give_up(&mut session, &erro, now)), None)
                 } else {
@@ -80,8 +82,8 @@ impl ThreedsSessions<'_> {
             .await
     }
 
-    /// What happens to a session when its wait is over: the built-in ACS ends a decoupled
-    /// challenge, or there is no result.
+    /// Ends the wait of a session. The built-in ACS answers a decoupled challenge; any other
+    /// session ends without a result.
     pub(in crate::app) fn end_wait(
         self,
         snapshot: &Snapshot,
@@ -106,7 +108,7 @@ impl ThreedsSessions<'_> {
             is_told = receipt.is_ok();
         }
         if !is_told {
-            // A request whose answer was never written has failed.
+            // A request whose answer was never stored has failed.
             let ended = next(session.state, SessionEvent::TimeRanOut, now)
                 .or_else(|_| next(session.state, SessionEvent::RequestFailed, now));
             match ended {
@@ -116,7 +118,7 @@ impl ThreedsSessions<'_> {
                         authentication.run_out();
                     }
                 }
-                // Something else ended the wait already.
+                // The wait has ended in another way already.
                 Err(_) => session.waits_until = None,
             }
         }
@@ -127,7 +129,7 @@ impl ThreedsSessions<'_> {
         Ok(self.replace_session(keys, &before, &session, version)?.and(audit))
     }
 
-    /// What the built-in ACS tells; `None` where it has nothing to tell.
+    /// The result that the built-in ACS sends; `None` for a session without a simulated challenge.
     pub(super) fn simulated_result(
         self,
         session: &Session,
@@ -140,8 +142,8 @@ impl ThreedsSessions<'_> {
     }
 }
 
-/// Takes an `RReq` into a session. The answer to its sender is an `RRes`, or an `Erro` when the
-/// session did not change.
+/// Applies an `RReq` to a session. The reply to its sender is an `RRes`, or an `Erro` if the
+/// session was not changed.
 pub(super) fn take_result(
     session: &mut Session,
     bytes: &[u8],
@@ -195,8 +197,9 @@ fn refuse(rejection: Rejection, about: &Value) -> Secret<Vec<u8>> {
     message::render(&rejection.into_erro(about, Component::ThreedsServer))
 }
 
-/// The directory server says that the ACS's result was wrong: there is none to come. `false` when
-/// the session awaits none, or the `Erro` is about another authentication.
+/// Handles an `Erro` of the directory server: it has rejected the ACS's result, so no result will
+/// come. Returns `false` if the session awaits no result or the `Erro` is about another
+/// authentication.
 fn give_up(session: &mut Session, erro: &Erro, now: Timestamp) -> bool {
     let awaits =
         matches!(session.state, SessionState::Challenged { .. } | SessionState::Decoupled { .. });
@@ -211,7 +214,7 @@ fn give_up(session: &mut Session, erro: &Erro, now: Timestamp) -> bool {
     true
 }
 
-/// Only a record that does not fit its own state has neither.
+/// The error for a record that contradicts its own state.
 pub(super) const fn damaged() -> Error {
     Error::Internal(Fault::BadRecord)
 }

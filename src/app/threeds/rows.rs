@@ -1,4 +1,4 @@
-//! A session's rows: its record and its entries in the table of what falls due.
+//! The rows of a session: its record and its entries in the table of expiries.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ impl ThreedsSessions<'_> {
         Ok(change.and(self.put_session(keys, session)?))
     }
 
-    /// Writes a session in place of what was read.
+    /// Replaces the session that was read by a new version of it.
     pub(super) fn replace_session(
         self,
         keys: &TenantKeys,
@@ -46,7 +46,8 @@ impl ThreedsSessions<'_> {
         let table = Table::ThreedsSessions.number();
         let plain = encode_session(session)?;
         let sealed = keys.seal(table, &place, plain.expose(), self.vault.random());
-        // A value that would not open again must not be answered as stored.
+        // Open the sealed record before it is written, so that no answer confirms an unreadable
+        // one.
         if keys.open(table, &place, &sealed)?.expose() != plain.expose() {
             return Err(Error::Internal(Fault::DoesNotOpen));
         }
@@ -72,7 +73,7 @@ impl ThreedsSessions<'_> {
         }
     }
 
-    /// Whose session it is, for those who bring an id and no key.
+    /// The tenant of a session, for requests that have an id and no API key.
     pub(super) fn find_session_tenant(
         self,
         snapshot: &Snapshot,
@@ -85,7 +86,7 @@ impl ThreedsSessions<'_> {
         Ok(Some((tenant, self.vault.keys().tenant_keys(snapshot, tenant)?)))
     }
 
-    /// Every session opens and has its entries.
+    /// Checks that every session opens and has its entries.
     pub(in crate::app) fn verify_sessions(
         self,
         snapshot: &Snapshot,
@@ -118,7 +119,7 @@ impl ThreedsSessions<'_> {
     }
 }
 
-/// Removes a session that nobody is to read any more.
+/// Deletes a session whose retention is over.
 pub(in crate::app) fn remove_session(
     snapshot: &Snapshot,
     keys: &TenantKeys,
@@ -149,7 +150,7 @@ fn open(
     Ok((decode_session(tenant, id, plain.expose())?, version))
 }
 
-/// The entries of [`Table::Expiries`] that the session of this row has.
+/// The entries in [`Table::Expiries`] of the session in this row.
 pub(in crate::app) fn open_session_row(
     keys: &TenantKeys,
     tenant: TenantId,

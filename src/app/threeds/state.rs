@@ -1,4 +1,4 @@
-//! What 3-D Secure keeps in memory.
+//! The state of 3-D Secure in memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -23,7 +23,8 @@ pub(in crate::app) struct ThreedsState {
     pub(super) test_tenant: Mutex<Option<TestTenant>>,
 }
 
-/// Whether there was a test tenant when the tenants, applications and keys were last looked at.
+/// The result of the last search for a test tenant, and the generation of the access data that it
+/// holds for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TestTenant {
     pub(super) generation: u64,

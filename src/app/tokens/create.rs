@@ -1,4 +1,4 @@
-//! `POST /tokens`: a new token, the conversion of an intent, or the token that was there already.
+//! `POST /tokens`: creates a token, converts an intent, or returns an existing token.
 
 use crate::app::access::caller::Caller;
 use crate::app::audit::entry::expired;
@@ -28,7 +28,7 @@ use crate::store::{Change, Snapshot, Table, tables};
 pub(in crate::app) struct Admitted {
     draft: TokenDraft,
     containers: Vec<Container>,
-    /// Of the data.
+    /// The origin of the data.
     origin: ValueOrigin,
     intent: Option<TokenIntent>,
 }
@@ -62,7 +62,8 @@ impl Tokens<'_> {
         Ok(written)
     }
 
-    /// The permission for the draft's containers, before anything is said about its content.
+    /// Checks the permission for the draft's containers before its content, so that a refused
+    /// caller learns nothing about the content.
     pub(in crate::app) fn admit_draft(
         self,
         mut draft: TokenDraft,
@@ -91,14 +92,15 @@ impl Tokens<'_> {
             Some(intent) if !self.caller.may_know(intent, &containers) => ValueOrigin::Collected,
             Some(_) | None => ValueOrigin::Own,
         };
-        // Each of these could put a value that the self.caller may not see into what it sees.
+        // Each of these could copy a value that the caller may not see into a part of the token
+        // that it may see.
         if origin == ValueOrigin::Collected && draft.sets_appearance() {
             return Err(Error::Forbidden(COLLECTED));
         }
         Ok(Admitted { draft, containers, origin, intent })
     }
 
-    /// The change that takes the draft's intent away, if it has one.
+    /// The change that deletes the draft's intent, if it has one.
     pub(in crate::app) fn plan_consumption(
         self,
         snapshot: &Snapshot,
@@ -111,8 +113,9 @@ impl Tokens<'_> {
         }
     }
 
-    /// The change that makes the token, or the one that was there already. `latest` are tokens that
-    /// earlier parts of the same change leave otherwise than the file has them.
+    /// The change that creates the token, or the existing token of the same content. `latest` are
+    /// tokens that earlier parts of the same change have modified: they replace the versions in the
+    /// file.
     pub(in crate::app) fn plan_token(
         self,
         snapshot: &Snapshot,
@@ -155,7 +158,7 @@ impl Tokens<'_> {
                             (Change::new(), token, Origin::Read)
                         }
                     };
-                    // The content of somebody else's intent is not the self.caller's own.
+                    // The content of another application's intent is not the caller's own.
                     let value = match value {
                         ValueOrigin::Collected => ValueOrigin::Stored,
                         ValueOrigin::Duplicate | ValueOrigin::Own | ValueOrigin::Stored => {
@@ -175,7 +178,7 @@ impl Tokens<'_> {
         Ok((change, Written { shown, origin: Origin::New, value: *value }))
     }
 
-    /// Gives the token the id it is to have, with the expectation that it is free.
+    /// Sets the token's id, and returns the expectation that this id is free.
     fn settle_id(
         self,
         snapshot: &Snapshot,
@@ -207,14 +210,14 @@ impl Tokens<'_> {
                         return Ok(own.and(free));
                     }
                 }
-                // An alias that keeps being taken gives way to an assigned id.
+                // If every try found a taken alias, the token keeps its assigned id.
                 Ok(own)
             }
         }
     }
 
-    /// What must hold for the name to be free, `None` when it is taken. A token that has expired no
-    /// longer holds its name, and goes with the change that takes it.
+    /// The expectations for a free name; `None` when the name is taken. An expired token no longer
+    /// holds its name. The change deletes it.
     fn free_name(
         self,
         snapshot: &Snapshot,
@@ -236,12 +239,12 @@ impl Tokens<'_> {
                             .entries(AuditScope::Tenant(tenant), &[expired(&gone.token, now)]),
                     )
             }
-            // No assigned id can be the same: a chosen name never has the shape of one.
+            // An assigned id cannot be equal: a chosen name never has the form of an assigned id.
             None => Change::new().expect_absent(Table::TokenNames, place),
         }))
     }
 
-    /// The answer to a create that met a token of the same content.
+    /// The answer to a create that found a token of the same content.
     pub(in crate::app) fn show_duplicate(
         self,
         token: Token,
@@ -273,7 +276,7 @@ impl Admitted {
         self.intent.as_ref().map(|intent| intent.id)
     }
 
-    /// What becomes of the intent.
+    /// The audit entry for the conversion of the intent.
     pub(in crate::app) fn conversion(&self, caller: &Caller, at: Timestamp) -> Option<AuditEntry> {
         self.intent().map(|id| caller.did(Act::Convert, id.into(), at))
     }

@@ -1,4 +1,4 @@
-//! `POST /detokenize`: any JSON in, the same shape out with values in place of expressions.
+//! `POST /detokenize`: returns any JSON in the same shape, with values in place of expressions.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,11 +23,11 @@ use crate::expressions::{Budget, Failed, Reference, Scope, Template};
 use crate::secret::{Secret, Wipe};
 use crate::store::Snapshot;
 
-/// What the expressions of one call name, opened once.
+/// The values that the expressions of one call refer to, each opened once.
 struct Named(HashMap<Reference, Value>);
 
-/// One call's expressions: what they name, and the work that they may do together, since a body
-/// may hold a great many of them.
+/// The state of one call: its references, the common budget of its expressions (a body may hold
+/// very many), and its mistakes.
 struct Filling<'a> {
     named: Named,
     budget: &'a Budget,
@@ -59,7 +59,7 @@ impl Tokens<'_> {
         Ok(filled)
     }
 
-    /// The body with its values, and what was opened for it, each once.
+    /// The body with its values, and the entities that were opened for it, each once.
     fn fill_body(
         self,
         body: &Value,
@@ -100,7 +100,7 @@ impl Tokens<'_> {
         Ok((filled, opened))
     }
 
-    /// `None` when there is no such thing.
+    /// `None` when there is no such token or intent.
     fn open_reference(
         self,
         snapshot: &Snapshot,
@@ -128,7 +128,7 @@ impl Tokens<'_> {
         let exposure = self.caller.exposure(&token.containers, Right::Use, ValueOrigin::Stored)?;
         self.vault.cvcs().attach(snapshot, &mut token, now)?;
         let shown = self.show(token, exposure, budget);
-        // The data is parsed below, and so is the mask of a whole token.
+        // Charge for the parsing of the data below, and of the mask of a whole token.
         let whole = !matches!(reference, Reference::TokenData(_));
         let plain = matches!(shown.data, ShownData::Plain).then(|| shown.token.data.json());
         let mask = shown.token.effective_mask().filter(|_| whole);
@@ -142,7 +142,7 @@ impl Tokens<'_> {
     fn whole_intent(self, intent: TokenIntent, exposure: Exposure) -> Value {
         let data = match exposure.transform {
             Transform::Reveal => std::mem::take(intent.whole_data().expose_mut()),
-            // An intent has no mask: what may not be revealed is not shown.
+            // An intent has no mask, so data that may not be revealed is left out.
             Transform::Mask | Transform::Redact => Value::Null,
         };
         let shown = self.vault.token_intents(self.caller).show_intent(intent);
@@ -169,7 +169,7 @@ impl Tokens<'_> {
     fn fill(self, value: &Value, path: &str, filling: &mut Filling<'_>) -> Value {
         match value {
             Value::String(text) => match Template::parse_with_references(text) {
-                // What does not parse was reported before anything was opened.
+                // `gather` has reported malformed templates before anything was opened.
                 Err(_) => Value::Null,
                 Ok(template) if template.is_constant() => value.clone(),
                 Ok(template) => template
@@ -199,7 +199,7 @@ fn too_much_work(failed: Failed) -> Error {
     Error::invalid("$", failed.to_string())
 }
 
-/// Stops at one more than the quota allows.
+/// Collects the references of the body. It stops at one more than the quota.
 fn gather(
     value: &Value,
     path: &str,
@@ -241,7 +241,7 @@ fn data_of(shown: &Shown) -> Value {
     }
 }
 
-/// Everything about a token, and its enrichments, which expressions alone can see.
+/// All members of a token, and its enrichments, which only expressions can see.
 fn whole_token(shown: &Shown) -> Value {
     let token = &shown.token;
     let mut whole = json!({

@@ -1,4 +1,4 @@
-//! A token as a request asks for it, and the checks that make a token of it.
+//! A token as a request describes it, and the checks that turn it into a token.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,13 @@ use crate::domain::token_type::{TestNumbers, TokenType};
 use crate::expressions::{self, Budget, Failed, Malformed, Mask, Template, Unparsed};
 use crate::secret::Secret;
 
-/// What a request asks for. Mistakes that were found in its shape come along, so that the
-/// permission for its containers is checked before anything is said about its content.
+/// The content of a request. The draft carries the mistakes of its shape, so that the permission
+/// for its containers is checked before the caller learns anything about its content.
 #[derive(Debug, Default)]
 pub struct TokenDraft {
     /// A value, or an expression for one.
     pub id: Option<String>,
-    /// The intent to convert; type and data are its own then.
+    /// The intent to convert. The token takes its type and data.
     pub token_intent_id: Option<String>,
     pub kind: Option<TokenType>,
     pub data: Option<Secret<Value>>,
@@ -46,15 +46,15 @@ pub enum Deduplicate {
     Yes,
 }
 
-/// The id a draft asks for.
+/// The id that a draft requests.
 pub(in crate::app) enum WantedId {
-    /// An expression; each evaluation may give another name.
+    /// An expression. Each evaluation may give another name.
     Alias(Template),
     Assigned,
     Name(TokenName),
 }
 
-/// What a draft says beside its type and data, and every mistake that can be seen without them.
+/// The parts of a draft beside its type and data, and every mistake that can be found without them.
 struct Shape {
     mask: Option<String>,
     wanted: WantedId,
@@ -62,11 +62,11 @@ struct Shape {
     mistakes: Mistakes,
 }
 
-/// A draft that is a token in all but its final id.
+/// A draft with all properties of a token except its final id.
 pub(in crate::app) struct Checked {
     pub(in crate::app) token: Token,
     pub(in crate::app) wanted: WantedId,
-    /// What expressions may see of the data.
+    /// The part of the data that expressions may see.
     pub(in crate::app) visible: Secret<Value>,
 }
 
@@ -79,7 +79,7 @@ impl TokenDraft {
         Shape { mask, wanted, expires_at, mistakes }
     }
 
-    /// Every mistake that can be seen without good data: expressions are parsed, not evaluated.
+    /// Every mistake that can be found without valid data. Expressions are parsed, not evaluated.
     pub(in crate::app) fn mistakes_without_data(&self, now: Timestamp) -> Mistakes {
         let mut mistakes = self.check_shape(now).mistakes;
         let indexes = self.search_indexes.iter().flatten().enumerate();
@@ -94,8 +94,8 @@ impl TokenDraft {
         mistakes
     }
 
-    /// Whether the draft sets how its value appears to readers: by a mask, by expressions that index
-    /// or compare it, or by an id that is made of it.
+    /// True if the draft sets the appearance of its value to readers: a mask, expressions that
+    /// index or compare it, or an id that is computed from it.
     pub(in crate::app) fn sets_appearance(&self) -> bool {
         let computed = |id: &str| !Template::parse(id).is_ok_and(|id| id.is_constant());
         self.mask.is_some()
@@ -104,10 +104,10 @@ impl TokenDraft {
             || self.id.as_deref().is_some_and(computed)
     }
 
-    /// Those it names, or its type's own; `None` when neither is known.
+    /// The containers of the draft, or the default of its type; `None` when neither is known.
     pub(in crate::app) fn effective_containers(&self) -> Option<Vec<Container>> {
         let mut containers = match (&self.containers, self.kind) {
-            // All of them were mistakes.
+            // All containers were invalid.
             (Some(containers), _) if containers.is_empty() => return None,
             (Some(containers), _) => containers.clone(),
             (None, Some(kind)) => vec![Container::parse(kind.default_container()).ok()?],
@@ -120,7 +120,7 @@ impl TokenDraft {
 }
 
 impl Tokens<'_> {
-    /// Every mistake of the draft at once, or a token.
+    /// Returns all mistakes of the draft at once, or a token.
     pub(in crate::app) fn check_draft(
         self,
         draft: &TokenDraft,
@@ -136,7 +136,8 @@ impl Tokens<'_> {
         let mut wrong = Mistakes::new();
         check_data(kind, self.caller.tenant.kind, &mut data, &mut wrong);
         if !wrong.is_empty() {
-            // Evaluating over data that is not what its type says would only add noise.
+            // Expressions over data that does not match its type would only add misleading
+            // mistakes.
             wrong.append(draft.mistakes_without_data(now));
             return Err(Error::Invalid(wrong));
         }
@@ -169,8 +170,8 @@ impl Tokens<'_> {
         Ok(Checked { token, wanted, visible: data })
     }
 
-    /// Fills in what the token's expressions give for its data, which they see without the code;
-    /// what is wrong with them comes back.
+    /// Sets the results of the token's expressions, which see the data without the card
+    /// verification code. Returns the mistakes of the expressions.
     pub(in crate::app) fn evaluate(
         self,
         token: &mut Token,
@@ -190,7 +191,8 @@ impl Tokens<'_> {
         let owner = token.fingerprint_expression.as_ref().map(|_| token.tenant);
         let value = match self.evaluate_text(owner, expression, &scope, budget) {
             Ok(value) => Some(value),
-            // Data may be an empty text; only an expression of the self.caller's own must give one.
+            // Data may be an empty text. Only an expression of the caller's own must give a text
+            // that is not empty.
             Err(Unevaluated::Failed(Failed::Empty)) if token.fingerprint_expression.is_none() => {
                 None
             }
@@ -206,7 +208,7 @@ impl Tokens<'_> {
         mistakes
     }
 
-    /// What the index expressions give: one text each, without repetition.
+    /// The results of the index expressions: one text each, without duplicates.
     fn search_terms(
         self,
         owner: Option<TenantId>,
@@ -227,7 +229,7 @@ impl Tokens<'_> {
         terms
     }
 
-    /// `owner` is the tenant whose expression it is, `None` for a type's own.
+    /// `owner` is the tenant of the expression, `None` for a default of the type.
     pub(in crate::app) fn evaluate_text(
         self,
         owner: Option<TenantId>,
@@ -240,7 +242,7 @@ impl Tokens<'_> {
     }
 }
 
-/// Why an expression gave no text.
+/// The reason why an expression gave no text.
 #[derive(Debug)]
 pub(in crate::app) enum Unevaluated {
     Failed(Failed),
@@ -265,7 +267,7 @@ impl std::fmt::Display for Unevaluated {
     }
 }
 
-/// Checks the data against its type and brings it into the form in which it is kept.
+/// Checks the data against its type and converts it to the form in which it is stored.
 pub(in crate::app) fn check_data(
     kind: TokenType,
     tenant: TenantKind,
@@ -286,7 +288,7 @@ pub(in crate::app) fn check_data(
     }
 }
 
-/// The mask as JSON text, when the draft has one of its own.
+/// The mask as JSON text, if the draft sets one.
 pub(in crate::app) fn check_mask(mask: Option<&Value>, mistakes: &mut Mistakes) -> Option<String> {
     let mask = mask?;
     let text = mask.to_string();

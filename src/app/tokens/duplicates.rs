@@ -1,4 +1,5 @@
-//! Deduplication: which token is a duplicate of a draft, and what the draft may change in it.
+//! Deduplication: finds the token that a draft duplicates, and limits the members that the draft
+//! may change in it.
 
 use crate::app::access::caller::Caller;
 use crate::app::error::{Error, Fault};
@@ -16,7 +17,7 @@ use crate::domain::token_intent::TokenIntent;
 use crate::expressions::Template;
 use crate::store::{Change, Snapshot, tables};
 
-/// The way a create treats a token of the same content.
+/// The handling of an existing token with the same content by a create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum Existing {
     Ignore,
@@ -25,8 +26,8 @@ pub(in crate::app) enum Existing {
 }
 
 impl Caller {
-    /// The request's own word, else the tenant's setting. A conversion always brings the token that
-    /// is there up to date.
+    /// The request's own choice, else the tenant's setting. A conversion always updates the
+    /// existing token.
     pub(in crate::app) fn existing(&self, draft: &TokenDraft) -> Existing {
         let setting = |name| self.tenant.settings.get(name).map(String::as_str);
         let deduplicate = draft.deduplicate.unwrap_or(match setting("deduplicate_tokens") {
@@ -53,7 +54,7 @@ impl Caller {
     }
 
     /// A merge needs a token with the same mask and search indexes as the draft, or a token and a
-    /// value of the caller's own private application. Otherwise the maker of the token would read
+    /// value of the caller's own private application. Otherwise the creator of the token would read
     /// the merged value through a mask or an index that it chose.
     pub(in crate::app) fn may_merge(&self, old: &Token, new: &Token, value: ValueOrigin) -> bool {
         let own = value == ValueOrigin::Own
@@ -65,7 +66,7 @@ impl Caller {
 
     /// The patch that merges a draft into the token of the same content. A caller without the right
     /// to update that token changes only members of the data that the fingerprint does not read,
-    /// since the others identify the token.
+    /// because the remaining members identify the token.
     pub(in crate::app) fn merge_into(&self, old: &Token, new: &Token) -> Result<TokenPatch, Error> {
         if self.grants(&old.containers).update.is_some() {
             return Ok(TokenPatch::from_new(new));
@@ -83,12 +84,13 @@ impl Caller {
 
 pub(in crate::app) enum Duplicate {
     Found(Box<Versioned>),
-    /// There is none, as long as this still holds.
+    /// No duplicate exists, as long as this expectation holds.
     None(Change),
 }
 
-/// Another live token of the same type, fingerprint and containers. Both fingerprints were made
-/// by the same expression: one that the caller chose could make its own value look like any other.
+/// Another live token of the same type, fingerprint and containers. Both tokens must have the same
+/// fingerprint expression: with an expression of its own, a caller could give its value the
+/// fingerprint of any other value.
 pub(in crate::app) fn duplicate(
     snapshot: &Snapshot,
     caller: &Caller,
@@ -106,7 +108,8 @@ pub(in crate::app) fn duplicate(
             continue;
         };
         let found = match rows::find_by_id(snapshot, &caller.keys, token.tenant, id) {
-            // A damaged record is no duplicate: it must not refuse its value for good.
+            // A damaged record is not a duplicate, because its value could then never be stored
+            // again.
             Err(Error::Internal(_)) => continue,
             found => found?,
         };
@@ -120,7 +123,8 @@ pub(in crate::app) fn duplicate(
             return Ok(Duplicate::Found(Box::new(found)));
         }
     }
-    // Of more than were read nothing can be expected; a race then adds one more to very many.
+    // With more entries than were read, there is no expectation. A race may then add one more
+    // duplicate to very many.
     let keys = entries.into_iter().map(|(key, _)| key).collect();
     let expectation = Change::new().expect_keys(range, keys);
     Ok(Duplicate::None(if all_read { expectation } else { Change::new() }))

@@ -1,4 +1,4 @@
-//! Running the expressions of a request, on its own thread or on one that may take longer.
+//! Evaluates the expressions of a request, on the thread that serves it or on a blocking thread.
 
 use crate::app::blocking::run_blocking;
 use crate::app::commit::commit_loop::{Committed, Priority, Write};
@@ -10,7 +10,8 @@ use crate::expressions::{Budget, Failed};
 use crate::store::{Change, Snapshot};
 
 impl Vault {
-    /// A read: `read` is run again from the start when it needs more than the inline part.
+    /// For reads. If `read` needs more than the inline part of the budget, it runs again from the
+    /// start.
     pub(in crate::app) async fn evaluating<T>(
         &self,
         work: Work,
@@ -26,8 +27,8 @@ impl Vault {
         run_blocking(|| read(&work.budget()))
     }
 
-    /// As [`Vault::commit_write`], for a decision that evaluates expressions. One budget is for all
-    /// attempts at the decision together.
+    /// [`Vault::commit_write`] for a decision that evaluates expressions. All attempts at the
+    /// decision share one budget.
     pub(in crate::app) async fn commit_evaluating<T>(
         &self,
         work: Work,
@@ -51,9 +52,10 @@ impl Vault {
             attempts = attempts.saturating_add(1);
             let decided = run_blocking(|| decide(snapshot, &budget));
             match decided {
-                // Others changed what it rested on, again and again: not the expressions' fault.
+                // Concurrent changes forced several attempts, which used up the budget. The
+                // expressions alone did not.
                 _ if budget.ran_out() && attempts > 1 => Err(Error::Busy),
-                // Everything was evaluated but the mask that the answer is shown through.
+                // The decision succeeded, so the mask of the answer used up the budget.
                 Ok(_) if budget.ran_out() => {
                     Err(Error::invalid("mask", Failed::TooMuchWork.to_string()))
                 }

@@ -1,23 +1,23 @@
-//! Evaluating expressions without holding up other requests.
+//! Evaluation of expressions without a delay for other requests.
 //!
-//! A request has one [`Budget`] for all of its expressions: mask, search indexes, fingerprint, id, and
-//! all tokens of a page. It starts on the thread that serves the request, with the small part of the
-//! budget that every honest request fits into. A request that needs more is begun again, with the
-//! whole budget, on a thread that no other request waits for; few of those run at a time. What
-//! does not fit into the whole budget is redacted in a read and refused in a write.
+//! A request has one [`Budget`] for all of its expressions: mask, search indexes, fingerprint, id,
+//! and all tokens of a page. It starts on the thread that serves the request, with the small part
+//! of the budget that every ordinary request fits into. A request that needs more starts again on a
+//! blocking thread, with the whole budget; the number of such requests is bounded. If the whole
+//! budget is used up, a read redacts the data and a write is refused.
 
 use crate::app::blocking::BlockingPool;
 use crate::bounds;
 use crate::expressions::{Budget, Cache};
 
-/// State that all evaluations share.
+/// The cache and the threads that all evaluations share.
 #[derive(Debug)]
 pub(in crate::app) struct Evaluations {
     pub(in crate::app) parsed: Cache,
     pub(in crate::app) pool: BlockingPool,
 }
 
-/// The kind of a request, which decides how much work its expressions may do.
+/// The kind of a request, which decides the maximum work of its expressions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum Work {
     /// A page of a list, or a detokenize call.

@@ -1,4 +1,4 @@
-//! The host of expressions: random bytes and keyed hashes from `crypto`.
+//! The host of expressions: supplies random bytes and keyed hashes from `crypto`.
 
 use crate::app::vault::Vault;
 use crate::crypto::{hmac_sha1, hmac_sha256, hmac_sha512};

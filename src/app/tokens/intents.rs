@@ -1,4 +1,4 @@
-//! Token intents: made, read, deleted, and consumed by the token that they become.
+//! Token intents: create, read, delete, and conversion to a token.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -26,7 +26,7 @@ use crate::store::record::{decode_token_intent, encode_token_intent};
 use crate::store::tables::{self, CountKind, ExpiryKind};
 use crate::store::{Change, Snapshot, Table};
 
-/// Token intents, as one caller may use them.
+/// Operations of one caller on token intents.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenIntents<'a> {
     pub(in crate::app) vault: &'a Vault,
@@ -46,7 +46,7 @@ pub struct TokenIntentDraft {
     pub mistakes: Mistakes,
 }
 
-/// An intent and what its answer tells about its content.
+/// An intent, and the details of its card or bank account for the answer.
 #[derive(Debug)]
 pub struct ShownIntent {
     pub intent: TokenIntent,
@@ -99,7 +99,7 @@ impl TokenIntents<'_> {
             .await
     }
 
-    /// The intent, if the tenant has it and it is live, and its record's version.
+    /// The intent, if it belongs to the tenant and is live, and the version of its record.
     pub(in crate::app) fn find(
         self,
         snapshot: &Snapshot,
@@ -117,7 +117,8 @@ impl TokenIntents<'_> {
         Ok(Some((intent, version)))
     }
 
-    /// The part of a conversion that takes the intent away: it happens once.
+    /// The part of a conversion that deletes the intent. Its expectation makes a second conversion
+    /// fail.
     pub(in crate::app) fn consume(
         self,
         snapshot: &Snapshot,
@@ -157,7 +158,7 @@ impl TokenIntents<'_> {
         let quotas = &self.caller.tenant.quotas;
         let cvc = kind.take_cvc(data.expose_mut());
         let expires_at = now.plus(quotas.token_intent_retention);
-        // A code does not outlive the intent that it belongs to.
+        // A code does not outlive its intent.
         let cvc_expires_at = now.plus(quotas.cvc_retention).min(expires_at);
         Ok(TokenIntent {
             id: TokenIntentId::new(self.vault.next_id(now)),
@@ -215,7 +216,7 @@ impl TokenIntents<'_> {
 }
 
 impl Vault {
-    /// Forgets the code of an intent whose time is over, and nothing else of it.
+    /// Deletes the code of an intent whose retention is over, and keeps the rest.
     pub(in crate::app) fn forget_intent_cvc(
         &self,
         mut intent: TokenIntent,
@@ -234,7 +235,7 @@ impl Vault {
 }
 
 impl Caller {
-    /// Only cards, unless the tenant's settings widen the list.
+    /// Only cards, unless the tenant's settings name more types.
     fn may_intend(&self, kind: TokenType) -> bool {
         let wider = self.tenant.settings.get("token_intent_types");
         kind == TokenType::Card
@@ -260,7 +261,7 @@ pub(in crate::app) fn expected(intent: &TokenIntent, version: Version) -> Change
     Change::new().expect_version(Table::TokenIntents, record, version)
 }
 
-/// Removes an intent with all its rows.
+/// Deletes an intent and all its rows.
 pub(in crate::app) fn delete(intent: &TokenIntent) -> Change {
     let mut change = Change::new()
         .delete(Table::TokenIntents, tables::token_intents(intent.tenant, intent.id))
@@ -274,7 +275,7 @@ pub(in crate::app) fn delete(intent: &TokenIntent) -> Change {
     change
 }
 
-/// The entries of [`Table::Expiries`] that belong to an intent.
+/// The entries in [`Table::Expiries`] that belong to an intent.
 pub(in crate::app) fn dues(intent: &TokenIntent) -> Vec<Vec<u8>> {
     let id: Uuid = intent.id.uuid();
     let due = |at, falls| tables::expiries(at, falls, intent.tenant, id);

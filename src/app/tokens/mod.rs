@@ -20,7 +20,7 @@ pub(in crate::app) mod written;
 use crate::app::access::caller::Caller;
 use crate::app::vault::Vault;
 
-/// Tokens, as one caller may use them.
+/// Operations of one caller on tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct Tokens<'a> {
     pub(in crate::app) vault: &'a Vault,

@@ -1,4 +1,4 @@
-//! The changes that a PATCH asks for.
+//! The changes of a PATCH request.
 
 use serde_json::Value;
 
@@ -9,8 +9,8 @@ use crate::domain::token::Token;
 use crate::expressions::Template;
 use crate::secret::Secret;
 
-/// What is to be different. A member that is absent stays; one that is `null` goes back to what the
-/// type gives by default.
+/// The members to change. An absent member stays as it is; a `null` member is reset to the default
+/// of the type.
 #[derive(Debug, Default)]
 pub struct TokenPatch {
     pub data: Option<Secret<Value>>,
@@ -25,7 +25,8 @@ pub struct TokenPatch {
 }
 
 impl TokenPatch {
-    /// What a token of the same content brings to the one that is there: its data and metadata.
+    /// The patch that copies data and metadata of a new token to the existing one of the same
+    /// content.
     pub(in crate::app) fn from_new(token: &Token) -> Self {
         let metadata = token.metadata.iter();
         let metadata = metadata.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
@@ -36,8 +37,9 @@ impl TokenPatch {
         }
     }
 
-    /// As [`TokenPatch::from_new`], less the metadata and the members of the data that this
-    /// fingerprint expression reads. The code of a card is never visible to it.
+    /// The same as [`TokenPatch::from_new`], without the metadata and without the members of the
+    /// data that this fingerprint expression reads. A card verification code is always included,
+    /// because expressions never see it.
     pub(in crate::app) fn beside_fingerprint(token: &Token, fingerprint: &Template) -> Self {
         let mut data = token.whole_data();
         match data.expose_mut() {
@@ -54,7 +56,7 @@ impl TokenPatch {
         Self { data: Some(data), ..Self::default() }
     }
 
-    /// Whether it changes how the token's value appears to readers.
+    /// True if the patch changes the appearance of the token's value to readers.
     pub(in crate::app) fn sets_appearance(&self) -> bool {
         self.mask.is_some()
             || self.search_indexes.is_some()

@@ -1,4 +1,4 @@
-//! The quota of stored tokens: how many tokens and token intents a tenant may have together.
+//! The `token_limit` quota: the maximum number of tokens and token intents of a tenant together.
 
 use crate::app::access::caller::Caller;
 use crate::app::error::Error;
@@ -6,11 +6,11 @@ use crate::store::tables::{self, CountKind};
 use crate::store::{Change, Snapshot};
 
 impl Caller {
-    /// The change, with what must still hold when it is applied so that the tenant stays within its
-    /// quota. A change that adds nothing, such as a conversion or a duplicate, always fits.
+    /// Adds an expectation to the change that keeps the tenant within its quota. A change that adds
+    /// nothing, such as a conversion or a duplicate, always fits.
     ///
-    /// The decision rests on the snapshot's counts, and the writer checks them again: changes that
-    /// were decided at the same time cannot pass the quota together.
+    /// The decision uses the counts of the snapshot, and the writer checks them again. Concurrent
+    /// changes therefore cannot exceed the quota together.
     pub(in crate::app) fn within_token_limit(
         &self,
         snapshot: &Snapshot,

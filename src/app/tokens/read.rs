@@ -1,4 +1,4 @@
-//! `GET /tokens/{id}`, and how much of a token an answer shows.
+//! `GET /tokens/{id}`, and the parts of a token that an answer shows.
 
 use serde_json::Value;
 
@@ -18,28 +18,29 @@ use crate::expressions::Budget;
 use crate::secret::Secret;
 use crate::store::Snapshot;
 
-/// A token as its reader may see it.
+/// A token, limited to the parts that its reader may see.
 #[derive(Debug)]
 pub struct Shown {
     pub token: Token,
     pub data: ShownData,
     pub extent: Extent,
     pub fingerprint: Fingerprint,
-    /// For card types: what the number tells. It is no secret, and there whatever the transform.
+    /// For card types: brand, BIN and issuer. They are not secret and do not depend on the
+    /// transform.
     pub card: Option<CardDetails>,
     pub bank: Option<BankDetails>,
 }
 
 #[derive(Debug)]
 pub enum ShownData {
-    /// The whole value, as it stands in the token.
+    /// The whole value, as in `token`.
     Plain,
     Masked(Secret<Value>),
     Absent,
 }
 
 impl Shown {
-    /// The least transform that shows as much.
+    /// The most restrictive transform that shows this data.
     pub const fn transform(&self) -> Transform {
         match &self.data {
             ShownData::Plain => Transform::Reveal,
@@ -71,8 +72,8 @@ impl Tokens<'_> {
         Ok(self.show(token, exposure, budget))
     }
 
-    /// The only maker of a [`Shown`]. Data whose mask cannot be evaluated is redacted: a mask never
-    /// fails open.
+    /// The only constructor of [`Shown`]. If its mask cannot be evaluated, the data is redacted: a
+    /// mask never fails open.
     pub(in crate::app) fn show(self, token: Token, exposure: Exposure, budget: &Budget) -> Shown {
         let Exposure { extent, transform, fingerprint } = exposure;
         if extent == Extent::Outline {
@@ -86,7 +87,7 @@ impl Tokens<'_> {
             }
             Transform::Redact => ShownData::Absent,
         };
-        // Types without details are read without parsing their data.
+        // Skip the parsing of data for a type without details.
         let (card, bank) = if token.kind == TokenType::Token {
             (None, None)
         } else {
@@ -111,8 +112,8 @@ impl Tokens<'_> {
     }
 }
 
-/// The token, if the tenant has it and it has not expired. Whose it is and whether it ever was
-/// cannot be told apart.
+/// The live token of this tenant. Tokens of other tenants, expired tokens and tokens that never
+/// existed give the same error.
 pub(in crate::app) fn live_token(
     snapshot: &Snapshot,
     caller: &Caller,

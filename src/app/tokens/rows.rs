@@ -1,6 +1,6 @@
-//! The rows of a token: its record and every index entry that leads to it. One function names them
-//! all; creating writes them, changing writes the difference, deleting removes them and `verify`
-//! holds the file against them.
+//! The rows of a token: its record and every index entry that refers to it. [`entries`] computes
+//! the entries: a create writes them, an update writes the difference, a delete removes them, and
+//! `verify` compares the file with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::store::record::{BadRecord, decode_token, encode_token};
 use crate::store::tables::{self, CountKind, ExpiryKind, TokenList};
 use crate::store::{Change, Snapshot, Table};
 
-/// The rows that a token consists of: its record and its index entries.
+/// Writes the rows of a token: its record and its index entries.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenRows<'a> {
     pub(in crate::app) vault: &'a Vault,
@@ -30,7 +30,8 @@ impl Vault {
     }
 }
 
-/// What a list is narrowed to. All but `Everything` are blinded: the file does not tell by what.
+/// The filter of a list. All but `Everything` are blinded, so that the file does not show their
+/// values.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::app) enum Filter<'a> {
     Everything,
@@ -41,7 +42,7 @@ pub(in crate::app) enum Filter<'a> {
     Type(TokenType),
 }
 
-/// Index entries with what stands in them: nothing, or what [`listed`] says, in clear.
+/// Index entries and their values. A value is empty or the clear text that `lists::entry` defines.
 pub(in crate::app) type Entries = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
 impl Filter<'_> {
@@ -63,13 +64,13 @@ impl Filter<'_> {
     }
 }
 
-/// Where a predefined id is looked up.
+/// The key of a predefined id in [`Table::TokenNames`].
 pub(in crate::app) fn name_key(index: &IndexKey, tenant: TenantId, name: &TokenName) -> Vec<u8> {
     let blinded = index.blind(&[b"token name", name.as_str().as_bytes()]);
     tables::token_names(tenant, &blinded)
 }
 
-/// The same for a token's own, if it has one, under each of these keys.
+/// The keys of the token's predefined id, if it has one, under each of these index keys.
 fn name_keys<'a>(
     token: &'a Token,
     indexes: impl Iterator<Item = &'a IndexKey>,
@@ -77,7 +78,8 @@ fn name_keys<'a>(
     indexes.filter_map(|index| Some(name_key(index, token.tenant, token.name.as_ref()?)))
 }
 
-/// All index entries of a token under one key but its predefined id's, whose value is sealed.
+/// All index entries of a token under one key, except that of its predefined id, whose value is
+/// sealed.
 pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
     let mut entries = Entries::new();
     let list = |filter: Filter<'_>, path: &Container| {
@@ -124,17 +126,17 @@ pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
     entries
 }
 
-/// Under every key that entries are written under now.
+/// The entries under every key that writes use now.
 fn entries_under_write_keys(token: &Token, keys: &TenantKeys) -> Entries {
     keys.write_indexes().flat_map(|index| entries(token, index)).collect()
 }
 
-/// Under every key that there may be entries under.
+/// The entries under every key that existing entries may use.
 fn entries_under_active_keys(token: &Token, keys: &TenantKeys) -> Entries {
     keys.active_indexes().flat_map(|index| entries(token, index)).collect()
 }
 
-/// Every entry that a token has under the newest key and that depends on the key.
+/// Every entry of a token under the newest key whose place depends on the key.
 pub(in crate::app) fn entries_under_newest_key(
     token: &Token,
     keys: &TenantKeys,
@@ -147,7 +149,7 @@ pub(in crate::app) fn entries_under_newest_key(
     keyed.chain(names).collect()
 }
 
-/// What a token may have in a rotation under the other key than the one that it is found by.
+/// The entries that a token may have during a rotation under keys that look-ups do not use.
 pub(in crate::app) fn entries_under_other_keys(
     token: &Token,
     keys: &TenantKeys,
@@ -161,7 +163,7 @@ pub(in crate::app) fn entries_under_other_keys(
 }
 
 impl TokenRows<'_> {
-    /// Writes a new token with all its rows. Whether its ids are free is the caller's expectation.
+    /// Writes a new token with all its rows. The caller adds the expectation that the ids are free.
     pub(in crate::app) fn create(self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
         Ok(self
             .put_all(token, keys)?
@@ -169,8 +171,8 @@ impl TokenRows<'_> {
             .count(tables::counts(token.tenant, CountKind::Tokens), 1))
     }
 
-    /// The record and every entry, whatever is there: a record that is sealed under the newest key
-    /// has its entries under the newest key.
+    /// Writes the record and every entry, also existing ones. A record that is sealed under the
+    /// newest key must have its entries under the newest key.
     pub(in crate::app) fn put_all(self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
         let mut change = self.put_record(token, keys)?;
         for ((table, key), value) in entries_under_write_keys(token, keys) {
@@ -184,7 +186,7 @@ impl TokenRows<'_> {
         Ok(change)
     }
 
-    /// Writes what is different. The name, the tenant and the time of creation never are.
+    /// Writes the differences. The name, the tenant and the time of creation never change.
     pub(in crate::app) fn update(
         self,
         old: &Token,
@@ -205,7 +207,7 @@ impl TokenRows<'_> {
         if old.cvc_expires_at.is_some() && new.cvc_expires_at.is_none() {
             change = change.delete(Table::Cvcs, tables::cvcs(old.tenant, old.id.uuid()));
         }
-        // A code that was not touched stays where it is.
+        // An unchanged code is not written again.
         let codes = [old, new].map(|token| token.cvc.as_ref().map(Secret::expose));
         if old.cvc_expires_at == new.cvc_expires_at && codes[0] == codes[1] {
             return Ok(change);
@@ -213,7 +215,7 @@ impl TokenRows<'_> {
         Ok(change.and(self.put_cvc(new)?))
     }
 
-    /// Forgets a code whose time is over, and nothing else of its token.
+    /// Deletes the code of a token whose retention is over, and keeps the rest.
     pub(in crate::app) fn forget_token_cvc(
         self,
         mut token: Token,
@@ -224,7 +226,8 @@ impl TokenRows<'_> {
         Ok(self.put_again(&token, keys)?.delete(Table::Cvcs, place))
     }
 
-    /// The record of a token that has its entries, unless it may lack those of a new key.
+    /// Writes the record of a token whose entries exist. While both keys are in use, the entries
+    /// under the new key may be missing, so they are written, too.
     pub(in crate::app) fn put_again(
         self,
         token: &Token,
@@ -238,7 +241,7 @@ impl TokenRows<'_> {
         }
     }
 
-    /// The seed that the next version of this token's record has.
+    /// The seed for the next version of this token's record.
     pub(in crate::app) fn answer_seed(self, token: &Token) -> AnswerSeed {
         let seed = token.answer_seed.as_ref().map(AnswerSeed::duplicate);
         seed.unwrap_or_else(|| AnswerSeed::new(self.vault.random().bytes()))
@@ -257,7 +260,8 @@ impl TokenRows<'_> {
         let key = tables::tokens(token.tenant, token.id);
         let plain = encode_token(token)?;
         let sealed = keys.seal(Table::Tokens.number(), &key, plain.expose(), self.vault.random());
-        // A value that would not open again must not be answered as stored.
+        // Open the sealed record before it is written, so that no answer confirms an unreadable
+        // one.
         let again = keys.open(Table::Tokens.number(), &key, &sealed)?;
         if again.expose() != plain.expose() {
             return Err(Error::Internal(Fault::DoesNotOpen));
@@ -266,7 +270,7 @@ impl TokenRows<'_> {
     }
 }
 
-/// Removes a token with all its rows.
+/// Deletes a token and all its rows.
 pub(in crate::app) fn delete(token: &Token, keys: &TenantKeys) -> Change {
     let mut change = Change::new()
         .delete(Table::Tokens, tables::tokens(token.tenant, token.id))
@@ -283,7 +287,8 @@ pub(in crate::app) fn delete(token: &Token, keys: &TenantKeys) -> Change {
     change
 }
 
-/// The token of this id, whether callers know it by that or not, and its record's version.
+/// The token of this assigned id, also if callers know it by a predefined one, and the version of
+/// its record.
 pub(in crate::app) fn find_by_id(
     snapshot: &Snapshot,
     keys: &TenantKeys,
@@ -297,7 +302,7 @@ pub(in crate::app) fn find_by_id(
     open(keys, tenant, id, &sealed).map(Some)
 }
 
-/// The token that callers know by this text.
+/// The token that callers know by this text, an assigned or a predefined id.
 pub(in crate::app) fn find(
     snapshot: &Snapshot,
     keys: &TenantKeys,
@@ -324,7 +329,7 @@ pub(in crate::app) fn find(
     found.map(Some).ok_or(Error::Internal(Fault::Token(id, TokenFault::Missing)))
 }
 
-/// A token as it was read, and the name of that reading.
+/// A token, and the version of its record.
 #[derive(Debug)]
 pub(in crate::app) struct Versioned {
     pub(in crate::app) token: Token,

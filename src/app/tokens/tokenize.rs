@@ -1,5 +1,5 @@
-//! `POST /tokenize`: any JSON in, the same shape out with tokens in place of values. All of it in
-//! one change, or none.
+//! `POST /tokenize`: returns any JSON in the same shape, with tokens in place of values. One change
+//! creates all tokens or none.
 
 use std::collections::HashSet;
 
@@ -25,10 +25,10 @@ use crate::expressions::Budget;
 use crate::secret::Secret;
 use crate::store::{Change, Snapshot};
 
-/// A body whose values are drafts: the shape of the answer, with a place for each token.
+/// A body whose values are drafts.
 #[derive(Debug)]
 pub struct TokenizeDraft {
-    /// In the order in which the places of the shape are numbered.
+    /// In the order of the body.
     pub drafts: Vec<Part>,
 }
 
@@ -37,23 +37,23 @@ pub struct TokenizeDraft {
 pub struct Part {
     pub draft: TokenDraft,
     pub place: Place,
-    /// Where in the body it stands.
+    /// The JSON path of the value in the body.
     pub path: String,
 }
 
-/// What stands in the answer where a token was made.
+/// The form of a token in the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// A value on its own gives way to the token's id.
+    /// The token's id, in place of a single value.
     Id,
-    /// What was shaped like a token request gives way to the whole token.
+    /// The whole token, in place of an object in the form of a token request.
     Token,
 }
 
 /// One token of the answer.
 #[derive(Debug)]
 pub enum Piece {
-    /// The same content as the token of an earlier place, which it is a duplicate of.
+    /// A duplicate of the token at this earlier index.
     SameAs(usize),
     Written(Box<Written>),
 }
@@ -75,14 +75,16 @@ impl Tokens<'_> {
             let message = format!("At most {limit} tokens may be made at once.");
             return Err(Error::invalid("$", message));
         }
-        // A part without permission is refused before anything is said about any part's content.
+        // Check all permissions first: a refused caller must not learn anything about the content
+        // of any part.
         let mut mistakes = Mistakes::new();
         let mut admitted = Vec::with_capacity(draft.drafts.len());
         for Part { draft, place, path } in draft.drafts {
             let found = noted(self.admit_draft(draft, now), &path, &mut mistakes)?;
             admitted.extend(found.map(|draft| (draft, place, path)));
         }
-        // The file would see one intent consumed twice as one consumption.
+        // Two deletions of one intent in the same change would pass its expectation, so check for
+        // them here.
         let mut intents = HashSet::new();
         if !admitted.iter().filter_map(|(draft, ..)| draft.intent()).all(|id| intents.insert(id)) {
             return Err(no_intent());
@@ -119,7 +121,8 @@ impl Tokens<'_> {
         Ok(tokenized)
     }
 
-    /// One token of a call. Tokens of the same call do not find each other in the file.
+    /// The change for one token of a call. The snapshot does not contain the earlier tokens of the
+    /// same call, so they are compared here.
     fn plan_piece(
         self,
         snapshot: &Snapshot,
@@ -157,7 +160,7 @@ impl Tokens<'_> {
     }
 }
 
-/// What the call did to its tokens. A token that stands in several places was made once.
+/// The audit entries for the tokens of the call. A token in several places has one entry.
 fn entries(
     written: &[(Piece, Place)],
     caller: &Caller,
@@ -169,7 +172,7 @@ fn entries(
     })
 }
 
-/// What is wrong with one part is gathered with what is wrong with the others.
+/// Adds the mistakes of one part to those of all parts. Other errors are returned.
 fn noted<T>(
     outcome: Result<T, Error>,
     path: &str,
@@ -185,7 +188,7 @@ fn noted<T>(
     }
 }
 
-/// The tokens that the call has made or changed so far, the last state of each first.
+/// The tokens that the call has created or changed so far, the last state of each first.
 fn latest(written: &[(Piece, Place)]) -> Vec<&Token> {
     let tokens = written.iter().rev().filter_map(|(piece, _)| match piece {
         Piece::Written(written) if written.origin != Origin::Read => Some(&written.shown.token),
@@ -194,7 +197,7 @@ fn latest(written: &[(Piece, Place)]) -> Vec<&Token> {
     tokens.collect()
 }
 
-/// The place of the first earlier token that is the same in this respect as a new one.
+/// The index of the first earlier new token that matches a new one.
 fn earlier(
     written: &[(Piece, Place)],
     new: &Written,
@@ -217,7 +220,7 @@ fn same_name(old: &Token, new: &Written) -> bool {
     old.name.is_some() && old.name == new.shown.token.name
 }
 
-/// A value on its own is stored as a plain token.
+/// The draft for a single value, which is stored as a token without a structure.
 pub fn leaf(value: &Value) -> TokenDraft {
     TokenDraft {
         kind: Some(crate::domain::token_type::TokenType::Token),

@@ -1,4 +1,4 @@
-//! `PATCH /tokens/{id}`: a merge patch on data, mask and metadata, replacement of the rest.
+//! `PATCH /tokens/{id}`: a merge patch of data, mask and metadata, and replacement of the rest.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,8 @@ use crate::expressions::Budget;
 use crate::secret::Secret;
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// A caller that may not see a token's value may replace it, but not change what anyone sees of it.
+/// A caller that may not see a token's value may replace the value, but not its appearance to
+/// readers.
 const APPEARANCE: &str = "Only an API key that may see the token's data in plain can change its \
                           mask, search indexes or fingerprint expression.";
 const MOVED: &str = "The API key could see more of the token in these containers than it may see \
@@ -54,7 +55,7 @@ impl Tokens<'_> {
                 return Err(Error::Forbidden(APPEARANCE));
             }
             if matches!(&patch.containers, Some(Some(none)) if none.is_empty()) {
-                // All of them were mistakes.
+                // All containers were invalid.
                 return Err(Error::Invalid(patch.mistakes.clone()));
             }
             let after = containers_after(&found.token, patch);
@@ -69,7 +70,7 @@ impl Tokens<'_> {
                 Ok::<_, Error>(self.show(token, exposure, budget))
             };
             let (change, token) = self.plan_revision(snapshot, found, patch, now, budget)?;
-            // What was a duplicate before is none of this patch's doing, and stays changeable.
+            // A token that was a duplicate before this patch may still be changed.
             let moved = token.fingerprint != print || token.containers != before;
             if moved && self.caller.deduplicates(patch.deduplicate) {
                 match duplicate(snapshot, self.caller, &token, |_| true, now)? {
@@ -103,7 +104,7 @@ impl Tokens<'_> {
         self.vault.audit().caller_entry(self.caller, Act::Update, Entity::token(token), now)
     }
 
-    /// The token as the patch makes it, and the change that keeps it so.
+    /// The patched token, and the change that stores it.
     pub(in crate::app) fn plan_revision(
         self,
         snapshot: &Snapshot,
@@ -122,8 +123,8 @@ impl Tokens<'_> {
         Ok((change, new))
     }
 
-    /// A further patch of a token that an earlier part of the same change makes or changes. That
-    /// part says what it rests on.
+    /// A further patch of a token that an earlier part of the same change creates or updates. That
+    /// part holds the expectations for the token.
     pub(in crate::app) fn plan_further(
         self,
         old: &Token,
@@ -156,7 +157,7 @@ impl Tokens<'_> {
         let cvc = old.kind.take_cvc(data.expose_mut());
         let fresh = patch.data.as_ref().is_some_and(|data| data.expose().get("cvc").is_some());
         let cvc_expires_at = match &cvc {
-            // A new code starts its clock anew; one that was not touched keeps its own.
+            // A new code gets a new expiry; an unchanged code keeps its expiry.
             Some(_) if fresh => Some(now.plus(self.caller.tenant.quotas.cvc_retention)),
             Some(_) => old.cvc_expires_at,
             None => None,
@@ -190,7 +191,7 @@ impl Tokens<'_> {
             answer_seed: Some(self.vault.token_rows().answer_seed(old)),
         };
         let mistakes = self.evaluate(&mut new, data.expose(), budget);
-        // Which expression failed, and why, would tell about data that the self.caller may not see.
+        // The failed expression and its error could reveal data that the caller may not see.
         if !mistakes.is_empty() && !self.caller.grants(&old.containers).shows_plain() {
             return Err(Error::invalid("data", String::from(UNEVALUATED)));
         }
@@ -226,7 +227,7 @@ fn patched_data(
     data
 }
 
-/// The patch is merged into the mask that applies today; `null` goes back to the type's own.
+/// The patch is merged into the mask in effect; `null` resets it to the default of the type.
 fn patched_mask(old: &Token, patch: Option<&Value>, mistakes: &mut Mistakes) -> Option<String> {
     let patch = match patch {
         None => return old.mask.clone(),

@@ -1,4 +1,4 @@
-//! The token that a write answers with, and what the write did to it.
+//! The token in the answer to a write, and its origin.
 
 use crate::app::access::caller::Caller;
 use crate::app::tokens::read::Shown;
@@ -6,27 +6,27 @@ use crate::domain::audit::{Act, AuditEntry, Entity};
 use crate::domain::exposure::ValueOrigin;
 use crate::domain::time::Timestamp;
 
-/// A token that a write answers with.
+/// The token in the answer to a write.
 #[derive(Debug)]
 pub struct Written {
     pub shown: Shown,
     pub origin: Origin,
-    /// Decides, with the caller's rights, how much is shown.
+    /// Decides, with the caller's rights, the parts that are shown.
     pub value: ValueOrigin,
 }
 
-/// Where the token of an answer comes from.
+/// The origin of the token in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     New,
-    /// There was one with the same content, and it stays as it is.
+    /// A token with the same content existed and was not changed.
     Read,
-    /// There was one with the same content, and it was brought up to date.
+    /// A token with the same content existed and was updated.
     Updated,
 }
 
 impl Written {
-    /// What a write did to the token that it answers with; `None` when it only found it.
+    /// The audit entry for the write; `None` when it changed nothing.
     pub(in crate::app) fn entry(&self, caller: &Caller, at: Timestamp) -> Option<AuditEntry> {
         let act = match self.origin {
             Origin::New => Act::Create,

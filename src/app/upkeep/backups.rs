@@ -24,7 +24,7 @@ use crate::store::backup::{self, BackupFailure, BackupSummary, InvalidBackup, Ma
 use crate::store::record::{decode_backups, encode_backups};
 use crate::store::{Change, RestoreFailure, StorageFailure, Store, meta};
 
-/// Backups while the vault is in use.
+/// Takes and proves backups while the vault is in use.
 #[derive(Debug, Clone, Copy)]
 pub struct Backups<'a> {
     pub(in crate::app) vault: &'a Vault,
@@ -36,39 +36,40 @@ impl Vault {
     }
 }
 
-/// A backup that was restored, and what walking through it found.
+/// A restored backup, and the report of its verification.
 #[derive(Debug)]
 pub struct Proof {
     pub manifest: Manifest,
     pub report: Report,
 }
 
-/// Why nothing can be said about a backup's content, or nothing good.
+/// The reason why a backup could not be proven.
 #[derive(Debug)]
 pub enum ProofFailure {
     Backup(InvalidBackup),
-    /// The schedule found none.
+    /// The directory holds no backup of this vault.
     NoBackup,
-    /// The scratch directory would be on the data file's own disk, and leave it less than its floor.
+    /// The scratch directory is on the disk of the data file, and a restore would leave less free
+    /// space than the floor.
     NoSpace,
-    /// The program met something that it did not expect.
+    /// The restore or the verification panicked.
     Panicked,
     Restore(RestoreFailure),
-    /// The scratch directory could not be made or removed.
+    /// The scratch directory could not be created or removed.
     Scratch(io::Error),
-    /// Records do not open, or do not fit together.
+    /// Records do not open, or contradict each other.
     Unclean,
     Vault(VaultFailure),
     Verify(Error),
 }
 
 impl Backups<'_> {
-    /// One consistent snapshot in a new file. The writer goes on meanwhile.
+    /// Writes one consistent snapshot to a new file. The writer continues meanwhile.
     pub async fn back_up(self, path: PathBuf) -> Result<BackupSummary, BackupFailure> {
         self.back_up_at(path, Actor::Operator, self.vault.now()).await
     }
 
-    /// What was answered before `now` is in it.
+    /// Every change that was answered before `now` is in the backup.
     async fn back_up_at(
         self,
         path: PathBuf,
@@ -95,27 +96,29 @@ impl Backups<'_> {
         })
     }
 
-    /// What is known of scheduled backups.
+    /// The recorded results of scheduled backups.
     pub fn state(self) -> Result<BackupState, Error> {
         let record = meta::backups(&self.vault.snapshot()?)?;
         Ok(record.map(|record| decode_backups(&record)).transpose()?.unwrap_or_default())
     }
 
-    /// Tells the files of this vault from those of others in the same directory of backups.
+    /// A prefix of the vault's id. File names contain it, because several vaults may share one
+    /// directory of backups.
     pub fn mark(self) -> Result<String, Error> {
         let id = meta::file_id(&self.vault.snapshot()?)?.unwrap_or_default();
         Ok(id.simple().to_string().chars().take(BACKUP_MARK_DIGITS).collect())
     }
 
-    /// Takes a backup if one is due, and removes those that are not kept. Whether it could be
-    /// written is remembered either way.
+    /// Takes a backup if one is due, and removes the oldest ones beyond the plan's number. The
+    /// result is recorded, also if the backup failed.
     pub async fn take_due(
         self,
         plan: &BackupPlan,
     ) -> Result<Option<Result<Taken, BackupFailure>>, Error> {
         let Some(state) = self.last().await? else { return Ok(None) };
         let start = self.vault.now();
-        // Those from before the master key was replaced need the old one: a new one comes at once.
+        // Backups from before the replacement of the master key need the old key, so a new one is
+        // taken at once.
         let replaced_at = self.vault.keys().ages()?.master.made_at;
         let needs_old_key = state.taken.is_some_and(|it| replaced_at.is_some_and(|at| it.at < at));
         let is_due = plan.backup_is_due(&state, start);
@@ -129,7 +132,7 @@ impl Backups<'_> {
             Ok(written) => {
                 let id = written.manifest.file_id.clone();
                 let (directory, keep) = (plan.directory.clone(), plan.keep);
-                // What could not be removed is tried again after the next backup.
+                // A file that could not be removed is tried again after the next backup.
                 spawn_blocking(move || prune(&directory, keep, id.as_deref())).await.ok();
                 Ok(Taken {
                     at: written.manifest.created_at(),
@@ -148,8 +151,8 @@ impl Backups<'_> {
         Ok(Some(taken))
     }
 
-    /// Restores the newest backup into a scratch directory beside it and verifies it, if that is
-    /// due.
+    /// If a proof is due: restores the newest backup into a scratch directory beside it and
+    /// verifies it.
     pub async fn prove_due(
         self,
         plan: &BackupPlan,
@@ -185,8 +188,8 @@ impl Backups<'_> {
         Ok(Some(proven))
     }
 
-    /// What is known when a look begins: a try that a process died in counts as one that failed.
-    /// `None` below the hard floor, where nothing could be remembered.
+    /// The recorded state before a backup or a proof. A try during which the process died counts as
+    /// failed. `None` below the hard floor, because the result could not be recorded.
     async fn last(self) -> Result<Option<BackupState>, Error> {
         if self.vault.disk_state() == DiskState::Full {
             return Ok(None);
@@ -199,7 +202,8 @@ impl Backups<'_> {
         Ok(Some(state))
     }
 
-    /// Only the schedule writes this and what follows, so there is nothing to expect.
+    /// Records the state to assume if the process dies during the try. Only the schedule writes
+    /// this record and that of `keep_state`, so the changes expect no version.
     async fn begin(self, if_cut_off: &BackupState) -> Result<(), Error> {
         self.vault.store.commit(meta::put_backups_if_cut_off(encode_backups(if_cut_off)?)).await?;
         Ok(())
@@ -211,8 +215,8 @@ impl Backups<'_> {
     }
 }
 
-/// What cannot be audited does not happen.
-#[expect(clippy::wildcard_enum_match_arm, reason = "whatever else: it is not in the chain")]
+/// An operation that cannot be audited is refused.
+#[expect(clippy::wildcard_enum_match_arm, reason = "any other error: no entry was written")]
 fn not_now(error: Error) -> BackupFailure {
     match error {
         Error::Storage(failure) => BackupFailure::Vault(failure),
@@ -220,8 +224,8 @@ fn not_now(error: Error) -> BackupFailure {
     }
 }
 
-/// Restores a backup into a directory of its own, opens it with the master key and walks through
-/// all of it. The directory is gone afterwards; what was left at its place before is removed, too.
+/// Restores a backup into a directory of its own, opens it with the master key and verifies all of
+/// it. The directory is removed afterwards. Leftovers of an earlier proof in it are removed first.
 pub fn prove(
     backup: &Path,
     scratch: &Path,
@@ -257,15 +261,16 @@ fn clear(scratch: &Path) -> io::Result<()> {
     }
 }
 
-/// One that cannot even be told to be another vault's is proven, too: that is how damage is found.
+/// The newest backup that is not another vault's. A backup with an unreadable manifest is included,
+/// so that the proof reports its damage.
 fn newest(directory: &Path, file_id: Option<&str>) -> Result<PathBuf, ProofFailure> {
     let mut own = scheduled(directory).map_err(ProofFailure::Scratch)?;
     own.retain(|path| is_of(path, file_id) != Some(false));
     own.pop().ok_or(ProofFailure::NoBackup)
 }
 
-/// What is restored takes about as much as the data file, and at times a little more: the backup's
-/// own size stands for that.
+/// Checks that the disk has room for the restored file. It needs about the size of the data file,
+/// at times a little more; the size of the backup serves as the estimate.
 fn require_space(
     allowance: Option<&Allowance>,
     directory: &Path,
@@ -276,13 +281,13 @@ fn require_space(
     admits.map_err(ProofFailure::Scratch)?.then_some(()).ok_or(ProofFailure::NoSpace)
 }
 
-/// Where a file is to be.
+/// The directory of a file.
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
-/// Removes what lies beyond `keep`, oldest first. What has not the schedule's name, is not whole or
-/// is another vault's neither counts nor goes.
+/// Removes the oldest backups beyond `keep`. Files without a name of the schedule, incomplete files
+/// and backups of other vaults are neither counted nor removed.
 fn prune(directory: &Path, keep: usize, file_id: Option<&str>) -> io::Result<()> {
     let mut whole = scheduled(directory)?;
     whole.retain(|path| is_of(path, file_id) == Some(true));
@@ -290,13 +295,13 @@ fn prune(directory: &Path, keep: usize, file_id: Option<&str>) -> io::Result<()>
     whole.iter().take(beyond).try_for_each(fs::remove_file)
 }
 
-/// Whether a backup is this vault's; `None` when its manifest cannot be read.
+/// True for a backup of this vault; `None` when its manifest cannot be read.
 fn is_of(path: &Path, file_id: Option<&str>) -> Option<bool> {
     let backup = Reader::open(path).ok()?;
     Some(backup.manifest().file_id.as_deref() == file_id)
 }
 
-/// The files that have the schedule's names, oldest first.
+/// The files with names of the schedule, oldest first.
 fn scheduled(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -309,13 +314,13 @@ fn scheduled(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// In the directory of backups, while one of them is proven.
+/// The scratch directory of a proof, in the directory of backups.
 fn scratch(directory: &Path, mark: &str) -> PathBuf {
     directory.join(format!("strongroom-proof-{mark}.scratch"))
 }
 
-/// What a run of this vault that was killed left in the directory of backups. Nobody else writes
-/// there under such names.
+/// Removes the files that a killed process of this vault left in the directory of backups. Only
+/// this vault uses names with this mark.
 pub fn clear_leftovers(directory: &Path, mark: &str) -> io::Result<()> {
     clear(&scratch(directory, mark))?;
     for entry in fs::read_dir(directory)? {
@@ -330,7 +335,7 @@ pub fn clear_leftovers(directory: &Path, mark: &str) -> io::Result<()> {
 }
 
 impl ProofFailure {
-    /// For the log, which takes no other texts.
+    /// A constant for the log, which takes no other texts.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Backup(_) => "backup",

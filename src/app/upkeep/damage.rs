@@ -1,6 +1,6 @@
-//! Damaged rows that lists, sweeps, rotations and the scrub have met. A walk passes over such a row
-//! instead of failing, and notes it here; the server logs each row once, and the readiness, the metrics
-//! and `strongroom status` tell how many there are.
+//! Damaged rows that lists, sweeps, rotations and the scrub have found. A walk skips such a row
+//! instead of failing, and notes it here. The server logs each row once. The readiness, the metrics
+//! and `strongroom status` report their number.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,14 +14,15 @@ use crate::domain::id::TenantId;
 use crate::metrics::Counter;
 use crate::store::Table;
 
-/// A row that does not open, does not decode, or does not fit to another one.
+/// A row that does not open, does not decode, or contradicts another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DamagedRow {
-    /// The table of the row, or of the one that is missing.
+    /// The table of the damaged or missing row.
     pub table: Table,
-    /// Nil for what belongs to no tenant.
+    /// Nil for a row that belongs to no tenant.
     pub tenant: Uuid,
-    /// Of the token, the application or whatever the row belongs to; nil where the row does not tell.
+    /// The id of the token, application or other record that the row belongs to; nil if the row
+    /// does not contain it.
     pub id: Uuid,
     pub why: &'static str,
 }
@@ -30,16 +31,16 @@ pub struct DamagedRow {
 pub(in crate::app) struct Damage {
     known: Mutex<Known>,
     found: Notify,
-    /// Each time that a walk met a damaged row, also the same one.
+    /// Counts every time that a walk finds a damaged row, also the same one again.
     met: Counter,
 }
 
 #[derive(Debug, Default)]
 struct Known {
-    /// In which pass of the scrub a row was last found to be damaged.
+    /// The pass of the scrub in which each row was last found damaged.
     rows: HashMap<(Table, Uuid, &'static str), u64>,
     pass: u64,
-    /// Not logged yet.
+    /// Rows that are not logged yet.
     news: VecDeque<DamagedRow>,
 }
 
@@ -59,7 +60,7 @@ impl Damage {
         }
     }
 
-    /// A pass of the scrub has ended: what was not met in it is right again, or gone.
+    /// Ends a pass of the scrub. Rows that were not found in it are intact again or deleted.
     pub(in crate::app) fn end_pass(&self) {
         let mut known = self.lock();
         let pass = known.pass;
@@ -86,8 +87,8 @@ impl Damage {
         }
     }
 
-    /// Notes what a walk cannot use and goes on without it. Failures of the disk are no damage to pass
-    /// over: they are given back.
+    /// Notes a damaged row, so that the walk can continue without it. Failures of the disk are not
+    /// damage: they are returned.
     pub(in crate::app) fn pass_over(
         &self,
         table: Table,

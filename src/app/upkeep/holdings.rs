@@ -1,4 +1,4 @@
-//! What each tenant holds, and since when: retention in figures.
+//! The records of each tenant and the age of the oldest ones, for reports on retention.
 
 use uuid::Uuid;
 
@@ -12,7 +12,7 @@ use crate::domain::time::Timestamp;
 use crate::store::tables::{self, CountKind, KeyRange};
 use crate::store::{Snapshot, Table, meta};
 
-/// One tenant's part of the vault.
+/// The records of one tenant.
 #[derive(Debug)]
 pub struct Holding {
     pub tenant: Tenant,
@@ -24,12 +24,13 @@ pub struct Holding {
 }
 
 impl Upkeep<'_> {
-    /// Tells this vault from others; a restored one has the id of the one that it was.
+    /// The id of this vault. A restored vault has the id of its original.
     pub fn vault_id(self) -> Result<Option<Uuid>, Error> {
         Ok(meta::file_id(&self.vault.snapshot()?)?)
     }
 
-    /// Ids are in the order of time, so the oldest record of a kind is the first: no scan.
+    /// Ids are ordered by time, so the oldest record of a kind is the first one. This needs no
+    /// scan.
     pub fn holdings(self) -> Result<Vec<Holding>, Error> {
         let mut holdings = Vec::new();
         for tenant in self.vault.access().list_tenants()? {
@@ -55,14 +56,15 @@ impl Upkeep<'_> {
         Ok(holdings)
     }
 
-    /// The oldest thing that should be gone by now and is not: how far the sweep lags behind.
+    /// The due time of the oldest record that should be removed by now. It shows the lag of the
+    /// sweep.
     pub fn oldest_due(self) -> Result<Option<Timestamp>, Error> {
         let snapshot = self.vault.snapshot()?;
         let mut due = snapshot.range(&tables::expiries_until(self.vault.now()))?;
         Ok(due.next().transpose()?.and_then(|(key, _)| tables::expiry_time(&key)))
     }
 
-    /// When the oldest 3DS session began.
+    /// The time at which the oldest 3DS session began.
     pub fn oldest_threeds_session(self) -> Result<Option<Timestamp>, Error> {
         let first = self.vault.snapshot()?.first(&Table::ThreedsSessions.whole(), 1)?;
         let session = first.first().and_then(|(key, _)| tables::session_of_key(key));
@@ -70,7 +72,7 @@ impl Upkeep<'_> {
     }
 }
 
-/// The time in the first id of a range of tokens or token intents.
+/// The time of the first id in a range of tokens or token intents.
 fn oldest(snapshot: &Snapshot, range: &KeyRange) -> Result<Option<Timestamp>, Error> {
     let first = snapshot.first(range, 1)?;
     let key = first.first().and_then(|(key, _)| tables::token_of_key(key));

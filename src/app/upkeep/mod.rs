@@ -9,7 +9,7 @@ pub(in crate::app) mod sweep;
 pub(in crate::app) mod verify;
 use crate::app::vault::Vault;
 
-/// Removing what has expired, looking for damage, and counting.
+/// Removes expired records, looks for damage, and counts records.
 #[derive(Debug, Clone, Copy)]
 pub struct Upkeep<'a> {
     pub(in crate::app) vault: &'a Vault,

@@ -1,4 +1,4 @@
-//! What has fallen due is removed, in small batches, in the order of time: never a scan.
+//! Removes due records in small batches and in the order of time, without a scan.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -23,10 +23,10 @@ use crate::idempotency::live_half_days;
 use crate::store::tables::{ExpiryEntry, ExpiryKind};
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// Nobody else does what falls due.
+/// The actor in the audit entries of a sweep.
 const SYSTEM: Actor = Actor::System;
 
-/// What one batch did.
+/// The result of one batch.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Swept {
     pub removed: usize,
@@ -35,8 +35,9 @@ pub struct Swept {
 }
 
 impl Upkeep<'_> {
-    /// Everything that is due now, batch after batch. The keys of card verification codes go first:
-    /// once they are gone, nothing else is urgent. On a full disk the rest waits.
+    /// Removes everything that is due now, batch after batch. The keys of card verification codes
+    /// are destroyed first, because without them the codes are unreadable and the rest is not
+    /// urgent. On a full disk the rest waits.
     pub async fn sweep_all(self) -> Result<usize, Error> {
         let (mut total, mut from): (usize, _) = (0, Vec::new());
         let begun = self.vault.now();
@@ -77,7 +78,7 @@ impl Upkeep<'_> {
                             change = change.and(removal);
                             removed = removed.saturating_add(1);
                         }
-                        // A damaged record stays; it must not hold up the rest.
+                        // A damaged record stays. It must not stop the rest of the batch.
                         Err(error) => {
                             let due = tables::expiry_of_key(key);
                             let tenant = due.map_or(TenantId::new(Uuid::nil()), |due| due.tenant);
@@ -93,7 +94,7 @@ impl Upkeep<'_> {
             .await
     }
 
-    /// Remembered answers of half-days that are over for good; how many of them went.
+    /// Removes stored answers of half-days that are over. Returns their number.
     async fn sweep_answers(self) -> Result<usize, Error> {
         let [.., oldest_live] = live_half_days(self.vault.now());
         self.vault
@@ -154,7 +155,8 @@ impl Upkeep<'_> {
         Ok(removal.unwrap_or_default().and(change))
     }
 
-    /// An entry that is out of date must not take anything with it.
+    /// Removes the token or its code if it is due. An expiry entry that is out of date removes
+    /// neither.
     fn remove_of_token(
         self,
         snapshot: &Snapshot,
@@ -224,7 +226,8 @@ impl Upkeep<'_> {
     }
 }
 
-/// Those that fall due as a whole in this batch: their codes go with them.
+/// The ids of the tokens and intents that expire as a whole in this batch. Their codes are removed
+/// with them.
 fn going(due: &[(Vec<u8>, Vec<u8>)]) -> HashSet<Uuid> {
     let read = due.iter().filter_map(|(key, _)| tables::expiry_of_key(key));
     let whole = read.filter(|due| matches!(due.kind, ExpiryKind::Token | ExpiryKind::TokenIntent));

@@ -1,6 +1,6 @@
-//! `strongroom verify`: walks the whole file. Every record opens, every record has its index
-//! entries, every index entry belongs to a record, the counts agree, and the records are those that
-//! the audit chain and their digests tell of.
+//! `strongroom verify`: walks the whole file. It checks that every record opens and has its index
+//! entries, that every index entry belongs to a record, that the counts agree, and that the records
+//! match the audit chain and its digests.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ use crate::store::record::decode_api_key;
 use crate::store::tables::{self, CountKind, KeyRange};
 use crate::store::{Snapshot, Table};
 
-/// Checking every record and index entry of the vault.
+/// Checks every record and index entry of the vault.
 #[derive(Debug, Clone, Copy)]
 pub struct Verification<'a> {
     pub(in crate::app) vault: &'a Vault,
@@ -32,7 +32,7 @@ impl Vault {
     }
 }
 
-/// What the walk found. Findings name tables and ids, never values.
+/// The result of the walk. Findings name tables and ids, never values.
 #[derive(Debug, Default)]
 pub struct Report {
     pub tenants: u64,
@@ -43,12 +43,12 @@ pub struct Report {
     pub threeds_sessions: u64,
     pub index_entries: u64,
     pub audit_entries: u64,
-    /// Card verification codes whose keys are there.
+    /// Card verification codes whose keys exist.
     pub cvcs: u64,
-    /// Card verification codes whose keys were destroyed; they wait to be swept.
+    /// Card verification codes whose keys were destroyed. The sweep has yet to remove them.
     pub cvcs_gone: u64,
     pub findings: Vec<String>,
-    /// Findings beyond those that are listed.
+    /// Findings beyond the listed ones.
     pub more: u64,
 }
 
@@ -105,7 +105,7 @@ impl Verification<'_> {
         Ok(report)
     }
 
-    /// The ids of the API keys that are listed.
+    /// Returns the ids of the listed API keys.
     fn verify_applications(
         self,
         snapshot: &Snapshot,
@@ -143,7 +143,8 @@ impl Verification<'_> {
         Ok(listed)
     }
 
-    /// A key that is found by its text must be in its application's list, where it can be deleted.
+    /// A usable key must be in the list of its application, because only listed keys can be
+    /// deleted.
     fn verify_usable_keys(
         self,
         snapshot: &Snapshot,
@@ -203,7 +204,7 @@ impl Verification<'_> {
         Ok(())
     }
 
-    /// A code without its key counts as gone: that is what its key was destroyed for.
+    /// A code without its key counts as gone: destroying the key is the deletion of the code.
     fn verify_cvc(
         self,
         snapshot: &Snapshot,
@@ -249,7 +250,8 @@ impl Verification<'_> {
                     report.find(format!("token {id}: an entry of {} is missing", table.name()));
                 }
             }
-            // In a rotation: what is sealed under the new key has its entries under both.
+            // During a rotation, a record that is sealed under the new key has its index entries
+            // under both keys.
             let both = SealingKey::number_of(&sealed) == Some(keys.number())
                 && matches!(keys.phase(), Phase::Both | Phase::Flipped);
             for (table, key) in rows::entries_under_other_keys(&found.token, keys) {
@@ -279,7 +281,7 @@ impl Verification<'_> {
     }
 }
 
-/// What tenants have besides records.
+/// The numbers of cryptographic keys and of counts in all scopes.
 struct Owned {
     keys: u64,
     counts: u64,
@@ -294,7 +296,8 @@ fn count(snapshot: &Snapshot, range: &KeyRange) -> Result<u64, Error> {
     Ok(count)
 }
 
-/// `None` for what does not open or decode. A disk that cannot be read is no damage to report.
+/// `None` for a record that does not open or decode. A failure to read the disk is an error, not a
+/// finding.
 fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
     match read {
         Ok(found) => Ok(Some(found)),
@@ -303,8 +306,8 @@ fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
     }
 }
 
-/// Every entry that belongs to a record was seen at that record. As many entries as that means
-/// that no entry leads nowhere; more of them means that some do.
+/// Compares the number of rows with the number that the walk has found. The walk counts the index
+/// entries of every record, so a table with more entries has some without a record.
 fn verify_sums(snapshot: &Snapshot, owned: &Owned, report: &mut Report) -> Result<(), Error> {
     let mut entries: u64 = 0;
     for table in [Table::TokenLists, Table::TokenNames, Table::Expiries] {

@@ -1,24 +1,24 @@
-//! What stands in a listing entry: when its token expires, and which containers it is in. Both
-//! stand in clear elsewhere in the file too (in what falls due and in the keys of the lists), and
-//! here they let a list pass over an entry without opening the token's record.
+//! The value of a listing entry: the expiry of its token, and its containers. With it, a list can
+//! skip an entry without opening the token's record. Both are in clear text elsewhere in the file,
+//! too: in the table of expiries and in the keys of the lists.
 
 use crate::app::error::{Error, Fault};
 use crate::domain::container::Container;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 
-/// A token that does not expire.
+/// The expiry of a token that does not expire.
 const NEVER: u64 = u64::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) struct Listed<'a> {
     expires_at: u64,
-    /// One in each line; empty when the entry's own key names the only one.
+    /// One path in each line; empty when the key of the entry contains the only one.
     paths: &'a str,
 }
 
-/// The value of an entry of one container. Most tokens are in one and do not expire: theirs is
-/// empty.
+/// The value of an entry in the list of one container. It is empty for a token in one container
+/// without an expiry, which is the usual case.
 pub(in crate::app) fn in_container(token: &Token) -> Vec<u8> {
     match (token.expires_at, token.containers.len()) {
         (None, 1) => Vec::new(),
@@ -27,7 +27,7 @@ pub(in crate::app) fn in_container(token: &Token) -> Vec<u8> {
     }
 }
 
-/// The value of an entry of all containers together.
+/// The value of an entry in the list of all containers.
 pub(in crate::app) fn in_all(token: &Token) -> Vec<u8> {
     let mut value = token.expires_at.map_or(NEVER, micros).to_be_bytes().to_vec();
     let paths: Vec<&str> = token.containers.iter().map(Container::as_str).collect();
@@ -51,8 +51,8 @@ impl<'a> Listed<'a> {
         self.expires_at == NEVER || micros(now) < self.expires_at
     }
 
-    /// Whether a list of these containers shows the token at this path: at the first of its paths
-    /// that the list covers. Paths and containers are in order.
+    /// True if a list of these containers shows the token at this path. A token with several paths
+    /// is shown once, at the first path that the list covers. Paths and containers are sorted.
     pub(in crate::app) fn is_shown_at(self, path: &str, reach: &[Container]) -> bool {
         self.paths.is_empty() || self.within(reach).next() == Some(path)
     }
@@ -68,7 +68,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// Times before 1970 do not occur.
+/// A time before 1970 counts as 1970.
 fn micros(at: Timestamp) -> u64 {
     u64::try_from(at.micros()).unwrap_or(0)
 }

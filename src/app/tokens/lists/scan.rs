@@ -1,8 +1,8 @@
-//! Walking a list by container and time, from one cursor to the next.
+//! The walk over a list by container and time, from one cursor to the next.
 //!
-//! Only index entries are read here, never a record, and only those of containers that the caller
-//! may see: what lies between them is skipped by seeking. So a page costs the same whatever else
-//! the tenant holds.
+//! It reads only index entries, never a record, and only those of containers that the caller may
+//! see; it seeks past the rest. The cost of a page therefore does not depend on the tenant's other
+//! tokens.
 
 use uuid::Uuid;
 
@@ -23,30 +23,30 @@ use crate::store::tables::{self, ListKey, TokenList};
 const HIDDEN_FINGERPRINT: &str =
     "An API key that sees tokens redacted cannot ask for those of a fingerprint.";
 
-/// One list: the same for every page of it.
+/// The parameters of one list. They are the same for every page of it.
 pub(in crate::app) struct Scan<'a> {
     caller: &'a Caller,
     permission: Permission,
     query: &'a TokenQuery,
     filter: [u8; 16],
-    /// The same in every phase of a rotation, for cursors.
+    /// The filter under a key that is the same in every phase of a rotation. Cursors contain it.
     lasting_filter: [u8; 16],
-    /// The outermost containers that are listed, in order.
+    /// The outermost listed containers, sorted.
     reach: Vec<Container>,
 }
 
-/// A page of ids. A position is a listing key behind tenant and filter.
+/// A page of ids. A position is the part of a listing key after tenant and filter.
 pub(in crate::app) struct Scanned {
     pub(in crate::app) tokens: Vec<TokenId>,
-    /// Entries that make no sense and were passed over: the token that each leads to, nil where it does
-    /// not tell.
+    /// Skipped entries that do not decode, each with the id of its token, or nil if the key does
+    /// not contain it.
     pub(in crate::app) damaged: Vec<(Uuid, Fault)>,
-    /// Where the next page starts, after this position.
+    /// The position after which the next page starts.
     pub(in crate::app) next: Option<Vec<u8>>,
 }
 
 impl<'a> Scan<'a> {
-    /// Refused when the caller lacks the permission on the container that the query names.
+    /// Fails if the caller lacks the permission for the container of the query.
     pub(in crate::app) fn new(
         caller: &'a Caller,
         permission: Permission,
@@ -60,7 +60,7 @@ impl<'a> Scan<'a> {
             }
             None => caller.reach(permission)?,
         };
-        // A filter that matches would tell the fingerprint that a redacted view leaves out.
+        // A match of the filter would reveal the fingerprint that a redacted view leaves out.
         if matches!(query.filter, TokenFilter::Fingerprint(_))
             && caller.application.access.redacts_somewhere(permission)
         {
@@ -72,7 +72,7 @@ impl<'a> Scan<'a> {
         Ok(Self { caller, permission, query, filter, lasting_filter, reach })
     }
 
-    /// At most `skipped_max` entries are passed over; then the page ends early.
+    /// After `skipped_max` skipped entries, the page ends early.
     pub(in crate::app) fn page(
         &self,
         snapshot: &Snapshot,
@@ -114,14 +114,14 @@ impl<'a> Scan<'a> {
         Ok(Scanned { tokens, damaged, next: None })
     }
 
-    /// The position with a proof that this list gave it to this tenant.
+    /// The position with a tag that proves its origin: this list of this tenant.
     pub(in crate::app) fn cursor(&self, mut position: Vec<u8>) -> Vec<u8> {
         let tag = self.tag(&position);
         position.extend(tag);
         position
     }
 
-    /// The position of a cursor that this list gave.
+    /// The position in a cursor of this list, after a check of its tag.
     pub(in crate::app) fn position<'c>(&self, cursor: &'c [u8]) -> Result<&'c [u8], Error> {
         let parts = cursor.split_last_chunk::<CURSOR_TAG_BYTES>();
         let genuine = parts.filter(|(position, tag)| crypto::is_equal(&self.tag(position), *tag));

@@ -1,4 +1,4 @@
-//! Walking tokens of all containers newest first, under one filter or several at once.
+//! The walk over tokens of all containers, newest first, under one filter or several.
 
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::rows::Filter;
@@ -7,23 +7,23 @@ use crate::domain::id::TenantId;
 use crate::store::Snapshot;
 use crate::store::tables::{self, TokenList};
 
-/// The timelines of all filters together: only what stands in each of them.
+/// The intersection of the timelines of several filters.
 pub(in crate::app) struct Timelines {
     /// One for each filter.
     lists: Vec<TokenList>,
 }
 
-/// An entry's key behind its prefix, which is the same in every timeline, and its value.
+/// The key of an entry without its prefix, which makes it equal in every timeline, and the value.
 pub(in crate::app) type Entry = (Vec<u8>, Vec<u8>);
 
-/// Some steps of a walk.
+/// A part of a walk.
 pub(in crate::app) struct Steps {
     pub(in crate::app) entries: Vec<Entry>,
-    /// Where to go on; `None` at the end.
+    /// The position to continue from; `None` at the end.
     pub(in crate::app) from: Option<Vec<u8>>,
 }
 
-/// Before the first entry of a walk.
+/// The position before the first entry.
 pub(in crate::app) const START: [u8; 0] = [];
 
 impl Timelines {
@@ -32,8 +32,8 @@ impl Timelines {
         Self { lists: filters.iter().map(list).collect() }
     }
 
-    /// Goes on from where the walk was, for so many steps: more than there are timelines, or it
-    /// might not get on.
+    /// Continues a walk for `steps_max` steps. With several timelines, `steps_max` must be greater
+    /// than their number, or the walk may make no progress.
     pub(in crate::app) fn walk(
         &self,
         snapshot: &Snapshot,
@@ -60,8 +60,8 @@ fn walk_one(
     Ok(Steps { entries, from })
 }
 
-/// Each timeline in turn seeks the position that the one before it stands at, until all stand at
-/// the same. Costs as many seeks as the sparsest timeline has entries, times their number.
+/// The timelines take turns: each seeks the position of the previous one, until all agree. The
+/// number of seeks is at most the number of timelines times the entries of the sparsest one.
 fn walk_together(
     snapshot: &Snapshot,
     lists: &[TokenList],
@@ -86,7 +86,7 @@ fn walk_together(
     Ok(Steps { entries: found, from: (!lists.is_empty()).then_some(at) })
 }
 
-/// At most so many entries of one timeline.
+/// At most `count_max` entries of one timeline.
 fn entries(
     snapshot: &Snapshot,
     list: &TokenList,
@@ -101,7 +101,7 @@ fn entries(
     snapshot.range(&list.timeline(from))?.take(count_max).map(position).collect()
 }
 
-/// The first position behind this one.
+/// The first position after this one.
 fn after(mut position: Vec<u8>) -> Vec<u8> {
     position.push(0);
     position

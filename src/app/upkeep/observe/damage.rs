@@ -1,4 +1,4 @@
-//! Damaged rows, and how far the scrub has come.
+//! Metrics of damaged rows and of the scrub's progress.
 
 use crate::app::upkeep::Upkeep;
 use crate::metrics::{Checks, Page, StatusValue};
@@ -37,7 +37,8 @@ impl Upkeep<'_> {
         page.line("scrub", "last_pass_at", passed_at.map(StatusValue::Time));
     }
 
-    /// One damaged record is no reason to refuse all others, so this does not make the server unready.
+    /// Damaged rows are a warning only: a damaged record is no reason to refuse requests for the
+    /// intact ones.
     pub(super) fn check_records(self, checks: &mut Checks) {
         let damaged = self.vault.damage.count() > 0;
         let warning = "Some rows of the data file are damaged and are skipped; the log names them.";

@@ -1,4 +1,4 @@
-//! What the vault tells of itself: how much it holds, and whether what is due is removed.
+//! The metrics and checks of the vault: its number of records, and the lag of the sweep.
 
 mod damage;
 mod safety;
@@ -12,7 +12,7 @@ use crate::bounds::SWEEP_LAG_MAX;
 use crate::metrics::{Checks, Observe, Page};
 use crate::store::Table;
 
-/// What is in the file. Expired tokens count until they are removed.
+/// The numbers of records in the file. Expired tokens count until they are removed.
 struct Held {
     tenants: u64,
     tokens: u64,
@@ -38,7 +38,7 @@ impl Upkeep<'_> {
 
 impl Observe for Vault {
     fn measure(&self, page: &mut Page) {
-        // A file that cannot be read says so in the checks.
+        // The checks report a file that cannot be read.
         if let Ok(held) = self.upkeep().held() {
             page.gauge("strongroom_tenants", "Tenants.", held.tenants).status("vault", "tenants");
             page.gauge("strongroom_tokens", "Tokens of all tenants.", held.tokens)

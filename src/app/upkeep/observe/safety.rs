@@ -1,4 +1,4 @@
-//! What keeps the vault safe, as far as it can be watched: keys, backups, the audit chain.
+//! Metrics and checks of the keys, the backups and the audit chain.
 
 use crate::app::audit::watch::AuditFinding;
 use crate::app::keys::rotation::ListedKey;
@@ -42,7 +42,7 @@ impl Upkeep<'_> {
             .status("keys", "rotations");
     }
 
-    /// A vault without a schedule has no samples of these.
+    /// A vault without a schedule has no samples of these metrics.
     pub(super) fn measure_backups(self, page: &mut Page) {
         let Ok(state) = self.vault.backups().state() else { return };
         let now = self.vault.now();
@@ -102,7 +102,7 @@ impl Upkeep<'_> {
     }
 }
 
-/// The server's own keys have no tenant: the nil id stands for it.
+/// The server's own keys belong to no tenant and are labelled with the nil id.
 fn labels(key: &ListedKey) -> [(&'static str, Label); 2] {
     let tenant = key.tenant.map_or(uuid::Uuid::nil(), crate::domain::id::TenantId::uuid);
     [("tenant", Label::Id(tenant)), ("number", Label::Number(u64::from(key.number)))]

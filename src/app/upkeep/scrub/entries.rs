@@ -1,5 +1,5 @@
-//! Index entries: each leads to a record that has it. An entry of a record that does not open says
-//! nothing: the record itself is what is damaged.
+//! Checks of index entries: each must refer to a record that has this entry. An entry of a record
+//! that does not open is not reported, because the record itself is.
 
 use uuid::Uuid;
 
@@ -16,10 +16,10 @@ use crate::store::{Row, Table, tables};
 const NO_RECORD: &str = "an index entry leads to no record";
 const STRANGE: &str = "an index entry is not its record's";
 
-/// The record that an index entry points to.
+/// The record that an index entry refers to.
 enum Led {
     To(Box<Token>),
-    /// To a record that does not open.
+    /// A record that does not open.
     ToDamage,
     Nowhere,
 }

@@ -1,9 +1,9 @@
-//! The scrub: a slow walk over the whole file, again and again, while the server works. Every record
-//! must open and have its index entries, and every index entry must lead to a record that has it.
+//! The scrub: a slow walk over the whole file, repeated while the server runs. Every record must
+//! open and have its index entries, and every index entry must refer to a record that has it.
 //!
-//! A damaged page of the file may hide records without any error when the file was closed cleanly, so
-//! nothing but a walk finds that. `strongroom verify` finds more, on a stopped vault; the scrub costs a
-//! bounded number of rows a second, and nobody needs to think of it. It only reads.
+//! In a file that was closed cleanly, a damaged page may hide records without any error, so only a
+//! walk finds the damage. `strongroom verify` checks more, but needs a stopped vault. The scrub
+//! runs without an operator, costs a bounded number of look-ups a second, and only reads.
 
 mod entries;
 mod records;
@@ -23,7 +23,7 @@ use crate::crypto::TenantKeys;
 use crate::domain::id::TenantId;
 use crate::store::{Row, Snapshot, Table};
 
-/// Records come before the entries that lead to them.
+/// The tables in the order of the walk: records before the index entries that refer to them.
 pub(in crate::app) const TABLES: &[Table] = &[
     Table::Tenants,
     Table::Applications,
@@ -37,24 +37,24 @@ pub(in crate::app) const TABLES: &[Table] = &[
     Table::Expiries,
 ];
 
-/// The progress of a pass. It is kept in memory only: a restart starts a new pass.
+/// The progress of a pass. It is in memory only: after a restart, a new pass begins.
 #[derive(Debug, Default)]
 pub struct ScrubWalk {
-    /// The number of tables that are done.
+    /// The number of completed tables.
     done: usize,
     from: Vec<u8>,
 }
 
-/// The outcome of one step.
+/// The result of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scrubbed {
-    /// There is more in this pass.
+    /// The pass is not complete.
     Some,
-    /// The pass is over.
+    /// The pass is complete.
     Everything,
 }
 
-/// One step's view of the file.
+/// The snapshot and the tenants' keys of one step.
 struct Look<'a> {
     app: &'a Vault,
     snapshot: Snapshot,
@@ -63,8 +63,8 @@ struct Look<'a> {
 }
 
 impl Upkeep<'_> {
-    /// Looks at the next rows, as many as one second may cost. Only one task may call this, with the
-    /// same walk each time. It reads the disk, so it belongs on a thread that may wait.
+    /// Checks the next rows, at the cost allowed for one second. Only one task may call this, with
+    /// the same walk each time. It reads the disk, so it must run on a thread that may block.
     pub fn scrub_some(self, walk: &mut ScrubWalk) -> Result<Scrubbed, Error> {
         let mut look =
             Look { app: self.vault, snapshot: self.vault.snapshot()?, keys: HashMap::new() };
@@ -94,7 +94,7 @@ impl Upkeep<'_> {
     }
 }
 
-/// In look-ups, roughly.
+/// The approximate number of look-ups for one row.
 const fn cost_of(table: Table) -> usize {
     match table {
         Table::Tokens => 16,
@@ -144,13 +144,13 @@ impl Look<'_> {
         self.app.damage.note(DamagedRow { table, tenant: tenant.uuid(), id, why });
     }
 
-    /// A row whose key makes no sense.
+    /// Notes a row whose key cannot be parsed.
     fn misplaced(&self, table: Table) {
         let nil = TenantId::new(Uuid::nil());
         self.find(table, nil, Uuid::nil(), "the key of a row makes no sense");
     }
 
-    /// What was read, unless it is damaged: that is noted, for the record itself.
+    /// The value that was read, or `None` if it is damaged. The damage is noted under the given id.
     fn sound<T>(
         &self,
         table: Table,
@@ -180,7 +180,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// `None` when they do not open, which is noted once.
+    /// `None` when the keys do not open; `learn` has noted that.
     fn keys(&self, tenant: TenantId) -> Option<&TenantKeys> {
         self.keys.get(&tenant)?.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Records: each opens, and has the entries and rows that belong to it.
+//! Checks of records: each must open and have its index entries and dependent rows.
 
 use uuid::Uuid;
 

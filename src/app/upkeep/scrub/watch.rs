@@ -1,15 +1,15 @@
-//! Counts of what the scrub has done.
+//! Counters of the scrub.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::domain::time::Timestamp;
 
-/// Counts of passes, for metrics and `status`.
+/// Counts rows and passes, for metrics and `status`.
 #[derive(Debug, Default)]
 pub(in crate::app) struct ScrubWatch {
     pub(super) rows: AtomicU64,
     pub(super) passes: AtomicU64,
-    /// As microseconds; 0 before the first.
+    /// The end of the last pass in microseconds; 0 before the first one.
     pub(super) passed_at: AtomicI64,
 }
 

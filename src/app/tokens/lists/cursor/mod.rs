@@ -19,10 +19,10 @@ use crate::domain::token_query::TokenQuery;
 use crate::expressions::Budget;
 use crate::store::{Snapshot, Table};
 
-/// Where a page starts, and how many tokens it may have.
+/// The start of a page, and its maximum number of tokens.
 #[derive(Debug)]
 pub struct CursorStart {
-    /// The cursor of the page before; the first page when absent.
+    /// The cursor from the previous page; absent for the first page.
     pub after: Option<Vec<u8>>,
     pub size: usize,
 }
@@ -31,21 +31,21 @@ pub struct CursorStart {
 pub struct TokenPage {
     /// By container, then newest first.
     pub tokens: Vec<Shown>,
-    /// The cursor of the next page, which may turn out to be empty. Absent on the last one.
+    /// The cursor of the next page, which may be empty. Absent on the last page.
     pub next: Option<Vec<u8>>,
 }
 
-/// Tokens that an index led to.
+/// The visible tokens of a page.
 pub(in crate::app) struct ShownPage {
     pub(in crate::app) tokens: Vec<Shown>,
-    /// How many ids were looked at when the page had all the bytes that it may have; `None` when
-    /// that were all of them.
+    /// The number of processed ids, if the page reached its maximum of bytes; `None` if all ids
+    /// were processed.
     pub(in crate::app) taken: Option<usize>,
 }
 
 impl Tokens<'_> {
-    /// Lists ask for the permission to read, searches for the permission to search; its rule's
-    /// transform decides how much of each token is shown.
+    /// Lists need the permission to read, searches the permission to search. The transform of the
+    /// matching rule decides the shown parts of each token.
     pub async fn list(
         self,
         permission: Permission,
@@ -58,7 +58,7 @@ impl Tokens<'_> {
         Ok(page)
     }
 
-    /// A page is an access to each of its tokens.
+    /// Audits the page as one access to each of its tokens.
     pub(in crate::app) async fn note_shown(self, shown: &[Shown]) -> Result<(), Error> {
         let entities = shown.iter().map(|shown| Entity::token(&shown.token));
         self.vault.audit().note_reads(self.caller, entities, self.vault.now()).await
@@ -80,7 +80,7 @@ impl Tokens<'_> {
         }
         let listed = self.show_listed(&snapshot, permission, &scanned.tokens, now, budget)?;
         let next = match listed.taken {
-            // The next page begins behind the last token that this one has room for.
+            // The next page begins after the last token that fits into this one.
             Some(taken) => scan.page(&snapshot, after, taken, LIST_SKIPPED_MAX, now)?.next,
             None => scanned.next,
         };
@@ -88,8 +88,8 @@ impl Tokens<'_> {
         Ok(TokenPage { tokens: listed.tokens, next })
     }
 
-    /// Opens what an index led to. The seal vouches for records, not for index entries: what the
-    /// record does not grant is left out, whatever the index said.
+    /// Opens the listed tokens. Records are authenticated by their seal, index entries are not. The
+    /// access check therefore uses the record, and a token that it does not grant is left out.
     pub(in crate::app) fn show_listed(
         self,
         snapshot: &Snapshot,
@@ -111,7 +111,7 @@ impl Tokens<'_> {
                     bytes = bytes.saturating_add(one.as_ref().map_or(0, |it| it.token.bytes()));
                     shown.extend(one);
                 }
-                // One damaged record must not cost the whole page.
+                // A damaged record must not make the whole page fail.
                 Err(error) => {
                     self.vault.damage.pass_over(
                         Table::Tokens,

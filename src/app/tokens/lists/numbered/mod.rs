@@ -1,8 +1,8 @@
-//! The deprecated `GET /tokens` and `POST /tokens/search`: pages by number, newest first, all
+//! The deprecated `GET /tokens` and `POST /tokens/search`: numbered pages, newest first, all
 //! containers together.
 //!
-//! To say how many tokens there are, they are counted one by one, by index entries alone. That may
-//! take a while, so others get their turn in between.
+//! The total of an answer is counted entry by entry, from index entries alone. That may take long,
+//! so it runs on a blocking thread.
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +30,7 @@ use crate::domain::token_query::LegacyTokenQuery;
 use crate::store::tables::{self, CountKind};
 use crate::store::{Snapshot, Table};
 
-/// How many tokens to leave out before the first, and how many to take.
+/// The number of tokens to skip, and the number to return.
 #[derive(Debug, Clone, Copy)]
 pub struct Stretch {
     pub skip: usize,
@@ -93,7 +93,7 @@ impl Tokens<'_> {
         Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
     }
 
-    /// Walks the timelines of the filters until the stretch and the total are known.
+    /// Walks the timelines of the filters until both the page and the total are known.
     fn gather(
         self,
         snapshot: &Snapshot,
@@ -133,7 +133,7 @@ impl Tokens<'_> {
         Ok(gathered)
     }
 
-    /// The live tokens among these ids, each once, whose metadata has all of these entries.
+    /// The live tokens of these ids, each once, whose metadata contains all of these entries.
     fn named(
         self,
         snapshot: &Snapshot,
@@ -164,7 +164,7 @@ impl Tokens<'_> {
         Ok(found)
     }
 
-    /// The stretch of these tokens that the caller may see.
+    /// The page of these tokens, limited to those that the caller may see.
     async fn page_of(
         self,
         snapshot: &Snapshot,
@@ -185,7 +185,7 @@ impl Tokens<'_> {
     }
 }
 
-/// A numbered page cannot end early: the next one begins at a number.
+/// A numbered page cannot end early, because the next one starts at a fixed number.
 fn whole(page: ShownPage) -> Result<Vec<Shown>, Error> {
     match page.taken {
         None => Ok(page.tokens),
@@ -195,7 +195,7 @@ fn whole(page: ShownPage) -> Result<Vec<Shown>, Error> {
 
 const TOO_LARGE: &str = "The page would hold too much data; ask for fewer tokens at a time.";
 
-/// What a walk has found so far.
+/// The intermediate result of a walk.
 struct Gathered {
     stretch: Stretch,
     known_total: Option<usize>,
@@ -211,7 +211,7 @@ impl Gathered {
         self.seen = self.seen.saturating_add(1);
     }
 
-    /// Whether there is nothing more to learn.
+    /// True if the walk can stop.
     fn is_complete(&self) -> bool {
         self.known_total.is_some_and(|total| {
             self.tokens.len() == self.stretch.take || self.stretch.skip >= total
@@ -219,8 +219,8 @@ impl Gathered {
     }
 }
 
-/// The tenant's own count, where it is the answer: the caller sees every container, and nothing
-/// that has fallen due still waits to be swept.
+/// The stored count of the tenant's tokens. It is the total only if the caller sees every container
+/// and no expired record waits for the sweep.
 fn count_all(
     snapshot: &Snapshot,
     tenant: TenantId,
