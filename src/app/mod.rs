@@ -26,11 +26,11 @@ pub use access::tenants::{TenantChange, TenantDraft};
 pub use audit::Audit;
 pub use audit::{
     AuditFinding, AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportPage,
-    ExportQuery, Exported, LogPage, LogQuery, LogStart, Receipt, TrustAnchors, decode_receipt,
+    ExportQuery, ExportedEntry, LogPage, LogQuery, LogStart, Receipt, TrustAnchors, decode_receipt,
     encode_receipt,
 };
-pub use commit::commit_loop::{Committed, Write};
-pub use commit::disk::{DiskNews, DiskState};
+pub use commit::commit_loop::{CommitOutcome, Write};
+pub use commit::disk::{DiskEvent, DiskState};
 pub use commit::idempotency::Guard;
 pub use commit::idempotency::Idempotency;
 pub use error::{Error, Fault, TokenFault, Upstream};
@@ -38,32 +38,33 @@ pub use keys::KeyRing;
 pub use keys::open::VaultFailure;
 pub use keys::rotation::KeyRotation;
 pub use keys::rotation::{
-    KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry, NewSigner, Rotated, Step, Walk,
+    KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry, MasterRotation, NewSigner,
+    Step, Walk,
 };
 pub use keys::share_sets::ChainWord;
 pub use threeds::ThreedsSessions;
 pub use threeds::ranges::CardRanges;
 pub use threeds::{
-    Asking, Awaited, ChallengeReply, Challenged, Client, DirectoryServers, Introduction,
-    RangesRefreshed, Reply, SessionDraft, Unanswered, Visitor,
+    Asking, ChallengeInput, ChallengeReply, Client, DirectoryFailure, DirectoryServers,
+    Introduction, RangesRefresh, Reply, ResponseKind, SessionDraft, Visitor,
 };
 pub use tokens::Tokens;
 pub use tokens::draft::{Deduplicate, TokenDraft};
 pub use tokens::intents::TokenIntents;
-pub use tokens::intents::{ShownIntent, TokenIntentDraft};
+pub use tokens::intents::{TokenIntentDraft, TokenIntentView};
 pub use tokens::lists::cursor::{CursorStart, TokenPage};
-pub use tokens::lists::numbered::{LegacyTokenPage, Stretch};
+pub use tokens::lists::numbered::{LegacyTokenPage, PageRange};
 pub use tokens::patch::TokenPatch;
-pub use tokens::read::{Shown, ShownData};
-pub use tokens::tokenize::{Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
-pub use tokens::written::{Origin, Written};
+pub use tokens::read::{DataView, TokenView};
+pub use tokens::tokenize::{Part, Piece, Place, TokenizeDraft, TokenizeOutcome, leaf};
+pub use tokens::written::{TokenOrigin, WriteOutcome};
 pub use upkeep::Upkeep;
 pub use upkeep::backups::Backups;
 pub use upkeep::backups::{Proof, ProofFailure, clear_leftovers, prove};
 pub use upkeep::damage::DamagedRow;
 pub use upkeep::holdings::Holding;
-pub use upkeep::scrub::{ScrubWalk, Scrubbed};
-pub use upkeep::sweep::Swept;
+pub use upkeep::scrub::{ScrubProgress, ScrubWalk};
+pub use upkeep::sweep::SweepProgress;
 pub use upkeep::verify::Verification;
 
 pub use crate::crypto::KeyPurpose;

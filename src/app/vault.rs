@@ -31,9 +31,9 @@ pub struct Vault {
     pub(in crate::app) cvc_keys: Arc<CvcKeys>,
     pub(in crate::app) bins: RwLock<Arc<BinTable>>,
     /// Entries of reads that are queued for the audit chain.
-    pub(in crate::app) reads: crate::app::audit::read_queue::Reads,
+    pub(in crate::app) reads: crate::app::audit::read_queue::ReadQueue,
     pub(in crate::app) audit_retention: Duration,
-    pub(in crate::app) audit_watch: crate::app::audit::watch::Watch,
+    pub(in crate::app) audit_watch: crate::app::audit::watch::ChainWatch,
     pub(in crate::app) migrated: Option<MigrationSummary>,
     pub(in crate::app) floor: Option<crate::app::commit::disk::DiskFloor>,
     /// The last time at which a sweep had removed everything that was due, in microseconds.

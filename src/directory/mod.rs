@@ -19,7 +19,7 @@ use rustls::sign::SingleCertAndKey;
 use rustls::version::{TLS12, TLS13};
 use tokio_rustls::TlsConnector;
 
-use crate::app::{Asking, Awaited, DirectoryServers, Introduction, Reply, Unanswered};
+use crate::app::{Asking, DirectoryFailure, DirectoryServers, Introduction, Reply, ResponseKind};
 use crate::bounds::{THREEDS_RANGES_BYTES_MAX, THREEDS_RANGES_REPLY_MAX, THREEDS_REPLY_BYTES_MAX};
 use crate::config::{DirectorySettings, HttpsUrl};
 use crate::crypto::Random;
@@ -100,25 +100,25 @@ impl DirectoryClient {
         &self,
         scheme: Scheme,
         message: &Secret<Vec<u8>>,
-        awaited: Awaited,
-    ) -> Result<Reply, Unanswered> {
-        let peer = self.peer(scheme).ok_or(Unanswered::NotConfigured)?;
+        awaited: ResponseKind,
+    ) -> Result<Reply, DirectoryFailure> {
+        let peer = self.peer(scheme).ok_or(DirectoryFailure::NotConfigured)?;
         let (bytes_max, time_max) = match awaited {
-            Awaited::Message => (THREEDS_REPLY_BYTES_MAX, peer.timeout),
-            Awaited::Ranges => (THREEDS_RANGES_BYTES_MAX, THREEDS_RANGES_REPLY_MAX),
+            ResponseKind::Message => (THREEDS_REPLY_BYTES_MAX, peer.timeout),
+            ResponseKind::Ranges => (THREEDS_RANGES_BYTES_MAX, THREEDS_RANGES_REPLY_MAX),
         };
         // Try once more, because nothing was sent yet. Begin with another address, if there is one:
         // a host may accept a connection and then stay silent.
         let stream = match peer.connect(&self.resolver, 0).await {
             Ok(stream) => Ok(stream),
-            Err(_) => peer.connect(&self.resolver, 1).await.map_err(Unanswered::Unreachable),
+            Err(_) => peer.connect(&self.resolver, 1).await.map_err(DirectoryFailure::Unreachable),
         };
         let answered = match stream {
             Ok(stream) => {
                 let answer = exchange::post(stream, &peer.url, message, bytes_max);
                 match tokio::time::timeout(time_max, answer).await {
-                    Ok(answer) => answer.map_err(Unanswered::Broken),
-                    Err(_) => Err(Unanswered::TimedOut),
+                    Ok(answer) => answer.map_err(DirectoryFailure::Broken),
+                    Err(_) => Err(DirectoryFailure::TimedOut),
                 }
             }
             Err(unreachable) => Err(unreachable),
@@ -128,11 +128,11 @@ impl DirectoryClient {
             .inspect_err(|unanswered| self.log_failure(scheme, *unanswered))
     }
 
-    fn log_failure(&self, scheme: Scheme, unanswered: Unanswered) {
+    fn log_failure(&self, scheme: Scheme, unanswered: DirectoryFailure) {
         let why = match unanswered {
-            Unanswered::Broken(why) | Unanswered::Unreachable(why) => why,
-            Unanswered::NotConfigured => "the server is not configured",
-            Unanswered::TimedOut => "the server did not answer in time",
+            DirectoryFailure::Broken(why) | DirectoryFailure::Unreachable(why) => why,
+            DirectoryFailure::NotConfigured => "the server is not configured",
+            DirectoryFailure::TimedOut => "the server did not answer in time",
         };
         let event = Event::warn("directory_server_failed");
         let event = event.with("scheme", Value::Name(scheme.as_str()));
@@ -153,7 +153,7 @@ impl DirectoryServers for DirectoryClient {
         &'a self,
         scheme: Scheme,
         message: &'a Secret<Vec<u8>>,
-        awaited: Awaited,
+        awaited: ResponseKind,
     ) -> Asking<'a> {
         Box::pin(self.post(scheme, message, awaited))
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::app::{
-    AuditScope, ChainReport, Error, ExportQuery, Exported, TrustAnchors, Vault, decode_receipt,
+    AuditScope, ChainReport, Error, ExportQuery, ExportedEntry, TrustAnchors, Vault, decode_receipt,
 };
 use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
@@ -56,8 +56,8 @@ pub fn render_report(report: &ChainReport) -> Value {
     })
 }
 
-fn render_entry(exported: &Exported) -> Value {
-    let Exported { number, scope, entry } = exported;
+fn render_entry(exported: &ExportedEntry) -> Value {
+    let ExportedEntry { number, scope, entry } = exported;
     let tenant = match scope {
         AuditScope::Server => None,
         AuditScope::Tenant(id) => Some(id.to_string()),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::app::{
-    ChainWord, Error, KeyInventory, ListedKey, ListedRotation, NewSigner, Rotated, Vault,
+    ChainWord, Error, KeyInventory, ListedKey, ListedRotation, MasterRotation, NewSigner, Vault,
 };
 use crate::domain::hex;
 use crate::domain::id::TenantId;
@@ -102,7 +102,7 @@ pub(super) async fn take_handed(
     let unreadable = || Error::invalid("public", "This is not hexadecimal.");
     let public = hex::decode(public).ok_or_else(unreadable)?;
     let sealed = hex::decode_all(sealed).ok_or_else(unreadable)?;
-    let Rotated { check, keys } = vault.rotation().take_handed(public, sealed).await?;
+    let MasterRotation { check, keys } = vault.rotation().take_handed(public, sealed).await?;
     Ok(bytes(&json!({"master": check, "keys": keys})))
 }
 

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::harness::{Directory, Vault, delete, get, output_of, post, wait_until};
+use crate::harness::{Directory, Request, Vault, get, output_of, post, wait_until};
 use crate::watch::metric;
 
 const MIB: u64 = 1 << 20;
@@ -84,7 +84,10 @@ fn check_refuses_changes(vault: &Vault, id: &str) {
     for request in [
         post("/tokens").key(key).json(value()),
         post("/tokenize").key(key).json(json!({"a": value()})),
-        delete(&token).key(key),
+        Request::new("PATCH", &token)
+            .key(key)
+            .header("Content-Type", "application/merge-patch+json")
+            .json(json!({"metadata": {"a": "b"}})),
     ] {
         let refused = vault.send(&request).problem(503);
         assert!(refused.member("detail").contains("disk"), "{}", refused.text());

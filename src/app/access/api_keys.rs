@@ -5,7 +5,7 @@ use crate::app::access::applications::not_found;
 use crate::app::access::authenticate::{api_key_identity, application};
 use crate::app::access::caller::Caller;
 use crate::app::audit::entry::actor_of;
-use crate::app::commit::commit_loop::{Committed, Priority, Write};
+use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
 use crate::bounds::KEYS_PER_APPLICATION_MAX;
 use crate::crypto::TenantKeys;
@@ -36,7 +36,7 @@ impl AccessControl<'_> {
         text: Option<&str>,
         caller: Option<&Caller>,
         write: &Write<'_, NewKey>,
-    ) -> Result<Committed<NewKey>, Error> {
+    ) -> Result<CommitOutcome<NewKey>, Error> {
         let now = self.vault.now();
         let made_by = caller.map(|caller| caller.application.id);
         let act = if text.is_some() { Act::Import } else { Act::Create };

@@ -7,7 +7,7 @@ use crate::app::access::api_keys::{NewKey, key_records_of, keys_of};
 use crate::app::access::authenticate::application;
 use crate::app::access::caller::Caller;
 use crate::app::audit::entry::actor_of;
-use crate::app::commit::commit_loop::{Committed, Priority, Write};
+use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Fault};
 use crate::bounds::{APPLICATIONS_MAX, KEYS_PER_APPLICATION_MAX};
 use crate::crypto::TenantKeys;
@@ -57,7 +57,7 @@ impl AccessControl<'_> {
         draft: &ApplicationDraft,
         caller: Option<&Caller>,
         write: &Write<'_, (Application, Option<NewKey>)>,
-    ) -> Result<Committed<(Application, Option<NewKey>)>, Error> {
+    ) -> Result<CommitOutcome<(Application, Option<NewKey>)>, Error> {
         let now = self.vault.now();
         let made_by = caller.map(|caller| caller.application.id);
         let new = Application {
@@ -155,7 +155,7 @@ impl AccessControl<'_> {
         name: &str,
         access: &Access,
         write: &Write<'_, (Application, Vec<ApiKey>)>,
-    ) -> Result<Committed<(Application, Vec<ApiKey>)>, Error> {
+    ) -> Result<CommitOutcome<(Application, Vec<ApiKey>)>, Error> {
         let (now, tenant) = (self.vault.now(), caller.tenant.id);
         let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault

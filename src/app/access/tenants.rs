@@ -6,7 +6,7 @@ use crate::app::access::AccessControl;
 use crate::app::access::authenticate::tenant_identity;
 use crate::app::access::caller::Caller;
 use crate::app::audit::entry::actor_of;
-use crate::app::commit::commit_loop::{Committed, Priority, Write};
+use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Fault};
 use crate::bounds::TENANTS_MAX;
 use crate::crypto::{Version, version};
@@ -88,7 +88,7 @@ impl AccessControl<'_> {
         change: &TenantChange,
         caller: Option<&Caller>,
         write: &Write<'_, Tenant>,
-    ) -> Result<Committed<Tenant>, Error> {
+    ) -> Result<CommitOutcome<Tenant>, Error> {
         let now = self.vault.now();
         let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault

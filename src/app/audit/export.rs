@@ -21,7 +21,7 @@ pub struct ExportQuery {
 }
 
 #[derive(Debug)]
-pub struct Exported {
+pub struct ExportedEntry {
     pub number: u64,
     pub scope: AuditScope,
     pub entry: AuditEntry,
@@ -29,7 +29,7 @@ pub struct Exported {
 
 #[derive(Debug)]
 pub struct ExportPage {
-    pub entries: Vec<Exported>,
+    pub entries: Vec<ExportedEntry>,
     pub next: Option<u64>,
 }
 
@@ -57,7 +57,7 @@ impl Audit<'_> {
             if query.from.is_none_or(|from| row.at >= from) {
                 let opened = self.open_row(&row)?.into_iter().zip(row.sequence..);
                 let kept = opened.filter(|(entry, _)| wanted(entry));
-                entries.extend(kept.map(|(entry, number)| Exported { number, scope, entry }));
+                entries.extend(kept.map(|(entry, number)| ExportedEntry { number, scope, entry }));
             }
             if entries.len() >= AUDIT_EXPORT_ENTRIES_MAX || examined == LOG_ROWS_EXAMINED_MAX {
                 return Ok(ExportPage { entries, next: Some(row.end()) });

@@ -68,7 +68,7 @@ impl Audit<'_> {
         size: usize,
     ) -> Result<LogPage, Error> {
         let oldest = back(self.vault.now(), caller.tenant.quotas.log_retention);
-        let wanted = Wanted { query, from: query.from.map_or(oldest, |from| from.max(oldest)) };
+        let wanted = LogFilter { query, from: query.from.map_or(oldest, |from| from.max(oldest)) };
         let (before, mut skip) = match start {
             LogStart::After(Some(cursor)) => (opened(caller, cursor)?, 0),
             LogStart::After(None) => (u64::MAX, 0),
@@ -133,7 +133,7 @@ impl Audit<'_> {
 const TOO_DEEP: &str = "This page lies too deep: go on from an earlier page with its next as \
                         start, or narrow the dates.";
 
-struct Wanted<'a> {
+struct LogFilter<'a> {
     query: &'a LogQuery,
     from: Timestamp,
 }
@@ -147,7 +147,7 @@ enum Part {
     NoneFromHereOn,
 }
 
-impl Wanted<'_> {
+impl LogFilter<'_> {
     /// A row's time is that of its newest entry.
     fn of(&self, row: &AuditRow) -> Part {
         let oldest = back(row.at, AUDIT_DISORDER);

@@ -14,9 +14,9 @@ pub(in crate::app) mod scope;
 pub(in crate::app) mod watch;
 
 use crate::app::access::caller::Caller;
-use crate::app::audit::read_queue::Reads;
+use crate::app::audit::read_queue::ReadQueue;
 use crate::app::error::{Error, Fault};
-use crate::app::tokens::written::{Origin, Written};
+use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
 use crate::app::vault::Vault;
 use crate::bounds::{AUDIT_RETENTION_DAYS, AUDIT_ROW_ENTRIES_MAX};
 use crate::crypto::Identity;
@@ -31,7 +31,7 @@ use crate::store::{Change, SealedEntries, Table};
 pub use crate::store::chain::{ChainReport, Receipt, TrustAnchors};
 pub use crate::store::record::{decode_receipt, encode_receipt};
 pub use checkpoint::AuditStatus;
-pub use export::{ExportPage, ExportQuery, Exported};
+pub use export::{ExportPage, ExportQuery, ExportedEntry};
 pub use logs::{LogPage, LogQuery, LogStart};
 pub use read_queue::AuditReads;
 pub use scope::AuditScope;
@@ -68,7 +68,7 @@ impl Vault {
     /// For a server that is about to start.
     #[must_use]
     pub fn with_audit(mut self, policy: AuditPolicy) -> Self {
-        self.reads = Reads::new(policy.reads);
+        self.reads = ReadQueue::new(policy.reads);
         self.audit_retention = policy.retention;
         self
     }
@@ -155,9 +155,9 @@ impl Audit<'_> {
     pub(super) async fn note_found<'w>(
         self,
         caller: &Caller,
-        written: impl Iterator<Item = &'w Written>,
+        written: impl Iterator<Item = &'w WriteOutcome>,
     ) -> Result<(), Error> {
-        let found = written.filter(|written| written.origin == Origin::Read);
+        let found = written.filter(|written| written.origin == TokenOrigin::Read);
         let found: Vec<_> = found.map(|it| Entity::token(&it.shown.token)).collect();
         self.note_reads(caller, found.into_iter(), self.vault.now()).await
     }

@@ -22,9 +22,9 @@ pub enum AuditReads {
 }
 
 #[derive(Debug)]
-pub(in crate::app) struct Reads {
+pub(in crate::app) struct ReadQueue {
     pub(super) mode: AuditReads,
-    pub(super) sender: Sender<Noted>,
+    pub(super) sender: Sender<ReadNote>,
     pub(super) outbox: Mutex<Outbox>,
     /// Whether the flusher knows that there is something.
     pub(super) is_known: AtomicBool,
@@ -32,7 +32,7 @@ pub(in crate::app) struct Reads {
 }
 
 #[derive(Debug)]
-pub(super) struct Noted {
+pub(super) struct ReadNote {
     pub(super) tenant: TenantId,
     pub(super) entry: AuditEntry,
     /// Told when the entry is durable.
@@ -43,13 +43,13 @@ pub(super) struct Noted {
 /// of it, so that a flush that is cut off loses neither entries nor those who wait for them.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    pub(super) queue: Receiver<Noted>,
-    pub(super) taken: Vec<Noted>,
-    pub(super) handed: Option<Handed>,
+    pub(super) queue: Receiver<ReadNote>,
+    pub(super) taken: Vec<ReadNote>,
+    pub(super) handed: Option<SubmittedReads>,
 }
 
 /// Entries that are the writer's now.
-pub(super) struct Handed {
+pub(super) struct SubmittedReads {
     pub(super) verdict: Pin<Box<dyn Future<Output = Result<Verdict, CommitFailure>> + Send>>,
     pub(super) written: Vec<oneshot::Sender<()>>,
 }
@@ -72,13 +72,13 @@ impl Outbox {
     }
 }
 
-impl fmt::Debug for Handed {
+impl fmt::Debug for SubmittedReads {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Handed")
     }
 }
 
-impl Reads {
+impl ReadQueue {
     pub(in crate::app) fn new(mode: AuditReads) -> Self {
         let (sender, queue) = channel(AUDIT_QUEUE_MAX);
         Self {

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use crate::app::access::caller::Caller;
 use crate::app::audit::Audit;
-use crate::app::audit::read_queue::{AuditReads, Handed, Noted};
+use crate::app::audit::read_queue::{AuditReads, ReadNote, SubmittedReads};
 use crate::app::audit::scope::AuditScope;
 use crate::app::error::Error;
 use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_READS_WAIT, AUDIT_RETRY};
@@ -27,7 +27,7 @@ impl Audit<'_> {
     ) -> Result<(), Error> {
         let (written, wait) = self.vault.reads.waiter();
         let entry = caller.did(Act::Read, entity, at);
-        let noted = Noted { tenant: caller.tenant.id, entry, written };
+        let noted = ReadNote { tenant: caller.tenant.id, entry, written };
         self.vault.reads.sender.send(noted).await.map_err(|closed| stopped(&closed))?;
         self.vault.reads.announce();
         until(wait).await
@@ -50,7 +50,7 @@ impl Audit<'_> {
         for (number, (place, entity)) in places.zip(entities).enumerate() {
             // They are written in order: the last of them speaks for all.
             let is_last = number.saturating_add(1) == count;
-            place.send(Noted {
+            place.send(ReadNote {
                 tenant: caller.tenant.id,
                 entry: caller.did(Act::Read, entity, at),
                 written: written.take_if(|_| is_last),
@@ -96,7 +96,7 @@ impl Audit<'_> {
                 Ok(verdict) => {
                     let written = outbox.taken.drain(..).filter_map(|noted| noted.written);
                     let written = written.collect();
-                    outbox.handed = Some(Handed { verdict: Box::pin(verdict), written });
+                    outbox.handed = Some(SubmittedReads { verdict: Box::pin(verdict), written });
                 }
                 Err(CommitFailure::QueueFull) => {
                     tokio::time::sleep(AUDIT_RETRY).await;
@@ -114,9 +114,9 @@ impl Audit<'_> {
         Ok(())
     }
 
-    fn rows_of(self, noted: &[Noted]) -> Change {
+    fn rows_of(self, noted: &[ReadNote]) -> Change {
         let mut by_tenant: BTreeMap<TenantId, Vec<AuditEntry>> = BTreeMap::new();
-        for Noted { tenant, entry, .. } in noted {
+        for ReadNote { tenant, entry, .. } in noted {
             by_tenant.entry(*tenant).or_default().push(entry.clone());
         }
         by_tenant.iter().fold(Change::new(), |change, (tenant, entries)| {

@@ -22,7 +22,7 @@ pub enum AuditFinding {
 }
 
 #[derive(Debug)]
-pub(in crate::app) struct Watch {
+pub(in crate::app) struct ChainWatch {
     /// When the chain was last seen signed to its end, or a checkpoint was made.
     signed: Mutex<Moment>,
     pub(super) tail_is_known: AtomicBool,
@@ -39,7 +39,7 @@ struct Moment {
     at: Timestamp,
 }
 
-impl Watch {
+impl ChainWatch {
     pub(in crate::app) fn new(now: Timestamp) -> Self {
         Self {
             signed: Mutex::new(Moment { monotonic: Instant::now(), at: now }),
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_clock_that_was_set_back_does_not_stop_the_count_of_time() {
         let now = Timestamp::from_seconds(1_800_000_000);
-        let watch = Watch::new(now.plus(Duration::from_hours(24)));
+        let watch = ChainWatch::new(now.plus(Duration::from_hours(24)));
         assert!(watch.since_signed(now) < Duration::from_mins(1));
         let early = Instant::now().checked_sub(Duration::from_mins(11));
         watch.signed.lock().unwrap().monotonic = early.unwrap();

@@ -29,7 +29,7 @@ pub struct Write<'a, T> {
 
 /// A write that was committed, and its answer.
 #[derive(Debug)]
-pub struct Committed<T> {
+pub struct CommitOutcome<T> {
     pub outcome: T,
     pub answer: RememberedAnswer,
 }
@@ -63,11 +63,11 @@ impl Vault {
         priority: Priority,
         write: &Write<'_, T>,
         mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
-    ) -> Result<Committed<T>, Error> {
+    ) -> Result<CommitOutcome<T>, Error> {
         let decide = |snapshot: &Snapshot| {
             let (change, outcome) = decide(snapshot)?;
             let answer = (write.render)(&outcome);
-            Ok((change, Committed { outcome, answer }))
+            Ok((change, CommitOutcome { outcome, answer }))
         };
         self.commit_loop(priority, write.guard, decide, |committed| Some(&committed.answer)).await
     }

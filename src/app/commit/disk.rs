@@ -24,7 +24,7 @@ pub enum DiskState {
 
 /// What a look at the disk found that the last one had not.
 #[derive(Debug, PartialEq, Eq)]
-pub enum DiskNews {
+pub enum DiskEvent {
     State(DiskState, Space),
     /// The free space cannot be read, so what was known stays true.
     Unreadable,
@@ -64,7 +64,7 @@ impl DiskFloor {
         }
     }
 
-    pub(super) fn allowance(&self) -> Allowance {
+    pub(in crate::app) fn allowance(&self) -> Allowance {
         Allowance { floor_bytes: self.bytes, disk: Arc::clone(&self.disk), state: self.state() }
     }
 
@@ -76,17 +76,17 @@ impl DiskFloor {
         u64::try_from(self.free_bytes.load(Ordering::Relaxed)).ok()
     }
 
-    pub(super) fn look(&self) -> Option<DiskNews> {
+    pub(in crate::app) fn look(&self) -> Option<DiskEvent> {
         let Ok(space) = self.disk.space() else {
             let before = self.free_bytes.swap(-1, Ordering::Relaxed);
-            return (before >= 0).then_some(DiskNews::Unreadable);
+            return (before >= 0).then_some(DiskEvent::Unreadable);
         };
         let free = i64::try_from(space.free_bytes).unwrap_or(i64::MAX);
         self.free_bytes.store(free, Ordering::Relaxed);
         self.data_bytes.store(space.data_bytes, Ordering::Relaxed);
         let (before, after) = (self.state(), self.state().next(space.free_bytes, self.bytes));
         self.state.store(after.number(), Ordering::Relaxed);
-        (before != after).then_some(DiskNews::State(after, space))
+        (before != after).then_some(DiskEvent::State(after, space))
     }
 }
 

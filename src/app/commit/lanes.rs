@@ -16,12 +16,12 @@ pub(in crate::app) type LaneGuard<'a> = MutexGuard<'a, ()>;
 #[derive(Debug)]
 pub(in crate::app) struct Lanes {
     hasher: RandomState,
-    lanes: [Mutex<()>; LANES],
+    lanes: Vec<Mutex<()>>,
 }
 
 impl Lanes {
     pub(in crate::app) fn new() -> Self {
-        Self { hasher: RandomState::new(), lanes: [const { Mutex::const_new(()) }; LANES] }
+        Self { hasher: RandomState::new(), lanes: (0..LANES).map(|_| Mutex::new(())).collect() }
     }
 
     /// Waits for the lane of this name. The holder of the guard decides and commits alone among all

@@ -6,9 +6,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::app::access::callers::Callers;
 use crate::app::audit::AuditPolicy;
-use crate::app::audit::read_queue::Reads;
+use crate::app::audit::read_queue::ReadQueue;
 use crate::app::audit::scope::AuditScope;
-use crate::app::audit::watch::{AuditFinding, Watch};
+use crate::app::audit::watch::{AuditFinding, ChainWatch};
 use crate::app::blocking::BlockingPool;
 use crate::app::commit::lanes::Lanes;
 use crate::app::error::{Error, Fault};
@@ -137,7 +137,7 @@ impl Vault {
         };
         let policy = AuditPolicy::default();
         let swept_at = AtomicI64::new(clock.now().micros());
-        let audit_watch = Watch::new(clock.now());
+        let audit_watch = ChainWatch::new(clock.now());
         let app = Self {
             store,
             masters: Masters::new(master),
@@ -153,7 +153,7 @@ impl Vault {
             in_flight: Arc::default(),
             cvc_keys: Arc::new(cvc_keys),
             bins: RwLock::default(),
-            reads: Reads::new(policy.reads),
+            reads: ReadQueue::new(policy.reads),
             audit_retention: policy.retention,
             audit_watch,
             migrated: None,

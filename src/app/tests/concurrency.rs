@@ -7,7 +7,7 @@ use std::task::{Context, Waker};
 use tokio::task::JoinSet;
 
 use crate::app::tests::{TestVault, deduplicating, draft, named};
-use crate::app::{Error, Origin, TokenDraft, Written};
+use crate::app::{Error, TokenDraft, TokenOrigin, WriteOutcome};
 use crate::bounds::QUEUE_CHANGES_MAX;
 use crate::store::Change;
 use crate::store::tables::{self, CountKind};
@@ -19,7 +19,7 @@ const AT_ONCE: usize = 64;
 async fn create_at_once(
     vault: &Arc<TestVault>,
     draft: fn(usize) -> TokenDraft,
-) -> Vec<Result<Written, Error>> {
+) -> Vec<Result<WriteOutcome, Error>> {
     let mut creates = JoinSet::new();
     for n in 0..AT_ONCE {
         let vault = Arc::clone(vault);
@@ -33,7 +33,7 @@ async fn many_deduplicating_creates_of_one_value_give_one_token() {
     let vault = Arc::new(TestVault::new());
     let created = create_at_once(&vault, |_| deduplicating("one")).await;
     let created: Vec<_> = created.into_iter().map(Result::unwrap).collect();
-    let new = created.iter().filter(|it| it.origin == Origin::New).count();
+    let new = created.iter().filter(|it| it.origin == TokenOrigin::New).count();
     let ids: std::collections::BTreeSet<_> = created.iter().map(|it| it.shown.token.id).collect();
     assert_eq!((new, ids.len()), (1, 1));
     assert_eq!(vault.assert_clean().tokens, 1);

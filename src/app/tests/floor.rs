@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use serde_json::json;
+
 use crate::app::tests::{TestVault, draft, everything, expiring, prepared};
 use crate::app::{
-    BackupFailure, DiskNews, DiskState, Error, ProofFailure, TenantDraft, Vault, Write,
+    BackupFailure, DiskEvent, DiskState, Error, ProofFailure, TenantDraft, TokenPatch, Vault, Write,
 };
 use crate::bounds::BACKUP_RETRY;
 use crate::clock::Clock;
@@ -31,9 +33,9 @@ const UNREADABLE: u64 = u64::MAX;
 pub(super) struct Free(Arc<AtomicU64>);
 
 impl Free {
-    pub(super) fn set(&self, app: &Vault, bytes: u64) -> Option<DiskNews> {
+    pub(super) fn set(&self, app: &Vault, bytes: u64) -> Option<DiskEvent> {
         self.0.store(bytes, Ordering::Relaxed);
-        app.look_at_disk()
+        app.upkeep().look_at_disk()
     }
 
     pub(super) fn watched_by(&self, app: &mut Vault) {
@@ -70,8 +72,8 @@ fn is_ready(app: &Vault) -> bool {
     checks.are_right()
 }
 
-fn news(free_bytes: u64, room: DiskState) -> DiskNews {
-    DiskNews::State(room, Space { free_bytes, data_bytes: DATA })
+fn news(free_bytes: u64, room: DiskState) -> DiskEvent {
+    DiskEvent::State(room, Space { free_bytes, data_bytes: DATA })
 }
 
 /// Every operation that changes something is refused, and writes nothing while it is.
@@ -80,7 +82,9 @@ fn check_refuses_changes(vault: &TestVault, id: &str) {
     let before = vault.disk.count(Operation::Write);
     let refused = |outcome: Result<(), Error>| matches!(outcome, Err(Error::ReadOnly(_)));
     assert!(refused(block_on(vault.create(draft("new"))).map(drop)));
-    assert!(refused(block_on(vault.delete(id))));
+    let patch = TokenPatch { metadata: Some(json!({"a": "b"})), ..TokenPatch::default() };
+    let changed = block_on(vault.app.tokens(&vault.caller).update(id, &patch, &Write::plain()));
+    assert!(refused(changed.map(drop)));
     let tenant = TenantDraft {
         name: String::from("new"),
         kind: TenantKind::Test,
@@ -100,9 +104,10 @@ fn below_the_floor_changes_are_refused_and_reads_and_sweeps_go_on() {
     let (vault, free) = vault(&clock);
     let id = block_on(vault.create_id(draft("kept")));
     let due = block_on(vault.create_id(expiring("due", &vault.in_an_hour())));
+    let erased = block_on(vault.create_id(draft("erased")));
     assert!(is_ready(&vault.app));
     assert_eq!(free.set(&vault.app, FLOOR - 1), Some(news(FLOOR - 1, DiskState::ReadOnly)));
-    assert_eq!(vault.app.look_at_disk(), None, "a change is news once");
+    assert_eq!(vault.app.upkeep().look_at_disk(), None, "a change is news once");
     assert!(!is_ready(&vault.app));
     check_refuses_changes(&vault, &id);
     assert!(vault.app.require_space_for_audit().is_ok());
@@ -110,6 +115,8 @@ fn below_the_floor_changes_are_refused_and_reads_and_sweeps_go_on() {
     clock.advance(Duration::from_hours(2));
     assert_eq!(block_on(vault.app.upkeep().sweep_all()).unwrap(), 1);
     assert!(vault.data(&due).is_none());
+    block_on(vault.delete(&erased)).unwrap();
+    assert!(vault.data(&erased).is_none(), "deleting goes on");
     assert_eq!(free.set(&vault.app, FLOOR), None, "hardly above it is not above it");
     check_refuses_changes(&vault, &id);
     assert_eq!(free.set(&vault.app, 2 * FLOOR), Some(news(2 * FLOOR, DiskState::Writable)));
@@ -153,12 +160,12 @@ fn below_the_hard_floor_nothing_is_written_at_all() {
 #[test]
 fn a_disk_that_cannot_be_asked_is_told_and_changes_nothing_else() {
     let (vault, free) = vault(&Clock::new());
-    assert_eq!(free.set(&vault.app, UNREADABLE), Some(DiskNews::Unreadable));
-    assert_eq!(vault.app.look_at_disk(), None, "once");
+    assert_eq!(free.set(&vault.app, UNREADABLE), Some(DiskEvent::Unreadable));
+    assert_eq!(vault.app.upkeep().look_at_disk(), None, "once");
     assert!(!is_ready(&vault.app));
     block_on(vault.create_id(draft("kept")));
     assert_eq!(free.set(&vault.app, FLOOR - 1), Some(news(FLOOR - 1, DiskState::ReadOnly)));
-    assert_eq!(free.set(&vault.app, UNREADABLE), Some(DiskNews::Unreadable));
+    assert_eq!(free.set(&vault.app, UNREADABLE), Some(DiskEvent::Unreadable));
     assert!(matches!(block_on(vault.create(draft("new"))), Err(Error::ReadOnly(_))));
 }
 

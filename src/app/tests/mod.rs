@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
     ApplicationDraft, Caller, Deduplicate, Error, FirstKey, TenantDraft, TokenDraft, Vault,
-    VaultFailure, Write, Written,
+    VaultFailure, Write, WriteOutcome,
 };
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
@@ -84,7 +84,7 @@ impl TestVault {
         Ok(Self { app, disk, caller })
     }
 
-    async fn create(&self, draft: TokenDraft) -> Result<Written, Error> {
+    async fn create(&self, draft: TokenDraft) -> Result<WriteOutcome, Error> {
         Ok(self.app.tokens(&self.caller).create(draft, &Write::plain()).await?.outcome)
     }
 

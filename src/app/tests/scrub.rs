@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::app::tests::{TestVault, draft, expiring, named};
 use crate::app::upkeep::damage::DamagedRow;
-use crate::app::{ScrubWalk, Scrubbed, Vault};
+use crate::app::{ScrubProgress, ScrubWalk, Vault};
 use crate::bounds::SCRUB_COST_MAX;
 use crate::store::tests::block_on;
 use crate::store::{Change, Table, Verdict};
@@ -14,7 +14,7 @@ use crate::waiting::steps;
 fn pass(app: &Vault) -> usize {
     let mut walk = ScrubWalk::default();
     let last = steps("the end of the pass")
-        .find(|_| app.upkeep().scrub_some(&mut walk).unwrap() == Scrubbed::Everything);
+        .find(|_| app.upkeep().scrub_some(&mut walk).unwrap() == ScrubProgress::Everything);
     last.unwrap() + 1
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::app::tests::{TestVault, draft, expiring, named, new_tenant, prepared};
-use crate::app::{Error, Swept, TokenDraft, Write};
+use crate::app::{Error, SweepProgress, TokenDraft, Write};
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::clock::Clock;
 use crate::domain::time::Timestamp;
@@ -49,7 +49,7 @@ async fn a_sweep_takes_bounded_batches_oldest_first() {
         });
     }
     creates.join_all().await;
-    let none = Swept { removed: 0, next: None };
+    let none = SweepProgress { removed: 0, next: None };
     assert_eq!(vault.app.upkeep().sweep(&[]).await.unwrap(), none, "nothing is due yet");
     let before = due(&vault);
     assert_eq!(before.len(), count);
@@ -59,7 +59,7 @@ async fn a_sweep_takes_bounded_batches_oldest_first() {
     assert_eq!(due(&vault), before[SWEEP_BATCH_MAX..], "the oldest went first");
     assert_eq!(vault.assert_clean().tokens, 20);
     let rest = vault.app.upkeep().sweep(&swept.next.unwrap()).await.unwrap();
-    assert_eq!(rest, Swept { removed: 20, next: None });
+    assert_eq!(rest, SweepProgress { removed: 20, next: None });
     assert_eq!(vault.app.upkeep().sweep_all().await.unwrap(), 0);
     assert_eq!(vault.assert_clean().tokens, 0);
 }

@@ -11,8 +11,8 @@ use uuid::Uuid;
 use crate::app::tests::floor::{FLOOR, Free};
 use crate::app::tests::{everything, master};
 use crate::app::{
-    Asking, Awaited, Caller, ChallengeReply, Client, DirectoryServers, Error, Introduction, Reply,
-    SessionDraft, TenantDraft, TokenDraft, Vault, Write,
+    Asking, Caller, ChallengeReply, Client, DirectoryServers, Error, Introduction, Reply,
+    ResponseKind, SessionDraft, TenantDraft, TokenDraft, Vault, Write,
 };
 use crate::bounds::THREEDS_RETENTION;
 use crate::clock::Clock;
@@ -64,7 +64,12 @@ impl DirectoryServers for Servers {
         })
     }
 
-    fn ask<'a>(&'a self, scheme: Scheme, message: &'a Secret<Vec<u8>>, _: Awaited) -> Asking<'a> {
+    fn ask<'a>(
+        &'a self,
+        scheme: Scheme,
+        message: &'a Secret<Vec<u8>>,
+        _: ResponseKind,
+    ) -> Asking<'a> {
         let message: Value = serde_json::from_slice(message.expose()).unwrap();
         let kind = String::from(message["messageType"].as_str().unwrap());
         self.asked.lock().unwrap().push((scheme, kind));

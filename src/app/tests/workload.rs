@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::app::tests::{TestVault, deduplicating, draft, expiring, named};
-use crate::app::{Error, TokenDraft, Written};
+use crate::app::{Error, TokenDraft, WriteOutcome};
 use crate::clock::Clock;
 use crate::store::tests::block_on;
 use crate::store::tests::disk::TestDisk;
@@ -75,7 +75,7 @@ pub(super) fn work(vault: &TestVault, clock: &Clock, told: &mut Told) -> Done {
 async fn create(vault: &TestVault, told: &mut Told, draft: TokenDraft) -> Result<String, Error> {
     let value = draft.data.as_ref().unwrap().expose().clone();
     told.open = Some(Open::Create);
-    let Written { shown, .. } = vault.create(draft).await?;
+    let WriteOutcome { shown, .. } = vault.create(draft).await?;
     let id = shown.token.public_id();
     told.there.insert(id.clone(), value);
     told.open = None;

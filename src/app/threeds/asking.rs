@@ -14,7 +14,7 @@ pub(super) struct Asking(Arc<Mutex<HashMap<SessionId, watch::Receiver<()>>>>);
 
 /// Marks a request as pending until it is dropped.
 #[derive(Debug)]
-pub(super) struct Out {
+pub(super) struct OutstandingRequest {
     session: SessionId,
     asking: Asking,
     /// Its drop wakes the tasks in [`Asking::finished`].
@@ -22,10 +22,10 @@ pub(super) struct Out {
 }
 
 impl Asking {
-    pub(super) fn begin(&self, session: SessionId) -> Out {
+    pub(super) fn begin(&self, session: SessionId) -> OutstandingRequest {
         let (done, waiting) = watch::channel(());
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session, waiting);
-        Out { session, asking: self.clone(), _done: done }
+        OutstandingRequest { session, asking: self.clone(), _done: done }
     }
 
     /// Waits until no request of this session is pending.
@@ -37,7 +37,7 @@ impl Asking {
     }
 }
 
-impl Drop for Out {
+impl Drop for OutstandingRequest {
     fn drop(&mut self) {
         let mut asking = self.asking.0.lock().unwrap_or_else(PoisonError::into_inner);
         asking.remove(&self.session);

@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::app::access::caller::Caller;
 use crate::app::audit::scope::AuditScope;
-use crate::app::commit::commit_loop::{Committed, Priority, Write};
+use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Upstream};
 use crate::app::threeds::ThreedsSessions;
 use crate::app::threeds::advance;
 use crate::app::threeds::create::Client;
-use crate::app::threeds::directory_servers::{Awaited, not_configured};
+use crate::app::threeds::directory_servers::{ResponseKind, not_configured};
 use crate::bounds::{
     THREEDS_ANSWER_MAX, THREEDS_CHALLENGE_MAX, THREEDS_DECOUPLED_GRACE, THREEDS_SIMULATED_DECOUPLED,
 };
@@ -41,7 +41,7 @@ impl ThreedsSessions<'_> {
         mut mistakes: Mistakes,
         client: &Client,
         write: &Write<'_, Session>,
-    ) -> Result<Committed<Session>, Error> {
+    ) -> Result<CommitOutcome<Session>, Error> {
         caller.require_threeds()?;
         let turn = self.vault.lanes.take(id.as_bytes()).await?;
         let (found, _) = self.find_session(&self.vault.snapshot()?, caller, id)?;
@@ -61,7 +61,7 @@ impl ThreedsSessions<'_> {
         // Release the lane before the exchange with the directory server, so that other requests of
         // the lane do not wait for it. The mark prevents a second request.
         drop(turn);
-        let reply = match servers.ask(found.scheme, &bytes, Awaited::Message).await {
+        let reply = match servers.ask(found.scheme, &bytes, ResponseKind::Message).await {
             Ok(reply) => reply,
             Err(unanswered) => {
                 self.mark_failed(caller, id).await?;
@@ -80,7 +80,7 @@ impl ThreedsSessions<'_> {
                 if let Some(erro) = erro {
                     // The session has failed already, so the outcome of the error message is
                     // ignored.
-                    servers.ask(found.scheme, &erro, Awaited::Message).await.ok();
+                    servers.ask(found.scheme, &erro, ResponseKind::Message).await.ok();
                 }
                 Err(Error::Upstream(Box::new(upstream)))
             }
@@ -130,7 +130,7 @@ impl ThreedsSessions<'_> {
         id: &str,
         answered: Answered,
         write: &Write<'_, Session>,
-    ) -> Result<Committed<Session>, Error> {
+    ) -> Result<CommitOutcome<Session>, Error> {
         let Answered { ares, status, sent, simulated, minutes } = answered;
         let authentication = Authentication::from_ares(ares, status, &sent);
         self.vault

@@ -36,7 +36,7 @@ pub enum ChallengeReply {
 }
 
 /// The cardholder's input on the ACS's page; `None` when the page was only opened.
-pub type Challenged<'a> = Option<CardholderInput<'a>>;
+pub type ChallengeInput<'a> = Option<CardholderInput<'a>>;
 
 impl ThreedsSessions<'_> {
     /// Records that the ACS has completed fingerprinting. `claimed` is the transaction id in its
@@ -76,7 +76,7 @@ impl ThreedsSessions<'_> {
     pub async fn challenge_step(
         self,
         creq: &Creq,
-        answer: Challenged<'_>,
+        answer: ChallengeInput<'_>,
     ) -> Result<ChallengeReply, Error> {
         let id = SessionId::new(creq.server_transaction);
         let _turn = self.vault.lanes.take(id.to_string().as_bytes()).await?;
@@ -87,7 +87,7 @@ impl ThreedsSessions<'_> {
         self,
         session: &mut Session,
         creq: &Creq,
-        answer: Challenged<'_>,
+        answer: ChallengeInput<'_>,
     ) -> Result<ChallengeReply, Error> {
         let now = self.vault.now();
         let authentication = session.authentication.as_ref().ok_or(Error::NotFound("session"))?;

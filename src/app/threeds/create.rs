@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::app::access::caller::Caller;
 use crate::app::audit::scope::AuditScope;
-use crate::app::commit::commit_loop::{Committed, Priority, Write};
+use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Upstream};
 use crate::app::threeds::ThreedsSessions;
 use crate::bounds::THREEDS_SESSION_MAX;
@@ -53,7 +53,7 @@ impl ThreedsSessions<'_> {
         draft: &SessionDraft,
         client: &Client,
         write: &Write<'_, Session>,
-    ) -> Result<Committed<Session>, Error> {
+    ) -> Result<CommitOutcome<Session>, Error> {
         caller.require_threeds()?;
         draft.mistakes.clone().into_result()?;
         let now = self.vault.now();

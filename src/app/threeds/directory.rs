@@ -9,7 +9,7 @@ use crate::app::access::caller::Caller;
 use crate::app::threeds::ThreedsSessions;
 use crate::app::threeds::create::Client;
 use crate::app::threeds::directory_servers::{
-    Asking, Awaited, DirectoryServers, Introduction, Reply, Unanswered,
+    Asking, DirectoryFailure, DirectoryServers, Introduction, Reply, ResponseKind,
 };
 use crate::crypto::Random;
 use crate::domain::id::SessionId;
@@ -36,7 +36,7 @@ impl ThreedsSessions<'_> {
     }
 
     pub(super) fn network(self) -> Arc<dyn DirectoryServers> {
-        self.vault.threeds.servers.get().cloned().unwrap_or_else(|| Arc::new(Nobody))
+        self.vault.threeds.servers.get().cloned().unwrap_or_else(|| Arc::new(NoDirectoryServers))
     }
 }
 
@@ -56,9 +56,9 @@ impl Introduction {
 
 /// The directory servers of a server without settings for them.
 #[derive(Debug)]
-struct Nobody;
+struct NoDirectoryServers;
 
-impl DirectoryServers for Nobody {
+impl DirectoryServers for NoDirectoryServers {
     fn schemes(&self) -> Vec<Scheme> {
         Vec::new()
     }
@@ -67,8 +67,8 @@ impl DirectoryServers for Nobody {
         None
     }
 
-    fn ask<'a>(&'a self, _: Scheme, _: &'a Secret<Vec<u8>>, _: Awaited) -> Asking<'a> {
-        Box::pin(ready(Err(Unanswered::NotConfigured)))
+    fn ask<'a>(&'a self, _: Scheme, _: &'a Secret<Vec<u8>>, _: ResponseKind) -> Asking<'a> {
+        Box::pin(ready(Err(DirectoryFailure::NotConfigured)))
     }
 }
 
@@ -96,7 +96,7 @@ impl DirectoryServers for Simulator<'_> {
         })
     }
 
-    fn ask<'a>(&'a self, _: Scheme, message: &'a Secret<Vec<u8>>, _: Awaited) -> Asking<'a> {
+    fn ask<'a>(&'a self, _: Scheme, message: &'a Secret<Vec<u8>>, _: ResponseKind) -> Asking<'a> {
         let random = || uuid::Builder::from_random_bytes(self.random.bytes()).into_uuid();
         let drawn = TransactionSeed {
             acs_transaction: random(),

@@ -22,11 +22,11 @@ pub trait DirectoryServers: Debug + Send + Sync {
         &'a self,
         scheme: Scheme,
         message: &'a Secret<Vec<u8>>,
-        awaited: Awaited,
+        awaited: ResponseKind,
     ) -> Asking<'a>;
 }
 
-pub type Asking<'a> = Pin<Box<dyn Future<Output = Result<Reply, Unanswered>> + Send + 'a>>;
+pub type Asking<'a> = Pin<Box<dyn Future<Output = Result<Reply, DirectoryFailure>> + Send + 'a>>;
 
 /// The server's identity in messages to a directory server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Introduction {
 
 /// The kind of an answer, which decides its maximum size and its deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Awaited {
+pub enum ResponseKind {
     Message,
     Ranges,
 }
@@ -55,7 +55,7 @@ pub struct Reply {
 
 /// The reason for a missing answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unanswered {
+pub enum DirectoryFailure {
     /// The server answered, but the answer is not usable.
     Broken(&'static str),
     NotConfigured,
@@ -63,7 +63,7 @@ pub enum Unanswered {
     Unreachable(&'static str),
 }
 
-impl Unanswered {
+impl DirectoryFailure {
     pub(super) fn upstream(self, scheme: Scheme, session: SessionId) -> Error {
         let (service_status, message, why) = match self {
             Self::NotConfigured => return not_configured(scheme, Some(session)),

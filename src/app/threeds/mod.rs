@@ -14,17 +14,19 @@ mod result;
 mod rows;
 pub(in crate::app) mod state;
 
-pub use browser::{ChallengeReply, Challenged, Visitor};
+pub use browser::{ChallengeInput, ChallengeReply, Visitor};
 pub use create::{Client, SessionDraft};
-pub use directory_servers::{Asking, Awaited, DirectoryServers, Introduction, Reply, Unanswered};
-pub use ranges::RangesRefreshed;
+pub use directory_servers::{
+    Asking, DirectoryFailure, DirectoryServers, Introduction, Reply, ResponseKind,
+};
+pub use ranges::RangesRefresh;
 pub(super) use rows::{open_session_row, remove_session};
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use crate::app::access::caller::Caller;
-use crate::app::commit::commit_loop::{Committed, Priority, Write};
+use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
 use crate::app::threeds::state::TestTenant;
 use crate::app::vault::Vault;
@@ -96,7 +98,7 @@ impl ThreedsSessions<'_> {
         id: &str,
         device: &DeviceInfo,
         write: &Write<'_, Session>,
-    ) -> Result<Committed<Session>, Error> {
+    ) -> Result<CommitOutcome<Session>, Error> {
         caller.require_threeds()?;
         let _turn = self.vault.lanes.take(id.as_bytes()).await?;
         self.vault

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault, Upstream};
 use crate::app::threeds::create::NO_SCHEME;
-use crate::app::threeds::directory_servers::{Awaited, DirectoryServers, not_configured};
+use crate::app::threeds::directory_servers::{DirectoryServers, ResponseKind, not_configured};
 use crate::app::upkeep::verify::Report;
 use crate::app::vault::Vault;
 use crate::bounds::THREEDS_RANGES_RECORD_MAX;
@@ -39,7 +39,7 @@ impl Vault {
 
 /// The result of one request for ranges, for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RangesRefreshed {
+pub struct RangesRefresh {
     pub asked: PreqResult,
     pub ranges: usize,
 }
@@ -47,7 +47,7 @@ pub struct RangesRefreshed {
 impl CardRanges<'_> {
     /// Fetches the ranges of every directory server that are due. The failure of one server does
     /// not affect the rest. A lock allows one caller at a time.
-    pub async fn refresh_all(self) -> Vec<(Scheme, Result<RangesRefreshed, Error>)> {
+    pub async fn refresh_all(self) -> Vec<(Scheme, Result<RangesRefresh, Error>)> {
         let _alone = self.vault.threeds.refreshing.lock().await;
         let servers = self.vault.threeds().network();
         let mut refreshed = Vec::new();
@@ -68,7 +68,7 @@ impl CardRanges<'_> {
         servers: &dyn DirectoryServers,
         scheme: Scheme,
         known: &Arc<DirectoryRanges>,
-    ) -> Result<RangesRefreshed, Error> {
+    ) -> Result<RangesRefresh, Error> {
         let introduction =
             servers.introduction(scheme).ok_or_else(|| not_configured(scheme, None))?;
         let serial = known.table.as_ref().and_then(|table| table.serial.as_deref());
@@ -82,7 +82,7 @@ impl CardRanges<'_> {
         };
         // The `Erro` needs only the type of the answer, so the answer itself is not kept.
         let about = serde_json::json!({"messageType": "PRes"});
-        let asked = servers.ask(scheme, &message::render(&preq), Awaited::Ranges).await;
+        let asked = servers.ask(scheme, &message::render(&preq), ResponseKind::Ranges).await;
         let (asked, table) = match asked {
             Err(_) => (PreqResult::Unanswered, None),
             Ok(reply) => {
@@ -101,7 +101,7 @@ impl CardRanges<'_> {
                         erro.version = known.version;
                         erro.server_transaction = Some(transaction);
                         let told = message::render(&erro);
-                        servers.ask(scheme, &told, Awaited::Message).await.ok();
+                        servers.ask(scheme, &told, ResponseKind::Message).await.ok();
                         (PreqResult::Refused(code), None)
                     }
                 }
@@ -118,7 +118,7 @@ impl CardRanges<'_> {
             self.keep(scheme, &after).await?;
         }
         let ranges = after.table.as_ref().map_or(0, |table| table.ranges().len());
-        Ok(RangesRefreshed { asked, ranges })
+        Ok(RangesRefresh { asked, ranges })
     }
 
     async fn keep(self, scheme: Scheme, known: &DirectoryRanges) -> Result<(), Error> {

@@ -3,15 +3,15 @@
 use crate::app::access::caller::Caller;
 use crate::app::audit::entry::expired;
 use crate::app::audit::scope::AuditScope;
-use crate::app::commit::commit_loop::{Committed, Write};
+use crate::app::commit::commit_loop::{CommitOutcome, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
-use crate::app::tokens::draft::{Checked, TokenDraft, WantedId};
-use crate::app::tokens::duplicates::{Duplicate, Existing, duplicate};
+use crate::app::tokens::draft::{CheckedDraft, TokenDraft, WantedId};
+use crate::app::tokens::duplicates::{Duplicate, DuplicatePolicy, duplicate};
 use crate::app::tokens::evaluations::Work;
-use crate::app::tokens::read::Shown;
+use crate::app::tokens::read::TokenView;
 use crate::app::tokens::rows;
-use crate::app::tokens::written::{Origin, Written};
+use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
 use crate::bounds::ALIAS_TRIES_MAX;
 use crate::domain::audit::{Act, AuditEntry};
 use crate::domain::container::Container;
@@ -25,7 +25,7 @@ use crate::expressions::{self, Budget};
 use crate::store::{Change, Snapshot, Table, tables};
 
 /// A draft whose permission is checked, and the intent that it converts.
-pub(in crate::app) struct Admitted {
+pub(in crate::app) struct AdmittedDraft {
     draft: TokenDraft,
     containers: Vec<Container>,
     /// The origin of the data.
@@ -37,8 +37,8 @@ impl Tokens<'_> {
     pub async fn create(
         self,
         draft: TokenDraft,
-        write: &Write<'_, Written>,
-    ) -> Result<Committed<Written>, Error> {
+        write: &Write<'_, WriteOutcome>,
+    ) -> Result<CommitOutcome<WriteOutcome>, Error> {
         let now = self.vault.now();
         let admitted = self.admit_draft(draft, now)?;
         let settled = self.vault.commit_evaluating(Work::Write, write, |snapshot, budget| {
@@ -68,7 +68,7 @@ impl Tokens<'_> {
         self,
         mut draft: TokenDraft,
         now: Timestamp,
-    ) -> Result<Admitted, Error> {
+    ) -> Result<AdmittedDraft, Error> {
         let mut intent = None;
         if let Some(id) = &draft.token_intent_id {
             intent = self
@@ -97,14 +97,14 @@ impl Tokens<'_> {
         if origin == ValueOrigin::Collected && draft.sets_appearance() {
             return Err(Error::Forbidden(COLLECTED));
         }
-        Ok(Admitted { draft, containers, origin, intent })
+        Ok(AdmittedDraft { draft, containers, origin, intent })
     }
 
     /// The change that deletes the draft's intent, if it has one.
     pub(in crate::app) fn plan_consumption(
         self,
         snapshot: &Snapshot,
-        admitted: &Admitted,
+        admitted: &AdmittedDraft,
         now: Timestamp,
     ) -> Result<Change, Error> {
         match &admitted.intent {
@@ -119,24 +119,24 @@ impl Tokens<'_> {
     pub(in crate::app) fn plan_token(
         self,
         snapshot: &Snapshot,
-        admitted: &Admitted,
+        admitted: &AdmittedDraft,
         latest: &[&Token],
         now: Timestamp,
         budget: &Budget,
-    ) -> Result<(Change, Written), Error> {
-        let Admitted { draft, containers, origin: value, .. } = admitted;
+    ) -> Result<(Change, WriteOutcome), Error> {
+        let AdmittedDraft { draft, containers, origin: value, .. } = admitted;
         let mut checked = self.check_draft(draft, containers, now, budget)?;
         let mut change = Change::new();
         let existing = self.caller.existing(draft);
-        if existing != Existing::Ignore {
-            let merges = existing == Existing::Update;
+        if existing != DuplicatePolicy::Ignore {
+            let merges = existing == DuplicatePolicy::Update;
             let fits =
                 |found: &Token| !merges || self.caller.may_merge(found, &checked.token, *value);
             match duplicate(snapshot, self.caller, &checked.token, fits, now)? {
                 Duplicate::None(expectation) => change = change.and(expectation),
                 Duplicate::Found(found) => {
                     let (update, token, origin) = match existing {
-                        Existing::Update => {
+                        DuplicatePolicy::Update => {
                             let patch = self.caller.merge_into(&found.token, &checked.token)?;
                             let fingerprint = found.token.fingerprint.clone();
                             let changed = latest.iter().find(|it| it.id == found.token.id);
@@ -150,12 +150,12 @@ impl Tokens<'_> {
                             if token.fingerprint != fingerprint {
                                 return Err(Error::Forbidden(OTHER_CONTENT));
                             }
-                            (update, token, Origin::Updated)
+                            (update, token, TokenOrigin::Updated)
                         }
-                        Existing::Ignore | Existing::Read => {
+                        DuplicatePolicy::Ignore | DuplicatePolicy::Read => {
                             let mut token = found.token;
                             self.vault.cvcs().attach(snapshot, &mut token, now)?;
-                            (Change::new(), token, Origin::Read)
+                            (Change::new(), token, TokenOrigin::Read)
                         }
                     };
                     // The content of another application's intent is not the caller's own.
@@ -167,7 +167,7 @@ impl Tokens<'_> {
                     };
                     let exposure = self.caller.exposure(containers, Right::Create, value)?;
                     let shown = self.show(token, exposure, budget);
-                    return Ok((change.and(update), Written { shown, origin, value }));
+                    return Ok((change.and(update), WriteOutcome { shown, origin, value }));
                 }
             }
         }
@@ -175,14 +175,14 @@ impl Tokens<'_> {
         change = change.and(self.vault.token_rows().create(&checked.token, &self.caller.keys)?);
         let exposure = self.caller.exposure(containers, Right::Create, *value)?;
         let shown = self.show(checked.token, exposure, budget);
-        Ok((change, Written { shown, origin: Origin::New, value: *value }))
+        Ok((change, WriteOutcome { shown, origin: TokenOrigin::New, value: *value }))
     }
 
     /// Sets the token's id, and returns the expectation that this id is free.
     fn settle_id(
         self,
         snapshot: &Snapshot,
-        checked: &mut Checked,
+        checked: &mut CheckedDraft,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<Change, Error> {
@@ -249,7 +249,7 @@ impl Tokens<'_> {
         self,
         token: Token,
         budget: &Budget,
-    ) -> Result<Shown, Error> {
+    ) -> Result<TokenView, Error> {
         let exposure =
             self.caller.exposure(&token.containers, Right::Create, ValueOrigin::Duplicate)?;
         Ok(self.show(token, exposure, budget))
@@ -267,7 +267,7 @@ pub(in crate::app) fn no_intent() -> Error {
     Error::invalid("token_intent_id", NO_INTENT)
 }
 
-impl Admitted {
+impl AdmittedDraft {
     pub(in crate::app) const fn value_origin(&self) -> ValueOrigin {
         self.origin
     }
@@ -281,7 +281,7 @@ impl Admitted {
         self.intent().map(|id| caller.did(Act::Convert, id.into(), at))
     }
 
-    pub(in crate::app) fn existing(&self, caller: &Caller) -> Existing {
+    pub(in crate::app) fn existing(&self, caller: &Caller) -> DuplicatePolicy {
         caller.existing(&self.draft)
     }
 }

@@ -13,7 +13,7 @@ impl Tokens<'_> {
     pub async fn delete(self, id: &str) -> Result<(), Error> {
         let _turn = self.vault.lanes.take(id.as_bytes()).await?;
         self.vault
-            .commit(Priority::Normal, |snapshot| {
+            .commit(Priority::Upkeep, |snapshot| {
                 let now = self.vault.now();
                 let found = live_token(snapshot, self.caller, id, now)?;
                 self.caller.require_in_all(Permission::TokenDelete, &found.token.containers)?;

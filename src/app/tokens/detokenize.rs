@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
-use crate::app::tokens::read::{Shown, ShownData};
+use crate::app::tokens::read::{DataView, TokenView};
 use crate::app::tokens::rows;
 use crate::domain::access::Transform;
 use crate::domain::audit::Entity;
@@ -24,17 +24,17 @@ use crate::secret::{Secret, Wipe};
 use crate::store::Snapshot;
 
 /// The values that the expressions of one call refer to, each opened once.
-struct Named(HashMap<Reference, Value>);
+struct NamedReferences(HashMap<Reference, Value>);
 
 /// The state of one call: its references, the common budget of its expressions (a body may hold
 /// very many), and its mistakes.
 struct Filling<'a> {
-    named: Named,
+    named: NamedReferences,
     budget: &'a Budget,
     mistakes: Mistakes,
 }
 
-impl Scope for Named {
+impl Scope for NamedReferences {
     fn variable(&self, _: &str) -> Option<&Value> {
         None
     }
@@ -44,7 +44,7 @@ impl Scope for Named {
     }
 }
 
-impl Drop for Named {
+impl Drop for NamedReferences {
     fn drop(&mut self) {
         self.0.values_mut().for_each(Wipe::wipe);
     }
@@ -79,7 +79,7 @@ impl Tokens<'_> {
 
         let snapshot = self.vault.snapshot()?;
         let mut opened = BTreeMap::new();
-        let mut named = Named(HashMap::new());
+        let mut named = NamedReferences(HashMap::new());
         let mut mistakes = Mistakes::new();
         for (path, reference) in references {
             if named.0.contains_key(&reference) {
@@ -130,7 +130,7 @@ impl Tokens<'_> {
         let shown = self.show(token, exposure, budget);
         // Charge for the parsing of the data below, and of the mask of a whole token.
         let whole = !matches!(reference, Reference::TokenData(_));
-        let plain = matches!(shown.data, ShownData::Plain).then(|| shown.token.data.json());
+        let plain = matches!(shown.data, DataView::Plain).then(|| shown.token.data.json());
         let mask = shown.token.effective_mask().filter(|_| whole);
         for text in plain.into_iter().chain(mask) {
             budget.spend_json(text).map_err(too_much_work)?;
@@ -233,16 +233,16 @@ fn gather(
     }
 }
 
-fn data_of(shown: &Shown) -> Value {
+fn data_of(shown: &TokenView) -> Value {
     match &shown.data {
-        ShownData::Plain => std::mem::take(shown.token.whole_data().expose_mut()),
-        ShownData::Masked(value) => value.expose().clone(),
-        ShownData::Absent => Value::Null,
+        DataView::Plain => std::mem::take(shown.token.whole_data().expose_mut()),
+        DataView::Masked(value) => value.expose().clone(),
+        DataView::Absent => Value::Null,
     }
 }
 
 /// All members of a token, and its enrichments, which only expressions can see.
-fn whole_token(shown: &Shown) -> Value {
+fn whole_token(shown: &TokenView) -> Value {
     let token = &shown.token;
     let mut whole = json!({
         "id": token.public_id(),

@@ -63,7 +63,7 @@ struct Shape {
 }
 
 /// A draft with all properties of a token except its final id.
-pub(in crate::app) struct Checked {
+pub(in crate::app) struct CheckedDraft {
     pub(in crate::app) token: Token,
     pub(in crate::app) wanted: WantedId,
     /// The part of the data that expressions may see.
@@ -127,7 +127,7 @@ impl Tokens<'_> {
         containers: &[Container],
         now: Timestamp,
         budget: &Budget,
-    ) -> Result<Checked, Error> {
+    ) -> Result<CheckedDraft, Error> {
         let Shape { mask, wanted, expires_at, mut mistakes } = draft.check_shape(now);
         let (Some(kind), Some(data)) = (draft.kind, &draft.data) else {
             return Err(Error::Invalid(draft.mistakes_without_data(now)));
@@ -167,7 +167,7 @@ impl Tokens<'_> {
         };
         mistakes.append(self.evaluate(&mut token, data.expose(), budget));
         mistakes.into_result()?;
-        Ok(Checked { token, wanted, visible: data })
+        Ok(CheckedDraft { token, wanted, visible: data })
     }
 
     /// Sets the results of the token's expressions, which see the data without the card
@@ -193,7 +193,9 @@ impl Tokens<'_> {
             Ok(value) => Some(value),
             // Data may be an empty text. Only an expression of the caller's own must give a text
             // that is not empty.
-            Err(Unevaluated::Failed(Failed::Empty)) if token.fingerprint_expression.is_none() => {
+            Err(EvaluationFailure::Failed(Failed::Empty))
+                if token.fingerprint_expression.is_none() =>
+            {
                 None
             }
             Err(why) => {
@@ -236,20 +238,20 @@ impl Tokens<'_> {
         expression: &str,
         scope: &dyn expressions::Scope,
         budget: &Budget,
-    ) -> Result<Secret<String>, Unevaluated> {
+    ) -> Result<Secret<String>, EvaluationFailure> {
         let template = self.vault.evaluations.parsed.template(owner, expression, budget)?;
-        template.evaluate_text(scope, self.vault, budget).map_err(Unevaluated::Failed)
+        template.evaluate_text(scope, self.vault, budget).map_err(EvaluationFailure::Failed)
     }
 }
 
 /// The reason why an expression gave no text.
 #[derive(Debug)]
-pub(in crate::app) enum Unevaluated {
+pub(in crate::app) enum EvaluationFailure {
     Failed(Failed),
     Malformed(Malformed),
 }
 
-impl From<Unparsed> for Unevaluated {
+impl From<Unparsed> for EvaluationFailure {
     fn from(unparsed: Unparsed) -> Self {
         match unparsed {
             Unparsed::Malformed(malformed) => Self::Malformed(malformed),
@@ -258,7 +260,7 @@ impl From<Unparsed> for Unevaluated {
     }
 }
 
-impl std::fmt::Display for Unevaluated {
+impl std::fmt::Display for EvaluationFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Failed(failed) => failed.fmt(f),

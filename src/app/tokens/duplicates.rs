@@ -5,7 +5,7 @@ use crate::app::access::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::draft::{Deduplicate, TokenDraft};
 use crate::app::tokens::patch::TokenPatch;
-use crate::app::tokens::rows::{self, Filter, Versioned};
+use crate::app::tokens::rows::{self, Filter, VersionedToken};
 use crate::bounds::DUPLICATES_READ_MAX;
 use crate::domain::access::Transform;
 use crate::domain::application::ApplicationKind;
@@ -19,7 +19,7 @@ use crate::store::{Change, Snapshot, tables};
 
 /// The handling of an existing token with the same content by a create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::app) enum Existing {
+pub(in crate::app) enum DuplicatePolicy {
     Ignore,
     Read,
     Update,
@@ -28,7 +28,7 @@ pub(in crate::app) enum Existing {
 impl Caller {
     /// The request's own choice, else the tenant's setting. A conversion always updates the
     /// existing token.
-    pub(in crate::app) fn existing(&self, draft: &TokenDraft) -> Existing {
+    pub(in crate::app) fn existing(&self, draft: &TokenDraft) -> DuplicatePolicy {
         let setting = |name| self.tenant.settings.get(name).map(String::as_str);
         let deduplicate = draft.deduplicate.unwrap_or(match setting("deduplicate_tokens") {
             Some("true") => Deduplicate::Yes,
@@ -36,9 +36,11 @@ impl Caller {
         });
         let update = setting("token_deduplication_behavior") == Some("update_existing");
         match deduplicate {
-            Deduplicate::No => Existing::Ignore,
-            Deduplicate::Yes if update || draft.token_intent_id.is_some() => Existing::Update,
-            Deduplicate::Yes => Existing::Read,
+            Deduplicate::No => DuplicatePolicy::Ignore,
+            Deduplicate::Yes if update || draft.token_intent_id.is_some() => {
+                DuplicatePolicy::Update
+            }
+            Deduplicate::Yes => DuplicatePolicy::Read,
         }
     }
 
@@ -78,12 +80,12 @@ impl Caller {
 
     pub(in crate::app) fn deduplicates(&self, wanted: Option<Deduplicate>) -> bool {
         let draft = TokenDraft { deduplicate: wanted, ..TokenDraft::default() };
-        self.existing(&draft) != Existing::Ignore
+        self.existing(&draft) != DuplicatePolicy::Ignore
     }
 }
 
 pub(in crate::app) enum Duplicate {
-    Found(Box<Versioned>),
+    Found(Box<VersionedToken>),
     /// No duplicate exists, as long as this expectation holds.
     None(Change),
 }

@@ -1,7 +1,7 @@
 //! Evaluates the expressions of a request, on the thread that serves it or on a blocking thread.
 
 use crate::app::blocking::run_blocking;
-use crate::app::commit::commit_loop::{Committed, Priority, Write};
+use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
 use crate::app::tokens::evaluations::Work;
 use crate::app::vault::Vault;
@@ -34,7 +34,7 @@ impl Vault {
         work: Work,
         write: &Write<'_, T>,
         mut decide: impl FnMut(&Snapshot, &Budget) -> Result<(Change, T), Error>,
-    ) -> Result<Committed<T>, Error> {
+    ) -> Result<CommitOutcome<T>, Error> {
         let budget = Budget::first(bounds::EXPRESSION_WORK_INLINE_MAX);
         let committed = self.commit_write(Priority::Normal, write, |snapshot| {
             let decided = decide(snapshot, &budget);

@@ -4,11 +4,12 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::app::access::caller::Caller;
-use crate::app::commit::commit_loop::{Committed, Priority, Write};
+use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::create::no_intent;
 use crate::app::tokens::draft::check_data;
 use crate::app::tokens::evaluations::Work;
+use crate::app::tokens::rows::TokenRows;
 use crate::app::vault::Vault;
 use crate::crypto::{TenantKeys, Version, version};
 use crate::domain::answer_seed::AnswerSeed;
@@ -48,7 +49,7 @@ pub struct TokenIntentDraft {
 
 /// An intent, and the details of its card or bank account for the answer.
 #[derive(Debug)]
-pub struct ShownIntent {
+pub struct TokenIntentView {
     pub intent: TokenIntent,
     pub card: Option<CardDetails>,
     pub bank: Option<BankDetails>,
@@ -58,8 +59,8 @@ impl TokenIntents<'_> {
     pub async fn create(
         self,
         draft: &TokenIntentDraft,
-        write: &Write<'_, ShownIntent>,
-    ) -> Result<Committed<ShownIntent>, Error> {
+        write: &Write<'_, TokenIntentView>,
+    ) -> Result<CommitOutcome<TokenIntentView>, Error> {
         let now = self.vault.now();
         self.vault
             .commit_evaluating(Work::Write, write, |snapshot, budget| {
@@ -77,7 +78,7 @@ impl TokenIntents<'_> {
             .await
     }
 
-    pub async fn read(self, id: &str) -> Result<ShownIntent, Error> {
+    pub async fn read(self, id: &str) -> Result<TokenIntentView, Error> {
         let now = self.vault.now();
         let found = self.find(&self.vault.snapshot()?, id, now)?;
         let (intent, _) = found.ok_or(Error::NotFound("token intent"))?;
@@ -88,7 +89,7 @@ impl TokenIntents<'_> {
     pub async fn delete(self, id: &str) -> Result<(), Error> {
         let _turn = self.vault.lanes.take(id.as_bytes()).await?;
         self.vault
-            .commit(Priority::Normal, |snapshot| {
+            .commit(Priority::Upkeep, |snapshot| {
                 let now = self.vault.now();
                 let found = self.find(snapshot, id, now)?;
                 let (intent, version) = found.ok_or(Error::NotFound("token intent"))?;
@@ -130,11 +131,11 @@ impl TokenIntents<'_> {
         Ok(expected(&intent, version).and(delete(&intent)))
     }
 
-    pub(in crate::app) fn show_intent(self, intent: TokenIntent) -> ShownIntent {
+    pub(in crate::app) fn show_intent(self, intent: TokenIntent) -> TokenIntentView {
         let data = intent.data.value();
         let card = intent.kind.card_details(data.expose(), &self.vault.bins());
         let bank = intent.kind.bank_details(data.expose());
-        ShownIntent { intent, card, bank }
+        TokenIntentView { intent, card, bank }
     }
 
     fn check_intent(
@@ -215,10 +216,10 @@ impl TokenIntents<'_> {
     }
 }
 
-impl Vault {
+impl TokenRows<'_> {
     /// Deletes the code of an intent whose retention is over, and keeps the rest.
     pub(in crate::app) fn forget_intent_cvc(
-        &self,
+        self,
         mut intent: TokenIntent,
         version: Version,
         keys: &TenantKeys,
@@ -227,7 +228,7 @@ impl Vault {
         let key = tables::token_intents(intent.tenant, intent.id);
         let plain = encode_token_intent(&intent)?;
         let table = Table::TokenIntents.number();
-        let sealed = keys.seal(table, &key, plain.expose(), self.random());
+        let sealed = keys.seal(table, &key, plain.expose(), self.vault.random());
         Ok(expected(&intent, version)
             .put(Table::TokenIntents, key, sealed)
             .delete(Table::Cvcs, tables::cvcs(intent.tenant, intent.id.uuid())))

@@ -6,7 +6,7 @@ use crate::app::access::caller::Caller;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
-use crate::app::tokens::rows::{self, Versioned};
+use crate::app::tokens::rows::{self, VersionedToken};
 use crate::domain::access::Transform;
 use crate::domain::audit::Entity;
 use crate::domain::card::CardDetails;
@@ -20,9 +20,9 @@ use crate::store::Snapshot;
 
 /// A token, limited to the parts that its reader may see.
 #[derive(Debug)]
-pub struct Shown {
+pub struct TokenView {
     pub token: Token,
-    pub data: ShownData,
+    pub data: DataView,
     pub extent: Extent,
     pub fingerprint: Fingerprint,
     /// For card types: brand, BIN and issuer. They are not secret and do not depend on the
@@ -32,26 +32,26 @@ pub struct Shown {
 }
 
 #[derive(Debug)]
-pub enum ShownData {
+pub enum DataView {
     /// The whole value, as in `token`.
     Plain,
     Masked(Secret<Value>),
     Absent,
 }
 
-impl Shown {
+impl TokenView {
     /// The most restrictive transform that shows this data.
     pub const fn transform(&self) -> Transform {
         match &self.data {
-            ShownData::Plain => Transform::Reveal,
-            ShownData::Masked(_) => Transform::Mask,
-            ShownData::Absent => Transform::Redact,
+            DataView::Plain => Transform::Reveal,
+            DataView::Masked(_) => Transform::Mask,
+            DataView::Absent => Transform::Redact,
         }
     }
 }
 
 impl Tokens<'_> {
-    pub async fn read(self, id: &str) -> Result<Shown, Error> {
+    pub async fn read(self, id: &str) -> Result<TokenView, Error> {
         let now = self.vault.now();
         let read = |budget: &Budget| self.show_token(id, now, budget);
         let shown = self.vault.evaluating(Work::Read, read).await?;
@@ -64,7 +64,7 @@ impl Tokens<'_> {
         id: &str,
         now: Timestamp,
         budget: &Budget,
-    ) -> Result<Shown, Error> {
+    ) -> Result<TokenView, Error> {
         let snapshot = self.vault.snapshot()?;
         let mut token = live_token(&snapshot, self.caller, id, now)?.token;
         let exposure = self.caller.exposure(&token.containers, Right::Read, ValueOrigin::Stored)?;
@@ -72,20 +72,25 @@ impl Tokens<'_> {
         Ok(self.show(token, exposure, budget))
     }
 
-    /// The only constructor of [`Shown`]. If its mask cannot be evaluated, the data is redacted: a
+    /// The only constructor of [`TokenView`]. If its mask cannot be evaluated, the data is redacted: a
     /// mask never fails open.
-    pub(in crate::app) fn show(self, token: Token, exposure: Exposure, budget: &Budget) -> Shown {
+    pub(in crate::app) fn show(
+        self,
+        token: Token,
+        exposure: Exposure,
+        budget: &Budget,
+    ) -> TokenView {
         let Exposure { extent, transform, fingerprint } = exposure;
         if extent == Extent::Outline {
-            let data = ShownData::Absent;
-            return Shown { token, data, extent, fingerprint, card: None, bank: None };
+            let data = DataView::Absent;
+            return TokenView { token, data, extent, fingerprint, card: None, bank: None };
         }
         let data = match transform {
-            Transform::Reveal => ShownData::Plain,
+            Transform::Reveal => DataView::Plain,
             Transform::Mask => {
-                self.masked(&token, budget).map_or(ShownData::Absent, ShownData::Masked)
+                self.masked(&token, budget).map_or(DataView::Absent, DataView::Masked)
             }
-            Transform::Redact => ShownData::Absent,
+            Transform::Redact => DataView::Absent,
         };
         // Skip the parsing of data for a type without details.
         let (card, bank) = if token.kind == TokenType::Token {
@@ -95,7 +100,7 @@ impl Tokens<'_> {
             let card = token.kind.card_details(plain.expose(), &self.vault.bins());
             (card, token.kind.bank_details(plain.expose()))
         };
-        Shown { token, data, extent, fingerprint, card, bank }
+        TokenView { token, data, extent, fingerprint, card, bank }
     }
 
     pub(in crate::app) fn masked(self, token: &Token, budget: &Budget) -> Option<Secret<Value>> {
@@ -119,7 +124,7 @@ pub(in crate::app) fn live_token(
     caller: &Caller,
     id: &str,
     now: Timestamp,
-) -> Result<Versioned, Error> {
+) -> Result<VersionedToken, Error> {
     rows::find(snapshot, &caller.keys, caller.tenant.id, id)?
         .filter(|found| found.token.is_live(now))
         .ok_or(Error::NotFound("token"))

@@ -294,7 +294,7 @@ pub(in crate::app) fn find_by_id(
     keys: &TenantKeys,
     tenant: TenantId,
     id: TokenId,
-) -> Result<Option<Versioned>, Error> {
+) -> Result<Option<VersionedToken>, Error> {
     let key = tables::tokens(tenant, id);
     let Some(sealed) = snapshot.value(Table::Tokens, &key)? else {
         return Ok(None);
@@ -308,7 +308,7 @@ pub(in crate::app) fn find(
     keys: &TenantKeys,
     tenant: TenantId,
     text: &str,
-) -> Result<Option<Versioned>, Error> {
+) -> Result<Option<VersionedToken>, Error> {
     if let Some(id) = TokenId::parse(text)
         && let Some(found) = find_by_id(snapshot, keys, tenant, id)?
         && found.token.name.is_none()
@@ -331,7 +331,7 @@ pub(in crate::app) fn find(
 
 /// A token, and the version of its record.
 #[derive(Debug)]
-pub(in crate::app) struct Versioned {
+pub(in crate::app) struct VersionedToken {
     pub(in crate::app) token: Token,
     pub(in crate::app) version: crate::crypto::Version,
 }
@@ -341,7 +341,7 @@ pub(in crate::app) fn open(
     tenant: TenantId,
     id: TokenId,
     sealed: &[u8],
-) -> Result<Versioned, Error> {
+) -> Result<VersionedToken, Error> {
     let key = tables::tokens(tenant, id);
     let fault = |fault| Error::Internal(Fault::Token(id, fault));
     let plain = keys.open(Table::Tokens.number(), &key, sealed);
@@ -349,5 +349,5 @@ pub(in crate::app) fn open(
     let version = crate::crypto::version(sealed).ok_or_else(|| fault(TokenFault::BadRecord))?;
     let token = decode_token(tenant, id, plain.expose());
     let token = token.map_err(|BadRecord| fault(TokenFault::BadRecord))?;
-    Ok(Versioned { token, version })
+    Ok(VersionedToken { token, version })
 }

@@ -7,15 +7,15 @@ use serde_json::Value;
 
 use crate::app::access::caller::Caller;
 use crate::app::audit::scope::AuditScope;
-use crate::app::commit::commit_loop::{Committed, Write};
+use crate::app::commit::commit_loop::{CommitOutcome, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
-use crate::app::tokens::create::{Admitted, no_intent};
+use crate::app::tokens::create::{AdmittedDraft, no_intent};
 use crate::app::tokens::draft::TokenDraft;
-use crate::app::tokens::duplicates::Existing;
+use crate::app::tokens::duplicates::DuplicatePolicy;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::patch::TokenPatch;
-use crate::app::tokens::written::{Origin, Written};
+use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
 use crate::domain::audit::AuditEntry;
 use crate::domain::exposure::ValueOrigin;
 use crate::domain::mistakes::Mistakes;
@@ -55,11 +55,11 @@ pub enum Place {
 pub enum Piece {
     /// A duplicate of the token at this earlier index.
     SameAs(usize),
-    Written(Box<Written>),
+    Written(Box<WriteOutcome>),
 }
 
 #[derive(Debug)]
-pub struct Tokenized {
+pub struct TokenizeOutcome {
     pub written: Vec<(Piece, Place)>,
 }
 
@@ -67,8 +67,8 @@ impl Tokens<'_> {
     pub async fn tokenize(
         self,
         draft: TokenizeDraft,
-        write: &Write<'_, Tokenized>,
-    ) -> Result<Committed<Tokenized>, Error> {
+        write: &Write<'_, TokenizeOutcome>,
+    ) -> Result<CommitOutcome<TokenizeOutcome>, Error> {
         let now = self.vault.now();
         let limit = self.caller.tenant.quotas.tokenize_limit;
         if draft.drafts.len() > usize::try_from(limit).unwrap_or(usize::MAX) {
@@ -110,7 +110,7 @@ impl Tokens<'_> {
             let entries: Vec<_> = converted.chain(entries(&written, self.caller, now)).collect();
             let audit =
                 self.vault.audit().entries(AuditScope::Tenant(self.caller.tenant.id), &entries);
-            Ok((change.and(audit), Tokenized { written }))
+            Ok((change.and(audit), TokenizeOutcome { written }))
         });
         let tokenized = settled.await?;
         let found = tokenized.outcome.written.iter().filter_map(|(piece, _)| match piece {
@@ -126,7 +126,7 @@ impl Tokens<'_> {
     fn plan_piece(
         self,
         snapshot: &Snapshot,
-        draft: &Admitted,
+        draft: &AdmittedDraft,
         written: &[(Piece, Place)],
         now: Timestamp,
         budget: &Budget,
@@ -135,8 +135,8 @@ impl Tokens<'_> {
         let (change, new) = self.plan_token(snapshot, draft, &latest, now, budget)?;
         let same = earlier(written, &new, |old| same_content(old, &new));
         match (same, draft.existing(self.caller)) {
-            (Some(same), Existing::Read) => return Ok((Change::new(), Piece::SameAs(same))),
-            (Some(_), Existing::Update) => {
+            (Some(same), DuplicatePolicy::Read) => return Ok((Change::new(), Piece::SameAs(same))),
+            (Some(_), DuplicatePolicy::Update) => {
                 let fits = |old: &Token| {
                     same_content(old, &new)
                         && self.caller.may_merge(old, &new.shown.token, draft.value_origin())
@@ -144,14 +144,14 @@ impl Tokens<'_> {
                 if let Some(old) = latest.iter().find(|old| fits(old)) {
                     let patch = TokenPatch::from_new(&new.shown.token);
                     let (change, token) = self.plan_further(old, &patch, now, budget)?;
-                    let origin = Origin::Updated;
+                    let origin = TokenOrigin::Updated;
                     let shown = self.show_duplicate(token, budget)?;
                     let value = ValueOrigin::Duplicate;
-                    let written = Written { shown, origin, value };
+                    let written = WriteOutcome { shown, origin, value };
                     return Ok((change, Piece::Written(Box::new(written))));
                 }
             }
-            (Some(_), Existing::Ignore) | (None, _) => (),
+            (Some(_), DuplicatePolicy::Ignore) | (None, _) => (),
         }
         if earlier(written, &new, |old| same_name(old, &new)).is_some() {
             return Err(Error::Conflict("A token with this id exists already."));
@@ -191,7 +191,9 @@ fn noted<T>(
 /// The tokens that the call has created or changed so far, the last state of each first.
 fn latest(written: &[(Piece, Place)]) -> Vec<&Token> {
     let tokens = written.iter().rev().filter_map(|(piece, _)| match piece {
-        Piece::Written(written) if written.origin != Origin::Read => Some(&written.shown.token),
+        Piece::Written(written) if written.origin != TokenOrigin::Read => {
+            Some(&written.shown.token)
+        }
         Piece::SameAs(_) | Piece::Written(_) => None,
     });
     tokens.collect()
@@ -200,23 +202,23 @@ fn latest(written: &[(Piece, Place)]) -> Vec<&Token> {
 /// The index of the first earlier new token that matches a new one.
 fn earlier(
     written: &[(Piece, Place)],
-    new: &Written,
+    new: &WriteOutcome,
     same: impl Fn(&Token) -> bool,
 ) -> Option<usize> {
     let matches = |(one, _): &(Piece, Place)| match one {
         Piece::SameAs(_) => false,
-        Piece::Written(old) => old.origin == Origin::New && same(&old.shown.token),
+        Piece::Written(old) => old.origin == TokenOrigin::New && same(&old.shown.token),
     };
-    (new.origin == Origin::New).then(|| written.iter().position(matches)).flatten()
+    (new.origin == TokenOrigin::New).then(|| written.iter().position(matches)).flatten()
 }
 
-fn same_content(old: &Token, new: &Written) -> bool {
+fn same_content(old: &Token, new: &WriteOutcome) -> bool {
     let new = &new.shown.token;
     (&old.fingerprint, &old.containers) == (&new.fingerprint, &new.containers)
         && old.effective_fingerprint_expression() == new.effective_fingerprint_expression()
 }
 
-fn same_name(old: &Token, new: &Written) -> bool {
+fn same_name(old: &Token, new: &WriteOutcome) -> bool {
     old.name.is_some() && old.name == new.shown.token.name
 }
 

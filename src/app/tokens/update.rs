@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::app::access::caller::{Caller, lacks};
-use crate::app::commit::commit_loop::{Committed, Write};
+use crate::app::commit::commit_loop::{CommitOutcome, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::draft::{check_data, check_expiry, check_mask};
@@ -13,8 +13,8 @@ use crate::app::tokens::duplicates::{Duplicate, duplicate};
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::patch::TokenPatch;
 use crate::app::tokens::read::live_token;
-use crate::app::tokens::rows::Versioned;
-use crate::app::tokens::written::{Origin, Written};
+use crate::app::tokens::rows::VersionedToken;
+use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
 use crate::domain::audit::{Act, Entity};
 use crate::domain::container::Container;
 use crate::domain::data::Data;
@@ -42,8 +42,8 @@ impl Tokens<'_> {
         self,
         id: &str,
         patch: &TokenPatch,
-        write: &Write<'_, Written>,
-    ) -> Result<Committed<Written>, Error> {
+        write: &Write<'_, WriteOutcome>,
+    ) -> Result<CommitOutcome<WriteOutcome>, Error> {
         let now = self.vault.now();
         let _turn = self.vault.lanes.take(id.as_bytes()).await?;
         let settled = self.vault.commit_evaluating(Work::Write, write, |snapshot, budget| {
@@ -78,22 +78,22 @@ impl Tokens<'_> {
                         let audit = self.audit_update(&token, now);
                         let shown = shown(token, ValueOrigin::Stored)?;
                         let value = ValueOrigin::Stored;
-                        let written = Written { shown, origin: Origin::New, value };
+                        let written = WriteOutcome { shown, origin: TokenOrigin::New, value };
                         return Ok((change.and(expectation).and(audit), written));
                     }
                     Duplicate::Found(other) => {
-                        let (mut other, origin) = (other.token, Origin::Read);
+                        let (mut other, origin) = (other.token, TokenOrigin::Read);
                         self.vault.cvcs().attach(snapshot, &mut other, now)?;
                         let shown = shown(other, ValueOrigin::Duplicate)?;
                         let value = ValueOrigin::Duplicate;
-                        return Ok((Change::new(), Written { shown, origin, value }));
+                        return Ok((Change::new(), WriteOutcome { shown, origin, value }));
                     }
                 }
             }
             let change = change.and(self.audit_update(&token, now));
             let shown = shown(token, ValueOrigin::Stored)?;
             let value = ValueOrigin::Stored;
-            Ok((change, Written { shown, origin: Origin::New, value }))
+            Ok((change, WriteOutcome { shown, origin: TokenOrigin::New, value }))
         });
         let written = settled.await?;
         self.vault.audit().note_found(self.caller, std::iter::once(&written.outcome)).await?;
@@ -108,12 +108,12 @@ impl Tokens<'_> {
     pub(in crate::app) fn plan_revision(
         self,
         snapshot: &Snapshot,
-        found: Versioned,
+        found: VersionedToken,
         patch: &TokenPatch,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<(Change, Token), Error> {
-        let Versioned { token: mut old, version } = found;
+        let VersionedToken { token: mut old, version } = found;
         self.vault.cvcs().attach(snapshot, &mut old, now)?;
         let new = self.revise(&old, patch, now, budget)?;
         let record = tables::tokens(old.tenant, old.id);

@@ -1,23 +1,23 @@
 //! The token in the answer to a write, and its origin.
 
 use crate::app::access::caller::Caller;
-use crate::app::tokens::read::Shown;
+use crate::app::tokens::read::TokenView;
 use crate::domain::audit::{Act, AuditEntry, Entity};
 use crate::domain::exposure::ValueOrigin;
 use crate::domain::time::Timestamp;
 
 /// The token in the answer to a write.
 #[derive(Debug)]
-pub struct Written {
-    pub shown: Shown,
-    pub origin: Origin,
+pub struct WriteOutcome {
+    pub shown: TokenView,
+    pub origin: TokenOrigin,
     /// Decides, with the caller's rights, the parts that are shown.
     pub value: ValueOrigin,
 }
 
 /// The origin of the token in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum TokenOrigin {
     New,
     /// A token with the same content existed and was not changed.
     Read,
@@ -25,13 +25,13 @@ pub enum Origin {
     Updated,
 }
 
-impl Written {
+impl WriteOutcome {
     /// The audit entry for the write; `None` when it changed nothing.
     pub(in crate::app) fn entry(&self, caller: &Caller, at: Timestamp) -> Option<AuditEntry> {
         let act = match self.origin {
-            Origin::New => Act::Create,
-            Origin::Read => return None,
-            Origin::Updated => Act::Update,
+            TokenOrigin::New => Act::Create,
+            TokenOrigin::Read => return None,
+            TokenOrigin::Updated => Act::Update,
         };
         Some(caller.did(act, Entity::token(&self.shown.token), at))
     }

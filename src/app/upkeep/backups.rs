@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::task::spawn_blocking;
 
-use crate::app::commit::disk::{Allowance, DiskState};
+use crate::app::commit::disk::{Allowance, DiskFloor, DiskState};
 use crate::app::error::Error;
 use crate::app::keys::open::VaultFailure;
 use crate::app::upkeep::verify::Report;
@@ -77,7 +77,7 @@ impl Backups<'_> {
         now: Timestamp,
     ) -> Result<BackupSummary, BackupFailure> {
         self.vault.require_space_for_audit().map_err(|_full| BackupFailure::NoSpace)?;
-        if let Some(allowance) = self.vault.allowance() {
+        if let Some(allowance) = self.vault.floor.as_ref().map(DiskFloor::allowance) {
             let path = path.clone();
             let admits = spawn_blocking(move || allowance.admits(parent(&path), 0)).await;
             if !admits.map_err(io::Error::from)?? {
@@ -167,7 +167,8 @@ impl Backups<'_> {
         let directory = plan.directory.clone();
         let scratch = scratch(&directory, &self.mark()?);
         let master = self.vault.masters.of(&self.vault.snapshot()?)?.as_ref().clone();
-        let (clock, allowance) = (self.vault.clock.clone(), self.vault.allowance());
+        let (clock, allowance) =
+            (self.vault.clock.clone(), self.vault.floor.as_ref().map(DiskFloor::allowance));
         let proven = spawn_blocking(move || {
             let newest = newest(&directory, id.as_deref())?;
             require_space(allowance.as_ref(), &directory, &newest)?;

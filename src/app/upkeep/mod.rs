@@ -7,7 +7,13 @@ pub(in crate::app) mod observe;
 pub(in crate::app) mod scrub;
 pub(in crate::app) mod sweep;
 pub(in crate::app) mod verify;
+
+use std::sync::atomic::Ordering;
+
+use crate::app::commit::disk::{DiskEvent, DiskFloor, DiskState};
 use crate::app::vault::Vault;
+use crate::domain::time::Timestamp;
+use crate::store::IdleCommits;
 
 /// Removes expired records, looks for damage, and counts records.
 #[derive(Debug, Clone, Copy)]
@@ -25,5 +31,24 @@ impl Upkeep<'_> {
     /// Waits for the next damaged row that has not been logged.
     pub async fn damage_found(self) -> damage::DamagedRow {
         self.vault.damage.next_found().await
+    }
+
+    /// To be called again and again. `None` when nothing has changed.
+    pub fn look_at_disk(self) -> Option<DiskEvent> {
+        let news = self.vault.floor.as_ref().and_then(DiskFloor::look);
+        self.vault.store.set_idle_commits(match self.vault.disk_state() {
+            DiskState::Writable | DiskState::ReadOnly => IdleCommits::Allowed,
+            DiskState::Full => IdleCommits::Held,
+        });
+        news
+    }
+
+    /// Everything that was due at this moment is gone.
+    pub(in crate::app) fn swept(self, at: Timestamp) {
+        self.vault.swept_at.store(at.micros(), Ordering::Relaxed);
+    }
+
+    pub(in crate::app) fn swept_at(self) -> Timestamp {
+        Timestamp::from_micros(self.vault.swept_at.load(Ordering::Relaxed))
     }
 }

@@ -28,7 +28,7 @@ const SYSTEM: Actor = Actor::System;
 
 /// The result of one batch.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepProgress {
     pub removed: usize,
     /// The key behind which the next batch starts, if there may be more.
     pub(in crate::app) next: Option<Vec<u8>>,
@@ -57,11 +57,11 @@ impl Upkeep<'_> {
         self.vault.audit().sign_when_due().await?;
         self.vault.audit().sweep().await?;
         self.vault.rotation().write_uses().await?;
-        self.vault.swept(begun);
+        self.swept(begun);
         Ok(total)
     }
 
-    pub(in crate::app) async fn sweep(self, from: &[u8]) -> Result<Swept, Error> {
+    pub(in crate::app) async fn sweep(self, from: &[u8]) -> Result<SweepProgress, Error> {
         let now = self.vault.now();
         let range = tables::expiries_until(now).starting_after(from);
         self.vault
@@ -89,7 +89,7 @@ impl Upkeep<'_> {
                 }
                 let last = due.last().filter(|_| due.len() == SWEEP_BATCH_MAX);
                 let next = last.map(|(key, _)| key.clone());
-                Ok((change, Swept { removed, next }))
+                Ok((change, SweepProgress { removed, next }))
             })
             .await
     }
@@ -214,6 +214,7 @@ impl Upkeep<'_> {
                 .and(self.vault.audit().entry(due.tenant, SYSTEM, Act::Expire, id, now)),
             ExpiryKind::CvcOfTokenIntent if code_is_over => self
                 .vault
+                .token_rows()
                 .forget_intent_cvc(intent, version, keys)?
                 .and(self.vault.audit().entry(due.tenant, SYSTEM, Act::ExpireCvc, id, now)),
             ExpiryKind::Token

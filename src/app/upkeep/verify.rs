@@ -71,7 +71,7 @@ impl Verification<'_> {
         let snapshot = self.vault.snapshot()?;
         let mut report = Report::default();
         let mut listed = HashSet::new();
-        let mut owned = Owned {
+        let mut owned = OwnedEntries {
             keys: count(&snapshot, &tables::keys_of(&SystemKeys::SCOPE))?,
             counts: count(&snapshot, &tables::counts_of(&SystemKeys::SCOPE))?,
         };
@@ -282,7 +282,7 @@ impl Verification<'_> {
 }
 
 /// The numbers of cryptographic keys and of counts in all scopes.
-struct Owned {
+struct OwnedEntries {
     keys: u64,
     counts: u64,
 }
@@ -308,7 +308,11 @@ fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
 
 /// Compares the number of rows with the number that the walk has found. The walk counts the index
 /// entries of every record, so a table with more entries has some without a record.
-fn verify_sums(snapshot: &Snapshot, owned: &Owned, report: &mut Report) -> Result<(), Error> {
+fn verify_sums(
+    snapshot: &Snapshot,
+    owned: &OwnedEntries,
+    report: &mut Report,
+) -> Result<(), Error> {
     let mut entries: u64 = 0;
     for table in [Table::TokenLists, Table::TokenNames, Table::Expiries] {
         entries = entries.saturating_add(snapshot.len(table)?);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::app::{Error, RangesRefreshed, Vault};
+use crate::app::{Error, RangesRefresh, Vault};
 use crate::bounds::{RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX, THREEDS_RANGES_PERIOD};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::explain_bind;
@@ -81,7 +81,7 @@ pub(in crate::cli) async fn refresh_ranges(vault: Arc<Vault>, log: Log) {
     loop {
         for (scheme, refreshed) in vault.card_ranges().refresh_all().await {
             let event = match refreshed {
-                Ok(RangesRefreshed { asked, ranges }) => {
+                Ok(RangesRefresh { asked, ranges }) => {
                     let event = match asked {
                         PreqResult::Answered => Event::info("card_ranges_refreshed"),
                         PreqResult::Refused(code) => Event::error("card_ranges_refused")

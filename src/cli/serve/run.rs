@@ -122,7 +122,7 @@ async fn serve(
     install_panic_hook(log.clone());
     log_migration(&vault, &log);
     // Check the disk before the first write: the disk may be full since before the restart.
-    if let Some(news) = vault.look_at_disk() {
+    if let Some(news) = vault.upkeep().look_at_disk() {
         log.event(watch::event(&news));
     }
     let catalog = Catalog::load();

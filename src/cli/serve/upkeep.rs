@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::signal::unix::Signal;
 
-use crate::app::{Error, ScrubWalk, Scrubbed, Vault};
+use crate::app::{Error, ScrubProgress, ScrubWalk, Vault};
 use crate::bounds::{SCRUB_PERIOD, SCRUB_REST, SWEEP_PERIOD};
 use crate::cli::serve::bins;
 use crate::cli::serve::rotation::rotate;
@@ -75,11 +75,11 @@ async fn scrub(vault: Arc<Vault>) {
         // The panic hook logs the location of a panic. The walk starts from the beginning after the
         // rest.
         let (next, scrubbed) =
-            step.await.unwrap_or((ScrubWalk::default(), Ok(Scrubbed::Everything)));
+            step.await.unwrap_or((ScrubWalk::default(), Ok(ScrubProgress::Everything)));
         walk = next;
         match scrubbed {
-            Ok(Scrubbed::Some) => (),
-            Ok(Scrubbed::Everything) => tokio::time::sleep(SCRUB_REST).await,
+            Ok(ScrubProgress::Some) => (),
+            Ok(ScrubProgress::Everything) => tokio::time::sleep(SCRUB_REST).await,
             // The store has failed or is closing: the process is about to end.
             Err(_) => return,
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::app::{DiskNews, DiskState, Vault};
+use crate::app::{DiskEvent, DiskState, Vault};
 use crate::bounds::{DISK_CHECK_EVERY, FILES_CHECK_EVERY};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::clock::Clock;
@@ -134,7 +134,9 @@ pub(in crate::cli) async fn disk(vault: Arc<Vault>, log: Log) {
         tokio::time::sleep(DISK_CHECK_EVERY).await;
         let looking = Arc::clone(&vault);
         // A disk that hangs must not block a thread that answers requests.
-        if let Ok(Some(news)) = tokio::task::spawn_blocking(move || looking.look_at_disk()).await {
+        if let Ok(Some(news)) =
+            tokio::task::spawn_blocking(move || looking.upkeep().look_at_disk()).await
+        {
             log.event(event(&news));
         }
     }
@@ -152,12 +154,12 @@ pub(in crate::cli) async fn files(vault: Arc<Vault>) {
     }
 }
 
-pub(in crate::cli) fn event(news: &DiskNews) -> Event {
+pub(in crate::cli) fn event(news: &DiskEvent) -> Event {
     let (event, space) = match news {
-        DiskNews::State(DiskState::Writable, space) => (Event::info("disk_recovered"), space),
-        DiskNews::State(DiskState::ReadOnly, space) => (Event::error("disk_nearly_full"), space),
-        DiskNews::State(DiskState::Full, space) => (Event::error("disk_full"), space),
-        DiskNews::Unreadable => return Event::error("disk_unreadable"),
+        DiskEvent::State(DiskState::Writable, space) => (Event::info("disk_recovered"), space),
+        DiskEvent::State(DiskState::ReadOnly, space) => (Event::error("disk_nearly_full"), space),
+        DiskEvent::State(DiskState::Full, space) => (Event::error("disk_full"), space),
+        DiskEvent::Unreadable => return Event::error("disk_unreadable"),
     };
     event.with("free_bytes", Value::Count(space.free_bytes))
 }

@@ -1,6 +1,6 @@
 //! Token intents over HTTP.
 
-use crate::app::ShownIntent;
+use crate::app::TokenIntentView;
 use crate::http::exchange::{Exchange, OperationFailure};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
@@ -11,7 +11,7 @@ use crate::idempotency::RememberedAnswer;
 impl Exchange<'_> {
     pub(in crate::http) async fn create_token_intent(&self) -> Result<Reply, OperationFailure> {
         let draft = token::parse_intent_draft(self.body.expose());
-        let answer: fn(&ShownIntent) -> RememberedAnswer = token_intent::answer;
+        let answer: fn(&TokenIntentView) -> RememberedAnswer = token_intent::answer;
         let write = self.write(&answer);
         let shown = self.app.token_intents(self.caller).create(&draft, &write).await?;
         Ok(Reply::from(shown.answer))

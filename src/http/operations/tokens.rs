@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::app::{Tokenized, Written};
+use crate::app::{TokenizeOutcome, WriteOutcome};
 use crate::domain::exposure::Right;
 use crate::http::exchange::{Exchange, OperationFailure};
 use crate::http::problem::Problem;
@@ -15,7 +15,7 @@ use crate::secret::SecretBuffer;
 impl Exchange<'_> {
     pub(in crate::http) async fn create_token(&self) -> Result<Reply, OperationFailure> {
         let draft = token::parse_draft(self.body.expose());
-        let answer = |written: &Written| {
+        let answer = |written: &WriteOutcome| {
             let location = token_path(&written.shown.token.public_id());
             token::answer(written, AnswerStatus::Created, Right::Create).at(location)
         };
@@ -33,7 +33,8 @@ impl Exchange<'_> {
         id: &TokenName,
     ) -> Result<Reply, OperationFailure> {
         let patch = token::parse_patch(self.body.expose());
-        let answer = |written: &Written| token::answer(written, AnswerStatus::Ok, Right::Update);
+        let answer =
+            |written: &WriteOutcome| token::answer(written, AnswerStatus::Ok, Right::Update);
         let (id, write) = (id.as_str(), self.write(&answer));
         let written = self.app.tokens(self.caller).update(id, &patch, &write).await?;
         Ok(Reply::from(written.answer))
@@ -46,7 +47,7 @@ impl Exchange<'_> {
 
     pub(in crate::http) async fn tokenize(&self) -> Result<Reply, OperationFailure> {
         let body = self.body.expose();
-        let answer = |tokenized: &Tokenized| tokenize::answer(body, tokenized);
+        let answer = |tokenized: &TokenizeOutcome| tokenize::answer(body, tokenized);
         let draft = tokenize::parse(body);
         self.charge_tokens(draft.drafts.len())?;
         let tokenized = self.app.tokens(self.caller).tokenize(draft, &self.write(&answer)).await?;

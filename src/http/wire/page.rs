@@ -1,6 +1,6 @@
 //! Pages by number.
 
-use crate::app::Stretch;
+use crate::app::PageRange;
 use crate::bounds::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use crate::domain::mistakes::Mistakes;
 use crate::http::wire::fields::Fields;
@@ -36,8 +36,8 @@ impl OffsetPage {
         Self { number, size: size_in_fields(fields) }
     }
 
-    pub(crate) const fn stretch(self) -> Stretch {
-        Stretch { skip: self.skip(), take: self.size }
+    pub(crate) const fn stretch(self) -> PageRange {
+        PageRange { skip: self.skip(), take: self.size }
     }
 
     /// The number of items before this page.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::app::{
-    Deduplicate, Origin, Shown, ShownData, TokenDraft, TokenIntentDraft, TokenPatch, Written,
+    DataView, Deduplicate, TokenDraft, TokenIntentDraft, TokenOrigin, TokenPatch, TokenView,
+    WriteOutcome,
 };
 use crate::bounds::{CONTAINERS_MAX, EXPRESSION_CHARS_MAX, SEARCH_INDEXES_MAX};
 use crate::domain::container::Container;
@@ -155,7 +156,11 @@ pub(crate) fn deduplicate(fields: &mut Fields<'_>) -> Option<Deduplicate> {
 }
 
 /// The answer to a create or an update.
-pub(crate) fn answer(written: &Written, status: AnswerStatus, right: Right) -> RememberedAnswer {
+pub(crate) fn answer(
+    written: &WriteOutcome,
+    status: AnswerStatus,
+    right: Right,
+) -> RememberedAnswer {
     let mut answer = RememberedAnswer::empty(status);
     write(&mut answer, written, written.origin, right);
     answer
@@ -164,20 +169,20 @@ pub(crate) fn answer(written: &Written, status: AnswerStatus, right: Right) -> R
 /// Writes a token into an answer, with what decided about how much of it is shown.
 pub(crate) fn write(
     answer: &mut RememberedAnswer,
-    written: &Written,
-    origin: Origin,
+    written: &WriteOutcome,
+    origin: TokenOrigin,
     right: Right,
 ) {
-    let Shown { extent, fingerprint, .. } = written.shown;
+    let TokenView { extent, fingerprint, .. } = written.shown;
     let exposure = Exposure { extent, transform: written.shown.transform(), fingerprint };
     let subject = name(answer, written, right, exposure);
     let mut object = render_members(&written.shown, subject);
     object.object("_extras", |extras| {
-        extras.flag("deduplicated", origin != Origin::New);
+        extras.flag("deduplicated", origin != TokenOrigin::New);
         match origin {
-            Origin::New => (),
-            Origin::Read => extras.text("deduplication_behavior", "read_existing"),
-            Origin::Updated => extras.text("deduplication_behavior", "update_existing"),
+            TokenOrigin::New => (),
+            TokenOrigin::Read => extras.text("deduplication_behavior", "read_existing"),
+            TokenOrigin::Updated => extras.text("deduplication_behavior", "update_existing"),
         }
     });
     object.close_into(answer);
@@ -186,7 +191,7 @@ pub(crate) fn write(
 /// Makes a token a subject of an answer that shows this much of it.
 pub(crate) fn name(
     answer: &mut RememberedAnswer,
-    written: &Written,
+    written: &WriteOutcome,
     right: Right,
     exposure: Exposure,
 ) -> usize {
@@ -198,12 +203,12 @@ pub(crate) fn name(
     answer.subject(id, seed, &token.containers)
 }
 
-pub(crate) fn render(shown: &Shown) -> Secret<Vec<u8>> {
+pub(crate) fn render(shown: &TokenView) -> Secret<Vec<u8>> {
     render_members(shown, 0).close()
 }
 
 /// The members. Those that are not always kept go with the token, which is this subject.
-fn render_members(shown: &Shown, subject: usize) -> Object {
+fn render_members(shown: &TokenView, subject: usize) -> Object {
     let token = &shown.token;
     let mut object = Object::new();
     object.text("id", &token.public_id());
@@ -214,8 +219,8 @@ fn render_members(shown: &Shown, subject: usize) -> Object {
     let until = token.cvc_expires_at;
     let with_code = until.map_or(PartLifetime::Once, |until| PartLifetime::WithCvc(subject, until));
     match (&shown.data, &token.cvc) {
-        (ShownData::Plain, None) => object.json("data", token.data.json()),
-        (ShownData::Plain, Some(code)) => {
+        (DataView::Plain, None) => object.json("data", token.data.json()),
+        (DataView::Plain, Some(code)) => {
             let (before, member, after) = with_cvc(token.data.json(), code.expose());
             object.json("data", before);
             object.keep(with_code);
@@ -223,7 +228,7 @@ fn render_members(shown: &Shown, subject: usize) -> Object {
             object.keep(PartLifetime::With(subject));
             object.more(after);
         }
-        (ShownData::Masked(value), code) => {
+        (DataView::Masked(value), code) => {
             // A mask of the token's own may show the code: all of it goes when the code does.
             if code.is_some() && token.mask.is_some() {
                 object.keep(with_code);
@@ -231,7 +236,7 @@ fn render_members(shown: &Shown, subject: usize) -> Object {
             object.value("data", value.expose());
             object.keep(PartLifetime::With(subject));
         }
-        (ShownData::Absent, _) => (),
+        (DataView::Absent, _) => (),
     }
     if let Some(card) = &shown.card {
         let name = if token.kind == TokenType::NetworkToken { "network_token" } else { "card" };

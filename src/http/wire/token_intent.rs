@@ -1,12 +1,12 @@
 //! Token intents on the wire.
 
-use crate::app::ShownIntent;
+use crate::app::TokenIntentView;
 use crate::domain::token_type::TokenType;
 use crate::http::wire::json::Object;
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 
-pub(crate) fn answer(shown: &ShownIntent) -> RememberedAnswer {
+pub(crate) fn answer(shown: &TokenIntentView) -> RememberedAnswer {
     let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
     let intent = &shown.intent;
     let id = SubjectId::TokenIntent(intent.id);
@@ -15,12 +15,12 @@ pub(crate) fn answer(shown: &ShownIntent) -> RememberedAnswer {
     answer.at(format!("/token-intents/{}", intent.id))
 }
 
-pub(crate) fn render(shown: &ShownIntent) -> Secret<Vec<u8>> {
+pub(crate) fn render(shown: &TokenIntentView) -> Secret<Vec<u8>> {
     render_members(shown, 0).close()
 }
 
 /// The members. Those that are not always kept go with the intent, which is this subject.
-fn render_members(shown: &ShownIntent, subject: usize) -> Object {
+fn render_members(shown: &TokenIntentView, subject: usize) -> Object {
     let intent = &shown.intent;
     let mut object = Object::new();
     object.display("id", intent.id);

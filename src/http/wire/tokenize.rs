@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::app::{Origin, Part, Piece, Place, TokenizeDraft, Tokenized, leaf};
+use crate::app::{Part, Piece, Place, TokenOrigin, TokenizeDraft, TokenizeOutcome, leaf};
 use crate::bounds::BULK_TOKENS_MAX;
 use crate::domain::access::Transform;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right};
@@ -52,7 +52,7 @@ fn is_token_request(members: &Map<String, Value>) -> bool {
 }
 
 /// The body's own shape, with each draft's token in its place.
-pub(crate) fn answer(body: &Value, tokenized: &Tokenized) -> RememberedAnswer {
+pub(crate) fn answer(body: &Value, tokenized: &TokenizeOutcome) -> RememberedAnswer {
     let (out, answer) = (SecretBuffer::with_capacity(0), RememberedAnswer::empty(AnswerStatus::Ok));
     let mut filler = Filler { tokenized, next: 0, out, answer };
     filler.fill(body);
@@ -61,7 +61,7 @@ pub(crate) fn answer(body: &Value, tokenized: &Tokenized) -> RememberedAnswer {
 }
 
 struct Filler<'a> {
-    tokenized: &'a Tokenized,
+    tokenized: &'a TokenizeOutcome,
     next: usize,
     /// Text since the last token: names, punctuation and ids.
     out: SecretBuffer,
@@ -107,8 +107,8 @@ impl Filler<'_> {
         let (written, origin) = match piece {
             Piece::Written(written) => (Some(written), written.origin),
             Piece::SameAs(earlier) => match self.tokenized.written.get(*earlier) {
-                Some((Piece::Written(written), _)) => (Some(written), Origin::Read),
-                Some((Piece::SameAs(_), _)) | None => (None, Origin::Read),
+                Some((Piece::Written(written), _)) => (Some(written), TokenOrigin::Read),
+                Some((Piece::SameAs(_), _)) | None => (None, TokenOrigin::Read),
             },
         };
         let Some(written) = written else { return };

@@ -37,7 +37,7 @@ use crate::store::record::{
 use crate::store::{Change, Snapshot, Table, tables};
 
 /// The hidden parts of one subject while an answer is taken apart.
-struct Hiding<'a> {
+struct SubjectParts<'a> {
     subject: &'a Subject,
     parts: Vec<HiddenPart>,
 }
@@ -67,7 +67,7 @@ impl Idempotency<'_> {
     ) -> Result<Change, Error> {
         let (tenant, keys) = (guard.caller.tenant.id, &guard.caller.keys);
         let place = tables::idempotency(half_day(now), tenant, &guard.blinded);
-        let hiding = |subject| Hiding { subject, parts: Vec::new() };
+        let hiding = |subject| SubjectParts { subject, parts: Vec::new() };
         let mut hidden: Vec<_> = answer.subjects.iter().map(hiding).collect();
         let mut body = Vec::with_capacity(answer.body.len());
         for AnswerPart { text, lifetime: kept } in &answer.body {
@@ -89,7 +89,7 @@ impl Idempotency<'_> {
         }
         let mut change = Change::new();
         let mut subjects = Vec::with_capacity(hidden.len());
-        for Hiding { subject: Subject { id, seed, containers }, parts } in hidden {
+        for SubjectParts { subject: Subject { id, seed, containers }, parts } in hidden {
             let mut sealed = Vec::new();
             if !parts.is_empty() {
                 let seed = if let Some(seed) = seed {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::app::tokens::lists::cursor::tests::TestVault;
-use crate::app::{Deduplicate, NewKey, TokenDraft, Write, Written};
+use crate::app::{Deduplicate, NewKey, TokenDraft, Write, WriteOutcome};
 use crate::crypto::TenantKeys;
 use crate::domain::audit::EntityKind;
 use crate::domain::container::Container;
@@ -19,7 +19,7 @@ use crate::store::tables::SealedBy;
 const MARKER: &str = "mARKdata7f3";
 
 /// A body of two members, of which the second goes with the token.
-fn answer(written: &Written) -> RememberedAnswer {
+fn answer(written: &WriteOutcome) -> RememberedAnswer {
     let token = &written.shown.token;
     let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
     let name = token.name.as_ref().map(|name| String::from(name.as_str()));
@@ -58,7 +58,7 @@ fn replayed(vault: &TestVault, caller: &Arc<Caller>) -> Result<Value, Error> {
     Ok(serde_json::from_slice(replay.body.expose()).unwrap())
 }
 
-async fn create(vault: &TestVault, caller: &Arc<Caller>) -> Written {
+async fn create(vault: &TestVault, caller: &Arc<Caller>) -> WriteOutcome {
     let guard = begin(vault, caller);
     let write = Write { guard: Some(&guard), render: &answer };
     vault.app.tokens(caller).create(draft(), &write).await.unwrap().outcome

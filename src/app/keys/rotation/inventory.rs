@@ -94,7 +94,7 @@ impl ListedKey {
 
 /// How much is under the keys of one scope.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct KeyCounts {
     /// By the number of the sealing key.
     records: HashMap<u32, u64>,
     /// Rows of the audit chain, likewise by the key that sealed them; the server's scope has them.
@@ -107,7 +107,7 @@ pub(super) struct Counted {
 /// By scope.
 type Records = HashMap<[u8; 16], HashMap<u32, u64>>;
 
-impl Counted {
+impl KeyCounts {
     pub(super) fn records(&self, number: u32) -> u64 {
         self.records.get(&number).copied().unwrap_or(0)
     }
@@ -144,7 +144,7 @@ impl KeyRing<'_> {
         self,
         snapshot: &Snapshot,
         scope: &[u8; 16],
-    ) -> Result<Counted, Error> {
+    ) -> Result<KeyCounts, Error> {
         let count = || {
             let records = count_records(snapshot, Some(scope))?.remove(scope);
             self.count_entries(snapshot, scope, records.unwrap_or_default())
@@ -159,8 +159,8 @@ impl KeyRing<'_> {
         snapshot: &Snapshot,
         scope: &[u8; 16],
         records: HashMap<u32, u64>,
-    ) -> Result<Counted, Error> {
-        let mut counted = Counted { records, ..Counted::default() };
+    ) -> Result<KeyCounts, Error> {
+        let mut counted = KeyCounts { records, ..KeyCounts::default() };
         if *scope == SystemKeys::SCOPE {
             let system = self.system();
             for entry in snapshot.range(&Table::ApiKeys.whole())? {
@@ -213,7 +213,7 @@ impl KeyRing<'_> {
 
 fn inventory(
     snapshot: &Snapshot,
-    counted: &HashMap<[u8; 16], Counted>,
+    counted: &HashMap<[u8; 16], KeyCounts>,
     counted_at: Timestamp,
 ) -> Result<KeyInventory, Error> {
     let check = meta::master_check(snapshot)?.unwrap_or_default();
@@ -245,7 +245,7 @@ fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, Error> {
 fn list_scope(
     snapshot: &Snapshot,
     scope: &[u8; 16],
-    counted: Option<&Counted>,
+    counted: Option<&KeyCounts>,
 ) -> Result<Vec<ListedKey>, Error> {
     let stored = snapshot.first(&tables::keys_of(scope), usize::MAX)?;
     let alive: Vec<_> = stored.into_iter().map(|(place, _)| place).collect();

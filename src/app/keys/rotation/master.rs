@@ -15,7 +15,7 @@ use crate::store::{Change, Snapshot, Table, tables};
 
 /// What a replacement of the master key did.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Rotated {
+pub struct MasterRotation {
     /// Names the new key without telling anything of it.
     pub check: String,
     /// Keys that were sealed anew; none when the file was under this master key already.
@@ -38,7 +38,11 @@ impl KeyRotation<'_> {
         Ok(hex::encode(self.vault.masters.of(&self.vault.snapshot()?)?.check()))
     }
 
-    pub async fn take_handed(self, public: [u8; 32], sealed: Vec<u8>) -> Result<Rotated, Error> {
+    pub async fn take_handed(
+        self,
+        public: [u8; 32],
+        sealed: Vec<u8>,
+    ) -> Result<MasterRotation, Error> {
         let begun =
             self.vault.rotations.handover.lock().unwrap_or_else(PoisonError::into_inner).take();
         let refused = Error::Conflict("The new key did not arrive whole; try again.");
@@ -52,7 +56,7 @@ impl KeyRotation<'_> {
 
     /// The file must be able to be opened by the new key before this is called: it is of no use to
     /// anyone else afterwards.
-    pub async fn rotate_master(self, new: MasterKey) -> Result<Rotated, Error> {
+    pub async fn rotate_master(self, new: MasterKey) -> Result<MasterRotation, Error> {
         let _alone = self.vault.rotations.master.lock().await;
         let new = self.vault.masters.add(new);
         let now = self.vault.now();
@@ -80,7 +84,7 @@ impl KeyRotation<'_> {
             .await?;
         self.vault.store.advance_epoch();
         self.vault.rotations.begun.notify_one();
-        Ok(Rotated { check: hex::encode(new.check()), keys })
+        Ok(MasterRotation { check: hex::encode(new.check()), keys })
     }
 
     /// Whatever they are for: a master key knows nothing of that.

@@ -29,7 +29,7 @@ use facts::Rotation;
 
 pub use audit::NewSigner;
 pub use inventory::{KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry};
-pub use master::Rotated;
+pub use master::MasterRotation;
 pub use walk::Walk;
 
 /// Replacing keys while the vault is in use.

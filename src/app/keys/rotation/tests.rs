@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::app::tokens::lists::cursor::tests::{TestVault, texts};
 use crate::app::{
-    CursorStart, Deduplicate, LogQuery, LogStart, Origin, TokenDraft, TokenPatch, Write,
+    CursorStart, Deduplicate, LogQuery, LogStart, TokenDraft, TokenOrigin, TokenPatch, Write,
 };
 use crate::crypto::MasterKey;
 use crate::domain::permission::Permission;
@@ -108,7 +108,7 @@ async fn everything_is_found_in_every_phase_and_nothing_is_left_under_the_old_ke
         let again = again.unwrap();
         assert_eq!(
             (again.outcome.origin, again.outcome.shown.token.id),
-            (Origin::Read, first.outcome.shown.token.id)
+            (TokenOrigin::Read, first.outcome.shown.token.id)
         );
         let taken = TokenDraft { id: Some(String::from("my-own-id")), ..deduplicating("x") };
         let taken = vault.app.tokens(&owner).create(taken, &Write::plain()).await;
@@ -280,7 +280,7 @@ async fn another_master_key_opens_everything_also_for_those_who_began_before() {
     let new = MasterKey::parse(&Secret::new(again)).unwrap();
     assert_eq!(
         vault.app.rotation().rotate_master(new).await.unwrap(),
-        Rotated { keys: 0, ..rotated }
+        MasterRotation { keys: 0, ..rotated }
     );
     assert!(vault.app.keys().tenant_keys(&before, vault.tenant.id).is_ok());
     assert_eq!(vault.app.rotation().rotate_step(&mut Walk::default()).await.unwrap(), Step::Idle);

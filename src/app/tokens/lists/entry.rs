@@ -11,7 +11,7 @@ use crate::domain::token::Token;
 const NEVER: u64 = u64::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::app) struct Listed<'a> {
+pub(in crate::app) struct ListEntry<'a> {
     expires_at: u64,
     /// One path in each line; empty when the key of the entry contains the only one.
     paths: &'a str,
@@ -35,7 +35,7 @@ pub(in crate::app) fn in_all(token: &Token) -> Vec<u8> {
     value
 }
 
-impl<'a> Listed<'a> {
+impl<'a> ListEntry<'a> {
     pub(in crate::app) fn decode(value: &'a [u8]) -> Result<Self, Error> {
         if value.is_empty() {
             return Ok(Self { expires_at: NEVER, paths: "" });

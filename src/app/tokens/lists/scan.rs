@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::app::access::caller::Caller;
 use crate::app::error::{Error, Fault};
-use crate::app::tokens::lists::entry::Listed;
+use crate::app::tokens::lists::entry::ListEntry;
 use crate::app::tokens::rows::Filter;
 use crate::bounds::CURSOR_TAG_BYTES;
 use crate::crypto;
@@ -36,7 +36,7 @@ pub(in crate::app) struct Scan<'a> {
 }
 
 /// A page of ids. A position is the part of a listing key after tenant and filter.
-pub(in crate::app) struct Scanned {
+pub(in crate::app) struct ScanPage {
     pub(in crate::app) tokens: Vec<TokenId>,
     /// Skipped entries that do not decode, each with the id of its token, or nil if the key does
     /// not contain it.
@@ -80,7 +80,7 @@ impl<'a> Scan<'a> {
         size: usize,
         skipped_max: usize,
         now: Timestamp,
-    ) -> Result<Scanned, Error> {
+    ) -> Result<ScanPage, Error> {
         let filtered = TokenList::new(self.caller.tenant.id, self.filter);
         let (mut tokens, mut damaged) = (Vec::new(), Vec::new());
         let mut last = after.map(<[u8]>::to_vec);
@@ -89,7 +89,7 @@ impl<'a> Scan<'a> {
             for entry in snapshot.range(&filtered.inside(container, after))? {
                 let (key, value) = entry?;
                 let shown = if let (Some(ListKey { path, token, .. }), Ok(listed)) =
-                    (tables::list_key(&key), Listed::decode(&value))
+                    (tables::list_key(&key), ListEntry::decode(&value))
                 {
                     let is_shown = listed.is_live(now) && listed.is_shown_at(path, &self.reach);
                     is_shown.then_some(token)
@@ -100,18 +100,18 @@ impl<'a> Scan<'a> {
                 };
                 if let Some(token) = shown {
                     if tokens.len() == size {
-                        return Ok(Scanned { tokens, damaged, next: last });
+                        return Ok(ScanPage { tokens, damaged, next: last });
                     }
                     tokens.push(token);
                 } else if skipped == skipped_max {
-                    return Ok(Scanned { tokens, damaged, next: last });
+                    return Ok(ScanPage { tokens, damaged, next: last });
                 } else {
                     skipped = skipped.saturating_add(1);
                 }
                 last = tables::list_position(&key).map(<[u8]>::to_vec);
             }
         }
-        Ok(Scanned { tokens, damaged, next: None })
+        Ok(ScanPage { tokens, damaged, next: None })
     }
 
     /// The position with a tag that proves its origin: this list of this tenant.

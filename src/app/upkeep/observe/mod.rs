@@ -13,7 +13,7 @@ use crate::metrics::{Checks, Observe, Page};
 use crate::store::Table;
 
 /// The numbers of records in the file. Expired tokens count until they are removed.
-struct Held {
+struct RecordTotals {
     tenants: u64,
     tokens: u64,
     token_intents: u64,
@@ -21,9 +21,9 @@ struct Held {
 }
 
 impl Upkeep<'_> {
-    fn held(self) -> Result<Held, Error> {
+    fn held(self) -> Result<RecordTotals, Error> {
         let snapshot = self.vault.snapshot()?;
-        Ok(Held {
+        Ok(RecordTotals {
             tenants: snapshot.len(Table::Tenants)?,
             tokens: snapshot.len(Table::Tokens)?,
             token_intents: snapshot.len(Table::TokenIntents)?,
@@ -32,7 +32,7 @@ impl Upkeep<'_> {
     }
 
     fn sweep_lag(self) -> Duration {
-        self.vault.now().since(self.vault.swept_at())
+        self.vault.now().since(self.swept_at())
     }
 }
 

@@ -17,7 +17,7 @@ const NO_RECORD: &str = "an index entry leads to no record";
 const STRANGE: &str = "an index entry is not its record's";
 
 /// The record that an index entry refers to.
-enum Led {
+enum EntryTarget {
     To(Box<Token>),
     /// A record that does not open.
     ToDamage,
@@ -33,7 +33,7 @@ impl Look<'_> {
         self.learn(tenant)?;
         let Some(keys) = self.keys(tenant) else { return Ok(()) };
         match self.follow(keys, tenant, id)? {
-            Led::To(token) => {
+            EntryTarget::To(token) => {
                 let place = (Table::TokenLists, key.clone());
                 let own = rows::entries(&token, keys.index());
                 let is_own = own.get(&place).is_some_and(|own| own == value)
@@ -42,8 +42,8 @@ impl Look<'_> {
                     self.find(Table::TokenLists, tenant, id.uuid(), STRANGE);
                 }
             }
-            Led::ToDamage => (),
-            Led::Nowhere => self.find(Table::TokenLists, tenant, id.uuid(), NO_RECORD),
+            EntryTarget::ToDamage => (),
+            EntryTarget::Nowhere => self.find(Table::TokenLists, tenant, id.uuid(), NO_RECORD),
         }
         Ok(())
     }
@@ -63,7 +63,7 @@ impl Look<'_> {
             return Ok(());
         };
         match self.follow(keys, tenant, TokenId::new(id))? {
-            Led::To(token) => {
+            EntryTarget::To(token) => {
                 let is_own = token.name.as_ref().is_some_and(|name| {
                     let places = keys.active_indexes();
                     places.map(|index| rows::name_key(index, tenant, name)).any(|it| it == *key)
@@ -72,8 +72,8 @@ impl Look<'_> {
                     self.find(Table::TokenNames, tenant, id, STRANGE);
                 }
             }
-            Led::ToDamage => (),
-            Led::Nowhere => self.find(Table::TokenNames, tenant, id, NO_RECORD),
+            EntryTarget::ToDamage => (),
+            EntryTarget::Nowhere => self.find(Table::TokenNames, tenant, id, NO_RECORD),
         }
         Ok(())
     }
@@ -89,12 +89,12 @@ impl Look<'_> {
         let is_own = match due.kind {
             ExpiryKind::CvcOfToken | ExpiryKind::Token => {
                 match self.follow(keys, tenant, TokenId::new(id))? {
-                    Led::To(token) => {
+                    EntryTarget::To(token) => {
                         let place = (Table::Expiries, key.clone());
                         rows::entries(&token, keys.index()).contains_key(&place)
                     }
-                    Led::ToDamage => true,
-                    Led::Nowhere => false,
+                    EntryTarget::ToDamage => true,
+                    EntryTarget::Nowhere => false,
                 }
             }
             ExpiryKind::CvcOfTokenIntent | ExpiryKind::TokenIntent => {
@@ -118,11 +118,16 @@ impl Look<'_> {
         Ok(())
     }
 
-    fn follow(&self, keys: &TenantKeys, tenant: TenantId, id: TokenId) -> Result<Led, Error> {
+    fn follow(
+        &self,
+        keys: &TenantKeys,
+        tenant: TenantId,
+        id: TokenId,
+    ) -> Result<EntryTarget, Error> {
         match rows::find_by_id(&self.snapshot, keys, tenant, id) {
-            Ok(Some(found)) => Ok(Led::To(Box::new(found.token))),
-            Ok(None) => Ok(Led::Nowhere),
-            Err(Error::Internal(_)) => Ok(Led::ToDamage),
+            Ok(Some(found)) => Ok(EntryTarget::To(Box::new(found.token))),
+            Ok(None) => Ok(EntryTarget::Nowhere),
+            Err(Error::Internal(_)) => Ok(EntryTarget::ToDamage),
             Err(error) => Err(error),
         }
     }

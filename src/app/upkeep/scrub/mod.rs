@@ -47,7 +47,7 @@ pub struct ScrubWalk {
 
 /// The result of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scrubbed {
+pub enum ScrubProgress {
     /// The pass is not complete.
     Some,
     /// The pass is complete.
@@ -65,7 +65,7 @@ struct Look<'a> {
 impl Upkeep<'_> {
     /// Checks the next rows, at the cost allowed for one second. Only one task may call this, with
     /// the same walk each time. It reads the disk, so it must run on a thread that may block.
-    pub fn scrub_some(self, walk: &mut ScrubWalk) -> Result<Scrubbed, Error> {
+    pub fn scrub_some(self, walk: &mut ScrubWalk) -> Result<ScrubProgress, Error> {
         let mut look =
             Look { app: self.vault, snapshot: self.vault.snapshot()?, keys: HashMap::new() };
         let mut cost: usize = 0;
@@ -79,7 +79,7 @@ impl Upkeep<'_> {
                 };
                 if cost >= SCRUB_COST_MAX {
                     walk.from = row.0;
-                    return Ok(Scrubbed::Some);
+                    return Ok(ScrubProgress::Some);
                 }
                 cost = cost.saturating_add(cost_of(table));
                 look.check(table, &row)?;
@@ -90,7 +90,7 @@ impl Upkeep<'_> {
         self.vault.damage.end_pass();
         self.vault.scrubs.passes.fetch_add(1, Ordering::Relaxed);
         self.vault.scrubs.passed_at.store(self.vault.now().micros(), Ordering::Relaxed);
-        Ok(Scrubbed::Everything)
+        Ok(ScrubProgress::Everything)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::app::error::{Error, Fault, TokenFault};
 use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::lists::scan::Scan;
-use crate::app::tokens::read::Shown;
+use crate::app::tokens::read::TokenView;
 use crate::app::tokens::rows;
 use crate::bounds::{LIST_SKIPPED_MAX, PAGE_BYTES_MAX};
 use crate::domain::audit::Entity;
@@ -30,14 +30,14 @@ pub struct CursorStart {
 #[derive(Debug)]
 pub struct TokenPage {
     /// By container, then newest first.
-    pub tokens: Vec<Shown>,
+    pub tokens: Vec<TokenView>,
     /// The cursor of the next page, which may be empty. Absent on the last page.
     pub next: Option<Vec<u8>>,
 }
 
 /// The visible tokens of a page.
-pub(in crate::app) struct ShownPage {
-    pub(in crate::app) tokens: Vec<Shown>,
+pub(in crate::app) struct TokenViewPage {
+    pub(in crate::app) tokens: Vec<TokenView>,
     /// The number of processed ids, if the page reached its maximum of bytes; `None` if all ids
     /// were processed.
     pub(in crate::app) taken: Option<usize>,
@@ -59,7 +59,7 @@ impl Tokens<'_> {
     }
 
     /// Audits the page as one access to each of its tokens.
-    pub(in crate::app) async fn note_shown(self, shown: &[Shown]) -> Result<(), Error> {
+    pub(in crate::app) async fn note_shown(self, shown: &[TokenView]) -> Result<(), Error> {
         let entities = shown.iter().map(|shown| Entity::token(&shown.token));
         self.vault.audit().note_reads(self.caller, entities, self.vault.now()).await
     }
@@ -97,14 +97,14 @@ impl Tokens<'_> {
         tokens: &[TokenId],
         now: Timestamp,
         budget: &Budget,
-    ) -> Result<ShownPage, Error> {
+    ) -> Result<TokenViewPage, Error> {
         let searches = permission == Permission::TokenSearch;
         let right = if searches { Right::Search } else { Right::Read };
-        let mut shown: Vec<Shown> = Vec::with_capacity(tokens.len());
+        let mut shown: Vec<TokenView> = Vec::with_capacity(tokens.len());
         let mut bytes: usize = 0;
         for (taken, id) in tokens.iter().enumerate() {
             if bytes > PAGE_BYTES_MAX {
-                return Ok(ShownPage { tokens: shown, taken: Some(taken) });
+                return Ok(TokenViewPage { tokens: shown, taken: Some(taken) });
             }
             match self.show_one(snapshot, *id, right, now, budget) {
                 Ok(one) => {
@@ -125,7 +125,7 @@ impl Tokens<'_> {
                 return Err(Error::Busy);
             }
         }
-        Ok(ShownPage { tokens: shown, taken: None })
+        Ok(TokenViewPage { tokens: shown, taken: None })
     }
 
     /// `None` for a token that the caller may not see, or that has expired.
@@ -136,7 +136,7 @@ impl Tokens<'_> {
         right: Right,
         now: Timestamp,
         budget: &Budget,
-    ) -> Result<Option<Shown>, Error> {
+    ) -> Result<Option<TokenView>, Error> {
         let found = rows::find_by_id(snapshot, &self.caller.keys, self.caller.tenant.id, id)?;
         let missing = Error::Internal(Fault::Token(id, TokenFault::Missing));
         let mut token = found.ok_or(missing)?.token;

@@ -15,10 +15,10 @@ use uuid::Uuid;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
-use crate::app::tokens::lists::cursor::ShownPage;
-use crate::app::tokens::lists::entry::Listed;
+use crate::app::tokens::lists::cursor::TokenViewPage;
+use crate::app::tokens::lists::entry::ListEntry;
 use crate::app::tokens::lists::timeline::{START, Timelines};
-use crate::app::tokens::read::Shown;
+use crate::app::tokens::read::TokenView;
 use crate::app::tokens::rows::{self, Filter};
 use crate::bounds::TIMELINE_STEPS_MAX;
 use crate::domain::container::Container;
@@ -32,7 +32,7 @@ use crate::store::{Snapshot, Table};
 
 /// The number of tokens to skip, and the number to return.
 #[derive(Debug, Clone, Copy)]
-pub struct Stretch {
+pub struct PageRange {
     pub skip: usize,
     pub take: usize,
 }
@@ -40,7 +40,7 @@ pub struct Stretch {
 #[derive(Debug)]
 pub struct LegacyTokenPage {
     /// Newest first.
-    pub tokens: Vec<Shown>,
+    pub tokens: Vec<TokenView>,
     pub total: usize,
 }
 
@@ -49,7 +49,7 @@ impl Tokens<'_> {
         self,
         permission: Permission,
         query: &LegacyTokenQuery,
-        stretch: Stretch,
+        stretch: PageRange,
     ) -> Result<LegacyTokenPage, Error> {
         let page = self.page_by_number(permission, query, stretch).await?;
         self.note_shown(&page.tokens).await?;
@@ -60,7 +60,7 @@ impl Tokens<'_> {
         self,
         permission: Permission,
         query: &LegacyTokenQuery,
-        stretch: Stretch,
+        stretch: PageRange,
     ) -> Result<LegacyTokenPage, Error> {
         let reach = self.caller.reach(permission)?;
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
@@ -99,19 +99,19 @@ impl Tokens<'_> {
         snapshot: &Snapshot,
         filters: &[Filter<'_>],
         reach: &[Container],
-        stretch: Stretch,
+        stretch: PageRange,
         known_total: Option<usize>,
         now: Timestamp,
-    ) -> Result<Gathered, Error> {
+    ) -> Result<PageCollector, Error> {
         let tenant = self.caller.tenant.id;
         let timelines = Timelines::of(filters, &self.caller.keys, tenant);
-        let mut gathered = Gathered { stretch, known_total, seen: 0, tokens: Vec::new() };
+        let mut gathered = PageCollector { stretch, known_total, seen: 0, tokens: Vec::new() };
         let mut from = Some(START.to_vec());
         while let Some(position) = from.take_if(|_| !gathered.is_complete()) {
             let steps = timelines.walk(snapshot, position, TIMELINE_STEPS_MAX)?;
             for (position, value) in &steps.entries {
                 let token = tables::token_of_list_key(position);
-                match (Listed::decode(value), token) {
+                match (ListEntry::decode(value), token) {
                     (Ok(listed), Some(token)) => {
                         if listed.is_live(now) && listed.is_within(reach) {
                             gathered.take(token);
@@ -170,7 +170,7 @@ impl Tokens<'_> {
         snapshot: &Snapshot,
         permission: Permission,
         mut tokens: Vec<Token>,
-        stretch: Stretch,
+        stretch: PageRange,
         now: Timestamp,
     ) -> Result<LegacyTokenPage, Error> {
         tokens.retain(|token| self.caller.require_in_any(permission, &token.containers).is_ok());
@@ -186,7 +186,7 @@ impl Tokens<'_> {
 }
 
 /// A numbered page cannot end early, because the next one starts at a fixed number.
-fn whole(page: ShownPage) -> Result<Vec<Shown>, Error> {
+fn whole(page: TokenViewPage) -> Result<Vec<TokenView>, Error> {
     match page.taken {
         None => Ok(page.tokens),
         Some(_) => Err(Error::invalid("size", String::from(TOO_LARGE))),
@@ -196,14 +196,14 @@ fn whole(page: ShownPage) -> Result<Vec<Shown>, Error> {
 const TOO_LARGE: &str = "The page would hold too much data; ask for fewer tokens at a time.";
 
 /// The intermediate result of a walk.
-struct Gathered {
-    stretch: Stretch,
+struct PageCollector {
+    stretch: PageRange,
     known_total: Option<usize>,
     seen: usize,
     tokens: Vec<TokenId>,
 }
 
-impl Gathered {
+impl PageCollector {
     fn take(&mut self, token: TokenId) {
         if self.seen >= self.stretch.skip && self.tokens.len() < self.stretch.take {
             self.tokens.push(token);

@@ -9,13 +9,13 @@ use crate::app::tokens::lists::cursor::tests::{TestVault, texts};
 use crate::domain::access::Transform;
 use crate::secret::Secret;
 
-const ALL: Stretch = Stretch { skip: 0, take: 100 };
+const ALL: PageRange = PageRange { skip: 0, take: 100 };
 
 async fn page(
     vault: &TestVault,
     caller: &Caller,
     query: &LegacyTokenQuery,
-    stretch: Stretch,
+    stretch: PageRange,
 ) -> (Vec<String>, usize) {
     let page = vault.app.tokens(caller).list_by_number(Permission::TokenRead, query, stretch).await;
     let page = page.unwrap();
@@ -44,9 +44,9 @@ async fn tokens_of_all_containers_come_newest_first_and_are_counted() {
         (texts.iter().map(|text| String::from(*text)).collect::<Vec<_>>(), total)
     };
     assert_eq!(page(&vault, &owner, &query, ALL).await, all(&["3", "2", "1"], 3));
-    let second = Stretch { skip: 1, take: 1 };
+    let second = PageRange { skip: 1, take: 1 };
     assert_eq!(page(&vault, &owner, &query, second).await, all(&["2"], 3));
-    let past = Stretch { skip: 300, take: 100 };
+    let past = PageRange { skip: 300, take: 100 };
     assert_eq!(page(&vault, &owner, &query, past).await, all(&[], 3));
     let some = vault.caller(&[], &[("/a/", Transform::Mask), ("/b/", Transform::Mask)]).await;
     assert_eq!(page(&vault, &some, &query, ALL).await, all(&["2", "1"], 2));

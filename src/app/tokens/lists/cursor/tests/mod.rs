@@ -12,7 +12,7 @@ use serde_json::json;
 use super::*;
 use crate::app::access::caller::Caller;
 use crate::app::vault::Vault;
-use crate::app::{ApplicationDraft, FirstKey, ShownData, TenantDraft, TokenDraft, Write};
+use crate::app::{ApplicationDraft, DataView, FirstKey, TenantDraft, TokenDraft, Write};
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
 use crate::domain::access::{Access, AccessRule, Transform};
@@ -151,8 +151,8 @@ pub(in crate::app) async fn new_tenant(app: &Vault) -> Tenant {
 }
 
 /// The plain data of shown tokens.
-pub(in crate::app) fn texts(tokens: &[Shown]) -> Vec<String> {
-    let text = |shown: &Shown| shown.token.data.value().expose().as_str().map(String::from);
+pub(in crate::app) fn texts(tokens: &[TokenView]) -> Vec<String> {
+    let text = |shown: &TokenView| shown.token.data.value().expose().as_str().map(String::from);
     tokens.iter().filter_map(text).collect()
 }
 

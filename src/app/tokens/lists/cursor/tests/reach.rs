@@ -94,7 +94,7 @@ async fn tokens_show_what_the_rule_that_grants_the_permission_shows() {
         .tokens(&some)
         .token_page(Permission::TokenRead, &everything(), &first(9), &budget())
         .unwrap();
-    let kinds: Vec<_> = page.tokens.iter().map(|it| matches!(it.data, ShownData::Plain)).collect();
+    let kinds: Vec<_> = page.tokens.iter().map(|it| matches!(it.data, DataView::Plain)).collect();
     assert_eq!(kinds, [true, false]);
 }
 
