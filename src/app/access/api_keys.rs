@@ -1,4 +1,5 @@
-//! API keys: made, brought along from elsewhere, listed, deleted. Their texts are shown once.
+//! API keys: creating, importing, listing and deleting them. The text of a key is shown only in the
+//! answer that creates the key and in replays of that answer.
 
 use crate::app::access::AccessControl;
 use crate::app::access::applications::not_found;
@@ -19,7 +20,7 @@ use crate::domain::time::Timestamp;
 use crate::store::record::{KeyRecord, decode_api_key, encode_api_key};
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// A key with its text, which exists only in this answer and its repetitions.
+/// A new key with its text. The record of the key keeps only a tag of the text.
 #[derive(Debug)]
 pub struct NewKey {
     pub key: ApiKey,
@@ -28,7 +29,8 @@ pub struct NewKey {
 }
 
 impl AccessControl<'_> {
-    /// `caller` is absent when the operator makes it; `text` is absent when a new one is wanted.
+    /// Creates or imports a key. `caller` is `None` when the operator does it. `text` is the text
+    /// of an imported key; with `None` a new text is generated.
     pub async fn create_key(
         self,
         tenant: TenantId,
@@ -72,7 +74,7 @@ impl AccessControl<'_> {
         Ok(self.read_application(tenant, id)?.1)
     }
 
-    /// `caller` is absent when the operator deletes it.
+    /// `caller` is `None` when the operator deletes the key.
     pub async fn delete_key(
         self,
         tenant: TenantId,
@@ -142,7 +144,8 @@ impl AccessControl<'_> {
             .put(Table::ApplicationKeys, place, by_owner))
     }
 
-    /// Wherever a rotation has its row by the time this is written.
+    /// Deletes the key's row at every place that the row may have: a rotation may move it before
+    /// this change is committed.
     pub(in crate::app) fn forget_key(self, record: &KeyRecord) -> Change {
         let KeyRecord { key, tag, .. } = record;
         let listed = tables::application_keys(key.tenant, key.application, key.id);

@@ -1,4 +1,4 @@
-//! Applications: the programs of a tenant and what they may do.
+//! Applications: the programs that use a tenant's data, and their permissions.
 
 use uuid::Uuid;
 
@@ -24,7 +24,7 @@ pub struct ApplicationDraft {
     pub name: String,
     pub kind: ApplicationKind,
     pub access: Access,
-    /// Whether a first key is wanted with it.
+    /// Selects if the application gets a first API key in the same change.
     pub key: FirstKey,
 }
 
@@ -38,7 +38,7 @@ pub enum FirstKey {
 pub struct ApplicationQuery {
     pub ids: Vec<ApplicationId>,
     pub kinds: Vec<ApplicationKind>,
-    /// How many to leave out before the first.
+    /// Matching applications to leave out before the page starts.
     pub skip: usize,
     pub take: usize,
 }
@@ -50,7 +50,7 @@ pub struct ApplicationPage {
 }
 
 impl AccessControl<'_> {
-    /// `caller` is absent when the operator makes it.
+    /// `caller` is `None` when the operator creates the application.
     pub async fn create_application(
         self,
         tenant: TenantId,
@@ -115,7 +115,7 @@ impl AccessControl<'_> {
         Ok((application, api_keys))
     }
 
-    /// Newest first: ids are ordered by time, so this is the table read backwards.
+    /// Lists the newest first: ids are ordered by time, so the table is read backwards.
     pub fn list_applications(
         self,
         tenant: TenantId,
@@ -178,7 +178,7 @@ impl AccessControl<'_> {
             .await
     }
 
-    /// Its keys go with it.
+    /// Deletes the application and its API keys.
     pub async fn delete_application(self, caller: &Caller, id: ApplicationId) -> Result<(), Error> {
         let (now, tenant) = (self.vault.now(), caller.tenant.id);
         let _turn = self.vault.lanes.take(id.bytes()).await?;
@@ -196,7 +196,8 @@ impl AccessControl<'_> {
                         self.vault.audit().caller_entry(caller, Act::Delete, record.key.id, now),
                     );
                 }
-                // A key that is made in this very moment would outlive its application.
+                // The change is refused if a key was added meanwhile: it would outlive its
+                // application.
                 let range = tables::application_keys_of(tenant, id);
                 let known = snapshot.first(&range, KEYS_PER_APPLICATION_MAX)?;
                 let known = known.into_iter().map(|(key, _)| key).collect();
@@ -205,8 +206,9 @@ impl AccessControl<'_> {
             .await
     }
 
-    /// The mark of a grant: what was made or changed belongs to an application that sees data in
-    /// plain. Whoever may make applications may make such ones, so the entries must be easy to find.
+    /// Adds a `GrantReveal` entry when the created or changed entity belongs to an application that
+    /// sees data in plain. Every caller that may create applications may create such ones, so
+    /// auditors must be able to find them by one act.
     pub(in crate::app) fn audit_reveal(
         self,
         owner: &Application,

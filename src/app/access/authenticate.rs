@@ -1,4 +1,4 @@
-//! Who calls: from the text of a key to a tenant, an application and what it may do.
+//! Authentication: from the text of an API key to its tenant, its application and their rights.
 
 use std::sync::Arc;
 
@@ -28,15 +28,16 @@ impl AccessControl<'_> {
                 self.vault.callers.remember(tag, &caller, generation);
                 return Ok(caller);
             }
-            // A rotation may have moved the row to a place that these keys do not know. Once the keys
-            // stay the same over a look, the row is not there.
+            // A rotation may have moved the row to a place that these keys do not know. If the keys
+            // did not change during the look-up, the row does not exist.
             if Arc::ptr_eq(&system, &self.vault.keys().system()) {
                 return Err(Error::Unauthenticated);
             }
         }
     }
 
-    /// A keyed hash finds the key: its time tells nothing about the texts of others.
+    /// The keyed hash that finds a key. Because it is keyed, the time of a look-up reveals nothing
+    /// about the texts of other keys.
     pub(in crate::app) fn tag(self, text: &KeyText) -> [u8; 32] {
         self.vault.keys().system().api_keys().tag(text.expose())
     }
@@ -83,7 +84,7 @@ impl AccessControl<'_> {
     }
 }
 
-/// The application and its sealed record's version.
+/// Reads an application and the version of its sealed record.
 pub(in crate::app) fn application(
     snapshot: &Snapshot,
     keys: &TenantKeys,
@@ -99,7 +100,7 @@ pub(in crate::app) fn application(
     Ok(Some((decode_application(tenant, id, plain.expose())?, version)))
 }
 
-/// The record of a row of [`Table::ApiKeys`].
+/// Opens a row of [`Table::ApiKeys`].
 pub(in crate::app) fn open_api_key(
     system: &SystemKeys,
     place: &[u8; 32],
@@ -109,7 +110,7 @@ pub(in crate::app) fn open_api_key(
     Ok(decode_api_key(plain.expose())?)
 }
 
-/// Keys and tenants belong to the server, whose scope is all zeros.
+/// Rows of API keys and tenants belong to the server, whose scope is all zeros.
 pub(in crate::app) const fn api_key_identity(place: &[u8; 32]) -> Identity<'_> {
     Identity { tenant: &[0; 16], table: Table::ApiKeys.number(), key: place }
 }

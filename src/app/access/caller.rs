@@ -16,16 +16,16 @@ pub struct Caller {
     pub tenant: Tenant,
     pub application: Application,
     pub key: ApiKey,
-    /// Stands for the key where it is counted; the text is not kept.
+    /// Identifies the key where its requests are counted; the text of the key is not kept.
     pub tag: [u8; 32],
     pub(in crate::app) keys: TenantKeys,
-    /// A rotation of the keys waits for those who hold them.
+    /// Makes a rotation wait until all holders of these keys have dropped them.
     pub(super) _epoch: EpochGuard,
 }
 
 impl Caller {
-    /// Before the body is read: permissions of which the key holds none anywhere. None at all are
-    /// held by every key.
+    /// Requires that the key holds one of the permissions in at least one container. This check
+    /// needs no body, so it runs before the body is read. An empty list is always granted.
     pub fn require_one_somewhere(&self, permissions: &[Permission]) -> Result<(), Error> {
         let held = |permission: &Permission| {
             self.may_hold(*permission) && self.application.access.holds_somewhere(*permission)
@@ -74,13 +74,14 @@ impl Caller {
         self.grants(containers).exposure(right, origin).ok_or_else(lacks)
     }
 
-    /// The containers that the permission is held in, outermost ones only, in order.
+    /// The outermost containers that the permission is held in, in order.
     pub(in crate::app) fn reach(&self, permission: Permission) -> Result<Vec<Container>, Error> {
         self.require_one_somewhere(&[permission])?;
         Ok(self.application.access.reach(permission))
     }
 
-    /// Checked when the application is made too; here it holds whatever the record says.
+    /// The kind of an application limits its permissions. That is also checked when the application
+    /// is created; this check holds even if a stored record grants more.
     fn may_hold(&self, permission: Permission) -> bool {
         permission.may_be_held_by(self.application.kind)
     }

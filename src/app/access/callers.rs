@@ -1,7 +1,7 @@
-//! Callers that were authenticated before, so that most requests do not read the file for it.
+//! A cache of authenticated callers, so that most requests do not read the data file.
 //!
-//! They are forgotten, all of them, whenever a tenant, an application or a key changes: that is
-//! rare, and forgetting the right ones would be one more thing to get wrong.
+//! A change of any tenant, application or API key empties the whole cache. Such changes are rare,
+//! and removing only the affected callers would be one more thing to get wrong.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -23,7 +23,7 @@ impl Callers {
         Self(RwLock::new(Known::default()))
     }
 
-    /// Whoever comes next is looked up in the file.
+    /// Empties the cache: the next request of each caller reads the data file.
     pub(in crate::app) fn forget(&self) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).by_tag.clear();
     }
@@ -33,8 +33,8 @@ impl Callers {
         (known.generation == generation).then(|| known.by_tag.get(tag).map(Arc::clone)).flatten()
     }
 
-    /// `generation` was read before the snapshot that the caller was made from. A caller made from
-    /// an older one than is known is not kept.
+    /// `generation` must be read before the snapshot that the caller was made from. A caller of an
+    /// older generation than the cache's is not kept.
     pub(in crate::app) fn remember(&self, tag: [u8; 32], caller: &Arc<Caller>, generation: u64) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if known.generation < generation || known.by_tag.len() >= CALLERS_MAX {

@@ -1,4 +1,5 @@
-//! Tenants: made and adjusted by the operator, read and renamed by their own management keys.
+//! Tenants: the operator creates and changes them. A management key reads its own tenant, and
+//! changes the name and the settings.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ use crate::store::record::{decode_tenant, encode_tenant};
 use crate::store::tables::{self, CountKind};
 use crate::store::{Change, Snapshot, Table};
 
-/// What the operator says of a new tenant.
+/// The operator's input for a new tenant.
 #[derive(Debug)]
 pub struct TenantDraft {
     pub name: String,
@@ -27,13 +28,13 @@ pub struct TenantDraft {
     pub quotas: Quotas,
 }
 
-/// What is to be different; the rest stays.
+/// The fields to change. `None` and an empty list leave a field as it is.
 #[derive(Debug, Default)]
 pub struct TenantChange {
     pub name: Option<String>,
     pub threeds: Option<Threeds>,
     pub settings: Option<BTreeMap<String, String>>,
-    /// Names and values, checked one by one.
+    /// Names and values of quotas. Each is checked when it is applied.
     pub quotas: Vec<(String, String)>,
 }
 
@@ -81,7 +82,7 @@ impl AccessControl<'_> {
         stored.iter().map(|(key, sealed)| self.open_tenant(key, sealed)).collect()
     }
 
-    /// The operator's change, or a management key's own (`caller`).
+    /// Changes a tenant. `caller` is `None` when the operator does it.
     pub async fn change_tenant(
         self,
         id: TenantId,

@@ -1,4 +1,5 @@
-//! Signing the chain as it grows, and removing what is older than its retention.
+//! Checkpoints: signing the audit chain as it grows, and removing entries that are older than the
+//! retention.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
@@ -23,17 +24,17 @@ use crate::store::{Change, Snapshot, Table, tables};
 
 const CHECKPOINTS: &[u8] = b"audit checkpoints";
 
-/// The chain as it stands.
+/// The extent of the audit chain and its newest checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditStatus {
     pub head: Head,
-    /// Where it starts: what was before has been removed.
+    /// The number of the first entry. Entries before it were removed.
     pub first: u64,
     pub last_checkpoint: Option<(u64, Timestamp)>,
 }
 
 impl AuditStatus {
-    /// Entries behind the newest checkpoint.
+    /// The number of entries after the newest checkpoint.
     pub fn unsigned(&self) -> u64 {
         let signed = self.last_checkpoint.map_or(self.first, |(number, _)| number);
         self.head.next.saturating_sub(signed)
@@ -41,21 +42,23 @@ impl AuditStatus {
 }
 
 impl<'a> Audit<'a> {
-    /// Each checkpoint names the one before it, so they are made one after the other; and where the
-    /// chain starts is signed by the newest key, so a new one waits for both.
+    /// Takes the lane of checkpoints. Each checkpoint names the one before it, so they are made one
+    /// at a time. The newest key signs the start of the chain, so a rotation of that key takes this
+    /// lane too.
     pub(in crate::app) async fn checkpoints_turn(self) -> Result<LaneGuard<'a>, Error> {
         self.vault.lanes.take(CHECKPOINTS).await
     }
 }
 
 impl Audit<'_> {
-    /// What was found, once.
+    /// Returns the finding on the first call, and `None` on later calls.
     pub fn news(self) -> Option<AuditFinding> {
         let finding = self.vault.audit_watch.finding()?;
         (!self.vault.audit_watch.is_told.swap(true, Ordering::Relaxed)).then_some(finding)
     }
 
-    /// Looks at the tail before the first signature; what comes later is of this process.
+    /// Checks the tail of the chain before the first signature. This process wrote all later
+    /// entries, so one check is enough.
     pub(in crate::app) fn may_sign(self) -> Result<bool, Error> {
         let watch = &self.vault.audit_watch;
         if !watch.tail_is_known.load(Ordering::Relaxed) {
@@ -79,8 +82,8 @@ impl Audit<'_> {
         })
     }
 
-    /// A quick look: the newest checkpoint is ours, and the entries behind it lead to the chain's
-    /// end. That is about a minute's worth of them.
+    /// A quick check: this vault signed the newest checkpoint, and the entries after it lead to the
+    /// end of the chain. These are the entries of about a minute.
     pub fn tail_is_whole(self) -> Result<bool, Error> {
         let snapshot = self.vault.snapshot()?;
         let head = Head::read(&snapshot)?;
@@ -106,15 +109,16 @@ impl Audit<'_> {
         Ok(reached == head)
     }
 
-    /// The keys that have signed the chain, if they lead to the one that this vault has itself.
+    /// The keys that have signed the chain, or `None` if they do not lead to this vault's signing
+    /// key.
     pub(in crate::app) fn own_signers(self, snapshot: &Snapshot) -> Result<Option<Signers>, Error> {
         let own = self.vault.keys().system().signing().public();
         let signers = Signers::read(snapshot)?;
         Ok(signers.filter(|it| it.newest().public_key == own && it.problems().is_empty()))
     }
 
-    /// Walks the chain as someone without keys would, but for the key that signs it now, which is
-    /// this vault's own.
+    /// Walks the chain as an auditor without secret keys would. The only addition is this vault's
+    /// public key, which must be the current signer.
     pub async fn inspect(self, expected: TrustAnchors) -> Result<ChainReport, Error> {
         self.flush_reads().await?;
         let own = Some(self.vault.keys().system().signing().public());
@@ -127,7 +131,7 @@ impl Audit<'_> {
         self.vault.walks.run(inspect).await?
     }
 
-    /// The newest checkpoint, of everything up to now, for keeping elsewhere.
+    /// Signs the chain to its end and returns the newest checkpoint, to be kept outside the vault.
     pub async fn receipt(self) -> Result<Receipt, Error> {
         self.sign().await?;
         if let Some(finding) = self.vault.audit_watch.finding() {
@@ -143,8 +147,8 @@ impl Audit<'_> {
         Ok(Receipt { file: own.file, public_key, checkpoint })
     }
 
-    /// Writes down what waits and signs the chain's end, if it is not signed yet: also the last
-    /// thing that a server does.
+    /// Writes the queued entries of reads and signs the end of the chain, unless it is signed
+    /// already. A server also calls this as its last act.
     pub async fn sign(self) -> Result<(), Error> {
         self.flush_reads().await?;
         let _turn = self.checkpoints_turn().await?;
@@ -154,7 +158,7 @@ impl Audit<'_> {
         self.sign_end(|_| true).await
     }
 
-    /// A part of the sweep: signs what has grown for long enough.
+    /// A part of the sweep: signs the end of the chain when a checkpoint is due.
     pub(in crate::app) async fn sign_when_due(self) -> Result<(), Error> {
         let _turn = self.checkpoints_turn().await?;
         if !self.may_sign()? {
@@ -163,8 +167,9 @@ impl Audit<'_> {
         self.sign_end(|newest| self.is_due_after(newest)).await
     }
 
-    /// A clock that was ahead and was set back leaves a checkpoint of the future. The chain is signed
-    /// at once then, and from there on by how long the process has waited.
+    /// A clock that was ahead and was set back leaves a checkpoint with a time in the future. The
+    /// chain is then signed at once, instead of when the clock has caught up. The last condition
+    /// also counts monotonic time.
     fn is_due_after(self, newest: &Checkpoint) -> bool {
         let now = self.vault.now();
         newest.at > now
@@ -172,7 +177,7 @@ impl Audit<'_> {
             || self.vault.audit_watch.since_signed(now) >= AUDIT_CHECKPOINT_PERIOD
     }
 
-    /// Signs the chain's end unless it is signed, or not due after the newest checkpoint.
+    /// Signs the end of the chain, unless it is signed already or the newest checkpoint is recent.
     async fn sign_end(self, is_due: impl Fn(&Checkpoint) -> bool) -> Result<(), Error> {
         let begun = self.vault.now();
         let is_signed = self
@@ -189,7 +194,8 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// `None` when it is not due; nothing to change when the chain's end is signed already.
+    /// `None` when no checkpoint is due; an empty change when the end of the chain is signed
+    /// already.
     pub(in crate::app) fn plan_checkpoint(
         self,
         snapshot: &Snapshot,
@@ -218,7 +224,7 @@ impl Audit<'_> {
         Ok(Some(statement.sign(system.signing()).keep()))
     }
 
-    /// Says that the chain starts here, by this key and its number.
+    /// Signs a statement that the chain starts at `head`. `signer` is the number of `key`.
     pub(in crate::app) fn start_of(
         self,
         snapshot: &Snapshot,
@@ -236,8 +242,9 @@ impl Audit<'_> {
         Ok(statement.sign(key))
     }
 
-    /// A part of the sweep: removes whole stretches up to a checkpoint that is older than the
-    /// retention. The start is moved and signed first; the rows before it follow in batches.
+    /// A part of the sweep: removes all entries up to the newest checkpoint that is older than the
+    /// retention. It first moves and signs the start of the chain, then deletes the rows before it
+    /// in batches.
     pub(in crate::app) async fn sweep(self) -> Result<(), Error> {
         let _turn = self.checkpoints_turn().await?;
         while self.vault.commit(Priority::Upkeep, |snapshot| self.plan_start(snapshot)).await?
@@ -255,7 +262,7 @@ impl Audit<'_> {
         let is_old = |it: &Checkpoint| it.at.plus(self.vault.audit_retention) <= now;
         let old: Vec<_> = oldest.into_iter().take_while(is_old).collect();
         let Some(last) = old.last() else { return Ok((Change::new(), 0)) };
-        // What is signed now speaks for them, and they go.
+        // The start that is signed below replaces these checkpoints, so they must be genuine.
         if !self.may_prune_to(snapshot, &old, SignatureKind::Checkpoint)? {
             return Ok((Change::new(), 0));
         }
@@ -268,7 +275,7 @@ impl Audit<'_> {
         Ok((gone, old.len()))
     }
 
-    /// Some rows before the chain's start, scope after scope; how many they are.
+    /// A change that deletes a batch of rows before the start of the chain, and their number.
     fn plan_removal(self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
         let Some(start) = Checkpoint::start(snapshot)? else { return Ok((Change::new(), 0)) };
         if !self.may_prune_to(snapshot, &[start], SignatureKind::Start)? {
@@ -286,7 +293,7 @@ impl Audit<'_> {
         Ok((change, count))
     }
 
-    /// Nothing goes on the word of someone else.
+    /// True when this vault signed these checkpoints. A forged checkpoint must not cause removals.
     fn may_prune_to(
         self,
         snapshot: &Snapshot,
@@ -302,8 +309,8 @@ impl Audit<'_> {
         Ok(is_own)
     }
 
-    /// The chain is whole, every row opens, it is signed by the vault's own key, and the records are
-    /// those that it tells of. `keys` are the API keys that are listed.
+    /// Checks that the chain is complete, that every row opens, that the vault's own key signed it,
+    /// and that the records agree with its entries. `keys` are the ids of the listed API keys.
     pub(in crate::app) fn verify(
         self,
         snapshot: &Snapshot,

@@ -1,4 +1,4 @@
-//! Making audit entries.
+//! Constructors of audit entries.
 
 use crate::app::access::caller::Caller;
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity};
@@ -15,12 +15,12 @@ impl Caller {
     }
 }
 
-/// Whoever calls, or the operator when nobody does.
+/// The caller's application, or the operator if there is no caller.
 pub(in crate::app) fn actor_of(caller: Option<&Caller>) -> Actor {
     caller.map_or(Actor::Operator, Caller::actor)
 }
 
-/// A token that time has ended.
+/// The entry of a token that expired.
 pub(in crate::app) fn expired(token: &Token, at: Timestamp) -> AuditEntry {
     AuditEntry { at, actor: Actor::System, act: Act::Expire, entity: Entity::token(token) }
 }

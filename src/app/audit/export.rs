@@ -1,4 +1,5 @@
-//! The chain in clear, for the operator: all scopes in the order of the chain, page after page.
+//! Export of the decrypted chain for the operator: the entries of all scopes in chain order, in
+//! pages.
 
 use uuid::Uuid;
 
@@ -14,7 +15,8 @@ use crate::store::chain::ChainRows;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExportQuery {
-    /// Where the page before ended; absent on the first one, which is an act to be audited itself.
+    /// The `next` of the previous page. `None` asks for the first page, which also writes an audit
+    /// entry of the export.
     pub next: Option<u64>,
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
@@ -53,7 +55,7 @@ impl Audit<'_> {
         for examined in 1..=LOG_ROWS_EXAMINED_MAX {
             let Some(row) = rows.next_row()? else { return Ok(ExportPage { entries, next: None }) };
             let scope = scope_of(row.scope);
-            // A row's time is that of its newest entry.
+            // A row has the time of its newest entry, so a row before `from` need not be opened.
             if query.from.is_none_or(|from| row.at >= from) {
                 let opened = self.open_row(&row)?.into_iter().zip(row.sequence..);
                 let kept = opened.filter(|(entry, _)| wanted(entry));

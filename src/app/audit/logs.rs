@@ -1,7 +1,7 @@
-//! `GET /logs`: a tenant's own entries, newest first, as far back as its quota shows them.
+//! `GET /logs`: a tenant's own entries, newest first, as far back as its quota allows.
 //!
 //! A request looks at a bounded number of rows. A page by cursor may therefore be short and still
-//! have a next one; a page by number that lies too deep is refused.
+//! have a next page. A page by number is refused when the bound is reached before its first entry.
 
 use std::time::Duration;
 
@@ -19,20 +19,20 @@ use crate::store::{Table, tables};
 #[derive(Debug, Default)]
 pub struct LogQuery {
     pub kind: Option<EntityKind>,
-    /// As callers know it.
+    /// The public form of the entity's id, which answers show.
     pub entity_id: Option<String>,
-    /// From here on, this moment included.
+    /// The earliest time, inclusive.
     pub from: Option<Timestamp>,
-    /// Up to here, this moment not included.
+    /// The latest time, exclusive.
     pub to: Option<Timestamp>,
 }
 
-/// Where a page starts.
+/// The start of a page.
 #[derive(Debug)]
 pub enum LogStart {
-    /// Behind the page whose `next` this is; at the newest entry when absent.
+    /// After the page whose `next` this is. `None` starts at the newest entry.
     After(Option<Vec<u8>>),
-    /// So many entries are left out.
+    /// After this number of matching entries.
     Skip(usize),
 }
 
@@ -44,7 +44,7 @@ pub struct LogPage {
     pub next: Option<Vec<u8>>,
 }
 
-/// What of the cursor's seal says that it is one.
+/// The row key that cursors are sealed with. No other sealed value passes as a cursor.
 const CURSOR: &[u8] = b"log cursor";
 
 impl Audit<'_> {
@@ -55,7 +55,7 @@ impl Audit<'_> {
         start: &LogStart,
         size: usize,
     ) -> Result<LogPage, Error> {
-        // What the tenant has seen answered is in its log.
+        // Reads that were answered before this request must be in the list.
         self.flush_reads().await?;
         self.vault.walks.run(|| self.walk_logs(caller, query, start, size)).await?
     }
@@ -114,8 +114,8 @@ impl Audit<'_> {
         Ok(self.log_page(caller, found, None))
     }
 
-    /// The cursor is sealed: entries are numbered through all tenants, and how many others have is
-    /// nobody's business.
+    /// Seals the cursor: entries are numbered across all tenants, so a plain number would reveal
+    /// the activity of other tenants.
     fn log_page(
         self,
         caller: &Caller,
@@ -138,17 +138,18 @@ struct LogFilter<'a> {
     from: Timestamp,
 }
 
-/// How much of a row is wanted, as far as its own time tells.
+/// The part of a row's entries that the query wants, judged without opening the row.
 enum Part {
     All,
     Some,
     None,
-    /// Nor of any older row.
+    /// None, and none of any older row.
     NoneFromHereOn,
 }
 
-impl LogFilter<'_> {
-    /// A row's time is that of its newest entry.
+impl Wanted<'_> {
+    /// A row has the time of its newest entry. Its oldest entry is at most [`AUDIT_DISORDER`]
+    /// older.
     fn of(&self, row: &AuditRow) -> Part {
         let oldest = back(row.at, AUDIT_DISORDER);
         let ends_before = self.query.to.is_none_or(|to| row.at < to);
@@ -184,7 +185,7 @@ fn opened(caller: &Caller, cursor: &[u8]) -> Result<u64, Error> {
     before.map(u64::from_be_bytes).ok_or_else(foreign)
 }
 
-/// The same each time, also after a rotation of keys, and no number to count by.
+/// A stable id that key rotations do not change. Blinding hides the number of the entry.
 fn log_id(caller: &Caller, number: u64) -> Uuid {
     let blinded = caller.keys.lasting().blind(&[b"log entry", &number.to_be_bytes()]);
     uuid::Builder::from_random_bytes(blinded).into_uuid()

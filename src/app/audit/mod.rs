@@ -1,7 +1,7 @@
-//! The audit chain: what was done becomes a sealed row in the same change as its effect.
+//! The audit chain: each act becomes an entry in a sealed row, in the same change as its effect.
 //!
-//! Reads have no effect, so their entries wait a moment for each other ([`reads`]). What cannot be
-//! written down does not happen: a read that finds no place among those that wait is not answered.
+//! Reads have no effect, so their entries are queued and written in batches ([`reads`]). An act
+//! that cannot be audited is refused: a read is not answered before its entry is queued.
 
 mod checkpoint;
 pub(in crate::app) mod entry;
@@ -49,7 +49,7 @@ impl Vault {
     }
 }
 
-/// What the operator decides about the chain.
+/// The operator's settings for the audit chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditPolicy {
     pub reads: AuditReads,
@@ -65,7 +65,7 @@ impl Default for AuditPolicy {
 }
 
 impl Vault {
-    /// For a server that is about to start.
+    /// Sets the policy. Call it before the vault takes requests: it replaces the queue of reads.
     #[must_use]
     pub fn with_audit(mut self, policy: AuditPolicy) -> Self {
         self.reads = ReadQueue::new(policy.reads);
@@ -75,17 +75,18 @@ impl Vault {
 }
 
 impl Audit<'_> {
-    /// An administrative act that has no effect in the data file, such as an export.
+    /// Writes an entry for an act of the operator that has no effect in the data file, such as an
+    /// export.
     pub async fn write_operator_entry(self, act: Act, entity: Entity) -> Result<(), Error> {
         self.write_server_entry(Actor::Operator, act, entity).await
     }
 
-    /// The server begins or ends its work.
+    /// Writes an entry for the start or the stop of the server.
     pub async fn write_lifecycle_entry(self, act: Act) -> Result<(), Error> {
         self.write_server_entry(Actor::System, act, Entity::of_server(EntityKind::Vault)).await
     }
 
-    /// The same of the server's own doing.
+    /// Commits one entry that belongs to no tenant.
     pub(super) async fn write_server_entry(
         self,
         actor: Actor,
@@ -97,13 +98,13 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// One entry that belongs to no tenant.
+    /// The change that adds one entry that belongs to no tenant.
     pub(super) fn server_entry(self, actor: Actor, act: Act, entity: Entity) -> Change {
         let entry = AuditEntry { at: self.vault.now(), actor, act, entity };
         self.entries(AuditScope::Server, &[entry])
     }
 
-    /// The rows of these entries, as a part of the change that has their effect.
+    /// The change that adds these entries, to be combined with the change that has their effect.
     pub(super) fn entries(self, scope: AuditScope, entries: &[AuditEntry]) -> Change {
         let scope = scope.bytes();
         let mut change = Change::new();
@@ -116,7 +117,7 @@ impl Audit<'_> {
         change
     }
 
-    /// One entry of a tenant.
+    /// The change that adds one entry of a tenant.
     pub(super) fn entry(
         self,
         tenant: TenantId,
@@ -129,7 +130,7 @@ impl Audit<'_> {
         self.entries(AuditScope::Tenant(tenant), &[entry])
     }
 
-    /// What a caller did to one thing of its tenant.
+    /// The change that adds one entry for an act of this caller.
     pub(super) fn caller_entry(
         self,
         caller: &Caller,
@@ -140,7 +141,7 @@ impl Audit<'_> {
         self.entry(caller.tenant.id, caller.actor(), act, entity, at)
     }
 
-    /// A row's entries. The seal vouches for all of them or none.
+    /// Opens a row. A row that does not hold as many entries as its count says is damaged.
     pub(super) fn open_row(self, row: &AuditRow) -> Result<Vec<AuditEntry>, Error> {
         let plain = self.vault.keys().system().open_audit(&place(&row.scope), &row.sealed)?;
         let entries = decode_audit(plain.expose())?;
@@ -151,7 +152,8 @@ impl Audit<'_> {
         }
     }
 
-    /// Tokens that a write found and left as they are were read.
+    /// Notes reads of the tokens that a write found and did not change, since its answer shows
+    /// them.
     pub(super) async fn note_found<'w>(
         self,
         caller: &Caller,
@@ -162,19 +164,19 @@ impl Audit<'_> {
         self.note_reads(caller, found.into_iter(), self.vault.now()).await
     }
 
-    /// An answer that is given again shows the tokens in it once more.
+    /// Notes reads of the tokens in a replayed answer, which shows them once more.
     pub async fn note_replay(self, caller: &Caller, replay: &Replay) -> Result<(), Error> {
         self.note_reads(caller, replay.shown.iter().cloned(), self.vault.now()).await
     }
 }
 
-/// The position is not part of it: it is known only when the row is written, and the chain fixes
-/// it then.
+/// The identity that a row is sealed with. The row's position is not part of it: the position is
+/// known only when the row is written, and the chain itself fixes it.
 const fn place(scope: &[u8; 16]) -> Identity<'_> {
     Identity { tenant: scope, table: Table::Audit.number(), key: &[] }
 }
 
-/// `None` for entries that have no encoding.
+/// `None` when the entries cannot be encoded.
 fn sealed_row(vault: &Vault, scope: [u8; 16], entries: &[AuditEntry]) -> Option<SealedEntries> {
     let at = entries.iter().map(|entry| entry.at).max()?;
     let count = u16::try_from(entries.len()).ok()?;

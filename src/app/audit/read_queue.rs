@@ -1,4 +1,4 @@
-//! The queue of reads on their way into the audit chain.
+//! The queue of audit entries of reads that are not written yet.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,12 +12,12 @@ use crate::domain::audit::AuditEntry;
 use crate::domain::id::TenantId;
 use crate::store::{CommitFailure, Verdict};
 
-/// When a read is answered.
+/// The moment from which a read may be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditReads {
-    /// When its entry has a place in the queue.
+    /// After its entry is queued.
     Batched,
-    /// When its entry is durable.
+    /// After its entry is durable.
     Strict,
 }
 
@@ -26,7 +26,7 @@ pub(in crate::app) struct ReadQueue {
     pub(super) mode: AuditReads,
     pub(super) sender: Sender<ReadNote>,
     pub(super) outbox: Mutex<Outbox>,
-    /// Whether the flusher knows that there is something.
+    /// True from the first queued entry until the flusher starts to empty the queue.
     pub(super) is_known: AtomicBool,
     pub(super) wake: Notify,
 }
@@ -35,12 +35,12 @@ pub(in crate::app) struct ReadQueue {
 pub(super) struct ReadNote {
     pub(super) tenant: TenantId,
     pub(super) entry: AuditEntry,
-    /// Told when the entry is durable.
+    /// Signalled when the entry is durable.
     pub(super) written: Option<oneshot::Sender<()>>,
 }
 
-/// The queue's other end. What was taken out of it stays here until the writer has said what became
-/// of it, so that a flush that is cut off loses neither entries nor those who wait for them.
+/// The receiving end of the queue. Entries that were taken from the queue stay here until the
+/// writer's verdict arrives, so that a cancelled flush loses neither entries nor their waiters.
 #[derive(Debug)]
 pub(super) struct Outbox {
     pub(super) queue: Receiver<ReadNote>,
@@ -48,14 +48,14 @@ pub(super) struct Outbox {
     pub(super) handed: Option<SubmittedReads>,
 }
 
-/// Entries that are the writer's now.
-pub(super) struct SubmittedReads {
+/// Entries that were submitted to the writer.
+pub(super) struct Handed {
     pub(super) verdict: Pin<Box<dyn Future<Output = Result<Verdict, CommitFailure>> + Send>>,
     pub(super) written: Vec<oneshot::Sender<()>>,
 }
 
 impl Outbox {
-    /// Hears what became of the entries that the writer has, and tells those who wait for them.
+    /// Waits for the verdict on the submitted entries, then signals their waiters.
     pub(super) async fn hear(&mut self) -> Result<(), CommitFailure> {
         let Some(handed) = &mut self.handed else { return Ok(()) };
         let heard = handed.verdict.as_mut().await;
@@ -65,7 +65,7 @@ impl Outbox {
             return Err(failure);
         }
         for waiter in written.into_iter().flatten() {
-            // Whoever has gone does not need to know.
+            // Sending fails if the client has disconnected; then no task needs the signal.
             waiter.send(()).ok();
         }
         Ok(())
@@ -90,7 +90,7 @@ impl ReadQueue {
         }
     }
 
-    /// Who is told that an entry is durable, where someone waits for it.
+    /// The two ends of the signal that an entry is durable. Only strict mode waits for it.
     pub(super) fn waiter(&self) -> (Option<oneshot::Sender<()>>, Option<oneshot::Receiver<()>>) {
         match self.mode {
             AuditReads::Batched => (None, None),
@@ -101,7 +101,8 @@ impl ReadQueue {
         }
     }
 
-    /// Queued before, known after: the flusher forgets before it takes, and so misses nothing.
+    /// Wakes the flusher. Call this after queueing: the flusher clears the flag before it takes
+    /// entries, so it misses none.
     pub(super) fn announce(&self) {
         if !self.is_known.swap(true, Ordering::SeqCst) {
             self.wake.notify_one();

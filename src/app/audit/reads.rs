@@ -1,4 +1,5 @@
-//! Writing reads into the audit chain: a bounded queue, emptied at least every 100 milliseconds.
+//! Writes the entries of reads to the audit chain. They are gathered in a bounded queue and
+//! committed together.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -17,7 +18,7 @@ use crate::domain::time::Timestamp;
 use crate::store::{Change, CommitFailure};
 
 impl Audit<'_> {
-    /// Writes down that the caller gets to see a thing. It must not be answered before this
+    /// Queues an entry that the caller reads this entity. The read must not be answered before this
     /// returns.
     pub(in crate::app) async fn note_read(
         self,
@@ -33,7 +34,8 @@ impl Audit<'_> {
         until(wait).await
     }
 
-    /// The same of several things at once: all of them, or the answer is not given.
+    /// Like `note_read`, for several entities. All entries are queued, or this fails and the read
+    /// is not answered.
     pub(in crate::app) async fn note_reads(
         self,
         caller: &Caller,
@@ -48,7 +50,7 @@ impl Audit<'_> {
         let places = places.map_err(|closed| stopped(&closed))?;
         let (mut written, wait) = self.vault.reads.waiter();
         for (number, (place, entity)) in places.zip(entities).enumerate() {
-            // They are written in order: the last of them speaks for all.
+            // Entries are written in order: when the last one is durable, all are.
             let is_last = number.saturating_add(1) == count;
             place.send(ReadNote {
                 tenant: caller.tenant.id,
@@ -60,8 +62,8 @@ impl Audit<'_> {
         until(wait).await
     }
 
-    /// Writes reads down for as long as the server runs; returns when the store no longer takes
-    /// them, and from then on no read is answered.
+    /// Writes queued reads for as long as the server runs. Returns when the store no longer accepts
+    /// them; from then on no read is answered.
     pub async fn write_reads(self) {
         loop {
             self.vault.reads.wake.notified().await;
@@ -74,12 +76,12 @@ impl Audit<'_> {
         }
     }
 
-    /// Returns when every read that was noted before is durable. Those that come meanwhile are not
-    /// waited for, or there might be no end of it.
+    /// Returns when every read that was queued before this call is durable. Later reads are not
+    /// waited for: under load the queue may never be empty.
     pub async fn flush_reads(self) -> Result<(), Error> {
         let mut outbox = self.vault.reads.outbox.lock().await;
         self.vault.reads.is_known.store(false, Ordering::SeqCst);
-        // A flush before this one may have been cut off, its client gone.
+        // An earlier flush may have been cancelled after it submitted entries.
         outbox.hear().await?;
         let mut left = outbox.taken.len().saturating_add(outbox.queue.len());
         while left > 0 {
@@ -102,7 +104,7 @@ impl Audit<'_> {
                     tokio::time::sleep(AUDIT_RETRY).await;
                     continue;
                 }
-                // Reads that cannot be audited are not answered.
+                // Reads that cannot be audited are not answered, so the queue is closed.
                 Err(CommitFailure::Impossible(_) | CommitFailure::Stopped) => {
                     outbox.queue.close();
                     return Err(Error::Stopped);

@@ -1,5 +1,5 @@
-//! `verify` holds the records against the chain: what it says is gone must not be there, and the live
-//! records must be those that the digests count.
+//! `verify` compares the records with the audit chain. A record that the chain says was deleted
+//! must not exist, and the live records must be those that the digests count.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,18 +14,19 @@ use crate::domain::id::{ApplicationId, SessionId, TenantId, TokenId, TokenIntent
 use crate::store::chain::{Checkpoint, RecordState};
 use crate::store::{DigestState, RecordDigests, Snapshot, StorageFailure, Table, tables};
 
-/// Records that are still in the file although the newest entry of the chain deleted or expired
-/// them. Only these are kept in memory, and an untouched file has none.
+/// Records that are in the file although their newest entry in the chain deleted or expired them.
+/// Only such records are kept in memory; an intact file has none.
 #[derive(Debug)]
 pub(super) struct Gone<'a> {
     snapshot: &'a Snapshot,
-    /// The API keys that are listed.
+    /// Ids of the listed API keys.
     keys: &'a HashSet<Uuid>,
-    /// By kind and id: the number of the entry that says so, and what it says.
+    /// By kind and id: the number of the entry that ended the record, and the name of its act.
     found: BTreeMap<(&'static str, Uuid), (u64, &'static str)>,
-    /// Entries from here on may tell only of what leaves the records as they are.
+    /// The digests count all changes of records before this entry. Later entries must not add or
+    /// remove records.
     counted_up_to: Option<u64>,
-    /// The first that tells of more.
+    /// The first entry that adds or removes a record that the digests do not count.
     uncounted: Option<u64>,
 }
 
@@ -39,7 +40,7 @@ impl<'a> Gone<'a> {
         Self { snapshot, keys, found: BTreeMap::new(), counted_up_to, uncounted: None }
     }
 
-    /// In the order of the chain: the newest entry of a thing decides.
+    /// Takes entries in chain order, so that the newest entry of a record decides.
     pub(super) fn take(
         &mut self,
         scope: &[u8; 16],
@@ -78,7 +79,8 @@ impl<'a> Gone<'a> {
         Ok(())
     }
 
-    /// A record comes and goes in the transaction that its entry is in, which moves the digests on.
+    /// The transaction that adds or removes a record also writes its entry and updates the digests.
+    /// An entry that the digests do not count means that the records were rolled back.
     fn note_uncounted(&mut self, kind: EntityKind, number: u64) {
         let is_record = EntityKind::OF_TENANTS.contains(&kind);
         if is_record && self.counted_up_to.is_some_and(|end| number >= end) {
@@ -117,21 +119,21 @@ impl<'a> Gone<'a> {
     pub(super) fn tell(self, report: &mut Report) {
         for ((kind, id), (number, act)) in self.found {
             report.find(format!(
-                "{kind} {id}: entry {number} of the audit chain says that it was {act}, but its record \
-                 is there"
+                "{kind} {id}: entry {number} of the audit chain says that it was {act}, but its \
+                 record is there"
             ));
         }
         if let Some(number) = self.uncounted {
             report.find(format!(
-                "records: entry {number} of the audit chain tells of a change that their digest does \
-                 not count: they were rolled back"
+                "records: entry {number} of the audit chain records a change that their digest \
+                 does not count: they were rolled back"
             ));
         }
     }
 }
 
 impl Audit<'_> {
-    /// The record digest for the next checkpoint; `None` when the digest is missing.
+    /// The record state for the next checkpoint; the default when the digest is missing.
     pub(super) fn record_state(self, snapshot: &Snapshot) -> Result<RecordState, Error> {
         let system = self.vault.keys().system();
         let Some(DigestState { generation, digest, .. }) =
@@ -144,14 +146,16 @@ impl Audit<'_> {
         Ok(RecordState { generation, count, commitment })
     }
 
-    /// The newest checkpoint does not know a later state than the file has, nor another one.
+    /// False when the newest checkpoint names a later state of the records than the file has, or a
+    /// different state of the same generation.
     pub(in crate::app) fn records_are_current(self, snapshot: &Snapshot) -> Result<bool, Error> {
         let known = Checkpoint::newest(snapshot)?.and_then(|newest| newest.records());
         let now = self.record_state(snapshot)?;
         Ok(known.is_none_or(|known| now.generation > known.generation || now == known))
     }
 
-    /// The digests as the file has them, where they are whole.
+    /// Compares the stored digests with the records and reports differences. Returns the stored
+    /// digest of the vault, or `None` if the digests are missing or do not open.
     pub(super) fn verify_digests(
         self,
         snapshot: &Snapshot,
@@ -176,19 +180,19 @@ impl Audit<'_> {
                 };
                 let (known, found) = (known.count(), found.count());
                 report.find(format!(
-                    "{whose}: {known} records were written, and {found} are there that are not all the \
-                     same: a row was put back, removed or exchanged behind the server's back"
+                    "{whose}: {known} records were written, and {found} are there that are not all \
+                     the same: a row was put back, removed or exchanged behind the server's back"
                 ));
             }
         }
         if !stored.add_up() {
-            let text = "records: the digests of the tenants do not add up to that of the vault: one was \
-                        rolled back with its records";
+            let text = "records: the digests of the tenants do not add up to that of the vault: \
+                        one was rolled back with its records";
             report.find(String::from(text));
         }
         if !self.records_are_current(snapshot)? {
             let text =
-                "records: the newest checkpoint knows others or later ones: they were rolled back";
+                "records: the newest checkpoint knows other or later ones: they were rolled back";
             report.find(String::from(text));
         }
         Ok(Some(*stored.whole()))

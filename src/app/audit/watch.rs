@@ -1,5 +1,5 @@
-//! What a running server knows of its chain: when it was last looked at to be signed, and what was
-//! found to be wrong with it.
+//! A running server's knowledge of its audit chain: the time of the last signature, and the first
+//! problem that was found.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -7,32 +7,34 @@ use std::time::{Duration, Instant};
 
 use crate::domain::time::Timestamp;
 
-/// Why the chain is not to be trusted. It is served on, since nobody is helped by less.
+/// A reason not to trust the chain. The vault is still served: refusing requests would not repair
+/// the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditFinding {
-    /// What the start found behind the newest checkpoint does not lead to the chain's end. It is not
-    /// signed: from then on nobody would see where it broke.
+    /// The entries that the server found after the newest checkpoint when it started do not lead to
+    /// the end of the chain. The chain is not signed any more: a new checkpoint would hide the
+    /// break.
     BrokenTail,
     /// The digests of the records are missing, do not add up, or are older than the newest
     /// checkpoint: records were rolled back or their digests removed.
     ForeignRecords,
-    /// A checkpoint that old entries were to be removed up to is not signed by this vault, so
+    /// Old entries were due to be removed up to a checkpoint that this vault did not sign, so
     /// nothing is removed.
     ForgedCheckpoint,
 }
 
 #[derive(Debug)]
-pub(in crate::app) struct ChainWatch {
-    /// When the chain was last seen signed to its end, or a checkpoint was made.
+pub(in crate::app) struct Watch {
+    /// The last time at which the chain was signed to its end.
     signed: Mutex<Moment>,
     pub(super) tail_is_known: AtomicBool,
-    /// The first one.
+    /// The first finding; later ones are dropped.
     finding: OnceLock<AuditFinding>,
     pub(super) is_told: AtomicBool,
 }
 
-/// A moment by both clocks. The time of day may be set back, and then it alone would say for as long
-/// as it was ahead that no time has passed; a test's clock moves only the time of day.
+/// A moment by both clocks. If the time of day is set back, it shows no progress until it has
+/// caught up, so the monotonic clock is read too. A test's clock moves only the time of day.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     monotonic: Instant,
@@ -49,20 +51,21 @@ impl ChainWatch {
         }
     }
 
-    /// The chain is signed to the end that it had at this moment.
+    /// Notes that the chain is signed to the end that it had at this moment.
     pub(super) fn set_signed(&self, at: Timestamp) {
         let mut signed = self.signed.lock().unwrap_or_else(PoisonError::into_inner);
         *signed = Moment { monotonic: Instant::now(), at };
     }
 
-    /// The time since the last signature: the larger of what the two clocks say.
+    /// The time since the last signature, by the clock that shows more.
     pub(in crate::app) fn since_signed(&self, now: Timestamp) -> Duration {
         let signed = *self.signed.lock().unwrap_or_else(PoisonError::into_inner);
         now.since(signed.at).max(signed.monotonic.elapsed())
     }
 
     pub(in crate::app) fn find(&self, finding: AuditFinding) {
-        // The first one is what there is to look into.
+        // `set` fails when there is a finding already. The first one is kept, as the one to
+        // investigate.
         self.finding.set(finding).ok();
     }
 
@@ -72,7 +75,7 @@ impl ChainWatch {
 }
 
 impl AuditFinding {
-    /// For the log, which takes no other texts.
+    /// The name in the log, which accepts fixed texts only.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BrokenTail => "broken_tail",
@@ -85,7 +88,8 @@ impl AuditFinding {
         match self {
             Self::BrokenTail => "The end of the audit chain is damaged and is not signed.",
             Self::ForeignRecords => {
-                "Records of the data file are not those that were written last; run strongroom verify."
+                "Records of the data file are not those that were written last; run strongroom \
+                 verify."
             }
             Self::ForgedCheckpoint => {
                 "A checkpoint of the audit chain is forged; old entries are not removed."

@@ -1,5 +1,5 @@
-//! The optimistic commit loop: decide on a snapshot, commit, and decide again when another change
-//! was committed in between that the decision rested on.
+//! The optimistic commit loop: decide on a snapshot, commit, and decide again when a concurrent
+//! change has invalidated the decision.
 
 use crate::app::commit::idempotency::Guard;
 use crate::app::error::{Error, Fault};
@@ -8,19 +8,19 @@ use crate::bounds::DECISIONS_MAX;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::store::{Change, Snapshot, Verdict};
 
-/// Decides which changes go on when the disk is nearly full.
+/// Decides which changes are still accepted when the disk is nearly full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum Priority {
     /// Refused as soon as free space is below the floor.
     Normal,
     /// Refused only below the hard floor. For audit entries of reads, for removing records, for
-    /// taking access away, and for finishing what was begun when there was space.
+    /// revoking access, and for finishing work that began when there was space.
     Upkeep,
 }
 
-/// A write as its caller wants it committed: under the guard of an idempotency key or not, and with
-/// the function that renders the answer. The answer is part of the change when there is a guard, so
-/// it is rendered before the commit; the same bytes are then sent.
+/// The caller's part of a write: the guard of its idempotency key, if it has one, and the function
+/// that renders the answer. With a guard the answer is part of the change, so it is rendered before
+/// the commit, and the same bytes are then sent.
 #[derive(Clone, Copy)]
 pub struct Write<'a, T> {
     pub guard: Option<&'a Guard>,
@@ -48,7 +48,7 @@ impl<T> std::fmt::Debug for Write<'_, T> {
 }
 
 impl Vault {
-    /// Commits the change that `decide` makes of a fresh snapshot.
+    /// Commits the change that `decide` makes from a fresh snapshot.
     pub(in crate::app) async fn commit<T>(
         &self,
         priority: Priority,
@@ -57,7 +57,8 @@ impl Vault {
         self.commit_loop(priority, None, decide, |_| None).await
     }
 
-    /// The same with an answer, which is remembered in the same change when the write has a guard.
+    /// Like `commit`, but also renders the answer. If the write has a guard, the answer is
+    /// remembered in the same change.
     pub(in crate::app) async fn commit_write<T>(
         &self,
         priority: Priority,
@@ -83,10 +84,11 @@ impl Vault {
         let mut refused: usize = 0;
         while refused < DECISIONS_MAX {
             let snapshot = self.snapshot()?;
-            // One time for both, so that the answer is kept where the look-up has searched.
+            // The look-up and the stored answer must use the same time, since it selects the
+            // half-day that the answer is stored in.
             let now = self.now();
             let expected = match guard {
-                // The look-up before the body was read serves the first attempt.
+                // The first attempt reuses the look-up that was made before the body was read.
                 Some(guard) if refused == 0 && guard.is_current(now) => Some(guard.expected()),
                 Some(guard) => Some(self.idempotency().look_up(&snapshot, guard, now)?),
                 None => None,
@@ -99,8 +101,8 @@ impl Vault {
                 let remembered = self.idempotency().remember(&snapshot, guard, answer, now)?;
                 Ok((change.and(expected).and(remembered), outcome))
             });
-            // A rotation of keys waits for this epoch until the change is queued. The snapshot is
-            // not needed that long.
+            // The epoch makes a rotation of keys wait until the change is queued. The snapshot is
+            // not needed for that long.
             let _epoch = snapshot.epoch();
             drop(snapshot);
             let (change, outcome) = match decided {

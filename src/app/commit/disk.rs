@@ -1,6 +1,7 @@
-//! The floor: a vault whose disk is nearly full takes no changes, instead of failing in the middle of
-//! one. Reads go on, and so does what they leave behind and what removes things, down to a hard floor;
-//! below that nothing is written at all. When there is space again, it goes on by itself.
+//! The floor of free disk space. A vault whose disk is nearly full refuses changes, so that it does
+//! not fail in the middle of one. Reads, their audit entries and removals go on down to a hard
+//! floor; below that nothing is written. When there is space again, the vault accepts changes again
+//! without a restart.
 
 use std::fmt;
 use std::io;
@@ -12,21 +13,21 @@ use crate::bounds::{DISK_HARD_FLOOR_PART, DISK_RECOVERY_PART};
 use crate::metrics::{Checks, Observe, Page, StatusValue};
 use crate::store::{DataDisk, Space};
 
-/// What the free space of the disk still allows.
+/// The operations that the free space of the disk allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiskState {
     Writable,
-    /// Below the floor: audit entries of reads, and removing what is due.
+    /// Below the floor: only removals and audit entries of reads are written.
     ReadOnly,
-    /// Below the hard floor.
+    /// Below the hard floor: nothing is written.
     Full,
 }
 
-/// What a look at the disk found that the last one had not.
+/// A difference between two looks at the disk.
 #[derive(Debug, PartialEq, Eq)]
 pub enum DiskEvent {
     State(DiskState, Space),
-    /// The free space cannot be read, so what was known stays true.
+    /// The free space cannot be read. The state stays as it was.
     Unreadable,
 }
 
@@ -34,13 +35,14 @@ pub(in crate::app) struct DiskFloor {
     bytes: u64,
     disk: Arc<dyn DataDisk>,
     state: AtomicU8,
-    /// -1 while it cannot be read.
+    /// -1 while the free space cannot be read.
     free_bytes: AtomicI64,
     data_bytes: AtomicU64,
 }
 
-/// What may be written beside the data file: on its own disk only what leaves the floor alone. Any
-/// other disk may be filled, which costs nobody but the one who writes to it.
+/// The limit for files that are written beside the data file, such as backups. On the disk of the
+/// data file they must leave the floor free. Other disks may be filled, since the vault does not
+/// write there.
 #[derive(Clone)]
 pub(in crate::app) struct Allowance {
     floor_bytes: u64,
@@ -91,8 +93,8 @@ impl DiskFloor {
 }
 
 impl Allowance {
-    /// Whether as much as the data file and this many bytes may be written to a directory. It asks
-    /// the disks, which may take its time.
+    /// True when a copy of the data file and this number of further bytes may be written to a
+    /// directory. This queries the disks and may block.
     pub(in crate::app) fn admits(&self, directory: &Path, bytes: u64) -> io::Result<bool> {
         if !self.disk.is_under(directory)? {
             return Ok(true);
@@ -104,7 +106,8 @@ impl Allowance {
 }
 
 impl DiskState {
-    /// Falling below a floor counts at once, rising above it only by a margin.
+    /// The next state. It changes as soon as the space falls below a floor, but changes back only
+    /// when the space exceeds the floor by a margin. This prevents rapid changes.
     fn next(self, free: u64, floor: u64) -> Self {
         let hard = floor.div_euclid(DISK_HARD_FLOOR_PART);
         let above = |level: u64| level.saturating_add(level.div_euclid(DISK_RECOVERY_PART));

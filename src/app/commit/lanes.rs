@@ -1,5 +1,5 @@
-//! Changes of one record wait for each other, so that many at once all succeed instead of refusing
-//! each other until they give up.
+//! Lanes: changes of one record wait for each other. Without them, concurrent changes would
+//! invalidate each other's decisions until the commit loop gives up.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -7,10 +7,11 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use crate::app::error::{Error, Fault};
 
-/// More than requests in flight on two or four cores; two records that share a lane only wait.
+/// More than the requests in flight on two or four cores. Records that share a lane only wait for
+/// each other.
 const LANES: usize = 1_024;
 
-/// The right to change the records of a lane, until it is dropped.
+/// The right to change the records of a lane until the guard is dropped.
 pub(in crate::app) type LaneGuard<'a> = MutexGuard<'a, ()>;
 
 #[derive(Debug)]
@@ -24,8 +25,8 @@ impl Lanes {
         Self { hasher: RandomState::new(), lanes: (0..LANES).map(|_| Mutex::new(())).collect() }
     }
 
-    /// Waits for the lane of this name. The holder of the guard decides and commits alone among all
-    /// that ask for the same name.
+    /// Waits for the lane of this name. Of all tasks that take the same name, only the holder of
+    /// the guard decides and commits.
     pub(in crate::app) async fn take(&self, name: &[u8]) -> Result<LaneGuard<'_>, Error> {
         let hash = self.hasher.hash_one(name).to_le_bytes();
         let [low, high, ..] = hash;

@@ -1,7 +1,7 @@
-//! Card verification codes: sealed apart from everything else, under keys that are destroyed.
+//! Card verification codes: sealed apart from all other data, under keys that are destroyed.
 //!
-//! Which key seals a code is decided by the minute in which the code's retention ends. When that
-//! minute has passed the key is overwritten, and no copy of the data file can give the code back.
+//! The minute in which a code's retention ends selects the key that seals the code. After that
+//! minute the key is overwritten, and no copy of the data file can give the code back.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::domain::token::Token;
 use crate::secret::Secret;
 use crate::store::{Change, CvcKeyName, Snapshot, Table, tables};
 
-/// Card verification codes: sealed under keys of their own, which are destroyed in time.
+/// Storing, reading and destroying card verification codes.
 #[derive(Debug, Clone, Copy)]
 pub struct Cvcs<'a> {
     pub(in crate::app) vault: &'a Vault,
@@ -31,7 +31,8 @@ impl Vault {
 const MINUTE_BYTES: usize = 8;
 
 impl Cvcs<'_> {
-    /// The row of a code that is kept until `expires_at`, sealed under a key that is durable.
+    /// The change that stores a code until `expires_at`, sealed under a key that is already
+    /// durable.
     pub(in crate::app) fn keep(
         self,
         tenant: TenantId,
@@ -44,7 +45,7 @@ impl Cvcs<'_> {
         Ok(Change::new().put(Table::Cvcs, place, value))
     }
 
-    /// The code of this token or intent, unless its time is over or its key is gone.
+    /// The code of this token or intent, unless it has expired or its key is destroyed.
     pub(in crate::app) fn find(
         self,
         snapshot: &Snapshot,
@@ -57,7 +58,7 @@ impl Cvcs<'_> {
         self.open(tenant, &place, &value, now)
     }
 
-    /// Puts the code into a token that was read, if it is still kept.
+    /// Adds the code to a token that was read, if the code is still kept.
     pub(in crate::app) fn attach(
         self,
         snapshot: &Snapshot,
@@ -76,7 +77,8 @@ impl Cvcs<'_> {
         Ok(destroyed.map_err(|failure| self.vault.store.fail(failure))?)
     }
 
-    /// Seals a text that holds a code under the code's own key: it is gone when the code is.
+    /// Seals a text that contains a code under the code's key, so that both become unreadable at
+    /// the same time.
     pub(in crate::app) fn seal(
         self,
         tenant: TenantId,
@@ -114,16 +116,16 @@ impl Cvcs<'_> {
         Ok(code.map(|code| Secret::new(String::from(code))))
     }
 
-    /// The key of a minute. A decision must not wait for the disk, so a key that is not there yet is
-    /// asked for by [`Error::NeedsCvcKey`]; the commit loop makes it and decides again.
+    /// The key of a minute. A decision must not wait for the disk, so a missing key is reported as
+    /// [`Error::NeedsCvcKey`]. The commit loop then makes the key and decides again.
     fn key(self, tenant: TenantId, minute: u64) -> Result<SealingKey, Error> {
         let name = (*tenant.bytes(), minute);
         let wrapped = self.vault.cvc_keys.sealed(&name).ok_or(Error::NeedsCvcKey(name))?;
         self.open_key(tenant, minute, &wrapped)
     }
 
-    /// Makes a key, and returns when it is durable: one sync for each tenant and minute, on a thread
-    /// that may wait. If the file fails, so does the store.
+    /// Makes a key and returns when it is durable. This takes one sync for each tenant and minute,
+    /// on a blocking thread. If the key file fails, the store fails too.
     pub(in crate::app) async fn make_key(self, name: CvcKeyName) -> Result<(), Error> {
         let (scope, minute) = name;
         let key: Secret<[u8; 32]> = Secret::new(self.vault.random().bytes());

@@ -1,5 +1,5 @@
-//! The master key in use, and while it is being replaced, both: which of them sealed the keys of a
-//! snapshot, the snapshot itself says.
+//! The master key in use, or the old and the new one during a replacement. Each snapshot holds the
+//! check value of the master key that sealed its keys.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -15,7 +15,7 @@ impl Masters {
         Self(RwLock::new(vec![Arc::new(master)]))
     }
 
-    /// The one that sealed the keys which this snapshot shows.
+    /// The master key that sealed the keys in this snapshot.
     pub(in crate::app) fn of(&self, snapshot: &Snapshot) -> Result<Arc<MasterKey>, Error> {
         let check = meta::master_check(snapshot)?;
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -23,7 +23,8 @@ impl Masters {
         found.map(Arc::clone).ok_or(Error::Internal(Fault::DoesNotOpen))
     }
 
-    /// Before the file is sealed under it, so that nobody meets a key that does not open.
+    /// Adds a master key. Call this before the file is sealed under it, so that every reader can
+    /// open the keys that it finds.
     pub(in crate::app) fn add(&self, master: MasterKey) -> Arc<MasterKey> {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.iter().find(|own| own.check() == master.check()) {
@@ -34,7 +35,7 @@ impl Masters {
         master
     }
 
-    /// When nobody reads what another one sealed.
+    /// Drops all other master keys. Call this when no reader needs keys that they sealed.
     pub(in crate::app) fn keep_only(&self, check: [u8; 8]) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         known.retain(|master| *master.check() == check);

@@ -1,5 +1,5 @@
-//! Keys: opening a vault with its master key, rotation, the inventory of keys, keys of CVCs, recovery
-//! shares.
+//! Keys: opening a vault with its master key, rotation, the inventory of keys, the keys of card
+//! verification codes, and recovery shares.
 
 pub(in crate::app) mod cvc;
 pub(in crate::app) mod masters;

@@ -1,4 +1,4 @@
-//! Making and opening a vault: the file, the master key, the server's own keys.
+//! Creating and opening a vault: the file, the master key, the server's own keys.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicI64;
@@ -37,21 +37,21 @@ use crate::store::{
     StorageFailure, Store, Table, Verdict, meta, tables,
 };
 
-/// Why a vault could not be made or opened. Nothing was changed.
+/// The reason that a vault could not be created or opened. Nothing was changed.
 #[derive(Debug)]
 pub enum VaultFailure {
     File(OpenFailure),
     /// The file's own keys do not open although the master key is the right one.
     KeysDamaged,
-    /// The file is of an older format, and there is no backup of it at this place.
+    /// The file has an older format and was not migrated, because its backup to this path failed.
     NotMigrated(PathBuf, BackupFailure),
-    /// The right one once: it was replaced at this time.
+    /// An earlier master key of this vault, which was replaced at this time.
     ReplacedMasterKey(Timestamp),
     WrongMasterKey,
 }
 
 impl Vault {
-    /// A new vault in an existing directory.
+    /// Creates a vault in an existing directory.
     pub fn create(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
         let random = Random::new();
         let first = first_change(&master, &random, clock.now());
@@ -78,7 +78,7 @@ impl Vault {
         Ok(Self { migrated, ..opened })
     }
 
-    /// The vault as it is, for checking: nothing is written to any file.
+    /// Opens the vault for checking: nothing is written to any file.
     pub fn open_unwritten(
         directory: &Path,
         master: MasterKey,
@@ -90,7 +90,7 @@ impl Vault {
         Ok((Self::start(store, cvc_keys, master, clock, Random::new())?, cleanliness))
     }
 
-    /// The first to open a restored file writes down that it was restored.
+    /// Writes an audit entry of a restore when the restored file is opened for the first time.
     fn note_restore(&self) -> Result<(), StorageFailure> {
         let Some(at) = meta::restored_at(&self.store.snapshot()?)? else { return Ok(()) };
         let entity = Entity::of_server(EntityKind::Vault);
@@ -100,7 +100,7 @@ impl Vault {
         Ok(())
     }
 
-    /// A vault on a disk of the caller's own making, for tests of failing disks.
+    /// Creates a vault on the given disk, for tests of failing disks.
     pub fn on_backend(
         backend: impl crate::store::Disk,
         master: MasterKey,
@@ -165,7 +165,7 @@ impl Vault {
         };
         match app.snapshot().and_then(|snapshot| app.audit().records_are_current(&snapshot)) {
             Ok(true) if fault.is_none() => Ok(app),
-            // It is served on, and told.
+            // The vault is still served, and the finding is reported.
             Ok(_) => {
                 app.audit_watch.find(AuditFinding::ForeignRecords);
                 Ok(app)
@@ -181,19 +181,19 @@ impl Vault {
         }
     }
 
-    /// What opening did to a file of an older format.
+    /// The summary of the migration, if opening the vault migrated a file of an older format.
     pub const fn migrated(&self) -> Option<&MigrationSummary> {
         self.migrated.as_ref()
     }
 
-    /// Whether the data file and that of the card verification codes' keys are still those of the data
-    /// directory. When one is not, everything written since is about to be lost: the store fails.
+    /// Checks that the data file and the file of CVC keys are still the ones in the data directory.
+    /// If one was moved or replaced, everything written since would be lost, so the store fails.
     pub fn look_at_files(&self) -> Result<(), Error> {
         let looked = self.store.check_place().and_then(|()| self.cvc_keys.check_place());
         Ok(looked.map_err(|failure| self.store.fail(failure))?)
     }
 
-    /// Writes what has queued and closes the file.
+    /// Writes the queued changes and closes the file.
     pub fn close(&self) {
         self.store.clone().close();
     }
@@ -204,7 +204,7 @@ impl KeyRing<'_> {
         Arc::clone(&self.vault.system.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes the server's own keys as the file has them now.
+    /// Reloads the server's own keys from the file.
     pub(in crate::app) fn reload_system(self) -> Result<(), Error> {
         let snapshot = self.vault.snapshot()?;
         let master = self.vault.masters.of(&snapshot)?;
@@ -228,7 +228,7 @@ impl KeyRing<'_> {
             .ok_or(Error::Internal(Fault::Dangling))
     }
 
-    /// The change that makes and keeps the keys of a new tenant.
+    /// The change that adds the keys of a new tenant.
     pub(in crate::app) fn make_tenant_keys(
         self,
         snapshot: &Snapshot,
@@ -238,8 +238,8 @@ impl KeyRing<'_> {
         Ok(self.make_keys(snapshot, tenant.bytes(), &purposes, 1)?.0)
     }
 
-    /// New keys of this number, unless the master key is replaced in the meantime, and the change
-    /// that keeps them.
+    /// Makes keys with this number, and the change that stores them. The change is refused if the
+    /// master key is replaced meanwhile.
     pub(in crate::app) fn make_keys(
         self,
         snapshot: &Snapshot,
@@ -298,8 +298,8 @@ fn new_keys(
     (change, made)
 }
 
-/// Holds the master key against the file, and gives a file from before there was an audit chain, or
-/// digests of its records, what it needs for them. Nothing is written under a wrong key.
+/// Checks the master key against the file. A file from before there was an audit chain, or digests
+/// of records, then gets the keys for them. Nothing is written under a wrong key.
 fn unlock(
     store: &Store,
     master: &MasterKey,
@@ -323,7 +323,7 @@ fn unlock(
     }
     let digests = tables::keys_of_purpose(&SystemKeys::SCOPE, KeyPurpose::Digest.code());
     let written = if snapshot.first(&digests, 1).map_err(failed)?.is_empty() {
-        // Checkpoints that tell of records are younger than the key: it was there, and is gone.
+        // Only a vault with a digest key signs checkpoints with an extent, so the key was removed.
         let newest = Checkpoint::newest(&snapshot).map_err(failed)?;
         if newest.is_some_and(|newest| newest.extent.is_some()) {
             return Err(VaultFailure::KeysDamaged);
@@ -341,7 +341,7 @@ fn unlock(
     }
 }
 
-/// The keys of the audit chain, and what stands in the file in clear about it.
+/// The change that adds the keys of the audit chain, and its public key in clear.
 fn begin_chain(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
     let purposes = [KeyPurpose::Audit, KeyPurpose::Sign];
     let (mut change, made) = new_keys(master, random, &SystemKeys::SCOPE, &purposes, 1, now);
@@ -374,7 +374,7 @@ fn phase_of(snapshot: &Snapshot, scope: &[u8; 16]) -> Result<Phase, StorageFailu
     Ok(rotation.map_or(Phase::Settled, |rotation| rotation.phase))
 }
 
-/// The keys of one scope that seal, index and make fingerprints; `None` when one does not open.
+/// Opens the keys of one scope that have a known purpose. `None` when one does not open.
 fn open_keys(
     snapshot: &Snapshot,
     master: &MasterKey,
@@ -384,7 +384,7 @@ fn open_keys(
     let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
         let plain = master.open(&identity(scope, key), sealed).ok()?;
         let (purpose, number) = tables::key_parts(key)?;
-        // Keys of other purposes are their users' own business.
+        // Keys with other purpose codes are not used here.
         let Some(purpose) = KeyPurpose::from_code(purpose) else { return Some(None) };
         let bytes = Secret::new(plain.expose().as_slice().try_into().ok()?);
         Some(Some(KeyMaterial { purpose, number, bytes }))

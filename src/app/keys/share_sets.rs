@@ -1,5 +1,5 @@
-//! Recovery shares of the master key: that they are made is written down, with a hash of each, so that
-//! a share which is not the one that was made can be named.
+//! Recovery shares of the master key. The vault records each set that is made, with a hash of each
+//! share, so that a wrong share can be identified.
 
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
@@ -11,18 +11,19 @@ use crate::domain::share_set::ShareSet;
 use crate::store::chain::AuditRow;
 use crate::store::{Change, Table, meta, tables};
 
-/// Whether the audit chain agrees with a share set in the data file.
+/// The result of comparing a share set in the data file with the audit chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainWord {
-    /// It has an entry of this set, with other hashes.
+    /// The chain has an entry of this set with other hashes.
     Differs,
-    /// It has no entry of this set; those older than the retention are removed.
+    /// The chain has no entry of this set. Entries older than the retention are removed.
     Silent,
     Same,
 }
 
 impl KeyRing<'_> {
-    /// Writes down that these shares are made of this vault's master key, before anybody gets one.
+    /// Records that these shares of the vault's master key are made. Call this before any share is
+    /// handed out.
     pub async fn note_shares(self, check: &str, set: &ShareSet) -> Result<(), Error> {
         if self.vault.rotation().master_check()? != check {
             return Err(Error::Conflict(
@@ -46,7 +47,7 @@ impl KeyRing<'_> {
             .await
     }
 
-    /// The set of this name, if the file knows it, and whether the audit chain agrees.
+    /// The set of this name, if the file has it, and its comparison with the audit chain.
     pub fn share_set(self, set: [u8; 4]) -> Result<Option<(ShareSet, ChainWord)>, Error> {
         let snapshot = self.vault.snapshot()?;
         let Some(known) = meta::share_set(&snapshot, set)? else { return Ok(None) };

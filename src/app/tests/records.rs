@@ -160,7 +160,7 @@ fn records_that_are_rolled_back_under_the_chain_are_found_at_the_start_and_ever_
     });
     let vault = replant(&vault, &old, is_of_records);
     assert_eq!(vault.app.audit().news(), Some(AuditFinding::ForeignRecords));
-    assert_finds(&vault, &["the newest checkpoint knows", "tells of a change that their digest"]);
+    assert_finds(&vault, &["the newest checkpoint knows", "records a change that their digest"]);
     block_on(async {
         vault.create_id(draft("later")).await;
         vault.app.audit().sign().await.unwrap();

@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::domain::id::TenantId;
 
-/// The idempotency keys of requests in flight.
 #[derive(Debug, Default)]
 pub(in crate::app) struct InFlight(Mutex<HashSet<(TenantId, [u8; 16])>>);
 

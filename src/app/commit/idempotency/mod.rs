@@ -1,8 +1,8 @@
 //! Idempotency keys: the answer is remembered in the same change as the effect.
 //!
-//! While the first request of a key is in flight, further requests of the key are refused. The set of
-//! keys in flight is in memory, since a process that ends takes its requests with it. Answers are
-//! remembered in the file, where a repetition finds them.
+//! While the first request of a key is in flight, further requests of the key are refused. The set
+//! of keys in flight is in memory, since no request outlives the process. Answers are in the data
+//! file, so a repeated request finds its answer after a restart too.
 
 pub(in crate::app) mod in_flight;
 mod remember;
@@ -28,8 +28,8 @@ pub struct Guard {
     caller: Arc<Caller>,
     blinded: [u8; 16],
     in_flight: Arc<InFlight>,
-    /// Made by the look-up before the body was read, and the half-day of that look-up. The first
-    /// decision reuses it.
+    /// The expectations from the look-up before the body was read, and the half-day of that
+    /// look-up. The first decision reuses them.
     expected: Change,
     looked_up_in: u64,
 }
@@ -47,8 +47,9 @@ impl Vault {
 }
 
 impl Idempotency<'_> {
-    /// Takes the key for this request, before its body is read. [`Error::Replayed`] holds the answer
-    /// to the first request of the key, if there was one, as far as the caller may see it today.
+    /// Takes the key for this request, before its body is read. Fails with [`Error::Replayed`] if
+    /// the key was answered before; the error holds that answer, as far as the caller may see it
+    /// today.
     pub fn begin(
         self,
         caller: &Arc<Caller>,
@@ -95,7 +96,7 @@ impl Idempotency<'_> {
                 let replay = self.restore(snapshot, &guard.caller, &place, record, now)?;
                 return Err(Error::Replayed(Box::new(replay)));
             }
-            // Forgotten, but not swept yet.
+            // The answer is too old to be replayed, but not swept yet.
             let version = version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
             expected = expected.expect_version(Table::Idempotency, place, version);
         }
@@ -103,7 +104,7 @@ impl Idempotency<'_> {
     }
 }
 
-/// The form in which the file and the set of requests in flight know a key.
+/// The blinded form of a key. The data file and the set of keys in flight hold only this form.
 fn blind(caller: &Caller, method: &str, path: &str, key: &str) -> [u8; 16] {
     let application = caller.application.id;
     let [method, path, key] = [method, path, key].map(str::as_bytes);
@@ -111,7 +112,7 @@ fn blind(caller: &Caller, method: &str, path: &str, key: &str) -> [u8; 16] {
 }
 
 impl Guard {
-    /// Whether the look-up of [`Idempotency::begin`] still covers every half-day that counts.
+    /// True while the look-up of [`Idempotency::begin`] covers every half-day that counts.
     pub(in crate::app) fn is_current(&self, now: Timestamp) -> bool {
         self.looked_up_in == half_day(now)
     }

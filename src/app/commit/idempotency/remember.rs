@@ -1,18 +1,18 @@
-//! A remembered answer, kept in parts and put together again.
+//! Storing an answer in parts, and joining the parts for a replay.
 //!
-//! The data file keeps an answer for 24 hours, and the tokens, token intents and API keys that it
-//! shows may be deleted or expire before that. What the answer shows of each is sealed under a key
-//! of its own, derived from a random seed that is in the record of the token, intent or API key and
-//! nowhere else. Deleting the record deletes the seed, and from then on no key opens that part of
-//! the answer: deleting needs to know nothing of the answers, and an answer needs no row beside its
-//! own. The whole is sealed once more under the tenant's key as every record is.
+//! The data file keeps an answer for 24 hours. The tokens, token intents and API keys that it shows
+//! may be deleted or expire before that. The parts of the answer that show one of these subjects
+//! are sealed under a key of their own, derived from a random seed. The seed is in the record of
+//! the subject and nowhere else. Deleting the record deletes the seed, and from then on no key
+//! opens these parts. A deletion therefore need not search for answers, and an answer needs only
+//! one row. The whole answer is sealed once more under the tenant's key, as every record is.
 //!
-//! Two other ways were dropped. Rows of parts by token, deleted with it, cost a row for each answer
-//! and token. Keeping only which version of a token was shown cannot repeat the first answer after
-//! a patch.
+//! Two alternatives were dropped. Storing parts in rows by token, deleted with the token, costs a
+//! row for each answer and token. Storing only the version of the token that was shown cannot
+//! repeat the first answer after a patch.
 //!
-//! A token whose record an earlier version wrote has no seed. The first answer that is to be
-//! remembered of it writes the record again with one, in the same change.
+//! A token record of an earlier program version has no seed. The first remembered answer that shows
+//! the token rewrites the record with a seed, in the same change.
 
 use crate::app::access::caller::Caller;
 use crate::app::commit::idempotency::Guard;
@@ -36,8 +36,8 @@ use crate::store::record::{
 };
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// The hidden parts of one subject while an answer is taken apart.
-struct SubjectParts<'a> {
+/// The hidden parts of one subject, collected while an answer is split.
+struct Hiding<'a> {
     subject: &'a Subject,
     parts: Vec<HiddenPart>,
 }
@@ -52,12 +52,12 @@ struct StoredBody<'a> {
 /// The seed that opens a subject's parts, and the containers that a token is in now.
 struct LiveSubject {
     seed: AnswerSeed,
-    /// Empty for what has none.
+    /// Empty for subjects that have no containers.
     containers: Vec<Container>,
 }
 
 impl Idempotency<'_> {
-    /// The change that keeps an answer.
+    /// The change that stores an answer.
     pub(in crate::app) fn remember(
         self,
         snapshot: &Snapshot,
@@ -118,7 +118,8 @@ impl Idempotency<'_> {
         Ok(change.put(Table::Idempotency, place, sealed))
     }
 
-    /// The answer without what is gone, if the caller has all rights to it today.
+    /// Rebuilds the answer without deleted and expired subjects. Fails if the caller lacks a right
+    /// today that the first answer needed.
     pub(super) fn restore(
         self,
         snapshot: &Snapshot,
@@ -143,7 +144,7 @@ impl Idempotency<'_> {
         Ok(Replay { status, location, body, shown })
     }
 
-    /// The body of what is still there, and the tokens in it.
+    /// Joins the parts whose subjects still exist. Returns the body and the tokens that it shows.
     fn join(
         self,
         snapshot: &Snapshot,
@@ -199,8 +200,8 @@ impl Idempotency<'_> {
         Ok((Secret::new(texts.concat()), shown))
     }
 
-    /// Writes the record of a token again, with a seed. Only a token that the change found and
-    /// leaves as it is comes here: what it makes or changes has a seed.
+    /// Rewrites the record of a token with a seed. This is needed only for a token that the change
+    /// found and did not alter: every record that the change writes has a seed.
     fn give_seed(
         self,
         snapshot: &Snapshot,
@@ -221,7 +222,7 @@ impl Idempotency<'_> {
 }
 
 impl Caller {
-    /// Whether these disclosures, which were made where a token was, could be made in these
+    /// True when disclosures that were made in a token's earlier containers could be made in these
     /// containers today.
     fn may_disclose<'d>(
         &self,
@@ -233,7 +234,7 @@ impl Caller {
         })
     }
 
-    /// The rule that decided about the first answer decides again, with today's rights.
+    /// Applies the rule that decided about the first answer again, with today's rights.
     fn require_again(&self, disclosure: &Disclosure) -> Result<(), Error> {
         let Disclosure { right, value, containers, exposure } = disclosure;
         let today = self.exposure(containers, *right, *value)?;
@@ -243,8 +244,8 @@ impl Caller {
 
 const SHOWS_MORE: &str = "The first answer shows more than the API key may see today.";
 
-/// The seed of a subject that exists and has not expired, and the containers of a token. One without a seed was written again
-/// by an earlier version, and counts as gone.
+/// The seed of a subject that exists and has not expired, and the containers of a token. A subject
+/// without a seed counts as gone: an earlier program version has rewritten its record.
 fn live_subject(
     snapshot: &Snapshot,
     caller: &Caller,
@@ -271,9 +272,9 @@ fn live_subject(
     Ok(seed.map(|seed| LiveSubject { seed, containers }))
 }
 
-/// The parts of a subject. They are sealed under a key of the containers that the token was in, so
-/// that they tell whether it was moved; then they open only if the caller could be answered the same
-/// where the token is now. `None` when it could not.
+/// Opens the parts of a subject. Their key depends on the containers that the token was in, so they
+/// do not open with its current containers if it was moved. In that case they are shown only if the
+/// caller could get the same answer in the current containers, else this returns `None`.
 fn open_parts(
     caller: &Caller,
     place: &[u8],
@@ -296,7 +297,8 @@ fn open_parts(
     Err(bad_record())
 }
 
-/// Sealing under a key of the seed alone would do; with the tenant's, a seed is of no use elsewhere.
+/// The key of a subject's parts. The seed alone would be enough; deriving the key from the tenant's
+/// key too makes a seed useless outside its tenant.
 pub(super) fn part_key(caller: &Caller, seed: &AnswerSeed, containers: &[Container]) -> SealingKey {
     let paths: Vec<_> = containers.iter().map(Container::as_str).collect();
     let paths = paths.join("\n");

@@ -1,5 +1,6 @@
-//! Answers of version 1, which are one text. What is gone is cut out of it when it is repeated; it
-//! stays in the file until the answer is forgotten, a day after the version that wrote it.
+//! Answers of record version 1, which are stored as one text. A replay removes deleted tokens and
+//! keys from the text. The stored text keeps them until the answer expires, at most a day after the
+//! upgrade from the program version that wrote it.
 
 use std::collections::HashSet;
 
@@ -17,7 +18,7 @@ use crate::secret::{Secret, Wipe};
 use crate::store::record::WholeAnswer;
 use crate::store::{Snapshot, Table, tables};
 
-/// The members of a token that is gone.
+/// The members that a replay still shows of a token that is gone.
 const OUTLINE: &[&str] = &[
     "_extras",
     "containers",
@@ -32,7 +33,8 @@ const OUTLINE: &[&str] = &[
 ];
 
 impl Idempotency<'_> {
-    /// The body without what is gone, and the tokens in it.
+    /// Returns the body without deleted tokens and keys, and the tokens that it still shows in
+    /// full.
     pub(super) fn prune(
         self,
         snapshot: &Snapshot,
@@ -43,7 +45,7 @@ impl Idempotency<'_> {
         now: Timestamp,
     ) -> Result<(Secret<Vec<u8>>, Vec<Entity>), Error> {
         let WholeAnswer { mut body, cvcs, tokens } = whole;
-        // From the last to the first, so that the places of the others stay right.
+        // Codes are inserted from the last to the first, so that the remaining offsets stay valid.
         for (at, sealed) in cvcs.iter().rev() {
             let Some(code) = self.vault.cvcs().open(caller.tenant.id, place, sealed, now)? else {
                 continue;
@@ -75,7 +77,7 @@ impl Idempotency<'_> {
             let members = value.expose_mut().as_object_mut().ok_or_else(bad_record)?;
             changed |= members.remove("key").is_some();
         }
-        // Unchanged, it is sent byte for byte.
+        // An unchanged body is sent byte for byte as it was stored.
         if changed {
             body = Secret::new(value.expose().to_string().into_bytes());
         }
@@ -83,7 +85,7 @@ impl Idempotency<'_> {
     }
 }
 
-/// Takes all but the outline from tokens that are gone, wherever they stand.
+/// Removes all members but the outline from tokens that are gone, at any depth.
 fn outline(value: &mut Value, gone: &HashSet<String>) {
     match value {
         Value::Object(members) => {
@@ -105,8 +107,8 @@ fn outline(value: &mut Value, gone: &HashSet<String>) {
     }
 }
 
-/// Whether the key whose text the body has exists. `location` names its application; the body is
-/// the key itself, or a new application with its first key.
+/// True when the API key whose text is in the body still exists. `location` names its application.
+/// The body is the key itself, or a new application with its first key.
 fn has_live_key(
     snapshot: &Snapshot,
     caller: &Caller,

@@ -1,8 +1,8 @@
-//! New keys for the audit chain: one that seals its entries from now on, and one that signs it.
+//! Rotation of the audit chain's keys: one key seals new entries, and one signs the chain.
 //!
-//! The entries that are there stay as they are, under the key that sealed them, since the chain is
-//! made of their bytes; that key goes when their retention is over. The old signing key signs the
-//! chain's end and the new public key, and is destroyed in the same change.
+//! Existing entries stay under the key that sealed them, since the chain links their sealed bytes.
+//! That key can be destroyed when their retention is over. The old signing key signs the end of the
+//! chain and the new public key, and is destroyed in the same change.
 
 use crate::app::audit::watch::AuditFinding;
 use crate::app::commit::commit_loop::Priority;
@@ -35,7 +35,8 @@ impl KeyRotation<'_> {
         let signer =
             self.vault.commit(Priority::Normal, |snapshot| self.plan_signer(snapshot)).await?;
         self.vault.keys().reload_system()?;
-        // Entries that are sealed already are waited for before their key can be destroyed.
+        // Requests of the old epoch may hold entries that are sealed under the old key and not
+        // written yet. Destroying the key waits for that epoch to end.
         self.vault.store.advance_epoch();
         Ok(signer)
     }
@@ -81,7 +82,7 @@ impl KeyRotation<'_> {
         Ok((change, NewSigner { number, public_key: new.public() }))
     }
 
-    /// Deletes the key that sealed the chain's entries once, when none of them is left.
+    /// Deletes an old key that sealed entries of the chain, when none of these entries is left.
     pub async fn destroy_audit_key(self, number: u32) -> Result<(), Error> {
         let newest =
             newest_number(&self.vault.snapshot()?, &SystemKeys::SCOPE, &[KeyPurpose::Audit])?;
@@ -94,7 +95,7 @@ impl KeyRotation<'_> {
                 return Err(Error::Busy);
             }
         }
-        // Behind what is queued.
+        // This change is written after all queued ones, so waiting for it waits for them too.
         let last = Change::new().expect_present(Table::Meta, tables::meta::MASTER.to_vec());
         self.vault.store.commit(last).await?;
         let snapshot = self.vault.snapshot()?;
@@ -126,7 +127,7 @@ impl KeyRotation<'_> {
     }
 }
 
-/// Rows of the chain by the number of the key that sealed them.
+/// Counts the rows of the chain by the number of the key that sealed them.
 pub(super) fn count_entries(snapshot: &Snapshot) -> Result<Vec<(u32, u64)>, Error> {
     let mut counted: std::collections::BTreeMap<u32, u64> = std::collections::BTreeMap::new();
     let rows = snapshot.range(&Table::Audit.whole())?;

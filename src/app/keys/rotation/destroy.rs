@@ -1,4 +1,4 @@
-//! The end of a key: when nothing is under it any more.
+//! Destroying an old key, when nothing is sealed or indexed under it any more.
 
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
@@ -11,8 +11,8 @@ use crate::domain::id::TenantId;
 use crate::store::{Change, Snapshot, Table, tables};
 
 impl KeyRotation<'_> {
-    /// Deletes the keys of this number, of a tenant or of the server itself. Nothing can come under
-    /// them again: without a rotation under way, only the newest is written under.
+    /// Deletes the keys of this number, of a tenant or of the server. Nothing can be written under
+    /// them again: without a rotation under way, only the newest keys are used for writing.
     pub async fn destroy_key(self, tenant: Option<TenantId>, number: u32) -> Result<(), Error> {
         let scope = tenant.map_or(SystemKeys::SCOPE, |tenant| *tenant.bytes());
         let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
@@ -71,9 +71,9 @@ impl KeyRotation<'_> {
     }
 }
 
-/// Whether an index key of the server can be destroyed: it is there, and not the first one, which the
-/// tags of all API keys are made with. A server that was rotated before its index keys were has fewer of
-/// them than of those that seal.
+/// True when an index key of the server can be destroyed: it exists, and it is not the first one,
+/// which makes the tags of all API keys. A server has fewer index keys than sealing keys if it was
+/// rotated by a version that did not rotate index keys.
 fn may_go(snapshot: &Snapshot, place: &[u8]) -> Result<bool, Error> {
     let all = tables::keys_of_purpose(&SystemKeys::SCOPE, KeyPurpose::Index.code());
     let stored = snapshot.first(&all, usize::MAX)?;

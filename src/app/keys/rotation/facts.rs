@@ -1,5 +1,6 @@
-//! What the file says in clear about keys and rotations, in [`Table::Meta`]: when a key was made and
-//! destroyed, which phase a rotation is in, which master key it is.
+//! Facts about keys and rotations that the file holds in clear, in [`Table::Meta`]: the times at
+//! which keys were made and destroyed, the phases of rotations, and the check value of the previous
+//! master key.
 
 use crate::crypto::{MasterKey, Phase};
 use crate::domain::time::Timestamp;
@@ -14,7 +15,7 @@ pub(in crate::app) struct Rotation {
     pub(in crate::app) started_at: Timestamp,
 }
 
-/// What is known of a key besides its bytes. Files from before this was kept know nothing.
+/// The times of a key. Both are `None` for a key that was made before the file kept them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::app) struct KeyFacts {
     pub(in crate::app) made_at: Option<Timestamp>,
@@ -38,7 +39,7 @@ impl Rotation {
         value.map(|value| Self::decode(*scope, &value).ok_or_else(damaged)).transpose()
     }
 
-    /// The first of those under way.
+    /// The first rotation that is under way.
     pub(in crate::app) fn first(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
         Ok(Self::listed(snapshot, 1)?.pop())
     }
@@ -70,7 +71,7 @@ impl KeyFacts {
         Ok(value.map_or_else(Self::default, |value| Self::decode(&value)))
     }
 
-    /// All keys of a scope that anything is known of, by their places.
+    /// The facts of a scope's keys, with the places of the keys.
     pub(in crate::app) fn under(
         snapshot: &Snapshot,
         scope: &[u8; 16],
@@ -112,7 +113,7 @@ pub(in crate::app) fn put_master_before(check: [u8; 8], at: Timestamp) -> Change
     Change::new().put(Table::Meta, meta::MASTER_BEFORE.to_vec(), value)
 }
 
-/// When this master key was replaced, if it is the one before.
+/// The time at which this master key was replaced, if it is the previous one.
 pub(in crate::app) fn master_replaced(
     snapshot: &Snapshot,
     master: &MasterKey,
@@ -124,7 +125,7 @@ pub(in crate::app) fn master_replaced(
     }))
 }
 
-/// A rotation that is under way must not be taken for none: it decides which keys are used.
+/// A damaged record of a rotation is an error. Reading it as no rotation would select wrong keys.
 fn damaged() -> StorageFailure {
     StorageFailure::Damaged(String::from("the state of a rotation makes no sense"))
 }

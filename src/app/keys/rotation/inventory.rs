@@ -1,7 +1,8 @@
-//! `strongroom key list`: every key with its age, its uses, and how much is under it. Counted one by
-//! one in a single snapshot, by what the file says in clear; memory grows with the number of keys.
+//! `strongroom key list`: every key with its age, its uses, and the number of values under it. All
+//! values are counted one by one in a single snapshot, by the key numbers that the file holds in
+//! clear. Memory grows with the number of keys.
 //!
-//! That reads the whole file. Whoever only wants to know ages and states asks for no counts.
+//! Counting reads the whole file. [`KeyRing::ages`] lists ages and states without it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub struct KeyInventory {
     pub master: MasterEntry,
     /// By scope, the server's first; then by purpose and number.
     pub keys: Vec<ListedKey>,
-    /// Those under way.
+    /// Rotations under way.
     pub rotations: Vec<ListedRotation>,
     pub counted_at: Timestamp,
 }
@@ -40,27 +41,28 @@ pub struct ListedRotation {
 
 #[derive(Debug)]
 pub struct MasterEntry {
-    /// Names the key without telling anything of it.
+    /// Identifies the key without revealing it.
     pub check: String,
-    /// Unknown in files from before this was kept.
+    /// `None` if the key was made before the file kept this time.
     pub made_at: Option<Timestamp>,
 }
 
 #[derive(Debug)]
 pub struct ListedKey {
-    /// `None` for the server's own.
+    /// `None` for the server's own keys.
     pub tenant: Option<TenantId>,
-    /// `None` for keys that seal no records here and index nothing.
+    /// `None` for a purpose code that this program does not use.
     pub purpose: Option<KeyPurpose>,
     pub number: u32,
     pub state: KeyState,
     pub made_at: Option<Timestamp>,
     pub destroyed_at: Option<Timestamp>,
-    /// How often it has sealed; approximate when the process was ever killed.
+    /// The number of times that the key has sealed a value. It is too low if a process was ever
+    /// killed. `None` for keys that seal no records.
     pub uses: Option<u64>,
-    /// Values that are sealed under it, if it is for that and they were counted.
+    /// Values that are sealed under the key; `None` if it seals none or they were not counted.
     pub records: Option<u64>,
-    /// Index entries that were made with it, likewise.
+    /// Index entries that were made with the key; `None` if it makes none or they were not counted.
     pub index_entries: Option<u64>,
 }
 
@@ -68,10 +70,10 @@ pub struct ListedKey {
 pub enum KeyState {
     Current,
     Destroyed,
-    /// The server's first index key, once there is a newer one: the tags of API keys are made with it,
-    /// so it stays.
+    /// The server's first index key, when there is a newer one. The tags of API keys are made with
+    /// it, so it is never destroyed.
     Lasting,
-    /// There is a newer one.
+    /// There is a newer key.
     Retiring,
 }
 
@@ -92,19 +94,19 @@ impl ListedKey {
     }
 }
 
-/// How much is under the keys of one scope.
+/// The number of values under the keys of one scope.
 #[derive(Debug, Default)]
-pub(super) struct KeyCounts {
-    /// By the number of the sealing key.
+pub(super) struct Counted {
+    /// Sealed records, by the number of the sealing key.
     records: HashMap<u32, u64>,
-    /// Rows of the audit chain, likewise by the key that sealed them; the server's scope has them.
+    /// Rows of the audit chain, by the number of the sealing key. Only the server's scope has them.
     audit_rows: HashMap<u32, u64>,
-    /// Under the newest index key, and under the one before it.
+    /// Index entries under the newest index key; `older_entries` are under all older ones.
     newest_entries: u64,
     older_entries: u64,
 }
 
-/// By scope.
+/// Numbers of records, by scope and by the number of the sealing key.
 type Records = HashMap<[u8; 16], HashMap<u32, u64>>;
 
 impl KeyCounts {
@@ -118,7 +120,7 @@ impl KeyCounts {
 }
 
 impl KeyRing<'_> {
-    /// With everything counted, which reads the whole file.
+    /// Lists all keys with counts, which reads the whole file.
     pub async fn inventory(self) -> Result<KeyInventory, Error> {
         self.vault.rotation().write_uses().await?;
         self.vault.walks.run(|| self.count_everything()).await?
@@ -135,7 +137,7 @@ impl KeyRing<'_> {
         inventory(&snapshot, &counted, now)
     }
 
-    /// Without counts, and so at once.
+    /// Lists all keys without counts, which is fast.
     pub fn ages(self) -> Result<KeyInventory, Error> {
         inventory(&self.vault.snapshot()?, &HashMap::new(), self.vault.now())
     }
@@ -152,8 +154,9 @@ impl KeyRing<'_> {
         self.vault.walks.run(count).await?
     }
 
-    /// An entry does not tell its key. Where there was more than one, every token is opened and
-    /// what it has under the newest is counted; whatever there is beyond that is under an older one.
+    /// Counts index entries, which do not name their key. If the scope has more than one index key,
+    /// every token is opened and its entries under the newest key are counted. All remaining
+    /// entries are under older keys.
     fn count_entries(
         self,
         snapshot: &Snapshot,
@@ -232,7 +235,7 @@ fn inventory(
     Ok(KeyInventory { master, keys, rotations, counted_at })
 }
 
-/// The server's own comes first.
+/// The scopes of the server and of all tenants, the server's first.
 fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, Error> {
     let mut scopes = vec![SystemKeys::SCOPE];
     for (key, _) in snapshot.first(&Table::Tenants.whole(), usize::MAX)? {
@@ -305,7 +308,7 @@ fn tenant_of(scope: &[u8; 16]) -> Option<TenantId> {
     (*scope != SystemKeys::SCOPE).then(|| tables::tenant_of_scope(scope))
 }
 
-/// Of one scope, or of all of them in one go.
+/// Counts the sealed records of one scope, or of all scopes in one pass.
 fn count_records(snapshot: &Snapshot, only: Option<&[u8; 16]>) -> Result<Records, Error> {
     let mut records = Records::new();
     for table in Table::ALL.iter().filter(|table| table.sealed_by() != SealedBy::Others) {

@@ -1,5 +1,5 @@
-//! Another master key: every key in the file is sealed under it, in one change. Nothing else is
-//! sealed under a master key, so this takes a moment whatever the vault holds.
+//! Replacing the master key: every key in the file is sealed again under the new one, in one
+//! change. A master key seals nothing else, so this is fast even in a large vault.
 
 use std::sync::PoisonError;
 
@@ -13,18 +13,19 @@ use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::hex;
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// What a replacement of the master key did.
+/// The result of replacing the master key.
 #[derive(Debug, PartialEq, Eq)]
-pub struct MasterRotation {
-    /// Names the new key without telling anything of it.
+pub struct Rotated {
+    /// Identifies the new key without revealing it.
     pub check: String,
-    /// Keys that were sealed anew; none when the file was under this master key already.
+    /// The number of keys that were sealed again; 0 when the file was under this master key
+    /// already.
     pub keys: usize,
 }
 
 impl KeyRotation<'_> {
-    /// The first half of handing over a new master key: what it is to be sealed to. Good for the
-    /// next [`Vault::take_handed`] only.
+    /// Begins the transfer of a new master key. Returns the public key to seal it to, which is
+    /// valid for the next [`KeyRotation::take_handed`] only.
     pub fn begin_handover(self) -> Result<[u8; 32], Error> {
         let handover = KeyTransfer::new(self.vault.random())?;
         let public = handover.public();
@@ -33,7 +34,7 @@ impl KeyRotation<'_> {
         Ok(public)
     }
 
-    /// Names the master key in use without telling anything of it.
+    /// Identifies the master key in use without revealing it.
     pub fn master_check(self) -> Result<String, Error> {
         Ok(hex::encode(self.vault.masters.of(&self.vault.snapshot()?)?.check()))
     }
@@ -54,9 +55,9 @@ impl KeyRotation<'_> {
         self.rotate_master(master).await
     }
 
-    /// The file must be able to be opened by the new key before this is called: it is of no use to
-    /// anyone else afterwards.
-    pub async fn rotate_master(self, new: MasterKey) -> Result<MasterRotation, Error> {
+    /// Replaces the master key. Store the new key safely before this call: afterwards the old one
+    /// no longer opens the file.
+    pub async fn rotate_master(self, new: MasterKey) -> Result<Rotated, Error> {
         let _alone = self.vault.rotations.master.lock().await;
         let new = self.vault.masters.add(new);
         let now = self.vault.now();
@@ -87,7 +88,7 @@ impl KeyRotation<'_> {
         Ok(MasterRotation { check: hex::encode(new.check()), keys })
     }
 
-    /// Whatever they are for: a master key knows nothing of that.
+    /// Seals all keys again, of every purpose.
     fn reseal_keys(
         self,
         snapshot: &Snapshot,
@@ -107,11 +108,12 @@ impl KeyRotation<'_> {
         }
         let keys: Vec<_> = stored.into_iter().map(|(key, _)| key).collect();
         let count = keys.len();
-        // A key that is made in the meantime would be under the old one.
+        // The change is refused if a key was added meanwhile: it would stay under the old master
+        // key.
         Ok((change.expect_keys(Table::Keys.whole(), keys), count))
     }
 
-    /// The one before is wiped when nobody needs it to read any more. True when that was now.
+    /// Wipes the previous master key when no reader needs it any more. True when this call did so.
     pub(super) async fn forget_old_masters(self) -> Result<bool, Error> {
         if !self.vault.masters.are_several() {
             return Ok(false);
@@ -121,7 +123,8 @@ impl KeyRotation<'_> {
         if !self.vault.store.is_quiescent() {
             return Ok(false);
         }
-        // Behind a replacement that is queued though nobody waits for it any more.
+        // A cancelled request may have left a replacement in the queue. This change is written
+        // after it.
         let last = Change::new().expect_present(Table::Meta, tables::meta::MASTER.to_vec());
         self.vault.store.commit(last).await?;
         let current = self.vault.masters.of(&self.vault.snapshot()?)?;
@@ -129,8 +132,8 @@ impl KeyRotation<'_> {
         Ok(true)
     }
 
-    /// Adds what was counted in memory to the file. What a killed process had not written yet is
-    /// not counted.
+    /// Adds the uses that were counted in memory to the file. Uses that a killed process had not
+    /// written are lost.
     pub async fn write_uses(self) -> Result<(), Error> {
         let _alone = self.vault.rotations.uses.lock().await;
         let used = self.vault.uses.take();

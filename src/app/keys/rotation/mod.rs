@@ -1,9 +1,10 @@
-//! Rotation of keys while the vault works: a new key is announced, everything is sealed anew in the
-//! background, and when nothing is left under the old key it can be destroyed.
+//! Rotation of keys while the vault is in use. A new key is announced, a background task seals all
+//! records again under it, and the old key can be destroyed when nothing is left under it.
 //!
-//! [`Phase`] says who uses which key when. What moves a rotation from one phase to the next is
-//! [`Vault::rotate_step`], called again and again by one background task. The phase is in the file, and
-//! each sealed value names its key in clear, so that a restart goes on where it was.
+//! [`Phase`] defines which key is used in each phase. One background task calls
+//! [`KeyRotation::rotate_step`] repeatedly, which moves a rotation from phase to phase. The phase
+//! is in the file, and each sealed value names its key in clear, so a restarted server continues
+//! the rotation.
 
 mod audit;
 mod destroy;
@@ -51,23 +52,24 @@ pub enum Step {
     Idle,
     /// Requests that began before the phase are still under way.
     Waiting,
-    /// So many rows were looked at and so many of them written.
+    /// A batch of rows was looked at, and some of them were written.
     Walked { looked_at: usize, written: usize },
-    /// The rotation of this scope is in this phase, and was in another one before.
+    /// The rotation of this scope has entered this phase.
     Entered([u8; 16], Phase),
-    /// The master key was replaced, and the one before is forgotten.
+    /// The master key was replaced, and the previous one is wiped.
     MasterReplaced,
-    /// The rotation is over; so many records could not be opened and stay as they are.
+    /// The rotation of this scope is over. This number of records could not be opened; they stay as
+    /// they are.
     Finished([u8; 16], u64),
 }
 
 impl KeyRotation<'_> {
-    /// Returns when a rotation was begun.
+    /// Waits until a rotation begins.
     pub async fn rotation_begun(self) {
         self.vault.rotations.begun.notified().await;
     }
 
-    /// Announces new keys for a tenant; the number that they have.
+    /// Announces new keys for a tenant and returns their number.
     pub async fn rotate_tenant(self, tenant: TenantId) -> Result<u32, Error> {
         let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
         self.begin_rotation(tenant.bytes(), &purposes, |snapshot| {
@@ -77,8 +79,8 @@ impl KeyRotation<'_> {
         .await
     }
 
-    /// Announces new keys for what the server seals itself and for the places that API keys are found
-    /// at.
+    /// Announces new keys for the records that the server seals and for the index of API keys.
+    /// Returns their number.
     pub async fn rotate_server(self) -> Result<u32, Error> {
         self.begin_rotation(&SystemKeys::SCOPE, &[KeyPurpose::Seal, KeyPurpose::Index], |_| Ok(()))
             .await
@@ -90,13 +92,14 @@ impl KeyRotation<'_> {
         purposes: &[KeyPurpose],
         check: impl Fn(&Snapshot) -> Result<(), Error>,
     ) -> Result<u32, Error> {
-        let number = self.vault
+        let number = self
+            .vault
             .commit(Priority::Normal, |snapshot| {
                 check(snapshot)?;
                 if Rotation::of(snapshot, scope)?.is_some() {
                     return Err(Error::Conflict(
-                        "These keys are being rotated already; wait until key list says 0 under the \
-                         old ones.",
+                        "These keys are being rotated already; wait until key list says 0 under \
+                         the old ones.",
                     ));
                 }
                 let number = newest_number(snapshot, scope, purposes)?.saturating_add(1);
@@ -106,7 +109,11 @@ impl KeyRotation<'_> {
                 let change = keys
                     .expect_absent(Table::Meta, Rotation::place(scope))
                     .put(Table::Meta, Rotation::place(scope), rotation.value())
-                    .and(self.vault.audit().server_entry(Actor::Operator, Act::Rotate, keys_of(scope)));
+                    .and(self.vault.audit().server_entry(
+                        Actor::Operator,
+                        Act::Rotate,
+                        keys_of(scope),
+                    ));
                 Ok((change, number))
             })
             .await?;
@@ -114,7 +121,7 @@ impl KeyRotation<'_> {
         Ok(number)
     }
 
-    /// One small step of the first rotation that is under way. Only one task may call this, and
+    /// Takes one small step of the first rotation that is under way. Only one task may call this,
     /// with the same `walk` each time.
     pub async fn rotate_step(self, walk: &mut Walk) -> Result<Step, Error> {
         self.vault.require_space(Priority::Normal)?;
@@ -123,7 +130,8 @@ impl KeyRotation<'_> {
             return Ok(if is_forgotten { Step::MasterReplaced } else { Step::Idle });
         };
         if walk.is_new_to(&rotation) {
-            // In this order: whoever reads after the turn has the new keys.
+            // Reload the keys before the epoch advances: every reader of the new epoch then has
+            // them.
             if rotation.scope == SystemKeys::SCOPE {
                 self.vault.keys().reload_system()?;
             }
@@ -150,11 +158,11 @@ impl KeyRotation<'_> {
         }
     }
 
-    /// Whether nobody works any more with what was read before the phase began. Changes that are
-    /// queued without anyone waiting for them are written by then, too.
+    /// True when no task uses data that it read before the phase began. Queued changes of cancelled
+    /// tasks are written by then too.
     async fn everyone_knows(self, rotation: &Rotation) -> Result<bool, Error> {
         if !self.vault.store.is_quiescent() {
-            // Remembered callers are none of those under way.
+            // Cached callers hold epochs although no request of theirs may be under way.
             self.vault.callers.forget();
             if !self.vault.store.is_quiescent() {
                 return Ok(false);
@@ -198,7 +206,7 @@ impl KeyRotation<'_> {
     }
 }
 
-/// The largest number that a key of these purposes has.
+/// The largest number of a key of these purposes.
 fn newest_number(
     snapshot: &Snapshot,
     scope: &[u8; 16],
@@ -211,7 +219,7 @@ fn newest_number(
     of_purposes.map(|(_, number)| number).max().ok_or(Error::Internal(Fault::Dangling))
 }
 
-/// The keys of a tenant, or of the server, as the audit chain tells of them.
+/// The audit entity for the keys of a tenant or of the server.
 fn keys_of(scope: &[u8; 16]) -> Entity {
     Entity::new(EntityKind::EncryptionKey, Uuid::from_bytes(*scope))
 }

@@ -1,16 +1,16 @@
-//! What rotations keep in memory.
+//! The state that rotations keep in memory.
 
 use tokio::sync::Notify;
 
 use crate::crypto::KeyTransfer;
 
-/// Tells the background task that there is something to do.
+/// Locks and signals of rotations. `begun` wakes the background task.
 #[derive(Debug, Default)]
 pub(in crate::app) struct Rotations {
     pub(super) begun: Notify,
     /// One replacement of the master key at a time.
     pub(super) master: tokio::sync::Mutex<()>,
     pub(super) handover: std::sync::Mutex<Option<KeyTransfer>>,
-    /// One writing of counted uses at a time: whoever comes next finds all that were counted.
+    /// One write of counted uses at a time: the next one then finds a complete count in the file.
     pub(super) uses: tokio::sync::Mutex<()>,
 }

@@ -1,5 +1,5 @@
-//! The walk over everything that a scope has sealed: batch after batch, each row sealed anew unless
-//! somebody else has written it in the meantime.
+//! The walk over all rows that a scope has sealed, in batches. Each row is sealed again under the
+//! newest key, unless a concurrent change has written the row meanwhile.
 
 use crate::app::access::authenticate::{api_key_identity, open_api_key};
 use crate::app::error::{Error, Fault};
@@ -12,7 +12,7 @@ use crate::crypto::{Identity, Phase, SealingKey, SystemKeys, TenantKeys, version
 use crate::store::record::encode_api_key;
 use crate::store::{Change, Row, Snapshot, Table, Verdict, tables};
 
-/// Tokens come before their names, whose rows they write.
+/// Tokens come before token names: resealing a token also writes the rows of its names.
 const TENANT_TABLES: &[Table] = &[
     Table::Tokens,
     Table::TokenNames,
@@ -24,7 +24,8 @@ const TENANT_TABLES: &[Table] = &[
 ];
 const SERVER_TABLES: &[Table] = &[Table::Tenants, Table::ApiKeys, Table::ThreedsRanges];
 
-/// How far the walk has come. It is kept in memory alone: what is done need not be found again.
+/// The progress of the walk. It is kept in memory only: after a restart the walk starts over and
+/// skips the rows that are done.
 #[derive(Debug, Default)]
 pub struct Walk {
     of: Option<([u8; 16], Phase)>,
@@ -35,16 +36,16 @@ pub struct Walk {
     unopened: u64,
 }
 
-/// A stretch of a table.
+/// A batch of rows of a table.
 struct Stretch {
     rows: Vec<Row>,
     looked_at: usize,
-    /// Where the next one starts.
+    /// The key at which the next batch starts; `None` at the end of the table.
     next: Option<Vec<u8>>,
 }
 
 impl Walk {
-    /// True when this is another phase than before; the walk then starts anew.
+    /// True when the walk is not in this rotation's scope and phase yet; it then starts over.
     pub(super) fn is_new_to(&self, rotation: &Rotation) -> bool {
         self.of != Some((rotation.scope, rotation.phase))
     }
@@ -68,7 +69,7 @@ impl Walk {
 }
 
 impl KeyRotation<'_> {
-    /// Seals some rows anew. `None` when there is nothing left that could be.
+    /// Seals a batch of rows again. `None` when all tables are done.
     pub(super) async fn reseal_some(
         self,
         rotation: &Rotation,
@@ -97,7 +98,7 @@ impl KeyRotation<'_> {
             };
             match resealed {
                 Ok(change) => changes.push(change),
-                // It stays as it is, under the old key.
+                // A row that does not open stays as it is, under the old key.
                 Err(error) => {
                     self.vault.damage.pass_over(table, tenant, table.id_of_key(key), error)?;
                     walk.unopened = walk.unopened.saturating_add(1);
@@ -111,7 +112,7 @@ impl KeyRotation<'_> {
         Ok(Some(Step::Walked { looked_at: stretch.looked_at, written }))
     }
 
-    /// Removes entries under the old index key. `None` when all tokens were looked at.
+    /// Removes a batch of entries under the old index key. `None` when all tokens were looked at.
     pub(super) async fn clear_some(
         self,
         rotation: &Rotation,
@@ -131,7 +132,8 @@ impl KeyRotation<'_> {
             let Some(found) = found else { continue };
             let mut is_clear = true;
             for (table, key) in rows::entries_under_other_keys(&found.token, &keys) {
-                // Nobody writes them any more, so this needs no expectation.
+                // In this phase no request writes entries under the old key, so no expectation is
+                // needed.
                 if snapshot.value(table, &key)?.is_some() {
                     change = change.delete(table, key);
                     is_clear = false;
@@ -145,8 +147,8 @@ impl KeyRotation<'_> {
         Ok(Some(Step::Walked { looked_at: stretch.looked_at, written }))
     }
 
-    /// All at once, and where somebody else was faster, one by one. One that is refused then was
-    /// written anew by others, under the newest key as everything is.
+    /// Commits all changes as one, or each on its own if that is refused. A change that is then
+    /// refused needs no retry: a concurrent change has written its row under the newest key.
     async fn commit_each(self, changes: Vec<Change>) -> Result<(), Error> {
         let all = changes.iter().cloned().fold(Change::new(), Change::and);
         if self.vault.store.commit(all).await? == Verdict::Refused {
@@ -176,7 +178,7 @@ impl KeyRotation<'_> {
         replaced(table, key, sealed, again)
     }
 
-    /// Seals the row of an API key anew, at the place that the newest index key gives it.
+    /// Seals the row of an API key again, at the place that the newest index key gives it.
     fn move_api_key(self, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
         let bad = || Error::Internal(Fault::BadRecord);
         let (system, place) =
@@ -209,7 +211,7 @@ fn replaced(table: Table, key: &[u8], old: &[u8], new: Vec<u8>) -> Result<Change
     Ok(change.put(table, key.to_vec(), new))
 }
 
-/// The next rows of a scope that are wanted. Bounded in what it looks at and in what it takes.
+/// The next wanted rows of a scope. Both the rows looked at and the rows taken are bounded.
 fn stretch(
     snapshot: &Snapshot,
     table: Table,
