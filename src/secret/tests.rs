@@ -20,29 +20,36 @@ fn canary() -> Vec<u8> {
     FLIPPED.iter().map(|byte| !byte).collect()
 }
 
-/// How many times it stands in writable memory; `None` where that cannot be read.
+/// The number of its occurrences in writable memory; `None` if the memory cannot be read.
 fn count() -> Option<usize> {
+    const CHUNK: usize = 64 * 1024;
     let memory = File::open("/proc/self/mem").ok()?;
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let zeros = vec![0; CHUNK + FLIPPED.len()];
+    let mut chunk = zeros.clone();
     let mut found = 0;
-    let mut page = vec![0; 4_096 + FLIPPED.len()];
     for line in maps.lines().filter(|line| line.contains(" rw")) {
         let (from, to) = line.split(' ').next()?.split_once('-')?;
         let (mut at, to) = (u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?);
         while at < to {
-            let length = usize::try_from(to - at).ok()?.min(page.len());
-            let there = memory.read_exact_at(&mut page[..length], at).is_ok();
-            let windows = page[..length].windows(FLIPPED.len());
-            let is_it = |window: &&[u8]| {
-                window[0] == !FLIPPED[0] && window.iter().zip(FLIPPED).all(|(one, it)| *one == !it)
-            };
-            found += if there { windows.filter(is_it).count() } else { 0 };
-            // What was read must not be found in its turn.
-            page.fill(0);
-            at += 4_096;
+            let length = usize::try_from(to - at).ok()?.min(chunk.len());
+            let is_read = memory.read_exact_at(&mut chunk[..length], at).is_ok();
+            // Most of what an allocator has reserved was never used.
+            if is_read && chunk[..length] != zeros[..length] {
+                found += occurrences(&chunk[..length]);
+            }
+            // The next chunk must not find it here.
+            chunk.fill(0);
+            at += u64::try_from(CHUNK).ok()?;
         }
     }
     Some(found)
+}
+
+fn occurrences(text: &[u8]) -> usize {
+    let is_it = |window: &&[u8]| window.iter().zip(FLIPPED).all(|(one, it)| *one == !it);
+    let starts = text.iter().enumerate().filter(|(_, byte)| **byte == !FLIPPED[0]);
+    starts.filter_map(|(at, _)| text.get(at..at + FLIPPED.len())).filter(is_it).count()
 }
 
 #[test]

@@ -147,7 +147,7 @@ enum Part {
     NoneFromHereOn,
 }
 
-impl Wanted<'_> {
+impl LogFilter<'_> {
     /// A row has the time of its newest entry. Its oldest entry is at most [`AUDIT_DISORDER`]
     /// older.
     fn of(&self, row: &AuditRow) -> Part {

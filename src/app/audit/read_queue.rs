@@ -49,7 +49,7 @@ pub(super) struct Outbox {
 }
 
 /// Entries that were submitted to the writer.
-pub(super) struct Handed {
+pub(super) struct SubmittedReads {
     pub(super) verdict: Pin<Box<dyn Future<Output = Result<Verdict, CommitFailure>> + Send>>,
     pub(super) written: Vec<oneshot::Sender<()>>,
 }

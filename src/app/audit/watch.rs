@@ -24,7 +24,7 @@ pub enum AuditFinding {
 }
 
 #[derive(Debug)]
-pub(in crate::app) struct Watch {
+pub(in crate::app) struct ChainWatch {
     /// The last time at which the chain was signed to its end.
     signed: Mutex<Moment>,
     pub(super) tail_is_known: AtomicBool,

@@ -37,7 +37,7 @@ use crate::store::record::{
 use crate::store::{Change, Snapshot, Table, tables};
 
 /// The hidden parts of one subject, collected while an answer is split.
-struct Hiding<'a> {
+struct SubjectParts<'a> {
     subject: &'a Subject,
     parts: Vec<HiddenPart>,
 }

@@ -96,7 +96,7 @@ impl ListedKey {
 
 /// The number of values under the keys of one scope.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct KeyCounts {
     /// Sealed records, by the number of the sealing key.
     records: HashMap<u32, u64>,
     /// Rows of the audit chain, by the number of the sealing key. Only the server's scope has them.

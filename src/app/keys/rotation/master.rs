@@ -15,7 +15,7 @@ use crate::store::{Change, Snapshot, Table, tables};
 
 /// The result of replacing the master key.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Rotated {
+pub struct MasterRotation {
     /// Identifies the new key without revealing it.
     pub check: String,
     /// The number of keys that were sealed again; 0 when the file was under this master key
@@ -57,7 +57,7 @@ impl KeyRotation<'_> {
 
     /// Replaces the master key. Store the new key safely before this call: afterwards the old one
     /// no longer opens the file.
-    pub async fn rotate_master(self, new: MasterKey) -> Result<Rotated, Error> {
+    pub async fn rotate_master(self, new: MasterKey) -> Result<MasterRotation, Error> {
         let _alone = self.vault.rotations.master.lock().await;
         let new = self.vault.masters.add(new);
         let now = self.vault.now();
