@@ -14,7 +14,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&[], "A vault for card and personal data"),
     (&["dev"], "Start a vault for trying and testing"),
     (&["dev-clock"], "Move the clock of a running development server"),
-    (&["dev-clock", "advance"], "Move it ahead"),
+    (&["dev-clock", "advance"], "Move the clock ahead"),
     (&["dev-preload"], "Fill a stopped development vault"),
     (&["init"], "Create a new vault"),
     (&["serve"], "Run the vault"),

@@ -30,11 +30,12 @@ pub(in crate::cli) struct AuditVerify {
     /// data directory, instead of the one in the settings
     #[argh(option)]
     pub(in crate::cli) data: Option<PathBuf>,
-    /// a receipt that was kept elsewhere; the chain must contain it and be signed by its key
+    /// a receipt that was kept elsewhere; the chain must contain its checkpoint and be signed by
+    /// its key, or by keys that this key introduced
     #[argh(option)]
     pub(in crate::cli) since: Option<PathBuf>,
     /// a public key that was kept elsewhere, 64 hexadecimal digits; the chain must be signed by it,
-    /// or by keys that it introduced
+    /// or by keys that it introduced or that introduced it
     #[argh(option)]
     pub(in crate::cli) public_key: Option<String>,
 }
@@ -63,7 +64,7 @@ pub(in crate::cli) struct AuditExport {
     pub(in crate::cli) out: Option<PathBuf>,
 }
 
-/// Sign the current end of the chain and print the signature, to be kept elsewhere.
+/// Sign the current end of the chain and print the signature. Keep it on another machine.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "receipt")]
 pub(in crate::cli) struct AuditReceipt {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use argh::FromArgs;
 
 /// Write a backup to a new file: one consistent snapshot, sealed like the data file. Works with or
-/// without a running server, which continues to serve.
+/// without a running server. A running server continues to serve.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "backup")]
 pub(in crate::cli) struct BackupCommand {
@@ -27,7 +27,7 @@ pub(in crate::cli) struct BackupCommand {
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "restore")]
 pub(in crate::cli) struct RestoreCommand {
-    /// settings file of the vault; its data directory is restored
+    /// settings file of the vault, which names the data directory
     #[argh(option)]
     pub(in crate::cli) config: Option<PathBuf>,
     /// data directory, instead of the one in the settings
@@ -41,9 +41,9 @@ pub(in crate::cli) struct RestoreCommand {
     pub(in crate::cli) file: PathBuf,
 }
 
-/// Check the data file of a stopped vault: records open, index entries and counts agree. Or check a
-/// backup: manifest, digests and order; with --key also every record, in a scratch directory beside
-/// it.
+/// Check the data file of a stopped vault: records open, index entries and counts agree, the audit
+/// chain is intact. Or check a backup: manifest, digests and order of its rows; with --key also its
+/// signature and every record, in a scratch directory beside the backup.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "verify")]
 pub(in crate::cli) struct VerifyCommand {

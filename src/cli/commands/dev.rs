@@ -26,10 +26,12 @@ pub(in crate::cli) struct DevCommand {
     /// a quota of the tenant as NAME=VALUE, such as tokenize_limit=100; may be repeated
     #[argh(option)]
     pub(in crate::cli) quota: Vec<String>,
-    /// a file with the threeds section of the settings: directory servers for production tenants
+    /// a file with the threeds section of the settings, which names directory servers for
+    /// production tenants
     #[argh(option)]
     pub(in crate::cli) threeds: Option<PathBuf>,
-    /// a network of reverse proxies, such as 10.0.0.0/8, that name the client; may be repeated
+    /// a network of reverse proxies, such as 10.0.0.0/8, whose X-Forwarded-For header gives the
+    /// client's address; may be repeated
     #[argh(option)]
     pub(in crate::cli) trusted_proxy: Vec<Network>,
     /// stop the clock at the time of the start; only `dev-clock advance` moves it
@@ -40,7 +42,7 @@ pub(in crate::cli) struct DevCommand {
     pub(in crate::cli) json: bool,
 }
 
-/// Move the clock of a running development server ahead, and remove what expires by it.
+/// Move the clock of a running development server ahead, and remove everything that has expired.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "dev-clock")]
 pub(in crate::cli) struct DevClockCommand {
@@ -57,7 +59,7 @@ pub(in crate::cli) enum DevClockAction {
     Advance(Advance),
 }
 
-/// Move it ahead; returns when everything that has expired is removed.
+/// Move the clock ahead. Returns when everything that has expired by the new time is removed.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "advance")]
 pub(in crate::cli) struct Advance {

@@ -23,7 +23,8 @@ pub(in crate::cli) enum KeyAction {
     Shares(KeyShares),
 }
 
-/// List every key with its age, its uses, and the number of records and index entries under it.
+/// List every key with its age, the number of values that it has sealed, and the number of records
+/// and index entries under it.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "list")]
 pub(in crate::cli) struct KeyList {
@@ -35,8 +36,8 @@ pub(in crate::cli) struct KeyList {
     pub(in crate::cli) json: bool,
 }
 
-/// Make new keys while the server runs. Records under the old keys are re-encrypted in the
-/// background.
+/// Make new keys, with or without a running server. A running server re-encrypts the records under
+/// the old keys in the background; without a server the command does so before it ends.
 #[derive(FromArgs, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[argh(subcommand, name = "rotate")]
@@ -56,15 +57,15 @@ pub(in crate::cli) struct KeyRotate {
     /// the keys that seal the server's own records, and the index key of API keys
     #[argh(switch)]
     pub(in crate::cli) server: bool,
-    /// the keys that seal and sign the audit chain from now on
+    /// the keys that seal and sign the audit chain
     #[argh(switch)]
     pub(in crate::cli) audit: bool,
-    /// with --master: file for the new key, if the settings name a systemd credential
+    /// with --master: file for the new key; required if the settings name a systemd credential
     #[argh(option)]
     pub(in crate::cli) out: Option<PathBuf>,
 }
 
-/// Destroy a key under which no record is left.
+/// Destroy a key under which no record is left. Index entries count as records.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "destroy")]
 pub(in crate::cli) struct KeyDestroy {

@@ -20,7 +20,7 @@ pub(super) use key::*;
 pub(super) use status::*;
 pub(super) use tenant::*;
 
-/// A vault for card and personal data: programs exchange sensitive values for tokens over HTTPS.
+/// A vault for card and personal data: programs send sensitive values over HTTPS and get tokens.
 /// Try it with `strongroom dev`; run it with `strongroom init` and `strongroom serve`.
 #[derive(FromArgs, Debug)]
 #[argh(
@@ -60,7 +60,7 @@ pub(super) struct InitCommand {
     /// settings file
     #[argh(option)]
     pub(super) config: PathBuf,
-    /// file for the master key, if the settings name a systemd credential
+    /// file for the master key; required if the settings name a systemd credential
     #[argh(option)]
     pub(super) master_key: Option<PathBuf>,
     /// make recovery shares of the master key, such as 3-of-5, and check them
@@ -79,7 +79,7 @@ pub(super) struct ReportCommand {
     /// settings file
     #[argh(option)]
     pub(super) config: PathBuf,
-    /// directory for its two files, text and HTML (default: the current directory)
+    /// directory for the two files of the report, text and HTML (default: the current directory)
     #[argh(option, default = "PathBuf::from(\".\")")]
     pub(super) out: PathBuf,
 }
