@@ -94,7 +94,8 @@ pub(super) struct ServeCommand {
     pub(super) config: PathBuf,
 }
 
-/// Check a settings file and report every mistake in it. Starts no server.
+/// Check a settings file and report every mistake in it. Starts no server, and does not check the
+/// files that the settings name.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "check")]
 pub(super) struct CheckCommand {
