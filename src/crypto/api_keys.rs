@@ -1,12 +1,13 @@
-//! The index of API keys: it finds a key by its text, and the text is not stored.
+//! The index of API keys. It finds an API key by its text without storing the text.
 //!
-//! A text's tag is its HMAC under the server's first index key. It stands sealed in the key's record
-//! and never changes: without the text no other tag can be computed. The row that the key is found by
-//! has the tag's place as its key. Under the first index key the place is the tag itself; under each
-//! later one it is the HMAC of the tag under that key. So a rotation moves every row to a new place
-//! without knowing a text, and whoever has an older key and a newer file finds nothing in it.
+//! The tag of a text is its HMAC under the server's first index key. The API key's record holds the
+//! tag, sealed. A tag never changes, because computing another one takes the text. The lookup row
+//! of an API key is stored under the tag's place. Under the first index key the place is the tag
+//! itself; under each later index key it is the HMAC of the tag. A rotation can therefore move
+//! every row to a new place without the texts, and an old index key finds no rows in a file that
+//! was rotated since.
 //!
-//! The first key stays for good, since every tag is made with it.
+//! The first index key is never destroyed, because every tag is made with it.
 
 use std::fmt;
 
@@ -16,48 +17,48 @@ use crate::crypto::phase::Phase;
 
 pub struct ApiKeyIndex {
     tags: IndexKey,
-    /// All but the first, newest first.
+    /// All index keys except the first one, newest first.
     later: Vec<IndexKey>,
-    /// The index in `later` of the key that new rows are written under; its length stands for the
-    /// first key.
+    /// The position in `later` of the key that new rows are written under. `later.len()` stands for
+    /// the first key.
     write_at: usize,
 }
 
 impl ApiKeyIndex {
-    /// `None` without a key.
+    /// Returns `None` if there is no index key.
     pub(super) fn new(keys: &[KeyMaterial], phase: Phase) -> Option<Self> {
         let keys = of_purpose(keys, KeyPurpose::Index);
         let (first, later) = keys.split_first()?;
         let later: Vec<_> = later.iter().rev().map(|key| IndexKey::of(&key.bytes)).collect();
         let write_at = match phase {
-            // Somebody may not know the new one yet.
+            // Requests of the phase before do not have the newest key and could not find the row.
             Phase::Announced if !later.is_empty() => 1,
             Phase::Announced | Phase::Both | Phase::Flipped | Phase::Clearing | Phase::Settled => 0,
         };
         Some(Self { tags: IndexKey::of(&first.bytes), later, write_at })
     }
 
-    /// Stands for the text of a key, in every phase of every rotation.
+    /// The tag of an API key's text. Rotations do not change it.
     pub fn tag(&self, text: &str) -> [u8; 32] {
         self.tags.tag(&[b"api key", text.as_bytes()])
     }
 
-    /// Where the row of a new key is written.
+    /// The place that the row of a new API key is written to.
     pub fn place(&self, tag: &[u8; 32]) -> [u8; 32] {
         self.place_at(self.write_at, tag)
     }
 
-    /// Where the row is when no rotation is under way.
+    /// The place of the row when no rotation is under way.
     pub fn newest_place(&self, tag: &[u8; 32]) -> [u8; 32] {
         self.place_at(0, tag)
     }
 
-    /// Everywhere that the row may be. It is in one of them at a time.
+    /// All places where the row can be. It is in exactly one of them at a time.
     pub fn places<'a>(&'a self, tag: &'a [u8; 32]) -> impl Iterator<Item = [u8; 32]> + use<'a> {
         (0..=self.later.len()).map(|at| self.place_at(at, tag))
     }
 
-    /// Under the first key the place is the tag itself.
+    /// An `at` past the end of `later` stands for the first key, whose place is the tag itself.
     fn place_at(&self, at: usize, tag: &[u8; 32]) -> [u8; 32] {
         self.later.get(at).map_or(*tag, |key| key.tag(&[b"api key place", tag]))
     }

@@ -1,5 +1,5 @@
-//! The links of the audit chain and the signatures of its checkpoints. Both can be checked by
-//! someone who has none of the vault's secret keys.
+//! The links of the audit chain and the signatures of its checkpoints. Checking them takes none of
+//! the vault's secret keys.
 
 use std::fmt;
 
@@ -8,25 +8,25 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
 use crate::secret::Secret;
 
-/// One link: a hash over the row and the link before it.
+/// A hash over a row of the chain and the link before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Link([u8; 32]);
 
-/// A row of the chain as its link sees it.
+/// The fields of a row that its link covers.
 #[derive(Debug, Clone, Copy)]
 pub struct LinkedRow<'a> {
     pub scope: &'a [u8; 16],
     /// The number of the row's first entry.
     pub sequence: u64,
     pub time_micros: i64,
-    /// How many entries the row has.
+    /// The number of entries in the row.
     pub count: u16,
     pub sealed: &'a [u8],
 }
 
 pub const SIGNATURE_BYTES: usize = 64;
 
-/// What makes signatures.
+/// The secret key that signs checkpoints.
 pub struct SigningKey(Ed25519KeyPair);
 
 impl Link {
@@ -38,7 +38,8 @@ impl Link {
         &self.0
     }
 
-    /// The link of the row that follows this one. All but the last part have a fixed length.
+    /// The link of the row that follows this one. Only the last hashed field has a variable length,
+    /// so two different rows never hash the same bytes.
     #[must_use]
     pub fn follow(&self, row: &LinkedRow<'_>) -> Self {
         let mut context = Context::new(&SHA256);
@@ -57,7 +58,7 @@ impl Link {
 }
 
 impl SigningKey {
-    /// `None` for a seed that makes no key, which no 32 bytes are.
+    /// Returns `None` if `ring` refuses the seed, which does not happen for 32 bytes.
     pub fn from_seed(seed: &Secret<[u8; 32]>) -> Option<Self> {
         Ed25519KeyPair::from_seed_unchecked(seed.expose()).ok().map(Self)
     }
@@ -79,7 +80,7 @@ impl SigningKey {
     }
 }
 
-/// Whether the owner of this key signed this message.
+/// Returns true if the signature of the message is valid under this public key.
 pub fn is_signed_by(public: &[u8; 32], message: &[u8], signature: &[u8; SIGNATURE_BYTES]) -> bool {
     UnparsedPublicKey::new(&ED25519, public).verify(message, signature).is_ok()
 }

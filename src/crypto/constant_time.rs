@@ -1,7 +1,7 @@
-//! Comparison in a time that depends on the lengths alone.
+//! Comparison in a time that depends only on the lengths.
 
-/// Whether two tags are the same. Every byte is looked at, so that the time a comparison takes says
-/// nothing about how much of a guessed tag is right.
+/// Returns true if two tags are equal. It compares every byte, so that the duration does not reveal
+/// how many bytes of a guessed tag are right.
 pub fn is_equal(one: &[u8], other: &[u8]) -> bool {
     let differences = one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b));
     one.len() == other.len() && differences == 0

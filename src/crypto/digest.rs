@@ -1,13 +1,13 @@
-//! Digests of sets: one value for all live records, kept up to date by adding what comes and taking
-//! away what goes.
+//! Digests of sets: one value for all live records, updated by adding each new element and
+//! subtracting each removed one.
 //!
-//! The digest of a set is how many elements it has and the sum, modulo 2^256, of an HMAC-SHA-256 of
-//! each. An element is one sealing of one record: its table (1), its version (16) and its key. Adding
-//! and removing commute, so the digest does not depend on the order of changes.
+//! The digest of a set is the number of its elements and the sum, modulo 2^256, of their
+//! HMAC-SHA-256. An element is one sealing of one record: its table (1), its version (16) and its
+//! key. Adding and removing commute, so the digest does not depend on the order of changes.
 //!
-//! The sums are never in clear. The difference of two of them is the HMAC of what was changed in
-//! between, and who has enough of those can look for other sets with the same sum. In the file they
-//! are sealed, and a checkpoint shows an HMAC of the sum.
+//! The sums are never in clear. The difference of two sums is the HMAC of the change between them,
+//! and an attacker with enough of these could look for other sets with the same sum. The file holds
+//! the sums sealed, and a checkpoint holds an HMAC of the sum.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use crate::crypto::random::Random;
 use crate::crypto::seal::{Identity, OpenFailed, SealingKey, Version};
 use crate::secret::Secret;
 
-/// Makes and keeps digests.
+/// The keys that hash elements, commit to digests and seal digests.
 #[derive(Clone)]
 pub struct DigestKey {
     elements: hmac::Key,
@@ -32,12 +32,12 @@ pub struct Element([u64; 4]);
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct SetDigest {
     count: i64,
-    /// The least significant part first.
+    /// Little-endian words: the least significant one comes first.
     sum: [u64; 4],
 }
 
 impl DigestKey {
-    /// Each of the three uses has a key of its own.
+    /// Derives a separate key for each of the three uses.
     pub fn new(key: &Secret<[u8; 32]>) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose());
         let derived = |label: &[u8]| Secret::new(bytes(&hmac::sign(&key, label)));
@@ -49,7 +49,8 @@ impl DigestKey {
         }
     }
 
-    /// Only the last part has no fixed length.
+    /// Only the last hashed field has a variable length, so two different elements never hash the
+    /// same bytes.
     pub fn element(&self, table: u8, key: &[u8], version: &Version) -> Element {
         let mut context = hmac::Context::with_key(&self.elements);
         context.update(&[table]);
@@ -58,7 +59,7 @@ impl DigestKey {
         Element(words(&bytes(&context.sign())))
     }
 
-    /// Stands for a digest where others see it.
+    /// Commits to a digest without revealing it, for checkpoints, which are in clear.
     pub fn commitment(&self, digest: &SetDigest, generation: u64) -> [u8; 32] {
         let mut context = hmac::Context::with_key(&self.commitments);
         context.update(&generation.to_be_bytes());
@@ -82,7 +83,7 @@ impl DigestKey {
 impl SetDigest {
     pub const BYTES: usize = 8 + 32;
 
-    /// Below zero when more was taken away than was ever there, which no order of changes does.
+    /// The number of elements. It is negative only if more elements were removed than inserted.
     pub const fn count(&self) -> i64 {
         self.count
     }
@@ -92,13 +93,13 @@ impl SetDigest {
     }
 
     pub fn remove(&mut self, element: &Element) {
-        // The negative of a number is its complement and one.
+        // Two's complement: the negative of a number is its complement plus one.
         let mut negative = Self { count: -1, sum: element.0.map(|word| !word) };
         add(&mut negative.sum, &[1, 0, 0, 0]);
         self.combine(&negative);
     }
 
-    /// Another set's elements, or changes, on top of these.
+    /// Adds the elements, or the changes, of another set.
     pub fn combine(&mut self, other: &Self) {
         self.count = self.count.wrapping_add(other.count);
         add(&mut self.sum, &other.sum);
@@ -128,7 +129,7 @@ fn add(to: &mut [u64; 4], other: &[u64; 4]) {
     }
 }
 
-/// A big-endian number.
+/// Reads a big-endian number into words, the least significant one first.
 fn words(bytes: &[u8; 32]) -> [u64; 4] {
     let mut words = [0; 4];
     for (word, chunk) in words.iter_mut().rev().zip(bytes.as_chunks::<8>().0) {

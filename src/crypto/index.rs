@@ -1,4 +1,5 @@
-//! Blind indexes: keyed hashes by which things are found, and which key of a rotation finds what.
+//! Blind indexes: keyed hashes that records are looked up by, and the choice between the old and
+//! the new index key during a rotation.
 
 use std::fmt;
 
@@ -8,14 +9,14 @@ use crate::crypto::keys::{KeyMaterial, KeyPurpose, of_purpose};
 use crate::crypto::phase::Phase;
 use crate::secret::Secret;
 
-/// Turns what must be found again into bytes that tell nothing: a blind index.
+/// The key of a blind index. It hashes a search term, so that the stored entry does not reveal it.
 pub struct IndexKey(hmac::Key);
 
-/// No others than these have entries.
+/// The index keys of one phase. No other key has entries.
 #[derive(Debug)]
 pub(super) struct IndexKeys {
     read: IndexKey,
-    /// In a rotation, the other one.
+    /// During a rotation: the new key while `read` is the old one, and the other way round.
     other: Option<IndexKey>,
     phase: Phase,
 }
@@ -28,8 +29,8 @@ impl IndexKeys {
             .collect();
         let newest = all.pop()?;
         let (read, other) = match (all.pop(), phase) {
-            // Whoever is a phase ahead writes under the new one already: what is removed here must
-            // go there, too.
+            // In `Announced` the new key is needed to delete entries: requests in the next phase
+            // write entries under it already.
             (Some(previous), Phase::Announced | Phase::Both) => (previous, Some(newest)),
             (previous, Phase::Flipped | Phase::Clearing) => (newest, previous),
             (None, Phase::Announced | Phase::Both) | (_, Phase::Settled) => (newest, None),
@@ -73,13 +74,13 @@ impl IndexKey {
         Self(hmac::Key::new(hmac::HMAC_SHA256, tag.as_ref()))
     }
 
-    /// 128 bits of a keyed hash over parts, each with its length, so that `("ab", "c")` and
-    /// `("a", "bc")` differ.
+    /// The first 128 bits of a keyed hash over the parts. Each part is hashed with its length, so
+    /// that `("ab", "c")` and `("a", "bc")` differ.
     pub fn blind(&self, parts: &[&[u8]]) -> [u8; 16] {
         first(&keyed(&self.0, parts))
     }
 
-    /// All 256 bits, for what an attacker may try to forge.
+    /// All 256 bits of the same hash, for tags that an attacker may try to forge.
     pub fn tag(&self, parts: &[&[u8]]) -> [u8; 32] {
         first(&keyed(&self.0, parts))
     }

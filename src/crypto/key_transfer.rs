@@ -1,8 +1,9 @@
-//! Handing a new master key to the running server: the one who makes it and the server agree on a
-//! key for this one message, so that it is in clear nowhere but in its file and in the server.
+//! Transfer of a new master key to the running server. The command line and the server agree on a
+//! key for this one message, so that the master key is in clear only in its file and in the memory
+//! of the two processes.
 //!
-//! X25519 with a fresh pair on either side, then the usual sealing. Who the other side is was
-//! settled by the socket's mode and by the peer's user.
+//! The key agreement is X25519 with a fresh key pair on either side; the message is sealed as
+//! records are. The mode of the socket and the user id of the peer authenticate the two sides.
 
 use std::fmt;
 
@@ -13,13 +14,13 @@ use crate::crypto::random::Random;
 use crate::crypto::seal::{Identity, OpenFailed, SealingKey};
 use crate::secret::Secret;
 
-/// The receiving side, good for one message.
+/// The receiving side. It opens one message.
 pub struct KeyTransfer {
     private: EphemeralPrivateKey,
     public: PublicKey,
 }
 
-/// What goes over the socket.
+/// The message that goes over the socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransferMessage {
     pub public: [u8; 32],
@@ -45,7 +46,7 @@ impl KeyTransfer {
         key.open(&identity(&receiver), &message.sealed)
     }
 
-    /// The sending side: `receiver` is the other's [`KeyTransfer::public`].
+    /// The sending side. `receiver` is the [`KeyTransfer::public`] of the receiving side.
     pub fn send(
         receiver: &[u8; 32],
         plain: &[u8],

@@ -1,4 +1,4 @@
-//! Keyed hashes under keys that a caller brings along, for expressions.
+//! Keyed hashes for expressions, under keys that the expression supplies.
 
 use ring::hmac::{Algorithm, HMAC_SHA1_FOR_LEGACY_USE_ONLY, HMAC_SHA256, HMAC_SHA512, Key, sign};
 

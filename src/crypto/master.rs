@@ -1,17 +1,17 @@
-//! The master key: it lives outside the data directory and seals the keys that are in it.
+//! The master key. It is kept outside the data directory and seals the keys of the data file.
 //!
-//! It is used for one thing: HKDF-Expand (SHA-256) of it gives one key for each purpose.
+//! The master key is only used to derive one key for each purpose, with HKDF-Expand (SHA-256).
 //!
-//! | info | what the 32 bytes are for |
+//! | info | use of the 32 bytes |
 //! |---|---|
 //! | `strongroom master sealing 2` | the sealing key that seals the table of keys, with the number 1 |
-//! | `strongroom master check 2` | the first 8 tell master keys apart, in clear in the file |
+//! | `strongroom master check 2` | the first 8 identify the master key, in clear in the file |
 //! | `strongroom backup manifest 2` | the HMAC key of the manifests of backups |
 //!
-//! Files up to format 2, and backups of them, used the master key itself: as the sealing key, with the
-//! number 0, and as the HMAC key over `strongroom master key check 1` and, for the key of manifests,
-//! `strongroom backup manifest 1`. Those are read for ever; a file is brought up to the separate keys
-//! when it is opened. Test vectors: `tests/vectors/master-key.json`.
+//! Files up to format 2, and backups of them, used the master key itself: as the sealing key, with
+//! the number 0, and as the HMAC key over `strongroom master key check 1` and, for the key of
+//! manifests, `strongroom backup manifest 1`. These remain readable; opening a file migrates it to
+//! the derived keys. Test vectors: `tests/vectors/master-key.json`.
 
 use std::fmt;
 
@@ -25,11 +25,11 @@ use crate::crypto::shares::{self, InvalidShare, Scheme, Share};
 use crate::domain::hex;
 use crate::secret::Secret;
 
-/// 32 random bytes. Its file holds them as 64 hexadecimal digits and a line end.
+/// 32 random bytes. The key file holds them as 64 hexadecimal digits and a line end.
 #[derive(Clone)]
 pub struct MasterKey {
     current: Subkeys,
-    /// As files and backups up to format 2 have them.
+    /// The keys of files and backups up to format 2.
     first: Subkeys,
 }
 
@@ -41,11 +41,11 @@ struct Subkeys {
     backup: BackupKey,
 }
 
-/// Proves that a backup was made by someone who had the master key.
+/// Authenticates backups: only a holder of the master key can make the HMAC of a manifest.
 #[derive(Clone)]
 pub struct BackupKey(hmac::Key);
 
-/// Why a file's content is no master key. Never what the content was.
+/// The reason why a file does not hold a master key. It never quotes the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidMasterKey {
     NotHex,
@@ -53,12 +53,12 @@ pub enum InvalidMasterKey {
 }
 
 impl MasterKey {
-    /// The text of a new key, for its file.
+    /// Generates a new key, as the text for its file.
     pub fn generate(random: &Random) -> Secret<String> {
         text(&Secret::new(random.bytes()))
     }
 
-    /// Shares of the key of this file.
+    /// Splits the key in this file into shares.
     pub fn split(
         file: &Secret<Vec<u8>>,
         scheme: Scheme,
@@ -67,7 +67,7 @@ impl MasterKey {
         Ok(shares::split(&bytes(file)?, scheme, random))
     }
 
-    /// The text of the key that these are shares of.
+    /// Combines shares into the text of the key.
     pub fn combine(shares: &[Share]) -> Result<Secret<String>, InvalidShare> {
         Ok(text(&shares::combine(shares)?))
     }
@@ -83,7 +83,7 @@ impl MasterKey {
         self.current.sealing.seal(identity, plain, random)
     }
 
-    /// Opens a key of the data file, also one of a file that is not yet brought up to format 3.
+    /// Opens a key of the data file, also of a file that is not yet migrated to format 3.
     pub fn open(
         &self,
         identity: &Identity<'_>,
@@ -95,28 +95,29 @@ impl MasterKey {
         found.ok_or(OpenFailed)?.open(identity, sealed)
     }
 
-    /// Tells one master key from another without telling anything else. It stands in the data
-    /// file, so that a wrong key is refused by name instead of as damage.
+    /// Identifies the master key without revealing anything about it. The data file holds this
+    /// value, so that a wrong key is reported as such and not as damage.
     pub const fn check(&self) -> &[u8; 8] {
         &self.current.check
     }
 
-    /// The same in files and backups up to format 2.
+    /// The check value in files and backups up to format 2.
     pub const fn first_check(&self) -> &[u8; 8] {
         &self.first.check
     }
 
-    /// Whether this value, out of a file or a backup of any format, stands for this key.
+    /// Returns true if this check value, from a file or a backup of any format, is of this key.
     pub fn has_check(&self, check: &[u8]) -> bool {
         check == self.check() || check == self.first_check()
     }
 
-    /// Signs the backups of files that hold [`MasterKey::check`].
+    /// The key for backups of files that hold [`MasterKey::check`].
     pub const fn backup_key(&self) -> &BackupKey {
         &self.current.backup
     }
 
-    /// Signs the backups of a file that holds this check value; `None` when it is another key's.
+    /// The key for backups of a file that holds this check value, or `None` if the check value is
+    /// of another master key.
     pub fn backup_key_of(&self, check: &[u8]) -> Option<&BackupKey> {
         let mut keys = [&self.current, &self.first].into_iter();
         keys.find(|keys| check == keys.check).map(|keys| &keys.backup)
@@ -124,7 +125,7 @@ impl MasterKey {
 }
 
 impl Subkeys {
-    /// `None` never: HKDF expands to 32 bytes.
+    /// Returns `None` if HKDF fails, which does not happen for an output of 32 bytes.
     fn expanded(bytes: &Secret<[u8; 32]>) -> Option<Self> {
         let prk = Prk::new_less_safe(HKDF_SHA256, bytes.expose());
         let expand = |info: &[u8]| {

@@ -1,7 +1,7 @@
-//! Cryptography: the one user of `ring`. Keys, sealing, keyed hashes, randomness.
+//! Cryptography: keys, sealing, keyed hashes, randomness. No other module uses `ring`.
 //!
-//! Invariant: no key leaves this module but sealed under another one, except the text of a master
-//! key, which is made for its file, and shares of it, fewer of which than are needed tell nothing.
+//! Invariant: a key leaves this module only sealed under another key. The exceptions are the text
+//! of a new master key, which is written to its file, and its shares.
 
 mod api_keys;
 mod chain;

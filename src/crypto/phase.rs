@@ -1,8 +1,8 @@
-//! The phases of a rotation, from a new key to the end of the old one.
+//! The phases of a rotation, from the creation of the new key to the removal of the old one.
 //!
-//! Requests hold the keys of the phase that they began in. A phase begins only when nobody holds
-//! keys of the phase before the last one any more, so only neighbours ever meet, and neighbours get
-//! along:
+//! A request keeps the keys of the phase in which it began. A phase begins only after all requests
+//! that began before the current phase have ended. Requests of at most two adjacent phases
+//! therefore run at the same time, and the phases are chosen so that adjacent ones are compatible:
 //!
 //! | phase | sealed under | entries found under | entries written under |
 //! |---|---|---|---|
@@ -12,9 +12,10 @@
 //! | clearing | new | new | new |
 //! | settled | new | new | new |
 //!
-//! Nothing is sealed under a key that somebody does not know yet. While both are written, every
-//! record is sealed anew and gets its entries under the new key. They are read only when they are
-//! complete, and the old ones are cleared only when nobody reads or writes them.
+//! Nothing is sealed under the new key until every request has it. In the phase `both`, every
+//! record is sealed again and gets its entries under the new key. Entries under the new key are
+//! read only when they are complete. Entries under the old key are removed only when no request
+//! reads or writes them.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -27,7 +28,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// As it stands in the data file, where the last one is told by nothing being there.
+    /// The code in the data file. A scope in the phase `Settled` has no row there.
     pub const fn code(self) -> u8 {
         match self {
             Self::Announced => 1,

@@ -1,5 +1,5 @@
-//! Randomness from the operating system, drawn in blocks: a system call for each nonce would cost
-//! more than the sealing.
+//! Randomness from the operating system, drawn in blocks, because a system call for each salt would
+//! cost more than the sealing.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -25,7 +25,7 @@ impl Random {
         Self { source: SystemRandom::new(), block: Mutex::new(block) }
     }
 
-    /// Bytes that were never given out before; what was given out is not kept.
+    /// Returns fresh random bytes. The block is overwritten where they were taken from.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         self.fill(&mut bytes);
@@ -50,18 +50,18 @@ impl Random {
                 bytes.copy_from_slice(fresh);
                 fresh.fill(0);
             }
-            // Cannot happen; zeros in place of randomness would be the worst answer to it.
+            // Cannot happen, but leaving `bytes` at zero would be unsafe.
             None => self.draw(bytes),
         }
     }
 
-    /// For key agreement, which draws for itself.
+    /// The source itself, for key agreement, where `ring` draws the bytes.
     pub(super) const fn source(&self) -> &SystemRandom {
         &self.source
     }
 
     fn draw(&self, bytes: &mut [u8]) {
-        // Without randomness there is no safe way to go on.
+        // No operation is safe without randomness.
         assert!(self.source.fill(bytes).is_ok(), "the operating system gives no randomness");
     }
 }

@@ -31,7 +31,7 @@ const HEADER_BYTES: usize = 1 + 4 + SALT_BYTES;
 pub const SEALED_KEY_BYTES: usize = HEADER_BYTES + 32 + TAG_BYTES;
 const INFO: &[u8] = b"strongroom record 1";
 
-/// Where a sealed value belongs.
+/// The location that a sealed value is bound to.
 #[derive(Debug, Clone, Copy)]
 pub struct Identity<'a> {
     pub tenant: &'a [u8; 16],
@@ -39,21 +39,22 @@ pub struct Identity<'a> {
     pub key: &'a [u8],
 }
 
-/// A value that does not open: another key's, moved, or damaged. Which of them cannot be told.
+/// A value did not open: it was sealed under another key, moved, or damaged. AES-GCM does not
+/// distinguish these cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenFailed;
 
-/// Names one sealing of a value: the salt is new each time.
+/// Identifies one sealing of a value. It is the salt, which is new each time.
 pub type Version = [u8; SALT_BYTES];
 
-/// A key that others are derived from, one for each sealing.
+/// A key from which a new key is derived for each sealing.
 #[derive(Clone)]
 pub struct SealingKey {
     number: u32,
     prk: Prk,
 }
 
-/// The version of a sealed value, `None` when it is too short to be one.
+/// The version of a sealed value, or `None` if the value is too short.
 pub fn version(sealed: &[u8]) -> Option<Version> {
     sealed.get(HEADER_BYTES - SALT_BYTES..HEADER_BYTES)?.try_into().ok()
 }

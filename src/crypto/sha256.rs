@@ -1,10 +1,10 @@
-//! SHA-256, for what anyone can check without a key.
+//! SHA-256, for digests that are checked without a key.
 
 use std::fmt;
 
 use ring::digest::{Context, SHA256};
 
-/// A digest in the making.
+/// A digest of bytes that arrive in parts.
 pub struct Sha256(Context);
 
 impl Sha256 {

@@ -1,4 +1,4 @@
-//! How often each key has sealed, counted in memory until it is written down.
+//! Counts in memory how often each key has sealed, until the counts are written to the file.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 type Counters = HashMap<([u8; 16], u32), Arc<AtomicU64>>;
 
-/// One counter for each sealing key, however many copies of the key there are.
+/// One counter for each sealing key. Copies of a key share its counter.
 #[derive(Debug, Default)]
 pub struct Uses(Mutex<Counters>);
 
-/// How often a key has sealed since it was last asked.
+/// The number of times that a key has sealed since the last [`Uses::take`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyUse {
     pub scope: [u8; 16],
@@ -24,7 +24,7 @@ impl Uses {
         Arc::clone(counters.entry((*scope, number)).or_default())
     }
 
-    /// Counts anew from zero. Counters that nobody holds are forgotten.
+    /// Returns the counts and resets them to zero. Counters whose key was dropped are removed.
     pub fn take(&self) -> Vec<KeyUse> {
         let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = |((scope, number), counter): (&([u8; 16], u32), &Arc<AtomicU64>)| KeyUse {
@@ -39,7 +39,7 @@ impl Uses {
         used
     }
 
-    /// Gives back what could not be written down.
+    /// Adds back counts that could not be written.
     pub fn put_back(&self, used: &[KeyUse]) {
         for used in used {
             self.counter(&used.scope, used.number).fetch_add(used.times, Ordering::Relaxed);

@@ -1,10 +1,10 @@
 //! The answer to a write, in parts.
 //!
-//! The parts say how long each is kept: some as long as the answer is remembered, others only as
-//! long as the token, token intent or API key that they show exists, and those with a card
-//! verification code no longer than the code. A part that is no longer kept is left out of a
-//! repetition, and what is left is a whole JSON text: a part holds whole members with the comma in
-//! front of them.
+//! Each part has a lifetime. Some parts are kept as long as the answer is remembered. A part that
+//! shows a token, token intent or API key is kept only while that exists, and a part with a card
+//! verification code no longer than the code. A repetition leaves out the parts that are no longer
+//! kept. The rest is still valid JSON, because a part holds whole members and the comma before
+//! them.
 
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::Entity;
@@ -14,17 +14,17 @@ use crate::domain::id::{ApplicationId, KeyId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 
-/// An answer as it is sent the first time, and all that its repetition depends on.
+/// An answer as it is sent the first time, with everything that its repetition depends on.
 #[derive(Debug)]
 pub struct RememberedAnswer {
     pub status: AnswerStatus,
-    /// The path of what was made.
+    /// The path of the created resource.
     pub location: Option<String>,
-    /// A repetition must be shown as much on its own day.
+    /// A repetition is refused if the caller no longer has the right to see these.
     pub disclosures: Vec<Disclosure>,
     /// The tokens, intents and keys that the body shows, each once.
     pub subjects: Vec<Subject>,
-    /// JSON text, one part after the other.
+    /// JSON text, split into parts.
     pub body: Vec<AnswerPart>,
 }
 
@@ -51,7 +51,7 @@ pub struct Subject {
     pub id: SubjectId,
     /// Absent when its record was written by an earlier version.
     pub seed: Option<AnswerSeed>,
-    /// Where a token was; nothing else has containers.
+    /// The containers of a token. Empty for other subjects.
     pub containers: Vec<Container>,
 }
 
@@ -63,7 +63,7 @@ pub enum SubjectId {
     },
     Token {
         id: TokenId,
-        /// The id that callers know it by, where they chose one.
+        /// The predefined id, if the caller chose one.
         name: Option<String>,
     },
     TokenIntent(TokenIntentId),
@@ -100,7 +100,7 @@ pub struct Replay {
 }
 
 impl RememberedAnswer {
-    /// An answer that is kept whole.
+    /// An answer whose whole body is kept as long as it is remembered.
     pub fn new(status: AnswerStatus, body: Secret<Vec<u8>>) -> Self {
         let mut answer = Self::empty(status);
         answer.body.push(AnswerPart { text: body, lifetime: PartLifetime::Always });
@@ -129,8 +129,8 @@ impl RememberedAnswer {
         }
     }
 
-    /// The place of this subject, which is added if it is new. One answer may show a token as it
-    /// was in the file and as it changes it: the seed of the changed record is the one that counts.
+    /// Returns the index of this subject and adds it if it is new. An answer can show a token both
+    /// before and after its change; the seed of the changed record replaces the earlier one.
     pub fn subject(
         &mut self,
         id: SubjectId,
@@ -161,7 +161,7 @@ impl RememberedAnswer {
         }
     }
 
-    /// All of it, as the first request gets it.
+    /// The whole body, as sent to the first request.
     pub fn whole_body(&self) -> Secret<Vec<u8>> {
         let texts: Vec<_> = self.body.iter().map(|part| part.text.expose().as_slice()).collect();
         Secret::new(texts.concat())

@@ -1,5 +1,6 @@
-//! Idempotency: what a key is, how long an answer is remembered, and what a repetition gets. Pure;
-//! the store keeps the answers and the writer decides who was first.
+//! Idempotency: valid keys, the retention of answers, and the decision between a first request and
+//! a repetition. This module does no IO; the store keeps the answers, and the writer decides which
+//! of two concurrent requests was first.
 
 mod answer;
 
@@ -13,19 +14,19 @@ pub use answer::{
 use crate::bounds::IDEMPOTENCY_KEY_BYTES_MAX;
 use crate::domain::time::Timestamp;
 
-/// How long an answer is remembered, as published.
+/// The time for which an answer is remembered, as published.
 pub const RETENTION: Duration = Duration::from_hours(24);
 const HALF_DAY_S: i64 = 12 * 3_600;
 
-/// What a request with a key is to do.
+/// The handling of a request with an idempotency key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It is the first, or the first is forgotten.
+    /// The request is the first with its key, or the answer to the first is no longer remembered.
     Proceed,
     Replay,
 }
 
-/// `seen_at`: when the answer to the first request of this key was given.
+/// `seen_at` is the time of the answer to the first request with this key.
 pub fn decide(seen_at: Option<Timestamp>, now: Timestamp) -> Decision {
     match seen_at {
         Some(at) if now < at.plus(RETENTION) => Decision::Replay,
@@ -33,20 +34,20 @@ pub fn decide(seen_at: Option<Timestamp>, now: Timestamp) -> Decision {
     }
 }
 
-/// Any opaque text of 1 to 255 visible characters.
+/// A key is an opaque text of 1 to 255 visible ASCII characters.
 pub fn is_key(text: &str) -> bool {
     (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Answers are kept by half-days, so that those of one can be removed as one range.
+/// Answers are stored by half-day, so that expired ones are removed as one range.
 pub fn half_day(at: Timestamp) -> u64 {
     u64::try_from(at.seconds().div_euclid(HALF_DAY_S)).unwrap_or(0)
 }
 
-/// The half-days in which an answer that is still remembered can stand, newest first. The first of
-/// them has not begun: an answer stands there when the clock was ahead and was set back since, by
-/// twelve hours at most. A clock that was ahead by more forgets the keys of that time.
+/// The half-days that can hold a remembered answer, newest first. The first of them is in the
+/// future: it holds answers that were stored before the clock was set back by up to twelve hours.
+/// If the clock was set back by more, the answers from that time are not found.
 pub fn live_half_days(now: Timestamp) -> [u64; 4] {
     let current = half_day(now);
     let [before, earlier] = [1, 2].map(|ago| current.saturating_sub(ago));

@@ -1,8 +1,8 @@
 //! The keys of the server and of each tenant.
 //!
-//! Every purpose has keys of its own, numbered from 1. Values are read under any of them; which of
-//! them seals and indexes is a matter of the [`Phase`]. A fingerprint key never changes, since
-//! clients keep fingerprints.
+//! Each purpose has its own keys, numbered from 1. Any of them opens values; the [`Phase`] decides
+//! which one seals and which ones index. A fingerprint key never changes, because clients store
+//! fingerprints.
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,7 @@ use crate::secret::Secret;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPurpose {
-    /// Seals the rows of the audit chain, and nothing else: they are never sealed again.
+    /// Seals only the rows of the audit chain, because these are never sealed again.
     Audit,
     /// Makes and seals the digests of live records.
     Digest,
@@ -37,7 +37,7 @@ pub enum KeyPurpose {
     Sign,
 }
 
-/// One key as the data file keeps it, opened.
+/// A key of the data file, opened.
 #[derive(Debug)]
 pub struct KeyMaterial {
     pub purpose: KeyPurpose,
@@ -45,22 +45,22 @@ pub struct KeyMaterial {
     pub bytes: Secret<[u8; 32]>,
 }
 
-/// Keys of the server itself: they seal tenants, find API keys and keep the audit chain.
+/// Keys of the server itself: they seal tenants, find API keys, and seal and sign the audit chain.
 #[derive(Debug)]
 pub struct SystemKeys {
     sealing: SealingKeys,
     api_keys: ApiKeyIndex,
-    /// Rows of the audit chain are never sealed anew, since the chain is made of their bytes: a new
-    /// key seals the rows from then on, and the old ones are kept for as long as their rows.
+    /// Seals new rows of the audit chain. Existing rows are never sealed again, because the links
+    /// cover their sealed bytes. Older keys are kept as long as their rows.
     audit: SealingKey,
     older_audit: Vec<SealingKey>,
-    /// Its number, and the key itself.
+    /// The number of the signing key, and the key.
     signing: (u32, SigningKey),
     digests: DigestKey,
     cvcs: SealingKey,
 }
 
-/// Keys of one tenant, as one phase of their rotation has them used.
+/// Keys of one tenant, for one phase of their rotation.
 #[derive(Debug)]
 pub struct TenantKeys {
     tenant: [u8; 16],
@@ -80,7 +80,7 @@ struct SealingKeys {
 }
 
 impl KeyPurpose {
-    /// As it stands in the data file.
+    /// The code in the data file.
     pub const fn code(self) -> u8 {
         match self {
             Self::Seal => 1,
@@ -129,7 +129,8 @@ impl SystemKeys {
     /// `None` when a purpose has no key.
     pub fn new(keys: &[KeyMaterial], phase: Phase, uses: &Uses) -> Option<Self> {
         let sealing = SealingKeys::new(&Self::SCOPE, keys, phase, uses)?;
-        // Of the first one, which stays: the keys of codes are in a file that no rotation rewrites.
+        // Derived from the first index key, which is never destroyed: no rotation rewrites the file
+        // with the keys of card verification codes.
         let index = of_purpose(keys, KeyPurpose::Index).into_iter().next()?;
         let index = hmac::Key::new(hmac::HMAC_SHA256, index.bytes.expose());
         let cvcs = Secret::new(first(&hmac::sign(&index, b"strongroom cvc keys 1")));
@@ -168,12 +169,12 @@ impl SystemKeys {
         &self.signing.1
     }
 
-    /// The number of the key that signs.
+    /// The number of the signing key.
     pub const fn signer(&self) -> u32 {
         self.signing.0
     }
 
-    /// The digests of live records.
+    /// The key of the digests of live records.
     pub const fn digests(&self) -> &DigestKey {
         &self.digests
     }
@@ -200,8 +201,8 @@ impl SystemKeys {
         self.sealing.current.number()
     }
 
-    /// Seals the keys of card verification codes, which are in a file of their own: a key that
-    /// stays when the master key is replaced, so that the two files need not change as one.
+    /// Seals the keys of card verification codes, which are in a separate file. Replacing the
+    /// master key does not change this key, so the two files need no atomic change.
     pub const fn cvcs(&self) -> &SealingKey {
         &self.cvcs
     }
@@ -233,29 +234,29 @@ impl TenantKeys {
         self.sealing.open(&self.identity(table, key), sealed)
     }
 
-    /// What entries are found under.
+    /// The index key that entries are looked up under.
     pub const fn index(&self) -> &IndexKey {
         self.index.read()
     }
 
-    /// What a record has entries under when it is written.
+    /// The index keys that a record gets entries under when it is written.
     pub fn write_indexes(&self) -> impl Iterator<Item = &IndexKey> {
         self.index.write_keys()
     }
 
-    /// What a record may have entries under, for when they go. What entries are found under comes
-    /// first.
+    /// The index keys that a record can have entries under, for deleting them. The key that entries
+    /// are looked up under comes first.
     pub fn active_indexes(&self) -> impl Iterator<Item = &IndexKey> {
         self.index.active_keys()
     }
 
-    /// The newest, once anything is written under it.
+    /// The newest index key, or `None` while nothing is written under it.
     pub const fn newest_index(&self) -> Option<&IndexKey> {
         self.index.newest()
     }
 
-    /// For what must be found whatever was rotated in between, and for a short time only: cursors
-    /// and idempotency keys.
+    /// An index key that no rotation changes, for short-lived values that must be found across a
+    /// rotation: cursors and idempotency keys.
     pub const fn lasting(&self) -> &IndexKey {
         &self.lasting
     }
@@ -314,14 +315,14 @@ impl SealingKeys {
 }
 
 impl FingerprintKey {
-    /// 44 base58 digits, as the published service's have.
+    /// A fingerprint of 44 base58 digits, as in the published interface.
     //= PCI DSS 4.0.1, 3.5.1.1: hashes of card numbers are keyed.
     pub fn fingerprint(&self, kind: &str, value: &str) -> String {
         base58::encode_padded(keyed(&self.0, &[kind.as_bytes(), value.as_bytes()]).as_ref(), 44)
     }
 }
 
-/// Oldest first.
+/// The keys of one purpose, oldest first.
 pub(super) fn of_purpose(keys: &[KeyMaterial], purpose: KeyPurpose) -> Vec<&KeyMaterial> {
     let mut keys: Vec<_> = keys.iter().filter(|key| key.purpose == purpose).collect();
     keys.sort_by_key(|key| key.number);

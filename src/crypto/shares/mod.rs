@@ -1,26 +1,29 @@
-//! Shares of a master key, after Shamir: any `needed` of `total` give it back, fewer tell nothing.
+//! Shamir's secret sharing of a master key: any `needed` of `total` shares restore it, fewer reveal
+//! nothing about it.
 //!
 //! Each byte of the key is the value at 0 of a random polynomial of degree `needed` - 1 over the
 //! field of 256 elements (the polynomial of AES, 0x11b); a share holds its values at the share's
 //! number.
 //!
-//! A share is, byte for byte, written in groups of five letters and digits (base 32 after Crockford:
-//! no I, L, O and U, which read as 1, 1, 0 and not at all):
+//! A share is written in groups of five letters and digits, in Crockford's base 32. The alphabet
+//! lacks I, L, O and U; a reader takes I and L for 1, O for 0, and refuses U. Byte for byte a share
+//! is:
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | format, 2; 1 in shares from before their hashes were kept |
-//! | 4 | set, random: shares of different sets do not fit together |
-//! | 1 | how many are needed |
-//! | 1 | how many there are |
-//! | 1 | this one's number, from 1 |
+//! | 1 | format, 2; 1 in shares from versions that stored no hashes |
+//! | 4 | set, random: shares of different sets cannot be combined |
+//! | 1 | number of shares that are needed |
+//! | 1 | number of shares in the set |
+//! | 1 | number of this share, from 1 |
 //! | 32 | values |
-//! | 4 | check: the first bytes of SHA-256 of all that stands before |
+//! | 4 | check: the first bytes of SHA-256 of all fields before it |
 //!
-//! The check finds typing mistakes. It has no key, so a keeper can make another share that passes it.
-//! Therefore the vault keeps a hash of each share of format 2 (see [`Share::hash`]), which tells whose
-//! share is not the one that was made. Whether the key is the right one is for its user to see, by the
-//! vault's own check value. Test vectors, from a second implementation: `tests/vectors/shares.json`.
+//! The check finds typing mistakes. It has no key, so the keeper of a share can make another share
+//! that passes it. The vault therefore stores a hash of each share of format 2 (see
+//! [`Share::hash`]), which identifies a share that was changed. This module does not check that the
+//! combined key is the right one; its user compares it with the vault's check value. Test vectors,
+//! from a second implementation: `tests/vectors/shares.json`.
 
 mod field;
 #[cfg(test)]
@@ -34,28 +37,28 @@ use crate::crypto::random::Random;
 use crate::crypto::shares::field::{inverse, times};
 use crate::secret::Secret;
 
-/// Shares of this format have no hash in the vault.
+/// The vault has no hashes of shares of this format.
 const FORMAT_1: u8 = 1;
 const FORMAT: u8 = 2;
-/// Before what [`Share::hash`] takes.
+/// The prefix of the bytes that [`Share::hash`] hashes.
 const HASH_LABEL: &[u8] = b"strongroom share 2";
 const HEAD_BYTES: usize = 8;
 const KEY_BYTES: usize = 32;
 const CHECK_BYTES: usize = 4;
 const SHARE_BYTES: usize = HEAD_BYTES + KEY_BYTES + CHECK_BYTES;
 const GROUP: usize = 5;
-/// Digits of 5 bits; the last holds the two that are left over.
+/// Digits have 5 bits; the last one holds the remaining 2.
 const DIGITS: usize = SHARE_BYTES * 8 / 5 + 1;
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// How many shares there are, and how many of them are needed.
+/// The number of shares in a set, and the number of them that restore the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scheme {
     needed: u8,
     total: u8,
 }
 
-/// One share of a key.
+/// A share of a key.
 pub struct Share {
     format: u8,
     set: [u8; 4],
@@ -64,26 +67,27 @@ pub struct Share {
     values: Secret<[u8; KEY_BYTES]>,
 }
 
-/// Why shares give no key. Never what stands in them.
+/// The reason why shares do not restore a key. It never quotes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidShare {
-    /// It was mistyped or is cut short.
+    /// A share was mistyped or cut short, or surplus shares do not agree with the needed ones.
     Damaged,
-    /// It belongs to another set than the first.
+    /// A share belongs to another set than the first one.
     OtherSet,
-    /// The same one twice.
+    /// The share of this number was given twice.
     Repeated(u8),
-    /// So many more are needed.
+    /// This number of further shares is needed.
     TooFew(u8),
 }
 
 impl Scheme {
-    /// At least two are needed: one that is enough alone is a copy of the key.
+    /// Returns `None` for fewer than two needed shares, since a single sufficient share is a copy
+    /// of the key, and for more needed shares than there are.
     pub const fn new(needed: u8, total: u8) -> Option<Self> {
         if needed >= 2 && needed <= total { Some(Self { needed, total }) } else { None }
     }
 
-    /// As in `3-of-5`.
+    /// Parses a text such as `3-of-5`.
     pub fn parse(text: &str) -> Option<Self> {
         let (needed, total) = text.split_once("-of-")?;
         Self::new(needed.parse().ok()?, total.parse().ok()?)
@@ -107,7 +111,7 @@ impl Share {
         self.number
     }
 
-    /// Names the set, for people to tell sets apart.
+    /// The hexadecimal name of the set, for display.
     pub fn set(&self) -> String {
         crate::domain::hex::encode(&self.set)
     }
@@ -116,14 +120,14 @@ impl Share {
         self.set
     }
 
-    /// Whether the vault that it was made for has its hash.
+    /// Returns true if the vault stored a hash of this share when it was made.
     pub const fn is_hashed(&self) -> bool {
         self.format != FORMAT_1
     }
 
-    /// Tells this share from any other without telling anything of the key: SHA-256 over
+    /// Identifies this share without revealing anything about the key: SHA-256 over
     /// `strongroom share 2` and the share without its check. The values of a share are 32 uniformly
-    /// random bytes, so nobody finds them by trying.
+    /// random bytes, so an exhaustive search for them is infeasible.
     pub fn hash(&self) -> [u8; 32] {
         let mut context = Context::new(&SHA256);
         context.update(HASH_LABEL);
@@ -136,7 +140,7 @@ impl Share {
         hash
     }
 
-    /// `None` for a digit that the alphabet does not have, which five bits never are.
+    /// Returns `None` if a digit is outside the alphabet, which does not happen for 5 bits.
     pub fn text(&self) -> Option<Secret<String>> {
         let bytes = self.bytes();
         let mut text = Secret::new(String::with_capacity(DIGITS + DIGITS / GROUP));
@@ -152,7 +156,7 @@ impl Share {
         Some(text)
     }
 
-    /// Spaces, hyphens and line ends are passed over, and either case of letters is read.
+    /// Ignores white space, hyphens and the case of letters.
     pub fn parse(text: &str) -> Result<Self, InvalidShare> {
         let mut bytes = Secret::new([0; SHARE_BYTES]);
         let mut count = 0_usize;
@@ -163,7 +167,7 @@ impl Share {
                 let at = count * 5 + bit;
                 match bytes.expose_mut().get_mut(at / 8) {
                     Some(byte) => *byte |= is_set << (7 - at % 8),
-                    // What is left over of the last digit.
+                    // The unused bits of the last digit must be zero.
                     None if is_set == 0 && count + 1 == DIGITS => (),
                     None => return Err(InvalidShare::Damaged),
                 }
@@ -206,14 +210,14 @@ impl Share {
     }
 }
 
-/// A new set of shares.
+/// Makes a new set of shares.
 pub(super) fn split(key: &Secret<[u8; KEY_BYTES]>, scheme: Scheme, random: &Random) -> Vec<Share> {
     let higher: Vec<Secret<[u8; KEY_BYTES]>> =
         (1..scheme.needed).map(|_| Secret::new(random.bytes())).collect();
     split_along(key, scheme, random.bytes(), &higher)
 }
 
-/// The shares on these polynomials: their coefficients from degree 1 on.
+/// Makes the shares for given polynomials. `higher` are the coefficients from degree 1 on.
 fn split_along(
     key: &Secret<[u8; KEY_BYTES]>,
     scheme: Scheme,
@@ -232,7 +236,7 @@ fn split_along(
     (1..=scheme.total).map(share).collect()
 }
 
-/// The key of these shares; more than are needed must agree as well.
+/// Restores the key. Shares beyond the needed number must agree with the others.
 pub(super) fn combine(shares: &[Share]) -> Result<Secret<[u8; KEY_BYTES]>, InvalidShare> {
     let Some(first) = shares.first() else { return Err(InvalidShare::TooFew(2)) };
     for (at, share) in shares.iter().enumerate() {
@@ -256,7 +260,7 @@ pub(super) fn combine(shares: &[Share]) -> Result<Secret<[u8; KEY_BYTES]>, Inval
     Ok(at(enough, 0))
 }
 
-/// What the polynomials through these shares are at this place, after Lagrange.
+/// Evaluates the polynomials through these shares at `place`, by Lagrange interpolation.
 fn at(shares: &[Share], place: u8) -> Secret<[u8; KEY_BYTES]> {
     let mut sum = Secret::new([0; KEY_BYTES]);
     for share in shares {

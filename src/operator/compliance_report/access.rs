@@ -14,7 +14,8 @@ pub(super) fn chapter(holdings: &[Holding], now: Timestamp) -> Chapter {
         "Requirement 7.2: access is what the work needs and no more. Requirement 8.6: keys of \
          programs are changed at intervals. The texts of keys are not kept, only keyed hashes.",
     );
-    // Not a property of one application: the interface has no permission between these two.
+    // This holds for every vault: the interface has no permission to manage applications without
+    // this power.
     chapter = chapter.good(
         "A management key with application:create or application:update can let applications see \
          data in plain, and make keys for them. The audit chain marks each such grant \
@@ -65,7 +66,7 @@ fn reads_everything(access: &Access) -> bool {
     })
 }
 
-/// All of it in one line: permissions everywhere, then each rule.
+/// Renders the access rights in one line: the permissions for all containers, then each rule.
 fn may(access: &Access) -> String {
     let names = |permissions: &[Permission]| {
         let names: Vec<_> = permissions.iter().map(|it| it.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Retention: stored data, how long it is kept, and its age.
+//! Retention: the stored data, its retention periods, and its age.
 
 use crate::app::{Error, Holding, Vault};
 use crate::bounds::REPORT_SWEEP_LAG_MAX;
@@ -53,7 +53,7 @@ pub(super) fn chapter(
     Ok(chapter.table(&head, holdings.iter().map(row).collect()))
 }
 
-/// Card verification codes have a requirement of their own.
+/// The chapter on card verification codes, to which a separate requirement applies.
 pub(super) fn codes(holdings: &[Holding]) -> Chapter {
     let mut chapter = Chapter::new(
         "Card verification codes",

@@ -1,4 +1,4 @@
-//! The keys that everything is sealed under, and how old they are.
+//! The sealing and signing keys of the vault, and their age.
 
 use std::collections::BTreeMap;
 

@@ -21,7 +21,7 @@ use crate::report::{Chapter, ComplianceReport};
 pub struct ComplianceReportSettings {
     pub data_directory: String,
     pub listen: Vec<String>,
-    /// In seconds since 1970; absent when the certificate cannot be read.
+    /// In seconds since 1970. Absent if the certificate cannot be read.
     pub certificate_expires_at: Option<i64>,
     pub audit_retention_days: u64,
     pub audit_reads_strict: bool,

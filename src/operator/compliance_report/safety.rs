@@ -1,4 +1,4 @@
-//! Backups, the audit chain, TLS: what the vault stands on besides its keys.
+//! The state of backups, the audit chain and TLS.
 
 use std::time::Duration;
 
