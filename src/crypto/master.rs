@@ -4,7 +4,7 @@
 //!
 //! | info | use of the 32 bytes |
 //! |---|---|
-//! | `strongroom master sealing 2` | the sealing key that seals the table of keys, with the number 1 |
+//! | `strongroom master sealing 2` | the sealing key for the table of keys, with the number 1 |
 //! | `strongroom master check 2` | the first 8 identify the master key, in clear in the file |
 //! | `strongroom backup manifest 2` | the HMAC key of the manifests of backups |
 //!

@@ -1,4 +1,5 @@
-//! How the rest of the program learns that the file has failed, whoever noticed it first.
+//! Notifies the rest of the program that the file has failed, whether a reader or the writer
+//! noticed.
 
 use std::sync::Arc;
 
@@ -6,13 +7,13 @@ use tokio::sync::watch;
 
 use crate::store::failure::{Fatal, StorageFailure};
 
-/// A handle; clones share one alarm, which sounds once and for good.
+/// A handle. Clones share one alarm, which is never reset.
 #[derive(Debug, Clone)]
 pub(super) struct Alarm(Arc<watch::Sender<Option<Fatal>>>);
 
 impl Alarm {
-    /// Gives the failure back, for the one who met it. `Stopped` is only the echo of an earlier
-    /// failure, whose own alarm says more.
+    /// Raises the alarm and returns the failure, for the caller's own error. `Stopped` does not
+    /// raise it: it only follows an earlier failure, which has raised the alarm with its cause.
     pub(super) fn sound(&self, failure: StorageFailure) -> StorageFailure {
         match failure {
             StorageFailure::Stopped => (),
@@ -26,7 +27,7 @@ impl Alarm {
         failure
     }
 
-    /// The first cause stands; an echo gives way to it.
+    /// Keeps the first cause. `Stopped` is no cause, so a later failure replaces it.
     pub(super) fn end(&self, fatal: Fatal) {
         self.0.send_if_modified(|known| {
             let first = matches!(known, None | Some(Fatal::Storage(StorageFailure::Stopped)));
@@ -46,7 +47,7 @@ impl Alarm {
         match fatal.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(Fatal::Storage(failure))) => Fatal::Storage(failure.duplicate()),
             Ok(Some(Fatal::WriterPanicked)) => Fatal::WriterPanicked,
-            // Neither occurs: the sender lives as long as `self`, and waited for was something.
+            // Neither happens: the sender lives as long as `self`, and `wait_for` returns a value.
             Ok(None) | Err(_) => std::future::pending().await,
         }
     }

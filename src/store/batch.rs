@@ -1,5 +1,5 @@
-//! Several changes as one transaction: each is checked against the file and the changes before it,
-//! those that hold are gathered, and everything is inserted in the order of its keys.
+//! Applies several changes in one transaction. Each change is checked against the file and the
+//! changes before it. The writes of the accepted changes are collected and inserted in key order.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,24 +16,24 @@ use crate::store::tables::{KeyRange, Table, meta};
 
 type OpenTable<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
 
-/// What the gathered changes make of a key: a value, or nothing.
+/// The new values of keys. `None` deletes the key.
 type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 pub(super) struct Batch<'t> {
     transaction: &'t WriteTransaction,
-    /// Each is opened once: changes look into the same few again and again.
+    /// Each table is opened once, because most changes read the same few tables.
     tables: BTreeMap<Table, OpenTable<'t>>,
     pending: BTreeMap<Table, Pending>,
-    /// The audit chain's end, once a change has moved it.
+    /// The end of the audit chain, once a change has added a row to it.
     head: Option<Head>,
-    /// Moved on with the records, once the file has any.
+    /// Updated with the records. `None` for a file without digests.
     digests: Option<&'t mut RecordDigests>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Applied,
-    /// An expectation did not hold: nothing of the change was written.
+    /// An expectation did not hold, so no part of the change was written.
     Refused,
 }
 
@@ -69,7 +69,7 @@ impl<'t> Batch<'t> {
         Ok(Verdict::Applied)
     }
 
-    /// Inserts in key order: neighbours share pages, and each page is then written once.
+    /// Inserts in key order, so that each page is written once: neighbouring keys share pages.
     pub(super) fn insert(mut self) -> Result<(), StorageFailure> {
         if let Some(digests) = self.digests.take() {
             let moves = self.insert_records(digests)?;
@@ -93,8 +93,8 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
-    /// What the digests count comes first. The tree gives the old value back when it takes the new
-    /// one, so this reads nothing besides.
+    /// Inserts the rows that the digests count. The engine returns the old value of each insertion,
+    /// so the update of the digests needs no extra reads.
     fn insert_records(&mut self, digests: &RecordDigests) -> Result<DigestChanges, StorageFailure> {
         let mut changes = DigestChanges::default();
         for name in Table::ALL.iter().filter(|table| table.is_digested()) {
@@ -126,11 +126,11 @@ impl<'t> Batch<'t> {
         })
     }
 
-    /// Gives the next row of the audit chain its number and its link.
+    /// Appends a row to the audit chain and assigns its number and its link.
     fn lengthen(&mut self, entries: SealedEntries) -> Result<(), StorageFailure> {
         let head = self.head()?;
         let row = AuditRow::new(head.next, entries);
-        // A head at the end of all numbers is damage: the next row would take this one's place.
+        // A head whose number would overflow is damage: the next row would overwrite this one.
         head.next.checked_add(u64::from(row.count)).ok_or_else(|| {
             StorageFailure::Damaged(String::from("the audit chain's head makes no sense"))
         })?;

@@ -1,8 +1,9 @@
-//! A write as a value: what it expects to find, and what it puts in its place.
+//! A write as a value: the rows that it expects, and the rows that it writes.
 //!
-//! An operation decides on a snapshot; by the time the writer comes to its change, others may have
-//! written. So the change says what the decision rested on, and the writer applies it only if that
-//! still holds. Deduplication, predefined ids, merge patches and conversions are all this.
+//! An operation decides on a snapshot. Before the writer applies its change, other changes may be
+//! committed. A change therefore lists the expectations that the decision is based on, and the
+//! writer applies it only if they still hold. Deduplication, predefined ids, merge patches and
+//! conversions all rely on this.
 
 use crate::crypto::Version;
 use crate::domain::time::Timestamp;
@@ -19,15 +20,16 @@ pub struct Change {
 #[derive(Debug, Clone)]
 pub(super) enum Expect {
     Absent(Table, Vec<u8>),
-    /// Numbers in [`Table::Counts`] that together are at most this.
+    /// The sum of these numbers in [`Table::Counts`] is at most this.
     CountsAtMost(Vec<Vec<u8>>, i64),
     /// The sealed value is still the one that was read.
     Is(Table, Vec<u8>, Version),
-    /// There is something, whatever its version.
+    /// The row exists, in any version.
     Present(Table, Vec<u8>),
-    /// The keys of this range are still exactly these. As many as these and one more are read.
+    /// The keys of this range are still exactly these. The check reads one key more than the list
+    /// has.
     Keys(KeyRange, Vec<Vec<u8>>),
-    /// The value, which is in clear, is still this one.
+    /// The value, which is in clear, is still the same.
     Value(Table, Vec<u8>, Vec<u8>),
 }
 
@@ -39,11 +41,11 @@ pub(super) enum Write {
     Put(Table, Vec<u8>, Vec<u8>),
 }
 
-/// Entries of the audit chain. Their numbers and their link are the writer's to give, since it
-/// alone knows the order of things.
+/// Entries of the audit chain. The writer assigns their numbers and their link, because it decides
+/// the order of changes.
 #[derive(Debug, Clone)]
 pub struct SealedEntries {
-    /// A tenant, or zeros for the server.
+    /// The tenant's id, or zeros for the server.
     pub scope: [u8; 16],
     pub at: Timestamp,
     pub count: u16,
@@ -55,8 +57,8 @@ impl Change {
         Self::default()
     }
 
-    /// A change that is never written, nor anything that it becomes a part of: the program met a
-    /// state that it rules out.
+    /// A change for a state that the program rules out. Neither it nor a change that contains it is
+    /// ever written.
     pub fn impossible(what: &'static str) -> Self {
         Self { impossible: Some(what), ..Self::default() }
     }
@@ -67,7 +69,7 @@ impl Change {
         self
     }
 
-    /// What these numbers in [`Table::Counts`] are together, before this change adds to them.
+    /// Limits the sum of these numbers in [`Table::Counts`] before this change adds to them.
     #[must_use]
     pub fn expect_counts_at_most(mut self, keys: Vec<Vec<u8>>, most: i64) -> Self {
         self.expects.push(Expect::CountsAtMost(keys, most));
@@ -110,7 +112,7 @@ impl Change {
         self
     }
 
-    /// How much the change adds to a number in [`Table::Counts`].
+    /// The amount that the change adds to a number in [`Table::Counts`].
     pub fn added(&self, key: &[u8]) -> i64 {
         self.writes.iter().fold(0, |sum, write| match write {
             Write::Add(known, by) if known == key => sum.saturating_add(*by),
@@ -118,21 +120,21 @@ impl Change {
         })
     }
 
-    /// Adds to a number in [`Table::Counts`]; needs no expectation, since addition commutes.
+    /// Adds to a number in [`Table::Counts`]. It needs no expectation, because addition commutes.
     #[must_use]
     pub fn count(mut self, key: Vec<u8>, by: i64) -> Self {
         self.writes.push(Write::Add(key, by));
         self
     }
 
-    /// Adds a row to the audit chain: it is there if and only if the rest of the change is.
+    /// Adds a row to the audit chain. It is written if and only if the rest of the change is.
     #[must_use]
     pub fn audit(mut self, entries: SealedEntries) -> Self {
         self.writes.push(Write::Audit(entries));
         self
     }
 
-    /// Another change's expectations and writes as part of this one.
+    /// Adds the expectations and writes of another change to this one.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.expects.extend(other.expects);
@@ -141,12 +143,13 @@ impl Change {
         self
     }
 
-    /// Nothing to expect and nothing to write.
+    /// Returns true for a change without expectations and writes.
     pub(super) const fn is_empty(&self) -> bool {
         self.writes.is_empty() && self.expects.is_empty() && self.impossible.is_none()
     }
 
-    /// Whether it touches what callers are made of, so that remembered callers must be forgotten.
+    /// Returns true if the change affects tenants, applications or API keys, so that cached callers
+    /// become invalid.
     pub(super) fn concerns_access(&self) -> bool {
         self.writes.iter().any(|write| match write {
             Write::Add(..) | Write::Audit(_) => false,

@@ -1,11 +1,11 @@
-//! The keys of card verification codes: one for each tenant and minute, in a small file of its own.
+//! The keys of card verification codes: one for each tenant and minute, in a separate small file.
 //!
-//! A code must be gone for good after its retention, also from old pages of the data file, from its
-//! snapshots and from every backup. So codes are sealed under keys that are in none of those: this
-//! file stays outside of backups, a key is synced before the commit that uses it, and when its
-//! minute has passed it is overwritten in place and synced.
+//! After its retention a code must be unrecoverable, also from old pages of the data file, from
+//! snapshots and from every backup. Codes are therefore sealed under keys that are in none of
+//! these. Backups leave this file out. A key is synced before the commit that uses it. When its
+//! minute has passed, the key is overwritten in place and the file is synced.
 //!
-//! The file is a row of slots of 128 bytes. A used slot is tenant (16), minute (8), the sealed key
+//! The file consists of slots of 128 bytes. A used slot is tenant (16), minute (8), the sealed key
 //! (69) and zeros; a free slot is all zeros.
 
 use std::collections::BTreeMap;
@@ -24,26 +24,27 @@ use crate::store::named_file::NamedFile;
 const SLOT_BYTES: usize = 128;
 const SLOT: u64 = 128;
 const FREE: [u8; SLOT_BYTES] = [0; SLOT_BYTES];
-/// Where the sealed key starts.
+/// The offset of the sealed key in a slot.
 const HEAD_BYTES: usize = 16 + 8;
 
-/// Which key: of this tenant, for codes that are gone by the end of this minute since 1970.
+/// The tenant and the minute (since 1970) of a key. Codes under it expire by the end of that
+/// minute.
 pub type CvcKeyName = ([u8; 16], u64);
 
 #[derive(Debug)]
 pub struct CvcKeys {
     slots: Mutex<Slots>,
-    /// `None` for keys that are only looked at.
+    /// `None` for read-only keys.
     file: Option<NamedFile>,
 }
 
 #[derive(Debug, Default)]
 struct Slots {
-    /// `None` for keys that are only looked at.
+    /// `None` for read-only keys.
     file: Option<File>,
     used: BTreeMap<CvcKeyName, (u64, Vec<u8>)>,
     free: Vec<u64>,
-    /// Slots that the file has.
+    /// The number of slots in the file.
     count: u64,
 }
 
@@ -51,7 +52,7 @@ impl CvcKeys {
     /// The file's name in the data directory.
     pub const FILE: &'static str = "cvc.keys";
 
-    /// Opens the file, or makes it.
+    /// Opens the file or creates it.
     pub fn open(directory: &Path) -> Result<Self, StorageFailure> {
         let path = directory.join(Self::FILE);
         let file = OpenOptions::new()
@@ -63,14 +64,14 @@ impl CvcKeys {
             .open(&path)
             .map_err(StorageFailure::from_io)?;
         let named = NamedFile::new(&path, &file).map_err(StorageFailure::from_io)?;
-        // Its name must be as durable as what will be in it.
+        // The file's name must be durable before its content is.
         File::open(directory).and_then(|it| it.sync_all()).map_err(StorageFailure::from_io)?;
         let read = Slots::read(&file).map_err(StorageFailure::from_io)?;
         let slots = Mutex::new(Slots { file: Some(file), ..read });
         Ok(Self { slots, file: Some(named) })
     }
 
-    /// The keys as they are, for checking. A file that is not there has none.
+    /// Opens the keys read-only, for verification. A missing file has no keys.
     pub fn open_unwritten(directory: &Path) -> Result<Self, StorageFailure> {
         let slots = match File::open(directory.join(Self::FILE)) {
             Ok(file) => Slots::read(&file).map_err(StorageFailure::from_io)?,
@@ -80,7 +81,7 @@ impl CvcKeys {
         Ok(Self { slots: Mutex::new(slots), file: None })
     }
 
-    /// Whether the file is still the one that its path names.
+    /// Checks that the path still names the open file.
     pub fn check_place(&self) -> Result<(), StorageFailure> {
         self.file.as_ref().map_or(Ok(()), NamedFile::check)
     }
@@ -89,19 +90,19 @@ impl CvcKeys {
         self.lock().used.get(name).map(|(_, sealed)| sealed.clone())
     }
 
-    /// Keeps a new key, and returns when it is durable. If there is one of this name already, that
-    /// one stays and is returned.
-    /// `None` when there are as many as there can be.
+    /// Stores a new key and returns when it is durable. If a key of this name exists, that one is
+    /// returned instead. Returns `None` if the file has the maximum number of keys.
     pub fn keep(&self, name: CvcKeyName, sealed: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
         self.lock().keep(name, sealed).map_err(StorageFailure::from_io)
     }
 
-    /// Destroys every key of a minute before this one, and returns when they are gone.
+    /// Destroys every key of a minute before this one, and returns when that is durable.
     pub fn destroy_before(&self, minute: u64) -> Result<usize, StorageFailure> {
         self.lock().destroy_before(minute).map_err(StorageFailure::from_io)
     }
 
-    /// A file that nobody can open and that goes with the process, for vaults without a directory.
+    /// Creates a file and unlinks it at once, so that it ends with the process. For vaults without
+    /// a directory.
     pub fn unlinked() -> Result<Self, StorageFailure> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -125,7 +126,7 @@ impl CvcKeys {
 }
 
 impl Slots {
-    /// For looking at, until it is given the file to write to.
+    /// Reads the slots. The result is read-only until its `file` is set.
     fn read(file: &File) -> io::Result<Self> {
         let count = file.metadata()?.len().div_euclid(SLOT);
         let (mut used, mut free) = (BTreeMap::new(), Vec::new());
@@ -134,7 +135,7 @@ impl Slots {
             file.read_exact_at(&mut slot, at.saturating_mul(SLOT))?;
             match parse(&slot) {
                 Some((name, sealed)) => {
-                    // The other slot would never be overwritten.
+                    // Only one of two slots of the same name would be overwritten.
                     if used.insert(name, (at, sealed)).is_some() {
                         return Err(io::Error::new(
                             io::ErrorKind::InvalidData,
@@ -160,7 +161,7 @@ impl Slots {
         }
         let at = self.free.pop().unwrap_or(self.count);
         self.write(at, &slot(&name, sealed))?;
-        // Nobody may use it before it is durable.
+        // The key must be durable before any code is sealed under it.
         self.file()?.sync_all()?;
         self.count = self.count.max(at.saturating_add(1));
         self.used.insert(name, (at, sealed.to_vec()));

@@ -1,15 +1,15 @@
-//! The digests of live records: for the whole file and for each scope, one value that every change of
-//! a record moves on in the same transaction.
+//! The digests of live records: one value for the whole file and one for each scope. Every change
+//! of a record updates them in the same transaction.
 //!
-//! A sealed record opens wherever its key, its table and its place are right, also long after it was
-//! deleted: a row that is put back into the file works again. Its digest does not fit any more, since
-//! only the writer moves the digests on, and they are sealed under a key of their own.
+//! A sealed record can be opened long after it was deleted, so an attacker who can write the file
+//! could put a deleted row back. The digests detect this: only the writer updates them, and they
+//! are sealed under their own key.
 //!
-//! Counted are the records of every table that a tenant, the server or the master key seals; card
-//! verification codes are not, since their keys are destroyed. A row is a version byte (1), the
-//! generation (8), the chain's length (8) and the digest (40), sealed. A generation is one transaction
-//! that changed records. The rows of scopes are in [`Table::Counts`], that of the whole in
-//! [`Table::Meta`].
+//! The digests count the records of every table that is sealed by a tenant, by the server or by the
+//! master key. They do not count card verification codes, whose keys are destroyed. A row is a
+//! version byte (1), the generation (8), the chain's length (8) and the digest (40), sealed. The
+//! generation is the number of transactions that changed records. The rows of the scopes are in
+//! [`Table::Counts`], the row of the whole file is in [`Table::Meta`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,17 +25,17 @@ use crate::store::tables::{self, Table};
 const WHOLE: [u8; 16] = [0; 16];
 const VERSION: u8 = 1;
 
-/// A scope's records, or all of them, after the last change of any.
+/// The digest of the records of a scope, or of all records, after their last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DigestState {
-    /// Of the transaction that changed them last.
+    /// The generation of the transaction that changed them last.
     pub generation: u64,
-    /// How many entries the audit chain had after it.
+    /// The number of entries of the audit chain after that transaction.
     pub sequence: u64,
     pub digest: SetDigest,
 }
 
-/// What the writer keeps in memory, and what a check compares with.
+/// All digests of a file. The writer keeps them in memory, and verification compares two of them.
 pub struct RecordDigests {
     key: DigestKey,
     random: Random,
@@ -43,25 +43,26 @@ pub struct RecordDigests {
     scopes: BTreeMap<[u8; 16], DigestState>,
 }
 
-/// The writer's, and that of [`crate::store::Store::amend`]; `None` until [`crate::store::Store::keep_digests`].
+/// The digests that the writer and [`crate::store::Store::amend`] share; `None` until
+/// [`crate::store::Store::keep_digests`].
 pub(super) type SharedDigests = Arc<Mutex<Option<RecordDigests>>>;
 
-/// What one transaction does to the records of each scope.
+/// The changes of one transaction to the digest of each scope.
 #[derive(Debug, Default)]
 pub(super) struct DigestChanges(BTreeMap<[u8; 16], SetDigest>);
 
-/// What is wrong with the digests of a file when it is opened.
+/// A fault in the digests of a file, found when the file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DigestFault {
-    /// Those of the scopes do not add up to that of the whole.
+    /// The digests of the scopes do not add up to that of the whole file.
     DoNotAddUp,
-    /// They are gone, or do not open.
+    /// The digests are missing or do not open.
     Missing,
 }
 
 impl RecordDigests {
-    /// As the file has them. `None` when there are none, or when a row does not open: it is of another
-    /// file, or damaged.
+    /// Reads the digests of the file. Returns `None` if there are none, or if a row does not open
+    /// because it comes from another file or is damaged.
     pub fn read(snapshot: &Snapshot, key: &DigestKey) -> Result<Option<Self>, StorageFailure> {
         let Some(whole) = Self::whole_of(snapshot, key)? else { return Ok(None) };
         let mut scopes = BTreeMap::new();
@@ -77,7 +78,7 @@ impl RecordDigests {
         Ok(Some(Self { key, random: Random::new(), whole, scopes }))
     }
 
-    /// That of all records alone; `None` where it is missing or does not open.
+    /// Reads only the digest of all records; `None` if it is missing or does not open.
     pub fn whole_of(
         snapshot: &Snapshot,
         key: &DigestKey,
@@ -86,7 +87,7 @@ impl RecordDigests {
         Ok(sealed.and_then(|sealed| open(key, &WHOLE, Table::Meta, meta::AUDIT_RECORDS, &sealed)))
     }
 
-    /// By looking at every record.
+    /// Computes the digests from all records.
     pub fn count(snapshot: &Snapshot, key: &DigestKey) -> Result<Self, StorageFailure> {
         let mut counted = DigestChanges::default();
         for table in Table::ALL.iter().filter(|table| table.is_digested()) {
@@ -110,12 +111,12 @@ impl RecordDigests {
         self.scopes.iter()
     }
 
-    /// The scope's records; none where none ever were.
+    /// The digest of the scope's records; empty for a scope that never had any.
     pub fn of(&self, scope: &[u8; 16]) -> SetDigest {
         self.scopes.get(scope).map(|tally| tally.digest).unwrap_or_default()
     }
 
-    /// Whether the scopes together have the records of the whole.
+    /// Returns true if the digests of the scopes add up to that of the whole file.
     pub fn add_up(&self) -> bool {
         let mut sum = SetDigest::default();
         for tally in self.scopes.values() {
@@ -142,21 +143,21 @@ impl RecordDigests {
         rows.chain([self.row_of_whole()]).collect()
     }
 
-    /// The change that writes all of them.
+    /// The change that writes all digests.
     pub(super) fn keep(&self) -> Change {
         let rows = self.scopes.iter().map(|(scope, state)| self.row(scope, state));
         let rows = rows.chain([self.row_of_whole()]);
         rows.fold(Change::new(), |change, (table, key, value)| change.put(table, key, value))
     }
 
-    /// The scopes whose records changed, with their new state.
+    /// Updates the digests and returns the scopes whose records changed, with their new state.
     fn advance(&mut self, changes: DigestChanges, sequence: u64) -> Vec<([u8; 16], DigestState)> {
         let nothing = SetDigest::default();
         let changes: Vec<_> = changes.0.into_iter().filter(|(_, by)| *by != nothing).collect();
         if changes.is_empty() {
             return Vec::new();
         }
-        // One per transaction: 64 bits outlast every file.
+        // With one generation per transaction, 64 bits do not overflow.
         let generation = self.whole.generation.saturating_add(1);
         (self.whole.generation, self.whole.sequence) = (generation, sequence);
         let mut advanced = Vec::with_capacity(changes.len());
@@ -191,7 +192,7 @@ impl RecordDigests {
 }
 
 impl DigestChanges {
-    /// A row of a table got this value in place of that one.
+    /// Records that the row at `place` changed from the old value to the new one.
     pub(super) fn take(
         &mut self,
         key: &DigestKey,
@@ -201,7 +202,7 @@ impl DigestChanges {
         new: Option<&[u8]>,
     ) -> Result<(), StorageFailure> {
         let Some(scope) = table.digest_scope(place) else {
-            // Damage may have left such a row, which `verify` reports. A change never makes one.
+            // A damaged file may have such a row, which `verify` reports. No change writes one.
             return match new {
                 Some(_) => Err(StorageFailure::Impossible("a record has no scope")),
                 None => Ok(()),
@@ -209,7 +210,7 @@ impl DigestChanges {
         };
         let digest = self.0.entry(scope).or_default();
         if let Some(old) = old {
-            // A damaged value may be too short to have a version. [`Self::found`] counted it so.
+            // A damaged value may be too short for a version; `found` counts it in the same way.
             let version = version(old).unwrap_or_default();
             digest.remove(&key.element(table.number(), place, &version));
         }
@@ -221,7 +222,7 @@ impl DigestChanges {
         Ok(())
     }
 
-    /// A row that is in the file, damaged or not.
+    /// Counts a row of the file, damaged or not.
     fn found(&mut self, key: &DigestKey, table: Table, place: &[u8], value: &[u8]) {
         if let Some(scope) = table.digest_scope(place) {
             let version = version(value).unwrap_or_default();

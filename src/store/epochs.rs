@@ -1,13 +1,13 @@
-//! Who still works with what was read before a moment: the way to know that a change of keys has
-//! reached everyone.
+//! Epochs of snapshots. They show when all work based on older snapshots has ended, so that a
+//! change of keys is visible to every request.
 //!
-//! Every snapshot belongs to the epoch in which it was begun, and whatever lives on what the snapshot
-//! showed keeps a share in that epoch. When nobody has a share in an older epoch any more, nobody acts
-//! on anything older than the turn.
+//! Every snapshot belongs to the epoch in which it was opened. Work that relies on data from a
+//! snapshot keeps an [`EpochGuard`] of its epoch. When all guards of older epochs are dropped, no
+//! work relies on data from before the last [`Epochs::advance`].
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// A share in an epoch.
+/// Keeps an epoch alive.
 #[derive(Debug, Clone)]
 pub struct EpochGuard(#[expect(dead_code, reason = "having it is all")] Arc<()>);
 

@@ -1,16 +1,16 @@
-//! What can go wrong with the file. Any of it while running is final: redb refuses further work
-//! until the file is opened again, and the service manager sees to that.
+//! Failures of the file. Any failure while running is final: redb refuses further work until the
+//! file is opened again, so the process ends and the service manager restarts it.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why the file could not be read or written.
+/// The reason why the file could not be read or written.
 #[derive(Debug)]
 pub enum StorageFailure {
     Damaged(String),
     Full,
-    /// A state that the program rules out: a mistake of the program. Nothing was written.
+    /// A state that the program rules out, so a bug. Nothing was written.
     Impossible(&'static str),
     Io(io::Error),
     ReadOnly,
@@ -20,31 +20,32 @@ pub enum StorageFailure {
     Stopped,
 }
 
-/// Why a file could not be opened. Nothing was changed in it.
+/// The reason why a file could not be opened. The file is unchanged.
 #[derive(Debug)]
 pub enum OpenFailure {
     AlreadyOpen,
     Exists,
     Missing,
-    /// The file's own format, newer than ours, and the version that gave it, where it tells.
+    /// The file's format, which is newer than this program's, and the program version that set it,
+    /// if the file holds it.
     Newer(u32, Option<String>),
     /// Not a data file of this program.
     NotOurs,
-    /// The file's own format, which [`crate::store::Store::migrate`] brings up to ours.
+    /// The file's format, which is older. [`crate::store::Store::migrate`] updates it.
     Older(u32),
     Storage(StorageFailure),
 }
 
-/// Why a change was not committed, or why nothing is known of it.
+/// The reason why a change was not committed, or why its outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitFailure {
-    /// The change is one of [`crate::store::Change::impossible`].
+    /// The change was made by [`crate::store::Change::impossible`].
     Impossible(&'static str),
     QueueFull,
     Stopped,
 }
 
-/// Why the store no longer works; the process must end.
+/// The reason why the store no longer works. The process must end.
 #[derive(Debug)]
 pub enum Fatal {
     Storage(StorageFailure),
@@ -57,7 +58,7 @@ impl From<redb::Error> for StorageFailure {
         match error {
             redb::Error::Io(error) => Self::from_io(error),
             redb::Error::PreviousIo | redb::Error::DatabaseClosed => Self::Stopped,
-            // redb's texts name pages and tables, never keys or values.
+            // The texts of redb name pages and tables, never keys or values.
             other => Self::Damaged(other.to_string()),
         }
     }
@@ -73,7 +74,7 @@ impl StorageFailure {
         }
     }
 
-    /// The same failure for a second reader; an IO error keeps its kind.
+    /// A copy of the failure. An IO error keeps only its kind.
     pub(super) fn duplicate(&self) -> Self {
         match self {
             Self::Damaged(what) => Self::Damaged(what.clone()),
@@ -86,7 +87,7 @@ impl StorageFailure {
         }
     }
 
-    /// What the operator can do about it.
+    /// Advice for the operator.
     pub const fn advice(&self) -> &'static str {
         match self {
             Self::Damaged(_) => "restore the newest backup and keep this file for examination",
@@ -136,11 +137,11 @@ impl From<redb::DatabaseError> for OpenFailure {
     fn from(error: redb::DatabaseError) -> Self {
         match error {
             redb::DatabaseError::DatabaseAlreadyOpen => Self::AlreadyOpen,
-            // redb tells a file that is none of its own by the kind of its IO error.
+            // redb reports a file in a foreign format as an IO error of this kind.
             redb::DatabaseError::Storage(redb::StorageError::Io(error))
                 if matches!(
                     error.kind(),
-                    // Too short to have a header counts as well.
+                    // `UnexpectedEof`: the file is too short for a header.
                     io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
                 ) =>
             {

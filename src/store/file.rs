@@ -1,4 +1,4 @@
-//! The file itself: made, opened, told from others, given its tables.
+//! The data file: creates it, opens it, checks its format and creates its tables.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -18,13 +18,13 @@ use crate::store::meta;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::Table;
 
-/// The version of the schema and of everything in it.
+/// The version of the schema and of all encodings in the file.
 pub const FORMAT: u32 = 3;
 
 /// The data file's name in its directory.
 pub(super) const NAME: &str = "strongroom.redb";
 
-/// The name of a new file until it is whole.
+/// The path of a new file until it is complete.
 pub(super) fn unfinished(directory: &Path) -> PathBuf {
     directory.join("strongroom.redb.unfinished")
 }
@@ -35,8 +35,8 @@ pub(super) fn builder() -> Builder {
     builder
 }
 
-/// A new data file, which gets its name only when `fill` is done and durable. If it fails, nothing
-/// is left of it.
+/// Creates a data file, which gets its name only when the result of `fill` is durable. On failure
+/// the file is removed.
 pub(super) fn grow<E: From<OpenFailure>>(
     directory: &Path,
     fill: impl FnOnce(&Database) -> Result<(), E>,
@@ -74,10 +74,10 @@ pub(super) fn open_database(directory: &Path) -> Result<Database, OpenFailure> {
     Ok(builder().open(existing(directory)?)?)
 }
 
-/// The place of the data file, if it may be one.
+/// The path of the data file. Fails if the file is missing or empty.
 pub(super) fn existing(directory: &Path) -> Result<PathBuf, OpenFailure> {
     let path = directory.join(NAME);
-    // redb would make an empty file into a database; ours is never empty.
+    // redb would turn an empty file into a database, but a data file is never empty.
     match std::fs::metadata(&path) {
         Ok(metadata) if metadata.len() > 0 => (),
         Ok(_) => return Err(OpenFailure::NotOurs),
@@ -96,8 +96,8 @@ pub(super) fn prepare(database: &Database, first: Change) -> Result<(), OpenFail
     Ok(())
 }
 
-/// One transaction with every table, so that reading never meets a missing one, and with what
-/// `change` makes of the file. It is there whole or not at all, and the next start need not check.
+/// Commits one transaction that creates every missing table, so that readers never miss one, and
+/// writes what `change` returns. The commit also saves the next start from checking the file.
 pub(super) fn commit_whole(
     database: &Database,
     digests: Option<&mut RecordDigests>,
@@ -116,7 +116,7 @@ pub(super) fn commit_whole(
     Ok(verdict)
 }
 
-/// The file's own state, before it has a store.
+/// Opens a snapshot of a database that has no store yet.
 pub(super) fn first_look(database: &Database) -> Result<Snapshot, StorageFailure> {
     use redb::ReadableDatabase as _;
     Ok(Snapshot::new(database.begin_read()?, Alarm::default(), Epochs::new().current()))
@@ -125,7 +125,7 @@ pub(super) fn first_look(database: &Database) -> Result<Snapshot, StorageFailure
 pub(super) fn check_format(database: &Database) -> Result<(), OpenFailure> {
     let snapshot = first_look(database).map_err(OpenFailure::Storage)?;
     let format = match meta::format(&snapshot) {
-        // A database of someone else has no such table.
+        // A redb file of another program has no such table.
         Err(StorageFailure::Damaged(_)) => None,
         other => other.map_err(OpenFailure::Storage)?,
     };
@@ -140,7 +140,7 @@ pub(super) fn check_format(database: &Database) -> Result<(), OpenFailure> {
     }
 }
 
-/// A table that came without a new format is made here.
+/// Creates the tables that were added without a new format.
 fn complete(database: &Database, snapshot: &Snapshot) -> Result<(), StorageFailure> {
     let names = snapshot.table_names()?;
     if Table::ALL.iter().all(|table| names.contains(table.name())) {

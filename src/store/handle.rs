@@ -25,7 +25,7 @@ use crate::store::snapshot::Snapshot;
 use crate::store::writer::{Job, Writer};
 use crate::store::writer_metrics::WriterMetrics;
 
-/// A handle to the open file; clones share it.
+/// A handle to the open file. Clones share it.
 #[derive(Clone)]
 pub struct Store(pub(super) Arc<Inner>);
 
@@ -43,7 +43,7 @@ pub(super) struct Inner {
     file: Option<NamedFile>,
 }
 
-/// Whether the writer may write when nobody asked it to.
+/// Permission for the writer to commit without a change, to make the next start quick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleCommits {
     Allowed,
@@ -54,13 +54,13 @@ impl Store {
     /// The file's name in the data directory.
     pub const FILE: &'static str = file::NAME;
 
-    /// Under this name a new file grows until it is whole.
+    /// The path of a new file until it is complete.
     pub fn unfinished(directory: &Path) -> PathBuf {
         file::unfinished(directory)
     }
 
-    /// A new file, holding what `first` writes. It appears under its name only when that is
-    /// durable, so that a crash in between leaves nothing that looks like a vault.
+    /// Creates a file with the rows of `first`. It appears under its name only when they are
+    /// durable, so that a crash leaves nothing that looks like a vault.
     pub fn create(directory: &Path, first: Change) -> Result<Self, OpenFailure> {
         let database = grow(directory, |database| prepare(database, first))?;
         let path = directory.join(Self::FILE);
@@ -74,14 +74,14 @@ impl Store {
         let database = open_database(directory)?;
         check_format(&database)?;
         let file = file.map_err(OpenFailure::io)?;
-        // The engine opens the path itself: what it has open must be the same file.
+        // The engine opened the path a second time: check that both are the same file.
         file.check().map_err(OpenFailure::Storage)?;
         Ok(Self::start(database, Some(file)))
     }
 
-    /// The file as it is, for checking: whatever is written to this store stays in memory. A file of
-    /// an older format, or one that needs recovery after a crash, is brought up to date there.
-    /// That takes the master key, unless nobody needs the keys that are in the file.
+    /// Opens the file for verification: all writes to this store stay in memory. A file of an older
+    /// format is migrated there, and one that needs recovery after a crash is recovered there.
+    /// Without the master key the migration leaves the keys in the file as they are.
     pub fn open_unwritten(
         directory: &Path,
         master: Option<&MasterKey>,
@@ -90,8 +90,8 @@ impl Store {
         Ok((Self::start(database, None), cleanliness))
     }
 
-    /// A store on a disk of the caller's own making, for tests of failing disks. An empty one is
-    /// made a store first.
+    /// Opens a store on the caller's disk, for tests of failing disks. An empty disk gets a new
+    /// store with the rows of `first`.
     pub fn on_backend(backend: impl Disk, first: Change) -> Result<Self, OpenFailure> {
         let is_new = backend.len().map_err(OpenFailure::io)? == 0;
         let database = builder().create_with_backend(backend)?;
@@ -139,7 +139,8 @@ impl Store {
 
     pub fn snapshot(&self) -> Result<Snapshot, StorageFailure> {
         use redb::ReadableDatabase as _;
-        // First: a turn in between then waits for this one in vain, never the other way around.
+        // Take the epoch before the snapshot: an epoch that is too old is safe, one that is too new
+        // is not.
         let epoch = self.0.epochs.current();
         let transaction = self.0.database.begin_read();
         let transaction = transaction.map_err(|error| self.0.alarm.sound(error.into()))?;
@@ -148,14 +149,14 @@ impl Store {
 
     /// Returns when the change is durable, or was refused. Dropping the future does not undo it.
     pub async fn commit(&self, change: Change) -> Result<Verdict, CommitFailure> {
-        // Its outcome rests on a snapshot alone, and whatever a snapshot shows is durable.
+        // An empty change depends only on a snapshot, and a snapshot shows only durable data.
         if change.is_empty() {
             return Ok(Verdict::Applied);
         }
         self.submit(change)?.await
     }
 
-    /// Queues the change; it is written whether or not anyone waits for the verdict.
+    /// Queues the change. It is written even if the caller drops the returned future.
     pub fn submit(
         &self,
         change: Change,
@@ -174,7 +175,7 @@ impl Store {
         Ok(async { verdict.await.map_err(stopped) })
     }
 
-    /// Returns when the writer has come to this. It writes nothing.
+    /// Returns when the writer has handled all jobs queued before. Nothing is written.
     pub async fn reach_writer(&self) -> Result<(), CommitFailure> {
         let (reply, reached) = oneshot::channel();
         self.queue(Job::Reach(reply))?;
@@ -188,7 +189,7 @@ impl Store {
         })
     }
 
-    /// Writes a change at once, before anyone else works with the store.
+    /// Writes a change without the writer thread. For the time before requests use the store.
     pub fn amend(&self, change: Change) -> Result<Verdict, StorageFailure> {
         if change.is_empty() {
             return Ok(Verdict::Applied);
@@ -197,8 +198,8 @@ impl Store {
         commit_whole(&self.0.database, digests.as_mut(), |_| Ok(change))
     }
 
-    /// Writes a change and, with it, the digests of all records as they are after it. For a file that
-    /// has none.
+    /// Writes a change and, in the same transaction, the digests of all records after it. For a
+    /// file that has no digests.
     pub fn begin_digests(
         &self,
         key: &DigestKey,
@@ -209,8 +210,8 @@ impl Store {
         commit_whole(&self.0.database, Some(&mut digests), |_| Ok(all))
     }
 
-    /// From now on every change of a record moves the digests on. Digests that are missing are not made
-    /// up: they were there.
+    /// Reads the digests, which every later change of a record updates. Missing digests are
+    /// reported as a fault and not recomputed, because that would hide their removal.
     pub fn keep_digests(&self, key: &DigestKey) -> Result<Option<DigestFault>, StorageFailure> {
         let stored = RecordDigests::read(&self.snapshot()?, key)?;
         let Some(digests) = stored else { return Ok(Some(DigestFault::Missing)) };
@@ -219,18 +220,19 @@ impl Store {
         Ok(fault)
     }
 
-    /// From now on, [`Store::is_quiescent`] waits for all that goes back to earlier snapshots.
+    /// Starts a new epoch. [`Store::is_quiescent`] is false until all work on earlier snapshots has
+    /// ended.
     pub fn advance_epoch(&self) {
         self.0.epochs.advance();
     }
 
-    /// Whether nobody acts any more on what was read before the last turn.
+    /// Returns true if no work relies on snapshots from before the last [`Store::advance_epoch`].
     pub fn is_quiescent(&self) -> bool {
         self.0.epochs.is_quiescent()
     }
 
-    /// Whether the writer may use a quiet moment to make the next start cheap. Not before it was told
-    /// so: on a full disk that would be the end of the store.
+    /// Lets the writer use idle time for a commit that makes the next start quick. Off by default,
+    /// because on a full disk such a commit would fail and end the store.
     pub fn set_idle_commits(&self, tidying: IdleCommits) {
         self.0.may_commit_idle.store(tidying == IdleCommits::Allowed, Ordering::Relaxed);
     }
@@ -240,24 +242,24 @@ impl Store {
         self.0.access_generation.load(Ordering::Acquire)
     }
 
-    /// Whether the data file is still the one that its path names; it does not end the process.
+    /// Checks that the path still names the open data file. A failure does not end the process.
     pub fn check_place(&self) -> Result<(), StorageFailure> {
         self.0.file.as_ref().map_or(Ok(()), NamedFile::check)
     }
 
-    /// A file that belongs to the store failed: that ends the process as much.
+    /// Reports the failure of another file of the store, which ends the process too.
     pub fn fail(&self, failure: StorageFailure) -> StorageFailure {
         self.0.alarm.sound(failure)
     }
 
-    /// Returns when the store has failed for good; the process must end then.
+    /// Returns when the store has failed. The process must end then.
     pub async fn failed(&self) -> Fatal {
         self.0.alarm.sounded().await
     }
 
-    /// Writes what has queued and closes the file, so that the next start need not check it.
+    /// Writes the queued changes and closes the file, so that the next start need not check it.
     pub fn close(self) {
-        // A full queue or a writer that has gone: either way the join below is the end.
+        // `send` fails only if the writer has ended; then the join returns at once.
         self.0.jobs.send(Job::Close).ok();
         let thread = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
@@ -266,7 +268,7 @@ impl Store {
     }
 }
 
-/// The writer has gone with our reply.
+/// The writer has ended without a reply.
 const fn stopped(_: oneshot::error::RecvError) -> CommitFailure {
     CommitFailure::Stopped
 }

@@ -1,4 +1,4 @@
-//! What the file says about itself, in clear: its format, who wrote that, which vault it is.
+//! The file's description of itself, in clear: its format, the program that set it, and its id.
 
 use uuid::Uuid;
 
@@ -12,20 +12,20 @@ use crate::store::snapshot::{Row, Snapshot};
 use crate::store::tables::Table;
 use crate::store::tables::meta as keys;
 
-/// `None` for a file that is none of ours.
+/// The file's format, or `None` for a file of another program.
 pub(super) fn format(snapshot: &Snapshot) -> Result<Option<u32>, StorageFailure> {
     let value = snapshot.value(Table::Meta, keys::FORMAT)?;
     Ok(value.and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes))
 }
 
-/// Tells one vault from another. Since format 2.
+/// Identifies the vault. Present since format 2.
 pub fn file_id(snapshot: &Snapshot) -> Result<Option<Uuid>, StorageFailure> {
     let value = snapshot.value(Table::Meta, keys::FILE_ID)?;
     let damaged = |_| StorageFailure::Damaged(String::from("the file's id makes no sense"));
     value.map(|bytes| Uuid::from_slice(&bytes).map_err(damaged)).transpose()
 }
 
-/// The version of the program that gave the file its format. Since format 2.
+/// The version of the program that set the file's format. Present since format 2.
 pub(super) fn program(snapshot: &Snapshot) -> Result<Option<String>, StorageFailure> {
     let value = snapshot.value(Table::Meta, keys::PROGRAM)?;
     Ok(value.and_then(|bytes| String::from_utf8(bytes).ok()))
@@ -41,17 +41,17 @@ pub fn put_master_check(change: Change, check: &[u8]) -> Change {
     change.put(Table::Meta, keys::MASTER.to_vec(), check.to_vec())
 }
 
-/// What is known of scheduled backups, as [`crate::store::record`] encodes it.
+/// The state of scheduled backups, as [`crate::store::record`] encodes it.
 pub fn backups(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailure> {
     snapshot.value(Table::Meta, keys::BACKUPS)
 }
 
-/// While a backup or a proof is under way: what is to be known of it if the process dies in it.
+/// During a backup or a proof: the state that applies if the process dies before it ends.
 pub fn backups_if_cut_off(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailure> {
     snapshot.value(Table::Meta, keys::BACKUPS_IF_CUT_OFF)
 }
 
-/// What came of it in the end.
+/// Stores the state after a backup or a proof has ended.
 #[must_use]
 pub fn put_backups(record: Vec<u8>) -> Change {
     Change::new()
@@ -64,13 +64,13 @@ pub fn put_backups_if_cut_off(record: Vec<u8>) -> Change {
     Change::new().put(Table::Meta, keys::BACKUPS_IF_CUT_OFF.to_vec(), record)
 }
 
-/// A set of recovery shares, `None` when the file does not know it.
+/// A set of recovery shares, or `None` if the file has no such set.
 pub fn share_set(snapshot: &Snapshot, set: [u8; 4]) -> Result<Option<ShareSet>, StorageFailure> {
     let value = snapshot.value(Table::Meta, &keys::share_set(set))?;
     value.map(|value| decoded(set, &value)).transpose()
 }
 
-/// All that the file knows.
+/// All sets of recovery shares.
 pub fn share_sets(snapshot: &Snapshot) -> Result<Vec<ShareSet>, StorageFailure> {
     let rows = snapshot.first(&keys::share_sets(), usize::MAX)?;
     let mut sets = Vec::with_capacity(rows.len());
@@ -80,7 +80,7 @@ pub fn share_sets(snapshot: &Snapshot) -> Result<Vec<ShareSet>, StorageFailure> 
     Ok(sets)
 }
 
-/// The set that a row of [`Table::Meta`] holds, `None` for a row of something else.
+/// The set in a row of [`Table::Meta`], or `None` for any other row.
 pub fn share_set_of_row((key, value): &Row) -> Result<Option<ShareSet>, StorageFailure> {
     keys::share_set_of_key(key).map(|set| decoded(set, value)).transpose()
 }
@@ -94,7 +94,8 @@ pub fn put_share_set(change: Change, set: &ShareSet) -> Result<Change, EncodeFai
     Ok(change.put(Table::Meta, keys::share_set(set.set), encode_share_set(set)?))
 }
 
-/// When the file was made out of a backup, until that is in its audit chain.
+/// The time at which the file was made from a backup. It is kept until the audit chain has an entry
+/// for it.
 pub fn restored_at(snapshot: &Snapshot) -> Result<Option<Timestamp>, StorageFailure> {
     let value = snapshot.value(Table::Meta, keys::RESTORED_AT)?;
     let Some(value) = value else { return Ok(None) };
@@ -105,7 +106,8 @@ pub fn restored_at(snapshot: &Snapshot) -> Result<Option<Timestamp>, StorageFail
     Ok(Some(Timestamp::from_micros(micros.map_err(damaged)?)))
 }
 
-/// The backup that it comes from was under way when it was taken, but no more.
+/// Marks a file as restored. Also deletes the state for an interrupted backup, because the restored
+/// rows were read during a backup.
 #[must_use]
 pub fn put_restored(at: Timestamp) -> Change {
     Change::new()
@@ -118,7 +120,7 @@ pub fn forget_restored() -> Change {
     Change::new().delete(Table::Meta, keys::RESTORED_AT.to_vec())
 }
 
-/// A format, and that this program gave it to the file.
+/// Sets the format and the version of this program.
 pub(super) fn put_format(change: Change, format: u32) -> Change {
     change.put(Table::Meta, keys::FORMAT.to_vec(), format.to_be_bytes().to_vec()).put(
         Table::Meta,

@@ -1,11 +1,12 @@
-//! Bringing an older file up to this program's format.
+//! Migration of an older file to this program's format.
 //!
-//! A backup of the file as it is comes first, beside it. Then one step after the other, each from
-//! one format to the next in one transaction that also says the new format: a crash at any moment
-//! leaves the file in one format or in the next, never between.
+//! The migration first writes a backup of the unchanged file beside it. Then it runs the steps.
+//! Each step goes from one format to the next in one transaction, which also sets the new format.
+//! After a crash the file is therefore in one of the two formats and never between them.
 //!
-//! A process that is killed while it writes the backup leaves an unfinished file. The next migration
-//! removes it: it holds the data file's lock by then, so no other process can be writing one.
+//! A process that is killed while it writes the backup leaves an unfinished file. The next
+//! migration removes that file. It holds the lock of the data file, so no other process can be
+//! writing one.
 
 use std::path::{Path, PathBuf};
 
@@ -26,31 +27,31 @@ use crate::store::meta;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::Table;
 
-/// What was done to a file.
+/// The result of a migration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MigrationSummary {
     pub from: u32,
-    /// The file as it was.
+    /// The backup of the file before the migration.
     pub backup: PathBuf,
 }
 
-/// Why a file was not migrated. It is as it was, or at a format between.
+/// The reason why a file was not migrated. The file is unchanged or in an intermediate format.
 #[derive(Debug)]
 pub enum MigrationFailure {
-    /// There would have been no way back.
+    /// The backup failed, and a migration without a backup could not be undone.
     Backup(PathBuf, BackupFailure),
     File(OpenFailure),
     WrongMasterKey,
 }
 
-/// What a step writes, besides the tables that are missing.
+/// Returns the rows that a step writes. The missing tables are created as well.
 type Step = fn(&Snapshot, Option<&MasterKey>, &Random) -> Result<Change, StorageFailure>;
 
-/// From the first format on, each to the next.
+/// The steps, each with the format that it migrates from.
 const STEPS: &[(u32, Step)] = &[(1, tell_vaults_apart), (2, separate_master_keys)];
 
 impl Store {
-    /// Brings a closed file of an older format up to [`FORMAT`].
+    /// Migrates a closed file of an older format to [`FORMAT`].
     pub fn migrate(
         directory: &Path,
         master: &MasterKey,
@@ -71,8 +72,8 @@ impl Store {
     }
 }
 
-/// Removes the unfinished backups of migrations that were killed, of whatever format and number. Only
-/// called with the data file open, which is the lock.
+/// Removes the unfinished backups of killed migrations, of any format and number. Must be called
+/// with the data file open, because the open file is the lock.
 fn clear_unfinished(directory: &Path) -> Result<(), MigrationFailure> {
     let failed = |path: &Path, error| {
         MigrationFailure::Backup(path.to_path_buf(), BackupFailure::Target(error))
@@ -88,7 +89,7 @@ fn clear_unfinished(directory: &Path) -> Result<(), MigrationFailure> {
     Ok(())
 }
 
-/// Whether [`backup_path`] and the writer of backups make a file of this name.
+/// Returns true for the name of an unfinished backup at a [`backup_path`].
 fn is_unfinished_backup(name: &str) -> bool {
     let numbers = name
         .strip_prefix(file::NAME)
@@ -102,7 +103,8 @@ fn is_unfinished_backup(name: &str) -> bool {
     })
 }
 
-/// Two tries on the same rows leave one backup.
+/// Writes the backup. If the newest earlier one has the same rows, only that one is kept, so that
+/// repeated attempts leave one backup.
 fn back_up(
     directory: &Path,
     from: u32,
@@ -142,8 +144,9 @@ fn backup_path(directory: &Path, from: u32, number: u32) -> PathBuf {
     directory.join(format!("{}.format-{from}{number}.backup", file::NAME))
 }
 
-/// The file is locked: nothing changes between what a step reads and what it writes. Without the master
-/// key the file's keys stay as they are, which is enough for a copy in memory that nobody opens them in.
+/// Runs the steps. The caller holds the lock of the file, so nothing changes between the reads and
+/// the writes of a step. Without the master key the keys in the file stay as they are, which is
+/// enough for a copy in memory whose keys are never opened.
 pub(super) fn run(
     database: &Database,
     from: u32,
@@ -158,7 +161,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Files got ids, so that a backup is not taken for another vault's.
+/// Format 2: gives the file an id, so that backups of different vaults can be distinguished.
 #[expect(clippy::unnecessary_wraps, reason = "other steps read")]
 fn tell_vaults_apart(
     _: &Snapshot,
@@ -168,13 +171,14 @@ fn tell_vaults_apart(
     Ok(meta::put_file_id(Change::new(), random.bytes()))
 }
 
-/// The master key itself sealed the file's keys; from now on a key that is derived from it for that.
-/// It is the same master key, so its file and its shares stay as they are.
+/// Format 3: seals the file's keys under a key derived from the master key, where older formats
+/// used the master key itself. The master key stays the same, so its file and its shares remain
+/// valid.
 ///
-/// Since format 3 records have digests, which checkpoints tell of. They are counted when the file is
-/// opened, since the key for that is made then; an older program would not count on. And the server has
-/// several keys that API keys are found by, after a rotation, which an older program would not know what
-/// to do with.
+/// Two more changes need the new format, because an older program would break them. Records have
+/// digests, which checkpoints cover; they are computed when the file is opened, since their key is
+/// made then, and an older program would not update them. And after a rotation the server has
+/// several index keys for API keys, which an older program does not support.
 fn separate_master_keys(
     snapshot: &Snapshot,
     master: Option<&MasterKey>,
@@ -183,7 +187,7 @@ fn separate_master_keys(
     let Some(master) = master else { return Ok(Change::new()) };
     let damaged = || StorageFailure::Damaged(String::from("a key does not open"));
     let known = meta::master_check(snapshot)?.ok_or_else(damaged)?;
-    // A file that moved to the next format without its keys would never open again.
+    // Setting the new format without sealing the keys again would make the file unreadable.
     if !master.has_check(&known) {
         return Err(damaged());
     }

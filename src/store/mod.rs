@@ -1,8 +1,8 @@
-//! The store: one redb file, and the only user of redb. It takes and gives sealed bytes; plaintext
-//! does not enter this module but in [`record`], which only encodes.
+//! The store: one redb file. No other module uses redb. The store handles sealed bytes; only
+//! [`record`], which encodes and decodes, handles plaintext.
 //!
-//! Reading goes through a [`Snapshot`], writing through a [`Change`]: `get`, `range` and `apply`
-//! are all that the rest of the program knows of the engine.
+//! The rest of the program reads through a [`Snapshot`] and writes through a [`Change`], and does
+//! not depend on the engine.
 mod alarm;
 pub mod backup;
 mod batch;
@@ -40,7 +40,7 @@ pub use file::FORMAT;
 pub use handle::{IdleCommits, Store};
 pub use migration::{MigrationFailure, MigrationSummary};
 pub use read_only::Cleanliness;
-/// What a store can stand on: the seam where tests pull the plug.
+/// The disk under a store. Tests replace it to simulate power failures.
 pub use redb::StorageBackend as Disk;
 pub use restore::RestoreFailure;
 pub use snapshot::{Row, Snapshot};

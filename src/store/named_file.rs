@@ -1,7 +1,7 @@
-//! Whether an open file is still the one that its path names.
+//! Checks that a path still names the file that was opened under it.
 //!
-//! A file that is removed or replaced while the server has it open goes on taking writes, and all of
-//! them are lost when the server stops. So the server looks at the path every few seconds.
+//! A file that is removed or replaced while the server has it open still accepts writes, and all of
+//! them are lost when the server stops. The server therefore checks the path every few seconds.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use crate::store::failure::StorageFailure;
 
-/// A path, and the file that was open under it. The file stays open, so its inode number cannot be
-/// given to another one.
+/// A path and the file that was opened under it. The file stays open, so its inode number is not
+/// reused.
 #[derive(Debug)]
 pub(super) struct NamedFile {
     path: PathBuf,
@@ -26,8 +26,8 @@ impl NamedFile {
         Ok(Self { path: path.to_path_buf(), device, inode })
     }
 
-    /// [`StorageFailure::Removed`] when the path names no file, or another one. A path that cannot be
-    /// looked at for other reasons is left to the watch over the disk.
+    /// Fails with [`StorageFailure::Removed`] if the path names no file or another file. Other
+    /// errors of the path are ignored here: the monitoring of the disk reports them.
     pub(super) fn check(&self) -> Result<(), StorageFailure> {
         let removed = || StorageFailure::Removed(self.path.clone());
         match fs::metadata(&self.path) {

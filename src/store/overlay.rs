@@ -1,10 +1,10 @@
-//! A data file that is read and never written: what the engine writes stays in memory and goes with
-//! the process.
+//! A data file that is never written: all writes of the engine stay in memory and are lost when the
+//! process ends.
 //!
-//! The engine writes to a file even when it is only read: a mark that it is open, the state of its
-//! allocator, and after a crash the pages that recovery mends. Here all of that goes into blocks in
-//! memory, so that a file on a read-only mount can be checked, and a file that is evidence stays as it
-//! is, recovered or not.
+//! The engine writes even to a file that is only read: a mark that the file is open, the state of
+//! its allocator, and after a crash the recovered pages. Here these writes go to blocks in memory.
+//! A file on a read-only mount can therefore be verified, and a file that is evidence stays
+//! unchanged.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -21,7 +21,7 @@ use crate::store::failure::OpenFailure;
 const BLOCK_BYTES: usize = 4096;
 const BLOCK: u64 = 4096;
 
-/// The file below and what was written on top of it.
+/// The file, and the blocks that were written over it.
 #[derive(Debug)]
 pub(super) struct Overlay {
     file: File,
@@ -30,15 +30,16 @@ pub(super) struct Overlay {
 
 #[derive(Debug)]
 struct OverlayBlocks {
-    /// By their numbers. A block that is not here is the file's.
+    /// The written blocks by number. Any other block is read from the file.
     blocks: BTreeMap<u64, Box<[u8]>>,
     len: u64,
-    /// Behind this place the file below does not count: the length was set to less once.
+    /// The part of the file that is still valid. It is shorter than the file if the length was ever
+    /// reduced.
     file_len: u64,
 }
 
 impl Overlay {
-    /// Shares the file with other readers, never with a writer.
+    /// Opens the file with a shared lock: other readers may have it open, but no writer.
     pub(super) fn open(path: &Path) -> Result<Self, OpenFailure> {
         let file = File::open(path).map_err(OpenFailure::io)?;
         match file.try_lock_shared() {
@@ -55,7 +56,7 @@ impl Overlay {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A block as the file has it, with zeros for what lies behind its end.
+    /// Reads a block from the file, with zeros after the end of the file.
     fn block_of_file(&self, number: u64, file_len: u64) -> io::Result<Box<[u8]>> {
         let mut block = vec![0; BLOCK_BYTES].into_boxed_slice();
         let start = number.saturating_mul(BLOCK);
@@ -93,7 +94,7 @@ impl Disk for Overlay {
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut written = self.lock();
         if len < written.len {
-            // What comes back later must be zeros.
+            // If the length grows again, the bytes behind the old end must be zeros.
             let last = len.div_euclid(BLOCK);
             let rest = usize::try_from(len.rem_euclid(BLOCK)).map_err(|_large| too_far())?;
             written.blocks.retain(|number, _| *number <= last);
@@ -133,9 +134,9 @@ impl Disk for Overlay {
 /// The part of a read or a write that lies in one block.
 struct Piece {
     number: u64,
-    /// Where it starts in the block.
+    /// The offset in the block.
     from: usize,
-    /// What of the caller's bytes it is.
+    /// The range in the caller's bytes.
     part: std::ops::Range<usize>,
 }
 

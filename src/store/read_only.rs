@@ -1,4 +1,4 @@
-//! The data file opened for reading alone.
+//! Opens the data file read-only.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use crate::store::meta;
 use crate::store::migration;
 use crate::store::overlay::Overlay;
 
-/// How the process that last had the file open left it.
+/// The state in which the last process left the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cleanliness {
     Clean,
-    /// It ended without closing the file, and the engine has to go through all of its pages.
+    /// The process ended without closing the file, so the engine has to check all pages.
     NeedsRecovery,
 }
 
-/// A file that is only looked at.
+/// A database on a file that is not written.
 pub(super) struct ReadOnlyDatabase {
     pub(super) database: Database,
     pub(super) cleanliness: Cleanliness,
 }
 
-/// Opens the file for reading alone; the engine writes to memory.
+/// Opens the file read-only. The engine writes to memory.
 pub(super) fn open_unwritten(
     directory: &Path,
     master: Option<&MasterKey>,
@@ -40,8 +40,8 @@ pub(super) fn open_unwritten(
     let database = builder.create_with_backend(overlay)?;
     match check_format(&database) {
         Err(OpenFailure::Older(from)) => {
-            // With another vault's key the copy keeps its keys as they are, and opening the vault
-            // reports the wrong key.
+            // With the key of another vault, the migration in memory leaves the file's keys as they
+            // are. Opening the vault then reports the wrong key.
             let migrated = first_look(&database).and_then(|snapshot| {
                 let check = meta::master_check(&snapshot)?.unwrap_or_default();
                 drop(snapshot);

@@ -1,4 +1,4 @@
-//! A data file out of a backup.
+//! Makes a data file from a backup.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::file::{commit_whole, grow};
 use crate::store::handle::Store;
 
-/// Why there is no data file. Nothing is left of the attempt.
+/// The reason why no data file was made. The partial file was removed.
 #[derive(Debug)]
 pub enum RestoreFailure {
     Backup(InvalidBackup),
@@ -21,8 +21,9 @@ pub enum RestoreFailure {
 }
 
 impl Store {
-    /// Makes the data file of an existing directory. It gets its name only when every row was read,
-    /// checked and made durable. It has the format that the backup's file had, and `mark` in it.
+    /// Makes the data file in an existing directory. It gets its name only when every row was read,
+    /// checked and made durable. It has the format of the file that the backup was made of, and the
+    /// rows of `mark`.
     pub fn restore(
         directory: &Path,
         mut backup: Reader,
@@ -33,7 +34,7 @@ impl Store {
     }
 }
 
-/// Rows come in the order of their keys, which is the cheapest way to grow a tree.
+/// Inserts the rows in key order, which is the cheapest order for a B-tree.
 fn load(database: &Database, backup: &mut Reader, mark: Change) -> Result<(), RestoreFailure> {
     let mut transaction = database.begin_write().map_err(StorageFailure::from)?;
     let mut pending: usize = 0;
@@ -47,7 +48,7 @@ fn load(database: &Database, backup: &mut Reader, mark: Change) -> Result<(), Re
         }
     }
     transaction.commit().map_err(StorageFailure::from)?;
-    // Tables without a row are made, too, and the first start need not check the file.
+    // This also creates the empty tables and saves the first start from checking the file.
     commit_whole(database, None, |_| Ok(mark))?;
     Ok(())
 }

@@ -1,5 +1,4 @@
-//! A consistent view of the file at one moment. Readers do not wait for the writer, nor it for
-//! them.
+//! A consistent view of the file at one moment. Readers and the writer do not block each other.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,12 +20,12 @@ pub struct Snapshot {
 pub type Row = (Vec<u8>, Vec<u8>);
 
 impl Snapshot {
-    /// Whatever fails in reading is told to `alarm`: redb refuses further work from then on.
+    /// Every read failure raises `alarm`, because redb refuses further work after it.
     pub(super) const fn new(transaction: ReadTransaction, alarm: Alarm, epoch: EpochGuard) -> Self {
         Self { transaction, alarm, epoch }
     }
 
-    /// For whatever outlives the snapshot and rests on it.
+    /// The epoch of the snapshot, for values that are derived from it and outlive it.
     pub fn epoch(&self) -> EpochGuard {
         self.epoch.clone()
     }
@@ -41,7 +40,7 @@ impl Snapshot {
         self.range(range)?.take(count_max).collect()
     }
 
-    /// The rows of a range, in order. Each is read when the iterator comes to it.
+    /// The rows of a range, in order. The iterator reads them lazily.
     pub fn range(
         &self,
         range: &KeyRange,
@@ -60,17 +59,17 @@ impl Snapshot {
         }))
     }
 
-    /// How many entries a table has; the tree knows it without counting.
+    /// The number of rows of a table. The engine stores it, so this does not scan the table.
     pub fn len(&self, table: Table) -> Result<u64, StorageFailure> {
         self.table(table)?.len().map_err(|error| self.alarm.sound(error.into()))
     }
 
-    /// A number of [`Table::Counts`].
+    /// A number in [`Table::Counts`].
     pub fn count(&self, key: &[u8]) -> Result<i64, StorageFailure> {
         decode_count(self.value(Table::Counts, key)?)
     }
 
-    /// The tables that the file has: one of an older format lacks some.
+    /// The tables of the file. A file of an older format lacks some.
     pub(super) fn table_names(&self) -> Result<BTreeSet<String>, StorageFailure> {
         let tables = self.transaction.list_tables();
         let tables = tables.map_err(|error| self.alarm.sound(error.into()))?;
@@ -92,8 +91,8 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// A number that was never written is 0. One that does not decode is damage: taken for 0, it would
-/// be written back as if it were right.
+/// A number that was never written is 0. One that does not decode is damage: reading it as 0 would
+/// write a wrong number back.
 pub(super) fn decode_count(value: Option<Vec<u8>>) -> Result<i64, StorageFailure> {
     let Some(value) = value else { return Ok(0) };
     value.try_into().map(i64::from_be_bytes).map_err(|_bytes: Vec<u8>| damaged_count())

@@ -1,4 +1,4 @@
-//! How much room there is for the file, and how much it takes.
+//! The free space on the data file's disk, and the size of the file.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,16 +8,16 @@ use crate::store::file;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// What the file system would still give to this user.
+    /// The space that the file system has left for this user.
     pub free_bytes: u64,
     /// The data file's length.
     pub data_bytes: u64,
 }
 
-/// The disk that the data file is on; tests have one of their own.
+/// The disk that the data file is on. Tests replace it.
 pub trait DataDisk: Send + Sync {
     fn space(&self) -> io::Result<Space>;
-    /// Whether what is written to this directory takes its space.
+    /// Returns true if files in this directory use the space of this disk.
     fn is_under(&self, directory: &Path) -> io::Result<bool>;
 }
 
@@ -33,7 +33,7 @@ impl DataDisk for DirectoryDisk {
 
     fn is_under(&self, directory: &Path) -> io::Result<bool> {
         let device = |path: &Path| std::fs::metadata(path).map(|it| it.dev());
-        // Volumes that share one pool are devices of their own, but have the same space left.
+        // Volumes that share a pool are separate devices, but report the same free space.
         Ok(device(&self.0)? == device(directory)? || free_bytes(&self.0)? == free_bytes(directory)?)
     }
 }

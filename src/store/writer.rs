@@ -1,4 +1,5 @@
-//! The one thread that writes. It takes what has queued, commits once, then answers all of it.
+//! The writer thread, the only one that writes. It takes the queued changes, commits them in one
+//! transaction, and then answers them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,9 +19,9 @@ use crate::store::writer_metrics::WriterMetrics;
 
 pub(super) enum Job {
     Commit(Change, oneshot::Sender<Verdict>),
-    /// Shows that the writer still takes jobs.
+    /// Checks that the writer still takes jobs.
     Reach(oneshot::Sender<()>),
-    /// The last job: whatever queued before it is written, then the file is closed.
+    /// The last job: the changes queued before it are written, then the file is closed.
     Close,
 }
 
@@ -30,12 +31,12 @@ pub(super) struct Writer {
     pub(super) access_generation: Arc<AtomicU64>,
     pub(super) alarm: Alarm,
     pub(super) metrics: Arc<WriterMetrics>,
-    /// Whether it may write when nobody asked it to.
+    /// Permission for commits in idle time, which make the next start quick.
     pub(super) may_commit_idle: Arc<AtomicBool>,
     pub(super) digests: SharedDigests,
 }
 
-/// Whether the file opens at once after an unclean stop, or must be checked page by page first.
+/// The cost of opening the file after an unclean stop: `Quick`, or every page is `Checked` first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Recovery {
     Checked,
@@ -43,8 +44,8 @@ enum Recovery {
 }
 
 impl Writer {
-    /// Returns when the file is closed or has failed. Dropping a reply tells its waiter that
-    /// nothing is known of its change.
+    /// Returns when the file is closed or has failed. A dropped reply means that the outcome of its
+    /// change is unknown.
     pub(super) fn run(self) {
         let ended = match catch_unwind(AssertUnwindSafe(|| self.serve())) {
             Ok(Ok(())) => return,
@@ -57,7 +58,8 @@ impl Writer {
     fn serve(&self) -> Result<(), StorageFailure> {
         let mut recovery = Recovery::Checked;
         loop {
-            // A quick-repair commit costs two to three plain ones, so it waits for a quiet moment.
+            // A quick-repair commit takes two to three times as long as a plain one, so it waits
+            // until the queue is idle.
             let first = match recovery {
                 Recovery::Checked => self.jobs.recv_timeout(IDLE_BEFORE_QUICK_REPAIR),
                 Recovery::Quick => self.jobs.recv().map_err(RecvTimeoutError::from),
@@ -84,7 +86,7 @@ impl Writer {
         }
     }
 
-    /// True when the last job was among the queued ones.
+    /// Commits this change and the queued ones. Returns true if [`Job::Close`] was among the jobs.
     fn commit_with_queued(
         &self,
         first: Change,
@@ -122,11 +124,12 @@ impl Writer {
         drop(digests);
         self.metrics.end(begun);
         if concerns_access {
-            // Before the replies: whoever was told that a key is gone must see it refused.
+            // Before the replies: after the deletion of a key is confirmed, the key must be
+            // refused.
             self.access_generation.fetch_add(1, Ordering::Release);
         }
         for (verdict, reply) in replies {
-            // The client may have gone; its record is durable all the same.
+            // The client may have disconnected; its record is durable in any case.
             reply.send(verdict).ok();
         }
         Ok(())

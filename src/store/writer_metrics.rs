@@ -1,4 +1,4 @@
-//! What the writer is doing: its queue, its batches, how long a commit takes.
+//! Metrics of the writer: its queue, its batches, and the duration of commits.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -7,7 +7,8 @@ use crate::bounds::COMMIT_STUCK_AFTER;
 use crate::metrics::{Counter, Gauge, Histogram, Unit};
 
 const BATCH_BOUNDS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256];
-/// Half a millisecond is a commit without a sync, ten seconds is a disk that hangs.
+/// In microseconds, from half a millisecond (a commit without a sync) to ten seconds (a disk that
+/// hangs).
 const COMMIT_BOUNDS: &[u64] = &[
     500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 125_000, 250_000, 500_000, 1_000_000,
     2_500_000, 10_000_000,
@@ -16,19 +17,19 @@ const COMMIT_BOUNDS: &[u64] = &[
 #[derive(Debug)]
 pub(super) struct WriterMetrics {
     pub(super) queued: Gauge,
-    /// Changes that found the queue full.
+    /// Changes that were refused because the queue was full.
     pub(super) refused: Counter,
     pub(super) batches: Histogram,
     pub(super) commits: Histogram,
     origin: Instant,
-    /// Microseconds from `origin`, and one, to the beginning of the commit that is under way; 0 when
-    /// there is none.
+    /// The start of the current commit, in microseconds since `origin` plus one; 0 if there is
+    /// none.
     begun: AtomicU64,
-    /// The same for the end of the last one.
+    /// The end of the last commit, in the same form.
     pub(super) ended: AtomicU64,
 }
 
-/// When a commit began.
+/// The start of a commit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CommitStart(Instant);
 
@@ -52,7 +53,7 @@ impl WriterMetrics {
         CommitStart(Instant::now())
     }
 
-    /// Not called for a commit that failed: the file has failed with it, and says so.
+    /// Records the end of a commit. Not called after a failed commit, which ends the store.
     pub(super) fn end(&self, begun: CommitStart) {
         self.commits.observe_duration(begun.0.elapsed());
         self.begun.store(0, Ordering::Relaxed);
@@ -68,7 +69,7 @@ impl WriterMetrics {
         micros.saturating_add(1)
     }
 
-    /// How long ago that was; `None` for never.
+    /// The time since `moment`; `None` if `moment` is 0.
     pub(super) fn since(&self, moment: &AtomicU64) -> Option<Duration> {
         let moment = moment.load(Ordering::Relaxed);
         (moment > 0).then(|| Duration::from_micros(self.elapsed().saturating_sub(moment)))

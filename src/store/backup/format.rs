@@ -8,56 +8,57 @@ use crate::store::failure::StorageFailure;
 
 pub(in crate::store) const MAGIC: &[u8; 17] = b"strongroom backup";
 pub(in crate::store) const END: &[u8; 8] = b"srbakend";
-/// The newest format of backups, and so far the only one.
+/// The newest backup format, and so far the only one.
 pub(in crate::store) const FORMAT: u8 = 1;
-/// A backup has this after its name until it is whole and durable.
+/// The suffix of a backup's name until the backup is complete and durable.
 pub(in crate::store) const UNFINISHED: &str = ".unfinished";
 pub(in crate::store) const CHUNK: u8 = b'R';
 pub(in crate::store) const MANIFEST: u8 = b'M';
 pub(in crate::store) const HEADER_BYTES: u64 = 17 + 1;
 pub(in crate::store) const TRAILER_BYTES: u64 = 8 + 8;
-/// Of a chunk, before its rows.
+/// The length of a chunk's head, which comes before its rows.
 pub(in crate::store) const CHUNK_HEAD_BYTES: usize = 1 + 1 + 4 + 4;
-/// Of the manifest, before its JSON.
+/// The length of the manifest's head, which comes before its JSON.
 pub(in crate::store) const MANIFEST_HEAD_BYTES: usize = 1 + 4;
 pub(in crate::store) const DIGEST_BYTES: usize = 32;
 
-/// Why no backup was written. Nothing is left of it, and what was there is untouched.
+/// The reason why no backup was written. The partial backup was removed, and existing files are
+/// unchanged.
 #[derive(Debug)]
 pub enum BackupFailure {
-    /// There is a file of that name.
+    /// A file of that name exists.
     Exists,
-    /// It would be on the data file's own disk, and leave it less than its floor.
+    /// The backup would be on the data file's disk and leave less free space than the minimum.
     NoSpace,
-    /// The vault is busy or stopping: it could not write down that a backup is taken.
+    /// The vault is busy or stopping, so it could not write the audit entry for the backup.
     NotAudited,
-    /// The backup's own file could not be written.
+    /// The backup file could not be written.
     Target(io::Error),
-    /// A file of this name is there: another backup is being written, or one was cut off.
+    /// This unfinished file exists: another backup is being written, or one was interrupted.
     Unfinished(PathBuf),
     /// The data file could not be read.
     Vault(StorageFailure),
 }
 
-/// Why a file is not taken for a backup.
+/// The reason why a file is not a valid backup.
 #[derive(Debug)]
 pub enum InvalidBackup {
-    /// It ends before its manifest.
+    /// The file ends before its manifest.
     CutShort,
-    /// From this byte on.
+    /// The file is damaged from this byte on.
     Damaged(u64, &'static str),
-    /// Its manifest was not written under this master key, although it says so.
+    /// The manifest names this master key, but its HMAC was made with another one.
     Forged,
     Io(io::Error),
-    /// Written by a newer program, whose version it may tell.
+    /// The backup was written by a newer program, with the program's version if the file holds it.
     Newer(Option<String>),
     NotABackup,
-    /// It belongs to another master key.
+    /// The backup belongs to another master key.
     WrongMasterKey,
 }
 
 impl BackupFailure {
-    /// For the log, which takes no other texts.
+    /// The name of the failure in the log, which takes only fixed texts.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Exists => "exists",

@@ -1,4 +1,4 @@
-//! What a backup says about itself.
+//! The manifest: a backup's description of itself.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::time::Timestamp;
 
-/// Newer programs may add members, so unknown ones are passed over.
+/// Unknown members are ignored, because newer programs may add some.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The version of the program that wrote it.
+    /// The version of the program that wrote the backup.
     pub program: String,
     /// The format of the data file that the rows come from.
     pub file_format: u32,
-    /// Tells one vault from another; files of format 1 had none.
+    /// Identifies the vault. Files of format 1 had no id.
     pub file_id: Option<String>,
     /// The moment of the snapshot, in microseconds since 1970.
     pub created_at_us: i64,
     /// The master key's check value.
     pub master_key: String,
-    /// Of all tables.
+    /// The number of rows of all tables.
     pub rows: u64,
-    /// Of all keys and values.
+    /// The total length of all keys and values.
     pub bytes: u64,
-    /// Rows by table.
+    /// The number of rows by table.
     pub counts: BTreeMap<String, u64>,
-    /// The last link of the audit log's chain.
+    /// The length and the last link of the audit chain.
     pub audit_head: Option<String>,
     /// SHA-256 over the digests of the chunks.
     pub digest: String,

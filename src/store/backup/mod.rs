@@ -1,4 +1,4 @@
-//! Backups: every row of one snapshot in a file of our own format, written and read as a stream.
+//! Backups: every row of one snapshot in a file of its own format, written and read as a stream.
 //!
 //! The format, byte for byte; numbers are big-endian:
 //!
@@ -8,21 +8,21 @@
 //! | 1 | the backup's format, 1 |
 //! | ... | chunks of rows, the tables in the order of their numbers |
 //! | ... | the manifest |
-//! | 8 | where the manifest starts |
+//! | 8 | offset of the manifest |
 //! | 8 | `srbakend` |
 //!
-//! A chunk is `R`, the table's number (1), how many rows (4), the length of the rows (4), the rows,
-//! and the SHA-256 of all that (32). It belongs to one table, and a table has as many as it needs.
-//! A row is how many bytes its key has in common with the key before it in the chunk (2), how many
-//! bytes of the key follow (2), the length of the value (4), the rest of the key, and the value.
-//! Keys ascend within a table.
+//! A chunk is `R`, the table's number (1), the number of rows (4), the length of the rows (4), the
+//! rows, and the SHA-256 of all these (32). All rows of a chunk belong to one table; a table has
+//! any number of chunks. A row is the length of the prefix that its key shares with the key before
+//! it in the chunk (2), the length of the rest of the key (2), the length of the value (4), the
+//! rest of the key, and the value. Keys ascend within a table.
 //!
 //! The manifest is `M`, its length (4), JSON (see [`Manifest`]), an HMAC-SHA-256 of the JSON (32)
-//! and the SHA-256 of all that (32). Its `digest` is the SHA-256 over the chunks' own, one after the
-//! other. The HMAC's key comes from the master key, as `crypto::master` says: who has the master key
-//! can tell that the manifest, and so every row, is what was written.
+//! and the SHA-256 of all these (32). Its `digest` is the SHA-256 over the digests of the chunks,
+//! in order. The HMAC's key is derived from the master key, as `crypto::master` describes: a holder
+//! of the master key can check that the manifest, and so every row, is unchanged.
 //!
-//! Values stand in a backup as they stand in the data file: sealed. Nothing of `cvc.keys` is in it.
+//! Values are sealed in a backup as in the data file. A backup contains nothing of `cvc.keys`.
 pub(in crate::store) mod format;
 pub(in crate::store) mod manifest;
 pub(in crate::store) mod reader;

@@ -1,4 +1,4 @@
-//! Reading a backup: the manifest first, then chunk after chunk, each checked before it is used.
+//! Reads a backup: the manifest first, then chunk after chunk. Each is checked before it is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -17,13 +17,14 @@ use crate::store::file;
 use crate::store::snapshot::Row;
 use crate::store::tables::Table;
 
-/// An open backup. What it gives has been checked, but for its origin, which takes the master key.
+/// An open backup. It checks everything that it returns, except the origin, which takes the master
+/// key: see [`Reader::check_origin`].
 #[derive(Debug)]
 pub struct Reader {
     file: BufReader<File>,
     manifest: Manifest,
     signed: SignedManifest,
-    /// Where the rows end.
+    /// The offset of the end of the rows.
     end: u64,
     at: u64,
     digest: Sha256,
@@ -31,7 +32,7 @@ pub struct Reader {
     last: Option<(Table, Vec<u8>)>,
 }
 
-/// The manifest as it was signed.
+/// The bytes of the manifest and their HMAC.
 #[derive(Debug)]
 struct SignedManifest {
     json: Vec<u8>,
@@ -43,14 +44,14 @@ struct SignedManifest {
 pub struct Chunk {
     pub table: Table,
     pub rows: Vec<Row>,
-    /// As they stand in the backup.
+    /// The length of the rows in the backup.
     pub bytes: usize,
 }
 
 impl Reader {
-    /// Reads the manifest and nothing else.
+    /// Opens a backup and reads only the manifest.
     pub fn open(path: &Path) -> Result<Self, InvalidBackup> {
-        // Opening a pipe would wait for somebody to write to it.
+        // Opening a named pipe would block until another process writes to it.
         if !std::fs::metadata(path)?.is_file() {
             return Err(InvalidBackup::NotABackup);
         }
@@ -89,7 +90,7 @@ impl Reader {
         &self.manifest
     }
 
-    /// Whether the holder of this master key wrote it.
+    /// Checks that a holder of this master key wrote the backup.
     pub fn check_origin(&self, master: &MasterKey) -> Result<(), InvalidBackup> {
         let check = hex::decode_all(&self.manifest.master_key);
         let key = check.as_deref().and_then(|check| master.backup_key_of(check));
@@ -98,7 +99,8 @@ impl Reader {
         key.has_signed(json, tag).then_some(()).ok_or(InvalidBackup::Forged)
     }
 
-    /// The next rows; `None` when all were read and are as many, and the same, as the manifest says.
+    /// Reads the next rows. Returns `None` after the last chunk, if the number of rows and the
+    /// digest match the manifest.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>, InvalidBackup> {
         if self.at == self.end {
             return self.check_sums().map(|()| None);
@@ -131,7 +133,7 @@ impl Reader {
         Ok(Some(Chunk { table, rows, bytes: bytes.len() }))
     }
 
-    /// Reads all that is left, for its checks alone.
+    /// Reads the remaining rows only to check them.
     pub fn check_rows(&mut self) -> Result<(), InvalidBackup> {
         while self.next_chunk()?.is_some() {}
         Ok(())
@@ -148,7 +150,7 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// Tables by their numbers, keys ascending.
+    /// Checks that tables come in the order of their numbers and that keys ascend.
     fn check_order(&mut self, table: Table, rows: &[Row]) -> Option<()> {
         let mut last = match self.last.take() {
             Some((before, key)) if before == table => Some(key),
@@ -232,7 +234,7 @@ fn read_manifest(
     Ok((manifest, SignedManifest { json: json.to_vec(), tag: tag.to_vec() }))
 }
 
-/// The rows of a chunk; `None` when they do not fill it exactly.
+/// The rows of a chunk, or `None` if they do not fill it exactly.
 fn parse(mut bytes: &[u8], count: u32) -> Option<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     for _ in 0..count {

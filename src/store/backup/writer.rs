@@ -1,4 +1,4 @@
-//! Writing a backup: one pass over a snapshot, a chunk in memory at a time.
+//! Writes a backup in one pass over a snapshot, with one chunk in memory at a time.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -21,19 +21,19 @@ use crate::store::meta;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::Table;
 
-/// A backup that is there, whole and durable.
+/// A complete and durable backup.
 #[derive(Debug)]
 pub struct BackupSummary {
     pub manifest: Manifest,
-    /// Of the file.
+    /// The length of the backup file.
     pub file_bytes: u64,
 }
 
 /// Writes every row of the snapshot. The file appears under its name only when it is durable, and
-/// nothing is ever overwritten.
+/// existing files are never overwritten.
 ///
-/// Meanwhile the writer goes on; the engine keeps the pages of the snapshot until it is dropped,
-/// so the data file may grow by what is written in the meantime.
+/// The store's writer goes on during a backup. The engine keeps the pages of the snapshot until it
+/// is dropped, so the data file may grow by the amount written meanwhile.
 pub fn write(
     snapshot: &Snapshot,
     path: &Path,
@@ -56,13 +56,13 @@ pub fn write(
         refuse_existing(path)?;
         fs::rename(&unfinished, path)?;
         sync_directory_of(path).inspect_err(|_| {
-            // A name that may be gone after a power loss is not promised to anyone.
+            // The name might not survive a power loss, so the backup counts as failed.
             fs::remove_file(path).ok();
         })?;
         Ok(BackupSummary { manifest, file_bytes: out.at })
     };
     write().inspect_err(|_| {
-        // Whoever comes next must not mistake it for one that is being written.
+        // The next backup would take the file for one that is being written.
         fs::remove_file(&unfinished).ok();
     })
 }
@@ -86,11 +86,11 @@ fn sync_directory_of(path: &Path) -> io::Result<()> {
     File::open(parent.unwrap_or_else(|| Path::new(".")))?.sync_all()
 }
 
-/// What has been written so far.
+/// The output file, with digest and totals of the bytes written so far.
 struct BackupOutput<W> {
     to: W,
     at: u64,
-    /// Over the digests of the chunks.
+    /// The digest over the digests of the chunks.
     digest: Sha256,
     rows: u64,
     bytes: u64,
@@ -107,7 +107,7 @@ impl<W: Write> BackupOutput<W> {
         Ok(())
     }
 
-    /// Bytes and their digest, which is returned.
+    /// Writes bytes and their digest, and returns the digest.
     fn put_digested(&mut self, bytes: &[u8]) -> io::Result<[u8; 32]> {
         let mut digest = Sha256::new();
         digest.update(bytes);
@@ -136,7 +136,7 @@ fn fill<W: Write>(
     let manifest = Manifest {
         program: String::from(env!("CARGO_PKG_VERSION")),
         file_format: meta::format(snapshot)?
-            .ok_or_else(|| StorageFailure::Damaged(String::from("it does not tell its format")))?,
+            .ok_or_else(|| StorageFailure::Damaged(String::from("it does not name its format")))?,
         file_id: meta::file_id(snapshot)?.map(|id| id.to_string()),
         created_at_us: created_at.micros(),
         master_key: hex::encode(&meta::master_check(snapshot)?.unwrap_or_default()),
@@ -150,7 +150,8 @@ fn fill<W: Write>(
     Ok(manifest)
 }
 
-/// Those that the file has, by their numbers. One that is unknown would be missing in the backup.
+/// The tables of the file, in the order of their numbers. Fails for an unknown table, which would
+/// be missing in the backup.
 fn tables(snapshot: &Snapshot) -> Result<Vec<Table>, StorageFailure> {
     let names = snapshot.table_names()?;
     let known = Table::ALL.iter().copied().filter(|table| names.contains(table.name()));
@@ -162,7 +163,7 @@ fn tables(snapshot: &Snapshot) -> Result<Vec<Table>, StorageFailure> {
     Ok(known)
 }
 
-/// How long the audit chain is, and its last link. A file from before there was one has none.
+/// The length of the audit chain and its last link, or `None` for a file without an audit chain.
 fn audit_head(snapshot: &Snapshot) -> Result<Option<String>, StorageFailure> {
     if Signers::read(snapshot)?.is_none() {
         return Ok(None);
@@ -216,7 +217,7 @@ fn put_manifest<W: Write>(
     out.to.flush()
 }
 
-/// A chunk in the making: its head, whose numbers are set at the end, and its rows.
+/// Builds a chunk: its head, whose numbers are set at the end, and its rows.
 struct ChunkBuilder {
     table: Table,
     count: u32,
@@ -252,7 +253,7 @@ impl ChunkBuilder {
         Ok(())
     }
 
-    /// The whole chunk, but its digest.
+    /// The chunk without its digest.
     fn finish(&mut self) -> io::Result<&[u8]> {
         let length = length_of(self.bytes.len().saturating_sub(CHUNK_HEAD_BYTES))?;
         let head = [CHUNK, self.table.number()].into_iter();
@@ -264,7 +265,7 @@ impl ChunkBuilder {
     }
 }
 
-/// The format has four bytes for a length.
+/// Encodes a length. Fails for 4 GiB and more, because the format has four bytes for it.
 fn length_of(length: usize) -> io::Result<[u8; 4]> {
     let too_long = |_| io::Error::new(io::ErrorKind::InvalidData, "a part of 4 GiB or more");
     u32::try_from(length).map(u32::to_be_bytes).map_err(too_long)

@@ -1,11 +1,12 @@
-//! Checkpoints: the chain's link at a moment, signed.
+//! Checkpoints: signed links of the chain.
 //!
 //! A checkpoint is signed with Ed25519 over a label, the file's id, the number of entries and its
 //! body. In version 2 the body is the signing key's number (4), the number of entries of the
-//! checkpoint before it (8), the time (8), the link (32), and what the records were: their generation
-//! (8), how many (8) and a commitment to their digest (32). Version 1, which is read forever, has the
-//! number of entries before, the time and the link; its signing key is the first. The value in the
-//! file is the version's byte (not in version 1), the body and the signature.
+//! previous checkpoint (8), the time (8), the link (32), and the state of the records: their
+//! generation (8), their number (8) and a commitment to their digest (32). In version 1, which
+//! stays readable, the body is the number of entries of the previous checkpoint, the time and the
+//! link; its signing key is the first one. The value in the file is the version byte (absent in
+//! version 1), the body and the signature.
 
 use crate::crypto::{Link, SIGNATURE_BYTES, SigningKey, is_signed_by};
 use crate::domain::time::Timestamp;
@@ -21,9 +22,9 @@ const VERSION: u8 = 2;
 /// A signed link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The number of entries.
+    /// The number of entries that the checkpoint covers.
     pub sequence: u64,
-    /// The same of the checkpoint before it.
+    /// The number of entries of the previous checkpoint.
     pub previous: u64,
     pub at: Timestamp,
     pub link: Link,
@@ -32,7 +33,7 @@ pub struct Checkpoint {
     pub signature: [u8; SIGNATURE_BYTES],
 }
 
-/// What version 2 says beyond version 1.
+/// The fields that version 2 adds to version 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     /// The number of the signing key.
@@ -40,17 +41,17 @@ pub struct Extent {
     pub records: RecordState,
 }
 
-/// The records that there were when a checkpoint was made.
+/// The state of the live records at a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RecordState {
-    /// 0 when nothing is said of them.
+    /// 0 if the checkpoint does not cover the records.
     pub generation: u64,
     pub count: u64,
-    /// Of [`crate::crypto::DigestKey::commitment`].
+    /// Made by [`crate::crypto::DigestKey::commitment`].
     pub commitment: [u8; 32],
 }
 
-/// A checkpoint that is kept elsewhere, with all that is needed to check it.
+/// A copy of a checkpoint for storage outside the vault, with everything needed to check it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
     pub file: [u8; 16],
@@ -58,15 +59,16 @@ pub struct Receipt {
     pub checkpoint: Checkpoint,
 }
 
-/// What a signature is for, so that none can stand in another's place.
+/// The purpose of a signature. It is signed too, so that a signature of one kind is not valid as
+/// another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignatureKind {
     Checkpoint,
-    /// Where the chain starts, since what was before it has been removed.
+    /// The start of the chain, after older entries were removed.
     Start,
 }
 
-/// What is to be signed.
+/// The fields to sign.
 #[derive(Debug, Clone, Copy)]
 pub struct Statement {
     pub signed: SignatureKind,
@@ -74,7 +76,7 @@ pub struct Statement {
     pub head: Head,
     pub previous: u64,
     pub at: Timestamp,
-    /// `None` for version 1, which only tests still write.
+    /// `None` for version 1, which only tests write.
     pub extent: Option<Extent>,
 }
 
@@ -89,12 +91,12 @@ impl Statement {
 }
 
 impl Checkpoint {
-    /// The number of the key that it says it was signed with.
+    /// The number of the signing key that the checkpoint names.
     pub fn signer(&self) -> u32 {
         self.extent.map_or(1, |extent| extent.signer)
     }
 
-    /// What it says of the records, if anything.
+    /// The state of the records, if the checkpoint covers them.
     pub fn records(&self) -> Option<RecordState> {
         self.extent.map(|extent| extent.records).filter(|records| records.generation > 0)
     }
@@ -131,7 +133,8 @@ impl Checkpoint {
         [version, &self.body(), &self.signature].concat()
     }
 
-    /// The first byte of version 1 is the most significant one of a number of entries: zero.
+    /// Version 1 has no version byte. Its first byte is the most significant byte of a number of
+    /// entries, which is always zero.
     pub(super) fn decode(sequence: &[u8], value: &[u8]) -> Option<Self> {
         let sequence = u64::from_be_bytes(sequence.try_into().ok()?);
         let (extended, rest) = match value.split_first()? {
@@ -156,19 +159,19 @@ impl Checkpoint {
         Some(Self { sequence, previous, at, link, extent, signature })
     }
 
-    /// The newest one.
+    /// Reads the newest checkpoint.
     pub fn newest(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
         let last = snapshot.range(&Table::AuditCheckpoints.whole())?.next_back();
         Ok(last.transpose()?.and_then(|(key, value)| Self::decode(&key, &value)))
     }
 
-    /// The oldest ones, in order.
+    /// Reads the oldest checkpoints, in order.
     pub fn oldest(snapshot: &Snapshot, count_max: usize) -> Result<Vec<Self>, StorageFailure> {
         let stored = snapshot.first(&Table::AuditCheckpoints.whole(), count_max)?;
         Ok(stored.iter().filter_map(|(key, value)| Self::decode(key, value)).collect())
     }
 
-    /// Where the chain starts, if not at its first entry.
+    /// Reads the start of the chain, or `None` if it starts at its first entry.
     pub fn start(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
         let value = snapshot.value(Table::Meta, meta::AUDIT_START)?;
         Ok(value.as_deref().and_then(|value| {
@@ -177,7 +180,7 @@ impl Checkpoint {
         }))
     }
 
-    /// The change that keeps it.
+    /// The change that stores the checkpoint.
     pub fn keep(&self) -> Change {
         let key = tables::audit_checkpoints(self.sequence);
         Change::new()
@@ -186,7 +189,8 @@ impl Checkpoint {
             .put(Table::AuditCheckpoints, key, self.value())
     }
 
-    /// The change after which the chain starts here: what is before it may go.
+    /// The change that makes this checkpoint the start of the chain. Older entries may be removed
+    /// afterwards.
     pub fn keep_as_start(&self) -> Change {
         let value = [self.sequence.to_be_bytes().as_slice(), &self.value()].concat();
         Change::new().put(Table::Meta, meta::AUDIT_START.to_vec(), value)

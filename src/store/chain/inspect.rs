@@ -1,12 +1,12 @@
-//! Checking the chain without any of the vault's secret keys: edits, gaps, and a cut tail.
+//! Checks the chain for edits, gaps and a cut tail, without any of the vault's secret keys.
 //!
-//! The signatures are checked with the public keys that stand in the file. Who can write the file can
-//! also sign a chain of his own there, so the keys have to be held against something from elsewhere:
-//! a key that is known, a receipt, or the vault's own secret key ([`TrustAnchors`]).
+//! The signatures are checked with the public keys in the file. An attacker who can write the file
+//! can replace the chain and the keys, so the keys have to be compared with a value from outside
+//! the file: a known public key, a receipt, or the key of the open vault ([`TrustAnchors`]).
 //!
-//! The walk carries the link on from row to row and holds it against each checkpoint. After a
-//! finding it goes on from the next checkpoint whose signature is right, so that one edit gives one
-//! finding, and the place of it lies between two checkpoints.
+//! The inspection computes the link from row to row and compares it with each checkpoint. After a
+//! finding it continues with the link of the next checkpoint whose signature is valid. One edit
+//! therefore gives one finding, located between two checkpoints.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -23,35 +23,36 @@ use crate::store::snapshot::Snapshot;
 use crate::store::tables::meta;
 use crate::store::tables::{self, Table};
 
-/// What is known of the chain from elsewhere.
+/// Knowledge of the chain from outside the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TrustAnchors {
     pub receipt: Option<Receipt>,
-    /// One of the keys that have signed it, such as one that the operator wrote down.
+    /// A key that must be among the signing keys, such as one that the operator noted.
     pub public_key: Option<[u8; 32]>,
-    /// The key that signs it now, of a vault that is open.
+    /// The current signing key of the open vault.
     pub own: Option<[u8; 32]>,
 }
 
-/// What an inspection found. Findings name places of the chain, never values.
+/// The result of an inspection. Findings name positions in the chain, never values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChainReport {
-    /// The number of the first entry that is there.
+    /// The number of the first entry in the chain.
     pub first: u64,
     pub entries: u64,
     pub checkpoints: u64,
-    /// The newest checkpoint that holds, and when it was made.
+    /// The number of entries and the time of the newest valid checkpoint.
     pub last_signed: Option<(u64, Timestamp)>,
-    /// Entries behind it: to cut them off or to make them up takes no key.
+    /// The number of entries after that checkpoint. An attacker needs no key to remove or forge
+    /// them.
     pub unanchored: u64,
-    /// The key that signs it now, as the file says.
+    /// The current signing key according to the file.
     pub signer: Option<Signer>,
-    /// What the newest checkpoint says of the records.
+    /// The state of the records at the newest checkpoint that covers them.
     pub records: Option<RecordState>,
-    /// Entries behind the receipt, when one was given.
+    /// The number of entries after the receipt, if one was given.
     pub after_receipt: Option<u64>,
     pub findings: Vec<String>,
-    /// Findings beyond those that are listed.
+    /// The number of findings that are not listed.
     pub more: u64,
 }
 
@@ -63,11 +64,11 @@ pub struct Inspection {
     newest_known: Option<u64>,
     signers: Option<Signers>,
     head: Head,
-    /// Where the walk has come to.
+    /// The position after the last inspected row.
     reached: Head,
-    /// Whether the link there is worth comparing: not after a gap.
+    /// False after a gap, until the next checkpoint: the link at `reached` is unknown.
     linked: bool,
-    /// The last place where everything was right, as the findings name it.
+    /// The last position at which the chain was valid, for the texts of findings.
     anchor: u64,
     previous_checkpoint: u64,
     expected: TrustAnchors,
@@ -120,7 +121,7 @@ impl Inspection {
         Ok(inspection)
     }
 
-    /// Takes some rows, each of which `visit` sees too; false at the end.
+    /// Inspects up to `rows_max` rows and calls `visit` for each. Returns false at the end.
     pub fn advance(
         &mut self,
         rows_max: usize,
@@ -129,7 +130,7 @@ impl Inspection {
         for _ in 0..rows_max {
             let Some(row) = self.rows.next_row()? else { return Ok(false) };
             self.rows_seen = self.rows_seen.saturating_add(1);
-            // What waits for its removal, since the chain starts later by now.
+            // Rows before the start of the chain are skipped: they wait for their removal.
             if row.end() > self.report.first || row.count == 0 {
                 self.take(&row)?;
                 visit(&row);
@@ -138,13 +139,13 @@ impl Inspection {
         Ok(true)
     }
 
-    /// The whole chain in one go.
+    /// Inspects the whole chain.
     pub fn run(mut self, visit: &mut dyn FnMut(&AuditRow)) -> Result<ChainReport, StorageFailure> {
         while self.advance(usize::MAX, visit)? {}
         self.finish()
     }
 
-    /// What is to be said at the end of the rows.
+    /// Makes the checks that need the end of the chain.
     pub fn finish(mut self) -> Result<ChainReport, StorageFailure> {
         let (end, head) = (self.reached, self.head);
         if end.next != head.next {
@@ -188,7 +189,7 @@ impl Inspection {
         Ok(self.report)
     }
 
-    /// Old entries were removed: that must have been the vault's own doing.
+    /// Starts after removed entries. The vault must have signed that start.
     fn begin_at(&mut self, start: &Checkpoint) {
         if !self.have_signed(start, SignatureKind::Start) {
             let at = start.sequence;
@@ -204,7 +205,8 @@ impl Inspection {
         self.signers.as_ref().is_some_and(|signers| signers.have_signed(it, signed))
     }
 
-    /// The keys introduce each other, and those that are known from elsewhere are among them.
+    /// Checks that each signing key was introduced by the one before it, and that the expected keys
+    /// are among them.
     fn check_signers(&mut self) {
         let Some(signers) = &self.signers else {
             if self.expected.own.is_some() || self.expected.public_key.is_some() {
@@ -272,7 +274,7 @@ impl Inspection {
         self.meet_checkpoints()
     }
 
-    /// A new key vouches for the chain as it was when it was introduced.
+    /// Compares the link with a handover at this position: the new key signed the link.
     fn meet_handovers(&mut self) {
         let Head { next, link } = self.reached;
         let handovers = self.signers.as_ref().map(Signers::handovers).unwrap_or_default();
@@ -294,7 +296,7 @@ impl Inspection {
         }
     }
 
-    /// Holds the walk against the checkpoints that it has come to.
+    /// Compares the link with the checkpoints up to this position.
     fn meet_checkpoints(&mut self) -> Result<(), StorageFailure> {
         let reached = self.reached.next;
         let is_met = |entry: &Result<Row, StorageFailure>| {
@@ -327,7 +329,7 @@ impl Inspection {
         }
         self.meet_records(checkpoint);
         if at != self.reached.next {
-            // The rows that it ended are gone, and that was found already.
+            // The last rows before the checkpoint are missing, which is a finding already.
             return;
         }
         if self.linked && checkpoint.link != self.reached.link {
@@ -343,7 +345,7 @@ impl Inspection {
 }
 
 impl Inspection {
-    /// Records only ever go on from one checkpoint to the next.
+    /// Checks that the generation of the records does not decrease between checkpoints.
     fn meet_records(&mut self, checkpoint: &Checkpoint) {
         let (at, before) = (checkpoint.sequence, self.report.records);
         let now = checkpoint.records();

@@ -1,15 +1,16 @@
-//! The audit chain as the file has it: rows that each carry on the link of the one before, its two
-//! ends, and the signed checkpoints in between.
+//! The audit chain in the file: rows that are linked by hashes, the two ends of the chain, and the
+//! signed checkpoints.
 //!
-//! A row stands under its tenant, so that a tenant's entries are one range; its number says where
-//! it stands in the one chain of all. A row is `time (8), number of entries (2), sealed entries`.
-//! Its link is SHA-256 over the previous link, scope, number, time, number of entries and the
-//! sealed entries ([`crate::crypto::Link`]); the first row follows 32 zeros.
+//! The key of a row starts with its scope, so that the entries of a tenant are one range. The
+//! number of a row is its position in the chain, which all scopes share. The value of a row is the
+//! time (8), the number of entries (2) and the sealed entries. Its link is SHA-256 over the
+//! previous link, scope, number, time, number of entries and the sealed entries
+//! ([`crate::crypto::Link`]); the previous link of the first row is 32 zeros.
 //!
-//! A checkpoint says that the link was this when there were so many entries, what the checkpoint
-//! before it was, so that one that is gone is missed by the next, and what the live records were. It is
-//! signed ([`checkpoint`]). When old entries are removed, the place where the chain starts from then on
-//! is signed in the same way. The keys that sign, one after the other, are [`signers`].
+//! A checkpoint ([`checkpoint`]) signs the link at a number of entries, the position of the
+//! previous checkpoint, so that a missing checkpoint is noticed, and the state of the live records.
+//! When old entries are removed, the new start of the chain is signed in the same way. The signing
+//! keys are in [`signers`].
 pub mod checkpoint;
 mod inspect;
 pub(in crate::store) mod row;

@@ -1,4 +1,4 @@
-//! The rows of the chain and its end.
+//! The rows of the chain and its head.
 
 use crate::crypto::{Link, LinkedRow};
 use crate::domain::time::Timestamp;
@@ -7,10 +7,10 @@ use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::{self, Table, meta};
 
-/// Where the chain ends.
+/// The end of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Head {
-    /// The number of the next entry, which is how many there ever were.
+    /// The number of the next entry, which is the number of entries ever written.
     pub next: u64,
     pub link: Link,
 }
@@ -34,7 +34,7 @@ impl Head {
         [self.next.to_be_bytes().as_slice(), self.link.bytes()].concat()
     }
 
-    /// A chain that was never begun has no head.
+    /// A chain without rows has no stored head.
     pub(in crate::store) fn decode(value: Option<&[u8]>) -> Result<Self, StorageFailure> {
         let Some(value) = value else { return Ok(Self::default()) };
         let decoded = value.split_first_chunk().and_then(|(next, link)| {
@@ -55,7 +55,7 @@ impl AuditRow {
         Self { scope, sequence, at, count, sealed }
     }
 
-    /// The number of the first entry behind this row.
+    /// The number of the first entry after this row.
     pub fn end(&self) -> u64 {
         self.sequence.saturating_add(u64::from(self.count))
     }
@@ -79,7 +79,7 @@ impl AuditRow {
             .concat()
     }
 
-    /// `None` for what is no row.
+    /// Returns `None` for bytes that are not a row.
     pub fn decode(key: &[u8], value: &[u8]) -> Option<Self> {
         let (scope, sequence) = tables::audit_of_key(key)?;
         let (at, rest) = value.split_first_chunk()?;

@@ -1,4 +1,4 @@
-//! The rows of all scopes in the order of the chain, read as they are asked for.
+//! The rows of all scopes in the order of the chain, read lazily.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,9 +11,9 @@ use crate::store::snapshot::Row;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::{self, Table};
 
-/// A merge of the scopes' own ranges: in memory is one row of each.
+/// Merges the ranges of the scopes, with one row of each in memory.
 pub struct ChainRows {
-    /// The next row of each scope, the one with the least number on top.
+    /// The number of each scope's next row and the scope's index, smallest number on top.
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
     scopes: Vec<ScopeRows>,
 }
@@ -24,7 +24,7 @@ struct ScopeRows {
 }
 
 impl ChainRows {
-    /// From the first row whose number is at least this.
+    /// Starts with the first row whose number is at least `sequence`.
     pub fn from(snapshot: &Snapshot, sequence: u64) -> Result<Self, StorageFailure> {
         let mut rows = Self { waiting: BinaryHeap::new(), scopes: Vec::new() };
         for scope in scopes(snapshot)? {
@@ -37,7 +37,7 @@ impl ChainRows {
 
     fn refill(&mut self, at: usize) -> Result<(), StorageFailure> {
         let Some(scope) = self.scopes.get_mut(at) else { return Ok(()) };
-        // What is no row at all is left out here, and missed where rows are counted.
+        // Bytes that are not a row are skipped; verification notices them when it counts rows.
         for entry in scope.rest.by_ref() {
             let (key, value) = entry?;
             if let Some(row) = AuditRow::decode(&key, &value) {
@@ -58,7 +58,7 @@ impl ChainRows {
     }
 }
 
-/// The scopes that have rows: one seek for each.
+/// The scopes that have rows. It takes one seek for each scope.
 pub fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, StorageFailure> {
     let mut found: Vec<[u8; 16]> = Vec::new();
     let mut rest = Table::Audit.whole();

@@ -1,14 +1,14 @@
-//! The keys that sign a chain, one after the other, and how each was introduced by the one before.
+//! The successive signing keys of a chain, and the handovers from each key to the next.
 //!
-//! The first public key stands in the file by itself. Each later one comes with a handover: number of
-//! the new key (4), both public keys (32 each), the number of entries (8), the time (8) and the link
-//! (32), after a label and the file's id, signed by the old key and by the new one. So who trusts one
-//! of the keys can trust all of them: forward, since a trusted key named the next; backward, since a
-//! trusted key vouches for the chain as the one before had signed it. The old secret key is destroyed
-//! with the handover.
+//! The file holds the first public key as it is. Each later key comes with a handover: the number
+//! of the new key (4), both public keys (32 each), the number of entries (8), the time (8) and the
+//! link (32). The old and the new key both sign these fields, after a label and the file's id.
+//! Trust in one key therefore extends to all of them: forward, because a trusted key signed the
+//! next one; backward, because a trusted key signed the link that the key before it had reached.
+//! The old secret key is destroyed with the handover.
 //!
-//! Checkpoints of a key stand between its own handover and the next. Where the chain starts is signed
-//! by the newest key: a key that was replaced has nothing more to say.
+//! The checkpoints of a key lie between its own handover and the next. The start of the chain must
+//! be signed by the newest key, because a replaced key is no longer valid for it.
 
 use crate::crypto::{Link, SIGNATURE_BYTES, SigningKey, is_signed_by};
 use crate::domain::time::Timestamp;
@@ -30,25 +30,25 @@ pub struct Signers {
     pub file: [u8; 16],
     first: [u8; 32],
     handovers: Vec<Handover>,
-    /// What stands in a handover's place and is none.
+    /// The number of rows that should be handovers and do not decode.
     damaged: u64,
 }
 
-/// One public key and the stretch of the chain that is its own.
+/// A public key and the part of the chain that it signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signer {
     pub number: u32,
     pub public_key: [u8; 32],
-    /// From so many entries on.
+    /// The number of entries when the key was introduced.
     pub from: u64,
-    /// Up to so many, when there is a newer key.
+    /// The number of entries when the next key was introduced, if there is one.
     pub to: Option<u64>,
 }
 
-/// One key introduces the next.
+/// The introduction of a new signing key by the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handover {
-    /// Of the new key.
+    /// The number of the new key.
     pub number: u32,
     pub old: [u8; 32],
     pub new: [u8; 32],
@@ -74,7 +74,7 @@ impl Handover {
         Self { by_old: old.sign(&message), by_new: new.sign(&message), ..said }
     }
 
-    /// The change that keeps it.
+    /// The change that stores the handover.
     pub fn keep(&self) -> Change {
         let place = keys::audit_signer(self.number);
         let Self { old, new, head, at, by_old, by_new, .. } = self;
@@ -120,7 +120,7 @@ impl Handover {
 }
 
 impl Signers {
-    /// `None` before there was a chain.
+    /// Returns `None` for a file without an audit chain.
     pub fn read(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
         let file = meta::file_id(snapshot)?.map(uuid::Uuid::into_bytes);
         let first = snapshot.value(Table::Meta, keys::AUDIT_PUBLIC_KEY)?;
@@ -137,7 +137,7 @@ impl Signers {
         Ok(both.map(|(file, first)| Self { file, first, handovers, damaged }))
     }
 
-    /// Oldest first.
+    /// All signing keys, oldest first.
     pub fn all(&self) -> impl Iterator<Item = Signer> {
         let ends = self.handovers.iter().map(|it| Some(it.head.next)).chain([None]);
         let keys = self.handovers.iter().map(|it| (it.number, it.new, it.head.next));
@@ -159,12 +159,12 @@ impl Signers {
         &self.handovers
     }
 
-    /// The key that this is, if it is one of them.
+    /// The signing key with this public key, if there is one.
     pub fn find(&self, public_key: &[u8; 32]) -> Option<Signer> {
         self.all().find(|signer| signer.public_key == *public_key)
     }
 
-    /// Whether each key was introduced by the one before it.
+    /// Lists the keys that were not introduced by the one before them, and damaged handovers.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.damaged > 0 {
@@ -186,7 +186,7 @@ impl Signers {
         problems
     }
 
-    /// Whether a key of this chain signed this, and could at that place.
+    /// Returns true if the signature is of a key of this chain that was valid at this position.
     pub fn have_signed(&self, it: &Checkpoint, what: SignatureKind) -> bool {
         let Some(signer) = self.all().find(|signer| signer.number == it.signer()) else {
             return false;

@@ -16,7 +16,7 @@ use crate::store::record::encoding::{BadRecord, EncodeFailed, decode, encode, mi
 
 const VERSION: u8 = 1;
 
-/// A key and the tag it is found by.
+/// An API key and the tag that it is found by.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KeyRecord {
     pub key: ApiKey,

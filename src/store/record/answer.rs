@@ -4,17 +4,17 @@
 //! |---|---|
 //! | 1 | version, 2 |
 //! | 4 | the length of the head, big-endian |
-//! | n | the head: JSON with all but texts |
+//! | n | the head: JSON with everything except the texts |
 //! | n | the parts that are always kept, one after the other |
 //! | n | for each subject its hidden parts, sealed, one after the other |
 //!
-//! Lengths are in the head. The hidden parts of a subject are sealed together under a key that is
-//! derived from the seed in the subject's own record. Opened, they are, for each part: a byte (0
-//! for text, 1 for a text that is sealed under the key of a card verification code), the length in
-//! four bytes, big-endian, and the bytes. The texts are bytes rather than JSON strings, since
-//! sealed bytes would need twice the room.
+//! The lengths are in the head. The hidden parts of a subject are sealed together under a key that
+//! is derived from the seed in the subject's own record. Each opened part is a byte (0 for text, 1
+//! for a text that is sealed under the key of a card verification code), the length in four bytes,
+//! big-endian, and the bytes. The texts are not in the JSON, because sealed bytes would need twice
+//! the space there.
 //!
-//! Version 1 is one JSON text with all of the answer, which nothing can be removed from: see
+//! Version 1 is one JSON text with the whole answer, from which no part can be removed: see
 //! [`WholeAnswer`]. It is read as long as such answers are remembered, and no longer written.
 
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,8 @@ pub struct AnswerRecord {
 #[derive(Debug)]
 pub enum AnswerContent {
     Parts {
-        /// Each with its hidden parts as [`crate::store::record::encode_hidden`] gives them, sealed.
+        /// Each subject with its hidden parts, encoded by [`crate::store::record::encode_hidden`]
+        /// and sealed.
         subjects: Vec<(SubjectId, Vec<u8>)>,
         body: Vec<StoredPart>,
     },
@@ -68,9 +69,10 @@ pub enum StoredPart {
 pub struct WholeAnswer {
     /// JSON text without card verification codes.
     pub body: Secret<Vec<u8>>,
-    /// Where each code goes, in order, and its bytes under a key that will be destroyed.
+    /// The position of each code in the body, in order, and the code sealed under a key that will
+    /// be destroyed.
     pub cvcs: Vec<(usize, Vec<u8>)>,
-    /// The tokens that the body shows, with the ids that callers chose for them.
+    /// The tokens that the body shows, with their predefined ids.
     pub tokens: Vec<(Uuid, Option<String>)>,
 }
 
@@ -97,7 +99,7 @@ struct DisclosureV2 {
     fingerprint: bool,
 }
 
-/// Of the rights, those that write.
+/// The rights that write.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RightV2 {
@@ -124,7 +126,7 @@ enum ExtentV2 {
 #[derive(Serialize, Deserialize)]
 struct SubjectV2 {
     id: SubjectIdV2,
-    /// The length of its sealed parts.
+    /// The length of the subject's sealed parts.
     sealed: usize,
 }
 
@@ -139,7 +141,7 @@ enum SubjectIdV2 {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum PartV2 {
-    /// The number of a subject.
+    /// The index of a subject.
     Of(usize),
     /// The length of a text.
     Text(usize),
@@ -250,7 +252,7 @@ pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
 fn decode_whole(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
     let record: AnswerV1<'_> = serde_json::from_slice(body(WHOLE_VERSION, bytes)?).map_err(bad)?;
     let disclosures = match (record.permission, record.transform) {
-        // What it showed was decided by this right alone.
+        // In version 1 this right alone decided what the answer showed.
         (Some(permission), Some(transform)) => vec![disclosure(&DisclosureV2 {
             right: match Permission::parse(&permission) {
                 Some(Permission::TokenCreate) => RightV2::Create,
@@ -264,7 +266,7 @@ fn decode_whole(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
             fingerprint: true,
         })?],
         (None, None) if record.containers.is_empty() => Vec::new(),
-        // A right of which a part is missing must not be taken for none.
+        // An incomplete right must not be read as no right.
         (Some(_), None) | (None, _) => return Err(BadRecord),
     };
     let cvcs = record.cvcs.iter().map(|(at, sealed)| Some((*at, hex::decode_all(sealed)?)));

@@ -1,18 +1,18 @@
-//! The entries of one row of the audit chain, version 1. Unlike other records these are not JSON:
-//! there is at least one for every read, and most of an entry is two ids.
+//! The entries of one row of the audit chain, version 1. Unlike other records they are binary to
+//! save space: every read makes at least one entry, and most of an entry is two ids.
 //!
-//! A version byte, then entry after entry:
+//! A row is a version byte and its entries, each of which is:
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 8 | time, microseconds since 1970, big-endian |
 //! | 1 | actor: 0 system, 1 operator, 2 application, 3 cardholder, 4 directory server |
-//! | 16 | the application's id; only of an application |
-//! | 1 | what was done |
-//! | 1 | the kind of thing |
-//! | 16 | its id |
-//! | 2 | length of the id that callers know it by; 0 when they know the one above |
-//! | n | that id |
+//! | 16 | the application's id; only if the actor is an application |
+//! | 1 | act |
+//! | 1 | kind of the entity |
+//! | 16 | id of the entity |
+//! | 2 | length of the entity's predefined id; 0 if it has none |
+//! | n | the predefined id |
 //!
 //! The numbers are those of [`crate::domain::audit`]; vectors: `tests/vectors/audit-v1.json`.
 
@@ -26,7 +26,7 @@ use crate::store::record::encoding::{BadRecord, EncodeFailed, body};
 const VERSION: u8 = 1;
 const ENTRY_BYTES: usize = 64;
 
-/// Fails for a name of 64 KiB and more: cut short, it would name something else.
+/// Fails for a predefined id of 64 KiB and more: a shortened one would name another entity.
 pub fn encode_audit(entries: &[AuditEntry]) -> Result<Vec<u8>, EncodeFailed> {
     let mut bytes = Vec::with_capacity(1 + entries.len() * ENTRY_BYTES);
     bytes.push(VERSION);

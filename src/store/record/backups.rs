@@ -1,4 +1,5 @@
-//! What is known of scheduled backups. It stands in clear in the file's own table: times and sizes.
+//! The state of scheduled backups. It holds only times and sizes, and is stored in clear in
+//! [`crate::store::Table::Meta`].
 
 use std::time::Duration;
 

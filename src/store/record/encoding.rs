@@ -1,4 +1,4 @@
-//! Records as bytes: a version, then JSON.
+//! The encoding of most records: a version byte, then JSON.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,12 +6,12 @@ use serde::de::DeserializeOwned;
 use crate::domain::time::Timestamp;
 use crate::secret::{Secret, SecretBuffer};
 
-/// A record that opened but does not decode: written by a newer program, or a mistake of ours.
+/// A record opened but does not decode: a newer program wrote it, or there is a bug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadRecord;
 
-/// A value that has no encoding. Nothing of it may be sealed or written: half a record would be
-/// found out only when it is read.
+/// A value cannot be encoded. No part of it may be written, because a partial record would only be
+/// noticed when it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncodeFailed;
 
@@ -25,12 +25,12 @@ pub(super) fn encode(
     Ok(bytes.finish())
 }
 
-/// The writer's error may quote the record, so its text is dropped.
+/// Drops the text of the serializer's error, which may quote the record.
 pub(super) fn unencodable(_: serde_json::Error) -> EncodeFailed {
     EncodeFailed
 }
 
-/// The JSON of a record of this version.
+/// The JSON of a record of this version. Fails for any other version.
 pub(super) fn body(version: u8, bytes: &[u8]) -> Result<&[u8], BadRecord> {
     match bytes.split_first() {
         Some((found, body)) if *found == version => Ok(body),
@@ -42,7 +42,7 @@ pub(super) fn decode<T: DeserializeOwned>(version: u8, bytes: &[u8]) -> Result<T
     serde_json::from_slice(body(version, bytes)?).map_err(bad)
 }
 
-/// The parser's own text may quote the record, so it goes no further.
+/// Drops the text of the parser's error, which may quote the record.
 pub(super) fn bad(_: serde_json::Error) -> BadRecord {
     BadRecord
 }

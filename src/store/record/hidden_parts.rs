@@ -1,4 +1,5 @@
-//! The hidden parts of a remembered answer: those that are sealed with the seed of their subject.
+//! The hidden parts of a remembered answer, which are sealed under a key derived from the seed of
+//! their subject.
 
 use crate::secret::Secret;
 use crate::store::record::encoding::{BadRecord, EncodeFailed};
@@ -7,7 +8,7 @@ pub(super) const LENGTH_BYTES: usize = 4;
 const TEXT: u8 = 0;
 const CVC: u8 = 1;
 
-/// A part that is sealed with the others of its subject.
+/// A part that is sealed together with the other hidden parts of its subject.
 #[derive(Debug)]
 pub enum HiddenPart {
     /// Sealed under the key of a card verification code.
@@ -50,7 +51,7 @@ pub fn decode_hidden(mut bytes: &[u8]) -> Result<Vec<HiddenPart>, BadRecord> {
     Ok(parts)
 }
 
-/// Bytes with their length in front, and what comes after them.
+/// Splits off bytes that have their length in front, and returns them and the rest.
 pub(super) fn counted(bytes: &[u8]) -> Result<(&[u8], &[u8]), BadRecord> {
     let (length, mut rest) = bytes.split_first_chunk::<LENGTH_BYTES>().ok_or(BadRecord)?;
     let length = usize::try_from(u32::from_be_bytes(*length)).ok().ok_or(BadRecord)?;

@@ -1,8 +1,8 @@
 //! The encodings of records: a version byte, then JSON, so that a customer can read a backup
-//! without us. Audit entries and remembered answers have encodings of their own. Old versions are
-//! read forever: a new one is added beside them, never in place.
+//! without this program. Audit entries and remembered answers have other encodings. Old versions
+//! stay readable: a new version is added and does not replace them.
 //!
-//! Versions in use are documented by the types here and kept as files in `tests/vectors`.
+//! The types here document the versions in use, and `tests/vectors` holds a sample of each.
 mod access;
 mod answer;
 mod audit;

@@ -1,5 +1,5 @@
-//! A receipt of the audit chain as text: one JSON object with hexadecimal members, for keeping
-//! where the vault's own disk is not.
+//! A receipt of the audit chain as text: one JSON object with hexadecimal members. It is meant to
+//! be stored outside the vault.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::domain::time::Timestamp;
 use crate::store::chain::checkpoint::{Checkpoint, Extent, Receipt, RecordState};
 use crate::store::record::encoding::{BadRecord, EncodeFailed, bad, unencodable};
 
-/// Of checkpoints of version 1, and of those of version 2, which have more members.
+/// The formats for checkpoints of version 1 and of version 2, which has more members.
 const FORMATS: [&str; 2] = ["strongroom audit receipt 1", "strongroom audit receipt 2"];
 
 #[derive(Serialize, Deserialize)]
@@ -17,10 +17,10 @@ struct ReceiptText {
     format: String,
     file_id: String,
     public_key: String,
-    /// How many entries the chain had.
+    /// The number of entries of the chain.
     entries: u64,
     previous: u64,
-    /// For people.
+    /// The time in a readable form; `time_micros` is the exact value.
     time: String,
     time_micros: i64,
     link: String,
@@ -31,7 +31,7 @@ struct ReceiptText {
 
 #[derive(Serialize, Deserialize)]
 struct ExtentText {
-    /// The signing key's.
+    /// The number of the signing key.
     key_number: u32,
     records: u64,
     generation: u64,

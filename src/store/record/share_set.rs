@@ -1,5 +1,6 @@
-//! A set of recovery shares, in clear in the file's own table: whoever recovers the master key has no
-//! key to open anything with. Hashes of shares tell nothing of the key.
+//! A set of recovery shares. It is stored in clear in [`crate::store::Table::Meta`], because it is
+//! needed to recover the master key, when no key can open anything. Hashes of shares reveal nothing
+//! about the key.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,7 @@ pub fn encode_share_set(set: &ShareSet) -> Result<Vec<u8>, EncodeFailed> {
     Ok(encode(VERSION, &record)?.expose().clone())
 }
 
-/// The set's name stands in the row's key.
+/// `set` comes from the row's key.
 pub fn decode_share_set(set: [u8; 4], bytes: &[u8]) -> Result<ShareSet, BadRecord> {
     let ShareSetV1 { needed, made_at, hashes } = decode(VERSION, bytes)?;
     let hashes: Option<Vec<_>> = hashes.iter().map(|hash| hex::decode(hash)).collect();

@@ -29,8 +29,8 @@ struct TenantV1 {
 }
 
 pub fn encode_tenant(tenant: &Tenant) -> Result<Secret<Vec<u8>>, EncodeFailed> {
-    // What stands at a default that came after version 1 is left out, so that a vault that does not
-    // use it keeps the records of before.
+    // The token limit was added after version 1. It is left out if it is not set, so that the
+    // records of a vault that does not use it stay the same.
     let quotas = tenant.quotas.texts().into_iter();
     let quotas =
         quotas.filter(|(name, _)| *name != "token_limit" || tenant.quotas.token_limit.is_some());

@@ -1,5 +1,5 @@
-//! 3DS sessions, version 1. Words are the interface's, codes the protocol's; the card number is not
-//! in it.
+//! 3DS sessions, version 1. Words are those of the HTTP interface, codes those of the 3DS protocol.
+//! The record does not contain the card number.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -116,7 +116,7 @@ pub fn encode_session(session: &Session) -> Result<Secret<Vec<u8>>, EncodeFailed
     encode(VERSION, &record)
 }
 
-/// The tenant and the id are the record's key, which the seal has vouched for.
+/// The tenant and the id come from the record's key, which the seal authenticates.
 pub fn decode_session(tenant: TenantId, id: SessionId, bytes: &[u8]) -> Result<Session, BadRecord> {
     let record: SessionV1 = decode(VERSION, bytes)?;
     session(tenant, id, record).ok_or(BadRecord)
@@ -168,7 +168,7 @@ fn session(tenant: TenantId, id: SessionId, record: SessionV1) -> Option<Session
     })
 }
 
-/// What is absent stays so; a text that does not read is a mistake.
+/// Parses an optional text. Fails if the text is present and does not parse.
 pub(super) fn read<T>(
     text: Option<&str>,
     parse: impl FnOnce(&str) -> Option<T>,

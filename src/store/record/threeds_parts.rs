@@ -362,7 +362,7 @@ impl AuthenticationV1 {
     }
 }
 
-/// A code, in the terms of the newest version.
+/// Reads a code as the newest protocol version defines it.
 fn coded<T>(
     code: Option<&str>,
     from_code: fn(&str, ProtocolVersion) -> Option<T>,

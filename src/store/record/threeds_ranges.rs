@@ -1,5 +1,5 @@
-//! What a directory server says of card ranges, version 1: one record that tells when to ask again
-//! and how many further ones follow, which hold the ranges themselves.
+//! The card ranges of a directory server, version 1. The first record holds the time of the next
+//! request to the server and the number of further records, which hold the ranges.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
 const VERSION: u8 = 1;
 
-/// The first record, and the ranges that it leads to once they are read.
+/// The first record. [`KnownRanges::with`] adds the ranges of the further records.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KnownRanges {
-    /// How many records of ranges follow.
+    /// The number of further records.
     pub parts: u32,
     version: ProtocolVersion,
     due_at: Timestamp,
@@ -93,7 +93,7 @@ pub fn decode_known_ranges(bytes: &[u8]) -> Result<KnownRanges, BadRecord> {
 }
 
 impl KnownRanges {
-    /// With the ranges of all records that follow.
+    /// Adds the ranges of all further records.
     pub fn with(self, ranges: Vec<AccountRange>) -> Result<DirectoryRanges, BadRecord> {
         let table = match self.table {
             Some(TableHead { serial, ds_start, ds_end }) => {

@@ -1,4 +1,5 @@
-//! Tokens, version 1. What the type gives by default is left out, and comes back from the type.
+//! Tokens, version 1. Values that equal the default of the token's type are left out, and decoding
+//! takes them from the type.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -54,8 +55,8 @@ struct TokenV1<'a> {
     modified_by: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     modified_at: Option<i64>,
-    /// Hexadecimal. A record without it is as valid: a program that does not know the member drops
-    /// it, and remembered answers then show the token's outline only.
+    /// Hexadecimal. A record without it is valid too: a program that does not know this member
+    /// drops it, and remembered answers then show only the token's outline.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     answer_seed: Option<Cow<'a, str>>,
 }
@@ -84,7 +85,7 @@ pub fn encode_token(token: &Token) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     encode(VERSION, &record)
 }
 
-/// The tenant and the id are the record's key, which the seal has vouched for.
+/// The tenant and the id come from the record's key, which the seal authenticates.
 pub fn decode_token(tenant: TenantId, id: TokenId, bytes: &[u8]) -> Result<Token, BadRecord> {
     let record: TokenV1<'_> = serde_json::from_slice(body(VERSION, bytes)?).map_err(bad)?;
     let containers: Option<Vec<_>> =

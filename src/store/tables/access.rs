@@ -65,7 +65,7 @@ pub fn keys(scope: &[u8; 16], purpose: u8, number: u32) -> Vec<u8> {
     join(&[scope, &[purpose], &number.to_be_bytes()])
 }
 
-/// The keys of a scope, whatever their purpose.
+/// The keys of a scope, of all purposes.
 pub fn keys_of(scope: &[u8; 16]) -> KeyRange {
     KeyRange::prefix(Table::Keys, scope.to_vec())
 }
@@ -85,7 +85,8 @@ pub fn scope_of_keys_key(key: &[u8]) -> Option<&[u8; 16]> {
     key.first_chunk()
 }
 
-/// The remembered answers of one half-day are neighbours, so that one range removes them.
+/// The key of a remembered answer. It starts with the half-day, so that one range removes expired
+/// answers.
 pub fn idempotency(half_day: u64, tenant: TenantId, blinded: &[u8; 16]) -> Vec<u8> {
     join(&[&half_day.to_be_bytes(), tenant.bytes(), blinded])
 }

@@ -6,10 +6,10 @@ use crate::domain::id::TenantId;
 use crate::store::tables::range::KeyRange;
 use crate::store::tables::table::{Table, join};
 
-/// The byte behind the scope in the key of a digest.
+/// The byte after the scope in the key of a digest.
 const DIGESTS: u8 = 9;
 
-/// The numbers that the tables count.
+/// The kinds of rows that [`Table::Counts`] counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountKind {
     TokenIntents,
@@ -36,7 +36,7 @@ pub fn audit_before(scope: &[u8; 16], sequence: u64) -> KeyRange {
     KeyRange::new(Table::Audit, from, Bound::Excluded(audit(scope, sequence)))
 }
 
-/// Every row behind those of this scope: the next scope's, and all that follow.
+/// All rows after those of this scope.
 pub fn audit_behind(scope: &[u8; 16]) -> KeyRange {
     let last = join(&[scope, &[u8::MAX; 9]]);
     Table::Audit.whole().starting_after(&last)
@@ -48,7 +48,7 @@ pub fn audit_of_key(key: &[u8]) -> Option<([u8; 16], u64)> {
     Some((*scope, u64::from_be_bytes(sequence.try_into().ok()?)))
 }
 
-/// The scope alone, also of a key that is damaged behind it.
+/// The scope of a key of [`Table::Audit`], also if the rest of the key is damaged.
 pub fn audit_scope_of_key(key: &[u8]) -> Option<[u8; 16]> {
     key.first_chunk().copied()
 }
@@ -70,7 +70,7 @@ pub fn counts(tenant: TenantId, counted: CountKind) -> Vec<u8> {
     join(&[tenant.bytes(), &[code]])
 }
 
-/// All numbers of a scope, and its digest.
+/// All numbers of a scope, and the digest of its records.
 pub fn counts_of(scope: &[u8; 16]) -> KeyRange {
     KeyRange::prefix(Table::Counts, scope.to_vec())
 }
@@ -85,7 +85,7 @@ pub fn digests(scope: &[u8; 16]) -> Vec<u8> {
     join(&[scope, &[DIGESTS]])
 }
 
-/// The scope of such an entry of [`Table::Counts`].
+/// The scope of a digest's key in [`Table::Counts`]; `None` for other keys.
 pub fn digest_of_key(place: &[u8]) -> Option<[u8; 16]> {
     let (scope, &[DIGESTS]) = place.split_first_chunk()? else { return None };
     Some(*scope)

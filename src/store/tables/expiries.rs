@@ -1,4 +1,4 @@
-//! What falls due, and the keys of [`Table::Expiries`], which are in the order of time.
+//! The kinds of expiries, and the keys of [`Table::Expiries`], which are ordered by time.
 
 use std::ops::Bound;
 
@@ -9,7 +9,7 @@ use crate::domain::time::Timestamp;
 use crate::store::tables::range::KeyRange;
 use crate::store::tables::table::{Table, join, micros, two_ids};
 
-/// What falls due.
+/// The kind of an expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpiryKind {
     /// A token's card verification code.
@@ -17,14 +17,14 @@ pub enum ExpiryKind {
     CvcOfTokenIntent,
     /// A 3DS session's record, at the end of its retention.
     ThreedsSession,
-    /// What a 3DS session waits for comes to its end.
+    /// The timeout of the step that a 3DS session waits for.
     ThreedsWait,
     Token,
     TokenIntent,
 }
 
 impl ExpiryKind {
-    /// As it stands in the file.
+    /// The code in the file.
     const fn code(self) -> u8 {
         match self {
             Self::Token => 1,
@@ -49,7 +49,7 @@ impl ExpiryKind {
     }
 }
 
-/// An entry of [`Table::Expiries`], read.
+/// A decoded key of [`Table::Expiries`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpiryEntry {
     pub kind: ExpiryKind,
@@ -67,7 +67,7 @@ pub fn expiry_of_key(key: &[u8]) -> Option<ExpiryEntry> {
     Some(ExpiryEntry { kind, tenant: TenantId::new(tenant), id })
 }
 
-/// When an entry of [`Table::Expiries`] falls due.
+/// The time in a key of [`Table::Expiries`].
 pub fn expiry_time(key: &[u8]) -> Option<Timestamp> {
     let micros = key.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes))?;
     i64::try_from(micros).ok().map(Timestamp::from_micros)

@@ -44,7 +44,7 @@ pub fn audit_signers() -> KeyRange {
     KeyRange::prefix(Table::Meta, AUDIT_SIGNER.to_vec())
 }
 
-/// The number in such a key.
+/// The number of the signing key in a key of [`audit_signer`].
 pub fn audit_signer_of_key(key: &[u8]) -> Option<u32> {
     key.strip_prefix(AUDIT_SIGNER)?.try_into().ok().map(u32::from_be_bytes)
 }
@@ -58,12 +58,12 @@ pub fn key_facts_of(scope: &[u8; 16]) -> KeyRange {
     KeyRange::prefix(Table::Meta, join(&[KEY, scope]))
 }
 
-/// The key in [`Table::Keys`] that such a row describes.
+/// The key in [`Table::Keys`] that a row of [`key_facts`] describes.
 pub fn key_of_facts(key: &[u8]) -> Option<&[u8]> {
     key.strip_prefix(KEY)
 }
 
-/// The rotation of a scope's keys that is under way.
+/// The current rotation of a scope's keys.
 pub fn rotation(scope: &[u8; 16]) -> Vec<u8> {
     join(&[ROTATION, scope])
 }
@@ -72,7 +72,7 @@ pub fn rotations() -> KeyRange {
     KeyRange::prefix(Table::Meta, ROTATION.to_vec())
 }
 
-/// The scope in such a key.
+/// The scope in a key of [`rotation`].
 pub fn rotation_of_key(key: &[u8]) -> Option<[u8; 16]> {
     key.strip_prefix(ROTATION)?.try_into().ok()
 }
@@ -86,7 +86,7 @@ pub fn share_sets() -> KeyRange {
     KeyRange::prefix(Table::Meta, SHARES.to_vec())
 }
 
-/// The set in such a key.
+/// The set in a key of [`share_set`].
 pub fn share_set_of_key(key: &[u8]) -> Option<[u8; 4]> {
     key.strip_prefix(SHARES)?.try_into().ok()
 }

@@ -1,5 +1,6 @@
-//! The whole schema: every table, its number in a sealed value's identity, and how its keys are
-//! made. Keys of one tenant start with the tenant's id, so that no look-up can leave it.
+//! The schema: every table, its number in the identity of sealed values, and its keys. Most keys of
+//! a tenant's rows start with the tenant's id, so that a lookup cannot reach the rows of another
+//! tenant.
 
 mod access;
 mod audit;

@@ -27,14 +27,14 @@ impl KeyRange {
         self.table
     }
 
-    /// The part of this range that starts with `key`, for a walk that continues. An empty key is
-    /// before all others.
+    /// The part of this range from `key` on, to continue a scan. An empty key sorts before all
+    /// other keys.
     #[must_use]
     pub fn starting_at(self, key: &[u8]) -> Self {
         self.narrowed(Bound::Included(key.to_vec()))
     }
 
-    /// The part of this range behind `key`.
+    /// The part of this range after `key`.
     #[must_use]
     pub fn starting_after(self, key: &[u8]) -> Self {
         self.narrowed(Bound::Excluded(key.to_vec()))
@@ -49,7 +49,8 @@ impl KeyRange {
         std::ops::RangeBounds::<[u8]>::contains(&self.bounds(), key)
     }
 
-    /// A range that a walk has narrowed to nothing: the engine takes no bounds in the wrong order.
+    /// Returns true for bounds in the wrong order, which [`Self::starting_at`] can produce and
+    /// which the engine does not accept.
     pub(in crate::store) fn is_empty(&self) -> bool {
         match (&self.from, &self.to) {
             (Bound::Included(from), Bound::Included(to)) => from > to,
@@ -61,7 +62,7 @@ impl KeyRange {
         }
     }
 
-    /// The later of both starts counts, so that a range never grows.
+    /// Keeps the later one of both starts, so that a range never grows.
     fn narrowed(self, from: Bound<Vec<u8>>) -> Self {
         let is_later = match (&from, &self.from) {
             (_, Bound::Unbounded) => true,
@@ -80,7 +81,7 @@ impl Table {
     }
 }
 
-/// The first key behind all keys with this prefix; `None` if there is none.
+/// The first key after all keys with this prefix; `None` if there is none.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
     let mut next = prefix.get(..=last)?.to_vec();

@@ -1,4 +1,4 @@
-//! The tables: their names, their numbers, and whose key seals their rows.
+//! The tables: their names, their numbers, and the owner of the key that seals their rows.
 
 use redb::TableDefinition;
 use uuid::Uuid;
@@ -9,10 +9,11 @@ use crate::store::tables::range::KeyRange;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
-    /// API key's tag (32) -> the key, sealed by the server. How a caller is found.
+    /// place of the API key's tag (32) -> the API key, sealed by the server. Authentication finds
+    /// the caller here.
     ApiKeys,
-    /// tenant, application, key id -> the tag, sealed by the tenant. How an application lists its
-    /// keys.
+    /// tenant, application, key id -> the API key and its tag, sealed by the tenant. Lists the API
+    /// keys of an application.
     ApplicationKeys,
     /// tenant, application -> the application, sealed by the tenant.
     Applications,
@@ -21,35 +22,36 @@ pub enum Table {
     Audit,
     /// number of entries before it (8) -> a signed link of the audit chain, in clear.
     AuditCheckpoints,
-    /// tenant, what is counted (1) -> how many there are, in clear.
-    /// The server's own stand under zeros. A scope's digest of records is sealed by a key for that.
+    /// scope (a tenant, or zeros for the server), kind (1) -> a number, in clear. Also the digest
+    /// of the scope's records, sealed by the digest key.
     Counts,
-    /// tenant, token or intent -> minute (8) in clear and the card verification code, sealed by that
-    /// minute's own key, which is not in this file.
+    /// tenant, token or intent -> minute (8) in clear and the card verification code, sealed by the
+    /// key of that minute, which is not in this file.
     Cvcs,
-    /// time, what falls due (1), tenant, id -> nothing. In the order of time.
+    /// time, kind of expiry (1), tenant, id -> nothing.
     Expiries,
     /// half-day (8), tenant, blinded idempotency key (16) -> the answer, sealed by the tenant.
     Idempotency,
     /// scope (a tenant, or zeros for the server), purpose (1), number (4) -> the key, sealed by
     /// the master key.
     Keys,
-    /// name -> a value in clear: the file's format and id, the master key's check value, what is known
-    /// of each key besides its bytes, the audit chain's ends and public key.
+    /// name -> a value in clear: the file's format and id, the master key's check value, the times
+    /// of each key, and the ends and the public keys of the audit chain.
     Meta,
     /// tenant -> the tenant, sealed by the server.
     Tenants,
-    /// scheme's name, 0, part (4) -> what its directory server says of card ranges, sealed by the
-    /// server. Part 0 tells how many follow.
+    /// scheme's name, 0, part (4) -> card ranges of the scheme's directory server, sealed by the
+    /// server. Part 0 holds the number of further parts.
     ThreedsRanges,
-    /// session, tenant -> the 3DS session, sealed by the tenant. The session comes first, since
-    /// messages of the protocol and returning browsers name nothing else.
+    /// session, tenant -> the 3DS session, sealed by the tenant. The session comes first, because
+    /// protocol messages and returning browsers name only the session.
     ThreedsSessions,
     /// tenant, intent -> the token intent, sealed by the tenant.
     TokenIntents,
-    /// tenant, filter (16), container path, 0, inverted time, token -> when it expires and its
-    /// paths, in clear, where it does or there are several; and without the path, once for all
-    /// containers -> both always. How tokens are listed.
+    /// Lists tokens. One entry for each container of a token: tenant, filter (16), container path,
+    /// 0, inverted time, token -> the token's expiry and its paths, in clear, if it expires or has
+    /// several paths. One more entry, without the path, for all containers; its value always holds
+    /// both.
     TokenLists,
     /// tenant, blinded predefined id (16) -> the token's id, sealed by the tenant.
     TokenNames,
@@ -104,7 +106,8 @@ impl Table {
         }
     }
 
-    /// Part of every sealed value's identity: never change one, never use one again.
+    /// The number of the table in the identity of sealed values. Numbers must never be changed or
+    /// reused.
     pub const fn number(self) -> u8 {
         match self {
             Self::Meta => 1,
@@ -128,7 +131,8 @@ impl Table {
         }
     }
 
-    /// Whose key seals the values. A rotation goes by this.
+    /// The owner of the key that seals the values. A rotation uses this to find the rows of a
+    /// scope.
     pub const fn sealed_by(self) -> SealedBy {
         match self {
             Self::ApiKeys | Self::Tenants | Self::ThreedsRanges => SealedBy::Server,
@@ -150,8 +154,9 @@ impl Table {
         }
     }
 
-    /// Whether the digests of live records count the rows: those that are sealed, but for the audit
-    /// chain, which has links of its own, and for card verification codes, whose keys are destroyed.
+    /// Returns true if the digests of live records count the rows. They count all sealed rows
+    /// except the audit chain, which is protected by its links, and card verification codes, whose
+    /// keys are destroyed.
     pub const fn is_digested(self) -> bool {
         match self.sealed_by() {
             SealedBy::Server | SealedBy::Tenant { .. } => true,
@@ -197,13 +202,14 @@ impl Table {
     }
 }
 
-/// Whose key seals the values of a table.
+/// The owner of the key that seals the values of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SealedBy {
-    /// The master key, a key that is destroyed in time, the audit chain's own, or none.
+    /// The master key, the key of a minute, or the audit chain's key seals the values, or they are
+    /// in clear.
     Others,
     Server,
-    /// The tenant whose id stands at this place in the row's key.
+    /// The tenant whose id is at this offset in the row's key.
     Tenant {
         at: usize,
     },

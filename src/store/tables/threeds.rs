@@ -9,12 +9,12 @@ pub fn threeds_ranges(scheme: Scheme, part: u32) -> Vec<u8> {
     join(&[scheme.as_str().as_bytes(), &[0], &part.to_be_bytes()])
 }
 
-/// All parts of a scheme.
+/// All parts of the card ranges of a scheme.
 pub fn threeds_ranges_of(scheme: Scheme) -> KeyRange {
     KeyRange::prefix(Table::ThreedsRanges, join(&[scheme.as_str().as_bytes(), &[0]]))
 }
 
-/// Of an entry of [`Table::ThreedsRanges`].
+/// The scheme and the part in a key of [`Table::ThreedsRanges`].
 pub fn part_of_ranges_key(key: &[u8]) -> Option<(Scheme, u32)> {
     let (name, part) = key.split_last_chunk::<4>()?;
     let name = name.strip_suffix(&[0])?;
@@ -25,7 +25,7 @@ pub fn threeds_sessions(session: SessionId, tenant: TenantId) -> Vec<u8> {
     join(&[session.bytes(), tenant.bytes()])
 }
 
-/// The session of this id, whichever tenant it belongs to.
+/// The session of this id, of any tenant.
 pub fn threeds_sessions_of(session: SessionId) -> KeyRange {
     KeyRange::prefix(Table::ThreedsSessions, session.bytes().to_vec())
 }

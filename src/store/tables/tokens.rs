@@ -11,10 +11,10 @@ use crate::store::tables::table::{Table, join, micros, two_ids};
 
 /// The filter that lists every token. It is the same under every index key.
 pub const EVERYTHING: [u8; 16] = [0; 16];
-/// The filter behind [`EVERYTHING`] in the order of keys.
+/// The filter after [`EVERYTHING`] in the order of keys.
 const FIRST_BLINDED: [u8; 16] = 1_u128.to_be_bytes();
 
-/// One list: tenant and blinded filter, which all its keys start with.
+/// A list of tokens: the tenant and the blinded filter that all keys of the list start with.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenList {
     tenant: TenantId,
@@ -57,7 +57,7 @@ pub fn token_intent_of_key(key: &[u8]) -> Option<(TenantId, TokenIntentId)> {
     Some((TenantId::new(tenant), TokenIntentId::new(intent)))
 }
 
-/// Of a token or an intent.
+/// The key of the card verification code of a token or an intent.
 pub fn cvcs(tenant: TenantId, id: Uuid) -> Vec<u8> {
     join(&[tenant.bytes(), id.as_bytes()])
 }
@@ -75,13 +75,14 @@ pub fn tenant_of_name_key(key: &[u8]) -> Option<TenantId> {
     two_ids(key).map(|(tenant, _)| TenantId::new(tenant))
 }
 
-/// The entries of a tenant whose keys depend on an index key: all but those of every token.
+/// The entries of a tenant whose keys depend on an index key: all except those under
+/// [`EVERYTHING`].
 pub fn blinded_token_lists_of(tenant: TenantId) -> KeyRange {
     let all = KeyRange::prefix(Table::TokenLists, tenant.bytes().to_vec());
     all.starting_at(&join(&[tenant.bytes(), &FIRST_BLINDED]))
 }
 
-/// Whether the key depends on an index key, which the list of every token does not.
+/// Returns true if the key depends on an index key. Keys under [`EVERYTHING`] do not.
 pub fn is_blinded_list_key(key: &[u8]) -> bool {
     key.get(16..32).is_some_and(|filter| filter != EVERYTHING)
 }
@@ -91,7 +92,7 @@ pub fn list_position(key: &[u8]) -> Option<&[u8]> {
     key.get(32..)
 }
 
-/// The token that an entry of [`Table::TokenLists`] leads to.
+/// The token in a key of [`Table::TokenLists`].
 pub fn token_of_list_key(key: &[u8]) -> Option<TokenId> {
     key.last_chunk().map(|bytes| TokenId::new(Uuid::from_bytes(*bytes)))
 }
@@ -114,7 +115,8 @@ impl TokenList {
         Self { tenant, filter }
     }
 
-    /// The zero byte ends the path: a path's own entries come before those of its children.
+    /// A zero byte ends the path, so that the entries of a container come before those of its
+    /// children.
     pub fn in_container(
         &self,
         container: &Container,
@@ -125,8 +127,8 @@ impl TokenList {
         self.key(&[path, &[0], &inverted(created_at), token.bytes()])
     }
 
-    /// Entries without a path list all containers together, newest first. Their values are the
-    /// paths.
+    /// The entry without a path, for the timeline of all containers, newest first. Its value holds
+    /// the paths.
     pub fn in_timeline(&self, created_at: Timestamp, token: TokenId) -> Vec<u8> {
         self.key(&[&[0], &inverted(created_at), token.bytes()])
     }
@@ -136,7 +138,7 @@ impl TokenList {
         KeyRange::prefix(Table::TokenLists, self.key(&[container.as_str().as_bytes(), &[0]]))
     }
 
-    /// The entries of a container and of all containers inside it, behind this position.
+    /// The entries of a container and of all containers inside it, after this position.
     pub fn inside(&self, container: &Container, after: Option<&[u8]>) -> KeyRange {
         let all = self.key(&[container.as_str().as_bytes()]);
         let all = KeyRange::prefix(Table::TokenLists, all);
@@ -157,7 +159,7 @@ impl TokenList {
     }
 }
 
-/// Sorts the newest first.
+/// Inverts the time, so that the newest sorts first.
 fn inverted(at: Timestamp) -> [u8; 8] {
     (!micros(at)).to_be_bytes()
 }
