@@ -40,6 +40,7 @@ impl Clock {
         self.ahead_micros.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok();
     }
 
+    #[cfg(test)]
     pub fn ahead(&self) -> Duration {
         Duration::from_micros(u64::try_from(self.ahead_micros.load(Ordering::Relaxed)).unwrap_or(0))
     }

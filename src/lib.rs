@@ -54,16 +54,16 @@
 //!    large is answered here and never reaches a route.
 //! 2. [`http`] charges the client's address, then finds the row of the routing table. The table has
 //!    every path: operations, pages, probes, results and metrics.
-//! 3. [`app::AccessControl::authenticate`] turns the API key into a [`app::Caller`]: tenant,
+//! 3. `app::access::AccessControl::authenticate` turns the API key into a [`app::Caller`]: tenant,
 //!    application, access rules.
 //! 4. [`limits::Limiter::admit`] charges every row of the rate limits that covers the request.
 //! 5. A caller that holds the permission in no container is refused here, before the body.
-//! 6. [`app::Idempotency::begin`] takes the request's idempotency key. It answers "in flight", or
+//! 6. `app::commit::idempotency::Idempotency::begin` takes the request's idempotency key. It answers "in flight", or
 //!    gives the remembered answer as [`app::Error::Replayed`], which is sent instead.
 //! 7. The body is read: bounded in bytes, in time and in the memory of all bodies. Then the caller
 //!    is looked up a second time, since its key may have been deleted while the body arrived.
 //! 8. `http::wire` parses the body into a [`app::TokenDraft`] and collects all mistakes.
-//! 9. [`app::Tokens::create`] checks access, evaluates expressions and decides on a
+//! 9. `app::tokens::Tokens::create` checks access, evaluates expressions and decides on a
 //!    [`store::Snapshot`]. The decision is one [`store::Change`]: the sealed token, its index
 //!    entries, its audit entry, and the expectations that the decision rests on. Expressions that
 //!    take long run once more from the start, on a thread that no other request shares.
@@ -110,34 +110,56 @@
 //! 9. A failure of the disk is final: the process answers 503, ends with its own exit code and
 //!    systemd starts it again. Below a floor of free space, no change begins: [`app::DiskState`].
 
-pub mod app;
-pub mod bounds;
-pub mod cli;
-pub mod clock;
-pub mod config;
-pub mod crypto;
-pub mod directory;
-pub mod domain;
-pub mod expressions;
-pub mod formulas;
-pub mod http;
-pub mod idempotency;
-pub mod limits;
-pub mod log;
-pub mod metrics;
-pub mod operator;
-pub mod report;
-pub mod secret;
-pub mod server;
-pub mod store;
-pub mod threeds;
+mod app;
+mod bounds;
+mod cli;
+mod clock;
+mod config;
+mod crypto;
+mod directory;
+mod domain;
+mod expressions;
+mod formulas;
+mod http;
+mod idempotency;
+mod limits;
+mod log;
+mod metrics;
+mod operator;
+mod report;
+mod secret;
+mod server;
+mod store;
+mod threeds;
 #[cfg(test)]
 mod waiting;
+
+pub use cli::main;
+
+/// Parts of the program that the integration tests look into. Not an interface: it changes with the
+/// program.
+pub mod testing {
+    /// Every maximum of the program.
+    pub mod bounds {
+        pub use crate::bounds::*;
+    }
+
+    pub use crate::crypto::{Link, SigningKey};
+    pub use crate::domain::application::ApplicationKind;
+    pub use crate::domain::permission::Permission;
+    pub use crate::http::route::{Access, ROUTES, Route};
+    pub use crate::secret::Secret;
+    pub use crate::store::chain::{AuditRow, Checkpoint, SignatureKind, Statement};
+    pub use crate::store::{Change, Store, Table, tables};
+    pub use crate::threeds::base64;
+    pub use crate::threeds::codes::TransactionStatus;
+    pub use crate::threeds::simulator::cards::{CARDS, ChallengeKind, MethodSupport, Scenario};
+}
 
 /// Overwrites every block of memory when it is freed. `Secret` wipes the values that are ours; this
 /// wipes the copies that libraries make of them: digits of JSON numbers and names of members in
 /// `serde_json`, scratch space of its parser, buffers of hyper and rustls. The allocator below it is
-/// mimalloc, since glibc's keeps twice as much memory after load (measured: 233 against 112 MiB).
+/// mimalloc: glibc's keeps twice the memory after load (measured: 233 against 112 MiB).
 #[global_allocator]
 static ALLOCATOR: zeroizing_alloc::ZeroAlloc<mimalloc::MiMalloc> =
     zeroizing_alloc::ZeroAlloc(mimalloc::MiMalloc);

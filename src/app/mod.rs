@@ -18,54 +18,38 @@ mod upkeep;
 mod vault;
 
 pub use crate::store::backup::BackupFailure;
-pub use access::AccessControl;
 pub use access::api_keys::NewKey;
-pub use access::applications::{ApplicationDraft, ApplicationPage, ApplicationQuery, FirstKey};
+pub use access::applications::{ApplicationDraft, ApplicationQuery, FirstKey};
 pub use access::caller::Caller;
 pub use access::tenants::{TenantChange, TenantDraft};
-pub use audit::Audit;
 pub use audit::{
-    AuditFinding, AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportPage,
-    ExportQuery, ExportedEntry, LogPage, LogQuery, LogStart, Receipt, TrustAnchors, decode_receipt,
-    encode_receipt,
+    AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportQuery, ExportedEntry,
+    LogPage, LogQuery, LogStart, Receipt, TrustAnchors, decode_receipt, encode_receipt,
 };
-pub use commit::commit_loop::{CommitOutcome, Write};
+pub use commit::commit_loop::Write;
 pub use commit::disk::{DiskEvent, DiskState};
 pub use commit::idempotency::Guard;
-pub use commit::idempotency::Idempotency;
-pub use error::{Error, Fault, TokenFault, Upstream};
-pub use keys::KeyRing;
+pub use error::{Error, Fault, Upstream};
 pub use keys::open::VaultFailure;
-pub use keys::rotation::KeyRotation;
 pub use keys::rotation::{
-    KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry, MasterRotation, NewSigner,
-    Step, Walk,
+    KeyInventory, KeyState, ListedKey, ListedRotation, MasterRotation, NewSigner, Step, Walk,
 };
 pub use keys::share_sets::ChainWord;
-pub use threeds::ThreedsSessions;
-pub use threeds::ranges::CardRanges;
 pub use threeds::{
-    Asking, ChallengeInput, ChallengeReply, Client, DirectoryFailure, DirectoryServers,
-    Introduction, RangesRefresh, Reply, ResponseKind, SessionDraft, Visitor,
+    Asking, ChallengeReply, Client, DirectoryFailure, DirectoryServers, Introduction,
+    RangesRefresh, Reply, ResponseKind, SessionDraft,
 };
-pub use tokens::Tokens;
 pub use tokens::draft::{Deduplicate, TokenDraft};
-pub use tokens::intents::TokenIntents;
 pub use tokens::intents::{TokenIntentDraft, TokenIntentView};
-pub use tokens::lists::cursor::{CursorStart, TokenPage};
-pub use tokens::lists::numbered::{LegacyTokenPage, PageRange};
+pub use tokens::lists::cursor::CursorStart;
+pub use tokens::lists::numbered::PageRange;
 pub use tokens::patch::TokenPatch;
 pub use tokens::read::{DataView, TokenView};
 pub use tokens::tokenize::{Part, Piece, Place, TokenizeDraft, TokenizeOutcome, leaf};
 pub use tokens::written::{TokenOrigin, WriteOutcome};
-pub use upkeep::Upkeep;
-pub use upkeep::backups::Backups;
-pub use upkeep::backups::{Proof, ProofFailure, clear_leftovers, prove};
-pub use upkeep::damage::DamagedRow;
+pub use upkeep::backups::{ProofFailure, clear_leftovers, prove};
 pub use upkeep::holdings::Holding;
 pub use upkeep::scrub::{ScrubProgress, ScrubWalk};
-pub use upkeep::sweep::SweepProgress;
-pub use upkeep::verify::Verification;
 
 pub use crate::crypto::KeyPurpose;
 

@@ -19,15 +19,14 @@ mod sha256;
 mod shares;
 mod uses;
 
-pub use api_keys::ApiKeyIndex;
 pub use chain::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
 pub use constant_time::is_equal;
-pub use digest::{DigestKey, Element, SetDigest};
+pub use digest::{DigestKey, SetDigest};
 pub use index::IndexKey;
 pub use key_transfer::{KeyTransfer, TransferMessage};
-pub use keys::{FingerprintKey, KeyMaterial, KeyPurpose, SystemKeys, TenantKeys};
+pub use keys::{KeyMaterial, KeyPurpose, SystemKeys, TenantKeys};
 pub use mac::{hmac_sha1, hmac_sha256, hmac_sha512};
-pub use master::{BackupKey, InvalidMasterKey, MasterKey};
+pub use master::{BackupKey, MasterKey};
 pub use phase::Phase;
 pub use random::Random;
 pub use seal::{Identity, OpenFailed, SEALED_KEY_BYTES, SealingKey, Version, version};

@@ -43,7 +43,8 @@ macro_rules! words {
         pub enum $name { $($(#[$of])* $variant),+ }
 
         impl $name {
-            pub const ALL: &[Self] = &[$(Self::$variant),+];
+            #[cfg(test)]
+            const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// Its code in the file. Never change a code and never use one again.
             pub const fn code(self) -> u8 {
@@ -61,10 +62,6 @@ macro_rules! words {
             /// Its name for people.
             pub const fn shown(self) -> &'static str {
                 match self { $(Self::$variant => $shown),+ }
-            }
-
-            pub fn parse(text: &str) -> Option<Self> {
-                match text { $($text => Some(Self::$variant),)+ _ => None }
             }
         }
     };
@@ -123,6 +120,12 @@ impl EntityKind {
         Self::Token,
         Self::TokenIntent,
     ];
+}
+
+impl EntityKind {
+    pub fn parse(text: &str) -> Option<Self> {
+        (0..=u8::MAX).filter_map(Self::from_code).find(|kind| kind.as_str() == text)
+    }
 }
 
 impl Entity {
@@ -201,7 +204,6 @@ mod tests {
     fn codes_and_texts_lead_back_and_are_all_different() {
         for act in Act::ALL {
             assert_eq!(Act::from_code(act.code()), Some(*act));
-            assert_eq!(Act::parse(act.as_str()), Some(*act));
         }
         for kind in EntityKind::ALL {
             assert_eq!(EntityKind::from_code(kind.code()), Some(*kind));

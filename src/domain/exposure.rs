@@ -69,7 +69,7 @@ pub enum Fingerprint {
 
 impl Grants {
     /// `None` when the right is not held: the request is refused.
-    pub fn exposure(&self, right: Right, origin: ValueOrigin) -> Option<Exposure> {
+    pub fn exposure(self, right: Right, origin: ValueOrigin) -> Option<Exposure> {
         let held = match right {
             Right::Create => self.create,
             Right::Read => self.read,
@@ -111,12 +111,12 @@ impl Grants {
 
     /// True if the caller may see the token's value in plain. Only then may it set the mask, the search
     /// indexes and the fingerprint expression, which all can reveal the value.
-    pub fn shows_plain(&self) -> bool {
+    pub fn shows_plain(self) -> bool {
         self.read == Some(Transform::Reveal) || self.usage == Some(Transform::Reveal)
     }
 
     /// True if the grants `after` would show a caller more of the same token than these.
-    pub fn learns_under(&self, after: &Self) -> bool {
+    pub fn learns_under(self, after: Self) -> bool {
         !self.shows_plain()
             && (after.read > self.read || after.search > self.search || after.usage > self.usage)
     }
@@ -136,7 +136,7 @@ impl Grants {
 
 impl Exposure {
     /// True if it shows everything that `other` shows.
-    pub fn covers(&self, other: &Self) -> bool {
+    pub fn covers(self, other: Self) -> bool {
         (self.extent == Extent::Full || other.extent == Extent::Outline)
             && self.transform >= other.transform
             && (self.fingerprint == Fingerprint::Shown || other.fingerprint == Fingerprint::Hidden)
@@ -299,8 +299,8 @@ mod tests {
                     ..before
                 };
                 let raised = after != before;
-                assert_eq!(before.learns_under(&after), raised && !before.shows_plain());
-                assert!(!after.learns_under(&before), "less is shown");
+                assert_eq!(before.learns_under(after), raised && !before.shows_plain());
+                assert!(!after.learns_under(before), "less is shown");
             }
         }
     }

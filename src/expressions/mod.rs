@@ -24,7 +24,9 @@ mod variable;
 pub use budget::Budget;
 pub use cache::{Cache, Unparsed};
 pub use context::{Hash, Host};
-pub use failures::{Failed, Malformed, Why};
+#[cfg(test)]
+pub use failures::Why;
+pub use failures::{Failed, Malformed};
 pub use mask::Mask;
 pub use scope::{Data, DataAndMetadata, Reference, Scope};
 pub use template::Template;

@@ -101,6 +101,7 @@ impl CounterSet {
         self.slots.len()
     }
 
+    #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.slots.capacity()
     }

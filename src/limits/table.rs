@@ -137,6 +137,7 @@ impl CounterTable {
         self.sets.iter().map(|set| lock(set).len()).sum()
     }
 
+    #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         let slots: usize = self.sets.iter().map(|set| lock(set).capacity()).sum();
         slots

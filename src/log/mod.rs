@@ -192,7 +192,6 @@ pub enum Value {
     Place(SourceLocation),
     Signed(i64),
     Time(Timestamp),
-    Trace(Trace),
 }
 
 /// A location in the source code.

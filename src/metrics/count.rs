@@ -26,6 +26,7 @@ impl Gauge {
         self.0.fetch_add(by, Ordering::Relaxed);
     }
 
+    #[cfg(test)]
     pub fn set(&self, to: u64) {
         self.0.store(i64::try_from(to).unwrap_or(i64::MAX), Ordering::Relaxed);
     }

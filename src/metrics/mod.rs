@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub use checks::Checks;
 pub use count::{Counter, Gauge};
 pub use histogram::{Distribution, Histogram, Unit};
-pub use page::{Amount, FamilyKind, Label, Page};
+pub use page::{FamilyKind, Label, Page};
 pub use status::StatusValue;
 
 /// A part of the program that can be observed.

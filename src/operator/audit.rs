@@ -34,7 +34,7 @@ pub(super) async fn verify(
     };
     let public_key = public_key.map(key).transpose()?;
     let expected = TrustAnchors { receipt, public_key, own: None };
-    Ok(render_report(&vault.audit().inspect(expected).await?).to_string().into_bytes())
+    Ok(render_report(&vault.audit().inspect(&expected).await?).to_string().into_bytes())
 }
 
 /// Renders the result of a check of the chain.

@@ -19,10 +19,6 @@ impl SecretBuffer {
         self.bytes.expose().len()
     }
 
-    pub const fn is_empty(&self) -> bool {
-        self.bytes.expose().is_empty()
-    }
-
     pub fn push(&mut self, byte: u8) {
         self.extend(&[byte]);
     }

@@ -56,6 +56,7 @@ impl Tasks {
     }
 
     /// The number of tasks that have not finished.
+    #[cfg(test)]
     pub fn running(&self) -> usize {
         self.tracker.len()
     }

@@ -13,7 +13,6 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::bounds::CVC_KEYS_MAX;
@@ -103,7 +102,9 @@ impl CvcKeys {
 
     /// Creates a file and unlinks it at once, so that it ends with the process. For vaults without
     /// a directory.
+    #[cfg(test)]
     pub fn unlinked() -> Result<Self, StorageFailure> {
+        use std::sync::atomic::{AtomicU64, Ordering};
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("strongroom-cvc-{}-{number}", std::process::id());

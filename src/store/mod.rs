@@ -33,7 +33,7 @@ mod writer_metrics;
 pub use batch::Verdict;
 pub use change::{Change, SealedEntries};
 pub use cvc_keys::{CvcKeyName, CvcKeys};
-pub use digests::{DigestFault, DigestState, RecordDigests};
+pub use digests::{DigestState, RecordDigests};
 pub use epochs::EpochGuard;
 pub use failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
 pub use file::FORMAT;
@@ -41,6 +41,7 @@ pub use handle::{IdleCommits, Store};
 pub use migration::{MigrationFailure, MigrationSummary};
 pub use read_only::Cleanliness;
 /// The disk under a store. Tests replace it to simulate power failures.
+#[cfg(test)]
 pub use redb::StorageBackend as Disk;
 pub use restore::RestoreFailure;
 pub use snapshot::{Row, Snapshot};

@@ -22,8 +22,8 @@ pub(super) struct WriterMetrics {
     pub(super) batches: Histogram,
     pub(super) commits: Histogram,
     origin: Instant,
-    /// The start of the current commit, in microseconds since `origin` plus one; 0 if there is
-    /// none.
+    /// The start of the current commit, in microseconds since `origin` plus one; 0 between
+    /// commits.
     begun: AtomicU64,
     /// The end of the last commit, in the same form.
     pub(super) ended: AtomicU64,

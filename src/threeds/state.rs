@@ -48,8 +48,6 @@ pub enum SessionEvent {
     RequestFailed,
     /// The ACS sent the result of the challenge.
     ResultReceived,
-    /// The browser returned from the challenge. The result arrives separately.
-    ChallengeClosed,
     /// No result arrived before the deadline.
     TimeRanOut,
 }
@@ -78,21 +76,9 @@ pub fn next(
         SessionState::Created { method, expires_at } => created(method, expires_at, event, now),
         SessionState::Requested => requested(event),
         SessionState::Challenged { until } | SessionState::Decoupled { until } => {
-            challenged(state, until, event, now)
+            challenged(until, event, now)
         }
-        SessionState::Decided => match event {
-            // The browser may return after the result, or twice.
-            SessionEvent::ChallengeClosed => Ok(SessionState::Decided),
-            SessionEvent::DeviceDescribed
-            | SessionEvent::MethodCompleted
-            | SessionEvent::AuthenticationRequested
-            | SessionEvent::AnsweredFinally
-            | SessionEvent::AnsweredWithChallenge { .. }
-            | SessionEvent::AnsweredDecoupled { .. }
-            | SessionEvent::RequestFailed
-            | SessionEvent::ResultReceived
-            | SessionEvent::TimeRanOut => Err(TransitionError::AlreadyDecided),
-        },
+        SessionState::Decided => Err(TransitionError::AlreadyDecided),
         SessionState::Failed => Err(TransitionError::Failed),
     }
 }
@@ -120,10 +106,9 @@ fn created(
             | SessionEvent::RequestFailed,
             _,
         ) => Err(TransitionError::NotRequested),
-        (
-            SessionEvent::ResultReceived | SessionEvent::ChallengeClosed | SessionEvent::TimeRanOut,
-            _,
-        ) => Err(TransitionError::NotChallenged),
+        (SessionEvent::ResultReceived | SessionEvent::TimeRanOut, _) => {
+            Err(TransitionError::NotChallenged)
+        }
     }
 }
 
@@ -137,14 +122,13 @@ const fn requested(event: SessionEvent) -> Result<SessionState, TransitionError>
         SessionEvent::DeviceDescribed
         | SessionEvent::MethodCompleted
         | SessionEvent::AuthenticationRequested => Err(TransitionError::AlreadyRequested),
-        SessionEvent::ResultReceived | SessionEvent::ChallengeClosed | SessionEvent::TimeRanOut => {
+        SessionEvent::ResultReceived | SessionEvent::TimeRanOut => {
             Err(TransitionError::NotChallenged)
         }
     }
 }
 
 fn challenged(
-    state: SessionState,
     until: Timestamp,
     event: SessionEvent,
     now: Timestamp,
@@ -154,8 +138,6 @@ fn challenged(
         SessionEvent::ResultReceived => Err(TransitionError::TooLate),
         SessionEvent::TimeRanOut if now >= until => Ok(SessionState::Decided),
         SessionEvent::TimeRanOut => Err(TransitionError::TooEarly),
-        // Only the result decides, and it may still arrive.
-        SessionEvent::ChallengeClosed => Ok(state),
         SessionEvent::DeviceDescribed
         | SessionEvent::MethodCompleted
         | SessionEvent::AuthenticationRequested
@@ -174,7 +156,7 @@ mod tests {
     const BEFORE: Timestamp = Timestamp::from_seconds(999);
     const LATER: Timestamp = Timestamp::from_seconds(2_000);
 
-    const EVENTS: [SessionEvent; 10] = [
+    const EVENTS: [SessionEvent; 9] = [
         SessionEvent::DeviceDescribed,
         SessionEvent::MethodCompleted,
         SessionEvent::AuthenticationRequested,
@@ -183,7 +165,6 @@ mod tests {
         SessionEvent::AnsweredDecoupled { until: LATER },
         SessionEvent::RequestFailed,
         SessionEvent::ResultReceived,
-        SessionEvent::ChallengeClosed,
         SessionEvent::TimeRanOut,
     ];
 
@@ -193,7 +174,7 @@ mod tests {
 
     /// Checks one row of the table: the effect of each of [`EVENTS`] on the state at [`NOW`].
     #[track_caller]
-    fn check(state: SessionState, expected: [Result<SessionState, TransitionError>; 10]) {
+    fn check(state: SessionState, expected: [Result<SessionState, TransitionError>; 9]) {
         for (event, expected) in EVENTS.into_iter().zip(expected) {
             assert_eq!(next(state, event, NOW), expected, "{state:?} x {event:?}");
         }
@@ -217,7 +198,6 @@ mod tests {
                 Err(NotRequested),
                 Err(NotChallenged),
                 Err(NotChallenged),
-                Err(NotChallenged),
             ]
         };
         let completed = Ok(created(MethodState::Completed, LATER));
@@ -226,8 +206,8 @@ mod tests {
         check(created(MethodState::Completed, LATER), waits(MethodState::Completed, completed));
         // At the moment of expiry the session has already expired.
         for method in [MethodState::Absent, MethodState::Pending, MethodState::Completed] {
-            check(created(method, NOW), [Err(Expired); 10]);
-            check(created(method, BEFORE), [Err(Expired); 10]);
+            check(created(method, NOW), [Err(Expired); 9]);
+            check(created(method, BEFORE), [Err(Expired); 9]);
         }
         check(
             SessionState::Requested,
@@ -241,10 +221,9 @@ mod tests {
                 Ok(SessionState::Failed),
                 Err(NotChallenged),
                 Err(NotChallenged),
-                Err(NotChallenged),
             ],
         );
-        let awaits = |state, result, timeout| {
+        let awaits = |result, timeout| {
             [
                 Err(AlreadyRequested),
                 Err(AlreadyRequested),
@@ -254,21 +233,18 @@ mod tests {
                 Err(AlreadyRequested),
                 Err(AlreadyRequested),
                 result,
-                Ok(state),
                 timeout,
             ]
         };
         let both: [fn(Timestamp) -> SessionState; 2] =
             [|until| SessionState::Challenged { until }, |until| SessionState::Decoupled { until }];
         for make in both {
-            check(make(LATER), awaits(make(LATER), Ok(SessionState::Decided), Err(TooEarly)));
-            check(make(NOW), awaits(make(NOW), Err(TooLate), Ok(SessionState::Decided)));
-            check(make(BEFORE), awaits(make(BEFORE), Err(TooLate), Ok(SessionState::Decided)));
+            check(make(LATER), awaits(Ok(SessionState::Decided), Err(TooEarly)));
+            check(make(NOW), awaits(Err(TooLate), Ok(SessionState::Decided)));
+            check(make(BEFORE), awaits(Err(TooLate), Ok(SessionState::Decided)));
         }
-        let mut decided = [Err(AlreadyDecided); 10];
-        decided[8] = Ok(SessionState::Decided);
-        check(SessionState::Decided, decided);
-        check(SessionState::Failed, [Err(Failed); 10]);
+        check(SessionState::Decided, [Err(AlreadyDecided); 9]);
+        check(SessionState::Failed, [Err(Failed); 9]);
     }
 
     #[test]

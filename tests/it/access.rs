@@ -4,10 +4,10 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
-use strongroom::domain::application::ApplicationKind;
-use strongroom::domain::permission::Permission;
-use strongroom::http::route::{Access, ROUTES, Route};
-use strongroom::threeds::base64;
+use strongroom::testing::ApplicationKind;
+use strongroom::testing::Permission;
+use strongroom::testing::base64;
+use strongroom::testing::{Access, ROUTES, Route};
 
 use crate::directory_servers::{Scene, challenge, with_ranges};
 use crate::harness::{Answer, Authority, Connection, Request, Vault, get, trusting};

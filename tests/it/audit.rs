@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::thread;
 
 use serde_json::{Value, json};
-use strongroom::store::chain::AuditRow;
-use strongroom::store::{Change, Store, Table, tables};
+use strongroom::testing::AuditRow;
+use strongroom::testing::{Change, Store, Table, tables};
 
 use crate::harness::{Ended, KillOnDrop, Request, Vault, get, post, run, wait_for_clients};
 use crate::threeds;
@@ -438,7 +438,7 @@ fn a_changed_byte_a_removed_entry_and_a_cut_tail_are_found() {
         {
             change = change.delete(Table::AuditCheckpoints, key);
         }
-        let mut link = strongroom::crypto::Link::default();
+        let mut link = strongroom::testing::Link::default();
         for row in &rows[..at] {
             link = row.link_after(&link);
         }

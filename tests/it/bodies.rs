@@ -175,7 +175,7 @@ fn a_body_that_is_too_large_is_refused_with_its_answer() {
         let rest = length - r#"{"type":"token","data":""}"#.len();
         format!(r#"{{"type":"token","data":"{}"}}"#, "x".repeat(rest))
     };
-    let most = strongroom::bounds::BODY_BYTES_MAX;
+    let most = strongroom::testing::bounds::BODY_BYTES_MAX;
     let largest = json_body(&vault, body(most));
     assert!([201, 400].contains(&largest.status), "{}", largest.text());
     json_body(&vault, body(most + 1)).problem(413);
@@ -194,7 +194,7 @@ fn a_body_that_is_too_large_is_refused_with_its_answer() {
     }
     connection.send(b"0\r\n\r\n").unwrap();
     connection.receive().unwrap().problem(413);
-    let large = "x".repeat(strongroom::bounds::TOKEN_DATA_BYTES_MAX);
+    let large = "x".repeat(strongroom::testing::bounds::TOKEN_DATA_BYTES_MAX);
     let body = json!({"type": "token", "data": large});
     vault.post("/tokens", &vault.keys.private, body).problem(400);
 }
@@ -248,7 +248,7 @@ fn paths_tolerate_a_trailing_slash_and_escapes() {
     vault.get("/tokens/a%2fb", key).problem(404);
     vault.get("/tokens/%00", key).problem(404);
     vault.get(&format!("/tokens/{}", "a".repeat(5_000)), key).problem(404);
-    let long = "b".repeat(strongroom::bounds::QUERY_BYTES_MAX);
+    let long = "b".repeat(strongroom::testing::bounds::QUERY_BYTES_MAX);
     vault.get(&format!("/permissions?a={long}"), key).problem(400);
     vault.get("/permissions?a=%ff", key).problem(400);
 }

@@ -635,7 +635,7 @@ fn production_cards_never_meet_the_simulator_nor_test_cards_a_directory_server()
         "messageType": "CReq", "messageVersion": "2.2.0", "threeDSServerTransID": id,
         "acsTransID": asked.member("acs_transaction_id"), "challengeWindowSize": "03",
     });
-    let creq = strongroom::threeds::base64::encode_url(creq.to_string().as_bytes());
+    let creq = strongroom::testing::base64::encode_url(creq.to_string().as_bytes());
     let request = post("/3ds/sim/acs/challenge")
         .header("Content-Type", "application/x-www-form-urlencoded")
         .body(format!("creq={creq}&code=1234"));

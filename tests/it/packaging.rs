@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::harness::output_of;
-use strongroom::bounds::{
+use strongroom::testing::bounds::{
     BACKLOG_MAX, CONNECTIONS_MAX, DRAIN_MAX, END_MAX, LOG_FLUSH_MAX, MEMORY_IN_FLIGHT_MAX,
     NOTIFY_SEND_MAX,
 };

@@ -89,7 +89,7 @@ fn a_share_that_its_keeper_changed_is_named() {
     let set = name.split('-').nth(1).unwrap();
     let named = |number: u8, shares: &[&PathBuf]| {
         let refused = recover(&out, &["--config", config], shares).with_code(65).stderr;
-        let who = format!("share {number} of set {set} was changed or made up");
+        let who = format!("share {number} of set {set} was changed or invented");
         assert!(refused.contains(&who), "{refused}");
         assert!(!out.exists());
     };
@@ -126,7 +126,7 @@ fn a_key_and_its_shares_are_checked_with_a_backup_when_the_vault_is_lost() {
     let refused = check(&own, &[&shares[0], &forged, &shares[2]]).with_code(65).stderr;
     assert!(refused.contains("share 2 of set "), "{refused}");
     let refused = check(&other, &[&shares[0], &shares[1], &shares[2]]).with_code(77).stderr;
-    assert!(refused.contains("another key than this backup's"), "{refused}");
+    assert!(refused.contains("not the key of this backup"), "{refused}");
     assert!(!out.exists());
     check(&own, &[&shares[0], &shares[1], &shares[2]]).with_code(0);
     assert_eq!(fs::read(&out).unwrap(), fs::read(directory.join("one.key")).unwrap());

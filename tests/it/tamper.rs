@@ -7,10 +7,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::json;
-use strongroom::crypto::SigningKey;
-use strongroom::secret::Secret;
-use strongroom::store::chain::{Checkpoint, SignatureKind, Statement};
-use strongroom::store::{Change, Store, Table, tables};
+use strongroom::testing::Secret;
+use strongroom::testing::SigningKey;
+use strongroom::testing::{Change, Store, Table, tables};
+use strongroom::testing::{Checkpoint, SignatureKind, Statement};
 
 use crate::harness::{Ended, Vault, run};
 

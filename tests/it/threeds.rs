@@ -1,9 +1,9 @@
 //! 3-D Secure from outside: every documented test card, from the token to the challenge's result.
 
 use serde_json::{Value, json};
-use strongroom::threeds::base64;
-use strongroom::threeds::codes::TransactionStatus;
-use strongroom::threeds::simulator::cards::{CARDS, ChallengeKind, MethodSupport, Scenario};
+use strongroom::testing::TransactionStatus;
+use strongroom::testing::base64;
+use strongroom::testing::{CARDS, ChallengeKind, MethodSupport, Scenario};
 
 use crate::harness::{Answer, Vault, get, post};
 

@@ -16,7 +16,7 @@ use crate::domain::id::TenantId;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{Tenant, TenantKind, Threeds};
 use crate::store::record::{decode_tenant, encode_tenant};
-use crate::store::tables::{self, CountKind};
+use crate::store::tables::{self};
 use crate::store::{Change, Snapshot, Table};
 
 /// The operator's input for a new tenant.
@@ -108,8 +108,9 @@ impl AccessControl<'_> {
             .await
     }
 
+    #[cfg(test)]
     pub fn count_tokens(self, tenant: TenantId) -> Result<i64, Error> {
-        Ok(self.vault.snapshot()?.count(&tables::counts(tenant, CountKind::Tokens))?)
+        Ok(self.vault.snapshot()?.count(&tables::counts(tenant, tables::CountKind::Tokens))?)
     }
 
     fn keep_tenant(self, tenant: &Tenant) -> Result<Change, Error> {

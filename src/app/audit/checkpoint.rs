@@ -119,12 +119,12 @@ impl Audit<'_> {
 
     /// Walks the chain as an auditor without secret keys would. The only addition is this vault's
     /// public key, which must be the current signer.
-    pub async fn inspect(self, expected: TrustAnchors) -> Result<ChainReport, Error> {
+    pub async fn inspect(self, expected: &TrustAnchors) -> Result<ChainReport, Error> {
         self.flush_reads().await?;
         let own = Some(self.vault.keys().system().signing().public());
         let inspect = || {
-            let expected = TrustAnchors { own, ..expected };
-            let mut inspection = Inspection::new(&self.vault.snapshot()?, expected)?;
+            let expected = TrustAnchors { own, ..*expected };
+            let mut inspection = Inspection::new(&self.vault.snapshot()?, &expected)?;
             while inspection.advance(AUDIT_ROWS_AT_ONCE, &mut |_| ())? {}
             Ok(inspection.finish()?)
         };
@@ -322,7 +322,7 @@ impl Audit<'_> {
         let mut gone = Gone::new(snapshot, keys, whole.as_ref());
         let (mut closed, mut failure) = (Vec::new(), None);
         let expected = TrustAnchors { own, ..TrustAnchors::default() };
-        let chain = Inspection::new(snapshot, expected)?.run(&mut |row| {
+        let chain = Inspection::new(snapshot, &expected)?.run(&mut |row| {
             let Ok(entries) = self.open_row(row) else {
                 closed.push(row.sequence);
                 closed.truncate(crate::bounds::VERIFY_FINDINGS_MAX);

@@ -42,31 +42,30 @@ impl Audit<'_> {
             let chain = Entity::of_server(EntityKind::AuditChain);
             self.write_operator_entry(Act::Export, chain).await?;
         }
-        self.vault.walks.run(|| self.export_rows(&query)).await?
+        self.vault.walks.run(|| export_rows(self, &query)).await?
     }
+}
 
-    fn export_rows(self, query: &ExportQuery) -> Result<ExportPage, Error> {
-        let mut rows = ChainRows::from(&self.vault.snapshot()?, query.next.unwrap_or(0))?;
-        let mut entries = Vec::new();
-        let wanted = |entry: &AuditEntry| {
-            query.from.is_none_or(|from| entry.at >= from)
-                && query.to.is_none_or(|to| entry.at < to)
-        };
-        for examined in 1..=LOG_ROWS_EXAMINED_MAX {
-            let Some(row) = rows.next_row()? else { return Ok(ExportPage { entries, next: None }) };
-            let scope = scope_of(row.scope);
-            // A row has the time of its newest entry, so a row before `from` need not be opened.
-            if query.from.is_none_or(|from| row.at >= from) {
-                let opened = self.open_row(&row)?.into_iter().zip(row.sequence..);
-                let kept = opened.filter(|(entry, _)| wanted(entry));
-                entries.extend(kept.map(|(entry, number)| ExportedEntry { number, scope, entry }));
-            }
-            if entries.len() >= AUDIT_EXPORT_ENTRIES_MAX || examined == LOG_ROWS_EXAMINED_MAX {
-                return Ok(ExportPage { entries, next: Some(row.end()) });
-            }
+fn export_rows(audit: Audit<'_>, query: &ExportQuery) -> Result<ExportPage, Error> {
+    let mut rows = ChainRows::from(&audit.vault.snapshot()?, query.next.unwrap_or(0))?;
+    let mut entries = Vec::new();
+    let wanted = |entry: &AuditEntry| {
+        query.from.is_none_or(|from| entry.at >= from) && query.to.is_none_or(|to| entry.at < to)
+    };
+    for examined in 1..=LOG_ROWS_EXAMINED_MAX {
+        let Some(row) = rows.next_row()? else { return Ok(ExportPage { entries, next: None }) };
+        let scope = scope_of(row.scope);
+        // A row has the time of its newest entry, so a row before `from` need not be opened.
+        if query.from.is_none_or(|from| row.at >= from) {
+            let opened = audit.open_row(&row)?.into_iter().zip(row.sequence..);
+            let kept = opened.filter(|(entry, _)| wanted(entry));
+            entries.extend(kept.map(|(entry, number)| ExportedEntry { number, scope, entry }));
         }
-        Ok(ExportPage { entries, next: None })
+        if entries.len() >= AUDIT_EXPORT_ENTRIES_MAX || examined == LOG_ROWS_EXAMINED_MAX {
+            return Ok(ExportPage { entries, next: Some(row.end()) });
+        }
     }
+    Ok(ExportPage { entries, next: None })
 }
 
 fn scope_of(bytes: [u8; 16]) -> AuditScope {

@@ -57,61 +57,7 @@ impl Audit<'_> {
     ) -> Result<LogPage, Error> {
         // Reads that were answered before this request must be in the list.
         self.flush_reads().await?;
-        self.vault.walks.run(|| self.walk_logs(caller, query, start, size)).await?
-    }
-
-    fn walk_logs(
-        self,
-        caller: &Caller,
-        query: &LogQuery,
-        start: &LogStart,
-        size: usize,
-    ) -> Result<LogPage, Error> {
-        let oldest = back(self.vault.now(), caller.tenant.quotas.log_retention);
-        let wanted = LogFilter { query, from: query.from.map_or(oldest, |from| from.max(oldest)) };
-        let (before, mut skip) = match start {
-            LogStart::After(Some(cursor)) => (opened(caller, cursor)?, 0),
-            LogStart::After(None) => (u64::MAX, 0),
-            LogStart::Skip(count) => (u64::MAX, *count),
-        };
-        let snapshot = self.vault.snapshot()?;
-        let range = snapshot.range(&tables::audit_before(caller.tenant.id.bytes(), before))?;
-        let mut found: Vec<(Uuid, AuditEntry)> = Vec::with_capacity(size.min(AUDIT_ROWS_AT_ONCE));
-        for (examined, entry) in range.rev().enumerate() {
-            let (key, value) = entry?;
-            let row = AuditRow::decode(&key, &value).ok_or(Error::Internal(Fault::BadRecord))?;
-            if examined == LOG_ROWS_EXAMINED_MAX {
-                if matches!(start, LogStart::Skip(_)) && found.is_empty() {
-                    return Err(Error::Unprocessable(TOO_DEEP));
-                }
-                return Ok(self.log_page(caller, found, Some(row.end())));
-            }
-            match wanted.of(&row) {
-                Part::All if usize::from(row.count) <= skip => {
-                    skip = skip.saturating_sub(usize::from(row.count));
-                    continue;
-                }
-                Part::All | Part::Some => (),
-                Part::None => continue,
-                Part::NoneFromHereOn => break,
-            }
-            let entries = self.open_row(&row)?;
-            let numbers = (row.sequence..row.end()).rev();
-            for (entry, number) in entries.into_iter().rev().zip(numbers) {
-                if number >= before || !wanted.has(&entry) {
-                    continue;
-                }
-                if skip > 0 {
-                    skip = skip.saturating_sub(1);
-                    continue;
-                }
-                if found.len() == size {
-                    return Ok(self.log_page(caller, found, Some(number.saturating_add(1))));
-                }
-                found.push((log_id(caller, number), entry));
-            }
-        }
-        Ok(self.log_page(caller, found, None))
+        self.vault.walks.run(|| walk_logs(self, caller, query, start, size)).await?
     }
 
     /// Seals the cursor: entries are numbered across all tenants, so a plain number would reveal
@@ -128,6 +74,60 @@ impl Audit<'_> {
         };
         LogPage { entries, next: next.map(seal) }
     }
+}
+
+fn walk_logs(
+    audit: Audit<'_>,
+    caller: &Caller,
+    query: &LogQuery,
+    start: &LogStart,
+    size: usize,
+) -> Result<LogPage, Error> {
+    let oldest = back(audit.vault.now(), caller.tenant.quotas.log_retention);
+    let wanted = LogFilter { query, from: query.from.map_or(oldest, |from| from.max(oldest)) };
+    let (before, mut skip) = match start {
+        LogStart::After(Some(cursor)) => (opened(caller, cursor)?, 0),
+        LogStart::After(None) => (u64::MAX, 0),
+        LogStart::Skip(count) => (u64::MAX, *count),
+    };
+    let snapshot = audit.vault.snapshot()?;
+    let range = snapshot.range(&tables::audit_before(caller.tenant.id.bytes(), before))?;
+    let mut found: Vec<(Uuid, AuditEntry)> = Vec::with_capacity(size.min(AUDIT_ROWS_AT_ONCE));
+    for (examined, entry) in range.rev().enumerate() {
+        let (key, value) = entry?;
+        let row = AuditRow::decode(&key, &value).ok_or(Error::Internal(Fault::BadRecord))?;
+        if examined == LOG_ROWS_EXAMINED_MAX {
+            if matches!(start, LogStart::Skip(_)) && found.is_empty() {
+                return Err(Error::Unprocessable(TOO_DEEP));
+            }
+            return Ok(audit.log_page(caller, found, Some(row.end())));
+        }
+        match wanted.of(&row) {
+            Part::All if usize::from(row.count) <= skip => {
+                skip = skip.saturating_sub(usize::from(row.count));
+                continue;
+            }
+            Part::All | Part::Some => (),
+            Part::None => continue,
+            Part::NoneFromHereOn => break,
+        }
+        let entries = audit.open_row(&row)?;
+        let numbers = (row.sequence..row.end()).rev();
+        for (entry, number) in entries.into_iter().rev().zip(numbers) {
+            if number >= before || !wanted.has(&entry) {
+                continue;
+            }
+            if skip > 0 {
+                skip = skip.saturating_sub(1);
+                continue;
+            }
+            if found.len() == size {
+                return Ok(audit.log_page(caller, found, Some(number.saturating_add(1))));
+            }
+            found.push((log_id(caller, number), entry));
+        }
+    }
+    Ok(audit.log_page(caller, found, None))
 }
 
 const TOO_DEEP: &str = "This page lies too deep: go on from an earlier page with its next as \

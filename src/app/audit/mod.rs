@@ -31,11 +31,10 @@ use crate::store::{Change, SealedEntries, Table};
 pub use crate::store::chain::{ChainReport, Receipt, TrustAnchors};
 pub use crate::store::record::{decode_receipt, encode_receipt};
 pub use checkpoint::AuditStatus;
-pub use export::{ExportPage, ExportQuery, ExportedEntry};
+pub use export::{ExportQuery, ExportedEntry};
 pub use logs::{LogPage, LogQuery, LogStart};
 pub use read_queue::AuditReads;
 pub use scope::AuditScope;
-pub use watch::AuditFinding;
 
 /// The audit chain: writing entries, checkpoints, listing, export and inspection.
 #[derive(Debug, Clone, Copy)]

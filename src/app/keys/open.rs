@@ -71,7 +71,7 @@ impl Vault {
         let cvc_keys = CvcKeys::open(directory);
         let store = store.map_err(VaultFailure::File)?;
         let opened = Self::start(store, cvc_keys, master, clock, Random::new())?;
-        if let Err(failure) = opened.note_restore() {
+        if let Err(failure) = note_restore(&opened) {
             opened.close();
             return Err(failed(failure));
         }
@@ -90,17 +90,8 @@ impl Vault {
         Ok((Self::start(store, cvc_keys, master, clock, Random::new())?, cleanliness))
     }
 
-    /// Writes an audit entry of a restore when the restored file is opened for the first time.
-    fn note_restore(&self) -> Result<(), StorageFailure> {
-        let Some(at) = meta::restored_at(&self.store.snapshot()?)? else { return Ok(()) };
-        let entity = Entity::of_server(EntityKind::Vault);
-        let entry = AuditEntry { at, actor: Actor::Operator, act: Act::Restore, entity };
-        let audit = self.audit().entries(AuditScope::Server, &[entry]);
-        self.store.amend(meta::forget_restored().and(audit))?;
-        Ok(())
-    }
-
     /// Creates a vault on the given disk, for tests of failing disks.
+    #[cfg(test)]
     pub fn on_backend(
         backend: impl crate::store::Disk,
         master: MasterKey,
@@ -253,6 +244,16 @@ impl KeyRing<'_> {
         let check = master.check().to_vec();
         Ok((keys.expect_value(Table::Meta, tables::meta::MASTER.to_vec(), check), made))
     }
+}
+
+/// Writes an audit entry of a restore when the restored file is opened for the first time.
+fn note_restore(vault: &Vault) -> Result<(), StorageFailure> {
+    let Some(at) = meta::restored_at(&vault.store.snapshot()?)? else { return Ok(()) };
+    let entity = Entity::of_server(EntityKind::Vault);
+    let entry = AuditEntry { at, actor: Actor::Operator, act: Act::Restore, entity };
+    let audit = vault.audit().entries(AuditScope::Server, &[entry]);
+    vault.store.amend(meta::forget_restored().and(audit))?;
+    Ok(())
 }
 
 impl From<MigrationFailure> for VaultFailure {

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
+use crate::app::audit::watch::AuditFinding;
 use crate::app::tests::{TestVault, draft, expiring, named, new_tenant, prepared};
 use crate::app::{
-    AuditFinding, AuditPolicy, AuditReads, Caller, Error, ExportQuery, LogQuery, LogStart,
-    TrustAnchors, Vault,
+    AuditPolicy, AuditReads, Caller, Error, ExportQuery, LogQuery, LogStart, TrustAnchors, Vault,
 };
 use crate::bounds::{AUDIT_QUEUE_MAX, LOG_ROWS_EXAMINED_MAX};
 use crate::clock::Clock;
@@ -41,7 +41,7 @@ async fn of_tokens(app: &Vault) -> Vec<(Act, String)> {
 }
 
 async fn whole(app: &Vault) -> (u64, u64) {
-    let report = app.audit().inspect(TrustAnchors::default()).await.unwrap();
+    let report = app.audit().inspect(&TrustAnchors::default()).await.unwrap();
     assert_eq!(report.findings, Vec::<String>::new());
     (report.first, report.entries)
 }
@@ -222,7 +222,7 @@ fn the_chain_is_signed_each_minute_that_it_grows_and_at_the_end() {
         vault.create_id(draft("three")).await;
         vault.app.audit().sign().await.unwrap();
         vault.app.audit().sign().await.unwrap();
-        let report = vault.app.audit().inspect(TrustAnchors::default()).await.unwrap();
+        let report = vault.app.audit().inspect(&TrustAnchors::default()).await.unwrap();
         assert_eq!((report.unanchored, report.checkpoints), (0, 3));
         vault.create_id(draft("four")).await;
         assert!(vault.app.audit().tail_is_whole().unwrap());

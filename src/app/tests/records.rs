@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::app::audit::watch::AuditFinding;
 use crate::app::tests::{TestVault, draft, expiring, named, prepared_key};
-use crate::app::{AuditFinding, AuditPolicy, Error, ExportQuery, Step, TrustAnchors, Walk};
+use crate::app::{AuditPolicy, Error, ExportQuery, Step, TrustAnchors, Walk};
 use crate::clock::Clock;
 use crate::crypto::KeyPurpose;
 use crate::store::tests::block_on;
@@ -164,7 +165,7 @@ fn records_that_are_rolled_back_under_the_chain_are_found_at_the_start_and_ever_
     block_on(async {
         vault.create_id(draft("later")).await;
         vault.app.audit().sign().await.unwrap();
-        let report = vault.app.audit().inspect(TrustAnchors::default()).await.unwrap();
+        let report = vault.app.audit().inspect(&TrustAnchors::default()).await.unwrap();
         assert!(report.findings[0].contains("rolled back"), "{:?}", report.findings);
     });
 }
@@ -176,7 +177,7 @@ fn what_was_lost_since_the_last_checkpoint_is_found_by_its_entries() {
     let old = rows(&vault);
     block_on(vault.create_id(draft("lost")));
     let vault = replant(&vault, &old, is_of_records);
-    assert_finds(&vault, &["tells of a change that their digest does not count"]);
+    assert_finds(&vault, &["records a change that their digest does not count"]);
 }
 
 #[test]
@@ -233,7 +234,7 @@ fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
             [(None, None), (Some(first), Some(receipt)), (Some(signer.public_key), None)]
         {
             let expected = TrustAnchors { public_key, receipt, own: None };
-            let report = vault.app.audit().inspect(expected).await.unwrap();
+            let report = vault.app.audit().inspect(&expected).await.unwrap();
             assert_eq!((report.findings, report.unanchored), (Vec::new(), 0));
         }
         let new = vault.app.audit().receipt().await.unwrap();
@@ -267,7 +268,7 @@ fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
         vault.app.callers.forget();
         vault.caller = vault.app.access().authenticate(&prepared_key()).unwrap();
         vault.app.rotation().destroy_audit_key(1).await.unwrap();
-        let report = vault.app.audit().inspect(TrustAnchors::default()).await.unwrap();
+        let report = vault.app.audit().inspect(&TrustAnchors::default()).await.unwrap();
         assert_eq!((report.findings, report.signer.unwrap().number), (Vec::new(), 4));
     });
     vault.assert_clean();

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::app::tests::{TestVault, draft, expiring, named, new_tenant, prepared};
-use crate::app::{Error, SweepProgress, TokenDraft, Write};
+use crate::app::upkeep::sweep::SweepProgress;
+use crate::app::{Error, TokenDraft, Write};
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::clock::Clock;
 use crate::domain::time::Timestamp;

@@ -12,6 +12,10 @@ use crate::secret::Secret;
 /// The members to change. An absent member stays as it is; a `null` member is reset to the default
 /// of the type.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::option_option,
+    reason = "absent, null and a value are three different things in a merge patch"
+)]
 pub struct TokenPatch {
     pub data: Option<Secret<Value>>,
     pub mask: Option<Value>,

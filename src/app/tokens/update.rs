@@ -61,7 +61,7 @@ impl Tokens<'_> {
             let after = containers_after(&found.token, patch);
             let print = found.token.fingerprint.clone();
             self.caller.require_in_all(Permission::TokenUpdate, &after)?;
-            if grants.learns_under(&self.caller.grants(&after)) {
+            if grants.learns_under(self.caller.grants(&after)) {
                 return Err(Error::Forbidden(MOVED));
             }
             let grants = grants.and(self.caller.grants(&after));

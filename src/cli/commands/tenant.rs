@@ -64,7 +64,7 @@ pub(in crate::cli) struct TenantSet {
     /// new name
     #[argh(option)]
     pub(in crate::cli) name: Option<String>,
-    /// 3-D Secure for the tenant: on or off
+    /// turn 3-D Secure for the tenant on or off
     #[argh(option)]
     pub(in crate::cli) threeds: Option<String>,
     /// a quota as NAME=VALUE (tokenize_limit, detokenize_limit, cvc_retention,

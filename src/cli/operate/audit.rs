@@ -164,7 +164,7 @@ fn inspect(directory: &Path, expected: &TrustAnchors) -> Result<ChainReport, Fai
     mention_recovery(cleanliness);
     let report = store
         .snapshot()
-        .and_then(|snapshot| Inspection::new(&snapshot, *expected))
+        .and_then(|snapshot| Inspection::new(&snapshot, expected))
         .and_then(|inspection| inspection.run(&mut |_| ()));
     store.close();
     report.map_err(|failure| storage(&failure))

@@ -48,7 +48,7 @@ async fn gather(
     let now = vault.now();
     let holdings = vault.upkeep().holdings()?;
     let inventory = vault.keys().inventory().await?;
-    let chain = vault.audit().inspect(TrustAnchors::default()).await?;
+    let chain = vault.audit().inspect(&TrustAnchors::default()).await?;
     let chapters = vec![
         vault_chapter(vault, settings)?,
         holdings::chapter(vault, &holdings, now)?,

@@ -88,8 +88,8 @@ impl fmt::Display for BackupFailure {
         match self {
             Self::Exists => f.write_str("There is a file of that name, and none is overwritten."),
             Self::NoSpace => f.write_str(
-                "It would be on the data file's own disk, which is too full for that: a backup may take \
-                 as much as the data file, and disk.floor must stay free.",
+                "It would be on the data file's own disk, which is too full for that: a backup may be \
+                 as large as the data file, and disk.floor must stay free.",
             ),
             Self::NotAudited => f.write_str(
                 "The vault is busy and cannot write down that it is backed up; try again.",

@@ -31,5 +31,5 @@ mod writer;
 pub(in crate::store) use format::UNFINISHED;
 pub use format::{BackupFailure, InvalidBackup};
 pub use manifest::Manifest;
-pub use reader::{Chunk, Reader};
+pub use reader::Reader;
 pub use writer::{BackupSummary, write};

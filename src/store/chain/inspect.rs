@@ -76,6 +76,7 @@ pub struct Inspection {
 }
 
 impl ChainReport {
+    #[cfg(test)]
     pub fn is_whole(&self) -> bool {
         self.findings.is_empty()
     }
@@ -90,7 +91,7 @@ impl ChainReport {
 }
 
 impl Inspection {
-    pub fn new(snapshot: &Snapshot, expected: TrustAnchors) -> Result<Self, StorageFailure> {
+    pub fn new(snapshot: &Snapshot, expected: &TrustAnchors) -> Result<Self, StorageFailure> {
         let checkpoints = snapshot.range(&Table::AuditCheckpoints.whole())?;
         let checkpoints: Box<dyn Iterator<Item = _> + Send> = Box::new(checkpoints);
         let newest_known = snapshot.value(Table::Meta, meta::AUDIT_NEWEST_CHECKPOINT)?;
@@ -108,7 +109,7 @@ impl Inspection {
             linked: true,
             anchor: 0,
             previous_checkpoint: 0,
-            expected,
+            expected: *expected,
             report: ChainReport::default(),
         };
         inspection.check_signers();

@@ -21,4 +21,4 @@ pub use checkpoint::{Checkpoint, Extent, Receipt, RecordState, SignatureKind, St
 pub use inspect::{ChainReport, Inspection, TrustAnchors};
 pub use row::{AuditRow, Head};
 pub use rows::{ChainRows, scopes};
-pub use signers::{Handover, Signer, Signers};
+pub use signers::{Handover, Signers};

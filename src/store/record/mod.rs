@@ -29,11 +29,8 @@ pub use backups::{decode_backups, encode_backups};
 pub use encoding::{BadRecord, EncodeFailed};
 pub use hidden_parts::{HiddenPart, decode_hidden, encode_hidden};
 pub use receipt::{decode_receipt, encode_receipt};
-pub use share_set::{decode_share_set, encode_share_set};
 pub use tenant::{decode_tenant, encode_tenant};
 pub use threeds::{decode_session, encode_session};
-pub use threeds_ranges::{
-    KnownRanges, decode_known_ranges, decode_ranges, encode_known_ranges, encode_ranges,
-};
+pub use threeds_ranges::{decode_known_ranges, decode_ranges, encode_known_ranges, encode_ranges};
 pub use token::{decode_token, encode_token};
 pub use token_intent::{decode_token_intent, encode_token_intent};

@@ -81,7 +81,7 @@ impl Table {
     }
 }
 
-/// The first key after all keys with this prefix; `None` if there is none.
+/// The first key after all keys with this prefix; `None` if no key can be.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
     let mut next = prefix.get(..=last)?.to_vec();

@@ -91,7 +91,7 @@ fn chain_of(extent: Option<Extent>) -> Store {
 }
 
 fn inspect(store: &Store, expected: &TrustAnchors) -> ChainReport {
-    Inspection::new(&store.snapshot().unwrap(), *expected).unwrap().run(&mut |_| ()).unwrap()
+    Inspection::new(&store.snapshot().unwrap(), expected).unwrap().run(&mut |_| ()).unwrap()
 }
 
 fn rows(store: &Store) -> Vec<(Vec<u8>, Vec<u8>)> {

@@ -1,12 +1,21 @@
 //! The enumerations of the interface with their EMV codes, and the version that introduced each.
 //!
 //! The wire layer reads and writes the words; messages have the codes.
+#![cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "every list has the same functions, and few lists need all of them"
+    )
+)]
 
 mod authentication_type;
 mod reason;
 
 pub use authentication_type::AuthenticationType;
-pub use reason::{REASONS, Reason};
+#[cfg(test)]
+use reason::REASONS;
+pub use reason::Reason;
 
 use crate::threeds::version::ProtocolVersion::{self, V210, V220};
 

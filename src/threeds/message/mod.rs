@@ -23,17 +23,15 @@ mod tests;
 mod values;
 
 pub use app::{AcsRenderingType, DeviceRenderOptions, UiTypes};
-pub use areq::{
-    AccountInfo, Areq, AreqOptions, LoginInfo, MerchantRisk, Phone, PriorInfo,
-    RequestorAuthentication,
-};
+pub use areq::{AccountInfo, Areq, AreqOptions, LoginInfo, MerchantRisk, Phone, PriorInfo};
 pub use ares::Ares;
 pub use challenge::{Creq, Cres};
-pub use codec::{Message, members, parse, read, render, type_of};
-pub use element::{Element, Flaws};
+#[cfg(test)]
+pub use codec::{Message, parse};
+pub use codec::{members, read, render, type_of};
 pub use erro::{Component, Erro};
 pub use extension::{Extension, Extensions};
-pub use preq::{AcsInformations, ActionIndicator, CardRange, CardRanges, Preq, Pres};
+pub use preq::{ActionIndicator, CardRange, Preq, Pres};
 pub use pres::{RangesAnswer, parse_pres};
 pub use rejection::{ErrorCode, Rejection};
 pub use rreq::{Rreq, Rres};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use strongroom::http::route::{Access, ROUTES};
+use strongroom::testing::{Access, ROUTES};
 
 use crate::harness::output_of;
 use crate::tidy::sources::{has_word, is_part_of_a_name, read_rust, root};

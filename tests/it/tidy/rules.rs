@@ -20,7 +20,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("hyper_util", &["directory", "server"]),
     // Takes over sockets without a line of unsafe code here.
     ("listenfd", &["cli"]),
-    ("mimalloc", &["main"]),
+    ("mimalloc", &["lib"]),
     // The development certificate, and those of the server's tests.
     ("rcgen", &["cli", "server"]),
     ("redb", &["store"]),
@@ -133,7 +133,7 @@ impl Rooms {
         let mut complaints = Vec::new();
         let declared: BTreeSet<&str> = lib
             .lines()
-            .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
+            .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
             .chain(["main"])
             .collect();
         let mut above = BTreeSet::new();
@@ -308,7 +308,7 @@ fn a_room_uses_only_what_the_table_allows() {
         &["2: domain may not use cli", "2: domain may not use store"],
     );
     check_lines("src/cli/mod.rs", &["use crate::domain::id;", "use crate::store::Table;"], &[]);
-    check_lines("src/main.rs", &["strongroom::cli::main()"], &[]);
+    check_lines("src/main.rs", &["strongroom::main()"], &[]);
     check_lines("src/main.rs", &["strongroom::store::x()"], &["2: main may not use store"]);
     check_lines("src/attic.rs", &[], &["1: attic is not in the table of rooms in src/lib.rs"]);
     check_lines("src/domain/id.rs", &["/// As [`crate::store::Table`] has it."], &[]);
@@ -404,10 +404,10 @@ fn the_table_itself_is_checked() {
         let lib = format!("{table}{modules}");
         Rooms::parse(&lib).unwrap().complaints(&lib)
     };
-    let modules = "pub mod cli;\npub mod crypto;\npub mod domain;\npub mod store;\n";
+    let modules = "mod cli;\nmod crypto;\nmod domain;\nmod store;\n";
     assert!(complaints(TABLE, modules).is_empty());
     assert_eq!(
-        complaints(TABLE, &format!("{modules}pub mod attic;\n")),
+        complaints(TABLE, &format!("{modules}mod attic;\n")),
         ["attic is a room, but is not in the table"]
     );
     let more = format!("{TABLE}//! | [`store`] | again | attic |\n//! | [`roof`] | none | - |\n");
@@ -419,7 +419,7 @@ fn the_table_itself_is_checked() {
             "roof is in the table, but is no room",
         ]
     );
-    assert_eq!(complaints("//! | [`cli`] | all | - |\n", "pub mod cli;"), Vec::<String>::new());
+    assert_eq!(complaints("//! | [`cli`] | all | - |\n", "mod cli;"), Vec::<String>::new());
     assert!(Rooms::parse("//! | [`domain`] | rules |\n").is_err());
 }
 

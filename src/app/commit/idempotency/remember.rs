@@ -230,7 +230,7 @@ impl Caller {
         mut disclosures: impl Iterator<Item = &'d Disclosure>,
     ) -> bool {
         disclosures.all(|Disclosure { right, value, exposure, .. }| {
-            self.exposure(containers, *right, *value).is_ok_and(|today| today.covers(exposure))
+            self.exposure(containers, *right, *value).is_ok_and(|today| today.covers(*exposure))
         })
     }
 
@@ -238,7 +238,7 @@ impl Caller {
     fn require_again(&self, disclosure: &Disclosure) -> Result<(), Error> {
         let Disclosure { right, value, containers, exposure } = disclosure;
         let today = self.exposure(containers, *right, *value)?;
-        if today.covers(exposure) { Ok(()) } else { Err(Error::Forbidden(SHOWS_MORE)) }
+        if today.covers(*exposure) { Ok(()) } else { Err(Error::Forbidden(SHOWS_MORE)) }
     }
 }
 

@@ -29,7 +29,7 @@ use crate::store::{Change, Snapshot, Table, Verdict, tables};
 use facts::Rotation;
 
 pub use audit::NewSigner;
-pub use inventory::{KeyInventory, KeyState, ListedKey, ListedRotation, MasterEntry};
+pub use inventory::{KeyInventory, KeyState, ListedKey, ListedRotation};
 pub use master::MasterRotation;
 pub use walk::Walk;
 

@@ -35,7 +35,6 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 pub use file::BinFile;
-pub use mistake::{BinFileError, BinMistake};
 
 use crate::domain::card::bin_table::pieces::Pieces;
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
@@ -76,7 +75,8 @@ pub struct AdditionalDetails {
 
 impl BinTable {
     /// Every mistake of the text, up to a bound, or the table.
-    pub fn parse(text: &str) -> Result<Self, Vec<BinFileError>> {
+    #[cfg(test)]
+    pub fn parse(text: &str) -> Result<Self, Vec<mistake::BinFileError>> {
         let mut file = BinFile::new();
         for line in text.lines() {
             file.line(line);

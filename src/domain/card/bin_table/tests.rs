@@ -6,7 +6,8 @@ use crate::bounds::{
     BIN_ADDITIONAL_MAX, BIN_FILE_MISTAKES_MAX, BIN_LINE_BYTES_MAX, BIN_TEXT_BYTES_MAX,
 };
 use crate::domain::card::bin_table::file::Limits;
-use crate::domain::card::bin_table::{BinFile, BinFileError, BinMistake, BinTable};
+use crate::domain::card::bin_table::mistake::{BinFileError, BinMistake};
+use crate::domain::card::bin_table::{BinFile, BinTable};
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
 
