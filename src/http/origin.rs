@@ -11,6 +11,7 @@ use crate::bounds::THREEDS_TEXT_CHARS_MAX;
 use crate::http::reply::{self, RequestContext};
 use crate::http::state::Http;
 use crate::limits::client_address;
+use crate::log::Trace;
 
 /// The header that carries the API key.
 pub(super) const API_KEY: &str = "bt-api-key";
@@ -59,6 +60,6 @@ impl Http {
     }
 
     fn new_trace(&self) -> String {
-        uuid::Builder::from_random_bytes(self.app.random().bytes()).into_uuid().to_string()
+        Trace::draw(|| self.app.random().bytes())
     }
 }

@@ -19,16 +19,18 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// An id that we made.
-    #[cfg(test)]
-    pub fn from_id(id: Uuid) -> Self {
-        let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
-        Self::copy(id.hyphenated().encode_lower(&mut text).as_bytes())
+    /// A new id for a request that brings none: a random UUID that the log shows. One in forty has
+    /// too many digits in a row and is drawn again, since a client must find its id in the log.
+    pub fn draw(mut random: impl FnMut() -> [u8; 16]) -> String {
+        let mut ids = std::iter::repeat_with(|| {
+            uuid::Builder::from_random_bytes(random()).into_uuid().to_string()
+        });
+        let is_shown = |id: &String| longest_digit_run(id) < bounds::TRACE_DIGITS_MAX;
+        ids.by_ref().take(DRAWS_MAX).find(is_shown).or_else(|| ids.next()).unwrap_or_default()
     }
 
     /// An id that a client sent. It is logged only if it is short, consists of letters, digits and
-    /// `-_.`, and has too few digits in a row for a card number. One in forty random UUIDs has that
-    /// many and is withheld.
+    /// `-_.`, and has too few digits in a row for a card number.
     pub fn from_client(text: &str) -> Self {
         let known = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
         let fits = !text.is_empty() && text.len() <= bounds::TRACE_BYTES_MAX;
@@ -64,6 +66,9 @@ impl Trace {
         Self { bytes, length }
     }
 }
+
+/// More draws than a working source of randomness ever needs.
+const DRAWS_MAX: usize = 64;
 
 /// Returns whether the text holds an API key or the beginning of one: `key_`, followed by enough
 /// characters of keys.

@@ -59,11 +59,11 @@ fn request(trace: Trace) -> RequestLine {
 #[test]
 fn a_request_leaves_one_line_of_json() {
     let (log, read) = log(RequestLines::On);
-    log.request(request(Trace::from_id(Uuid::from_u128(2))));
+    log.request(request(Trace::from_client("abcdabcd-abcd-4bcd-abcd-abcdabcdabcd")));
     assert_eq!(
         receive("a line of the log", &read),
         "{\"at\":\"2026-11-14T09:30:00.0000000+00:00\",\"level\":\"info\",\"event\":\"request\",\
-         \"trace\":\"00000000-0000-0000-0000-000000000002\",\"route\":\"tokens.create\",\
+         \"trace\":\"abcdabcd-abcd-4bcd-abcd-abcdabcdabcd\",\"route\":\"tokens.create\",\
          \"tenant\":\"00000000-0000-0000-0000-000000000001\",\"status\":201,\"duration_us\":1234}"
     );
 }
@@ -189,4 +189,13 @@ fn a_panic_is_logged_by_its_place_and_never_by_its_text() {
     let found = read.iter().find(|logged| logged.contains(&place)).unwrap();
     assert!(found.contains("\"event\":\"panic\""));
     assert!(!found.contains("4242"));
+}
+
+#[test]
+fn an_id_that_we_give_out_is_shown_in_the_log() {
+    let mut drawn = [[0x11; 16], [0x23; 16], [0xab; 16]].into_iter();
+    let id = Trace::draw(|| drawn.next().unwrap());
+    assert_eq!(id, "abababab-abab-4bab-abab-abababababab");
+    assert_eq!(Trace::from_client(&id).as_str(), id);
+    assert_eq!(Trace::draw(|| [0x11; 16]), "11111111-1111-4111-9111-111111111111", "an end");
 }

@@ -52,7 +52,7 @@ impl ProblemReporter {
         let sent = sent.and_then(|value| value.to_str().ok());
         let trace = match sent.filter(|text| Trace::is_repeatable(text)) {
             Some(text) => String::from(text),
-            None => uuid::Builder::from_random_bytes(self.random.bytes()).into_uuid().to_string(),
+            None => Trace::draw(|| self.random.bytes()),
         };
         self.traffic.refused(refusal);
         self.log.request(RequestLine {

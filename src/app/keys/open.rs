@@ -345,13 +345,13 @@ fn unlock(
 /// The change that adds the keys of the audit chain, and its public key in clear.
 fn begin_chain(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
     let purposes = [KeyPurpose::Audit, KeyPurpose::Sign];
-    let (mut change, made) = new_keys(master, random, &SystemKeys::SCOPE, &purposes, 1, now);
+    let (change, made) = new_keys(master, random, &SystemKeys::SCOPE, &purposes, 1, now);
     let signing = made.iter().find(|key| key.purpose == KeyPurpose::Sign);
-    if let Some(signing) = signing.and_then(|key| SigningKey::from_seed(&key.bytes)) {
-        let public = signing.public().to_vec();
-        change = change.put(Table::Meta, tables::meta::AUDIT_PUBLIC_KEY.to_vec(), public);
-    }
-    change
+    let Some(signing) = signing.and_then(|key| SigningKey::from_seed(&key.bytes)) else {
+        return Change::impossible("the audit chain has no signing key");
+    };
+    let public = signing.public().to_vec();
+    change.put(Table::Meta, tables::meta::AUDIT_PUBLIC_KEY.to_vec(), public)
 }
 
 fn open_system_keys(

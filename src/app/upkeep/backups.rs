@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tokio::task::spawn_blocking;
 
 use crate::app::commit::disk::{Allowance, DiskFloor, DiskState};
-use crate::app::error::Error;
+use crate::app::error::{Error, Fault};
 use crate::app::keys::open::VaultFailure;
 use crate::app::upkeep::verify::Report;
 use crate::app::vault::Vault;
@@ -105,7 +105,8 @@ impl Backups<'_> {
     /// A prefix of the vault's id. File names contain it, because several vaults may share one
     /// directory of backups.
     pub fn mark(self) -> Result<String, Error> {
-        let id = meta::file_id(&self.vault.snapshot()?)?.unwrap_or_default();
+        let id = meta::file_id(&self.vault.snapshot()?)?;
+        let id = id.ok_or(Error::Internal(Fault::Impossible("the data file has no id")))?;
         Ok(id.simple().to_string().chars().take(BACKUP_MARK_DIGITS).collect())
     }
 

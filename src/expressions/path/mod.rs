@@ -33,7 +33,7 @@ impl JsonPath {
         self.states
     }
 
-    /// The selected value; null if there is none, an error if there are several.
+    /// The selected value: null if nothing is selected, an error if several are.
     pub(super) fn only_value(&self, root: &Value, budget: &Budget) -> Result<Value, Failed> {
         match evaluate::nodes(&self.segments, root, budget)?.as_slice() {
             [] => Ok(Value::Null),

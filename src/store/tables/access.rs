@@ -17,7 +17,7 @@ pub fn tenant_of_key(key: &[u8]) -> Option<TenantId> {
     Uuid::from_slice(key).ok().map(TenantId::new)
 }
 
-/// The row that an API key is found by; `place` comes from [`crate::crypto::ApiKeyIndex`].
+/// The row that an API key is found by; `place` comes from `crypto::api_keys::ApiKeyIndex`.
 pub fn api_keys(place: &[u8; 32]) -> Vec<u8> {
     place.to_vec()
 }

@@ -4,8 +4,8 @@
 
 mod circles;
 mod documents;
-mod known;
 mod methods;
 mod rules;
 mod sources;
+mod violations;
 mod words;

@@ -134,6 +134,7 @@ impl Rooms {
         let declared: BTreeSet<&str> = lib
             .lines()
             .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+            .filter(|room| *room != WAITING)
             .chain(["main"])
             .collect();
         let mut above = BTreeSet::new();
