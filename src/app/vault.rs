@@ -23,8 +23,11 @@ pub struct Vault {
     pub(in crate::app) clock: Clock,
     pub(in crate::app) random: Random,
     pub(in crate::app) callers: crate::app::access::callers::Callers,
-    /// Runs walks over large parts of the file: exports, inventories, inspections, deep lists.
+    /// Walks of requests: pages of logs and of numbered lists.
     pub(in crate::app) walks: crate::app::blocking::BlockingPool,
+    /// Walks of the operator: exports, inventories, inspections. They may take minutes, so that
+    /// requests do not wait for them.
+    pub(in crate::app) operator_walks: crate::app::blocking::BlockingPool,
     pub(in crate::app) evaluations: crate::app::tokens::evaluations::Evaluations,
     pub(in crate::app) lanes: crate::app::commit::lanes::Lanes,
     pub(in crate::app) in_flight: Arc<crate::app::commit::idempotency::in_flight::InFlight>,

@@ -72,8 +72,9 @@ pub const RATE_CLOCK_SKEW_MAX: Duration = Duration::from_secs(1);
 const _: () = assert!(RATE_SETS.is_power_of_two());
 const _: () = assert!(RATE_SETS * RATE_SET_COUNTERS_MAX == RATE_COUNTERS_MAX);
 
-/// Walks over large parts of the file that run at the same time: exports, inventories, inspections,
-/// pages of logs and of numbered lists. Each holds a thread, and two leave the disk to other reads.
+/// Walks over large parts of the file that run at the same time: of requests (pages of logs and of
+/// numbered lists), and as many of the operator (exports, inventories, inspections). Each holds a
+/// thread, and few leave the disk to other reads.
 pub const WALKS_MAX: usize = 2;
 /// Requests that wait for a walk; beyond them the answer is 503. One that waits costs only its own
 /// state, and the longest page of a log takes a few milliseconds.

@@ -128,7 +128,7 @@ impl Audit<'_> {
             while inspection.advance(AUDIT_ROWS_AT_ONCE, &mut |_| ())? {}
             Ok(inspection.finish()?)
         };
-        self.vault.walks.run(inspect).await?
+        self.vault.operator_walks.run(inspect).await?
     }
 
     /// Signs the chain to its end and returns the newest checkpoint, to be kept outside the vault.

@@ -42,7 +42,7 @@ impl Audit<'_> {
             let chain = Entity::of_server(EntityKind::AuditChain);
             self.write_operator_entry(Act::Export, chain).await?;
         }
-        self.vault.walks.run(|| export_rows(self, &query)).await?
+        self.vault.operator_walks.run(|| export_rows(self, &query)).await?
     }
 }
 

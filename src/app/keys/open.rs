@@ -139,6 +139,7 @@ impl Vault {
             random,
             callers: Callers::new(),
             walks: BlockingPool::new(WALKS_MAX, WALKS_WAITING_MAX),
+            operator_walks: BlockingPool::new(WALKS_MAX, WALKS_WAITING_MAX),
             evaluations: Evaluations::new(),
             lanes: Lanes::new(),
             in_flight: Arc::default(),

@@ -99,7 +99,7 @@ impl KeyRotation<'_> {
         let last = Change::new().expect_present(Table::Meta, tables::meta::MASTER.to_vec());
         self.vault.store.commit(last).await?;
         let snapshot = self.vault.snapshot()?;
-        let counted = self.vault.walks.run(|| count_entries(&snapshot)).await??;
+        let counted = self.vault.operator_walks.run(|| count_entries(&snapshot)).await??;
         if counted.iter().any(|(key, count)| *key == number && *count > 0) {
             return Err(Error::Conflict(
                 "There are still entries of the audit chain under this key; see key list.",

@@ -123,7 +123,7 @@ impl KeyRing<'_> {
     /// Lists all keys with counts, which reads the whole file.
     pub async fn inventory(self) -> Result<KeyInventory, Error> {
         self.vault.rotation().write_uses().await?;
-        self.vault.walks.run(|| self.count_everything()).await?
+        self.vault.operator_walks.run(|| self.count_everything()).await?
     }
 
     fn count_everything(self) -> Result<KeyInventory, Error> {
@@ -151,7 +151,7 @@ impl KeyRing<'_> {
             let records = count_records(snapshot, Some(scope))?.remove(scope);
             self.count_entries(snapshot, scope, records.unwrap_or_default())
         };
-        self.vault.walks.run(count).await?
+        self.vault.operator_walks.run(count).await?
     }
 
     /// Counts index entries, which do not name their key. If the scope has more than one index key,
