@@ -166,7 +166,7 @@ impl Call {
         format!("{} {} ({:?})", self.method, self.route.path, self.listener())
     }
 
-    /// Whether a listener has a row with this path.
+    /// True if the table has a row with this path for the listener, whatever its method.
     fn is_on(self, listener: Listener) -> bool {
         calls().any(|call| call.listener() == listener && call.route.path == self.route.path)
     }
