@@ -17,6 +17,8 @@ pub const BACKUP_PERIOD_MAX: Duration = Duration::from_hours(366 * 24);
 pub const BACKUP_RETRY: Duration = Duration::from_hours(1);
 /// The time between two looks of the schedule at what is due.
 pub const BACKUP_LOOK_PERIOD: Duration = Duration::from_secs(15);
+/// Bytes of rows that a step of a migration holds in memory before it inserts them.
+pub const MIGRATION_CHUNK_BYTES: usize = 4 * 1024 * 1024;
 /// Backups before a migration, beside the data file. One is usual; more come from going back and
 /// forth between versions.
 pub const MIGRATION_BACKUPS_MAX: u32 = 100;

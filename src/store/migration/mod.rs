@@ -2,18 +2,22 @@
 //!
 //! The migration first writes a backup of the unchanged file beside it. Then it runs the steps.
 //! Each step goes from one format to the next in one transaction, which also sets the new format.
-//! After a crash the file is therefore in one of the two formats and never between them.
+//! After a crash the file is therefore in one of the two formats and never between them. A step
+//! writes its rows in chunks, so that its memory does not grow with the file.
 //!
 //! A process that is killed while it writes the backup leaves an unfinished file. The next
 //! migration removes that file. It holds the lock of the data file, so no other process can be
 //! writing one.
+
+mod step_rows;
+mod steps;
 
 use std::path::{Path, PathBuf};
 
 use redb::Database;
 
 use crate::bounds::MIGRATION_BACKUPS_MAX;
-use crate::crypto::{BackupKey, Identity, MasterKey, OpenFailed, Random};
+use crate::crypto::{BackupKey, MasterKey, Random};
 use crate::domain::time::Timestamp;
 use crate::store::backup;
 use crate::store::backup::format::BackupFailure;
@@ -24,8 +28,9 @@ use crate::store::file::FORMAT;
 use crate::store::file::{self, commit_whole, first_look, open_database};
 use crate::store::handle::Store;
 use crate::store::meta;
+use crate::store::migration::step_rows::StepRows;
+use crate::store::migration::steps::{separate_master_keys, tell_vaults_apart};
 use crate::store::snapshot::Snapshot;
-use crate::store::tables::Table;
 
 /// The result of a migration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +49,16 @@ pub enum MigrationFailure {
     WrongMasterKey,
 }
 
-/// Returns the rows that a step writes. The missing tables are created as well.
-type Step = fn(&Snapshot, Option<&MasterKey>, &Random) -> Result<Change, StorageFailure>;
+/// The file before a step, and the keys and the randomness that the step may need.
+struct OldFile<'a> {
+    snapshot: &'a Snapshot,
+    /// `None` for a copy in memory whose keys are never opened.
+    master: Option<&'a MasterKey>,
+    random: &'a Random,
+}
+
+/// Writes the rows of the next format. The missing tables exist already.
+type Step = fn(&OldFile<'_>, &mut StepRows<'_>) -> Result<(), StorageFailure>;
 
 /// The steps, each with the format that it migrates from.
 const STEPS: &[(u32, Step)] = &[(1, tell_vaults_apart), (2, separate_master_keys)];
@@ -155,51 +168,16 @@ pub(super) fn run(
 ) -> Result<(), StorageFailure> {
     for (at, step) in STEPS.iter().skip_while(|(at, _)| *at < from) {
         let next = at.saturating_add(1);
-        let change = step(&first_look(database)?, master, random)?;
-        commit_whole(database, None, |_| Ok(meta::put_format(change, next)))?;
+        let snapshot = first_look(database)?;
+        let old = OldFile { snapshot: &snapshot, master, random };
+        commit_whole(database, None, |transaction| {
+            let mut rows = StepRows::new(transaction);
+            step(&old, &mut rows)?;
+            rows.flush()?;
+            Ok(meta::put_format(Change::new(), next))
+        })?;
     }
     Ok(())
-}
-
-/// Format 2: gives the file an id, so that backups of different vaults can be distinguished.
-#[expect(clippy::unnecessary_wraps, reason = "other steps read")]
-fn tell_vaults_apart(
-    _: &Snapshot,
-    _: Option<&MasterKey>,
-    random: &Random,
-) -> Result<Change, StorageFailure> {
-    Ok(meta::put_file_id(Change::new(), random.bytes()))
-}
-
-/// Format 3: seals the file's keys under a key derived from the master key, where older formats
-/// used the master key itself. The master key stays the same, so its file and its shares remain
-/// valid.
-///
-/// Two more changes need the new format, because an older program would break them. Records have
-/// digests, which checkpoints cover; they are computed when the file is opened, since their key is
-/// made then, and an older program would not update them. And after a rotation the server has
-/// several index keys for API keys, which an older program does not support.
-fn separate_master_keys(
-    snapshot: &Snapshot,
-    master: Option<&MasterKey>,
-    random: &Random,
-) -> Result<Change, StorageFailure> {
-    let Some(master) = master else { return Ok(Change::new()) };
-    let damaged = || StorageFailure::Damaged(String::from("a key does not open"));
-    let known = meta::master_check(snapshot)?.ok_or_else(damaged)?;
-    // Setting the new format without sealing the keys again would make the file unreadable.
-    if !master.has_check(&known) {
-        return Err(damaged());
-    }
-    let mut change = meta::put_master_check(Change::new(), master.check());
-    for (key, sealed) in snapshot.first(&Table::Keys.whole(), usize::MAX)? {
-        let scope: &[u8; 16] = key.first_chunk().ok_or_else(damaged)?;
-        let place = Identity { tenant: scope, table: Table::Keys.number(), key: &key };
-        let plain = master.open(&place, &sealed).map_err(|OpenFailed| damaged())?;
-        let again = master.seal(&place, plain.expose(), random);
-        change = change.put(Table::Keys, key, again);
-    }
-    Ok(change)
 }
 
 const _: () = assert!(STEPS.len() == 2 && FORMAT == 3, "every older format has its step");

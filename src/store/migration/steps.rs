@@ -1,0 +1,48 @@
+//! The steps to formats 2 and 3.
+
+use crate::crypto::{Identity, OpenFailed};
+use crate::store::change::Change;
+use crate::store::failure::StorageFailure;
+use crate::store::meta;
+use crate::store::migration::OldFile;
+use crate::store::migration::step_rows::StepRows;
+use crate::store::tables::Table;
+
+/// Format 2: gives the file an id, so that backups of different vaults can be distinguished.
+pub(super) fn tell_vaults_apart(
+    old: &OldFile<'_>,
+    rows: &mut StepRows<'_>,
+) -> Result<(), StorageFailure> {
+    rows.take(meta::put_file_id(Change::new(), old.random.bytes()))
+}
+
+/// Format 3: seals the file's keys under a key derived from the master key, where older formats
+/// used the master key itself. The master key stays the same, so its file and its shares remain
+/// valid.
+///
+/// Two more changes need the new format, because an older program would break them. Records have
+/// digests, which checkpoints cover; they are computed when the file is opened, since their key is
+/// made then, and an older program would not update them. And after a rotation the server has
+/// several index keys for API keys, which an older program does not support.
+pub(super) fn separate_master_keys(
+    old: &OldFile<'_>,
+    rows: &mut StepRows<'_>,
+) -> Result<(), StorageFailure> {
+    let Some(master) = old.master else { return Ok(()) };
+    let damaged = || StorageFailure::Damaged(String::from("a key does not open"));
+    let known = meta::master_check(old.snapshot)?.ok_or_else(damaged)?;
+    // Setting the new format without sealing the keys again would make the file unreadable.
+    if !master.has_check(&known) {
+        return Err(damaged());
+    }
+    rows.take(meta::put_master_check(Change::new(), master.check()))?;
+    for entry in old.snapshot.range(&Table::Keys.whole())? {
+        let (key, sealed) = entry?;
+        let scope: &[u8; 16] = key.first_chunk().ok_or_else(damaged)?;
+        let place = Identity { tenant: scope, table: Table::Keys.number(), key: &key };
+        let plain = master.open(&place, &sealed).map_err(|OpenFailed| damaged())?;
+        let again = master.seal(&place, plain.expose(), old.random);
+        rows.put(Table::Keys, key, again)?;
+    }
+    Ok(())
+}
