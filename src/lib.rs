@@ -25,7 +25,7 @@
 //! | [`threeds`] | 3-D Secure: messages, rules, the session's states, the simulator; pure | bounds, domain, secret |
 //! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, domain, limits, log, secret, threeds |
 //! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` | bounds, domain, secret |
-//! | [`store`] | tables, records, snapshots, backups, the audit chain and the one writer; alone in knowing `redb` | bounds, crypto, domain, idempotency, metrics, secret, threeds |
+//! | [`store`] | tables, records, snapshots, backups, the audit chain, the one writer and the engines under it; alone in knowing `redb` | bounds, clock, crypto, domain, idempotency, metrics, secret, threeds |
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, metrics, secret, store, threeds |
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, metrics, secret, threeds |
 //! | [`server`] | accepting, TLS, deadlines, connection limits, the drain; knows no route | bounds, crypto, domain, log, metrics, secret |
@@ -144,6 +144,7 @@ pub mod testing {
         pub use crate::bounds::*;
     }
 
+    pub use crate::clock::Clock;
     pub use crate::crypto::{Link, SigningKey};
     pub use crate::domain::application::ApplicationKind;
     pub use crate::domain::permission::Permission;

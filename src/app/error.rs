@@ -122,6 +122,7 @@ impl From<StorageFailure> for Error {
     fn from(failure: StorageFailure) -> Self {
         match failure {
             StorageFailure::Stopped => Self::Stopped,
+            StorageFailure::Unavailable(_) => Self::Busy,
             StorageFailure::Damaged(_)
             | StorageFailure::Full
             | StorageFailure::Impossible(_)
@@ -136,7 +137,7 @@ impl From<CommitFailure> for Error {
     fn from(failure: CommitFailure) -> Self {
         match failure {
             CommitFailure::Impossible(what) => Self::Internal(Fault::Impossible(what)),
-            CommitFailure::QueueFull => Self::Busy,
+            CommitFailure::QueueFull | CommitFailure::Unavailable => Self::Busy,
             CommitFailure::Stopped => Self::Stopped,
         }
     }

@@ -11,8 +11,24 @@ pub const BATCH_CHANGES_MAX: usize = 256;
 pub const QUEUE_CHANGES_MAX: usize = 4_096;
 /// The number of times that an operation decides when concurrent changes invalidate what it read.
 pub const DECISIONS_MAX: usize = 16;
-/// After this idle time, the writer commits in a way that makes the next start fast.
-pub const IDLE_BEFORE_QUICK_REPAIR: Duration = Duration::from_millis(200);
+/// The length of a segment of the log. A longer one makes recovery slower and needs more disk; a
+/// shorter one is changed more often, which takes a few milliseconds.
+pub const LOG_SEGMENT_BYTES: u64 = 64 * 1024 * 1024;
+/// The zeros that the log writes ahead of its end: as many as a new segment has so far, between
+/// these bounds. A small vault has a small log.
+pub const LOG_FILL_BYTES_MIN: u64 = 64 * 1024;
+pub const LOG_FILL_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Rows in memory that start a merge into the data file. More of them make a merge cheaper for each
+/// row, and longer.
+pub const MERGE_BYTES: usize = 16 * 1024 * 1024;
+/// Rows in memory after which a batch waits for the merge that is running.
+pub const LAYERS_BYTES_MAX: usize = 96 * 1024 * 1024;
+/// The age at which rows are merged without more of them.
+pub const MERGE_AFTER: Duration = Duration::from_secs(5);
+/// Rows that a sorted load writes in one transaction.
+pub const LOAD_BATCH_BYTES: usize = 64 * 1024 * 1024;
+/// Rows that a page of a range holds at most, beyond its last row.
+pub const PAGE_BYTES: usize = 1024 * 1024;
 /// Records that one sweep takes in one transaction.
 pub const SWEEP_BATCH_MAX: usize = 256;
 /// The time between two sweeps.

@@ -12,11 +12,12 @@ use crate::store::failure::{Fatal, StorageFailure};
 pub(super) struct Alarm(Arc<watch::Sender<Option<Fatal>>>);
 
 impl Alarm {
-    /// Raises the alarm and returns the failure, for the caller's own error. `Stopped` does not
-    /// raise it: it only follows an earlier failure, which has raised the alarm with its cause.
+    /// Raises the alarm and returns the failure, for the caller's own error. A transient failure
+    /// does not raise it. Nor does `Stopped`: it only follows an earlier failure, which has raised
+    /// the alarm with its cause.
     pub(super) fn sound(&self, failure: StorageFailure) -> StorageFailure {
         match failure {
-            StorageFailure::Stopped => (),
+            StorageFailure::Stopped | StorageFailure::Unavailable(_) => (),
             StorageFailure::Damaged(_)
             | StorageFailure::Full
             | StorageFailure::Impossible(_)

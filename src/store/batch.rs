@@ -1,28 +1,24 @@
-//! Applies several changes in one transaction. Each change is checked against the file and the
-//! changes before it. The writes of the accepted changes are collected and inserted in key order.
+//! Turns several changes into rows. Each change is checked against the newest rows and the changes
+//! before it. The rows of the accepted changes are collected in key order.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-
-use redb::{ReadableTable, WriteTransaction};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::crypto;
 use crate::store::chain::row::{AuditRow, Head};
 use crate::store::change::{Change, Expect, SealedEntries, Write};
 use crate::store::digests::{DigestChanges, RecordDigests};
+use crate::store::engine::{Order, Read, RowChange};
 use crate::store::failure::StorageFailure;
 use crate::store::snapshot::{damaged_count, decode_count};
 use crate::store::tables::{KeyRange, Table, meta};
-
-type OpenTable<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
 
 /// The new values of keys. `None` deletes the key.
 type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 pub(super) struct Batch<'t> {
-    transaction: &'t WriteTransaction,
-    /// Each table is opened once, because most changes read the same few tables.
-    tables: BTreeMap<Table, OpenTable<'t>>,
+    stored: &'t dyn Read,
+    /// Values that were read, because an expectation and the digests may need the same one.
+    known: HashMap<(Table, Vec<u8>), Option<Vec<u8>>>,
     pending: BTreeMap<Table, Pending>,
     /// The end of the audit chain, once a change has added a row to it.
     head: Option<Head>,
@@ -38,12 +34,9 @@ pub enum Verdict {
 }
 
 impl<'t> Batch<'t> {
-    pub(super) fn new(
-        transaction: &'t WriteTransaction,
-        digests: Option<&'t mut RecordDigests>,
-    ) -> Self {
-        let (tables, pending) = (BTreeMap::new(), BTreeMap::new());
-        Self { transaction, tables, pending, head: None, digests }
+    pub(super) fn new(stored: &'t dyn Read, digests: Option<&'t mut RecordDigests>) -> Self {
+        let (known, pending) = (HashMap::new(), BTreeMap::new());
+        Self { stored, known, pending, head: None, digests }
     }
 
     pub(super) fn take(&mut self, change: Change) -> Result<Verdict, StorageFailure> {
@@ -69,44 +62,35 @@ impl<'t> Batch<'t> {
         Ok(Verdict::Applied)
     }
 
-    /// Inserts in key order, so that each page is written once: neighbouring keys share pages.
-    pub(super) fn insert(mut self) -> Result<(), StorageFailure> {
+    /// The rows to write, in the order of tables and keys.
+    pub(super) fn rows(mut self) -> Result<Vec<RowChange>, StorageFailure> {
         if let Some(digests) = self.digests.take() {
-            let moves = self.insert_records(digests)?;
+            let changes = self.digest_changes(digests)?;
             let sequence = self.head()?.next;
-            for (table, key, value) in digests.apply(moves, sequence) {
+            for (table, key, value) in digests.apply(changes, sequence) {
                 self.pend(table, key, Some(value));
             }
         }
         if let Some(head) = self.head.take() {
             self.pend(Table::Meta, meta::AUDIT_HEAD.to_vec(), Some(head.encode()));
         }
-        for (table, pending) in std::mem::take(&mut self.pending) {
-            let table = self.open(table)?;
-            for (key, value) in pending {
-                match value {
-                    Some(value) => drop(table.insert(key.as_slice(), value.as_slice())?),
-                    None => drop(table.remove(key.as_slice())?),
-                }
-            }
-        }
-        Ok(())
+        let rows = self.pending.into_iter().flat_map(|(table, pending)| {
+            pending.into_iter().map(move |(key, value)| RowChange { table, key, value })
+        });
+        Ok(rows.collect())
     }
 
-    /// Inserts the rows that the digests count. The engine returns the old value of each insertion,
-    /// so the update of the digests needs no extra reads.
-    fn insert_records(&mut self, digests: &RecordDigests) -> Result<DigestChanges, StorageFailure> {
+    /// What the rows change in the digests that count them.
+    fn digest_changes(&mut self, digests: &RecordDigests) -> Result<DigestChanges, StorageFailure> {
         let mut changes = DigestChanges::default();
-        for name in Table::ALL.iter().filter(|table| table.is_digested()) {
-            let Some(pending) = self.pending.remove(name) else { continue };
-            let table = self.open(*name)?;
+        for (table, pending) in self.pending.iter().filter(|(table, _)| table.is_digested()) {
             for (key, new) in pending {
-                let old = match &new {
-                    Some(new) => table.insert(key.as_slice(), new.as_slice())?,
-                    None => table.remove(key.as_slice())?,
+                let known = self.known.remove(&(*table, key.clone()));
+                let old = match known {
+                    Some(known) => known,
+                    None => self.stored.get(*table, key)?,
                 };
-                let old = old.as_ref().map(redb::AccessGuard::value);
-                changes.take(digests.key(), *name, &key, old, new.as_deref())?;
+                changes.take(digests.key(), *table, key, old.as_deref(), new.as_deref())?;
             }
         }
         Ok(changes)
@@ -117,13 +101,6 @@ impl<'t> Batch<'t> {
             Some(head) => Ok(head),
             None => Head::decode(self.value(Table::Meta, meta::AUDIT_HEAD)?.as_deref()),
         }
-    }
-
-    fn open(&mut self, table: Table) -> Result<&mut OpenTable<'t>, StorageFailure> {
-        Ok(match self.tables.entry(table) {
-            Entry::Occupied(open) => open.into_mut(),
-            Entry::Vacant(place) => place.insert(self.transaction.open_table(table.definition())?),
-        })
     }
 
     /// Appends a row to the audit chain and assigns its number and its link.
@@ -173,7 +150,13 @@ impl<'t> Batch<'t> {
         if let Some(pending) = self.pending.get(&table).and_then(|pending| pending.get(key)) {
             return Ok(pending.clone());
         }
-        Ok(self.open(table)?.get(key)?.map(|value| value.value().to_vec()))
+        let place = (table, key.to_vec());
+        if let Some(known) = self.known.get(&place) {
+            return Ok(known.clone());
+        }
+        let stored = self.stored.get(table, key)?;
+        self.known.insert(place, stored.clone());
+        Ok(stored)
     }
 
     fn keys_of(
@@ -184,26 +167,28 @@ impl<'t> Batch<'t> {
         if range.is_empty() {
             return Ok(Vec::new());
         }
-        let table = range.table();
-        self.open(table)?;
         let nothing = Pending::new();
-        let pending = self.pending.get(&table).unwrap_or(&nothing);
+        let pending = self.pending.get(&range.table()).unwrap_or(&nothing);
         let added = pending.range::<[u8], _>(range.bounds());
         let mut keys: Vec<Vec<u8>> = added
             .filter(|(_, value)| value.is_some())
             .map(|(key, _)| key.clone())
             .take(count_max)
             .collect();
-        let Some(stored) = self.tables.get(&table) else { return Ok(keys) };
         let mut found = 0;
-        for entry in stored.range::<&[u8]>(range.bounds())? {
-            let key = entry?.0.value().to_vec();
-            if found == count_max {
-                break;
-            }
-            if !pending.contains_key(&key) {
-                keys.push(key);
-                found = found.saturating_add(1);
+        let mut rest = Some(range.clone());
+        while let Some(range) = rest.take().filter(|_| found < count_max) {
+            let page = self.stored.page(&range, Order::Ascending, count_max)?;
+            rest = page
+                .rows
+                .last()
+                .filter(|_| !page.is_last)
+                .map(|(last, _)| range.starting_after(last));
+            for (key, _) in page.rows {
+                if found < count_max && !pending.contains_key(&key) {
+                    keys.push(key);
+                    found = found.saturating_add(1);
+                }
             }
         }
         keys.sort_unstable();

@@ -9,16 +9,14 @@
 //! (69) and zeros; a free slot is all zeros.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::bounds::CVC_KEYS_MAX;
 use crate::crypto::SEALED_KEY_BYTES;
 use crate::store::failure::StorageFailure;
-use crate::store::named_file::NamedFile;
+use crate::store::volume::{Directory, OverlayVolume, Volume, VolumeFile};
 
 const SLOT_BYTES: usize = 128;
 const SLOT: u64 = 128;
@@ -33,14 +31,12 @@ pub type CvcKeyName = ([u8; 16], u64);
 #[derive(Debug)]
 pub struct CvcKeys {
     slots: Mutex<Slots>,
-    /// `None` for read-only keys.
-    file: Option<NamedFile>,
 }
 
 #[derive(Debug, Default)]
 struct Slots {
-    /// `None` for read-only keys.
-    file: Option<File>,
+    /// `None` for keys whose writes fail, in tests.
+    file: Option<Box<dyn VolumeFile>>,
     used: BTreeMap<CvcKeyName, (u64, Vec<u8>)>,
     free: Vec<u64>,
     /// The number of slots in the file.
@@ -53,36 +49,36 @@ impl CvcKeys {
 
     /// Opens the file or creates it.
     pub fn open(directory: &Path) -> Result<Self, StorageFailure> {
-        let path = directory.join(Self::FILE);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .map_err(StorageFailure::from_io)?;
-        let named = NamedFile::new(&path, &file).map_err(StorageFailure::from_io)?;
-        // The file's name must be durable before its content is.
-        File::open(directory).and_then(|it| it.sync_all()).map_err(StorageFailure::from_io)?;
-        let read = Slots::read(&file).map_err(StorageFailure::from_io)?;
-        let slots = Mutex::new(Slots { file: Some(file), ..read });
-        Ok(Self { slots, file: Some(named) })
+        Self::on_volume(&Directory::new(directory))
     }
 
     /// Opens the keys read-only, for verification. A missing file has no keys.
     pub fn open_unwritten(directory: &Path) -> Result<Self, StorageFailure> {
-        let slots = match File::open(directory.join(Self::FILE)) {
-            Ok(file) => Slots::read(&file).map_err(StorageFailure::from_io)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Slots::default(),
-            Err(error) => return Err(StorageFailure::from_io(error)),
-        };
-        Ok(Self { slots: Mutex::new(slots), file: None })
+        Self::on_volume(&OverlayVolume::new(directory))
     }
 
-    /// Checks that the path still names the open file.
+    pub(crate) fn on_volume(volume: &dyn Volume) -> Result<Self, StorageFailure> {
+        let open = || -> io::Result<Slots> {
+            let file = match volume.open(Self::FILE)? {
+                Some(file) => file,
+                None => volume.create(Self::FILE)?,
+            };
+            // The file's name must be durable before its content is.
+            volume.sync()?;
+            let read = Slots::read(file.as_ref())?;
+            Ok(Slots { file: Some(file), ..read })
+        };
+        let slots = open().map_err(StorageFailure::from_io)?;
+        Ok(Self { slots: Mutex::new(slots) })
+    }
+
+    /// Checks that the file's name still names it.
     pub fn check_place(&self) -> Result<(), StorageFailure> {
-        self.file.as_ref().map_or(Ok(()), NamedFile::check)
+        let slots = self.lock();
+        if slots.file.as_ref().is_none_or(|file| file.is_in_place()) {
+            return Ok(());
+        }
+        Err(StorageFailure::Removed(PathBuf::from(Self::FILE)))
     }
 
     pub fn sealed(&self, name: &CvcKeyName) -> Option<Vec<u8>> {
@@ -100,21 +96,6 @@ impl CvcKeys {
         self.lock().destroy_before(minute).map_err(StorageFailure::from_io)
     }
 
-    /// Creates a file and unlinks it at once, so that it ends with the process. For vaults without
-    /// a directory.
-    #[cfg(test)]
-    pub fn unlinked() -> Result<Self, StorageFailure> {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("strongroom-cvc-{}-{number}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        std::fs::create_dir(&directory).map_err(StorageFailure::from_io)?;
-        let keys = Self::open(&directory);
-        std::fs::remove_dir_all(&directory).map_err(StorageFailure::from_io)?;
-        keys
-    }
-
     /// From now on every write fails, as on a file system that turned read-only.
     #[cfg(test)]
     pub(crate) fn fail_writes(&self) {
@@ -127,13 +108,13 @@ impl CvcKeys {
 }
 
 impl Slots {
-    /// Reads the slots. The result is read-only until its `file` is set.
-    fn read(file: &File) -> io::Result<Self> {
-        let count = file.metadata()?.len().div_euclid(SLOT);
+    /// Reads the slots. Its `file` is not set.
+    fn read(file: &dyn VolumeFile) -> io::Result<Self> {
+        let count = file.len()?.div_euclid(SLOT);
         let (mut used, mut free) = (BTreeMap::new(), Vec::new());
         for at in 0..count {
             let mut slot = FREE;
-            file.read_exact_at(&mut slot, at.saturating_mul(SLOT))?;
+            file.read(at.saturating_mul(SLOT), &mut slot)?;
             match parse(&slot) {
                 Some((name, sealed)) => {
                     // Only one of two slots of the same name would be overwritten.
@@ -163,7 +144,7 @@ impl Slots {
         let at = self.free.pop().unwrap_or(self.count);
         self.write(at, &slot(&name, sealed))?;
         // The key must be durable before any code is sealed under it.
-        self.file()?.sync_all()?;
+        self.file()?.sync()?;
         self.count = self.count.max(at.saturating_add(1));
         self.used.insert(name, (at, sealed.to_vec()));
         Ok(Some(sealed.to_vec()))
@@ -178,7 +159,7 @@ impl Slots {
             }
         }
         if !passed.is_empty() {
-            self.file()?.sync_all()?;
+            self.file()?.sync()?;
         }
         for name in &passed {
             if let Some((at, _)) = self.used.remove(name) {
@@ -190,11 +171,11 @@ impl Slots {
 
     fn write(&self, at: u64, slot: &[u8; SLOT_BYTES]) -> io::Result<()> {
         let offset = at.saturating_mul(SLOT);
-        self.file()?.write_all_at(slot, offset)
+        self.file()?.write(offset, slot)
     }
 
-    fn file(&self) -> io::Result<&File> {
-        self.file.as_ref().ok_or_else(|| io::ErrorKind::ReadOnlyFilesystem.into())
+    fn file(&self) -> io::Result<&dyn VolumeFile> {
+        self.file.as_deref().ok_or_else(|| io::ErrorKind::ReadOnlyFilesystem.into())
     }
 }
 

@@ -1,5 +1,5 @@
-//! Failures of the file. Any failure while running is final: redb refuses further work until the
-//! file is opened again, so the process ends and the service manager restarts it.
+//! Failures of the storage. A failure of a local disk is final: the process ends and the service
+//! manager starts it again. A transient failure ends nothing: the request is answered with 503.
 
 use std::fmt;
 use std::io;
@@ -18,6 +18,8 @@ pub enum StorageFailure {
     Removed(PathBuf),
     /// An earlier failure closed the file.
     Stopped,
+    /// The storage cannot be reached now. Nothing was changed, and a later attempt may succeed.
+    Unavailable(&'static str),
 }
 
 /// The reason why a file could not be opened. The file is unchanged.
@@ -43,6 +45,8 @@ pub enum CommitFailure {
     Impossible(&'static str),
     QueueFull,
     Stopped,
+    /// The storage cannot be reached now. Nothing was changed.
+    Unavailable,
 }
 
 /// The reason why the store no longer works. The process must end.
@@ -84,6 +88,21 @@ impl StorageFailure {
             Self::ReadOnly => Self::ReadOnly,
             Self::Removed(path) => Self::Removed(path.clone()),
             Self::Stopped => Self::Stopped,
+            Self::Unavailable(why) => Self::Unavailable(why),
+        }
+    }
+
+    /// Returns true if the process can go on and a later attempt may succeed.
+    pub const fn is_transient(&self) -> bool {
+        match self {
+            Self::Unavailable(_) => true,
+            Self::Damaged(_)
+            | Self::Full
+            | Self::Impossible(_)
+            | Self::Io(_)
+            | Self::ReadOnly
+            | Self::Removed(_)
+            | Self::Stopped => false,
         }
     }
 
@@ -101,6 +120,7 @@ impl StorageFailure {
                 "if the file was moved, move it back; otherwise restore the newest backup"
             }
             Self::Stopped => "look for the first storage failure in the log",
+            Self::Unavailable(_) => "the program goes on by itself when the storage is back",
         }
     }
 }
@@ -120,6 +140,7 @@ impl fmt::Display for StorageFailure {
                 path.display()
             ),
             Self::Stopped => f.write_str("the store was stopped by an earlier failure"),
+            Self::Unavailable(why) => write!(f, "the storage cannot be reached: {why}"),
         }
     }
 }

@@ -2,149 +2,140 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use redb::{Database, StorageBackend as Disk};
 use tokio::sync::oneshot;
 
 use crate::bounds::QUEUE_CHANGES_MAX;
+use crate::clock::Clock;
 use crate::crypto::{DigestKey, MasterKey};
 use crate::store::alarm::Alarm;
-use crate::store::batch::Verdict;
+use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
 use crate::store::digests::{DigestFault, RecordDigests, SharedDigests};
+use crate::store::engine::local::LocalEngine;
+use crate::store::engine::local::file;
+use crate::store::engine::{Engine, EngineHealth, Upkeep};
 use crate::store::epochs::Epochs;
 use crate::store::failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
-use crate::store::file::{self, builder, check_format, commit_whole, grow, open_database, prepare};
-use crate::store::named_file::NamedFile;
-use crate::store::read_only::{Cleanliness, ReadOnlyDatabase, open_unwritten};
+use crate::store::opening::{self, Cleanliness};
 use crate::store::snapshot::Snapshot;
+use crate::store::volume::{Directory, OverlayVolume, Volume};
 use crate::store::writer::{Job, Writer};
 use crate::store::writer_metrics::WriterMetrics;
 
-/// A handle to the open file. Clones share it.
+/// A handle to the open store. Clones share it.
 #[derive(Clone)]
 pub struct Store(pub(super) Arc<Inner>);
 
 pub(super) struct Inner {
-    database: Arc<Database>,
+    pub(super) engine: Arc<dyn Engine>,
     jobs: SyncSender<Job>,
     access_generation: Arc<AtomicU64>,
     pub(super) alarm: Alarm,
     epochs: Epochs,
     pub(super) metrics: Arc<WriterMetrics>,
-    may_commit_idle: Arc<AtomicBool>,
     digests: SharedDigests,
     writer: Mutex<Option<JoinHandle<()>>>,
-    /// `None` for a store that writes to no file.
-    file: Option<NamedFile>,
-}
-
-/// Permission for the writer to commit without a change, to make the next start quick.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IdleCommits {
-    Allowed,
-    Held,
 }
 
 impl Store {
-    /// The file's name in the data directory.
+    /// The data file's name in the data directory.
     pub const FILE: &'static str = file::NAME;
 
-    /// The path of a new file until it is complete.
+    /// The path of a new data file until it is complete.
     pub fn unfinished(directory: &Path) -> PathBuf {
-        file::unfinished(directory)
+        directory.join(file::UNFINISHED)
     }
 
-    /// Creates a file with the rows of `first`. It appears under its name only when they are
-    /// durable, so that a crash leaves nothing that looks like a vault.
-    pub fn create(directory: &Path, first: Change) -> Result<Self, OpenFailure> {
-        let database = grow(directory, |database| prepare(database, first))?;
-        let path = directory.join(Self::FILE);
-        let file = std::fs::File::open(&path).and_then(|file| NamedFile::new(&path, &file));
-        Ok(Self::start(database, Some(file.map_err(OpenFailure::io)?)))
+    /// Creates a store with the rows of `first`. Its data file appears under its name only when
+    /// they are durable, so that a crash leaves nothing that looks like a vault.
+    pub fn create(directory: &Path, clock: &Clock, first: Change) -> Result<Self, OpenFailure> {
+        let volume: Arc<dyn Volume> = Arc::new(Directory::new(directory));
+        opening::create(volume.as_ref(), first)?;
+        Self::on_volume(&volume, clock)
     }
 
-    pub fn open(directory: &Path) -> Result<Self, OpenFailure> {
-        let path = directory.join(Self::FILE);
-        let file = std::fs::File::open(&path).and_then(|file| NamedFile::new(&path, &file));
-        let database = open_database(directory)?;
-        check_format(&database)?;
-        let file = file.map_err(OpenFailure::io)?;
-        // The engine opened the path a second time: check that both are the same file.
-        file.check().map_err(OpenFailure::Storage)?;
-        Ok(Self::start(database, Some(file)))
+    pub fn open(directory: &Path, clock: &Clock) -> Result<Self, OpenFailure> {
+        let volume: Arc<dyn Volume> = Arc::new(Directory::new(directory));
+        Self::on_volume(&volume, clock)
     }
 
-    /// Opens the file for verification: all writes to this store stay in memory. A file of an older
-    /// format is migrated there, and one that needs recovery after a crash is recovered there.
-    /// Without the master key the migration leaves the keys in the file as they are.
+    /// Opens the store for verification: all writes to it stay in memory. A file of an older format
+    /// is migrated there, and one that needs recovery after a crash is recovered there. Without the
+    /// master key the migration leaves the keys in the file as they are.
     pub fn open_unwritten(
         directory: &Path,
+        clock: &Clock,
         master: Option<&MasterKey>,
     ) -> Result<(Self, Cleanliness), OpenFailure> {
-        let ReadOnlyDatabase { database, cleanliness } = open_unwritten(directory, master)?;
-        Ok((Self::start(database, None), cleanliness))
-    }
-
-    /// Opens a store on the caller's disk, for tests of failing disks. An empty disk gets a new
-    /// store with the rows of `first`.
-    pub fn on_backend(backend: impl Disk, first: Change) -> Result<Self, OpenFailure> {
-        let is_new = backend.len().map_err(OpenFailure::io)? == 0;
-        let database = builder().create_with_backend(backend)?;
-        if is_new {
-            prepare(&database, first)?;
-        } else {
-            check_format(&database)?;
-        }
-        Ok(Self::start(database, None))
-    }
-
-    pub(super) fn start(database: Database, file: Option<NamedFile>) -> Self {
-        let database = Arc::new(database);
-        let (jobs, queue) = sync_channel(QUEUE_CHANGES_MAX);
+        let volume: Arc<dyn Volume> = Arc::new(OverlayVolume::new(directory));
         let alarm = Alarm::default();
+        let data = opening::open_migrated(volume.as_ref(), master)?;
+        let (engine, cleanliness) =
+            LocalEngine::start(&volume, data, clock, &alarm).map_err(OpenFailure::Storage)?;
+        Ok((Self::start(Arc::new(engine), alarm), cleanliness))
+    }
+
+    /// Opens the store on a volume.
+    pub(super) fn on_volume(volume: &Arc<dyn Volume>, clock: &Clock) -> Result<Self, OpenFailure> {
+        let alarm = Alarm::default();
+        let data = opening::open(volume.as_ref())?;
+        let engine = LocalEngine::start(volume, data, clock, &alarm);
+        Ok(Self::start(Arc::new(engine.map_err(OpenFailure::Storage)?.0), alarm))
+    }
+
+    /// Opens the store on a disk of a test. An empty disk gets a new store with the rows of
+    /// `first`.
+    #[cfg(test)]
+    pub(crate) fn on_disk(
+        disk: &crate::store::tests::disk::TestDisk,
+        first: Change,
+    ) -> Result<Self, OpenFailure> {
+        let volume = disk.volume();
+        if volume.open(Self::FILE).map_err(OpenFailure::io)?.is_none() {
+            opening::create(volume.as_ref(), first)?;
+        }
+        Self::on_volume(&volume, &Clock::new())
+    }
+
+    pub(super) fn start(engine: Arc<dyn Engine>, alarm: Alarm) -> Self {
+        let (jobs, queue) = sync_channel(QUEUE_CHANGES_MAX);
         let access_generation = Arc::new(AtomicU64::new(0));
         let metrics = Arc::new(WriterMetrics::new());
-        let may_commit_idle = Arc::new(AtomicBool::new(false));
         let digests = SharedDigests::default();
         let writer = Writer {
-            database: Arc::clone(&database),
+            engine: Arc::clone(&engine),
             jobs: queue,
             access_generation: Arc::clone(&access_generation),
             alarm: alarm.clone(),
             metrics: Arc::clone(&metrics),
-            may_commit_idle: Arc::clone(&may_commit_idle),
             digests: Arc::clone(&digests),
         };
         let thread = std::thread::spawn(|| writer.run());
         let writer = Mutex::new(Some(thread));
         let epochs = Epochs::new();
         Self(Arc::new(Inner {
-            database,
+            engine,
             jobs,
             access_generation,
             alarm,
             epochs,
             metrics,
-            may_commit_idle,
             digests,
             writer,
-            file,
         }))
     }
 
     pub fn snapshot(&self) -> Result<Snapshot, StorageFailure> {
-        use redb::ReadableDatabase as _;
         // Take the epoch before the snapshot: an epoch that is too old is safe, one that is too new
         // is not.
         let epoch = self.0.epochs.current();
-        let transaction = self.0.database.begin_read();
-        let transaction = transaction.map_err(|error| self.0.alarm.sound(error.into()))?;
-        Ok(Snapshot::new(transaction, self.0.alarm.clone(), epoch))
+        let rows = self.0.engine.snapshot().map_err(|failure| self.0.alarm.sound(failure))?;
+        Ok(Snapshot::new(rows, self.0.alarm.clone(), epoch))
     }
 
     /// Returns when the change is durable, or was refused. Dropping the future does not undo it.
@@ -164,6 +155,10 @@ impl Store {
         if let Some(what) = change.impossible {
             return Err(CommitFailure::Impossible(what));
         }
+        // After a failed read, too, nothing more is written: the process is ending.
+        if self.0.alarm.has_sounded() {
+            return Err(CommitFailure::Stopped);
+        }
         let (reply, verdict) = oneshot::channel();
         self.0.metrics.queued.add(1);
         self.queue(Job::Commit(change, reply)).inspect_err(|failure| {
@@ -172,7 +167,7 @@ impl Store {
                 self.0.metrics.refused.add(1);
             }
         })?;
-        Ok(async { verdict.await.map_err(stopped) })
+        Ok(async { verdict.await.map_err(stopped)? })
     }
 
     /// Returns when the writer has handled all jobs queued before. Nothing is written.
@@ -195,11 +190,11 @@ impl Store {
             return Ok(Verdict::Applied);
         }
         let mut digests = self.0.digests.lock().unwrap_or_else(PoisonError::into_inner);
-        commit_whole(&self.0.database, digests.as_mut(), |_| Ok(change))
+        self.apply(change, digests.as_mut())
     }
 
-    /// Writes a change and, in the same transaction, the digests of all records after it. For a
-    /// file that has no digests.
+    /// Writes a change and, in the same batch, the digests of all records after it. For a file that
+    /// has no digests.
     pub fn begin_digests(
         &self,
         key: &DigestKey,
@@ -207,7 +202,23 @@ impl Store {
     ) -> Result<Verdict, StorageFailure> {
         let mut digests = RecordDigests::count(&self.snapshot()?, key)?;
         let all = change.and(digests.keep());
-        commit_whole(&self.0.database, Some(&mut digests), |_| Ok(all))
+        self.apply(all, Some(&mut digests))
+    }
+
+    fn apply(
+        &self,
+        change: Change,
+        mut digests: Option<&mut RecordDigests>,
+    ) -> Result<Verdict, StorageFailure> {
+        let mut change = Some(change);
+        let mut verdict = Verdict::Refused;
+        self.0.engine.apply(&mut |newest| {
+            let change = change.take().ok_or(StorageFailure::Impossible("decided twice"))?;
+            let mut batch = Batch::new(newest, digests.as_deref_mut());
+            verdict = batch.take(change)?;
+            batch.rows()
+        })?;
+        Ok(verdict)
     }
 
     /// Reads the digests, which every later change of a record updates. Missing digests are
@@ -231,10 +242,14 @@ impl Store {
         self.0.epochs.is_quiescent()
     }
 
-    /// Lets the writer use idle time for a commit that makes the next start quick. Off by default,
-    /// because on a full disk such a commit would fail and end the store.
-    pub fn set_idle_commits(&self, tidying: IdleCommits) {
-        self.0.may_commit_idle.store(tidying == IdleCommits::Allowed, Ordering::Relaxed);
+    /// Lets the engine do work that only saves time later. Held by default, because on a full disk
+    /// such work would fail and end the store.
+    pub fn set_upkeep(&self, upkeep: Upkeep) {
+        self.0.engine.set_upkeep(upkeep);
+    }
+
+    pub fn health(&self) -> EngineHealth {
+        self.0.engine.health()
     }
 
     /// Changes with every commit that concerns tenants, applications or keys.
@@ -242,9 +257,9 @@ impl Store {
         self.0.access_generation.load(Ordering::Acquire)
     }
 
-    /// Checks that the path still names the open data file. A failure does not end the process.
+    /// Checks that the names of the open files still name them. A failure does not end the process.
     pub fn check_place(&self) -> Result<(), StorageFailure> {
-        self.0.file.as_ref().map_or(Ok(()), NamedFile::check)
+        self.0.engine.check_place()
     }
 
     /// Reports the failure of another file of the store, which ends the process too.

@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
-use redb::{Database, WriteTransaction};
+use redb::Database;
 
-use crate::bounds::RESTORE_BATCH_BYTES;
 use crate::store::backup::format::InvalidBackup;
 use crate::store::backup::manifest::Manifest;
-use crate::store::backup::reader::{Chunk, Reader};
+use crate::store::backup::reader::Reader;
 use crate::store::change::Change;
+use crate::store::engine::local::file::DataFile;
+use crate::store::engine::local::load_into;
 use crate::store::failure::{OpenFailure, StorageFailure};
-use crate::store::file::{commit_whole, grow};
 use crate::store::handle::Store;
+use crate::store::opening;
+use crate::store::volume::Directory;
 
 /// The reason why no data file was made. The partial file was removed.
 #[derive(Debug)]
@@ -29,35 +31,41 @@ impl Store {
         mut backup: Reader,
         mark: Change,
     ) -> Result<Manifest, RestoreFailure> {
-        drop(grow(directory, |database| load(database, &mut backup, mark))?);
+        let volume = Directory::new(directory);
+        DataFile::create(&volume, |database| load(database, &mut backup, mark))?;
         Ok(backup.manifest().clone())
     }
 }
 
 /// Inserts the rows in key order, which is the cheapest order for a B-tree.
 fn load(database: &Database, backup: &mut Reader, mark: Change) -> Result<(), RestoreFailure> {
-    let mut transaction = database.begin_write().map_err(StorageFailure::from)?;
-    let mut pending: usize = 0;
-    while let Some(chunk) = backup.next_chunk()? {
-        pending = pending.saturating_add(chunk.bytes);
-        insert(&transaction, chunk)?;
-        if pending >= RESTORE_BATCH_BYTES {
-            transaction.commit().map_err(StorageFailure::from)?;
-            transaction = database.begin_write().map_err(StorageFailure::from)?;
-            pending = 0;
+    // The loader knows only failures of storage; that of the backup is kept here.
+    let mut invalid = None;
+    let mut chunk = None;
+    let mut rows = std::iter::from_fn(|| {
+        loop {
+            if let Some((table, rows)) = &mut chunk {
+                let rows: &mut std::vec::IntoIter<_> = rows;
+                if let Some(row) = rows.next() {
+                    return Some(Ok((*table, row)));
+                }
+            }
+            match backup.next_chunk() {
+                Ok(Some(next)) => chunk = Some((next.table, next.rows.into_iter())),
+                Ok(None) => return None,
+                Err(failure) => {
+                    invalid = Some(failure);
+                    return Some(Err(StorageFailure::Impossible("the backup is not valid")));
+                }
+            }
         }
+    });
+    let loaded = load_into(database, &mut rows);
+    if let Some(invalid) = invalid {
+        return Err(invalid.into());
     }
-    transaction.commit().map_err(StorageFailure::from)?;
-    // This also creates the empty tables and saves the first start from checking the file.
-    commit_whole(database, None, |_| Ok(mark))?;
-    Ok(())
-}
-
-fn insert(transaction: &WriteTransaction, chunk: Chunk) -> Result<(), StorageFailure> {
-    let mut table = transaction.open_table(chunk.table.definition())?;
-    for (key, value) in chunk.rows {
-        table.insert(key.as_slice(), value.as_slice())?;
-    }
+    loaded?;
+    opening::write(database, mark)?;
     Ok(())
 }
 

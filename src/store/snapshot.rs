@@ -1,17 +1,17 @@
-//! A consistent view of the file at one moment. Readers and the writer do not block each other.
+//! A consistent view of the rows at one moment. Readers and the writer do not block each other.
 
-use std::collections::BTreeSet;
 use std::fmt;
-
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata, TableHandle as _};
+use std::sync::Arc;
 
 use crate::store::alarm::Alarm;
+use crate::store::engine::{Moment, Order, Read};
 use crate::store::epochs::EpochGuard;
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{KeyRange, Table};
 
+#[derive(Clone)]
 pub struct Snapshot {
-    transaction: ReadTransaction,
+    rows: Arc<dyn Read>,
     alarm: Alarm,
     epoch: EpochGuard,
 }
@@ -19,10 +19,24 @@ pub struct Snapshot {
 /// One key and its value.
 pub type Row = (Vec<u8>, Vec<u8>);
 
+/// The rows of a range, read page by page as they are needed.
+pub struct Rows {
+    snapshot: Snapshot,
+    /// The part of the range that has not been read; `None` at its end.
+    rest: Option<KeyRange>,
+    order: Order,
+    page: std::vec::IntoIter<Row>,
+    page_rows: usize,
+}
+
+/// The rows of the first page of a range. Each further page has twice as many, up to the maximum.
+const PAGE_ROWS_MIN: usize = 16;
+const PAGE_ROWS_MAX: usize = 512;
+
 impl Snapshot {
-    /// Every read failure raises `alarm`, because redb refuses further work after it.
-    pub(super) const fn new(transaction: ReadTransaction, alarm: Alarm, epoch: EpochGuard) -> Self {
-        Self { transaction, alarm, epoch }
+    /// Every final failure of a read raises `alarm`, because the process must end then.
+    pub(super) const fn new(rows: Arc<dyn Read>, alarm: Alarm, epoch: EpochGuard) -> Self {
+        Self { rows, alarm, epoch }
     }
 
     /// The epoch of the snapshot, for values that are derived from it and outlive it.
@@ -30,64 +44,99 @@ impl Snapshot {
         self.epoch.clone()
     }
 
+    /// The moment of the snapshot in the history of the store.
+    pub fn moment(&self) -> Moment {
+        self.rows.moment()
+    }
+
     pub fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
-        let value = self.table(table)?.get(key).map_err(|error| self.alarm.sound(error.into()))?;
-        Ok(value.map(|value| value.value().to_vec()))
+        self.rows.get(table, key).map_err(|failure| self.alarm.sound(failure))
     }
 
     /// The first rows of a range, in order.
     pub fn first(&self, range: &KeyRange, count_max: usize) -> Result<Vec<Row>, StorageFailure> {
-        self.range(range)?.take(count_max).collect()
+        if count_max == 0 {
+            return Ok(Vec::new());
+        }
+        self.rows(range, Order::Ascending, count_max.min(PAGE_ROWS_MAX))?.take(count_max).collect()
     }
 
-    /// The rows of a range, in order. The iterator reads them lazily.
-    pub fn range(
+    /// The rows of a range, in order.
+    pub fn range(&self, range: &KeyRange) -> Result<Rows, StorageFailure> {
+        self.rows(range, Order::Ascending, PAGE_ROWS_MIN)
+    }
+
+    /// The rows of a range, the last one first.
+    pub fn range_backwards(&self, range: &KeyRange) -> Result<Rows, StorageFailure> {
+        self.rows(range, Order::Descending, PAGE_ROWS_MIN)
+    }
+
+    fn rows(
         &self,
         range: &KeyRange,
-    ) -> Result<impl DoubleEndedIterator<Item = Result<Row, StorageFailure>> + use<>, StorageFailure>
-    {
-        let rows = if range.is_empty() {
-            None
-        } else {
-            let rows = self.table(range.table())?.range::<&[u8]>(range.bounds());
-            Some(rows.map_err(|error| self.alarm.sound(error.into()))?)
-        };
-        let alarm = self.alarm.clone();
-        Ok(rows.into_iter().flatten().map(move |entry| {
-            let (key, value) = entry.map_err(|error| alarm.sound(error.into()))?;
-            Ok((key.value().to_vec(), value.value().to_vec()))
-        }))
+        order: Order,
+        page_rows: usize,
+    ) -> Result<Rows, StorageFailure> {
+        let page = Vec::new().into_iter();
+        let rest = Some(range.clone());
+        let mut rows = Rows { snapshot: self.clone(), rest, order, page, page_rows };
+        rows.read_page()?;
+        Ok(rows)
     }
 
-    /// The number of rows of a table. The engine stores it, so this does not scan the table.
+    /// The number of rows of a table. It reads all of them.
     pub fn len(&self, table: Table) -> Result<u64, StorageFailure> {
-        self.table(table)?.len().map_err(|error| self.alarm.sound(error.into()))
+        let mut rows = self.range(&table.whole())?;
+        rows.try_fold(0_u64, |count, row| row.map(|_| count.saturating_add(1)))
     }
 
     /// A number in [`Table::Counts`].
     pub fn count(&self, key: &[u8]) -> Result<i64, StorageFailure> {
         decode_count(self.value(Table::Counts, key)?)
     }
+}
 
-    /// The tables of the file. A file of an older format lacks some.
-    pub(super) fn table_names(&self) -> Result<BTreeSet<String>, StorageFailure> {
-        let tables = self.transaction.list_tables();
-        let tables = tables.map_err(|error| self.alarm.sound(error.into()))?;
-        Ok(tables.map(|table| String::from(table.name())).collect())
+impl Rows {
+    /// Reads the next page, if the range has one.
+    fn read_page(&mut self) -> Result<(), StorageFailure> {
+        let Some(rest) = self.rest.take() else { return Ok(()) };
+        let page = self.snapshot.rows.page(&rest, self.order, self.page_rows);
+        let page = page.map_err(|failure| self.snapshot.alarm.sound(failure))?;
+        self.page_rows = self.page_rows.saturating_mul(2).min(PAGE_ROWS_MAX);
+        if !page.is_last {
+            let (last, _) = page.rows.last().ok_or(StorageFailure::Impossible("an empty page"))?;
+            self.rest = Some(match self.order {
+                Order::Ascending => rest.starting_after(last),
+                Order::Descending => rest.ending_before(last),
+            });
+        }
+        self.page = page.rows.into_iter();
+        Ok(())
     }
+}
 
-    fn table(
-        &self,
-        table: Table,
-    ) -> Result<ReadOnlyTable<&'static [u8], &'static [u8]>, StorageFailure> {
-        let table = self.transaction.open_table(table.definition());
-        table.map_err(|error| self.alarm.sound(error.into()))
+impl Iterator for Rows {
+    type Item = Result<Row, StorageFailure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.page.len() == 0
+            && let Err(failure) = self.read_page()
+        {
+            return Some(Err(failure));
+        }
+        self.page.next().map(Ok)
     }
 }
 
 impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Snapshot")
+    }
+}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Rows")
     }
 }
 

@@ -4,13 +4,14 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::store::file;
+use crate::store::engine::local::file;
+use crate::store::engine::local::log::segment::is_log_file;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
     /// The space that the file system has left for this user.
     pub free_bytes: u64,
-    /// The data file's length.
+    /// The length of the data file and of the log.
     pub data_bytes: u64,
 }
 
@@ -27,7 +28,15 @@ pub struct DirectoryDisk(pub PathBuf);
 
 impl DataDisk for DirectoryDisk {
     fn space(&self) -> io::Result<Space> {
-        let data_bytes = std::fs::metadata(self.0.join(file::NAME))?.len();
+        let mut data_bytes = std::fs::metadata(self.0.join(file::NAME))?.len();
+        for entry in std::fs::read_dir(&self.0)? {
+            let entry = entry?;
+            if entry.file_name().to_str().is_some_and(is_log_file) {
+                // A segment may be freed while this looks.
+                let log_bytes = entry.metadata().map_or(0, |metadata| metadata.len());
+                data_bytes = data_bytes.saturating_add(log_bytes);
+            }
+        }
         Ok(Space { free_bytes: free_bytes(&self.0)?, data_bytes })
     }
 

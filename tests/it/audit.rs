@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use serde_json::{Value, json};
-use strongroom::testing::AuditRow;
+use strongroom::testing::{AuditRow, Clock};
 use strongroom::testing::{Change, Store, Table, tables};
 
 use crate::harness::{Ended, KillOnDrop, Request, Vault, get, post, run, wait_for_clients};
@@ -387,7 +387,7 @@ fn rows(store: &Store) -> Vec<AuditRow> {
 fn damaged(vault: &Vault, arguments: &[&str], damage: impl FnOnce(&Store) -> Change) -> String {
     let file = vault.data().join(Store::FILE);
     let whole = std::fs::read(&file).unwrap();
-    let store = Store::open(&vault.data()).unwrap();
+    let store = Store::open(&vault.data(), &Clock::new()).unwrap();
     store.amend(damage(&store)).unwrap();
     store.close();
     // Without the master key: it is not needed.

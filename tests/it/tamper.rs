@@ -7,24 +7,24 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::json;
-use strongroom::testing::Secret;
 use strongroom::testing::SigningKey;
 use strongroom::testing::{Change, Store, Table, tables};
 use strongroom::testing::{Checkpoint, SignatureKind, Statement};
+use strongroom::testing::{Clock, Secret};
 
 use crate::harness::{Ended, Vault, run};
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn rows(vault: &Vault, table: Table) -> Rows {
-    let store = Store::open(&vault.data()).unwrap();
+    let store = Store::open(&vault.data(), &Clock::new()).unwrap();
     let rows = store.snapshot().unwrap().first(&table.whole(), usize::MAX).unwrap();
     store.close();
     rows.into_iter().collect()
 }
 
 fn amend(vault: &Vault, change: Change) {
-    let store = Store::open(&vault.data()).unwrap();
+    let store = Store::open(&vault.data(), &Clock::new()).unwrap();
     store.amend(change).unwrap();
     store.close();
 }
@@ -96,7 +96,7 @@ fn signing_key(said: &str) -> String {
 /// Every checkpoint signed by a key that was made up, whose public key replaces the vault's.
 fn sign_anew(vault: &Vault) {
     let stranger = SigningKey::from_seed(&Secret::new([6; 32])).unwrap();
-    let store = Store::open(&vault.data()).unwrap();
+    let store = Store::open(&vault.data(), &Clock::new()).unwrap();
     let snapshot = store.snapshot().unwrap();
     let file =
         snapshot.value(Table::Meta, tables::meta::FILE_ID).unwrap().unwrap().try_into().unwrap();

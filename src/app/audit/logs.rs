@@ -91,9 +91,10 @@ fn walk_logs(
         LogStart::Skip(count) => (u64::MAX, *count),
     };
     let snapshot = audit.vault.snapshot()?;
-    let range = snapshot.range(&tables::audit_before(caller.tenant.id.bytes(), before))?;
+    let range =
+        snapshot.range_backwards(&tables::audit_before(caller.tenant.id.bytes(), before))?;
     let mut found: Vec<(Uuid, AuditEntry)> = Vec::with_capacity(size.min(AUDIT_ROWS_AT_ONCE));
-    for (examined, entry) in range.rev().enumerate() {
+    for (examined, entry) in range.enumerate() {
         let (key, value) = entry?;
         let row = AuditRow::decode(&key, &value).ok_or(Error::Internal(Fault::BadRecord))?;
         if examined == LOG_ROWS_EXAMINED_MAX {

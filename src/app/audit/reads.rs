@@ -100,7 +100,7 @@ impl Audit<'_> {
                     let written = written.collect();
                     outbox.handed = Some(SubmittedReads { verdict: Box::pin(verdict), written });
                 }
-                Err(CommitFailure::QueueFull) => {
+                Err(CommitFailure::QueueFull | CommitFailure::Unavailable) => {
                     tokio::time::sleep(AUDIT_RETRY).await;
                     continue;
                 }

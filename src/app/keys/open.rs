@@ -55,16 +55,16 @@ impl Vault {
     pub fn create(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
         let random = Random::new();
         let first = first_change(&master, &random, clock.now());
-        let store = Store::create(directory, first).map_err(VaultFailure::File)?;
+        let store = Store::create(directory, &clock, first).map_err(VaultFailure::File)?;
         let cvc_keys = CvcKeys::open(directory);
         Self::start(store, cvc_keys, master, clock, random)
     }
 
     pub fn open(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
-        let (store, migrated) = match Store::open(directory) {
+        let (store, migrated) = match Store::open(directory, &clock) {
             Err(OpenFailure::Older(_)) => {
                 let migrated = Store::migrate(directory, &master, clock.now())?;
-                (Store::open(directory), Some(migrated))
+                (Store::open(directory, &clock), Some(migrated))
             }
             opened => (opened, None),
         };
@@ -84,7 +84,7 @@ impl Vault {
         master: MasterKey,
         clock: Clock,
     ) -> Result<(Self, Cleanliness), VaultFailure> {
-        let opened = Store::open_unwritten(directory, Some(&master));
+        let opened = Store::open_unwritten(directory, &clock, Some(&master));
         let (store, cleanliness) = opened.map_err(VaultFailure::File)?;
         let cvc_keys = CvcKeys::open_unwritten(directory);
         Ok((Self::start(store, cvc_keys, master, clock, Random::new())?, cleanliness))
@@ -92,15 +92,16 @@ impl Vault {
 
     /// Creates a vault on the given disk, for tests of failing disks.
     #[cfg(test)]
-    pub fn on_backend(
-        backend: impl crate::store::Disk,
+    pub fn on_disk(
+        disk: &crate::store::tests::disk::TestDisk,
         master: MasterKey,
         clock: Clock,
     ) -> Result<Self, VaultFailure> {
         let random = Random::new();
         let first = first_change(&master, &random, clock.now());
-        let store = Store::on_backend(backend, first).map_err(VaultFailure::File)?;
-        Self::start(store, CvcKeys::unlinked(), master, clock, random)
+        let store = Store::on_disk(disk, first).map_err(VaultFailure::File)?;
+        let cvc_keys = CvcKeys::on_volume(disk.volume().as_ref());
+        Self::start(store, cvc_keys, master, clock, random)
     }
 
     pub(in crate::app) fn start(

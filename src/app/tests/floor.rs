@@ -173,7 +173,7 @@ fn a_disk_that_cannot_be_asked_is_told_and_changes_nothing_else() {
 fn a_disk_that_was_full_in_the_middle_of_a_commit_is_read_only_after_the_restart() {
     let (vault, _) = vault(&Clock::new());
     let id = block_on(vault.create_id(draft("kept")));
-    vault.disk.plan(Operation::Write, 3, Fault::Always(ENOSPC));
+    vault.disk.plan(Operation::Write, 1, Fault::Always(ENOSPC));
     assert!(matches!(block_on(vault.create(draft("cut off"))), Err(Error::Stopped)));
     let fatal = block_on(end_of(vault.app.store()));
     assert!(matches!(fatal, Fatal::Storage(StorageFailure::Full)), "{fatal:?}");

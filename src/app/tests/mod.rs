@@ -40,7 +40,7 @@ use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
-use crate::store::tests::disk::TestDisk;
+use crate::store::tests::disk::{Image, TestDisk};
 use crate::store::tests::{block_on, open_without_cache};
 use crate::store::{CvcKeys, OpenFailure};
 
@@ -59,14 +59,20 @@ impl TestVault {
 
     /// The prepared vault as it is on this disk.
     fn on(disk: TestDisk, clock: Clock) -> Result<Self, Error> {
-        Self::made_of(Vault::on_backend(disk.clone(), master(), clock), disk)
+        Self::made_of(Vault::on_disk(&disk, master(), clock), disk)
     }
 
     /// The same, and it reads everything from the disk again and again.
     fn without_cache(disk: TestDisk) -> Result<Self, Error> {
         let store = open_without_cache(&disk);
         Self::made_of(
-            Vault::start(store, CvcKeys::unlinked(), master(), Clock::new(), Random::new()),
+            Vault::start(
+                store,
+                CvcKeys::on_volume(disk.volume().as_ref()),
+                master(),
+                Clock::new(),
+                Random::new(),
+            ),
             disk,
         )
     }
@@ -126,15 +132,15 @@ fn prepared_key() -> KeyText {
 }
 
 /// The disk of a prepared vault that was closed, and the text of its key.
-fn prepared() -> &'static (Vec<u8>, String) {
-    static PREPARED: OnceLock<(Vec<u8>, String)> = OnceLock::new();
+fn prepared() -> &'static (Image, String) {
+    static PREPARED: OnceLock<(Image, String)> = OnceLock::new();
     // A thread of its own, since the first to ask may be in a runtime already.
     PREPARED.get_or_init(|| std::thread::spawn(prepare).join().unwrap())
 }
 
-fn prepare() -> (Vec<u8>, String) {
+fn prepare() -> (Image, String) {
     let disk = TestDisk::new();
-    let app = Vault::on_backend(disk.clone(), master(), Clock::new()).unwrap();
+    let app = Vault::on_disk(&disk, master(), Clock::new()).unwrap();
     let (_, key) = block_on(new_tenant(&app, "first"));
     app.close();
     (disk.durable(), String::from(key.expose()))

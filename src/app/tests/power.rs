@@ -21,7 +21,7 @@ fn check(fate: impl Fn(u64) -> Fate) {
         told.check(disk.durable(), &clock, &format!("{fate:?} at sync {nth}"));
         if syncs < nth {
             assert_eq!(done, Done::All);
-            assert!(nth > 24, "only {syncs} syncs");
+            assert!(nth > 12, "only {syncs} syncs");
             return;
         }
     }

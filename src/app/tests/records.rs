@@ -44,7 +44,7 @@ fn replant(vault: &TestVault, old: &Rows, wanted: impl Fn(Table, &[u8]) -> bool)
     for ((table, key), value) in old.iter().filter(|((table, key), _)| wanted(*table, key)) {
         change = change.put(*table, key.clone(), value.clone());
     }
-    let store = Store::on_backend(disk.clone(), Change::new()).unwrap();
+    let store = Store::on_disk(&disk, Change::new()).unwrap();
     store.amend(change).unwrap();
     store.close();
     TestVault::on(disk, Clock::new()).unwrap()

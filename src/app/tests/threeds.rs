@@ -178,7 +178,7 @@ async fn authenticate(app: &Vault, caller: &Caller, id: SessionId) -> Result<Ses
 
 /// A vault with directory servers and a disk that a test can fill.
 fn vault(clock: &Clock) -> (Vault, Free, Arc<Servers>) {
-    let mut app = Vault::on_backend(TestDisk::new(), master(), clock.clone()).unwrap();
+    let mut app = Vault::on_disk(&TestDisk::new(), master(), clock.clone()).unwrap();
     let (free, servers) = (Free::default(), Arc::new(Servers::default()));
     free.watched_by(&mut app);
     free.set(&app, FLOOR);

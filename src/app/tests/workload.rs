@@ -10,6 +10,7 @@ use crate::app::tests::{TestVault, deduplicating, draft, expiring, named};
 use crate::app::{Error, TokenDraft, WriteOutcome};
 use crate::clock::Clock;
 use crate::store::tests::block_on;
+use crate::store::tests::disk::Image;
 use crate::store::tests::disk::TestDisk;
 
 /// What the vault has said so far.
@@ -94,7 +95,7 @@ async fn delete(vault: &TestVault, told: &mut Told, id: String) -> Result<(), Er
 impl Told {
     /// The vault on this image holds what was told, and goes on working.
     #[track_caller]
-    pub(super) fn check(&self, image: Vec<u8>, clock: &Clock, case: &str) {
+    pub(super) fn check(&self, image: Image, clock: &Clock, case: &str) {
         let vault = TestVault::on(TestDisk::holding(image), clock.clone());
         let vault = vault.unwrap_or_else(|error| panic!("{case}: {error:?}"));
         let report = vault.app.verification().verify().unwrap();

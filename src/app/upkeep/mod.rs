@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use crate::app::commit::disk::{DiskEvent, DiskFloor, DiskState};
 use crate::app::vault::Vault;
 use crate::domain::time::Timestamp;
-use crate::store::IdleCommits;
+use crate::store;
 
 /// Removes expired records, looks for damage, and counts records.
 #[derive(Debug, Clone, Copy)]
@@ -36,9 +36,9 @@ impl Upkeep<'_> {
     /// To be called again and again. `None` when nothing has changed.
     pub fn look_at_disk(self) -> Option<DiskEvent> {
         let news = self.vault.floor.as_ref().and_then(DiskFloor::look);
-        self.vault.store.set_idle_commits(match self.vault.disk_state() {
-            DiskState::Writable | DiskState::ReadOnly => IdleCommits::Allowed,
-            DiskState::Full => IdleCommits::Held,
+        self.vault.store.set_upkeep(match self.vault.disk_state() {
+            DiskState::Writable | DiskState::ReadOnly => store::Upkeep::Allowed,
+            DiskState::Full => store::Upkeep::Held,
         });
         news
     }

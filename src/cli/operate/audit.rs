@@ -159,7 +159,7 @@ fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
 /// Checks the chain without any key of the vault.
 fn inspect(directory: &Path, expected: &TrustAnchors) -> Result<ChainReport, Failure> {
     check_directory(directory)?;
-    let (store, cleanliness) = Store::open_unwritten(directory, None)
+    let (store, cleanliness) = Store::open_unwritten(directory, &Clock::new(), None)
         .map_err(|failure| explain(VaultFailure::File(failure), directory))?;
     mention_recovery(cleanliness);
     let report = store

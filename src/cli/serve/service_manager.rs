@@ -65,7 +65,7 @@ impl ServiceManager {
                 Ok(()) => self.notify("WATCHDOG=1"),
                 // A full queue may mean a busy or a stuck writer; the next round trip distinguishes
                 // them.
-                Err(CommitFailure::QueueFull) => (),
+                Err(CommitFailure::QueueFull | CommitFailure::Unavailable) => (),
                 Err(CommitFailure::Impossible(_) | CommitFailure::Stopped) => return,
             }
             tokio::time::sleep(period / SIGNS_PER_PERIOD).await;

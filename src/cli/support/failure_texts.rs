@@ -99,7 +99,8 @@ pub(in crate::cli) fn storage(failure: &StorageFailure) -> Failure {
         | StorageFailure::Io(_)
         | StorageFailure::ReadOnly
         | StorageFailure::Removed(_)
-        | StorageFailure::Stopped => Exit::Storage,
+        | StorageFailure::Stopped
+        | StorageFailure::Unavailable(_) => Exit::Storage,
     };
     Failure::new(exit, "the data file failed").why(failure).try_this(failure.advice())
 }

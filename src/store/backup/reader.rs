@@ -13,7 +13,7 @@ use crate::store::backup::format::{
     MANIFEST, MANIFEST_HEAD_BYTES, TRAILER_BYTES,
 };
 use crate::store::backup::manifest::Manifest;
-use crate::store::file;
+use crate::store::opening;
 use crate::store::snapshot::Row;
 use crate::store::tables::Table;
 
@@ -70,7 +70,7 @@ impl Reader {
         }
         let end = find_manifest(&mut file, length)?;
         let (manifest, signed) = read_manifest(&mut file, end, length)?;
-        if manifest.file_format > file::FORMAT {
+        if manifest.file_format > opening::FORMAT {
             return Err(InvalidBackup::Newer(Some(manifest.program)));
         }
         file.seek(SeekFrom::Start(HEADER_BYTES))?;

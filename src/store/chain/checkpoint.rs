@@ -161,7 +161,7 @@ impl Checkpoint {
 
     /// Reads the newest checkpoint.
     pub fn newest(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
-        let last = snapshot.range(&Table::AuditCheckpoints.whole())?.next_back();
+        let last = snapshot.range_backwards(&Table::AuditCheckpoints.whole())?.next();
         Ok(last.transpose()?.and_then(|(key, value)| Self::decode(&key, &value)))
     }
 

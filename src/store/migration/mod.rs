@@ -16,21 +16,22 @@ use std::path::{Path, PathBuf};
 
 use redb::Database;
 
-use crate::bounds::MIGRATION_BACKUPS_MAX;
+use crate::bounds::{CACHE_BYTES, MIGRATION_BACKUPS_MAX};
 use crate::crypto::{BackupKey, MasterKey, Random};
 use crate::domain::time::Timestamp;
 use crate::store::backup;
 use crate::store::backup::format::BackupFailure;
 use crate::store::backup::reader::Reader;
 use crate::store::change::Change;
+use crate::store::engine::local::file::{self, DataFile};
 use crate::store::failure::{OpenFailure, StorageFailure};
-use crate::store::file::FORMAT;
-use crate::store::file::{self, commit_whole, first_look, open_database};
 use crate::store::handle::Store;
 use crate::store::meta;
 use crate::store::migration::step_rows::StepRows;
 use crate::store::migration::steps::{separate_master_keys, tell_vaults_apart};
+use crate::store::opening::{FORMAT, first_look};
 use crate::store::snapshot::Snapshot;
+use crate::store::volume::Directory;
 
 /// The result of a migration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,8 +72,10 @@ impl Store {
         now: Timestamp,
     ) -> Result<MigrationSummary, MigrationFailure> {
         let storage = |failure| MigrationFailure::File(OpenFailure::Storage(failure));
-        let database = open_database(directory).map_err(MigrationFailure::File)?;
-        let snapshot = first_look(&database).map_err(storage)?;
+        let data = DataFile::open(&Directory::new(directory), CACHE_BYTES)
+            .map_err(MigrationFailure::File)?;
+        let database = &data.database;
+        let snapshot = first_look(database).map_err(storage)?;
         let not_ours = || MigrationFailure::File(OpenFailure::NotOurs);
         let from = meta::format(&snapshot).map_err(storage)?.ok_or_else(not_ours)?;
         let check = meta::master_check(&snapshot).map_err(storage)?.ok_or_else(not_ours)?;
@@ -80,7 +83,7 @@ impl Store {
         clear_unfinished(directory)?;
         let backup = back_up(directory, from, &snapshot, (master, key), now)?;
         drop(snapshot);
-        run(&database, from, Some(master), &Random::new()).map_err(storage)?;
+        run(database, from, Some(master), &Random::new()).map_err(storage)?;
         Ok(MigrationSummary { from, backup })
     }
 }
@@ -170,11 +173,11 @@ pub(super) fn run(
         let next = at.saturating_add(1);
         let snapshot = first_look(database)?;
         let old = OldFile { snapshot: &snapshot, master, random };
-        commit_whole(database, None, |transaction| {
+        file::commit_with(database, |transaction| {
             let mut rows = StepRows::new(transaction);
             step(&old, &mut rows)?;
-            rows.flush()?;
-            Ok(meta::put_format(Change::new(), next))
+            rows.take(meta::put_format(Change::new(), next))?;
+            rows.flush()
         })?;
     }
     Ok(())

@@ -7,6 +7,7 @@ use redb::WriteTransaction;
 
 use crate::bounds::MIGRATION_CHUNK_BYTES;
 use crate::store::change::{Change, Write};
+use crate::store::engine::local::file::definition;
 use crate::store::failure::StorageFailure;
 use crate::store::tables::Table;
 
@@ -57,7 +58,7 @@ impl<'t> StepRows<'t> {
     pub(super) fn flush(&mut self) -> Result<(), StorageFailure> {
         self.pending_bytes = 0;
         for (table, pending) in std::mem::take(&mut self.pending) {
-            let mut table = self.transaction.open_table(table.definition())?;
+            let mut table = self.transaction.open_table(definition(table))?;
             for (key, value) in pending {
                 match value {
                     Some(value) => drop(table.insert(key.as_slice(), value.as_slice())?),

@@ -40,6 +40,19 @@ impl KeyRange {
         self.narrowed(Bound::Excluded(key.to_vec()))
     }
 
+    /// The part of this range before `key`.
+    #[must_use]
+    pub(in crate::store) fn ending_before(mut self, key: &[u8]) -> Self {
+        let is_earlier = match &self.to {
+            Bound::Included(to) | Bound::Excluded(to) => key <= to.as_slice(),
+            Bound::Unbounded => true,
+        };
+        if is_earlier {
+            self.to = Bound::Excluded(key.to_vec());
+        }
+        self
+    }
+
     pub(in crate::store) fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
         (self.from.as_ref().map(Vec::as_slice), self.to.as_ref().map(Vec::as_slice))
     }

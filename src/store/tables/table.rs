@@ -1,6 +1,5 @@
 //! The tables: their names, their numbers, and the owner of the key that seals their rows.
 
-use redb::TableDefinition;
 use uuid::Uuid;
 
 use crate::domain::id::TenantId;
@@ -58,8 +57,6 @@ pub enum Table {
     /// tenant, token -> the token, sealed by the tenant.
     Tokens,
 }
-
-pub(in crate::store) type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
 
 impl Table {
     pub const ALL: &[Self] = &[
@@ -197,8 +194,15 @@ impl Table {
         id.map_or(Uuid::nil(), |id| Uuid::from_bytes(*id))
     }
 
-    pub(in crate::store) const fn definition(self) -> Definition {
-        TableDefinition::new(self.name())
+    /// The place of the table in [`Table::ALL`].
+    #[expect(clippy::as_conversions, reason = "the tables are listed in the order of declaration")]
+    pub(in crate::store) const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The table of this number; `None` for a number that no table has.
+    pub(in crate::store) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.iter().copied().find(|table| table.number() == number)
     }
 }
 

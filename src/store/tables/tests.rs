@@ -18,6 +18,14 @@ fn every_table_has_a_name_and_a_number_of_its_own() {
 }
 
 #[test]
+fn every_table_is_listed_at_its_index_and_found_by_its_number() {
+    for (index, table) in Table::ALL.iter().enumerate() {
+        assert_eq!((table.index(), Table::from_number(table.number())), (index, Some(*table)));
+    }
+    assert_eq!(Table::from_number(0), None);
+}
+
+#[test]
 fn lists_are_ordered_by_container_then_newest_first() {
     let tenant = TenantId::new(Uuid::nil());
     let key = |path: &str, second| {

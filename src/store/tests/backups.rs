@@ -6,6 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use crate::bounds::{BACKUP_CHUNK_BYTES, BACKUP_MANIFEST_BYTES_MAX};
+use crate::clock::Clock;
 use crate::crypto::MasterKey;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
@@ -22,7 +23,7 @@ pub(super) fn master(digit: u8) -> MasterKey {
 
 fn store(first: Change) -> Store {
     let first = meta::put_master_check(first, master(b'1').check());
-    Store::on_backend(TestDisk::new(), first).unwrap()
+    Store::on_disk(&TestDisk::new(), first).unwrap()
 }
 
 fn back_up(store: &Store, path: &Path) -> Manifest {
@@ -53,7 +54,7 @@ fn assert_restores(store: &Store, directory: &TestDirectory) {
     let backup = Reader::open(&path).unwrap();
     backup.check_origin(&master(b'1')).unwrap();
     assert_eq!(Store::restore(&restored, backup, Change::new()).unwrap(), manifest);
-    let again = Store::open(&restored).unwrap();
+    let again = Store::open(&restored, &Clock::new()).unwrap();
     let snapshot = again.snapshot().unwrap();
     assert_eq!(rows(&snapshot), rows(&store.snapshot().unwrap()));
     let file_id = meta::file_id(&snapshot).unwrap().map(|id| id.to_string());

@@ -1,11 +1,12 @@
-//! A disk in memory that fails on request. It keeps what was synced apart from what was only
+//! A volume in memory that fails on request. It keeps what was synced apart from what was only
 //! written, so that a test can pull the plug and look at what is left.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::store::Disk;
+use crate::store::volume::{Volume, VolumeFile};
 use crate::waiting::{PATIENCE, TEST_MAX};
 
 pub(crate) const EIO: i32 = 5;
@@ -14,6 +15,9 @@ pub(crate) const EROFS: i32 = 30;
 
 /// What a disk writes whole or not at all.
 const SECTOR_BYTES: usize = 512;
+
+/// The files of a volume and their contents.
+pub(crate) type Image = BTreeMap<String, Vec<u8>>;
 
 /// A handle; clones are the same disk.
 #[derive(Clone)]
@@ -26,13 +30,29 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
+    files: Vec<FileState>,
+    durable_names: BTreeMap<String, usize>,
+    names: BTreeMap<String, usize>,
+    /// What is in `names` and not yet in `durable_names`, in order.
+    unsynced_names: Vec<NameChange>,
+    counts: Counts,
+    plan: Option<Plan>,
+    off: bool,
+}
+
+#[derive(Default)]
+struct FileState {
     durable: Vec<u8>,
     volatile: Vec<u8>,
     /// What is in `volatile` and not yet in `durable`, in order.
     unsynced: Vec<Unsynced>,
-    counts: Counts,
-    plan: Option<Plan>,
-    off: bool,
+}
+
+#[derive(Clone)]
+enum NameChange {
+    Create(String, usize),
+    Remove(String),
+    Rename(String, String),
 }
 
 enum Unsynced {
@@ -50,8 +70,9 @@ struct Counts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     Read,
+    /// Of a file, or of the names of all files.
     Sync,
-    /// Setting the length is one too.
+    /// Setting the length, creating, renaming and removing are some too.
     Write,
 }
 
@@ -72,7 +93,8 @@ pub(crate) enum Fault {
 pub(crate) enum Fate {
     Lost,
     Reached,
-    /// An arbitrary part of their sectors reaches the disk; the seed says which.
+    /// An arbitrary part of their sectors, and of the changes of names, reaches the disk; the seed
+    /// says which.
     Torn(u64),
 }
 
@@ -85,12 +107,28 @@ struct Plan {
 
 impl TestDisk {
     pub(crate) fn new() -> Self {
-        Self::holding(Vec::new())
+        Self::holding(Image::new())
     }
 
-    pub(crate) fn holding(image: Vec<u8>) -> Self {
-        let state = State { durable: image.clone(), volatile: image, ..State::default() };
+    pub(crate) fn holding(image: Image) -> Self {
+        let mut state = State::default();
+        for (name, bytes) in image {
+            state.names.insert(name, state.files.len());
+            let file = FileState { durable: bytes.clone(), volatile: bytes, unsynced: Vec::new() };
+            state.files.push(file);
+        }
+        state.durable_names.clone_from(&state.names);
         Self(Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }))
+    }
+
+    /// A disk with only a data file, of these bytes.
+    pub(crate) fn with_data_file(bytes: Vec<u8>) -> Self {
+        Self::holding(Image::from([(String::from(crate::store::Store::FILE), bytes)]))
+    }
+
+    /// The volume that a store is opened on.
+    pub(crate) fn volume(&self) -> Arc<dyn Volume> {
+        Arc::new(self.clone())
     }
 
     /// The n-th operation of this kind from now on, counted from one, fails like this.
@@ -117,21 +155,36 @@ impl TestDisk {
         assert!(!timeout.timed_out(), "waited {PATIENCE:?} in vain: {operation:?} number {count}");
     }
 
+    /// Takes the power away now.
+    pub(crate) fn lose_power(&self, fate: Fate) {
+        self.lock().lose_power(fate);
+    }
+
     /// What is left when the power goes now and nothing unsynced reached the disk.
-    pub(crate) fn durable(&self) -> Vec<u8> {
-        self.lock().durable.clone()
+    pub(crate) fn durable(&self) -> Image {
+        let state = self.lock();
+        let file = |(name, at): (&String, &usize)| (name.clone(), state.files[*at].durable.clone());
+        state.durable_names.iter().map(file).collect()
     }
 
     /// What another process would read now.
-    pub(crate) fn volatile(&self) -> Vec<u8> {
-        self.lock().volatile.clone()
+    pub(crate) fn volatile(&self) -> Image {
+        let state = self.lock();
+        let file =
+            |(name, at): (&String, &usize)| (name.clone(), state.files[*at].volatile.clone());
+        state.names.iter().map(file).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self, operation: Operation) -> io::Result<MutexGuard<'_, State>> {
+    /// Counts an operation and lets it fail if that is planned. `file` is what a sync was to keep.
+    fn begin(
+        &self,
+        operation: Operation,
+        file: Option<usize>,
+    ) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.lock();
         if state.off {
             return Err(io::Error::from_raw_os_error(EIO));
@@ -157,7 +210,10 @@ impl TestDisk {
             Some(Fault::Once(errno)) => {
                 state.plan = None;
                 if operation == Operation::Sync {
-                    state.unsynced.clear();
+                    match file {
+                        Some(file) => state.files[file].unsynced.clear(),
+                        None => state.unsynced_names.clear(),
+                    }
                 }
                 Err(io::Error::from_raw_os_error(errno))
             }
@@ -184,19 +240,65 @@ impl Counts {
     }
 }
 
+impl NameChange {
+    fn reach(self, names: &mut BTreeMap<String, usize>) {
+        match self {
+            Self::Create(name, file) => drop(names.insert(name, file)),
+            Self::Remove(name) => drop(names.remove(&name)),
+            Self::Rename(from, to) => {
+                if let Some(file) = names.remove(&from) {
+                    names.insert(to, file);
+                }
+            }
+        }
+    }
+}
+
 impl State {
+    fn change_names(&mut self, change: NameChange) {
+        change.clone().reach(&mut self.names);
+        self.unsynced_names.push(change);
+    }
+
+    fn sync_names(&mut self) {
+        for change in std::mem::take(&mut self.unsynced_names) {
+            change.reach(&mut self.durable_names);
+        }
+    }
+
+    fn lose_power(&mut self, fate: Fate) {
+        let mut dice = Dice(if let Fate::Torn(seed) = fate { seed } else { 0 });
+        for file in &mut self.files {
+            file.lose_power(fate, &mut dice);
+        }
+        match fate {
+            Fate::Lost => self.unsynced_names.clear(),
+            Fate::Reached => self.sync_names(),
+            Fate::Torn(_) => {
+                for change in std::mem::take(&mut self.unsynced_names) {
+                    if dice.roll(2) == 0 {
+                        change.reach(&mut self.durable_names);
+                    }
+                }
+            }
+        }
+        self.names.clone_from(&self.durable_names);
+        self.off = true;
+    }
+}
+
+impl FileState {
     fn sync(&mut self) {
         for write in std::mem::take(&mut self.unsynced) {
             write.reach(&mut self.durable);
         }
     }
 
-    fn lose_power(&mut self, fate: Fate) {
+    fn lose_power(&mut self, fate: Fate, dice: &mut Dice) {
         match fate {
             Fate::Lost => self.unsynced.clear(),
             Fate::Reached => self.sync(),
-            Fate::Torn(seed) => {
-                let mut dice = Dice(seed);
+            Fate::Torn(_) => {
                 for write in std::mem::take(&mut self.unsynced) {
                     for piece in write.sectors() {
                         if dice.roll(2) == 0 {
@@ -207,7 +309,6 @@ impl State {
             }
         }
         self.volatile.clone_from(&self.durable);
-        self.off = true;
     }
 }
 
@@ -241,39 +342,104 @@ impl Unsynced {
     }
 }
 
-impl Disk for TestDisk {
+/// An open file of the disk.
+#[derive(Debug)]
+struct TestFile {
+    disk: TestDisk,
+    number: usize,
+}
+
+impl Volume for TestDisk {
+    fn open(&self, name: &str) -> io::Result<Option<Box<dyn VolumeFile>>> {
+        let number = self.begin(Operation::Read, None)?.names.get(name).copied();
+        let file =
+            |number| -> Box<dyn VolumeFile> { Box::new(TestFile { disk: self.clone(), number }) };
+        Ok(number.map(file))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn VolumeFile>> {
+        let mut state = self.begin(Operation::Write, None)?;
+        if state.names.contains_key(name) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let number = state.files.len();
+        state.files.push(FileState::default());
+        state.change_names(NameChange::Create(String::from(name), number));
+        Ok(Box::new(TestFile { disk: self.clone(), number }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut state = self.begin(Operation::Write, None)?;
+        if !state.names.contains_key(from) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        state.change_names(NameChange::Rename(String::from(from), String::from(to)));
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let mut state = self.begin(Operation::Write, None)?;
+        state.change_names(NameChange::Remove(String::from(name)));
+        Ok(())
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        Ok(self.begin(Operation::Read, None)?.names.keys().cloned().collect())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.begin(Operation::Sync, None)?.sync_names();
+        Ok(())
+    }
+}
+
+impl VolumeFile for TestFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(u64::try_from(self.lock().volatile.len()).unwrap())
+        Ok(u64::try_from(self.disk.lock().files[self.number].volatile.len()).unwrap())
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let state = self.begin(Operation::Read)?;
+        let state = self.disk.begin(Operation::Read, None)?;
         let offset = usize::try_from(offset).unwrap();
-        let bytes = state.volatile.get(offset..offset + out.len());
+        let bytes = state.files[self.number].volatile.get(offset..offset + out.len());
         out.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let mut state = self.begin(Operation::Write)?;
+        let mut state = self.disk.begin(Operation::Write, None)?;
         let length = usize::try_from(len).unwrap();
-        state.volatile.resize(length, 0);
-        state.unsynced.push(Unsynced::Length(length));
+        let file = &mut state.files[self.number];
+        file.volatile.resize(length, 0);
+        file.unsynced.push(Unsynced::Length(length));
         Ok(())
     }
 
-    fn sync_data(&self) -> io::Result<()> {
-        self.begin(Operation::Sync)?.sync();
+    fn sync(&self) -> io::Result<()> {
+        self.disk.begin(Operation::Sync, Some(self.number))?.files[self.number].sync();
         Ok(())
     }
 
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let mut state = self.begin(Operation::Write)?;
+    fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.disk.begin(Operation::Write, None)?;
         let offset = usize::try_from(offset).unwrap();
-        let place = state.volatile.get_mut(offset..offset + data.len());
-        place.ok_or(io::ErrorKind::UnexpectedEof)?.copy_from_slice(data);
-        state.unsynced.push(Unsynced::Bytes(offset, data.to_vec()));
+        let file = &mut state.files[self.number];
+        let end = offset + bytes.len();
+        if end > file.volatile.len() {
+            file.volatile.resize(end, 0);
+            file.unsynced.push(Unsynced::Length(end));
+        }
+        file.volatile[offset..end].copy_from_slice(bytes);
+        file.unsynced.push(Unsynced::Bytes(offset, bytes.to_vec()));
         Ok(())
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    fn is_in_place(&self) -> bool {
+        true
     }
 }
 
@@ -301,14 +467,16 @@ impl Dice {
 fn a_power_loss_keeps_what_was_synced_and_a_part_of_the_rest() {
     let kept = |fate| {
         let disk = TestDisk::new();
-        disk.set_len(4 * 512).unwrap();
-        disk.write(0, &[1; 512]).unwrap();
-        disk.sync_data().unwrap();
-        disk.write(256, &[2; 1_024]).unwrap();
+        let file = disk.create("a").unwrap();
+        Volume::sync(&disk).unwrap();
+        file.set_len(4 * 512).unwrap();
+        file.write(0, &[1; 512]).unwrap();
+        file.sync().unwrap();
+        file.write(256, &[2; 1_024]).unwrap();
         disk.plan(Operation::Sync, 1, Fault::PowerLoss(fate));
-        assert!(disk.sync_data().is_err());
-        assert!(disk.read(0, &mut [0; 1]).is_err(), "it is off");
-        disk.durable()
+        assert!(file.sync().is_err());
+        assert!(file.read(0, &mut [0; 1]).is_err(), "it is off");
+        disk.durable().remove("a").unwrap()
     };
     let (lost, reached) = (kept(Fate::Lost), kept(Fate::Reached));
     assert_eq!((lost[0], lost[256], lost[512]), (1, 1, 0));
@@ -318,4 +486,16 @@ fn a_power_loss_keeps_what_was_synced_and_a_part_of_the_rest() {
         .map(|it| (it[256], it[512], it[1_024]))
         .collect();
     assert_eq!(torn.len(), 8, "each of three sectors is old in one and new in another");
+}
+
+#[test]
+fn a_power_loss_takes_names_that_were_not_synced() {
+    let disk = TestDisk::new();
+    disk.create("a").unwrap().sync().unwrap();
+    assert!(disk.durable().is_empty(), "the content is synced, the name is not");
+    Volume::sync(&disk).unwrap();
+    disk.rename("a", "b").unwrap();
+    assert_eq!(disk.durable().into_keys().collect::<Vec<_>>(), ["a"]);
+    disk.lose_power(Fate::Reached);
+    assert_eq!(disk.durable().into_keys().collect::<Vec<_>>(), ["b"]);
 }

@@ -32,6 +32,7 @@ fn kind(fatal: &Fatal) -> (&'static str, &'static str) {
         StorageFailure::ReadOnly => "read-only",
         StorageFailure::Removed(_) => "removed",
         StorageFailure::Stopped => "stopped",
+        StorageFailure::Unavailable(why) => why,
     };
     (name, failure.advice().split(',').next().unwrap())
 }
@@ -48,7 +49,7 @@ fn check(operation: Operation, fault: Fault, expected: (&str, &str)) {
         disk.plan(operation, nth, fault);
         let answered = fill(&store);
         if answered == 8 {
-            assert!(nth > 16, "{nth}: the disk never failed");
+            assert!(nth > 8, "{nth}: the disk never failed");
             return;
         }
         assert_eq!(kind(&block_on(end_of(&store))), expected, "{operation:?} {nth}");
@@ -103,7 +104,7 @@ fn a_read_that_fails_while_opening_is_a_failure_of_the_disk_and_changes_nothing(
     for nth in 1.. {
         let disk = TestDisk::holding(image.clone());
         disk.plan(Operation::Read, nth, Fault::Once(EIO));
-        match Store::on_backend(disk.clone(), put(100)) {
+        match Store::on_disk(&disk, put(100)) {
             Err(OpenFailure::Storage(StorageFailure::Io(_))) => (),
             Err(other) => panic!("{nth}: {other:?}"),
             Ok(_) => {
@@ -159,7 +160,7 @@ fn a_power_loss_while_the_file_is_made_leaves_none_or_a_whole_one() {
         for fate in [Fate::Lost, Fate::Reached, Fate::Torn(1), Fate::Torn(2), Fate::Torn(3)] {
             let disk = TestDisk::new();
             disk.plan(Operation::Sync, nth, Fault::PowerLoss(fate));
-            match Store::on_backend(disk.clone(), put(1)) {
+            match Store::on_disk(&disk, put(1)) {
                 Err(OpenFailure::Storage(StorageFailure::Io(_))) => (),
                 Err(other) => panic!("{nth} {fate:?}: {other:?}"),
                 Ok(store) => {
@@ -168,7 +169,7 @@ fn a_power_loss_while_the_file_is_made_leaves_none_or_a_whole_one() {
                 }
             }
             // An unfinished file is refused, made anew, or was whole.
-            if let Ok(again) = Store::on_backend(TestDisk::holding(disk.durable()), put(1)) {
+            if let Ok(again) = Store::on_disk(&TestDisk::holding(disk.durable()), put(1)) {
                 assert!(has(&again, 1), "{nth} {fate:?}");
             }
         }
@@ -177,9 +178,9 @@ fn a_power_loss_while_the_file_is_made_leaves_none_or_a_whole_one() {
 
 #[test]
 fn a_disk_that_is_none_of_ours_is_left_alone() {
-    let strange = || TestDisk::holding(b"a text of somebody else".repeat(1_000));
+    let strange = || TestDisk::with_data_file(b"a text of somebody else".repeat(1_000));
     let disk = strange();
-    let refused = Store::on_backend(disk.clone(), put(1));
+    let refused = Store::on_disk(&disk, put(1));
     assert!(matches!(refused, Err(OpenFailure::NotOurs)), "{refused:?}");
     assert_eq!(disk.volatile(), strange().volatile());
 }
@@ -188,7 +189,7 @@ fn a_disk_that_is_none_of_ours_is_left_alone() {
 fn a_damaged_counter_fails_the_batch_and_is_not_written_back() {
     let (disk, key) = (TestDisk::new(), vec![1; 17]);
     let first = Change::new().put(Table::Counts, key.clone(), vec![1, 2, 3]);
-    let store = Store::on_backend(disk.clone(), first).unwrap();
+    let store = Store::on_disk(&disk, first).unwrap();
     assert!(matches!(store.snapshot().unwrap().count(&key), Err(StorageFailure::Damaged(_))));
     let committed = block_on(store.commit(put(1).count(key.clone(), 1)));
     assert_eq!(committed, Err(CommitFailure::Stopped));

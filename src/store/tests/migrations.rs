@@ -5,16 +5,20 @@ use std::path::Path;
 
 use redb::Database;
 
+use crate::bounds::CACHE_BYTES;
 use crate::bounds::MIGRATION_BACKUPS_MAX;
+use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::backup::{BackupFailure, Reader};
-use crate::store::file::{builder, first_look};
+use crate::store::engine::local::file::{DataFile, definition};
 use crate::store::migration::{MigrationFailure, run};
+use crate::store::opening::first_look;
 use crate::store::tests::backups::master;
 use crate::store::tests::disk::{Fate, Fault, Operation, TestDisk};
 use crate::store::tests::{TestDirectory, has, open, put};
+use crate::store::volume::Directory;
 use crate::store::{Change, FORMAT, OpenFailure, Store, Table, meta};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_794_648_600);
@@ -26,29 +30,30 @@ const BACKUP: &str = "strongroom.redb.format-1.backup";
 /// A disk with a file of the first format: without an id, and with a table less.
 fn first_format() -> TestDisk {
     let disk = TestDisk::new();
-    Store::on_backend(disk.clone(), put(1)).unwrap().close();
+    Store::on_disk(&disk, put(1)).unwrap().close();
     let database = database(&disk);
     let transaction = database.begin_write().unwrap();
     {
-        let mut meta = transaction.open_table(Table::Meta.definition()).unwrap();
+        let mut meta = transaction.open_table(definition(Table::Meta)).unwrap();
         meta.insert(b"format".as_slice(), 1_u32.to_be_bytes().as_slice()).unwrap();
         meta.remove(b"id".as_slice()).unwrap();
         meta.remove(b"program".as_slice()).unwrap();
     }
-    transaction.delete_table(Table::ThreedsSessions.definition()).unwrap();
+    transaction.delete_table(definition(Table::ThreedsSessions)).unwrap();
+    transaction.delete_table(redb::TableDefinition::<&str, &[u8]>::new("engine")).unwrap();
     transaction.commit().unwrap();
     drop(database);
-    disk
+    TestDisk::with_data_file(disk.durable().remove(Store::FILE).unwrap())
 }
 
 fn database(disk: &TestDisk) -> Database {
-    builder().create_with_backend(disk.clone()).unwrap()
+    DataFile::open(disk, CACHE_BYTES).unwrap().database
 }
 
 #[test]
 fn a_failure_at_any_moment_leaves_the_old_format_or_the_new_one() {
     let prepared = first_format().durable();
-    let opened = Store::on_backend(TestDisk::holding(prepared.clone()), Change::new());
+    let opened = Store::on_disk(&TestDisk::holding(prepared.clone()), Change::new());
     assert!(matches!(opened, Err(OpenFailure::Older(1))));
     let (mut old, mut new) = (0, 0);
     for operation in [Operation::Write, Operation::Sync] {
@@ -60,7 +65,7 @@ fn a_failure_at_any_moment_leaves_the_old_format_or_the_new_one() {
                 let migrated = run(&database, 1, None, &Random::new()).is_ok();
                 drop(database);
                 let left = TestDisk::holding(disk.durable());
-                match Store::on_backend(left.clone(), Change::new()) {
+                match Store::on_disk(&left, Change::new()) {
                     Ok(store) => {
                         new += 1;
                         assert!(has(&store, 1));
@@ -91,10 +96,10 @@ fn a_failure_at_any_moment_leaves_the_old_format_or_the_new_one() {
 #[test]
 fn a_table_that_came_without_a_format_is_made_when_the_file_is_opened() {
     let disk = TestDisk::new();
-    Store::on_backend(disk.clone(), put(1)).unwrap().close();
+    Store::on_disk(&disk, put(1)).unwrap().close();
     let database = database(&disk);
     let transaction = database.begin_write().unwrap();
-    transaction.delete_table(Table::ThreedsSessions.definition()).unwrap();
+    transaction.delete_table(definition(Table::ThreedsSessions)).unwrap();
     transaction.commit().unwrap();
     drop(database);
     let store = open(&disk);
@@ -109,13 +114,13 @@ fn a_newer_file_is_refused_with_the_version_that_wrote_it() {
     let database = database(&disk);
     let transaction = database.begin_write().unwrap();
     {
-        let mut meta = transaction.open_table(Table::Meta.definition()).unwrap();
+        let mut meta = transaction.open_table(definition(Table::Meta)).unwrap();
         meta.insert(b"format".as_slice(), 9_u32.to_be_bytes().as_slice()).unwrap();
         meta.insert(b"program".as_slice(), b"9.1.0".as_slice()).unwrap();
     }
     transaction.commit().unwrap();
     drop(database);
-    match Store::on_backend(disk, Change::new()) {
+    match Store::on_disk(&disk, Change::new()) {
         Err(OpenFailure::Newer(9, Some(program))) => assert_eq!(program, "9.1.0"),
         other => panic!("{other:?}"),
     }
@@ -137,7 +142,7 @@ fn restored(directory: &TestDirectory, name: &str) -> std::path::PathBuf {
 fn a_file_is_backed_up_before_it_is_migrated_and_two_tries_leave_one_backup() {
     let directory = TestDirectory::new();
     let path = restored(&directory, "a");
-    assert!(matches!(Store::open(&path), Err(OpenFailure::Older(1))));
+    assert!(matches!(Store::open(&path, &Clock::new()), Err(OpenFailure::Older(1))));
     let migrated = Store::migrate(&path, &fixture_key(), NOW).unwrap();
     assert_eq!((migrated.from, &migrated.backup), (1, &path.join(BACKUP)));
     let mut backup = Reader::open(&migrated.backup).unwrap();
@@ -145,7 +150,7 @@ fn a_file_is_backed_up_before_it_is_migrated_and_two_tries_leave_one_backup() {
     backup.check_rows().unwrap();
     let fixture = Reader::open(Path::new(FIXTURE)).unwrap();
     assert_eq!(backup.manifest().digest, fixture.manifest().digest);
-    Store::open(&path).unwrap().close();
+    Store::open(&path, &Clock::new()).unwrap().close();
     // As if the first try had ended after its backup.
     let again = restored(&directory, "b");
     fs::copy(&migrated.backup, again.join(BACKUP)).unwrap();
@@ -183,8 +188,8 @@ fn without_the_key_or_without_a_backup_nothing_is_migrated() {
     fs::create_dir(path.join(format!("{BACKUP}.unfinished"))).unwrap();
     let refused = Store::migrate(&path, &fixture_key(), NOW);
     assert!(matches!(refused, Err(MigrationFailure::Backup(_, BackupFailure::Target(_)))));
-    let database = crate::store::file::open_database(&path).unwrap();
-    assert_eq!(meta::format(&first_look(&database).unwrap()).unwrap(), Some(1));
+    let database = DataFile::open(&Directory::new(&path), CACHE_BYTES).unwrap();
+    assert_eq!(meta::format(&first_look(&database.database).unwrap()).unwrap(), Some(1));
 }
 
 /// What a killed process may leave at each stage of its backup: a file that was just made, one that
@@ -207,7 +212,7 @@ fn what_a_killed_migration_left_is_removed_and_the_file_is_migrated() {
         assert_eq!(migrated.backup, path.join(BACKUP), "{length} bytes");
         assert!(!left.iter().any(|name| path.join(name).exists()), "{length} bytes");
         Reader::open(&migrated.backup).unwrap().check_rows().unwrap();
-        Store::open(&path).unwrap().close();
+        Store::open(&path, &Clock::new()).unwrap().close();
     }
 }
 
@@ -240,7 +245,7 @@ fn nothing_is_removed_while_another_process_has_the_file() {
     let path = restored(&directory, "a");
     let unfinished = path.join(format!("{BACKUP}.unfinished"));
     fs::write(&unfinished, "being written").unwrap();
-    let held = crate::store::file::open_database(&path).unwrap();
+    let held = DataFile::open(&Directory::new(&path), CACHE_BYTES).unwrap();
     let refused = Store::migrate(&path, &fixture_key(), NOW);
     assert!(matches!(refused, Err(MigrationFailure::File(OpenFailure::AlreadyOpen))));
     assert_eq!(fs::read(&unfinished).unwrap(), b"being written");

@@ -2,7 +2,6 @@
 
 mod answers;
 mod backups;
-mod batches;
 mod chain;
 pub(crate) mod disk;
 mod failures;
@@ -13,10 +12,16 @@ mod unwritten;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::clock::Clock;
+use crate::store::alarm::Alarm;
+use crate::store::engine::local::LocalEngine;
+use crate::store::engine::local::file::DataFile;
 use crate::store::tests::disk::TestDisk;
-use crate::store::{Change, IdleCommits, Store, Table};
+use crate::store::volume::{Directory, Volume as _};
+use crate::store::{Change, Store, Table, Upkeep};
 pub(crate) use crate::waiting::block_on;
 use crate::waiting::within;
 
@@ -26,17 +31,18 @@ pub(crate) async fn end_of(store: &Store) -> crate::store::Fatal {
 }
 
 fn open(disk: &TestDisk) -> Store {
-    let store = Store::on_backend(disk.clone(), Change::new()).unwrap();
-    store.set_idle_commits(IdleCommits::Allowed);
+    let store = Store::on_disk(disk, Change::new()).unwrap();
+    store.set_upkeep(Upkeep::Allowed);
     store
 }
 
 /// Reads everything from the disk again and again. The usual cache would never: in a debug build
 /// redb walks the whole file when it opens it.
 pub(crate) fn open_without_cache(disk: &TestDisk) -> Store {
-    let mut builder = redb::Builder::new();
-    builder.set_cache_size(0);
-    Store::start(builder.create_with_backend(disk.clone()).unwrap(), None)
+    let (volume, alarm) = (disk.volume(), Alarm::default());
+    let data = DataFile::open(volume.as_ref(), 0).unwrap();
+    let engine = LocalEngine::start(&volume, data, &Clock::new(), &alarm).unwrap().0;
+    Store::start(Arc::new(engine), alarm)
 }
 
 /// A directory of a test's own, removed with all it holds when dropped.
@@ -59,6 +65,16 @@ impl TestDirectory {
 
     pub(crate) fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        Directory::new(&self.0).names().unwrap()
+    }
+
+    /// The files and their contents.
+    pub(crate) fn contents(&self) -> disk::Image {
+        let read = |name: String| (name.clone(), fs::read(self.join(&name)).unwrap());
+        self.names().into_iter().map(read).collect()
     }
 }
 

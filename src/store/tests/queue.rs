@@ -5,9 +5,9 @@ use std::task::{Context, Poll, Waker};
 
 use crate::bounds::{BATCH_CHANGES_MAX, QUEUE_CHANGES_MAX};
 use crate::metrics::{Checks, Observe as _};
-use crate::store::tests::disk::{EIO, Fate, Fault, Operation, TestDisk};
+use crate::store::tests::disk::{EIO, Fault, Operation, TestDisk};
 use crate::store::tests::{block_on, end_of, has, open, put};
-use crate::store::{Change, CommitFailure, IdleCommits, Store, Table, Verdict};
+use crate::store::{Change, CommitFailure, Store, Table, Verdict};
 
 /// Hands a change over without waiting for its answer, as a client does that then leaves.
 fn hand_over(store: &Store, change: Change) -> Poll<Result<Verdict, CommitFailure>> {
@@ -93,75 +93,6 @@ fn a_change_of_access_is_counted_before_it_is_answered() {
     let refused = Change::new().expect_absent(Table::Tenants, key()).delete(Table::Tenants, key());
     assert_eq!(block_on(store.commit(refused)), Ok(Verdict::Refused));
     assert_eq!(store.access_generation(), before + 3, "what was refused changed nothing");
-}
-
-/// Syncs until a first commit is answered, and those of the commit that the writer makes when it
-/// is idle or closes.
-fn syncs() -> (usize, usize) {
-    let once = || {
-        let disk = TestDisk::new();
-        let store = open(&disk);
-        block_on(store.commit(put(1))).unwrap();
-        let answered = disk.count(Operation::Sync);
-        store.clone().close();
-        (answered, disk.count(Operation::Sync) - answered)
-    };
-    // A test that was held up may have seen an idle commit on top; the least is the truth.
-    let seen = [once(), once(), once()];
-    (
-        seen.map(|(first, _)| first).into_iter().min().unwrap(),
-        seen.map(|(_, idle)| idle).into_iter().min().unwrap(),
-    )
-}
-
-fn check_power_loss_when_idle(first: usize, idle: usize, nth: usize, fate: Fate) {
-    let disk = TestDisk::new();
-    disk.plan(Operation::Sync, first + nth, Fault::PowerLoss(fate));
-    let store = open(&disk);
-    if block_on(store.commit(put(1))).is_err() {
-        // The machine was so slow that the writer was idle before; the next try will do.
-        return check_power_loss_when_idle(first, idle, nth, fate);
-    }
-    if nth > idle {
-        // The first commit behind an idle one.
-        disk.wait_for(Operation::Sync, first + idle);
-        assert_eq!(block_on(store.commit(put(2))), Err(CommitFailure::Stopped));
-    }
-    block_on(end_of(&store));
-    let again = open(&TestDisk::holding(disk.durable()));
-    assert!(has(&again, 1), "{nth} {fate:?}");
-    assert!(!has(&again, 2) || nth > idle, "{nth} {fate:?}");
-}
-
-#[test]
-fn a_power_loss_in_the_idle_writers_own_commit_loses_nothing() {
-    let (first, idle) = syncs();
-    assert!(idle > 0);
-    std::thread::scope(|scope| {
-        for nth in 1..=idle + 2 {
-            for fate in [Fate::Lost, Fate::Reached, Fate::Torn(7)] {
-                scope.spawn(move || check_power_loss_when_idle(first, idle, nth, fate));
-            }
-        }
-    });
-}
-
-#[test]
-fn an_idle_writer_writes_nothing_until_it_is_told_that_it_may() {
-    let (first, idle) = syncs();
-    let disk = TestDisk::new();
-    let held = Store::on_backend(disk.clone(), Change::new()).unwrap();
-    block_on(held.commit(put(1))).unwrap();
-    assert_eq!(disk.count(Operation::Sync), first);
-    // Another that may, and that begins later, has its quiet moment: so did the first.
-    let other_disk = TestDisk::new();
-    let other = open(&other_disk);
-    block_on(other.commit(put(1))).unwrap();
-    other_disk.wait_for(Operation::Sync, first + idle);
-    assert_eq!(disk.count(Operation::Sync), first);
-    held.set_idle_commits(IdleCommits::Allowed);
-    disk.wait_for(Operation::Sync, first + idle);
-    assert_eq!(block_on(held.commit(put(2))), Ok(Verdict::Applied));
 }
 
 #[test]

@@ -1,30 +1,36 @@
-//! A data file that is never written: all writes of the engine stay in memory and are lost when the
-//! process ends.
+//! A directory that is never written: all writes stay in memory and are lost when the process ends.
 //!
-//! The engine writes even to a file that is only read: a mark that the file is open, the state of
-//! its allocator, and after a crash the recovered pages. Here these writes go to blocks in memory.
-//! A file on a read-only mount can therefore be verified, and a file that is evidence stays
-//! unchanged.
+//! The engine writes even to files that are only read: a mark that the data file is open, the state
+//! of its allocator, and after a crash the recovered pages and a new log segment. Here these writes
+//! go to blocks in memory. A vault on a read-only mount can therefore be verified, and a vault that
+//! is evidence stays unchanged.
 
 use std::collections::BTreeMap;
-use std::fs::{File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use redb::StorageBackend as Disk;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::bounds::OVERLAY_BYTES_MAX;
-use crate::store::failure::OpenFailure;
+use crate::store::volume::{Volume, VolumeFile};
 
 const BLOCK_BYTES: usize = 4096;
 const BLOCK: u64 = 4096;
 
-/// The file, and the blocks that were written over it.
+/// The files of a directory, as they were when each was opened, with the changes in memory.
 #[derive(Debug)]
-pub(super) struct Overlay {
-    file: File,
+pub(in crate::store) struct OverlayVolume {
+    directory: PathBuf,
+    /// The files that were opened, created or removed. `None` for a removed file.
+    changed: Mutex<BTreeMap<String, Option<Arc<Overlay>>>>,
+}
+
+/// A file, and the blocks that were written over it.
+#[derive(Debug)]
+struct Overlay {
+    /// `None` for a file that exists only in memory.
+    file: Option<File>,
     written: Mutex<OverlayBlocks>,
 }
 
@@ -38,18 +44,84 @@ struct OverlayBlocks {
     file_len: u64,
 }
 
-impl Overlay {
-    /// Opens the file with a shared lock: other readers may have it open, but no writer.
-    pub(super) fn open(path: &Path) -> Result<Self, OpenFailure> {
-        let file = File::open(path).map_err(OpenFailure::io)?;
-        match file.try_lock_shared() {
-            Ok(()) => (),
-            Err(TryLockError::WouldBlock) => return Err(OpenFailure::AlreadyOpen),
-            Err(TryLockError::Error(error)) => return Err(OpenFailure::io(error)),
+impl OverlayVolume {
+    pub(in crate::store) fn new(directory: &Path) -> Self {
+        Self { directory: directory.to_path_buf(), changed: Mutex::new(BTreeMap::new()) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Option<Arc<Overlay>>>> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, name: &str) -> io::Result<Option<Arc<Overlay>>> {
+        let mut changed = self.lock();
+        if let Some(known) = changed.get(name) {
+            return Ok(known.clone());
         }
-        let len = file.metadata().map_err(OpenFailure::io)?.len();
+        let file = match File::open(self.directory.join(name)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let overlay = Arc::new(Overlay::over(file)?);
+        changed.insert(String::from(name), Some(Arc::clone(&overlay)));
+        Ok(Some(overlay))
+    }
+}
+
+impl Volume for OverlayVolume {
+    fn open(&self, name: &str) -> io::Result<Option<Box<dyn VolumeFile>>> {
+        Ok(self.find(name)?.map(|file| -> Box<dyn VolumeFile> { Box::new(file) }))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn VolumeFile>> {
+        if self.find(name)?.is_some() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let file = Arc::new(Overlay::empty());
+        self.lock().insert(String::from(name), Some(Arc::clone(&file)));
+        Ok(Box::new(file))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let file = self.find(from)?.ok_or(io::ErrorKind::NotFound)?;
+        let mut changed = self.lock();
+        changed.insert(String::from(from), None);
+        changed.insert(String::from(to), Some(file));
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.lock().insert(String::from(name), None);
+        Ok(())
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            names.extend(entry?.file_name().into_string());
+        }
+        let changed = self.lock();
+        names.retain(|name| !changed.contains_key(name));
+        names.extend(changed.iter().filter(|(_, file)| file.is_some()).map(|it| it.0.clone()));
+        Ok(names)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Overlay {
+    fn over(file: File) -> io::Result<Self> {
+        let len = file.metadata()?.len();
         let written = Mutex::new(OverlayBlocks { blocks: BTreeMap::new(), len, file_len: len });
-        Ok(Self { file, written })
+        Ok(Self { file: Some(file), written })
+    }
+
+    fn empty() -> Self {
+        let written = OverlayBlocks { blocks: BTreeMap::new(), len: 0, file_len: 0 };
+        Self { file: None, written: Mutex::new(written) }
     }
 
     fn lock(&self) -> MutexGuard<'_, OverlayBlocks> {
@@ -63,12 +135,14 @@ impl Overlay {
         let there = file_len.saturating_sub(start).min(BLOCK);
         let there = usize::try_from(there).map_err(|_large| too_far())?;
         let part = block.get_mut(..there).ok_or_else(too_far)?;
-        self.file.read_exact_at(part, start)?;
+        if let Some(file) = &self.file {
+            file.read_exact_at(part, start)?;
+        }
         Ok(block)
     }
 }
 
-impl Disk for Overlay {
+impl VolumeFile for Arc<Overlay> {
     fn len(&self) -> io::Result<u64> {
         Ok(self.lock().len)
     }
@@ -107,25 +181,38 @@ impl Disk for Overlay {
         Ok(())
     }
 
-    fn sync_data(&self) -> io::Result<()> {
+    fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+    /// A shared lock: other readers may have the file open, but no writer.
+    fn try_lock(&self) -> io::Result<bool> {
+        match self.file.as_ref().map(File::try_lock_shared) {
+            None | Some(Ok(())) => Ok(true),
+            Some(Err(TryLockError::WouldBlock)) => Ok(false),
+            Some(Err(TryLockError::Error(error))) => Err(error),
+        }
+    }
+
+    fn is_in_place(&self) -> bool {
+        true
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut written = self.lock();
-        for Piece { number, from, part } in pieces(offset, data.len()) {
+        for Piece { number, from, part } in pieces(offset, bytes.len()) {
             if !written.blocks.contains_key(&number) {
-                let bytes = written.blocks.len().saturating_mul(BLOCK_BYTES);
-                if bytes >= OVERLAY_BYTES_MAX {
+                let held = written.blocks.len().saturating_mul(BLOCK_BYTES);
+                if held >= OVERLAY_BYTES_MAX {
                     return Err(io::ErrorKind::OutOfMemory.into());
                 }
                 let block = self.block_of_file(number, written.file_len)?;
                 written.blocks.insert(number, block);
             }
             let block = written.blocks.get_mut(&number).and_then(|it| it.get_mut(from..));
-            copy(block.ok_or_else(too_far)?, data.get(part).ok_or_else(too_far)?);
+            copy(block.ok_or_else(too_far)?, bytes.get(part).ok_or_else(too_far)?);
         }
-        let end = u64::try_from(data.len()).ok().and_then(|length| offset.checked_add(length));
+        let end = u64::try_from(bytes.len()).ok().and_then(|length| offset.checked_add(length));
         written.len = written.len.max(end.ok_or_else(too_far)?);
         Ok(())
     }
@@ -173,12 +260,12 @@ mod tests {
 
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
-    fn overlay(bytes: &[u8]) -> (Overlay, std::path::PathBuf) {
+    fn overlay(bytes: &[u8]) -> (Arc<Overlay>, PathBuf) {
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("sr-overlay-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, bytes).unwrap();
-        (Overlay::open(&path).unwrap(), path)
+        fs::write(&path, bytes).unwrap();
+        (Arc::new(Overlay::over(File::open(&path).unwrap()).unwrap()), path)
     }
 
     #[derive(Debug, Clone)]
@@ -218,13 +305,13 @@ mod tests {
                     }
                 }
             }
-            prop_assert_eq!(Disk::len(&overlay).unwrap(), u64::try_from(model.len()).unwrap());
+            prop_assert_eq!(overlay.len().unwrap(), u64::try_from(model.len()).unwrap());
             let mut read = vec![0; model.len()];
             overlay.read(0, &mut read).unwrap();
             prop_assert!(read == model);
             prop_assert!(overlay.read(1, &mut read).is_err() || read.is_empty());
-            prop_assert!(std::fs::read(&path).unwrap() == original);
-            std::fs::remove_file(path).unwrap();
+            prop_assert!(fs::read(&path).unwrap() == original);
+            fs::remove_file(path).unwrap();
         }
     }
 }

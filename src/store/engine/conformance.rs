@@ -1,17 +1,18 @@
-//! A batch gives what its changes would give one after the other.
+//! What every engine must do. Each test runs on all of them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use redb::Database;
 
 use crate::store::batch::Batch;
 use crate::store::change::{Change, Expect, Write};
-use crate::store::file::{builder, prepare};
+use crate::store::engine::memory::MemoryEngine;
+use crate::store::engine::{Engine, Order};
 use crate::store::tables::KeyRange;
 use crate::store::tests::disk::TestDisk;
-use crate::store::{Snapshot, Table, Verdict};
+use crate::store::{Store, Table, Verdict};
 
 type Model = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
@@ -151,35 +152,32 @@ fn apply(model: &mut Model, change: &Change) -> Verdict {
     Verdict::Applied
 }
 
-fn database() -> Database {
-    let database = builder().create_with_backend(TestDisk::new()).unwrap();
-    prepare(&database, Change::new()).unwrap();
-    database
+/// An empty engine of each kind.
+fn engines() -> Vec<Arc<dyn Engine>> {
+    let local = Store::on_disk(&TestDisk::new(), Change::new()).unwrap();
+    vec![Arc::new(MemoryEngine::default()), Arc::clone(&local.0.engine)]
 }
 
-fn contents(database: &Database) -> Model {
-    use redb::ReadableDatabase as _;
-    let snapshot = Snapshot::new(
-        database.begin_read().unwrap(),
-        crate::store::alarm::Alarm::default(),
-        crate::store::EpochGuard::detached(),
-    );
+fn contents(engine: &dyn Engine) -> Model {
+    let snapshot = engine.snapshot().unwrap();
     let mut model = Model::new();
     for table in [Table::Counts, Table::TokenLists, Table::Tokens] {
-        for (key, value) in snapshot.first(&table.whole(), usize::MAX).unwrap() {
-            model.insert((table, key), value);
-        }
+        let page = snapshot.page(&table.whole(), Order::Ascending, usize::MAX).unwrap();
+        assert!(page.is_last);
+        model.extend(page.rows.into_iter().map(|(key, value)| ((table, key), value)));
     }
     model
 }
 
-/// One transaction with these changes.
-fn commit(database: &Database, changes: Vec<Change>) -> Vec<Verdict> {
-    let transaction = database.begin_write().unwrap();
-    let mut batch = Batch::new(&transaction, None);
-    let verdicts = changes.into_iter().map(|change| batch.take(change).unwrap()).collect();
-    batch.insert().unwrap();
-    transaction.commit().unwrap();
+/// One batch of these changes.
+fn commit(engine: &dyn Engine, changes: Vec<Change>) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    let decided = engine.apply(&mut |newest| {
+        let mut batch = Batch::new(newest, None);
+        verdicts = changes.iter().map(|change| batch.take(change.clone()).unwrap()).collect();
+        batch.rows()
+    });
+    decided.unwrap();
     verdicts
 }
 
@@ -188,29 +186,34 @@ proptest! {
 
     #[test]
     fn changes_in_batches_end_as_they_would_one_after_the_other(plan in plan()) {
-        let database = database();
-        let mut model = Model::new();
-        for batch in plan {
-            let (mut changes, mut expected) = (Vec::new(), Vec::new());
-            for (wishes, deeds) in batch {
-                let change = change(&model, &wishes, &deeds);
-                expected.push(apply(&mut model, &change));
-                changes.push(change);
+        for engine in engines() {
+            let mut model = Model::new();
+            for batch in &plan {
+                let (mut changes, mut expected) = (Vec::new(), Vec::new());
+                for (wishes, deeds) in batch {
+                    let change = change(&model, wishes, deeds);
+                    expected.push(apply(&mut model, &change));
+                    changes.push(change);
+                }
+                prop_assert_eq!(commit(engine.as_ref(), changes), expected, "{:?}", engine);
+                prop_assert_eq!(contents(engine.as_ref()), model.clone(), "{:?}", engine);
             }
-            prop_assert_eq!(commit(&database, changes), expected);
-            prop_assert_eq!(contents(&database), model.clone());
         }
     }
 }
 
 #[track_caller]
 fn check_under(before: &[&[u8]], first: Change, keys: &[&[u8]], expected: Verdict) {
-    let database = database();
     let put = |change: Change, key: &&[u8]| change.put(Table::Tokens, key.to_vec(), value(1));
-    commit(&database, vec![before.iter().fold(Change::new(), put)]);
-    let keys = keys.iter().map(|key| key.to_vec()).collect();
-    let second = Change::new().expect_keys(KeyRange::prefix(Table::Tokens, b"a".to_vec()), keys);
-    assert_eq!(commit(&database, vec![first, second]), [Verdict::Applied, expected]);
+    let before = before.iter().fold(Change::new(), put);
+    let keys: Vec<_> = keys.iter().map(|key| key.to_vec()).collect();
+    for engine in engines() {
+        commit(engine.as_ref(), vec![before.clone()]);
+        let range = KeyRange::prefix(Table::Tokens, b"a".to_vec());
+        let second = Change::new().expect_keys(range, keys.clone());
+        let verdicts = commit(engine.as_ref(), vec![first.clone(), second]);
+        assert_eq!(verdicts, [Verdict::Applied, expected], "{engine:?}");
+    }
 }
 
 #[test]
@@ -232,13 +235,16 @@ fn what_is_under_a_prefix_includes_what_the_same_batch_did_before() {
 
 #[test]
 fn a_refused_change_leaves_nothing_for_those_behind_it() {
-    let database = database();
     let refused = Change::new()
         .expect_present(Table::Tokens, b"none".to_vec())
         .put(Table::Tokens, b"a".to_vec(), value(1))
         .count(b"n".to_vec(), 1);
     let behind = Change::new().expect_absent(Table::Tokens, b"a".to_vec()).count(b"n".to_vec(), 2);
-    assert_eq!(commit(&database, vec![refused, behind]), [Verdict::Refused, Verdict::Applied]);
     let two = 2_i64.to_be_bytes().to_vec();
-    assert_eq!(contents(&database), Model::from([((Table::Counts, b"n".to_vec()), two)]));
+    for engine in engines() {
+        let verdicts = commit(engine.as_ref(), vec![refused.clone(), behind.clone()]);
+        assert_eq!(verdicts, [Verdict::Refused, Verdict::Applied], "{engine:?}");
+        let expected = Model::from([((Table::Counts, b"n".to_vec()), two.clone())]);
+        assert_eq!(contents(engine.as_ref()), expected, "{engine:?}");
+    }
 }

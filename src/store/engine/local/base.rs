@@ -1,0 +1,63 @@
+//! The rows of the data file at one moment: a read transaction of redb with its tables opened once.
+
+use redb::{Database, ReadOnlyTable, ReadableDatabase as _, TableDefinition, TableError};
+
+use crate::store::engine::Order;
+use crate::store::failure::StorageFailure;
+use crate::store::snapshot::Row;
+use crate::store::tables::{KeyRange, Table};
+
+type OpenTable = ReadOnlyTable<&'static [u8], &'static [u8]>;
+type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
+
+/// The tables, in the order of [`Table::ALL`]. `None` for a table that the file does not have,
+/// which is empty then.
+pub(super) struct Base(Vec<Option<OpenTable>>);
+
+/// Rows of a range, in the order that was asked for.
+pub(super) type BaseRows = Box<dyn Iterator<Item = Result<Row, StorageFailure>>>;
+
+pub(in crate::store) const fn definition(table: Table) -> Definition {
+    TableDefinition::new(table.name())
+}
+
+impl Base {
+    pub(super) fn open(database: &Database) -> Result<Self, StorageFailure> {
+        let transaction = database.begin_read()?;
+        let open = |table: &Table| match transaction.open_table(definition(*table)) {
+            Ok(table) => Ok(Some(table)),
+            Err(TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(other) => Err(StorageFailure::from(other)),
+        };
+        Ok(Self(Table::ALL.iter().map(open).collect::<Result<_, _>>()?))
+    }
+
+    /// Returns true if the file has all tables. A file of an older format lacks some.
+    pub(super) fn is_complete(&self) -> bool {
+        self.0.iter().all(Option::is_some)
+    }
+
+    pub(super) fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
+        let Some(table) = self.table(table) else { return Ok(None) };
+        Ok(table.get(key)?.map(|value| value.value().to_vec()))
+    }
+
+    /// The rows of a range that is not empty.
+    pub(super) fn rows(&self, range: &KeyRange, order: Order) -> Result<BaseRows, StorageFailure> {
+        let Some(table) = self.table(range.table()) else {
+            return Ok(Box::new(std::iter::empty()));
+        };
+        let rows = table.range::<&[u8]>(range.bounds())?.map(|entry| {
+            let (key, value) = entry?;
+            Ok((key.value().to_vec(), value.value().to_vec()))
+        });
+        Ok(match order {
+            Order::Ascending => Box::new(rows),
+            Order::Descending => Box::new(rows.rev()),
+        })
+    }
+
+    fn table(&self, table: Table) -> Option<&OpenTable> {
+        self.0.get(table.index())?.as_ref()
+    }
+}

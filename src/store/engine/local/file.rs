@@ -1,0 +1,164 @@
+//! The data file: a redb file on a volume.
+
+use std::io;
+use std::sync::Arc;
+
+use redb::{Builder, Database, StorageBackend, WriteTransaction};
+
+use crate::bounds::CACHE_BYTES;
+use crate::store::engine::RowChange;
+pub(in crate::store) use crate::store::engine::local::base::definition;
+use crate::store::engine::local::state::LogState;
+use crate::store::failure::{OpenFailure, StorageFailure};
+use crate::store::tables::Table;
+use crate::store::volume::{Volume, VolumeFile};
+
+/// The data file's name in its directory.
+pub(in crate::store) const NAME: &str = "strongroom.redb";
+/// The name of a new file until it is complete.
+pub(in crate::store) const UNFINISHED: &str = "strongroom.redb.unfinished";
+
+/// An open and locked data file.
+pub(in crate::store) struct DataFile {
+    pub(in crate::store) database: Database,
+    pub(super) file: Arc<dyn VolumeFile>,
+    /// The last process did not close the file, so redb has checked its pages.
+    pub(super) was_repaired: bool,
+}
+
+/// redb's view of a file on a volume.
+#[derive(Debug)]
+struct Backend(Arc<dyn VolumeFile>);
+
+impl StorageBackend for Backend {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.write(offset, data)
+    }
+}
+
+impl DataFile {
+    /// Opens the data file of a volume. redb keeps pages of `cache_bytes` in memory.
+    pub(in crate::store) fn open(
+        volume: &dyn Volume,
+        cache_bytes: usize,
+    ) -> Result<Self, OpenFailure> {
+        let file = volume.open(NAME).map_err(OpenFailure::io)?.ok_or(OpenFailure::Missing)?;
+        let file: Arc<dyn VolumeFile> = Arc::from(file);
+        if !file.try_lock().map_err(OpenFailure::io)? {
+            return Err(OpenFailure::AlreadyOpen);
+        }
+        // redb would turn an empty file into a database, but a data file is never empty.
+        if file.len().map_err(OpenFailure::io)? == 0 {
+            return Err(OpenFailure::NotOurs);
+        }
+        Self::from_file(file, cache_bytes)
+    }
+
+    /// Creates a data file, which gets its name only when the result of `fill` is durable. On
+    /// failure the file is removed.
+    pub(in crate::store) fn create<E: From<OpenFailure>>(
+        volume: &dyn Volume,
+        fill: impl FnOnce(&Database) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        if volume.open(NAME).map_err(OpenFailure::io)?.is_some() {
+            return Err(OpenFailure::Exists.into());
+        }
+        volume.remove(UNFINISHED).map_err(OpenFailure::io)?;
+        let file: Arc<dyn VolumeFile> =
+            Arc::from(volume.create(UNFINISHED).map_err(OpenFailure::io)?);
+        let filled = || -> Result<Self, E> {
+            if !file.try_lock().map_err(OpenFailure::io)? {
+                return Err(OpenFailure::AlreadyOpen.into());
+            }
+            let created = Self::from_file(Arc::clone(&file), CACHE_BYTES)?;
+            fill(&created.database)?;
+            Ok(created)
+        };
+        let filled = filled().inspect_err(|_| {
+            volume.remove(UNFINISHED).ok();
+        })?;
+        drop(filled);
+        volume.rename(UNFINISHED, NAME).map_err(OpenFailure::io)?;
+        volume.sync().map_err(OpenFailure::io)?;
+        drop(file);
+        Ok(Self::open(volume, CACHE_BYTES)?)
+    }
+
+    fn from_file(file: Arc<dyn VolumeFile>, cache_bytes: usize) -> Result<Self, OpenFailure> {
+        let was_repaired = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let repairing = Arc::clone(&was_repaired);
+        let mut builder = Builder::new();
+        builder.set_cache_size(cache_bytes);
+        builder.set_repair_callback(move |_| {
+            repairing.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        let database = builder.create_with_backend(Backend(Arc::clone(&file)))?;
+        let was_repaired = was_repaired.load(std::sync::atomic::Ordering::Relaxed);
+        Ok(Self { database, file, was_repaired })
+    }
+}
+
+/// Begins a transaction after which an unclean stop needs no check of the file.
+pub(super) fn begin(database: &Database) -> Result<WriteTransaction, StorageFailure> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_two_phase_commit(true);
+    transaction.set_quick_repair(true);
+    Ok(transaction)
+}
+
+/// Commits rows and, if given, the state of the log.
+pub(in crate::store) fn commit(
+    database: &Database,
+    rows: Vec<RowChange>,
+    state: Option<&LogState>,
+) -> Result<(), StorageFailure> {
+    commit_with(database, |transaction| {
+        write(transaction, rows)?;
+        state.map_or(Ok(()), |state| state.write(transaction))
+    })
+}
+
+/// Commits what `fill` writes, after every missing table was created.
+pub(in crate::store) fn commit_with(
+    database: &Database,
+    fill: impl FnOnce(&WriteTransaction) -> Result<(), StorageFailure>,
+) -> Result<(), StorageFailure> {
+    let transaction = begin(database)?;
+    for table in Table::ALL {
+        drop(transaction.open_table(definition(*table))?);
+    }
+    fill(&transaction)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Writes rows. They should be sorted by table and key: neighbouring keys share pages.
+fn write(transaction: &WriteTransaction, rows: Vec<RowChange>) -> Result<(), StorageFailure> {
+    let mut rows = rows.into_iter().peekable();
+    while let Some(table) = rows.peek().map(|row| row.table) {
+        let mut open = transaction.open_table(definition(table))?;
+        while let Some(row) = rows.next_if(|row| row.table == table) {
+            match row.value {
+                Some(value) => drop(open.insert(row.key.as_slice(), value.as_slice())?),
+                None => drop(open.remove(row.key.as_slice())?),
+            }
+        }
+    }
+    Ok(())
+}

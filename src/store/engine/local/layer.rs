@@ -1,0 +1,178 @@
+//! A layer: rows that are in the log and not yet in the data file, in memory.
+//!
+//! Each row keeps the versions that snapshots may still read, by the sequence number of their
+//! batch. A deletion is a version without a value.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::time::Instant;
+
+use crate::store::engine::local::log::Position;
+use crate::store::engine::{Order, RowChange};
+use crate::store::tables::Table;
+
+#[derive(Debug)]
+pub(super) struct Layer {
+    /// One map for each table, in the order of [`Table::ALL`].
+    tables: Vec<RwLock<Rows>>,
+    bytes: AtomicUsize,
+    /// The place in the log of the first frame whose rows the layer may hold.
+    start: Position,
+    made: Instant,
+}
+
+type Rows = BTreeMap<Box<[u8]>, Versions>;
+
+/// The versions of one row, the newest apart.
+#[derive(Debug)]
+struct Versions {
+    newest: Version,
+    /// Oldest first.
+    older: Vec<Version>,
+}
+
+#[derive(Debug)]
+struct Version {
+    sequence: u64,
+    value: Option<Box<[u8]>>,
+}
+
+/// A row of a layer: its key, and its value or `None` for a deletion.
+pub(super) type LayerRow = (Vec<u8>, Option<Vec<u8>>);
+
+impl Layer {
+    pub(super) fn new(start: Position) -> Self {
+        let tables = Table::ALL.iter().map(|_| RwLock::new(Rows::new())).collect();
+        Self { tables, bytes: AtomicUsize::new(0), start, made: Instant::now() }
+    }
+
+    pub(super) const fn start(&self) -> Position {
+        self.start
+    }
+
+    pub(super) const fn made(&self) -> Instant {
+        self.made
+    }
+
+    /// The memory that the rows take, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes() == 0
+    }
+
+    /// Inserts rows of one table. Snapshots see them once their sequence number is published. The
+    /// versions that no snapshot from `oldest_live` on can read are dropped.
+    pub(super) fn insert(
+        &self,
+        table: Table,
+        rows: impl Iterator<Item = RowChange>,
+        sequence: u64,
+        oldest_live: u64,
+    ) {
+        let Some(map) = self.tables.get(table.index()) else { return };
+        let mut map = map.write().unwrap_or_else(PoisonError::into_inner);
+        let mut added: usize = 0;
+        let mut removed: usize = 0;
+        for RowChange { key, value, .. } in rows {
+            let value = value.map(Vec::into_boxed_slice);
+            let version = Version { sequence, value };
+            added = added.saturating_add(version.bytes());
+            match map.entry(key.into_boxed_slice()) {
+                std::collections::btree_map::Entry::Occupied(mut known) => {
+                    removed = removed.saturating_add(known.get_mut().push(version, oldest_live));
+                }
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    added = added.saturating_add(place.key().len()).saturating_add(ROW_BYTES);
+                    place.insert(Versions { newest: version, older: Vec::new() });
+                }
+            }
+        }
+        // Only the writer changes the number.
+        let bytes = self.bytes().saturating_add(added).saturating_sub(removed);
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The version of a row that a snapshot of this sequence number sees; `None` if the layer does
+    /// not know the row.
+    pub(super) fn get(&self, table: Table, key: &[u8], sequence: u64) -> Option<Option<Vec<u8>>> {
+        if self.is_empty() {
+            return None;
+        }
+        let rows = self.read(table)?;
+        let version = rows.get(key)?.at(sequence)?;
+        Some(version.value.as_deref().map(<[u8]>::to_vec))
+    }
+
+    /// The first rows of a range that a snapshot of this sequence number sees, with deletions.
+    pub(super) fn rows(
+        &self,
+        table: Table,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        order: Order,
+        sequence: u64,
+        count_max: usize,
+    ) -> Vec<LayerRow> {
+        let Some(rows) = self.read(table) else { return Vec::new() };
+        let visible = |(key, versions): (&Box<[u8]>, &Versions)| {
+            let value = versions.at(sequence)?.value.as_deref();
+            Some((key.to_vec(), value.map(<[u8]>::to_vec)))
+        };
+        let range = rows.range::<[u8], _>(bounds);
+        match order {
+            Order::Ascending => range.filter_map(visible).take(count_max).collect(),
+            Order::Descending => range.rev().filter_map(visible).take(count_max).collect(),
+        }
+    }
+
+    /// Gives the newest version of every row to `each`, in the order of keys. For a layer that is
+    /// no longer written.
+    pub(super) fn for_each<E>(
+        &self,
+        table: Table,
+        mut each: impl FnMut(&[u8], Option<&[u8]>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(rows) = self.read(table) else { return Ok(()) };
+        rows.iter().try_for_each(|(key, versions)| each(key, versions.newest.value.as_deref()))
+    }
+
+    fn read(&self, table: Table) -> Option<RwLockReadGuard<'_, Rows>> {
+        let rows = self.tables.get(table.index())?;
+        Some(rows.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The memory of a row besides its key and its value, about.
+const ROW_BYTES: usize = 96;
+
+impl Versions {
+    /// Adds the newest version and returns the bytes of those that were dropped.
+    fn push(&mut self, version: Version, oldest_live: u64) -> usize {
+        let before = std::mem::replace(&mut self.newest, version);
+        self.older.push(before);
+        // A version is needed if a live snapshot is older than the next version.
+        let kept_from = self
+            .older
+            .iter()
+            .skip(1)
+            .chain([&self.newest])
+            .position(|next| next.sequence > oldest_live);
+        let dropped = kept_from.unwrap_or(self.older.len());
+        self.older.drain(..dropped).map(|version| version.bytes()).sum()
+    }
+
+    fn at(&self, sequence: u64) -> Option<&Version> {
+        let versions = std::iter::once(&self.newest).chain(self.older.iter().rev());
+        versions.into_iter().find(|version| version.sequence <= sequence)
+    }
+}
+
+impl Version {
+    fn bytes(&self) -> usize {
+        self.value.as_ref().map_or(0, |value| value.len()).saturating_add(size_of::<Self>())
+    }
+}

@@ -1,0 +1,246 @@
+//! The log: every batch of changes is written here first and is durable then. A merge later moves
+//! the rows into the data file.
+//!
+//! Segments are numbered files. Each is filled with zeros ahead of its frames, and a segment that
+//! is no longer needed becomes the spare for the next one. A sync of a frame therefore writes no
+//! metadata of the file system.
+
+pub(in crate::store) mod frame;
+pub(in crate::store) mod reader;
+pub(in crate::store) mod segment;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+use crate::bounds::{LOG_FILL_BYTES_MAX, LOG_FILL_BYTES_MIN};
+use crate::domain::time::Timestamp;
+use crate::store::engine::RowChange;
+use crate::store::engine::local::log::segment::{FIRST_FRAME, Header, Lineage, SPARE};
+use crate::store::failure::StorageFailure;
+use crate::store::volume::{Volume, VolumeFile};
+
+/// The place of a frame in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(in crate::store) struct Position {
+    /// The sequence number of the frame at this place.
+    pub(in crate::store) sequence: u64,
+    /// The number of the segment.
+    pub(in crate::store) segment: u64,
+    pub(in crate::store) offset: u64,
+}
+
+/// The open log. The newest segment takes frames; the older ones are kept until they are merged.
+#[derive(Debug)]
+pub(super) struct Log {
+    volume: Arc<dyn Volume>,
+    lineage: Lineage,
+    segment_bytes: u64,
+    newest: Segment,
+    /// Oldest first.
+    older: VecDeque<ClosedSegment>,
+    /// The length of the spare segment, if there is one.
+    spare_bytes: Option<u64>,
+    /// The place of the next frame.
+    end: Position,
+    last_time: Timestamp,
+    buffer: Vec<u8>,
+}
+
+/// The segment that takes frames.
+#[derive(Debug)]
+struct Segment {
+    file: Arc<dyn VolumeFile>,
+    number: u64,
+    /// The part of the file that has been written before. Writing it again needs no metadata.
+    filled: u64,
+}
+
+#[derive(Debug)]
+struct ClosedSegment {
+    number: u64,
+    bytes: u64,
+}
+
+impl Log {
+    /// Begins a log with a segment of this number, whose first frame gets `sequence`.
+    pub(super) fn begin(
+        volume: &Arc<dyn Volume>,
+        lineage: Lineage,
+        segment_bytes: u64,
+        (number, sequence): (u64, u64),
+    ) -> Result<Self, StorageFailure> {
+        let header = Header { lineage, number, first_sequence: sequence };
+        let newest = begin_segment(volume.as_ref(), &header, None)?;
+        Ok(Self {
+            volume: Arc::clone(volume),
+            lineage,
+            segment_bytes,
+            newest,
+            older: VecDeque::new(),
+            spare_bytes: None,
+            end: Position { sequence, segment: number, offset: FIRST_FRAME },
+            last_time: Timestamp::from_micros(0),
+            buffer: Vec::new(),
+        })
+    }
+
+    /// Goes on with the log that a [`reader::Scan`] has read.
+    pub(super) fn resume(
+        volume: &Arc<dyn Volume>,
+        lineage: Lineage,
+        segment_bytes: u64,
+        scan: reader::Scan,
+    ) -> Result<Self, StorageFailure> {
+        let reader::Scan { end, newest, older, last_time } = scan;
+        let filled = newest.len().map_err(StorageFailure::from_io)?;
+        let newest = Segment { file: newest, number: end.segment, filled };
+        let older = older.into_iter().map(|(number, bytes)| ClosedSegment { number, bytes });
+        let spare = volume.open(SPARE).map_err(StorageFailure::from_io)?;
+        let spare_bytes = spare.map(|it| it.len()).transpose().map_err(StorageFailure::from_io)?;
+        Ok(Self {
+            volume: Arc::clone(volume),
+            lineage,
+            segment_bytes,
+            newest,
+            older: older.collect(),
+            spare_bytes,
+            end,
+            last_time,
+            buffer: Vec::new(),
+        })
+    }
+
+    /// The place of the next frame.
+    pub(super) const fn end(&self) -> Position {
+        self.end
+    }
+
+    pub(super) const fn lineage(&self) -> Lineage {
+        self.lineage
+    }
+
+    /// The length of all files of the log.
+    pub(super) fn bytes(&self) -> u64 {
+        let older = self.older.iter().map(|segment| segment.bytes);
+        older.chain(self.spare_bytes).fold(self.newest.filled, u64::saturating_add)
+    }
+
+    pub(super) fn segments(&self) -> usize {
+        self.older.len().saturating_add(1)
+    }
+
+    /// Writes a frame and returns when it is durable. The time never goes back.
+    pub(super) fn append(
+        &mut self,
+        time: Timestamp,
+        rows: &[RowChange],
+    ) -> Result<(), StorageFailure> {
+        let time = time.max(self.last_time);
+        self.buffer.clear();
+        frame::encode(self.end.sequence, time, rows, &mut self.buffer).map_err(
+            |frame::TooLarge| StorageFailure::Impossible("a batch is too large for the log"),
+        )?;
+        let len = u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
+        // A frame that is larger than a segment gets a segment for itself.
+        let is_full = self.end.offset.saturating_add(len) > self.segment_bytes;
+        if is_full && self.end.offset > FIRST_FRAME {
+            self.next_segment()?;
+        }
+        let end = self.end.offset.saturating_add(len);
+        self.fill(end).map_err(StorageFailure::from_io)?;
+        let file = &self.newest.file;
+        file.write(self.end.offset, &self.buffer).map_err(StorageFailure::from_io)?;
+        file.sync().map_err(StorageFailure::from_io)?;
+        self.end.offset = end;
+        self.end.sequence = self.end.sequence.saturating_add(1);
+        self.last_time = time;
+        // One large batch should not keep its memory for ever.
+        self.buffer.shrink_to(LOG_BUFFER_BYTES);
+        Ok(())
+    }
+
+    /// Writes zeros behind `end`, more of them each time, so that most frames replace old bytes.
+    fn fill(&mut self, end: u64) -> io::Result<()> {
+        let filled = self.newest.filled;
+        if end <= filled {
+            return Ok(());
+        }
+        let more = filled.clamp(LOG_FILL_BYTES_MIN, LOG_FILL_BYTES_MAX);
+        let until = filled.saturating_add(more).min(self.segment_bytes).max(end);
+        let zeros = usize::try_from(until.saturating_sub(filled)).unwrap_or(usize::MAX);
+        self.newest.file.write(filled, &vec![0; zeros])?;
+        self.newest.filled = until;
+        Ok(())
+    }
+
+    fn next_segment(&mut self) -> Result<(), StorageFailure> {
+        let number = self.newest.number.saturating_add(1);
+        let first_sequence = self.end.sequence;
+        let header = Header { lineage: self.lineage, number, first_sequence };
+        let next = begin_segment(self.volume.as_ref(), &header, self.spare_bytes.take())?;
+        let closed = std::mem::replace(&mut self.newest, next);
+        self.older.push_back(ClosedSegment { number: closed.number, bytes: closed.filled });
+        self.end = Position { sequence: first_sequence, segment: number, offset: FIRST_FRAME };
+        Ok(())
+    }
+
+    /// Frees the segments before the one with this number. One of them becomes the spare.
+    pub(super) fn free_before(&mut self, number: u64) -> Result<(), StorageFailure> {
+        let mut has_spare = false;
+        while let Some(oldest) = self.older.pop_front_if(|oldest| oldest.number < number) {
+            let name = segment::name(oldest.number);
+            if self.spare_bytes.is_none() {
+                self.volume.rename(&name, SPARE).map_err(StorageFailure::from_io)?;
+                self.spare_bytes = Some(oldest.bytes);
+                has_spare = true;
+            } else {
+                self.volume.remove(&name).map_err(StorageFailure::from_io)?;
+            }
+        }
+        if has_spare {
+            // The old name must be gone before the header of the next use is written.
+            self.volume.sync().map_err(StorageFailure::from_io)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the newest segment still has its name.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.newest.file.is_in_place()
+    }
+}
+
+/// Memory that the log keeps between two frames.
+const LOG_BUFFER_BYTES: usize = 1024 * 1024;
+
+/// Makes a segment, from the spare one if its length is given. It gets its name when its header is
+/// durable, so a file with the name of a segment always has a header.
+fn begin_segment(
+    volume: &dyn Volume,
+    header: &Header,
+    spare_bytes: Option<u64>,
+) -> Result<Segment, StorageFailure> {
+    let begin = || -> io::Result<Segment> {
+        let mut spare = None;
+        if spare_bytes.is_some() {
+            spare = volume.open(SPARE)?;
+        }
+        let file = match spare {
+            Some(file) => file,
+            None => {
+                volume.remove(SPARE)?;
+                volume.create(SPARE)?
+            }
+        };
+        file.write(0, &header.encode())?;
+        file.sync()?;
+        volume.rename(SPARE, &segment::name(header.number))?;
+        volume.sync()?;
+        let filled = file.len()?;
+        Ok(Segment { file: Arc::from(file), number: header.number, filled })
+    };
+    begin().map_err(StorageFailure::from_io)
+}

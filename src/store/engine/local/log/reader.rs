@@ -1,0 +1,187 @@
+//! Reads the log after a start: the frames from a position on, and where the next one goes.
+//!
+//! Only the newest frame can be cut off, because each is synced before the next is written. It was
+//! not answered, so it is left out. A bad frame with a good one behind it is damage.
+
+use std::sync::Arc;
+
+use crate::bounds::LOG_SEGMENT_BYTES;
+use crate::domain::time::Timestamp;
+use crate::store::engine::local::log::Position;
+use crate::store::engine::local::log::frame::{Frame, FrameHead, HEAD_BYTES, SECTOR_BYTES, padded};
+use crate::store::engine::local::log::segment::{self, BadHeader, FIRST_FRAME, Header, Lineage};
+use crate::store::failure::StorageFailure;
+use crate::store::volume::{Volume, VolumeFile};
+
+/// The end of a log that was read.
+#[derive(Debug)]
+pub(in crate::store) struct Scan {
+    /// The place of the next frame.
+    pub(super) end: Position,
+    pub(super) newest: Arc<dyn VolumeFile>,
+    /// Number and length of the segments before the newest one, oldest first.
+    pub(super) older: Vec<(u64, u64)>,
+    pub(super) last_time: Timestamp,
+}
+
+/// One file of the log, opened.
+struct OpenSegment {
+    number: u64,
+    file: Box<dyn VolumeFile>,
+    len: u64,
+}
+
+/// Reads the frames from `from` on and gives each to `found`. Returns `None` if the log has no
+/// segment at all.
+pub(in crate::store) fn scan(
+    volume: &dyn Volume,
+    lineage: Lineage,
+    from: Position,
+    found: &mut dyn FnMut(Frame) -> Result<(), StorageFailure>,
+) -> Result<Option<Scan>, StorageFailure> {
+    let numbers = numbers(volume)?;
+    let Some(last) = numbers.last().copied() else { return Ok(None) };
+    if !numbers.contains(&from.segment) {
+        return Err(missing(from.segment));
+    }
+    let (mut at, mut last_time) = (from, Timestamp::from_micros(0));
+    let mut older: Vec<(u64, u64)> = Vec::new();
+    for number in numbers.iter().copied().filter(|number| *number < from.segment) {
+        older.push((number, open(volume, number)?.len));
+    }
+    loop {
+        let segment = open(volume, at.segment)?;
+        check_header(&segment, lineage, at)?;
+        while let Some((frame, len)) = segment.frame(at.offset)? {
+            if frame.sequence != at.sequence {
+                break;
+            }
+            last_time = last_time.max(frame.time);
+            found(frame)?;
+            at.offset = at.offset.saturating_add(len);
+            at.sequence = at.sequence.saturating_add(1);
+        }
+        if segment.has_later_frame(at)? {
+            return Err(damaged(at.segment, at.offset));
+        }
+        if at.segment == last {
+            let newest = Arc::from(segment.file);
+            return Ok(Some(Scan { end: at, newest, older, last_time }));
+        }
+        older.push((at.segment, segment.len));
+        let next = at.segment.saturating_add(1);
+        if !numbers.contains(&next) {
+            return Err(missing(next));
+        }
+        at = Position { sequence: at.sequence, segment: next, offset: FIRST_FRAME };
+    }
+}
+
+/// The numbers of all segments, in order.
+pub(in crate::store) fn numbers(volume: &dyn Volume) -> Result<Vec<u64>, StorageFailure> {
+    let names = volume.names().map_err(StorageFailure::from_io)?;
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| segment::number_of(name)).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+fn open(volume: &dyn Volume, number: u64) -> Result<OpenSegment, StorageFailure> {
+    let file = volume.open(&segment::name(number)).map_err(StorageFailure::from_io)?;
+    let file = file.ok_or_else(|| missing(number))?;
+    let len = file.len().map_err(StorageFailure::from_io)?;
+    Ok(OpenSegment { number, file, len })
+}
+
+/// Checks that the segment is the one that its name says and that it follows the frames before it.
+fn check_header(
+    segment: &OpenSegment,
+    lineage: Lineage,
+    at: Position,
+) -> Result<(), StorageFailure> {
+    let wrong = |what: &str| {
+        let name = segment::name(segment.number);
+        StorageFailure::Damaged(format!("{name} {what}"))
+    };
+    let bytes = segment.read(0, SECTOR_BYTES)?.ok_or_else(|| wrong("has no header"))?;
+    let header = Header::decode(&bytes).map_err(|bad| match bad {
+        BadHeader::Damaged => wrong("has a damaged header"),
+        BadHeader::Newer => wrong("was written by a newer strongroom"),
+    })?;
+    if header.lineage.vault != lineage.vault {
+        return Err(wrong("belongs to another vault"));
+    }
+    if header.lineage.timeline != lineage.timeline {
+        return Err(wrong("belongs to another timeline of this vault"));
+    }
+    let is_next = at.offset > FIRST_FRAME || header.first_sequence == at.sequence;
+    if header.number != segment.number || !is_next {
+        return Err(wrong("does not follow the segment before it"));
+    }
+    Ok(())
+}
+
+impl OpenSegment {
+    /// `None` if the file ends before that.
+    fn read(&self, offset: u64, len: usize) -> Result<Option<Vec<u8>>, StorageFailure> {
+        let end = u64::try_from(len).ok().and_then(|len| offset.checked_add(len));
+        if end.is_none_or(|end| end > self.len) {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; len];
+        self.file.read(offset, &mut bytes).map_err(StorageFailure::from_io)?;
+        Ok(Some(bytes))
+    }
+
+    /// The frame at this offset and its length with padding; `None` if no whole frame is there.
+    fn frame(&self, offset: u64) -> Result<Option<(Frame, u64)>, StorageFailure> {
+        let Some(head) = self.read(offset, HEAD_BYTES)? else { return Ok(None) };
+        let Some(head) = FrameHead::decode(&head) else { return Ok(None) };
+        let Some(bytes) = self.read(offset, head.len)? else { return Ok(None) };
+        let len = u64::try_from(padded(head.len)).unwrap_or(u64::MAX);
+        Ok(Frame::decode(&bytes).map(|frame| (frame, len)))
+    }
+
+    /// Returns true if a whole frame that comes after `at` is behind it in this segment.
+    fn has_later_frame(&self, at: Position) -> Result<bool, StorageFailure> {
+        let mut offset = at.offset;
+        while let Some(bytes) = self.read(offset, self.chunk(offset))?.filter(|it| !it.is_empty()) {
+            let sectors = bytes.chunks(SECTOR_BYTES).zip(0_u64..);
+            for (sector, number) in sectors {
+                let offset = offset.saturating_add(number.saturating_mul(FIRST_FRAME));
+                // Frames of an earlier use of the file have smaller numbers; a larger one than this
+                // file can hold is no frame.
+                let is_later = FrameHead::decode(sector).is_some_and(|head| {
+                    let ahead = head.sequence.checked_sub(at.sequence);
+                    ahead.is_some_and(|ahead| ahead > 0 && ahead <= FRAMES_MAX)
+                });
+                if is_later && self.frame(offset)?.is_some() {
+                    return Ok(true);
+                }
+            }
+            offset = offset.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        }
+        Ok(false)
+    }
+
+    /// The number of bytes to read at this offset.
+    fn chunk(&self, offset: u64) -> usize {
+        let left = self.len.saturating_sub(offset).min(CHUNK_BYTES);
+        usize::try_from(left).unwrap_or(0)
+    }
+}
+
+/// A multiple of a sector.
+const CHUNK_BYTES: u64 = 1024 * 1024;
+/// The frames that a segment can hold, each of one sector.
+const FRAMES_MAX: u64 = LOG_SEGMENT_BYTES.div_ceil(FIRST_FRAME);
+
+fn missing(number: u64) -> StorageFailure {
+    StorageFailure::Damaged(format!("the log segment {} is missing", segment::name(number)))
+}
+
+fn damaged(number: u64, offset: u64) -> StorageFailure {
+    let name = segment::name(number);
+    StorageFailure::Damaged(format!(
+        "the log segment {name} is damaged at byte {offset}: good entries follow a bad one"
+    ))
+}

@@ -1,0 +1,249 @@
+//! The engine of one host: a log, layers in memory and a data file.
+//!
+//! A batch is checked against the newest rows, written to the [`log`] and synced. Then its rows go
+//! into the active [`layer`], snapshots see them, and the batch is answered. A [`merge`] moves the
+//! rows of a layer into the data file (redb) in the order of their keys, with the position of the
+//! log in the same transaction, and frees the segments before that position. After a crash,
+//! [`open`] reads the frames behind that position into a layer again.
+
+mod base;
+pub(in crate::store) mod file;
+mod layer;
+pub(in crate::store) mod log;
+mod merge;
+pub(in crate::store) mod open;
+mod parts;
+pub(in crate::store) mod state;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
+
+use redb::Database;
+
+use crate::bounds::{LAYERS_BYTES_MAX, LOG_SEGMENT_BYTES, MERGE_BYTES};
+use crate::clock::Clock;
+use crate::store::alarm::Alarm;
+use crate::store::engine::local::base::Base;
+use crate::store::engine::local::log::Log;
+use crate::store::engine::local::merge::Merger;
+pub(in crate::store) use crate::store::engine::local::merge::load_into;
+use crate::store::engine::local::parts::{PARTS, part_of};
+use crate::store::engine::local::state::Origin;
+use crate::store::engine::local::view::View;
+use crate::store::engine::{Decide, Engine, EngineHealth, Read, RowChange, SortedRows, Upkeep};
+use crate::store::failure::StorageFailure;
+use crate::store::volume::VolumeFile;
+
+/// The engine. Dropping it without [`Engine::close`] is an unclean stop.
+pub(in crate::store) struct LocalEngine {
+    shared: Arc<Shared>,
+    merger: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The sizes of the log and of the layers. Tests use small ones.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) struct Sizes {
+    pub(in crate::store) segment_bytes: u64,
+    /// Rows in memory that start a merge.
+    pub(in crate::store) merge_bytes: usize,
+    /// Rows in memory after which a batch waits.
+    pub(in crate::store) layers_bytes_max: usize,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self {
+            segment_bytes: LOG_SEGMENT_BYTES,
+            merge_bytes: MERGE_BYTES,
+            layers_bytes_max: LAYERS_BYTES_MAX,
+        }
+    }
+}
+
+/// What the writer and the merger share.
+struct Shared {
+    sizes: Sizes,
+    database: Database,
+    file: Arc<dyn VolumeFile>,
+    clock: Clock,
+    alarm: Alarm,
+    /// Held while a batch is applied and while a layer is frozen.
+    log: Mutex<Log>,
+    /// The rows that new snapshots see.
+    current: Mutex<Arc<View>>,
+    /// The views that snapshots may still use, oldest first.
+    views: Mutex<VecDeque<(u64, Weak<View>)>>,
+    merger: Merger,
+    origin: Origin,
+    counts: Counts,
+    /// Held while rows are moved into the data file.
+    merging: Mutex<()>,
+    /// The lowest segment that something else than a merge still reads.
+    held_segment: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    waits: AtomicU64,
+    recovered: AtomicU64,
+}
+
+impl Shared {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn current(&self) -> MutexGuard<'_, Arc<View>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn view(&self) -> Arc<View> {
+        Arc::clone(&self.current())
+    }
+
+    /// Makes rows visible that are durable, as the batch after the current one. The caller holds
+    /// the lock of the log, so no layer is frozen meanwhile.
+    fn publish(&self, rows: Vec<RowChange>) {
+        let view = self.view();
+        let sequence = view.sequence.saturating_add(1);
+        self.insert(&view, rows, sequence);
+        let mut current = self.current();
+        let mut next = View::clone(&current);
+        next.sequence = sequence;
+        *current = Arc::new(next);
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        views.push_back((sequence, Arc::downgrade(&current)));
+    }
+
+    fn insert(&self, view: &View, rows: Vec<RowChange>, sequence: u64) {
+        let oldest_live = self.oldest_live(view.sequence);
+        let mut sorted: [Vec<RowChange>; PARTS] = std::array::from_fn(|_| Vec::new());
+        for row in rows {
+            if let Some(part) = sorted.get_mut(part_of(row.table, &row.key)) {
+                part.push(row);
+            }
+        }
+        for (part, rows) in view.parts.iter().zip(sorted) {
+            let mut rows = rows.into_iter().peekable();
+            while let Some(table) = rows.peek().map(|row| row.table) {
+                let of_table = std::iter::from_fn(|| rows.next_if(|row| row.table == table));
+                part.active.insert(table, of_table, sequence, oldest_live);
+            }
+        }
+    }
+
+    /// The sequence number of the oldest view that a snapshot may use.
+    fn oldest_live(&self, newest: u64) -> u64 {
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        while views.pop_front_if(|(_, view)| view.strong_count() == 0).is_some() {}
+        views.front().map_or(newest, |(sequence, _)| *sequence)
+    }
+}
+
+/// The rows of a data file that no engine uses.
+pub(in crate::store) fn view_of_file(database: &Database) -> Result<Arc<dyn Read>, StorageFailure> {
+    let base = Base::open(database)?;
+    Ok(Arc::new(View::of_base(base, log::Position::default(), [0; 16])))
+}
+
+impl LocalEngine {
+    /// The timeline that the current one began from.
+    pub(in crate::store) fn origin(&self) -> Origin {
+        self.shared.origin
+    }
+}
+
+impl Engine for LocalEngine {
+    fn snapshot(&self) -> Result<Arc<dyn Read>, StorageFailure> {
+        Ok(self.shared.view())
+    }
+
+    fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure> {
+        let shared = &self.shared;
+        if shared.merger.wait_for_room(shared) {
+            shared.counts.waits.fetch_add(1, Ordering::Relaxed);
+        }
+        let mut log = shared.log();
+        let rows = decide(shared.view().as_ref())?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        log.append(shared.clock.now(), &rows)?;
+        shared.publish(rows);
+        drop(log);
+        shared.merger.consider(shared);
+        Ok(())
+    }
+
+    fn load(&self, rows: &mut SortedRows<'_>) -> Result<(), StorageFailure> {
+        merge::load(&self.shared, rows)
+    }
+
+    fn check_place(&self) -> Result<(), StorageFailure> {
+        let removed = |name: String| Err(StorageFailure::Removed(PathBuf::from(name)));
+        if !self.shared.file.is_in_place() {
+            return removed(String::from(file::NAME));
+        }
+        let log = self.shared.log();
+        if !log.is_in_place() {
+            return removed(log::segment::name(log.end().segment));
+        }
+        Ok(())
+    }
+
+    fn health(&self) -> EngineHealth {
+        let view = self.shared.view();
+        let counts = &self.shared.counts;
+        let (log_bytes, log_segments) = {
+            let log = self.shared.log();
+            (log.bytes(), u64::try_from(log.segments()).unwrap_or(u64::MAX))
+        };
+        EngineHealth {
+            sequence: view.sequence,
+            log_bytes,
+            log_segments,
+            layer_bytes: u64::try_from(view.layer_bytes()).unwrap_or(u64::MAX),
+            waits: counts.waits.load(Ordering::Relaxed),
+            recovered: counts.recovered.load(Ordering::Relaxed),
+            ..self.shared.merger.health()
+        }
+    }
+
+    fn set_upkeep(&self, upkeep: Upkeep) {
+        self.shared.merger.set_upkeep(upkeep);
+    }
+
+    fn close(&self) -> Result<(), StorageFailure> {
+        self.shared.merger.stop();
+        let thread = self.merger.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic of the merger has raised the alarm.
+            thread.join().ok();
+        }
+        merge::close(&self.shared)
+    }
+}
+
+impl Drop for LocalEngine {
+    fn drop(&mut self) {
+        // A file that is not closed is recovered at the next start.
+        self.shared.merger.stop();
+        let thread = self.merger.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            thread.join().ok();
+        }
+    }
+}
+
+impl fmt::Debug for LocalEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LocalEngine")
+    }
+}

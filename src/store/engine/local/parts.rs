@@ -1,0 +1,95 @@
+//! The parts that the rows in memory are divided into. A merge moves part 0 each time and one of the
+//! others in turn.
+//!
+//! Part 0 has the tables whose new keys are next to each other: a merge of many of them writes few
+//! pages. New keys of the other tables are spread over the whole table, so a merge writes a page for
+//! almost every row until many have been gathered. Each of these parts is a slice of their keys; the
+//! slices take turns, so that each gathers rows for several merges.
+
+use std::ops::Bound;
+
+use crate::store::tables::{KeyRange, Table};
+
+/// The number of slices.
+pub(super) const SLICES: usize = 4;
+/// The number of parts: part 0 and the slices.
+pub(super) const PARTS: usize = SLICES + 1;
+
+/// The offset of the byte of a key that decides its slice, which is evenly distributed; `None` for
+/// the tables of part 0.
+const fn slice_byte(table: Table) -> Option<usize> {
+    match table {
+        // half-day (8), tenant (16), blinded key.
+        Table::Idempotency => Some(24),
+        // tenant (16), blinded filter or name.
+        Table::TokenLists | Table::TokenNames => Some(16),
+        Table::ApiKeys
+        | Table::ApplicationKeys
+        | Table::Applications
+        | Table::Audit
+        | Table::AuditCheckpoints
+        | Table::Counts
+        | Table::Cvcs
+        | Table::Expiries
+        | Table::Keys
+        | Table::Meta
+        | Table::Tenants
+        | Table::ThreedsRanges
+        | Table::ThreedsSessions
+        | Table::TokenIntents
+        | Table::Tokens => None,
+    }
+}
+
+/// The part of a row.
+pub(super) fn part_of(table: Table, key: &[u8]) -> usize {
+    let Some(at) = slice_byte(table) else { return 0 };
+    let byte = key.get(at).copied().unwrap_or(0);
+    usize::from(byte).rem_euclid(SLICES).saturating_add(1)
+}
+
+/// The parts that the rows of a range can be in.
+pub(super) fn parts_of(range: &KeyRange) -> std::ops::Range<usize> {
+    let Some(at) = slice_byte(range.table()) else { return 0..1 };
+    let (from, to) = range.bounds();
+    let (Bound::Included(from) | Bound::Excluded(from), Bound::Included(to) | Bound::Excluded(to)) =
+        (from, to)
+    else {
+        return 1..PARTS;
+    };
+    // If both ends begin with the same bytes, so do all keys between them.
+    let shared = from.iter().zip(to).take_while(|(from, to)| from == to).count();
+    if shared > at {
+        let part = part_of(range.table(), from);
+        return part..part.saturating_add(1);
+    }
+    1..PARTS
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_row_is_in_one_of_the_parts_of_every_range_that_contains_it(
+            prefix in prop::collection::vec(any::<u8>(), 0..30),
+            rest in prop::collection::vec(any::<u8>(), 0..30),
+            table in prop::sample::select(Table::ALL),
+        ) {
+            let key = [prefix.clone(), rest].concat();
+            let range = KeyRange::prefix(table, prefix);
+            prop_assert!(parts_of(&range).contains(&part_of(table, &key)));
+            prop_assert!(parts_of(&table.whole()).contains(&part_of(table, &key)));
+        }
+    }
+
+    #[test]
+    fn a_list_of_one_filter_is_in_one_slice() {
+        let range = KeyRange::prefix(Table::TokenLists, vec![9; 32]);
+        assert_eq!(parts_of(&range).len(), 1);
+        assert_eq!(parts_of(&Table::Tokens.whole()), 0..1);
+    }
+}

@@ -1,0 +1,144 @@
+//! What the data file knows about the log: a row of a table of its own, written with every merge.
+//!
+//! The row, byte for byte; numbers are big-endian:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | version, 1 |
+//! | 1 | 1 if all rows of the log are in the data file, else 0 |
+//! | 16 | id of the timeline |
+//! | 16 | id of the timeline that this one began from, or zeros |
+//! | 8 | sequence number of the last batch of that timeline that this one contains |
+//! | 8 | sequence number of the first frame that the data file may lack |
+//! | 8 | number of its segment |
+//! | 8 | its offset in the segment |
+//! | 1 | number of parts |
+//! | 8 each | for each part: sequence number of the last batch whose rows are in the data file |
+
+use redb::{ReadableDatabase as _, TableDefinition, TableError, WriteTransaction};
+
+use crate::store::engine::local::log::Position;
+use crate::store::engine::local::parts::PARTS;
+use crate::store::failure::StorageFailure;
+
+const TABLE: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("engine");
+const KEY: &str = "log";
+const VERSION: u8 = 1;
+
+/// A fresh file, which a program without a log has written, has no such row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) struct LogState {
+    /// The process that wrote the log has merged all of it and closed it.
+    pub(in crate::store) is_closed: bool,
+    pub(in crate::store) timeline: [u8; 16],
+    pub(in crate::store) origin: Origin,
+    /// The first frame that the data file may lack.
+    pub(in crate::store) position: Position,
+    /// For each part, the last batch whose rows the data file has. `None` if the file was written
+    /// with another number of parts; then all frames are read again, which gives the same rows.
+    pub(in crate::store) merged: Option<[u64; PARTS]>,
+}
+
+/// The timeline that a timeline began from; zeros for the first one of a vault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Origin {
+    pub timeline: [u8; 16],
+    /// The last batch that both have.
+    pub sequence: u64,
+}
+
+impl LogState {
+    pub(super) fn read(database: &redb::Database) -> Result<Option<Self>, StorageFailure> {
+        let transaction = database.begin_read()?;
+        let table = match transaction.open_table(TABLE) {
+            Ok(table) => table,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+            Err(other) => return Err(other.into()),
+        };
+        let Some(value) = table.get(KEY)? else { return Ok(None) };
+        let damaged = || StorageFailure::Damaged(String::from("the state of the log"));
+        Self::decode(value.value()).map(Some).ok_or_else(damaged)
+    }
+
+    pub(super) fn write(&self, transaction: &WriteTransaction) -> Result<(), StorageFailure> {
+        transaction.open_table(TABLE)?.insert(KEY, self.encode().as_slice())?;
+        Ok(())
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION, u8::from(self.is_closed)];
+        bytes.extend(self.timeline);
+        bytes.extend(self.origin.timeline);
+        bytes.extend(self.origin.sequence.to_be_bytes());
+        bytes.extend(self.position.sequence.to_be_bytes());
+        bytes.extend(self.position.segment.to_be_bytes());
+        bytes.extend(self.position.offset.to_be_bytes());
+        let merged = self.merged.as_ref().map_or(&[][..], |merged| merged.as_slice());
+        bytes.push(u8::try_from(merged.len()).unwrap_or(0));
+        for sequence in merged {
+            bytes.extend(sequence.to_be_bytes());
+        }
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (&[VERSION, is_closed], rest) = bytes.split_first_chunk()? else { return None };
+        let (timeline, rest) = rest.split_first_chunk()?;
+        let (parent, rest) = rest.split_first_chunk()?;
+        let (forked_at, rest) = rest.split_first_chunk()?;
+        let (sequence, rest) = rest.split_first_chunk()?;
+        let (segment, rest) = rest.split_first_chunk()?;
+        let (offset, rest) = rest.split_first_chunk()?;
+        let (count, rest) = rest.split_first()?;
+        let (numbers, []) = rest.as_chunks::<8>() else { return None };
+        let merged: Vec<u64> = numbers.iter().map(|it| u64::from_be_bytes(*it)).collect();
+        if usize::from(*count) != merged.len() || is_closed > 1 {
+            return None;
+        }
+        Some(Self {
+            is_closed: is_closed == 1,
+            timeline: *timeline,
+            origin: Origin { timeline: *parent, sequence: u64::from_be_bytes(*forked_at) },
+            position: Position {
+                sequence: u64::from_be_bytes(*sequence),
+                segment: u64::from_be_bytes(*segment),
+                offset: u64::from_be_bytes(*offset),
+            },
+            merged: merged.try_into().ok(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::hex;
+
+    const STATE: LogState = LogState {
+        is_closed: true,
+        timeline: [0x11; 16],
+        origin: Origin { timeline: [0x22; 16], sequence: 5 },
+        position: Position { sequence: 9, segment: 3, offset: 512 },
+        merged: Some([8, 1, 2, 3, 4]),
+    };
+
+    #[test]
+    fn the_bytes_of_a_state_are_those_of_the_vector() {
+        let bytes = STATE.encode();
+        let vector = "01011111111111111111111111111111111122222222222222222222222222222222\
+                      0000000000000005000000000000000900000000000000030000000000000200\
+                      050000000000000008000000000000000100000000000000020000000000000003\
+                      0000000000000004";
+        assert_eq!(hex::encode(&bytes), vector);
+        assert_eq!(LogState::decode(&bytes), Some(STATE));
+        for len in 0..bytes.len() {
+            assert_eq!(LogState::decode(&bytes[..len]), None, "{len}");
+        }
+    }
+
+    #[test]
+    fn a_state_of_another_number_of_parts_is_read_without_them() {
+        let none = LogState { merged: None, ..STATE };
+        assert_eq!(LogState::decode(&none.encode()), Some(none));
+    }
+}

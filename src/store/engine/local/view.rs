@@ -1,0 +1,227 @@
+//! The rows at one moment: the layers in memory over the data file.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::bounds::PAGE_BYTES;
+use crate::store::engine::local::base::{Base, BaseRows};
+use crate::store::engine::local::layer::{Layer, LayerRow};
+use crate::store::engine::local::log::Position;
+use crate::store::engine::local::parts::{PARTS, part_of, parts_of};
+use crate::store::engine::{Moment, Order, Page, Read};
+use crate::store::failure::StorageFailure;
+use crate::store::snapshot::Row;
+use crate::store::tables::{KeyRange, Table};
+
+/// An immutable view. Layers grow after it was made, but it sees only rows up to its sequence
+/// number.
+#[derive(Clone)]
+pub(super) struct View {
+    pub(super) sequence: u64,
+    pub(super) timeline: [u8; 16],
+    pub(super) parts: [Part; PARTS],
+    pub(super) base: Arc<Base>,
+}
+
+/// The layers of a part.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    /// Takes new rows.
+    pub(super) active: Arc<Layer>,
+    /// Rows that a merge is moving into the data file.
+    pub(super) frozen: Option<Arc<Layer>>,
+}
+
+impl Part {
+    pub(super) fn new(start: Position) -> Self {
+        Self { active: Arc::new(Layer::new(start)), frozen: None }
+    }
+
+    /// Newest first.
+    fn layers(&self) -> impl Iterator<Item = &Arc<Layer>> {
+        std::iter::once(&self.active).chain(self.frozen.as_ref())
+    }
+}
+
+impl View {
+    /// A view of the data file alone.
+    pub(super) fn of_base(base: Base, end: Position, timeline: [u8; 16]) -> Self {
+        Self {
+            sequence: end.sequence.saturating_sub(1),
+            timeline,
+            parts: std::array::from_fn(|_| Part::new(end)),
+            base: Arc::new(base),
+        }
+    }
+
+    /// The memory of all layers.
+    pub(super) fn layer_bytes(&self) -> usize {
+        let layers = self.parts.iter().flat_map(Part::layers);
+        layers.map(|layer| layer.bytes()).fold(0, usize::saturating_add)
+    }
+
+    /// The memory of the layers that take new rows.
+    pub(super) fn active_bytes(&self) -> usize {
+        self.parts.iter().map(|part| part.active.bytes()).fold(0, usize::saturating_add)
+    }
+
+    /// The place in the log of the oldest row that may be in no data file yet.
+    pub(super) fn start(&self) -> Position {
+        let layers = self.parts.iter().flat_map(Part::layers);
+        layers.map(|layer| layer.start()).min().unwrap_or_default()
+    }
+}
+
+impl Read for View {
+    fn moment(&self) -> Moment {
+        Moment { timeline: self.timeline, sequence: self.sequence }
+    }
+
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
+        let part = self.parts.get(part_of(table, key));
+        let mut layers = part.into_iter().flat_map(Part::layers);
+        match layers.find_map(|layer| layer.get(table, key, self.sequence)) {
+            Some(found) => Ok(found),
+            None => self.base.get(table, key),
+        }
+    }
+
+    fn page(
+        &self,
+        range: &KeyRange,
+        order: Order,
+        count_max: usize,
+    ) -> Result<Page, StorageFailure> {
+        if range.is_empty() {
+            return Ok(Page { rows: Vec::new(), is_last: true });
+        }
+        let layers = self.parts.get(parts_of(range)).unwrap_or_default().iter();
+        let layers = layers.flat_map(Part::layers).filter(|layer| !layer.is_empty());
+        let mut sources: Vec<Source<'_>> = layers
+            .map(|layer| Source::Layer(LayerSource::new(layer, range, order, self.sequence)))
+            .collect();
+        sources.push(Source::Base(self.base.rows(range, order)?, None));
+        let mut page = Page::default();
+        let mut bytes: usize = 0;
+        while page.rows.len() < count_max && bytes < PAGE_BYTES {
+            match next_row(&mut sources, order)? {
+                Some((_, None)) => (),
+                Some((key, Some(value))) => {
+                    bytes = bytes.saturating_add(key.len()).saturating_add(value.len());
+                    page.rows.push((key, value));
+                }
+                None => {
+                    page.is_last = true;
+                    break;
+                }
+            }
+        }
+        Ok(page)
+    }
+}
+
+/// Sorted rows, with the next one at hand.
+enum Source<'a> {
+    Layer(LayerSource<'a>),
+    Base(BaseRows, Option<Row>),
+}
+
+/// Reads a layer in small pieces, so that the writer waits only for a moment.
+struct LayerSource<'a> {
+    layer: &'a Layer,
+    range: &'a KeyRange,
+    order: Order,
+    sequence: u64,
+    /// The next rows, the next one last.
+    piece: Vec<LayerRow>,
+    /// The last key of the piece, if the layer may have more rows behind it.
+    more_behind: Option<Vec<u8>>,
+}
+
+/// Rows that are read from a layer at once.
+const PIECE_ROWS: usize = 32;
+
+impl<'a> LayerSource<'a> {
+    fn new(layer: &'a Layer, range: &'a KeyRange, order: Order, sequence: u64) -> Self {
+        let mut source =
+            Self { layer, range, order, sequence, piece: Vec::new(), more_behind: None };
+        source.read(range.bounds());
+        source
+    }
+
+    fn read(&mut self, bounds: (Bound<&[u8]>, Bound<&[u8]>)) {
+        let table = self.range.table();
+        let rows = self.layer.rows(table, bounds, self.order, self.sequence, PIECE_ROWS);
+        let is_full = rows.len() == PIECE_ROWS;
+        self.more_behind = rows.last().filter(|_| is_full).map(|(key, _)| key.clone());
+        self.piece = rows;
+        self.piece.reverse();
+    }
+
+    fn peek(&mut self) -> Option<&[u8]> {
+        if self.piece.is_empty()
+            && let Some(last) = self.more_behind.take()
+        {
+            let (from, to) = self.range.bounds();
+            match self.order {
+                Order::Ascending => self.read((Bound::Excluded(&last), to)),
+                Order::Descending => self.read((from, Bound::Excluded(&last))),
+            }
+        }
+        self.piece.last().map(|(key, _)| key.as_slice())
+    }
+}
+
+impl Source<'_> {
+    /// The next key, which stays at hand.
+    fn peek(&mut self) -> Result<Option<&[u8]>, StorageFailure> {
+        match self {
+            Self::Layer(layer) => Ok(layer.peek()),
+            Self::Base(rows, next) => {
+                if next.is_none() {
+                    *next = rows.next().transpose()?;
+                }
+                Ok(next.as_ref().map(|(key, _)| key.as_slice()))
+            }
+        }
+    }
+
+    fn take(&mut self) -> Option<LayerRow> {
+        match self {
+            Self::Layer(layer) => layer.piece.pop(),
+            Self::Base(_, next) => next.take().map(|(key, value)| (key, Some(value))),
+        }
+    }
+}
+
+/// The next row of all sources. Of several rows with the same key, that of the first source is the
+/// newest: it is returned and the others are left out.
+fn next_row(sources: &mut [Source<'_>], order: Order) -> Result<Option<LayerRow>, StorageFailure> {
+    if let [only] = sources {
+        only.peek()?;
+        return Ok(only.take());
+    }
+    let mut first: Option<(usize, Vec<u8>)> = None;
+    for (number, source) in sources.iter_mut().enumerate() {
+        let Some(key) = source.peek()? else { continue };
+        let is_first = first.as_ref().is_none_or(|(_, known)| {
+            let compared = match order {
+                Order::Ascending => key.cmp(known.as_slice()),
+                Order::Descending => known.as_slice().cmp(key),
+            };
+            compared == Ordering::Less
+        });
+        if is_first {
+            first = Some((number, key.to_vec()));
+        }
+    }
+    let Some((number, key)) = first else { return Ok(None) };
+    let row = sources.get_mut(number).and_then(Source::take);
+    for source in sources.iter_mut().skip(number.saturating_add(1)) {
+        if source.peek()?.is_some_and(|other| other == key) {
+            source.take();
+        }
+    }
+    Ok(row)
+}

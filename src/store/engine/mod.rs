@@ -1,0 +1,133 @@
+//! The seam to the storage of rows. Everything above it (records, changes, the audit chain, backups,
+//! verification, rotation) uses only [`Engine`] and [`Read`]: no iterator, no type of a database and
+//! no file name crosses it.
+
+#[cfg(test)]
+mod conformance;
+pub(super) mod local;
+#[cfg(test)]
+pub(super) mod memory;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::store::failure::StorageFailure;
+use crate::store::snapshot::Row;
+use crate::store::tables::{KeyRange, Table};
+
+/// Durable storage of rows.
+pub trait Engine: fmt::Debug + Send + Sync {
+    /// The rows of this moment. Later changes do not alter what it reads.
+    fn snapshot(&self) -> Result<Arc<dyn Read>, StorageFailure>;
+
+    /// Gives the newest rows to `decide` and writes the changes that it returns, all or none of
+    /// them. Returns when they are durable and snapshots show them. No other change comes between
+    /// the reads of `decide` and its changes; an engine that several processes share may call it
+    /// again to ensure that.
+    fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure>;
+
+    /// Writes many rows that are sorted by table and key, faster than [`Engine::apply`] does. For a
+    /// store that nothing else uses yet: after a failure some of the rows are there.
+    fn load(&self, rows: &mut SortedRows<'_>) -> Result<(), StorageFailure>;
+
+    /// Checks that the next process will find what this one writes.
+    fn check_place(&self) -> Result<(), StorageFailure>;
+
+    fn health(&self) -> EngineHealth;
+
+    /// Lets the engine do work that only saves time later, or holds it back, as on a full disk.
+    fn set_upkeep(&self, upkeep: Upkeep);
+
+    /// Ends all work and closes the files. Nothing is lost without it, but the next start takes
+    /// longer.
+    fn close(&self) -> Result<(), StorageFailure>;
+}
+
+/// Decides on changes from the newest rows.
+pub type Decide<'a> = dyn FnMut(&dyn Read) -> Result<Vec<RowChange>, StorageFailure> + 'a;
+
+/// Rows sorted by [`Table::number`], then by key.
+pub type SortedRows<'a> = dyn Iterator<Item = Result<(Table, Row), StorageFailure>> + 'a;
+
+/// Rows at one moment.
+pub trait Read: Send + Sync {
+    fn moment(&self) -> Moment;
+
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure>;
+
+    /// The values of several keys, in their order.
+    fn get_many(&self, keys: &[(Table, &[u8])]) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
+        keys.iter().map(|(table, key)| self.get(*table, key)).collect()
+    }
+
+    /// Rows from one end of the range on, at most `count_max` of them.
+    fn page(
+        &self,
+        range: &KeyRange,
+        order: Order,
+        count_max: usize,
+    ) -> Result<Page, StorageFailure>;
+}
+
+/// A moment in the history of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Moment {
+    /// The id of the history. A restored or promoted store begins a new one.
+    pub timeline: [u8; 16],
+    /// The number of the last batch of changes.
+    pub sequence: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    Ascending,
+    Descending,
+}
+
+/// A part of a range.
+#[derive(Debug, Default)]
+pub struct Page {
+    pub rows: Vec<Row>,
+    /// The range has no rows behind these. Without it, there may be more, also if the page has
+    /// fewer rows than were asked for.
+    pub is_last: bool,
+}
+
+/// The new value of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowChange {
+    pub table: Table,
+    pub key: Vec<u8>,
+    /// `None` deletes the row.
+    pub value: Option<Vec<u8>>,
+}
+
+/// Permission for work that only saves time later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upkeep {
+    Allowed,
+    Held,
+}
+
+/// The engine's condition, for metrics and status.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EngineHealth {
+    /// The number of the last batch of changes.
+    pub sequence: u64,
+    /// The length of the log's segments.
+    pub log_bytes: u64,
+    /// The number of segments.
+    pub log_segments: u64,
+    /// The memory of rows that are in the log and not yet in the data file.
+    pub layer_bytes: u64,
+    /// True while rows are moved from the log into the data file.
+    pub is_merging: bool,
+    /// Merges since the start.
+    pub merges: u64,
+    /// The duration of the last merge, in microseconds.
+    pub last_merge_micros: u64,
+    /// Batches that waited because a merge could not keep up.
+    pub waits: u64,
+    /// The number of batches that the start found in the log.
+    pub recovered: u64,
+}

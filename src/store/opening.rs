@@ -1,0 +1,89 @@
+//! Creates and opens the data file of the local engine, and checks its format.
+
+use std::sync::Arc;
+
+use redb::Database;
+
+use crate::bounds::CACHE_BYTES;
+use crate::crypto::{MasterKey, Random};
+use crate::store::alarm::Alarm;
+use crate::store::batch::Batch;
+use crate::store::change::Change;
+use crate::store::engine::local::file::{self, DataFile};
+pub use crate::store::engine::local::open::Cleanliness;
+use crate::store::engine::local::view_of_file;
+use crate::store::epochs::Epochs;
+use crate::store::failure::{OpenFailure, StorageFailure};
+use crate::store::meta;
+use crate::store::migration;
+use crate::store::snapshot::Snapshot;
+use crate::store::volume::Volume;
+
+/// The version of the schema and of all encodings in the file.
+pub const FORMAT: u32 = 3;
+
+/// Creates a data file of the current format with the rows of `first`.
+pub(super) fn create(volume: &dyn Volume, first: Change) -> Result<(), OpenFailure> {
+    let id = Random::new().bytes();
+    let first = meta::put_file_id(meta::put_format(first, FORMAT), id);
+    let fill = |database: &Database| write(database, first).map_err(OpenFailure::Storage);
+    DataFile::create(volume, fill).map(drop)
+}
+
+/// Writes a change into a data file that no engine uses.
+pub(super) fn write(database: &Database, change: Change) -> Result<(), StorageFailure> {
+    let view = view_of_file(database)?;
+    let mut batch = Batch::new(view.as_ref(), None);
+    batch.take(change)?;
+    let rows = batch.rows()?;
+    file::commit(database, rows, None)
+}
+
+/// Opens a data file of the current format.
+pub(super) fn open(volume: &dyn Volume) -> Result<DataFile, OpenFailure> {
+    let data = DataFile::open(volume, CACHE_BYTES)?;
+    check_format(&data.database)?;
+    Ok(data)
+}
+
+/// Opens a data file and migrates it to the current format. For a volume that is not written.
+pub(super) fn open_migrated(
+    volume: &dyn Volume,
+    master: Option<&MasterKey>,
+) -> Result<DataFile, OpenFailure> {
+    let data = DataFile::open(volume, CACHE_BYTES)?;
+    match check_format(&data.database) {
+        Err(OpenFailure::Older(from)) => {
+            // With the key of another vault, the migration in memory leaves the file's keys as they
+            // are. Opening the vault then reports the wrong key.
+            let migrated = first_look(&data.database).and_then(|snapshot| {
+                let check = meta::master_check(&snapshot)?.unwrap_or_default();
+                drop(snapshot);
+                let master = master.filter(|master| master.has_check(&check));
+                migration::run(&data.database, from, master, &Random::new())
+            });
+            migrated.map_err(OpenFailure::Storage)?;
+        }
+        checked => checked?,
+    }
+    Ok(data)
+}
+
+/// Opens a snapshot of a data file that no engine uses.
+pub(super) fn first_look(database: &Database) -> Result<Snapshot, StorageFailure> {
+    let view = view_of_file(database)?;
+    Ok(Snapshot::new(Arc::clone(&view), Alarm::default(), Epochs::new().current()))
+}
+
+fn check_format(database: &Database) -> Result<(), OpenFailure> {
+    let snapshot = first_look(database).map_err(OpenFailure::Storage)?;
+    match meta::format(&snapshot).map_err(OpenFailure::Storage)? {
+        Some(FORMAT) => Ok(()),
+        Some(newer) if newer > FORMAT => {
+            let program = meta::program(&snapshot).map_err(OpenFailure::Storage)?;
+            Err(OpenFailure::Newer(newer, program))
+        }
+        Some(older) if older > 0 => Err(OpenFailure::Older(older)),
+        Some(_) | None => Err(OpenFailure::NotOurs),
+    }
+}

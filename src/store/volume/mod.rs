@@ -1,0 +1,46 @@
+//! The directory that the files of a vault are in. The engine and the keys of card verification
+//! codes reach the disk only through it, so that tests can replace the disk under all of them.
+
+mod directory;
+mod overlay;
+
+use std::fmt;
+use std::io;
+
+pub use directory::Directory;
+pub(super) use overlay::OverlayVolume;
+
+/// A directory of files.
+pub trait Volume: fmt::Debug + Send + Sync {
+    /// Opens a file for reading and writing; `None` if no file has this name.
+    fn open(&self, name: &str) -> io::Result<Option<Box<dyn VolumeFile>>>;
+    /// Creates an empty file. Fails if a file of this name exists.
+    fn create(&self, name: &str) -> io::Result<Box<dyn VolumeFile>>;
+    /// Renames a file. A file that has the new name is replaced.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file, if it exists.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// The names of all files, in any order.
+    fn names(&self) -> io::Result<Vec<String>>;
+    /// Makes the names of all files durable. The contents need a sync of their own.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// An open file. Several threads may use it.
+pub trait VolumeFile: fmt::Debug + Send + Sync {
+    fn len(&self) -> io::Result<u64>;
+    /// Fills `out`, or fails if the file ends before that.
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
+    /// Writes all bytes. The file grows if they end behind its end.
+    fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Cuts the file or extends it with zeros.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Returns when the content and the length are durable.
+    fn sync(&self) -> io::Result<()>;
+    /// Locks the file against other processes until it is closed. Returns false if another process
+    /// has locked it.
+    fn try_lock(&self) -> io::Result<bool>;
+    /// Returns true if the file's name still names this file, so that the next process finds what
+    /// this one writes.
+    fn is_in_place(&self) -> bool;
+}
