@@ -92,7 +92,7 @@ fn a_read_that_fails_is_an_error_of_the_storage_and_ends_the_store() {
             Err(Error::Stopped | Error::Storage(StorageFailure::Io(_))) => (),
             Err(other) => panic!("{nth}: {other:?}"),
             Ok(_) => {
-                assert!(nth > 40, "only {nth} reads");
+                assert!(nth > 30, "only {nth} reads");
                 return;
             }
         }
