@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use crate::bounds::CVC_KEYS_MAX;
@@ -75,10 +75,8 @@ impl CvcKeys {
     /// Checks that the file's name still names it.
     pub fn check_place(&self) -> Result<(), StorageFailure> {
         let slots = self.lock();
-        if slots.file.as_ref().is_none_or(|file| file.is_in_place()) {
-            return Ok(());
-        }
-        Err(StorageFailure::Removed(PathBuf::from(Self::FILE)))
+        let checked = slots.file.as_ref().map_or(Ok(()), |file| file.check_place());
+        checked.map_err(StorageFailure::Removed)
     }
 
     pub fn sealed(&self, name: &CvcKeyName) -> Option<Vec<u8>> {

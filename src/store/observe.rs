@@ -26,6 +26,7 @@ impl Observe for Store {
             &commits,
         );
         page.line("store", "changes", StatusValue::Count(batches.sum()));
+        self.measure_engine(page);
         page.lines_of("store", ["commits", "commit_p50_us", "commit_p99_us"], &commits);
         let last = metrics.since(&metrics.ended).map(|since| StatusValue::Count(since.as_secs()));
         page.line("store", "last_commit_ago_s", last);
@@ -40,5 +41,39 @@ impl Observe for Store {
             None
         };
         checks.set("store", wrong);
+    }
+}
+
+impl Store {
+    fn measure_engine(&self, page: &mut Page) {
+        let health = self.health();
+        page.gauge("strongroom_log_bytes", "Length of the log's files.", health.log_bytes)
+            .status("store", "log_bytes");
+        page.gauge(
+            "strongroom_unmerged_bytes",
+            "Memory of rows that are in the log and not yet in the data file.",
+            health.layer_bytes,
+        )
+        .status("store", "unmerged_bytes");
+        page.gauge(
+            "strongroom_merge_running",
+            "1 while rows are moved from the log into the data file.",
+            u64::from(health.is_merging),
+        );
+        page.counter(
+            "strongroom_merges_total",
+            "Merges of the log into the data file.",
+            health.merges,
+        )
+        .status("store", "merges");
+        page.counter(
+            "strongroom_merge_waits_total",
+            "Commits that waited for a merge because the memory for new rows was full.",
+            health.waits,
+        )
+        .status("store", "merge_waits");
+        let millis = health.last_merge_micros.div_euclid(1_000);
+        page.line("store", "last_merge_ms", StatusValue::Count(millis));
+        page.line("store", "recovered_batches", StatusValue::Count(health.recovered));
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::store::volume::{Volume, VolumeFile};
@@ -438,8 +439,8 @@ impl VolumeFile for TestFile {
         Ok(true)
     }
 
-    fn is_in_place(&self) -> bool {
-        true
+    fn check_place(&self) -> Result<(), PathBuf> {
+        Ok(())
     }
 }
 

@@ -106,15 +106,16 @@ impl VolumeFile for DirectoryFile {
     }
 
     /// Errors other than a missing file are ignored here: the monitoring of the disk reports them.
-    fn is_in_place(&self) -> bool {
-        match fs::metadata(&self.path) {
+    fn check_place(&self) -> Result<(), PathBuf> {
+        let is_in_place = match fs::metadata(&self.path) {
             Ok(found) => {
                 (found.dev(), found.ino()) == (self.device, self.inode) && found.nlink() > 0
             }
             Err(error) => {
                 !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
             }
-        }
+        };
+        is_in_place.then_some(()).ok_or_else(|| self.path.clone())
     }
 }
 
@@ -129,23 +130,23 @@ mod tests {
         let volume = Directory::new(directory.path());
         let file = volume.create("a").unwrap();
         let (path, other) = (directory.join("a"), directory.join("b"));
-        assert!(file.is_in_place());
+        assert!(file.check_place().is_ok());
         fs::hard_link(&path, &other).unwrap();
-        assert!(file.is_in_place(), "a second name takes nothing away");
+        assert!(file.check_place().is_ok(), "a second name takes nothing away");
         fs::remove_file(&path).unwrap();
-        assert!(!file.is_in_place());
+        assert!(file.check_place().is_err());
         fs::rename(&other, &path).unwrap();
-        assert!(file.is_in_place(), "moved back");
+        assert!(file.check_place().is_ok(), "moved back");
         fs::write(&other, "another").unwrap();
         fs::rename(&other, &path).unwrap();
-        assert!(!file.is_in_place(), "replaced");
+        assert!(file.check_place().is_err(), "replaced");
         let inner = directory.join("inner");
         fs::create_dir(&inner).unwrap();
         let file = Directory::new(&inner).create("a").unwrap();
         fs::rename(&inner, directory.join("moved")).unwrap();
-        assert!(!file.is_in_place(), "its directory was moved");
+        assert!(file.check_place().is_err(), "its directory was moved");
         fs::write(&inner, "no directory").unwrap();
-        assert!(!file.is_in_place());
+        assert!(file.check_place().is_err());
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod overlay;
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 pub use directory::Directory;
 pub(super) use overlay::OverlayVolume;
@@ -40,7 +41,7 @@ pub trait VolumeFile: fmt::Debug + Send + Sync {
     /// Locks the file against other processes until it is closed. Returns false if another process
     /// has locked it.
     fn try_lock(&self) -> io::Result<bool>;
-    /// Returns true if the file's name still names this file, so that the next process finds what
-    /// this one writes.
-    fn is_in_place(&self) -> bool;
+    /// Checks that the file's name still names this file, so that the next process finds what this
+    /// one writes. If it does not, returns the path.
+    fn check_place(&self) -> Result<(), PathBuf>;
 }

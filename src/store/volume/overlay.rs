@@ -194,8 +194,8 @@ impl VolumeFile for Arc<Overlay> {
         }
     }
 
-    fn is_in_place(&self) -> bool {
-        true
+    fn check_place(&self) -> Result<(), PathBuf> {
+        Ok(())
     }
 
     fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {

@@ -218,7 +218,10 @@ fn merge(shared: &Shared, choose: &dyn Fn(usize, &Layer) -> bool) -> Result<(), 
         *current = Arc::new(next);
     }
     let held = shared.held_segment.load(Ordering::Acquire);
-    shared.log().free_before(state.position.segment.min(held))
+    let mut log = shared.log();
+    log.free_before(state.position.segment.min(held))?;
+    shared.count(&log);
+    Ok(())
 }
 
 /// The layers of a merge.

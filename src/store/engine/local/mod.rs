@@ -20,7 +20,6 @@ mod view;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
@@ -91,6 +90,8 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Counts {
+    log_bytes: AtomicU64,
+    log_segments: AtomicU64,
     waits: AtomicU64,
     recovered: AtomicU64,
 }
@@ -139,6 +140,13 @@ impl Shared {
         }
     }
 
+    /// Notes the length of the log, which the metrics read without its lock.
+    fn count(&self, log: &Log) {
+        self.counts.log_bytes.store(log.bytes(), Ordering::Relaxed);
+        let segments = u64::try_from(log.segments()).unwrap_or(u64::MAX);
+        self.counts.log_segments.store(segments, Ordering::Relaxed);
+    }
+
     /// The sequence number of the oldest view that a snapshot may use.
     fn oldest_live(&self, newest: u64) -> u64 {
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,6 +185,7 @@ impl Engine for LocalEngine {
         }
         log.append(shared.clock.now(), &rows)?;
         shared.publish(rows);
+        shared.count(&log);
         drop(log);
         shared.merger.consider(shared);
         Ok(())
@@ -187,28 +196,18 @@ impl Engine for LocalEngine {
     }
 
     fn check_place(&self) -> Result<(), StorageFailure> {
-        let removed = |name: String| Err(StorageFailure::Removed(PathBuf::from(name)));
-        if !self.shared.file.is_in_place() {
-            return removed(String::from(file::NAME));
-        }
-        let log = self.shared.log();
-        if !log.is_in_place() {
-            return removed(log::segment::name(log.end().segment));
-        }
-        Ok(())
+        self.shared.file.check_place().map_err(StorageFailure::Removed)?;
+        // The log is not waited for: on a disk that hangs, a batch holds it.
+        self.shared.log.try_lock().map_or(Ok(()), |log| log.check_place())
     }
 
     fn health(&self) -> EngineHealth {
         let view = self.shared.view();
         let counts = &self.shared.counts;
-        let (log_bytes, log_segments) = {
-            let log = self.shared.log();
-            (log.bytes(), u64::try_from(log.segments()).unwrap_or(u64::MAX))
-        };
         EngineHealth {
             sequence: view.sequence,
-            log_bytes,
-            log_segments,
+            log_bytes: counts.log_bytes.load(Ordering::Relaxed),
+            log_segments: counts.log_segments.load(Ordering::Relaxed),
             layer_bytes: u64::try_from(view.layer_bytes()).unwrap_or(u64::MAX),
             waits: counts.waits.load(Ordering::Relaxed),
             recovered: counts.recovered.load(Ordering::Relaxed),

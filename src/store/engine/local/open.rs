@@ -110,6 +110,7 @@ fn open(
         merging: Mutex::new(()),
         held_segment: AtomicU64::new(u64::MAX),
     });
+    shared.count(&shared.log());
     if shared.counts.recovered.load(Ordering::Relaxed) > 0 {
         shared.merger.consider(&shared);
     }

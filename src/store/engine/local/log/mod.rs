@@ -208,8 +208,8 @@ impl Log {
     }
 
     /// Checks that the newest segment still has its name.
-    pub(super) fn is_in_place(&self) -> bool {
-        self.newest.file.is_in_place()
+    pub(super) fn check_place(&self) -> Result<(), StorageFailure> {
+        self.newest.file.check_place().map_err(StorageFailure::Removed)
     }
 }
 
@@ -237,8 +237,10 @@ fn begin_segment(
         };
         file.write(0, &header.encode())?;
         file.sync()?;
-        volume.rename(SPARE, &segment::name(header.number))?;
+        let name = segment::name(header.number);
+        volume.rename(SPARE, &name)?;
         volume.sync()?;
+        let file = volume.open(&name)?.ok_or(io::ErrorKind::NotFound)?;
         let filled = file.len()?;
         Ok(Segment { file: Arc::from(file), number: header.number, filled })
     };
