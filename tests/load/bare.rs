@@ -122,11 +122,10 @@ struct Replies {
 
 impl Replies {
     fn new(model: &Model) -> Outcome<Self> {
-        let page = model.page.as_ref().unwrap_or(&model.get);
         Ok(Self {
             create: Prepared::new(&model.create)?,
             get: Prepared::new(&model.get)?,
-            page: Prepared::new(page)?,
+            page: Prepared::new(&model.page)?,
         })
     }
 }

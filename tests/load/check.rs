@@ -4,6 +4,7 @@ use crate::Outcome;
 use crate::bare::Bare;
 use crate::client::{id_of, parse};
 use crate::drive::{Pace, drive};
+use crate::metrics::MetricsPage;
 use crate::model::{Model, Reply, confirm_replies};
 use crate::proc::{self, Scratch};
 use crate::request::{Kind, Load, Work, card_number, page_request};
@@ -17,6 +18,7 @@ pub(crate) fn run() -> Outcome<()> {
     card_numbers_pass_the_luhn_check();
     answers_are_parsed_whole();
     cursors_are_escaped();
+    metrics_are_found_by_their_whole_name();
     own_process_is_seen()?;
     bare_server_answers_the_model_and_errors_are_counted()?;
     println!("load: the driver's own checks passed (cargo bench --bench load measures)");
@@ -85,6 +87,13 @@ fn cursors_are_escaped() {
     assert_eq!(request, b"GET /v2/tokens?size=20&start=a%2B%2F%3D~ HTTP/1.1\r\nhost: h\r\n\r\n");
 }
 
+fn metrics_are_found_by_their_whole_name() {
+    let page = MetricsPage("# TYPE a gauge\na_total 3\na{b=\"c\"} 2\na 1.5\n".to_owned());
+    assert_eq!(page.value("a"), Some(1.5));
+    assert_eq!(page.value("a_total"), Some(3.0));
+    assert_eq!(page.value("b"), None);
+}
+
 fn own_process_is_seen() -> Outcome<()> {
     let pid = std::process::id();
     let (cpu_s, resident) = (proc::cpu_s(pid), proc::resident_bytes(pid));
@@ -109,7 +118,7 @@ fn bare_server_answers_the_model_and_errors_are_counted() -> Outcome<()> {
         key: "key".to_owned(),
         create: reply(201, "{\"id\":\"made\"}"),
         get: reply(200, "{\"id\":\"read\"}"),
-        page: Some(reply(503, "{}")),
+        page: reply(503, "{}"),
     };
     let scratch = Scratch::new()?;
     let bare = Bare::start(&model, &scratch.path("bare"))?;
@@ -123,7 +132,8 @@ fn bare_server_answers_the_model_and_errors_are_counted() -> Outcome<()> {
     let slice = drive(&bare.target, &work, 3, pace)?;
     assert_eq!((slice.errors, slice.first_error), (0, None));
     assert!(slice.rps > 0.0 && slice.p50_us > 0.0 && slice.p99_us >= slice.p50_us);
-    assert!(!slice.created.is_empty() && slice.created.iter().all(|id| id == "made"));
+    assert!(!slice.created.is_empty() && slice.created.iter().all(|created| created.id == "made"));
+    assert!(slice.p90_us <= slice.p99_us);
     work.load = Load::Page(String::new());
     let slice = drive(&bare.target, &work, 1, pace)?;
     assert!(slice.errors > 0 && slice.rps == 0.0);

@@ -81,6 +81,11 @@ impl Target {
     }
 }
 
+/// For requests that are not part of a load.
+pub(crate) fn block_on<T>(future: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future)
+}
+
 pub(crate) struct Connection {
     stream: TlsStream<TcpStream>,
     pub(crate) out: Vec<u8>,

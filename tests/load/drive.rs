@@ -4,7 +4,7 @@
 use crate::Outcome;
 use crate::client::{ANSWER_MAX, Connection, Target, id_of};
 use crate::proc;
-use crate::request::{Load, Requests, Sent, Work};
+use crate::request::{Created, Load, Requests, Sent, Work};
 use crate::stats::{Histogram, quotient};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -22,12 +22,13 @@ pub(crate) struct Pace {
 pub(crate) struct Slice {
     pub(crate) rps: f64,
     pub(crate) p50_us: f64,
+    pub(crate) p90_us: f64,
     pub(crate) p99_us: f64,
     pub(crate) cpu_us: f64,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<String>,
     /// The newest tokens whose creation each connection got an answer for.
-    pub(crate) created: Vec<String>,
+    pub(crate) created: Vec<Created>,
     /// The number of tokens made in all, warm-up included.
     pub(crate) made: u64,
 }
@@ -68,6 +69,7 @@ pub(crate) fn drive(
     Ok(Slice {
         rps: requests / window_s,
         p50_us: tally.latencies.percentile_us(0.50),
+        p90_us: tally.latencies.percentile_us(0.90),
         p99_us: tally.latencies.percentile_us(0.99),
         cpu_us: quotient(cpu_share * window_s * 1e6, requests),
         errors: tally.errors,
@@ -81,7 +83,7 @@ struct Tally {
     latencies: Histogram,
     errors: u64,
     first_error: Option<String>,
-    created: Vec<String>,
+    created: Vec<Created>,
     made: u64,
 }
 
@@ -129,11 +131,10 @@ fn drive_share(
     // Every thread arrives here, also after a failure: the barrier has no deadline.
     barrier.wait();
     let from = Instant::now() + pace.warm;
-    let until = from + pace.window;
     runtime?.block_on(async {
         let mut loops = JoinSet::new();
         for connection in opened {
-            loops.spawn(closed_loop(connection, target.requests(work.clone()), from, until));
+            loops.spawn(closed_loop(connection, target.requests(work.clone()), from, pace));
         }
         while let Some(done) = loops.join_next().await {
             tally.merge(done.expect("connections do not panic"));
@@ -163,9 +164,10 @@ async fn closed_loop(
     mut connection: Connection,
     mut requests: Requests,
     from: Instant,
-    until: Instant,
+    pace: Pace,
 ) -> Tally {
     let mut tally = Tally::new();
+    let until = from + pace.window;
     let hang = tokio::time::sleep_until((until + ANSWER_MAX).into());
     tokio::pin!(hang);
     loop {
@@ -202,7 +204,7 @@ async fn closed_loop(
             }
         }
     }
-    (tally.created, tally.made) = requests.into_own_ids();
+    (tally.created, tally.made) = requests.into_created();
     tally
 }
 

@@ -17,18 +17,24 @@
 )]
 
 mod bare;
-mod baseline;
+mod bulk;
 mod check;
 mod client;
 mod drive;
 mod figures;
+mod list;
+mod metrics;
 mod model;
+mod overwrite;
 mod plan;
 mod proc;
+mod recovery;
 mod report;
 mod request;
+mod stage;
 mod stats;
 mod vault;
+mod yardsticks;
 
 use argh::FromArgs;
 use std::path::PathBuf;
@@ -41,25 +47,30 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Measure the vault beside a bare server in the same run.
+/// Measure the vault beside a bare server in the same run. The load is a card with a code, an idempotency key and three
+/// metadata entries. The run ends with the table of the figures to reach; its exit status is 0 unless an answer was wrong
+/// or an answered write was lost.
 #[derive(FromArgs)]
 struct Arguments {
-    /// tokens in the filled vault (default 1000000; 0 leaves it out)
-    #[argh(option, default = "1_000_000")]
-    tokens: u64,
-    /// short slices, fewer connections: under five minutes
+    /// cards in the filled vault (default 1000000, with --quick 200000; 0 leaves it out)
+    #[argh(option)]
+    tokens: Option<u64>,
+    /// short slices, fewer connections, no mix, no rotate: under five minutes
     #[argh(switch)]
     quick: bool,
-    /// what to create: token (default) or card
-    #[argh(option, default = "request::Kind::Token")]
-    kind: request::Kind,
-    /// parts to run, with commas: get, list, create, mix, redb, backup, start, rotate
+    /// parts to run, with commas (default all): get, list and create of cards; plain (get and create of short texts);
+    /// mix (nine gets and a create in ten); bulk (backup and restore); start (clean,
+    /// and after kill -9); rotate (keys)
     #[argh(option, from_str_fn(parse_parts))]
     only: Option<List<plan::Part>>,
-    /// length of one measured slice
+    /// kills in the part start, idle and under load each (default 3, with --quick 1)
+    #[argh(option)]
+    kills: Option<u32>,
+    /// length of one measured slice (default 3, with --quick 1)
     #[argh(option)]
     seconds: Option<f64>,
-    /// numbers of connections, with commas (default 1,16,64,256)
+    /// numbers of connections for get and create, with commas (default 1,16,64,256, with --quick 1,64); the figures need
+    /// 1 and 64
     #[argh(option, from_str_fn(parse_connections))]
     connections: Option<List<usize>>,
     /// threads of the client (default: one for each core, or the bare server would wait for the client)
@@ -120,7 +131,7 @@ fn run(arguments: Arguments) -> Outcome<()> {
     if results.killed_lost > 0 {
         return Err(format!("{} answered tokens were lost by kill -9", results.killed_lost).into());
     }
-    match results.errors() {
+    match results.errors {
         0 => Ok(()),
         errors => Err(format!("{errors} requests failed").into()),
     }
@@ -128,24 +139,27 @@ fn run(arguments: Arguments) -> Outcome<()> {
 
 fn plan_of(arguments: Arguments) -> plan::Plan {
     let quick = arguments.quick;
-    let seconds = arguments.seconds.unwrap_or(if quick { 1.0 } else { 3.0 });
+    let choose = |quickly: u32, fully: u32| if quick { quickly } else { fully };
+    let seconds = arguments.seconds.unwrap_or_else(|| choose(1, 3).into());
     let connections = if quick { vec![1, 64] } else { vec![1, 16, 64, 256] };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut parts = plan::PARTS.map(|(_, part)| part).to_vec();
+    if quick {
+        parts.retain(|part| !matches!(part, plan::Part::Mix | plan::Part::Rotate));
+    }
     plan::Plan {
         binary: arguments.vault.unwrap_or_else(|| env!("CARGO_BIN_EXE_strongroom").into()),
-        kind: arguments.kind,
-        tokens: arguments.tokens,
+        tokens: arguments.tokens.unwrap_or_else(|| choose(200_000, 1_000_000).into()),
         connections: arguments.connections.map_or(connections, |list| list.0),
-        parts: arguments
-            .only
-            .map_or_else(|| plan::PARTS.map(|(_, part)| part).to_vec(), |list| list.0),
+        parts: arguments.only.map_or(parts, |list| list.0),
         pace: drive::Pace {
-            warm: Duration::from_millis(if quick { 250 } else { 500 }),
+            warm: Duration::from_millis(choose(250, 500).into()),
             window: Duration::from_secs_f64(seconds),
             client_threads: arguments.client_threads.unwrap_or(cores),
         },
-        starts: if quick { 1 } else { 3 },
-        walk_max: Duration::from_secs(if quick { 20 } else { 120 }),
+        starts: choose(1, 3),
+        kills: arguments.kills.unwrap_or_else(|| choose(1, 3)),
+        walk_max: Duration::from_secs(choose(20, 120).into()),
     }
 }
 

@@ -1,13 +1,16 @@
 //! The first answers of the vault, for the bare server to repeat, and the proof that it does. It never compares speeds.
 
 use crate::Outcome;
-use crate::client::{Answer, Connection, Target};
-use crate::plan::block_on;
+use crate::client::{Answer, Connection, Target, block_on};
 use crate::request::{Load, Work};
 use serde::{Deserialize, Serialize};
 
 /// hyper writes these itself, here as in the vault.
 const WRITTEN_BY_HYPER: [&str; 4] = ["connection", "content-length", "date", "transfer-encoding"];
+
+/// The loads whose answers are repeated, and the vault's status for each.
+const LOADS: [(Load, u16); 3] =
+    [(Load::Create, 201), (Load::Get, 200), (Load::Page(String::new()), 200)];
 
 /// The answers to repeat, as the vault gave them.
 #[derive(Clone, Deserialize, Serialize)]
@@ -15,7 +18,7 @@ pub(crate) struct Model {
     pub(crate) key: String,
     pub(crate) create: Reply,
     pub(crate) get: Reply,
-    pub(crate) page: Option<Reply>,
+    pub(crate) page: Reply,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -48,16 +51,15 @@ impl Reply {
 }
 
 /// Asks the vault once for everything that the bare server shall repeat.
-pub(crate) fn learn(target: &Target, get: &Work, list: Option<Work>) -> Outcome<Model> {
+pub(crate) fn learn(target: &Target, get: &Work) -> Outcome<Model> {
     block_on(async {
         let mut connection = target.connect().await?;
-        let work = Work { load: Load::Create, ..get.clone() };
-        let create = expect_reply(target, &mut connection, work, 201).await?;
-        let get = expect_reply(target, &mut connection, get.clone(), 200).await?;
-        let page = match list {
-            Some(work) => Some(expect_reply(target, &mut connection, work, 200).await?),
-            None => None,
-        };
+        let mut replies = Vec::new();
+        for (load, status) in LOADS {
+            let work = Work { load: load.clone(), ..get.clone() };
+            replies.push(expect_reply(target, &mut connection, work, status).await?);
+        }
+        let [create, get, page] = replies.try_into().expect("one reply for each load");
         Ok(Model { key: target.key.clone(), create, get, page })
     })
 }
@@ -66,10 +68,8 @@ pub(crate) fn learn(target: &Target, get: &Work, list: Option<Work>) -> Outcome<
 pub(crate) fn confirm_replies(bare: &Target, work: &Work, model: &Model) -> Outcome<()> {
     block_on(async {
         let mut connection = bare.connect().await?;
-        let page = model.page.as_ref().map(|page| (Load::Page(String::new()), page));
-        let all = [(Load::Create, &model.create), (Load::Get, &model.get)].into_iter().chain(page);
-        for (load, expected) in all {
-            let work = Work { load, ..work.clone() };
+        for ((load, _), expected) in LOADS.iter().zip([&model.create, &model.get, &model.page]) {
+            let work = Work { load: load.clone(), ..work.clone() };
             let reply = expect_reply(bare, &mut connection, work, expected.status).await?;
             if reply != *expected {
                 return Err("the bare server does not repeat the vault's answer".into());

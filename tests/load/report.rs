@@ -15,20 +15,22 @@ pub(crate) const MIB: f64 = 1_048_576.0;
 pub(crate) struct Side {
     rps: f64,
     pub(crate) p50_us: f64,
+    p90_us: f64,
     p99_us: f64,
     cpu_us: f64,
-    errors: u64,
 }
 
 impl Side {
-    fn new<'a>(slices: impl Iterator<Item = &'a Slice> + Clone) -> Self {
-        let middle = |of: fn(&Slice) -> f64| median(slices.clone().map(of)).unwrap_or_default();
+    fn new(slices: &[&Slice]) -> Self {
+        let middle = |of: fn(&Slice) -> f64| {
+            median(slices.iter().map(|slice| of(slice))).unwrap_or_default()
+        };
         Self {
             rps: middle(|slice| slice.rps),
             p50_us: middle(|slice| slice.p50_us),
+            p90_us: middle(|slice| slice.p90_us),
             p99_us: middle(|slice| slice.p99_us),
             cpu_us: middle(|slice| slice.cpu_us),
-            errors: slices.map(|slice| slice.errors).sum(),
         }
     }
 }
@@ -44,10 +46,12 @@ pub(crate) struct Cell {
     bare: Side,
     /// Requests per second against the bare server's, the median over neighbouring slices.
     pub(crate) ratio: f64,
-    /// p99/p50 against the bare server's p99/p50, likewise.
-    pub(crate) tail_ratio: f64,
     /// p50 against the bare server's p50, likewise.
     pub(crate) p50_ratio: f64,
+    /// The number of tokens that the vault made, warm-ups included.
+    pub(crate) made: u64,
+    /// The p50 of creates over one connection against that of overwriting 4 KiB of the disk.
+    pub(crate) create_over_overwrite: Option<f64>,
 }
 
 impl Cell {
@@ -65,34 +69,37 @@ impl Cell {
             load: load.to_owned(),
             tokens,
             connections,
-            vault: Side::new(pairs.iter().map(|(vault, _)| vault)),
-            bare: Side::new(pairs.iter().map(|(_, bare)| bare)),
+            vault: Side::new(&pairs.iter().map(|(vault, _)| vault).collect::<Vec<_>>()),
+            bare: Side::new(&pairs.iter().map(|(_, bare)| bare).collect::<Vec<_>>()),
             ratio: over(|slice| slice.rps),
-            tail_ratio: over(|slice| quotient(slice.p99_us, slice.p50_us)),
             p50_ratio: over(|slice| slice.p50_us),
+            made: pairs.iter().map(|(vault, _)| vault.made).sum(),
+            create_over_overwrite: None,
         }
     }
 }
 
-/// Everything that was measured; what was not is `None`.
-#[derive(Serialize)]
+/// Everything that was measured; what was not is `None` or empty.
+#[derive(Default, Serialize)]
 pub(crate) struct Results {
-    pub(crate) kind: String,
     pub(crate) tokens: u64,
     pub(crate) binary_bytes: u64,
     pub(crate) cells: Vec<Cell>,
-    pub(crate) resident_idle_empty_bytes: Option<u64>,
+    /// Requests that failed, in all parts.
+    pub(crate) errors: u64,
     pub(crate) resident_idle_bytes: Option<u64>,
     pub(crate) resident_loaded_bytes: Option<u64>,
     pub(crate) start_clean_s: Option<f64>,
-    pub(crate) start_killed_idle_s: Option<f64>,
-    pub(crate) start_killed_loaded_s: Option<f64>,
-    /// Records that a rotation of keys brought under the new one.
-    pub(crate) rotated_per_s: Option<f64>,
+    pub(crate) start_killed_idle_s: Vec<f64>,
+    pub(crate) start_killed_loaded_s: Vec<f64>,
     /// Tokens that a killed vault had answered for, and those of them that were gone after the restart.
     pub(crate) killed_answered: u64,
     pub(crate) killed_lost: u64,
-    pub(crate) preload_s: Option<f64>,
+    /// Records that a rotation of keys brought under the new one.
+    pub(crate) rotated_per_s: Option<f64>,
+    /// The preload made the cards of the load, with code and metadata.
+    pub(crate) preload_is_whole: Option<bool>,
+    pub(crate) preload_tokens_per_s: Option<f64>,
     /// Entries of the filled vault's audit chain that were verified in a second.
     pub(crate) audit_verified_per_s: Option<f64>,
     /// While the vault runs, and of the file that came of it.
@@ -100,10 +107,10 @@ pub(crate) struct Results {
     pub(crate) backup_per_token_bytes: Option<f64>,
     pub(crate) restore_tokens_per_s: Option<f64>,
     pub(crate) disk_per_preloaded_bytes: Option<f64>,
-    pub(crate) disk_per_created_bytes: Option<f64>,
-    pub(crate) redb_commit_p50_us: Option<f64>,
-    /// The p50 of creates over one connection against that, the median over neighbouring slices.
-    pub(crate) create_over_commit: Option<f64>,
+    /// The growth of the data file, and of the files beside it.
+    pub(crate) data_per_created_bytes: Option<f64>,
+    pub(crate) beside_per_created_bytes: Option<f64>,
+    pub(crate) overwrite_p50_us: Option<f64>,
     /// The number of the page that stands for the last one, for each vault.
     pub(crate) list_pages: Vec<(u64, u64)>,
 }
@@ -112,42 +119,21 @@ impl Results {
     pub(crate) fn new(plan: &Plan) -> Outcome<Self> {
         let binary = std::fs::metadata(&plan.binary)
             .map_err(|why| format!("cannot read {}: {why}", plan.binary.display()))?;
-        Ok(Self {
-            kind: format!("{:?}", plan.kind).to_lowercase(),
-            tokens: plan.tokens,
-            binary_bytes: binary.len(),
-            cells: Vec::new(),
-            resident_idle_empty_bytes: None,
-            resident_idle_bytes: None,
-            resident_loaded_bytes: None,
-            start_clean_s: None,
-            start_killed_idle_s: None,
-            start_killed_loaded_s: None,
-            rotated_per_s: None,
-            killed_answered: 0,
-            killed_lost: 0,
-            preload_s: None,
-            audit_verified_per_s: None,
-            backup_tokens_per_s: None,
-            backup_per_token_bytes: None,
-            restore_tokens_per_s: None,
-            disk_per_preloaded_bytes: None,
-            disk_per_created_bytes: None,
-            redb_commit_p50_us: None,
-            create_over_commit: None,
-            list_pages: Vec::new(),
-        })
+        Ok(Self { tokens: plan.tokens, binary_bytes: binary.len(), ..Self::default() })
     }
 
-    pub(crate) fn errors(&self) -> u64 {
-        self.cells.iter().map(|cell| cell.vault.errors + cell.bare.errors).sum()
+    pub(crate) fn count_errors(&mut self, load: &str, slice: &Slice) {
+        self.errors += slice.errors;
+        if let Some(why) = &slice.first_error {
+            println!("    {} errors of {load}, the first: {why}", slice.errors);
+        }
     }
 
     pub(crate) fn on_empty(&self, load: &str, connections: usize) -> Option<&Cell> {
         self.cell(load, 0, connections)
     }
 
-    fn on_full(&self, load: &str, connections: usize) -> Option<&Cell> {
+    pub(crate) fn on_full(&self, load: &str, connections: usize) -> Option<&Cell> {
         (self.tokens > 0).then(|| self.cell(load, self.tokens, connections))?
     }
 
@@ -172,8 +158,8 @@ impl Results {
 
 pub(crate) fn print_opening(plan: &Plan, model: &Model) {
     println!(
-        "{} tokens, slices of {:.1} s, medians of three; answers of {} B to get and {} B to create",
-        format!("{:?}", plan.kind).to_lowercase(),
+        "cards with code, idempotency key and three metadata entries; slices of {:.1} s, medians of three; answers of {} B \
+         to get and {} B to create",
         plan.pace.window.as_secs_f64(),
         model.get.bytes(),
         model.create.bytes()
@@ -182,80 +168,61 @@ pub(crate) fn print_opening(plan: &Plan, model: &Model) {
 
 pub(crate) fn print_heading(tokens: u64) {
     let filling =
-        if tokens == 0 { "empty vault".to_owned() } else { format!("vault with {tokens} tokens") };
+        if tokens == 0 { "empty vault".to_owned() } else { format!("vault with {tokens} cards") };
     println!("\n{filling}");
-    println!(
-        "{:<10} {:>5} | {:>9} {:>9} {:>9} {:>7} {:>4} | {:>9} {:>9} {:>9} {:>7} {:>4} | {:>6} {:>6}",
-        "load",
-        "conns",
-        "vault r/s",
-        "p50 us",
-        "p99 us",
-        "cpu us",
-        "err",
-        "bare r/s",
-        "p50 us",
-        "p99 us",
-        "cpu us",
-        "err",
-        "ratio",
-        "tail"
-    );
+    let side = |name: &str| {
+        format!("{name:>9} {:>8} {:>8} {:>8} {:>7}", "p50 us", "p90 us", "p99 us", "cpu us")
+    };
+    let (vault, bare) = (side("vault r/s"), side("bare r/s"));
+    println!("{:<12} {:>5} | {vault} | {bare} | {:>6}", "load", "conns", "ratio");
 }
 
-pub(crate) fn print_cell(cell: &Cell, pairs: &[(Slice, Slice)]) {
+pub(crate) fn print_cell(cell: &Cell) {
     let side = |side: &Side| {
         format!(
-            "{:>9.0} {:>9.0} {:>9.0} {:>7.1} {:>4}",
-            side.rps, side.p50_us, side.p99_us, side.cpu_us, side.errors
+            "{:>9.0} {:>8.0} {:>8.0} {:>8.0} {:>7.1}",
+            side.rps, side.p50_us, side.p90_us, side.p99_us, side.cpu_us
         )
     };
-    println!(
-        "{:<10} {:>5} | {} | {} | {:>6.3} {:>6.2}",
-        cell.load,
-        cell.connections,
-        side(&cell.vault),
-        side(&cell.bare),
-        cell.ratio,
-        cell.tail_ratio
-    );
-    let slices = pairs.iter().flat_map(|(vault, bare)| [("vault", vault), ("bare", bare)]);
-    for (name, slice) in slices {
-        if let Some(why) = &slice.first_error {
-            println!("    error of the {name}: {why}");
-        }
-    }
+    let (vault, bare) = (side(&cell.vault), side(&cell.bare));
+    println!("{:<12} {:>5} | {vault} | {bare} | {:>6.3}", cell.load, cell.connections, cell.ratio);
 }
 
+/// Measurements that no figure judges, or that explain one.
 pub(crate) fn print_facts(results: &Results) {
     println!();
     let optional = |name: &str, value: Option<f64>, unit: &str| {
         if let Some(value) = value {
-            println!("{name}: {value:.3} {unit}");
+            println!("{name}: {value:.1} {unit}");
         }
     };
-    let mib = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64 / MIB);
-    optional("one redb commit of a create's rows, p50", results.redb_commit_p50_us, "us");
-    optional("resident, idle and empty", mib(results.resident_idle_empty_bytes), "MiB");
-    optional("resident, idle and filled", mib(results.resident_idle_bytes), "MiB");
-    optional("resident, after the load", mib(results.resident_loaded_bytes), "MiB");
-    optional("start to first answer, clean", results.start_clean_s, "s");
-    optional("start to first answer, after kill -9 when idle", results.start_killed_idle_s, "s");
-    optional("start to first answer, after kill -9 under load", results.start_killed_loaded_s, "s");
+    optional("overwriting 4 KiB with fdatasync, p50", results.overwrite_p50_us, "us");
     optional("rotation of tenant keys, records", results.rotated_per_s, "/s");
-    optional("preload", results.preload_s, "s");
+    optional("preload", results.preload_tokens_per_s, "cards/s");
     optional("audit entries verified", results.audit_verified_per_s, "/s");
     optional("backup", results.backup_tokens_per_s, "tokens/s");
     optional("backup for a token", results.backup_per_token_bytes, "B");
     optional("restore", results.restore_tokens_per_s, "tokens/s");
-    optional("disk for a preloaded token", results.disk_per_preloaded_bytes, "B");
-    optional("disk for a created token", results.disk_per_created_bytes, "B");
-    optional("binary", Some(results.binary_bytes as f64 / MIB), "MiB");
+    optional("disk for a preloaded card", results.disk_per_preloaded_bytes, "B");
+    optional("disk for a created card, data file", results.data_per_created_bytes, "B");
+    optional("disk for a created card, growth of the log", results.beside_per_created_bytes, "B");
     for (tokens, pages) in &results.list_pages {
-        println!("last page of 20 that was reached with {tokens} tokens preloaded: {pages}");
+        println!("last page of 20 that was reached with {tokens} cards preloaded: {pages}");
     }
-    if results.start_killed_loaded_s.is_some() {
+    for (name, times) in
+        [("idle", &results.start_killed_idle_s), ("under load", &results.start_killed_loaded_s)]
+    {
+        let of_kills = format!("start after kill -9 {name}, median of {}", times.len());
+        let time = median(times.iter().copied()).map(|time| time * 1e3);
+        optional(&of_kills, time, "ms");
+    }
+    if !results.start_killed_loaded_s.is_empty() {
         let (answered, lost) = (results.killed_answered, results.killed_lost);
         println!("answered before kill -9 and looked up after: {answered}, of these lost: {lost}");
+    }
+    if results.preload_is_whole == Some(false) {
+        println!(
+            "the preloaded cards lack the code or metadata: their figures are those of smaller cards"
+        );
     }
 }

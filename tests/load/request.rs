@@ -12,36 +12,21 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 /// Makes the bodies of two runs different.
 static SALT: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
-/// A connection remembers this many of the tokens it made, the newest ones.
-const OWN_IDS_MAX: usize = 1_024;
+/// A connection remembers this many of the tokens it made, the newest ones. No load here makes more before it ends.
+const OWN_TOKENS_MAX: usize = 65_536;
+/// Values of the metadata entry that many cards share.
+const CHANNELS: u64 = 4;
+/// Cards with the same customer in their metadata.
+const CARDS_OF_CUSTOMER: u64 = 4;
 pub(crate) const PAGE_SIZE: usize = 20;
 
+/// The value that is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// A card with a CVC and three metadata entries, under an idempotency key.
     Card,
-    Token,
-}
-
-impl Kind {
-    /// As the command line has it.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Card => "card",
-            Self::Token => "token",
-        }
-    }
-}
-
-impl std::str::FromStr for Kind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "card" => Ok(Self::Card),
-            "token" => Ok(Self::Token),
-            _ => Err("the kind is `card` or `token`".to_owned()),
-        }
-    }
+    /// A short text and nothing else.
+    Plain,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +47,13 @@ pub(crate) struct Work {
     pub(crate) load: Load,
 }
 
+/// A token whose creation was answered, and the serial number that its value was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Created {
+    pub(crate) id: String,
+    pub(crate) serial: u64,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
     Create,
@@ -74,8 +66,10 @@ pub(crate) struct Requests {
     /// Host and key lines, which every request carries.
     common: String,
     page: Vec<u8>,
-    own_ids: Vec<String>,
+    own: Vec<Created>,
     made: usize,
+    /// The serial number of the last create.
+    serial: u64,
     random: u64,
 }
 
@@ -88,7 +82,7 @@ impl Requests {
         };
         // An odd start: xorshift never leaves zero.
         let random = RandomState::new().build_hasher().finish() | 1;
-        Self { work, common, page, own_ids: Vec::new(), made: 0, random }
+        Self { work, common, page, own: Vec::new(), made: 0, serial: 0, random }
     }
 
     /// Replaces what is in `out` with the next request.
@@ -106,27 +100,28 @@ impl Requests {
         }
     }
 
-    /// A token that this connection made; later gets may choose it.
+    /// The last create was answered with this id; later gets may choose it.
     pub(crate) fn remember(&mut self, id: String) {
-        if self.own_ids.len() < OWN_IDS_MAX {
-            self.own_ids.push(id);
+        let created = Created { id, serial: self.serial };
+        if self.own.len() < OWN_TOKENS_MAX {
+            self.own.push(created);
         } else {
-            self.own_ids[self.made % OWN_IDS_MAX] = id;
+            self.own[self.made % OWN_TOKENS_MAX] = created;
         }
         self.made += 1;
     }
 
     /// The newest of the tokens it made, and how many there were in all.
-    pub(crate) fn into_own_ids(self) -> (Vec<String>, u64) {
-        (self.own_ids, self.made as u64)
+    pub(crate) fn into_created(self) -> (Vec<Created>, u64) {
+        (self.own, self.made as u64)
     }
 
     fn write_get(&mut self, out: &mut Vec<u8>) -> Sent {
-        let choices = self.work.ids.len() + self.own_ids.len();
+        let choices = self.work.ids.len() + self.own.len();
         let chosen = self.below(choices);
         let id = match self.work.ids.get(chosen) {
             Some(id) => id,
-            None => &self.own_ids[chosen - self.work.ids.len()],
+            None => &self.own[chosen - self.work.ids.len()].id,
         };
         for part in ["GET /tokens/", id, " HTTP/1.1\r\n", &self.common, "\r\n"] {
             out.extend_from_slice(part.as_bytes());
@@ -135,22 +130,15 @@ impl Requests {
     }
 
     fn write_create(&mut self, out: &mut Vec<u8>) -> Sent {
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let common = &self.common;
+        self.serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let (serial, common) = (self.serial, &self.common);
         match self.work.kind {
-            Kind::Token => {
-                let body = format!(
-                    "{{\"type\":\"token\",\"data\":\"load {:016x} {serial:016x}\"}}",
-                    *SALT
-                );
+            Kind::Plain => {
+                let body = format!("{{\"type\":\"token\",\"data\":\"{}\"}}", plain_value(serial));
                 write!(out, "POST /tokens HTTP/1.1\r\n{common}{}{body}", BodyLines(body.len()))
             }
             Kind::Card => {
-                let body = format!(
-                    "{{\"type\":\"card\",\"data\":{{\"number\":\"{}\",\"expiration_month\":12,\
-                     \"expiration_year\":2039,\"cvc\":\"123\"}}}}",
-                    card_number(serial)
-                );
+                let body = card_body(serial);
                 write!(
                     out,
                     "POST /tokens HTTP/1.1\r\n{common}bt-idempotency-key: {:016x}-{serial:016x}\r\n{}{body}",
@@ -169,6 +157,31 @@ impl Requests {
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
         (self.random % (bound.max(1) as u64)) as usize
+    }
+}
+
+/// The metadata has an entry of its own, one that a few cards share and one that many share.
+fn card_body(serial: u64) -> String {
+    format!(
+        "{{\"type\":\"card\",\"data\":{{\"number\":\"{}\",\"expiration_month\":12,\"expiration_year\":2039,\
+         \"cvc\":\"123\"}},\"metadata\":{{\"channel\":\"channel {}\",\"customer\":\"customer {:08}\",\
+         \"order\":\"order {:016x} {serial:08}\"}}}}",
+        card_number(serial),
+        serial % CHANNELS,
+        serial / CARDS_OF_CUSTOMER,
+        *SALT
+    )
+}
+
+fn plain_value(serial: u64) -> String {
+    format!("load {:016x} {serial:016x}", *SALT)
+}
+
+/// The text that an answer must hold if the token is the one that was stored.
+pub(crate) fn stored_text(kind: Kind, serial: u64) -> String {
+    match kind {
+        Kind::Card => card_number(serial),
+        Kind::Plain => plain_value(serial),
     }
 }
 

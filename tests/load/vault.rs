@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::client::{Ready, Target};
 use crate::proc::{self, Process};
-use crate::request::Kind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -25,6 +25,13 @@ pub(crate) struct Vault {
     pub(crate) target: Target,
 }
 
+/// Bytes on the disk.
+pub(crate) struct Sizes {
+    pub(crate) data_file: u64,
+    /// The log, if there is one; all else is small.
+    pub(crate) beside: u64,
+}
+
 impl Place {
     /// Starts the vault and waits for its ready line.
     pub(crate) fn start(&self) -> Outcome<Vault> {
@@ -42,11 +49,11 @@ impl Place {
         Ok(Vault { process, target })
     }
 
-    /// Fills a stopped vault and returns a sample of the ids.
-    pub(crate) fn preload(&self, tokens: u64, kind: Kind) -> Outcome<Vec<String>> {
+    /// Fills a stopped vault with cards and returns a sample of the ids.
+    pub(crate) fn preload(&self, tokens: u64) -> Outcome<Vec<String>> {
         let mut command = Command::new(&self.binary);
         command.arg("dev-preload").arg("--data").arg(&self.data);
-        command.arg("--tokens").arg(tokens.to_string()).arg("--kind").arg(kind.as_str());
+        command.arg("--tokens").arg(tokens.to_string()).args(["--kind", "card"]);
         let mut process = Process::start(&mut command, &self.log())?;
         let mut ids = Vec::new();
         while let Some(line) = process.line(PRELOAD_MAX)? {
@@ -76,6 +83,17 @@ impl Place {
 
     /// `strongroom key`, and what it printed.
     fn operate(&self, arguments: &[&str]) -> Outcome<String> {
+        let config = self.write_settings()?;
+        let mut command = Command::new(&self.binary);
+        let ended = proc::output(command.arg("key").args(arguments).arg("--config").arg(&config))?;
+        if !ended.status.success() {
+            return Err(String::from_utf8_lossy(&ended.stderr).into_owned().into());
+        }
+        Ok(String::from_utf8(ended.stdout)?)
+    }
+
+    /// Settings for the directory that `dev` made.
+    fn write_settings(&self) -> Outcome<PathBuf> {
         let data = self.data.display();
         let config = Path::with_extension(&self.data, "toml");
         let text = format!(
@@ -83,12 +101,13 @@ impl Place {
              \"{data}/certificate.key\"\n[master_key]\nfile = \"{data}/master.key\"\n"
         );
         std::fs::write(&config, text)?;
-        let mut command = Command::new(&self.binary);
-        let ended = proc::output(command.arg("key").args(arguments).arg("--config").arg(&config))?;
-        if !ended.status.success() {
-            return Err(String::from_utf8_lossy(&ended.stderr).into_owned().into());
-        }
-        Ok(String::from_utf8(ended.stdout)?)
+        Ok(config)
+    }
+
+    /// The sizes of the data file and of everything beside it.
+    pub(crate) fn sizes(&self) -> Outcome<Sizes> {
+        let data_file = std::fs::metadata(self.data.join("strongroom.redb"))?.blocks() * 512;
+        Ok(Sizes { data_file, beside: proc::disk_bytes(&self.data)? - data_file })
     }
 
     /// Checks a stopped vault's audit chain and returns how many entries it has.
@@ -134,12 +153,12 @@ impl Place {
 }
 
 impl Vault {
-    pub(crate) fn stop(mut self) -> Outcome<()> {
+    pub(crate) fn stop(&mut self) -> Outcome<()> {
         self.process.stop()
     }
 
     /// SIGKILL: the vault gets no chance to write anything.
-    pub(crate) fn kill(mut self) -> Outcome<()> {
+    pub(crate) fn kill(&mut self) -> Outcome<()> {
         self.process.kill()
     }
 }
