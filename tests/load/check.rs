@@ -3,14 +3,15 @@
 use crate::Outcome;
 use crate::bare::Bare;
 use crate::client::{id_of, parse};
-use crate::drive::{Pace, drive};
+use crate::drive::{Pace, Span, Timeline, drive};
+use crate::merge::{Sample, merge_spans, split};
 use crate::metrics::MetricsPage;
 use crate::model::{Model, Reply, confirm_replies};
 use crate::proc::{self, Scratch};
 use crate::request::{Kind, Load, Work, card_number, page_request};
 use crate::stats::{Histogram, median};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) fn run() -> Outcome<()> {
     percentiles_are_within_one_per_cent();
@@ -19,6 +20,7 @@ pub(crate) fn run() -> Outcome<()> {
     answers_are_parsed_whole();
     cursors_are_escaped();
     metrics_are_found_by_their_whole_name();
+    requests_that_touch_a_merge_are_inside();
     own_process_is_seen()?;
     bare_server_answers_the_model_and_errors_are_counted()?;
     println!("load: the driver's own checks passed (cargo bench --bench load measures)");
@@ -94,6 +96,38 @@ fn metrics_are_found_by_their_whole_name() {
     assert_eq!(page.value("b"), None);
 }
 
+fn requests_that_touch_a_merge_are_inside() {
+    let origin = Instant::now();
+    let span = |start: u64, end: u64| Span {
+        start: origin + Duration::from_millis(start),
+        end: origin + Duration::from_millis(end),
+    };
+    let sample = |start, is_running, merges| {
+        let merges = f64::from(merges);
+        Sample { span: span(start, start + 1), is_running, merges }
+    };
+    // A merge that two samples see, then one that falls between two samples.
+    let samples = [
+        sample(0, false, 0),
+        sample(10, true, 0),
+        sample(20, true, 0),
+        sample(30, false, 1),
+        sample(40, false, 1),
+        sample(50, false, 1),
+        sample(60, false, 2),
+        sample(70, false, 2),
+    ];
+    let merges = merge_spans(&samples);
+    let ends: Vec<_> = merges.iter().map(|merge| (merge.start, merge.end)).collect();
+    let expected = [span(0, 31), span(50, 61)].map(|merge| (merge.start, merge.end));
+    assert_eq!(ends, expected);
+    let mut sides = (Histogram::new(), Histogram::new());
+    let requests =
+        [span(5, 6), span(25, 35), span(32, 33), span(40, 65), span(49, 50), span(62, 90)];
+    split(&requests, &merges, &mut sides.0, &mut sides.1);
+    assert_eq!((sides.0.total(), sides.1.total()), (4, 2));
+}
+
 fn own_process_is_seen() -> Outcome<()> {
     let pid = std::process::id();
     let (cpu_s, resident) = (proc::cpu_s(pid), proc::resident_bytes(pid));
@@ -126,6 +160,7 @@ fn bare_server_answers_the_model_and_errors_are_counted() -> Outcome<()> {
         warm: Duration::from_millis(20),
         window: Duration::from_millis(200),
         client_threads: 2,
+        timeline: Timeline::Kept,
     };
     let mut work =
         Work { ids: Arc::new(vec!["one".to_owned()]), kind: Kind::Card, load: Load::Mix };
@@ -133,7 +168,7 @@ fn bare_server_answers_the_model_and_errors_are_counted() -> Outcome<()> {
     assert_eq!((slice.errors, slice.first_error), (0, None));
     assert!(slice.rps > 0.0 && slice.p50_us > 0.0 && slice.p99_us >= slice.p50_us);
     assert!(!slice.created.is_empty() && slice.created.iter().all(|created| created.id == "made"));
-    assert!(slice.p90_us <= slice.p99_us);
+    assert!(!slice.timeline.is_empty() && slice.p90_us <= slice.p99_us);
     work.load = Load::Page(String::new());
     let slice = drive(&bare.target, &work, 1, pace)?;
     assert!(slice.errors > 0 && slice.rps == 0.0);

@@ -16,6 +16,21 @@ pub(crate) struct Pace {
     pub(crate) warm: Duration,
     pub(crate) window: Duration,
     pub(crate) client_threads: usize,
+    pub(crate) timeline: Timeline,
+}
+
+/// Histograms are enough for most figures; a timeline takes memory for each request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Timeline {
+    Kept,
+    LeftOut,
+}
+
+/// The time between a request and its answer.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) start: Instant,
+    pub(crate) end: Instant,
 }
 
 /// The figures of one slice of load on one server.
@@ -31,6 +46,8 @@ pub(crate) struct Slice {
     pub(crate) created: Vec<Created>,
     /// The number of tokens made in all, warm-up included.
     pub(crate) made: u64,
+    /// Every request of the window, if the pace keeps a timeline.
+    pub(crate) timeline: Vec<Span>,
 }
 
 /// Drives one server with a number of connections: connect all, warm up, measure a window.
@@ -76,6 +93,7 @@ pub(crate) fn drive(
         first_error: tally.first_error,
         created: tally.created,
         made: tally.made,
+        timeline: tally.timeline,
     })
 }
 
@@ -85,6 +103,7 @@ struct Tally {
     first_error: Option<String>,
     created: Vec<Created>,
     made: u64,
+    timeline: Vec<Span>,
 }
 
 impl Tally {
@@ -95,6 +114,7 @@ impl Tally {
             first_error: None,
             created: Vec::new(),
             made: 0,
+            timeline: Vec::new(),
         }
     }
 
@@ -111,6 +131,7 @@ impl Tally {
         }
         self.created.extend(other.created);
         self.made += other.made;
+        self.timeline.extend(other.timeline);
     }
 }
 
@@ -196,6 +217,9 @@ async fn closed_loop(
         }
         if (from..until).contains(&end) {
             tally.latencies.record(end - start);
+            if pace.timeline == Timeline::Kept {
+                tally.timeline.push(Span { start, end });
+            }
         }
         if sent == Sent::Create {
             match id_of(body) {

@@ -41,7 +41,7 @@ impl Verdict {
 }
 
 /// "Filled" is the vault with the preloaded cards, "empty" the one with the thousand that gets and lists need.
-const FIGURES: [Figure; 20] = [
+const FIGURES: [Figure; 21] = [
     at_least("get against bare, empty", "x", (0.50, 0.60), |r| {
         Some(r.on_empty("get", HEADLINE)?.ratio)
     }),
@@ -62,6 +62,9 @@ const FIGURES: [Figure; 20] = [
     }),
     at_most("one connection: create over overwrite, filled", "x", (4.0, 2.5), |r| {
         r.on_full("create", 1)?.create_over_overwrite
+    }),
+    at_most("create p99 during a merge against outside", "x", (3.0, 1.5), |r| {
+        Some(r.merge_tail.as_ref()?.ratio)
     }),
     at_least("preload with all indexes", "/s", (60_000.0, 150_000.0), |r| {
         whole(r, r.preload_tokens_per_s)

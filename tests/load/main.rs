@@ -23,6 +23,7 @@ mod client;
 mod drive;
 mod figures;
 mod list;
+mod merge;
 mod metrics;
 mod model;
 mod overwrite;
@@ -59,7 +60,7 @@ struct Arguments {
     #[argh(switch)]
     quick: bool,
     /// parts to run, with commas (default all): get, list and create of cards; plain (get and create of short texts);
-    /// mix (nine gets and a create in ten); bulk (backup and restore); start (clean,
+    /// mix (nine gets and a create in ten); merge (tail of creates during merges); bulk (backup and restore); start (clean,
     /// and after kill -9); rotate (keys)
     #[argh(option, from_str_fn(parse_parts))]
     only: Option<List<plan::Part>>,
@@ -156,10 +157,12 @@ fn plan_of(arguments: Arguments) -> plan::Plan {
             warm: Duration::from_millis(choose(250, 500).into()),
             window: Duration::from_secs_f64(seconds),
             client_threads: arguments.client_threads.unwrap_or(cores),
+            timeline: drive::Timeline::LeftOut,
         },
         starts: choose(1, 3),
         kills: arguments.kills.unwrap_or_else(|| choose(1, 3)),
         walk_max: Duration::from_secs(choose(20, 120).into()),
+        merge_max: Duration::from_secs(choose(15, 60).into()),
     }
 }
 

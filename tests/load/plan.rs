@@ -3,6 +3,7 @@
 use crate::Outcome;
 use crate::bulk;
 use crate::drive::Pace;
+use crate::merge;
 use crate::overwrite::Overwrite;
 use crate::proc::{self, Scratch};
 use crate::recovery;
@@ -18,6 +19,7 @@ pub(crate) enum Part {
     Create,
     Get,
     List,
+    Merge,
     Mix,
     Plain,
     Rotate,
@@ -25,12 +27,13 @@ pub(crate) enum Part {
 }
 
 /// In the order of the run.
-pub(crate) const PARTS: [(&str, Part); 8] = [
+pub(crate) const PARTS: [(&str, Part); 9] = [
     ("get", Part::Get),
     ("list", Part::List),
     ("create", Part::Create),
     ("plain", Part::Plain),
     ("mix", Part::Mix),
+    ("merge", Part::Merge),
     ("bulk", Part::Bulk),
     ("start", Part::Start),
     ("rotate", Part::Rotate),
@@ -49,6 +52,8 @@ pub(crate) struct Plan {
     pub(crate) kills: u32,
     /// The time limit of the search for the last page of a list.
     pub(crate) walk_max: Duration,
+    /// The time limit of the search for merges.
+    pub(crate) merge_max: Duration,
 }
 
 impl Plan {
@@ -68,6 +73,9 @@ pub(crate) fn run(plan: &Plan, scratch: &Scratch) -> Outcome<Results> {
         stage.finish()?;
         stage = Stage::filled(plan, &yardsticks, scratch, &mut results)?;
         stage.measure(&mut overwrite, &mut results)?;
+    }
+    if plan.has(Part::Merge) {
+        merge::measure(&stage, &mut results)?;
     }
     if plan.tokens > 0 && plan.has(Part::Create) {
         results.resident_loaded_bytes = proc::resident_bytes(stage.vault.target.pid);

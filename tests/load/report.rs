@@ -2,6 +2,7 @@
 
 use crate::Outcome;
 use crate::drive::Slice;
+use crate::merge::MergeTail;
 use crate::model::Model;
 use crate::plan::Plan;
 use crate::stats::{median, quotient};
@@ -95,6 +96,7 @@ pub(crate) struct Results {
     /// Tokens that a killed vault had answered for, and those of them that were gone after the restart.
     pub(crate) killed_answered: u64,
     pub(crate) killed_lost: u64,
+    pub(crate) merge_tail: Option<MergeTail>,
     /// Records that a rotation of keys brought under the new one.
     pub(crate) rotated_per_s: Option<f64>,
     /// The preload made the cards of the load, with code and metadata.
