@@ -16,6 +16,7 @@
     reason = "a measuring program: it prints, waits for a time, counts in floating point and stops at the first surprise"
 )]
 
+mod archive;
 mod bare;
 mod bulk;
 mod check;
@@ -61,7 +62,7 @@ struct Arguments {
     quick: bool,
     /// parts to run, with commas (default all): get, list and create of cards; plain (get and create of short texts);
     /// mix (nine gets and a create in ten); merge (tail of creates during merges); bulk (backup and restore); start (clean,
-    /// and after kill -9); rotate (keys)
+    /// and after kill -9); archive (its lag); rotate (keys)
     #[argh(option, from_str_fn(parse_parts))]
     only: Option<List<plan::Part>>,
     /// kills in the part start, idle and under load each (default 3, with --quick 1)
@@ -163,6 +164,7 @@ fn plan_of(arguments: Arguments) -> plan::Plan {
         kills: arguments.kills.unwrap_or_else(|| choose(1, 3)),
         walk_max: Duration::from_secs(choose(20, 120).into()),
         merge_max: Duration::from_secs(choose(15, 60).into()),
+        archive_window: Duration::from_secs(choose(12, 30).into()),
     }
 }
 

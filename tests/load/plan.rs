@@ -1,6 +1,7 @@
 //! The order of the run: which vault is started and filled when, and which parts it gets. It leaves judging to `figures`.
 
 use crate::Outcome;
+use crate::archive;
 use crate::bulk;
 use crate::drive::Pace;
 use crate::merge;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
+    Archive,
     Bulk,
     Create,
     Get,
@@ -27,7 +29,7 @@ pub(crate) enum Part {
 }
 
 /// In the order of the run.
-pub(crate) const PARTS: [(&str, Part); 9] = [
+pub(crate) const PARTS: [(&str, Part); 10] = [
     ("get", Part::Get),
     ("list", Part::List),
     ("create", Part::Create),
@@ -36,6 +38,7 @@ pub(crate) const PARTS: [(&str, Part); 9] = [
     ("merge", Part::Merge),
     ("bulk", Part::Bulk),
     ("start", Part::Start),
+    ("archive", Part::Archive),
     ("rotate", Part::Rotate),
 ];
 
@@ -54,6 +57,8 @@ pub(crate) struct Plan {
     pub(crate) walk_max: Duration,
     /// The time limit of the search for merges.
     pub(crate) merge_max: Duration,
+    /// The length of the load beside the archive.
+    pub(crate) archive_window: Duration,
 }
 
 impl Plan {
@@ -85,6 +90,9 @@ pub(crate) fn run(plan: &Plan, scratch: &Scratch) -> Outcome<Results> {
     }
     if plan.has(Part::Start) {
         recovery::measure(&mut stage, &mut results)?;
+    }
+    if plan.has(Part::Archive) {
+        archive::measure(&mut stage, scratch, &mut results)?;
     }
     if plan.has(Part::Rotate) {
         bulk::rotate(&mut stage, &mut results)?;

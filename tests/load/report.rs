@@ -97,6 +97,7 @@ pub(crate) struct Results {
     pub(crate) killed_answered: u64,
     pub(crate) killed_lost: u64,
     pub(crate) merge_tail: Option<MergeTail>,
+    pub(crate) archive_lag_max_s: Option<f64>,
     /// Records that a rotation of keys brought under the new one.
     pub(crate) rotated_per_s: Option<f64>,
     /// The preload made the cards of the load, with code and metadata.
@@ -199,6 +200,7 @@ pub(crate) fn print_facts(results: &Results) {
         }
     };
     optional("overwriting 4 KiB with fdatasync, p50", results.overwrite_p50_us, "us");
+    optional("archive lag under load, maximum", results.archive_lag_max_s, "s");
     optional("rotation of tenant keys, records", results.rotated_per_s, "/s");
     optional("preload", results.preload_tokens_per_s, "cards/s");
     optional("audit entries verified", results.audit_verified_per_s, "/s");

@@ -1,15 +1,19 @@
 //! Starts, fills, stops and kills the vault under test, through its command line alone: nothing of its library is used.
 
 use crate::Outcome;
-use crate::client::{Ready, Target};
+use crate::client::{Keys, Ready, Target, block_on};
 use crate::proc::{self, Process};
+use serde::Deserialize;
+use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Opening a large file after a kill takes seconds; a minute is a failure.
 const READY_MAX: Duration = Duration::from_mins(1);
+const POLL: Duration = Duration::from_millis(10);
 /// The preload prints its ids at the end, after all the work.
 const PRELOAD_MAX: Duration = Duration::from_mins(30);
 
@@ -30,6 +34,12 @@ pub(crate) struct Sizes {
     pub(crate) data_file: u64,
     /// The log, if there is one; all else is small.
     pub(crate) beside: u64,
+}
+
+/// The keys as `dev` keeps them.
+#[derive(Deserialize)]
+struct KeysFile {
+    keys: Keys,
 }
 
 impl Place {
@@ -83,7 +93,7 @@ impl Place {
 
     /// `strongroom key`, and what it printed.
     fn operate(&self, arguments: &[&str]) -> Outcome<String> {
-        let config = self.write_settings()?;
+        let config = self.write_settings("", "")?;
         let mut command = Command::new(&self.binary);
         let ended = proc::output(command.arg("key").args(arguments).arg("--config").arg(&config))?;
         if !ended.status.success() {
@@ -92,16 +102,45 @@ impl Place {
         Ok(String::from_utf8(ended.stdout)?)
     }
 
-    /// Settings for the directory that `dev` made.
-    fn write_settings(&self) -> Outcome<PathBuf> {
+    /// Settings for the directory that `dev` made; `top` comes before the first section, `sections` after the last.
+    fn write_settings(&self, top: &str, sections: &str) -> Outcome<PathBuf> {
         let data = self.data.display();
         let config = Path::with_extension(&self.data, "toml");
         let text = format!(
-            "data_directory = \"{data}\"\n[tls]\ncertificate = \"{data}/certificate.pem\"\nprivate_key = \
-             \"{data}/certificate.key\"\n[master_key]\nfile = \"{data}/master.key\"\n"
+            "data_directory = \"{data}\"\n{top}[tls]\ncertificate = \"{data}/certificate.pem\"\nprivate_key = \
+             \"{data}/certificate.key\"\n[master_key]\nfile = \"{data}/master.key\"\n{sections}"
         );
         std::fs::write(&config, text)?;
         Ok(config)
+    }
+
+    /// A binary refuses settings that it does not know.
+    pub(crate) fn accepts_settings(&self, sections: &str) -> Outcome<bool> {
+        let config = self.write_settings("", sections)?;
+        let mut command = Command::new(&self.binary);
+        Ok(proc::output(command.args(["check", "--config"]).arg(config))?.status.success())
+    }
+
+    /// Starts `strongroom serve` with further settings, and waits until it takes a connection: it prints no ready line.
+    pub(crate) fn serve(&self, sections: &str) -> Outcome<Vault> {
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let top = format!("listen = [\"{address}\"]\nrate_limits = false\n");
+        let config = self
+            .write_settings(&format!("{top}\n"), &format!("[log]\nrequests = false\n{sections}"))?;
+        let mut command = Command::new(&self.binary);
+        let process = Process::start(command.args(["serve", "--config"]).arg(config), &self.log())?;
+        let file: KeysFile = serde_json::from_slice(&std::fs::read(self.data.join("keys.json"))?)?;
+        let (url, ca) = (format!("https://{address}"), self.data.join("ca.pem"));
+        let target = Target::new(Ready { url, ca, keys: file.keys }, process.pid())?;
+        let until = Instant::now() + READY_MAX;
+        while let Err(why) = block_on(target.connect()) {
+            proc::check_interrupted()?;
+            if Instant::now() > until {
+                return Err(format!("cannot connect ({why}); {}", process.last_words()).into());
+            }
+            thread::sleep(POLL);
+        }
+        Ok(Vault { process, target })
     }
 
     /// The sizes of the data file and of everything beside it.
