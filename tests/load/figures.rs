@@ -5,6 +5,9 @@ use crate::Outcome;
 use crate::report::{Cell, HEADLINE, MIB, Results};
 use serde::Serialize;
 
+/// The size that the figures of the filled vault are set for.
+const FILLED_CARDS: u64 = 1_000_000;
+
 /// A promise in numbers: `reach` must hold, `aim` is what we want.
 struct Figure {
     name: &'static str,
@@ -162,6 +165,11 @@ impl Figure {
 
 pub(crate) fn print(results: &Results) {
     println!("\nFigures to reach (filled with {} cards)", results.tokens);
+    if results.tokens < FILLED_CARDS {
+        println!(
+            "They are set for {FILLED_CARDS} cards: the verdicts of the filled vault hold for this size only."
+        );
+    }
     println!("{:<47} {:>4} {:>9} {:>9} {:>9}  verdict", "figure", "", "reach", "aim", "measured");
     let mut verdicts = Vec::new();
     for figure in FIGURES {

@@ -136,8 +136,9 @@ impl Results {
         self.cell(load, 0, connections)
     }
 
+    /// `None` unless the filled vault holds the cards of the load: smaller ones have fewer rows and shorter answers.
     pub(crate) fn on_full(&self, load: &str, connections: usize) -> Option<&Cell> {
-        (self.tokens > 0).then(|| self.cell(load, self.tokens, connections))?
+        (self.preload_is_whole == Some(true)).then(|| self.cell(load, self.tokens, connections))?
     }
 
     fn cell(&self, load: &str, tokens: u64, connections: usize) -> Option<&Cell> {
@@ -226,7 +227,7 @@ pub(crate) fn print_facts(results: &Results) {
     }
     if results.preload_is_whole == Some(false) {
         println!(
-            "the preloaded cards lack the code or metadata: their figures are those of smaller cards"
+            "the preloaded cards lack the code or metadata, so rates of the filled vault are not judged"
         );
     }
 }
