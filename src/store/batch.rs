@@ -80,7 +80,7 @@ impl<'t> Batch<'t> {
         Ok(rows.collect())
     }
 
-    /// What the rows change in the digests that count them.
+    /// The changes of the digests that count the rows.
     fn digest_changes(&mut self, digests: &RecordDigests) -> Result<DigestChanges, StorageFailure> {
         let mut changes = DigestChanges::default();
         for (table, pending) in self.pending.iter().filter(|(table, _)| table.is_digested()) {

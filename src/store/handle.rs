@@ -21,6 +21,7 @@ use crate::store::engine::local::file;
 use crate::store::engine::{Engine, EngineHealth, Upkeep};
 use crate::store::epochs::Epochs;
 use crate::store::failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
+use crate::store::migration;
 use crate::store::opening::{self, Cleanliness};
 use crate::store::snapshot::Snapshot;
 use crate::store::volume::{Directory, OverlayVolume, Volume};
@@ -74,7 +75,7 @@ impl Store {
     ) -> Result<(Self, Cleanliness), OpenFailure> {
         let volume: Arc<dyn Volume> = Arc::new(OverlayVolume::new(directory));
         let alarm = Alarm::default();
-        let data = opening::open_migrated(volume.as_ref(), master)?;
+        let data = migration::open_migrated(volume.as_ref(), master)?;
         let (engine, cleanliness) =
             LocalEngine::start(&volume, data, clock, &alarm).map_err(OpenFailure::Storage)?;
         Ok((Self::start(Arc::new(engine), alarm), cleanliness))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use redb::Database;
 
 use crate::bounds::CACHE_BYTES;
-use crate::crypto::{MasterKey, Random};
+use crate::crypto::Random;
 use crate::store::alarm::Alarm;
 use crate::store::batch::Batch;
 use crate::store::change::Change;
@@ -15,7 +15,6 @@ use crate::store::engine::local::view_of_file;
 use crate::store::epochs::Epochs;
 use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::meta;
-use crate::store::migration;
 use crate::store::snapshot::Snapshot;
 use crate::store::volume::Volume;
 
@@ -46,36 +45,13 @@ pub(super) fn open(volume: &dyn Volume) -> Result<DataFile, OpenFailure> {
     Ok(data)
 }
 
-/// Opens a data file and migrates it to the current format. For a volume that is not written.
-pub(super) fn open_migrated(
-    volume: &dyn Volume,
-    master: Option<&MasterKey>,
-) -> Result<DataFile, OpenFailure> {
-    let data = DataFile::open(volume, CACHE_BYTES)?;
-    match check_format(&data.database) {
-        Err(OpenFailure::Older(from)) => {
-            // With the key of another vault, the migration in memory leaves the file's keys as they
-            // are. Opening the vault then reports the wrong key.
-            let migrated = first_look(&data.database).and_then(|snapshot| {
-                let check = meta::master_check(&snapshot)?.unwrap_or_default();
-                drop(snapshot);
-                let master = master.filter(|master| master.has_check(&check));
-                migration::run(&data.database, from, master, &Random::new())
-            });
-            migrated.map_err(OpenFailure::Storage)?;
-        }
-        checked => checked?,
-    }
-    Ok(data)
-}
-
 /// Opens a snapshot of a data file that no engine uses.
 pub(super) fn first_look(database: &Database) -> Result<Snapshot, StorageFailure> {
     let view = view_of_file(database)?;
     Ok(Snapshot::new(Arc::clone(&view), Alarm::default(), Epochs::new().current()))
 }
 
-fn check_format(database: &Database) -> Result<(), OpenFailure> {
+pub(super) fn check_format(database: &Database) -> Result<(), OpenFailure> {
     let snapshot = first_look(database).map_err(OpenFailure::Storage)?;
     match meta::format(&snapshot).map_err(OpenFailure::Storage)? {
         Some(FORMAT) => Ok(()),

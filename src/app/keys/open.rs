@@ -100,8 +100,7 @@ impl Vault {
         let random = Random::new();
         let first = first_change(&master, &random, clock.now());
         let store = Store::on_disk(disk, first).map_err(VaultFailure::File)?;
-        let cvc_keys = CvcKeys::on_volume(disk.volume().as_ref());
-        Self::start(store, cvc_keys, master, clock, random)
+        Self::start(store, CvcKeys::on_volume(disk), master, clock, random)
     }
 
     pub(in crate::app) fn start(

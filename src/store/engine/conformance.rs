@@ -1,4 +1,4 @@
-//! What every engine must do. Each test runs on all of them.
+//! The rules for every engine. Each test runs on all of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ enum Wish {
     CountsAtMost(Vec<Vec<u8>>, i64),
     Is(Table, Vec<u8>, u8),
     Present(Table, Vec<u8>),
-    /// What is under the prefix just then, less the last when the flag is set.
+    /// The keys under the prefix just then, less the last when the flag is set.
     Under(Table, Vec<u8>, bool),
     UnderExactly(Table, Vec<u8>, Vec<Vec<u8>>),
     Value(Table, Vec<u8>, u8),

@@ -29,9 +29,9 @@ use crate::store::handle::Store;
 use crate::store::meta;
 use crate::store::migration::step_rows::StepRows;
 use crate::store::migration::steps::{separate_master_keys, tell_vaults_apart};
-use crate::store::opening::{FORMAT, first_look};
+use crate::store::opening::{FORMAT, check_format, first_look};
 use crate::store::snapshot::Snapshot;
-use crate::store::volume::Directory;
+use crate::store::volume::{Directory, Volume};
 
 /// The result of a migration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,6 +158,29 @@ fn back_up(
 fn backup_path(directory: &Path, from: u32, number: u32) -> PathBuf {
     let number = if number > 1 { format!("-{number}") } else { String::new() };
     directory.join(format!("{}.format-{from}{number}.backup", file::NAME))
+}
+
+/// Opens a data file and migrates it to the current format. For a volume that is not written.
+pub(super) fn open_migrated(
+    volume: &dyn Volume,
+    master: Option<&MasterKey>,
+) -> Result<DataFile, OpenFailure> {
+    let data = DataFile::open(volume, CACHE_BYTES)?;
+    match check_format(&data.database) {
+        Err(OpenFailure::Older(from)) => {
+            // With the key of another vault, the migration in memory leaves the file's keys as they
+            // are. Opening the vault then reports the wrong key.
+            let migrated = first_look(&data.database).and_then(|snapshot| {
+                let check = meta::master_check(&snapshot)?.unwrap_or_default();
+                drop(snapshot);
+                let master = master.filter(|master| master.has_check(&check));
+                run(&data.database, from, master, &Random::new())
+            });
+            migrated.map_err(OpenFailure::Storage)?;
+        }
+        checked => checked?,
+    }
+    Ok(data)
 }
 
 /// Runs the steps. The caller holds the lock of the file, so nothing changes between the reads and

@@ -65,7 +65,7 @@ impl Volume for Directory {
     fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.0)? {
-            // A name that is not text is none of ours.
+            // No file of a vault has a name that is not text.
             names.extend(entry?.file_name().into_string());
         }
         Ok(names)

@@ -66,7 +66,7 @@ impl Default for Sizes {
     }
 }
 
-/// What the writer and the merger share.
+/// The state that the writer and the merger share.
 struct Shared {
     sizes: Sizes,
     database: Database,

@@ -1,4 +1,4 @@
-//! What the data file knows about the log: a row of a table of its own, written with every merge.
+//! The state of the log in the data file: a row of a table of its own, written with every merge.
 //!
 //! The row, byte for byte; numbers are big-endian:
 //!

@@ -13,8 +13,8 @@
 //! | 4 | CRC-32 (IEEE) of the bytes before |
 //! | 444 | zeros |
 //!
-//! Segments are used again, so old frames may follow the newest one. Their sequence numbers are too
-//! small for their place, which tells them apart.
+//! Segments are used again, so old frames may follow the newest one. A reader
+//! recognises them by their sequence numbers, which are too small for their place.
 
 use crate::store::engine::local::log::frame::SECTOR_BYTES;
 
