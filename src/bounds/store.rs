@@ -49,7 +49,9 @@ pub const ROTATION_PERIOD: Duration = Duration::from_mins(1);
 /// Keys of card verification codes: a day's minutes for a hundred busy tenants.
 pub const CVC_KEYS_MAX: usize = 144_000;
 /// Memory for pages that the engine writes while a data file is only checked: its allocator's state
-/// takes about one byte for each page of the file, and recovery after a crash some megabytes.
+/// takes about one byte for each page of the file, and recovery after a crash some megabytes. A file
+/// of an older format is migrated in this memory too, which takes about the size of its lists of
+/// tokens; a larger file is checked after its migration.
 pub const OVERLAY_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// Findings that `verify` lists; beyond them it only counts.
 pub const VERIFY_FINDINGS_MAX: usize = 100;

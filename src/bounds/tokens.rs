@@ -46,14 +46,18 @@ pub const LIST_KEY_TAIL_BYTES: usize = 1 + 8 + 16;
 pub const CURSOR_TAG_BYTES: usize = 16;
 /// Ids that one deprecated list may name; each costs a look-up.
 pub const LIST_IDS_MAX: usize = 100;
-/// Timeline entries that a deprecated list reads before it yields to other tasks.
-pub const TIMELINE_STEPS_MAX: usize = 1_024;
+/// Entries of a list that a deprecated list reads at a time.
+pub const LIST_CHUNK_MAX: usize = 1_024;
+/// Tokens that a deprecated list brings into the order of time in one pass: three megabytes. A page
+/// further behind takes a pass for each such number of tokens before it.
+pub const NUMBERED_PASS_MAX: usize = 64 * 1024;
+/// Containers that a deprecated list walks, each by a seek: about half a second. Beyond them the
+/// list is refused, and the answer names the lists with cursors.
+pub const NUMBERED_CONTAINERS_MAX: usize = 100_000;
 /// A search query, as published.
 pub const SEARCH_QUERY_CHARS_MAX: usize = 200;
 
 const _: () =
     assert!(2 * (CONTAINER_BYTES_MAX + LIST_KEY_TAIL_BYTES + CURSOR_TAG_BYTES) <= CURSOR_CHARS_MAX);
 const _: () = assert!(LIST_SKIPPED_MAX > PAGE_SIZE_MAX);
-// Each of several timelines takes one step in each round.
-const _: () = assert!(TIMELINE_STEPS_MAX > METADATA_COUNT_MAX + 1);
-const _: () = assert!(TIMELINE_STEPS_MAX > SEARCH_QUERY_CHARS_MAX);
+const _: () = assert!(NUMBERED_PASS_MAX > PAGE_SIZE_MAX);

@@ -9,7 +9,6 @@ use crate::app::tokens::lists::entry;
 use crate::app::vault::Vault;
 use crate::crypto::{IndexKey, OpenFailed, Phase, TenantKeys};
 use crate::domain::answer_seed::AnswerSeed;
-use crate::domain::container::Container;
 use crate::domain::id::{TenantId, TokenId};
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
@@ -82,37 +81,28 @@ fn name_keys<'a>(
 /// sealed.
 pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
     let mut entries = Entries::new();
-    let list = |filter: Filter<'_>, path: &Container| {
-        let list = filter.list(index, token.tenant);
-        (Table::TokenLists, list.in_container(path, token.created_at, token.id))
-    };
-    let timeline = |filter: Filter<'_>| {
-        let list = filter.list(index, token.tenant);
-        (Table::TokenLists, list.in_timeline(token.created_at, token.id))
-    };
-    let (in_container, in_all) = (entry::in_container(token), entry::in_all(token));
-    entries.insert(timeline(Filter::Everything), in_all.clone());
-    let folded: BTreeSet<_> = token
+    let mut filters =
+        vec![Filter::Everything, Filter::Type(token.kind), Filter::Fingerprint(&token.fingerprint)];
+    filters.extend(token.search_terms.iter().map(|term| Filter::SearchTerm(term)));
+    filters.extend(token.metadata.iter().map(|(key, value)| Filter::Metadata(key, value)));
+    let mut lists: Vec<_> =
+        filters.into_iter().map(|filter| filter.list(index, token.tenant)).collect();
+    // The deprecated lists find metadata in any spelling.
+    let lowered: BTreeSet<_> = token
         .metadata
         .iter()
         .map(|(key, value)| (key.to_lowercase(), value.to_lowercase()))
+        .filter(|(key, value)| token.metadata.get(key) != Some(value))
         .collect();
-    for (key, value) in &folded {
-        entries.insert(timeline(Filter::Metadata(key, value)), in_all.clone());
-    }
-    for term in &token.search_terms {
-        entries.insert(timeline(Filter::SearchTerm(term)), in_all.clone());
-    }
+    lists.extend(lowered.iter().map(|(key, value)| {
+        let filter = Filter::Metadata(key, value).blinded(index);
+        TokenList::lowered(token.tenant, filter)
+    }));
+    let value = entry::of_token(token);
     for path in &token.containers {
-        let mut filters = vec![
-            Filter::Everything,
-            Filter::Type(token.kind),
-            Filter::Fingerprint(&token.fingerprint),
-        ];
-        filters.extend(token.search_terms.iter().map(|term| Filter::SearchTerm(term)));
-        filters.extend(token.metadata.iter().map(|(key, value)| Filter::Metadata(key, value)));
-        for filter in filters {
-            entries.insert(list(filter, path), in_container.clone());
+        for list in &lists {
+            let key = list.in_container(path, token.created_at, token.id);
+            entries.insert((Table::TokenLists, key), value.clone());
         }
     }
     if let Some(at) = token.expires_at {

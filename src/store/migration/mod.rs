@@ -9,6 +9,8 @@
 //! migration removes that file. It holds the lock of the data file, so no other process can be
 //! writing one.
 
+mod fewer_rows;
+mod old_file;
 mod step_rows;
 mod steps;
 
@@ -27,6 +29,8 @@ use crate::store::engine::local::file::{self, DataFile};
 use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::handle::Store;
 use crate::store::meta;
+use crate::store::migration::fewer_rows::write_fewer_rows;
+use crate::store::migration::old_file::OldFile;
 use crate::store::migration::step_rows::StepRows;
 use crate::store::migration::steps::{separate_master_keys, tell_vaults_apart};
 use crate::store::opening::{FORMAT, check_format, first_look};
@@ -62,7 +66,8 @@ struct OldFile<'a> {
 type Step = fn(&OldFile<'_>, &mut StepRows<'_>) -> Result<(), StorageFailure>;
 
 /// The steps, each with the format that it migrates from.
-const STEPS: &[(u32, Step)] = &[(1, tell_vaults_apart), (2, separate_master_keys)];
+const STEPS: &[(u32, Step)] =
+    &[(1, tell_vaults_apart), (2, separate_master_keys), (3, write_fewer_rows)];
 
 impl Store {
     /// Migrates a closed file of an older format to [`FORMAT`].
@@ -206,4 +211,4 @@ pub(super) fn run(
     Ok(())
 }
 
-const _: () = assert!(STEPS.len() == 2 && FORMAT == 3, "every older format has its step");
+const _: () = assert!(STEPS.len() == 3 && FORMAT == 4, "every older format has its step");

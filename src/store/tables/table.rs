@@ -49,8 +49,8 @@ pub enum Table {
     TokenIntents,
     /// Lists tokens. One entry for each container of a token: tenant, filter (16), container path,
     /// 0, inverted time, token -> the token's expiry and its paths, in clear, if it expires or has
-    /// several paths. One more entry, without the path, for all containers; its value always holds
-    /// both.
+    /// several paths. Metadata that is not in lower case has further entries under its lower-case
+    /// text, with a 1 before the path.
     TokenLists,
     /// tenant, blinded predefined id (16) -> the token's id, sealed by the tenant.
     TokenNames,

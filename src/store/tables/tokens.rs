@@ -13,23 +13,46 @@ use crate::store::tables::table::{Table, join, micros, two_ids};
 pub const EVERYTHING: [u8; 16] = [0; 16];
 /// The filter after [`EVERYTHING`] in the order of keys.
 const FIRST_BLINDED: [u8; 16] = 1_u128.to_be_bytes();
+/// Comes before the path in the keys of [`ListForm::Lowered`]. No path starts with it.
+const LOWERED: u8 = 1;
 
-/// A list of tokens: the tenant and the blinded filter that all keys of the list start with.
+/// A list of tokens: the tenant, the blinded filter and the form that all keys of the list start
+/// with.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenList {
     tenant: TenantId,
     filter: [u8; 16],
+    form: ListForm,
 }
 
-/// A key of [`Table::TokenLists`], decoded. The position is the key without tenant and filter.
+/// The spelling of the values that a list is found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ListForm {
+    /// The tokens have exactly the value of the filter.
+    Exact,
+    /// The filter is a metadata entry in lower case, and the tokens have the entry in another
+    /// spelling only.
+    Lowered,
+}
+
+/// A key of [`Table::TokenLists`], decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct ListKey<'a> {
-    pub position: &'a [u8],
-    /// Empty in the timeline of all containers.
-    pub path: &'a str,
     pub tenant: TenantId,
     pub token: TokenId,
+    pub position: ListPosition<'a>,
 }
+
+/// A position in a list: the key of an entry without tenant, filter and form. It is the same in
+/// every list that has the token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListPosition<'a> {
+    pub path: &'a str,
+    pub rank: ListRank,
+}
+
+/// The inverted time and the id of a token. It orders the entries of a container, newest first.
+pub type ListRank = [u8; LIST_KEY_TAIL_BYTES - 1];
 
 pub fn tokens(tenant: TenantId, token: TokenId) -> Vec<u8> {
     join(&[tenant.bytes(), token.bytes()])
@@ -100,19 +123,48 @@ pub fn token_of_list_key(key: &[u8]) -> Option<TokenId> {
 /// `None` for a key that is too short or whose path is not text.
 pub fn list_key(key: &[u8]) -> Option<ListKey<'_>> {
     let tenant: &[u8; 16] = key.first_chunk()?;
-    let position = list_position(key)?;
-    let path = position.get(..position.len().checked_sub(LIST_KEY_TAIL_BYTES)?)?;
+    let position = key.get(32..)?;
+    let position = position.strip_prefix(&[LOWERED]).unwrap_or(position);
     Some(ListKey {
-        position,
-        path: std::str::from_utf8(path).ok()?,
         tenant: TenantId::new(Uuid::from_bytes(*tenant)),
         token: token_of_list_key(key)?,
+        position: ListPosition::decode(position)?,
     })
+}
+
+/// The token of a rank.
+pub fn token_of_rank(rank: &ListRank) -> Option<TokenId> {
+    token_of_list_key(rank)
+}
+
+impl<'a> ListPosition<'a> {
+    /// `None` for a position that is too short or whose path is not text.
+    pub fn decode(position: &'a [u8]) -> Option<Self> {
+        let (path, rank) = position.split_last_chunk()?;
+        let path = path.strip_suffix(&[0])?;
+        Some(Self { path: std::str::from_utf8(path).ok()?, rank: *rank })
+    }
+
+    /// The first position of this container after a rank.
+    pub fn after_rank(&self, rank: &ListRank) -> Vec<u8> {
+        join(&[self.path.as_bytes(), &[0], rank, &[0]])
+    }
+
+    /// The first position after all entries of this container. Its children come later.
+    pub fn after_container(&self) -> Vec<u8> {
+        join(&[self.path.as_bytes(), &[1]])
+    }
 }
 
 impl TokenList {
     pub const fn new(tenant: TenantId, filter: [u8; 16]) -> Self {
-        Self { tenant, filter }
+        Self { tenant, filter, form: ListForm::Exact }
+    }
+
+    /// The list of a metadata entry in lower case, for tokens that have it in another spelling
+    /// only.
+    pub const fn lowered(tenant: TenantId, filter: [u8; 16]) -> Self {
+        Self { tenant, filter, form: ListForm::Lowered }
     }
 
     /// A zero byte ends the path, so that the entries of a container come before those of its
@@ -127,10 +179,9 @@ impl TokenList {
         self.key(&[path, &[0], &inverted(created_at), token.bytes()])
     }
 
-    /// The entry without a path, for the timeline of all containers, newest first. Its value holds
-    /// the paths.
-    pub fn in_timeline(&self, created_at: Timestamp, token: TokenId) -> Vec<u8> {
-        self.key(&[&[0], &inverted(created_at), token.bytes()])
+    /// The key of the entry at this position.
+    pub(in crate::store) fn at(&self, position: ListPosition<'_>) -> Vec<u8> {
+        self.key(&[position.path.as_bytes(), &[0], &position.rank])
     }
 
     /// The entries of exactly this container.
@@ -148,14 +199,27 @@ impl TokenList {
         }
     }
 
-    /// The timeline of all containers, from this position on; an empty position is its start.
-    pub fn timeline(&self, from: &[u8]) -> KeyRange {
-        let all = KeyRange::prefix(Table::TokenLists, self.key(&[&[0]]));
-        all.starting_at(&self.key(&[from]))
+    /// The entries of a container and of all containers inside it, from this position on; an empty
+    /// position is the start.
+    pub fn inside_from(&self, container: &Container, from: &[u8]) -> KeyRange {
+        self.inside(container, None).starting_at(&self.key(&[from]))
+    }
+
+    /// The position of an entry, from its key in this list.
+    pub fn position_of<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
+        let position = list_position(key)?;
+        match self.form {
+            ListForm::Exact => Some(position),
+            ListForm::Lowered => position.strip_prefix(&[LOWERED]),
+        }
     }
 
     fn key(&self, rest: &[&[u8]]) -> Vec<u8> {
-        join(&[self.tenant.bytes(), &self.filter, &rest.concat()])
+        let form: &[u8] = match self.form {
+            ListForm::Exact => &[],
+            ListForm::Lowered => &[LOWERED],
+        };
+        join(&[self.tenant.bytes(), &self.filter, form, &rest.concat()])
     }
 }
 

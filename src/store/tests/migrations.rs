@@ -5,8 +5,7 @@ use std::path::Path;
 
 use redb::Database;
 
-use crate::bounds::CACHE_BYTES;
-use crate::bounds::MIGRATION_BACKUPS_MAX;
+use crate::bounds::{CACHE_BYTES, MIGRATION_BACKUPS_MAX, MIGRATION_CHUNK_BYTES};
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
 use crate::domain::time::Timestamp;
@@ -91,6 +90,34 @@ fn a_failure_at_any_moment_leaves_the_old_format_or_the_new_one() {
         }
     }
     assert!(old > 3 && new > 3, "{old} stayed old, {new} became new");
+}
+
+/// Entries of format 3 that take several chunks: for each token one in a container and one more for
+/// all containers, of which some have no other.
+#[test]
+fn a_step_over_more_rows_than_a_chunk_writes_all_of_them() {
+    let (disk, key_bytes) = (TestDisk::new(), 57);
+    let count = u32::try_from(MIGRATION_CHUNK_BYTES / key_bytes * 2).unwrap();
+    let tenant_and_filter = [7; 32];
+    let rank = |number: u32| [[9; 20].as_slice(), &number.to_be_bytes()].concat();
+    let key = |path: &[u8], number| [&tenant_and_filter[..], path, &[0], &rank(number)].concat();
+    let mut change = Change::new();
+    for number in 0..count {
+        let value = [[u8::MAX; 8].as_slice(), b"/a/"].concat();
+        change = change.put(Table::TokenLists, key(b"", number), value);
+        if number % 2 == 0 {
+            change = change.put(Table::TokenLists, key(b"/a/", number), Vec::new());
+        }
+    }
+    Store::on_backend(disk.clone(), change).unwrap().close();
+    let database = database(&disk);
+    run(&database, 3, None, &Random::new()).unwrap();
+    let snapshot = first_look(&database).unwrap();
+    assert_eq!(snapshot.len(Table::TokenLists).unwrap(), u64::from(count));
+    for (number, path) in [(0, b"/a/".as_slice()), (1, b"\x01/a/"), (count - 1, b"\x01/a/")] {
+        let value = snapshot.value(Table::TokenLists, &key(path, number)).unwrap();
+        assert_eq!(value, Some(Vec::new()), "{number}");
+    }
 }
 
 #[test]

@@ -17,22 +17,18 @@ pub(in crate::app) struct ListEntry<'a> {
     paths: &'a str,
 }
 
-/// The value of an entry in the list of one container. It is empty for a token in one container
-/// without an expiry, which is the usual case.
-pub(in crate::app) fn in_container(token: &Token) -> Vec<u8> {
+/// The value of every entry of a token. It is empty for a token in one container without an expiry,
+/// which is the usual case.
+pub(in crate::app) fn of_token(token: &Token) -> Vec<u8> {
+    let expiry = || token.expires_at.map_or(NEVER, micros).to_be_bytes().to_vec();
     match (token.expires_at, token.containers.len()) {
         (None, 1) => Vec::new(),
-        (Some(at), 1) => micros(at).to_be_bytes().to_vec(),
-        (_, _) => in_all(token),
+        (Some(_), 1) => expiry(),
+        (_, _) => {
+            let paths: Vec<&str> = token.containers.iter().map(Container::as_str).collect();
+            [expiry(), paths.join("\n").into_bytes()].concat()
+        }
     }
-}
-
-/// The value of an entry in the list of all containers.
-pub(in crate::app) fn in_all(token: &Token) -> Vec<u8> {
-    let mut value = token.expires_at.map_or(NEVER, micros).to_be_bytes().to_vec();
-    let paths: Vec<&str> = token.containers.iter().map(Container::as_str).collect();
-    value.extend_from_slice(paths.join("\n").as_bytes());
-    value
 }
 
 impl<'a> ListEntry<'a> {
@@ -55,10 +51,6 @@ impl<'a> ListEntry<'a> {
     /// is shown once, at the first path that the list covers. Paths and containers are sorted.
     pub(in crate::app) fn is_shown_at(self, path: &str, reach: &[Container]) -> bool {
         self.paths.is_empty() || self.within(reach).next() == Some(path)
-    }
-
-    pub(in crate::app) fn is_within(self, reach: &[Container]) -> bool {
-        self.within(reach).next().is_some()
     }
 
     fn within(self, reach: &[Container]) -> impl Iterator<Item = &'a str> {

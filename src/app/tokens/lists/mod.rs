@@ -2,6 +2,6 @@
 
 pub(in crate::app) mod cursor;
 pub(in crate::app) mod entry;
+pub(in crate::app) mod newest;
 pub(in crate::app) mod numbered;
 pub(in crate::app) mod scan;
-pub(in crate::app) mod timeline;

@@ -88,10 +88,11 @@ impl<'a> Scan<'a> {
         for container in &self.reach {
             for entry in snapshot.range(&filtered.inside(container, after))? {
                 let (key, value) = entry?;
-                let shown = if let (Some(ListKey { path, token, .. }), Ok(listed)) =
+                let shown = if let (Some(ListKey { position, token, .. }), Ok(listed)) =
                     (tables::list_key(&key), ListEntry::decode(&value))
                 {
-                    let is_shown = listed.is_live(now) && listed.is_shown_at(path, &self.reach);
+                    let is_shown =
+                        listed.is_live(now) && listed.is_shown_at(position.path, &self.reach);
                     is_shown.then_some(token)
                 } else {
                     let token = tables::token_of_list_key(&key);

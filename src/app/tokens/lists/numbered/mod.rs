@@ -1,8 +1,9 @@
 //! The deprecated `GET /tokens` and `POST /tokens/search`: numbered pages, newest first, all
 //! containers together.
 //!
-//! The total of an answer is counted entry by entry, from index entries alone. That may take long,
-//! so it runs on a blocking thread.
+//! The total of an answer is counted entry by entry, from index entries alone. Tokens of all
+//! containers have to be brought into the order of time. Both may take long, so they run on a
+//! blocking thread.
 
 #[cfg(test)]
 mod tests;
@@ -12,15 +13,14 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use crate::app::error::{Error, Fault};
+use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::lists::cursor::TokenViewPage;
-use crate::app::tokens::lists::entry::ListEntry;
-use crate::app::tokens::lists::timeline::{START, Timelines};
+use crate::app::tokens::lists::newest::{NewestTokens, Pass, Total, lists_of};
 use crate::app::tokens::read::TokenView;
 use crate::app::tokens::rows::{self, Filter};
-use crate::bounds::TIMELINE_STEPS_MAX;
+use crate::bounds::{NUMBERED_CONTAINERS_MAX, NUMBERED_PASS_MAX};
 use crate::domain::container::Container;
 use crate::domain::id::{TenantId, TokenId};
 use crate::domain::permission::Permission;
@@ -81,56 +81,24 @@ impl Tokens<'_> {
         if filters.is_empty() {
             filters.push(Filter::Everything);
         }
-        let gathered = self
-            .vault
-            .walks
-            .run(|| self.gather(&snapshot, &filters, &reach, stretch, known_total, now))
-            .await??;
-        let total = known_total.unwrap_or(gathered.seen);
+        let newest = NewestTokens {
+            snapshot: &snapshot,
+            filters: filters
+                .into_iter()
+                .map(|filter| lists_of(filter, &self.caller.keys, tenant))
+                .collect(),
+            reach: &reach,
+            tenant,
+            damage: &self.vault.damage,
+            now,
+            containers_max: NUMBERED_CONTAINERS_MAX,
+        };
+        let collect = || collect(&newest, stretch, known_total, NUMBERED_PASS_MAX);
+        let (page, total) = self.vault.walks.run(collect).await??;
         let tokens = self.vault.evaluating(Work::Page, |budget| {
-            self.show_listed(&snapshot, permission, &gathered.tokens, now, budget)
+            self.show_listed(&snapshot, permission, &page, now, budget)
         });
         Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
-    }
-
-    /// Walks the timelines of the filters until both the page and the total are known.
-    fn gather(
-        self,
-        snapshot: &Snapshot,
-        filters: &[Filter<'_>],
-        reach: &[Container],
-        stretch: PageRange,
-        known_total: Option<usize>,
-        now: Timestamp,
-    ) -> Result<PageCollector, Error> {
-        let tenant = self.caller.tenant.id;
-        let timelines = Timelines::of(filters, &self.caller.keys, tenant);
-        let mut gathered = PageCollector { stretch, known_total, seen: 0, tokens: Vec::new() };
-        let mut from = Some(START.to_vec());
-        while let Some(position) = from.take_if(|_| !gathered.is_complete()) {
-            let steps = timelines.walk(snapshot, position, TIMELINE_STEPS_MAX)?;
-            for (position, value) in &steps.entries {
-                let token = tables::token_of_list_key(position);
-                match (ListEntry::decode(value), token) {
-                    (Ok(listed), Some(token)) => {
-                        if listed.is_live(now) && listed.is_within(reach) {
-                            gathered.take(token);
-                        }
-                    }
-                    (_, token) => {
-                        let id = token.map_or(Uuid::nil(), TokenId::uuid);
-                        self.vault.damage.note_fault(
-                            Table::TokenLists,
-                            tenant,
-                            id,
-                            Fault::BadRecord,
-                        );
-                    }
-                }
-            }
-            from = steps.from;
-        }
-        Ok(gathered)
     }
 
     /// The live tokens of these ids, each once, whose metadata contains all of these entries.
@@ -195,28 +163,33 @@ fn whole(page: TokenViewPage) -> Result<Vec<TokenView>, Error> {
 
 const TOO_LARGE: &str = "The page would hold too much data; ask for fewer tokens at a time.";
 
-/// The intermediate result of a walk.
-struct PageCollector {
+/// The tokens of a page and the total. Each pass yields at most `pass_max` tokens.
+fn collect(
+    newest: &NewestTokens<'_>,
     stretch: PageRange,
     known_total: Option<usize>,
-    seen: usize,
-    tokens: Vec<TokenId>,
-}
-
-impl PageCollector {
-    fn take(&mut self, token: TokenId) {
-        if self.seen >= self.stretch.skip && self.tokens.len() < self.stretch.take {
-            self.tokens.push(token);
+    pass_max: usize,
+) -> Result<(Vec<TokenId>, usize), Error> {
+    let end = stretch.skip.saturating_add(stretch.take);
+    let (mut page, mut passed, mut after) = (Vec::new(), 0_usize, None);
+    let mut total = known_total;
+    while passed < end && total.is_none_or(|total| stretch.skip < total) {
+        let count_max = end.saturating_sub(passed).min(pass_max);
+        let counting = if total.is_none() { Total::Counted } else { Total::NotNeeded };
+        let found = newest.pass(Pass { after, count_max, total: counting })?;
+        total = total.or(Some(found.met));
+        for (at, rank) in (passed..).zip(&found.newest) {
+            if at >= stretch.skip {
+                page.extend(tables::token_of_rank(rank));
+            }
         }
-        self.seen = self.seen.saturating_add(1);
+        passed = passed.saturating_add(found.newest.len());
+        after = found.newest.last().copied();
+        if found.newest.len() < count_max {
+            break;
+        }
     }
-
-    /// True if the walk can stop.
-    fn is_complete(&self) -> bool {
-        self.known_total.is_some_and(|total| {
-            self.tokens.len() == self.stretch.take || self.stretch.skip >= total
-        })
-    }
+    Ok((page, total.unwrap_or(passed)))
 }
 
 /// The stored count of the tenant's tokens. It is the total only if the caller sees every container

@@ -117,44 +117,130 @@ async fn search_terms_match_by_case_in_all_containers() {
     assert_eq!(page(&vault, &owner, &query, ALL).await, (to_strings(&["Abc", "Abc"]), 2));
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+/// The walk over these filters, which gives up beyond so many containers.
+fn newest<'a>(
+    vault: &'a TestVault,
+    caller: &Caller,
+    snapshot: &'a Snapshot,
+    filters: &[Filter<'_>],
+    reach: &'a [Container],
+    containers_max: usize,
+) -> NewestTokens<'a> {
+    let tenant = vault.tenant.id;
+    let lists = filters.iter().map(|filter| lists_of(*filter, &caller.keys, tenant));
+    let (damage, now) = (&vault.app.damage, vault.app.now());
+    NewestTokens { snapshot, filters: lists.collect(), reach, tenant, damage, now, containers_max }
+}
 
-    /// Few steps at a time, so that walks are interrupted at every possible place.
+const PATHS: [&str; 5] = ["/", "/a/", "/a/b/", "/a/b-/", "/c/"];
+const SPELLINGS: [&str; 3] = ["mark", "Mark", "MARK"];
+
+/// A token of a property test: its containers, and its marks, each in one spelling.
+type Planned = (BTreeSet<usize>, BTreeMap<u8, usize>);
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Passes yield few tokens, so that a page takes several of them.
     #[test]
-    fn timelines_walked_together_give_what_stands_in_all_of_them(
-        tokens in prop::collection::vec(prop::collection::btree_set(0_u8..4, 0..4), 1..12),
-        wanted in prop::collection::btree_set(0_u8..4, 1..4),
-        steps_max in 4_usize..9,
+    fn a_page_has_the_newest_tokens_that_all_filters_have(
+        tokens in prop::collection::vec(
+            (
+                prop::collection::btree_set(0_usize..PATHS.len(), 1..4),
+                prop::collection::btree_map(0_u8..3, 0_usize..SPELLINGS.len(), 0..4),
+            ),
+            1..12,
+        ),
+        wanted in prop::collection::btree_set(0_u8..3, 0..3),
+        reach in prop::sample::subsequence(vec![1_usize, 4], 1..=2),
+        is_owner in any::<bool>(),
+        pass_max in 1_usize..4,
     ) {
+        let tokens: Vec<Planned> = tokens;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (found, expected) = runtime.block_on(async {
+        runtime.block_on(async {
             let vault = TestVault::new().await;
             let owner = vault.owner().await;
+            let reach: Vec<_> = if is_owner { vec![0] } else { reach };
+            let reach: Vec<_> =
+                reach.iter().map(|at| Container::parse(PATHS[*at]).unwrap()).collect();
             let mut expected = Vec::new();
-            for marks in &tokens {
-                let entries: Vec<_> = marks.iter().map(|mark| (mark.to_string(), "x")).collect();
-                let entries: Vec<_> = entries.iter().map(|(key, it)| (key.as_str(), *it)).collect();
-                let id = create(&vault, "x", &entries).await;
-                if wanted.is_subset(marks) {
+            for (paths, marks) in &tokens {
+                let paths: Vec<_> = paths.iter().map(|at| PATHS[*at]).collect();
+                let entry = |(mark, spelling): (&u8, &usize)| {
+                    (format!("{}{mark}", SPELLINGS[*spelling]), String::from("x"))
+                };
+                let metadata = marks.iter().map(entry).collect();
+                let id = vault.create_with("x", &paths, |draft| draft.metadata = metadata).await;
+                let is_reached = |path: &&str| reach.iter().any(|it| path.starts_with(it.as_str()));
+                if paths.iter().any(is_reached) && wanted.iter().all(|it| marks.contains_key(it)) {
                     expected.insert(0, id);
                 }
             }
-            let keys: Vec<_> = wanted.iter().map(ToString::to_string).collect();
-            let filters: Vec<_> = keys.iter().map(|key| Filter::Metadata(key, "x")).collect();
-            let timelines = Timelines::of(&filters, &owner.keys, vault.tenant.id);
-            let snapshot = vault.app.store().snapshot().unwrap();
-            let (mut found, mut from) = (Vec::new(), Some(START.to_vec()));
-            while let Some(position) = from {
-                let steps = timelines.walk(&snapshot, position, steps_max).unwrap();
-                let id = |(key, _): &(Vec<u8>, Vec<u8>)| tables::token_of_list_key(key).unwrap();
-                found.extend(steps.entries.iter().map(id).map(|id| id.to_string()));
-                from = steps.from;
+            let names: Vec<_> = wanted.iter().map(|mark| format!("mark{mark}")).collect();
+            let mut filters: Vec<_> = names.iter().map(|it| Filter::Metadata(it, "x")).collect();
+            if filters.is_empty() {
+                filters.push(Filter::Everything);
             }
-            (found, expected)
+            let snapshot = vault.app.store().snapshot().unwrap();
+            let newest = newest(&vault, &owner, &snapshot, &filters, &reach, PATHS.len());
+            for known_total in [None, Some(expected.len())] {
+                for take in [1, 3, 100] {
+                    for skip in 0..=expected.len() {
+                        let stretch = PageRange { skip, take };
+                        let (page, total) =
+                            collect(&newest, stretch, known_total, pass_max).unwrap();
+                        let page: Vec<_> = page.iter().map(ToString::to_string).collect();
+                        let end = expected.len().min(skip + take);
+                        assert_eq!((page.as_slice(), total), (&expected[skip..end], expected.len()));
+                    }
+                }
+            }
         });
-        prop_assert_eq!(found, expected);
     }
+}
+
+#[tokio::test]
+async fn a_list_over_too_many_containers_is_refused_and_the_answer_names_the_other_lists() {
+    let vault = TestVault::new().await;
+    for path in ["/a/", "/a/b/", "/c/", "/a/", "/c/d/"] {
+        vault.create("x", &[path]).await;
+    }
+    let owner = vault.owner().await;
+    let snapshot = vault.app.store().snapshot().unwrap();
+    let page = |reach: &str, containers_max| {
+        let reach = [Container::parse(reach).unwrap()];
+        let filters = [Filter::Everything];
+        let newest = newest(&vault, &owner, &snapshot, &filters, &reach, containers_max);
+        collect(&newest, ALL, None, 100)
+    };
+    assert_eq!(page("/", 4).unwrap().1, 5);
+    assert_eq!(page("/a/", 3).unwrap().1, 3, "containers out of reach do not count");
+    match page("/", 3) {
+        Err(Error::Invalid(mistakes)) => {
+            assert!(format!("{mistakes:?}").contains("GET /v2/tokens"), "{mistakes:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_published_bound_of_containers_holds() {
+    let vault = TestVault::new().await;
+    let owner = vault.owner().await;
+    let list = Filter::SearchTerm("x").list(owner.keys.index(), vault.tenant.id);
+    let mut change = crate::store::Change::new();
+    for number in 0..=NUMBERED_CONTAINERS_MAX {
+        let path = Container::parse(&format!("/{number}/")).unwrap();
+        let token = TokenId::new(Uuid::from_u128(u128::try_from(number).unwrap()));
+        let key = list.in_container(&path, vault.app.now(), token);
+        change = change.put(Table::TokenLists, key, vec![]);
+    }
+    vault.app.store().commit(change).await.unwrap();
+    let search_term = Some(Secret::new(String::from("x")));
+    let query = LegacyTokenQuery { search_term, ..LegacyTokenQuery::default() };
+    let refused = vault.app.tokens(&owner).list_by_number(Permission::TokenRead, &query, ALL);
+    assert!(matches!(refused.await, Err(Error::Invalid(_))));
 }
 
 fn to_strings(texts: &[&str]) -> Vec<String> {
