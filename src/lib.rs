@@ -95,7 +95,7 @@
 //!    metric or in the message of a panic. [`log`] and [`metrics`] take a closed set of types;
 //!    errors hold no input. Freed memory is overwritten.
 //! 3. Nothing grows without a limit that is named in [`bounds`].
-//! 4. Keys of the file start with the tenant's id, and the id comes from the caller: another
+//! 4. Keys of a tenant's rows contain the tenant's id, and the id comes from the caller: another
 //!    tenant's resource is not found, exactly like one that does not exist.
 //! 5. An answer shows a stored value only with the transform of the caller's right to read it:
 //!    [`domain::exposure`] decides, for every route. A mask that cannot be evaluated shows nothing; a

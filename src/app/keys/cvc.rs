@@ -40,22 +40,25 @@ impl Cvcs<'_> {
         code: &Secret<String>,
         expires_at: Timestamp,
     ) -> Result<Change, Error> {
-        let place = tables::cvcs(tenant, id);
-        let value = self.seal(tenant, &place, code.expose(), expires_at)?;
-        Ok(Change::new().put(Table::Cvcs, place, value))
+        let identity = tables::cvc_identity(tenant, id);
+        let value = self.seal(tenant, &identity, code.expose(), expires_at)?;
+        Ok(Change::new().put(Table::Cvcs, tables::cvcs(expires_at, tenant, id), value))
     }
 
-    /// The code of this token or intent, unless it has expired or its key is destroyed.
+    /// The code of this token or intent, unless it has expired or its key is destroyed. The record
+    /// has the time of its expiry. A record without a code costs no look-up.
     pub(in crate::app) fn find(
         self,
         snapshot: &Snapshot,
         tenant: TenantId,
         id: Uuid,
+        expires_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<Option<Secret<String>>, Error> {
-        let place = tables::cvcs(tenant, id);
+        let Some(expires_at) = expires_at.filter(|at| now < *at) else { return Ok(None) };
+        let place = tables::cvcs(expires_at, tenant, id);
         let Some(value) = snapshot.value(Table::Cvcs, &place)? else { return Ok(None) };
-        self.open(tenant, &place, &value, now)
+        self.open(tenant, &tables::cvc_identity(tenant, id), &value, now)
     }
 
     /// Adds the code to a token that was read, if the code is still kept.
@@ -65,15 +68,14 @@ impl Cvcs<'_> {
         token: &mut Token,
         now: Timestamp,
     ) -> Result<(), Error> {
-        if token.cvc_expires_at.is_some_and(|at| now < at) {
-            token.cvc = self.find(snapshot, token.tenant, token.id.uuid(), now)?;
-        }
+        let (id, expires_at) = (token.id.uuid(), token.cvc_expires_at);
+        token.cvc = self.find(snapshot, token.tenant, id, expires_at, now)?;
         Ok(())
     }
 
     /// Destroys the keys of all minutes that have passed.
     pub(in crate::app) fn destroy_keys(self) -> Result<usize, Error> {
-        let destroyed = self.vault.cvc_keys.destroy_before(minute_of(self.vault.now()));
+        let destroyed = self.vault.cvc_keys.destroy_before(tables::cvc_minute(self.vault.now()));
         Ok(destroyed.map_err(|failure| self.vault.store.fail(failure))?)
     }
 
@@ -86,7 +88,7 @@ impl Cvcs<'_> {
         text: &str,
         expires_at: Timestamp,
     ) -> Result<Vec<u8>, Error> {
-        let minute = minute_of(expires_at);
+        let minute = tables::cvc_minute(expires_at);
         let key = self.key(tenant, minute)?;
         let mut plain = Secret::new(expires_at.micros().to_be_bytes().to_vec());
         plain.expose_mut().extend_from_slice(text.as_bytes());
@@ -153,9 +155,4 @@ impl Cvcs<'_> {
 
 fn identity<'a>(tenant: &'a TenantId, place: &'a [u8]) -> Identity<'a> {
     Identity { tenant: tenant.bytes(), table: Table::Cvcs.number(), key: place }
-}
-
-/// The minute in which this moment lies.
-fn minute_of(at: Timestamp) -> u64 {
-    u64::try_from(at.seconds()).unwrap_or(0).div_euclid(60)
 }

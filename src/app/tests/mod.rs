@@ -195,6 +195,16 @@ fn draft(value: &str) -> TokenDraft {
     }
 }
 
+/// A card with a verification code.
+fn card(cvc: &str) -> TokenDraft {
+    let data = json!({"number": "4242424242424242", "expiration_month": 12, "cvc": cvc});
+    TokenDraft {
+        kind: Some(TokenType::Card),
+        data: Some(Secret::new(data)),
+        ..TokenDraft::default()
+    }
+}
+
 fn named(name: &str, value: &str) -> TokenDraft {
     TokenDraft { id: Some(String::from(name)), ..draft(value) }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::app::tests::{TestVault, draft, expiring, named, new_tenant, prepared};
+use crate::app::tests::{TestVault, card, draft, expiring, named, new_tenant, prepared};
 use crate::app::upkeep::sweep::SweepProgress;
 use crate::app::{Error, TokenDraft, Write};
 use crate::bounds::SWEEP_BATCH_MAX;
@@ -22,6 +22,10 @@ fn with_clock() -> (Arc<TestVault>, Clock) {
     let clock = Clock::new();
     let disk = TestDisk::holding(prepared().0.clone());
     (Arc::new(TestVault::on(disk, clock.clone()).unwrap()), clock)
+}
+
+fn count(vault: &TestVault, table: Table) -> u64 {
+    vault.app.store().snapshot().unwrap().len(table).unwrap()
 }
 
 fn due(vault: &TestVault) -> Vec<Vec<u8>> {
@@ -189,4 +193,52 @@ fn a_token_that_does_not_open_does_not_hold_up_the_others() {
         assert!(snapshot.value(Table::Tokens, &record).unwrap().is_some(), "kept for examination");
         assert_eq!(snapshot.len(Table::Tokens).unwrap(), 1);
     });
+}
+
+async fn code(vault: &TestVault, id: &str) -> Option<String> {
+    let read = vault.app.tokens(&vault.caller).read(id).await.unwrap();
+    read.token.cvc.map(|code| code.expose().clone())
+}
+
+#[test]
+fn a_code_is_not_read_after_its_hour_and_is_removed_after_its_minute() {
+    let (vault, clock) = with_clock();
+    block_on(async {
+        let (id, deleted) =
+            (vault.create_id(card("123")).await, vault.create_id(card("456")).await);
+        assert_eq!(count(&vault, Table::Cvcs), 2);
+        vault.delete(&deleted).await.unwrap();
+        assert_eq!(count(&vault, Table::Cvcs), 1);
+        assert_eq!(due(&vault), Vec::<Vec<u8>>::new(), "codes have no entries there");
+        clock.advance(HOUR / 2);
+        assert_eq!(vault.app.upkeep().sweep_all().await.unwrap(), 0);
+        assert_eq!(code(&vault, &id).await.as_deref(), Some("123"));
+        clock.advance(HOUR / 2);
+        assert_eq!(code(&vault, &id).await, None);
+        clock.advance(Duration::from_mins(1));
+        assert!(vault.app.upkeep().oldest_due().unwrap().is_some());
+        assert_eq!(vault.app.upkeep().sweep_all().await.unwrap(), 1);
+        assert_eq!(vault.app.upkeep().oldest_due().unwrap(), None);
+        assert_eq!((code(&vault, &id).await, count(&vault, Table::Cvcs)), (None, 0));
+        assert_eq!(vault.app.upkeep().sweep_all().await.unwrap(), 0);
+    });
+    vault.assert_clean();
+}
+
+#[test]
+fn a_code_that_no_record_has_is_removed_alone() {
+    let (vault, clock) = with_clock();
+    let token = block_on(vault.create(card("123"))).unwrap().shown.token;
+    let early = Timestamp::from_seconds(60);
+    let mut strays = Change::new();
+    for id in [token.id.uuid(), uuid::Uuid::nil()] {
+        strays = strays.put(Table::Cvcs, tables::cvcs(early, token.tenant, id), vec![0; 60]);
+    }
+    block_on(vault.app.store().commit(strays)).unwrap();
+    assert_eq!(block_on(vault.app.upkeep().sweep_all()).unwrap(), 2);
+    assert_eq!(count(&vault, Table::Cvcs), 1);
+    assert_eq!(block_on(code(&vault, &token.public_id())).as_deref(), Some("123"));
+    clock.advance(HOUR * 2);
+    assert_eq!(block_on(vault.app.upkeep().sweep_all()).unwrap(), 1);
+    vault.assert_clean();
 }

@@ -1,8 +1,5 @@
 //! Token intents: create, read, delete, and conversion to a token.
 
-use serde_json::Value;
-use uuid::Uuid;
-
 use crate::app::access::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Fault};
@@ -26,6 +23,7 @@ use crate::secret::Secret;
 use crate::store::record::{decode_token_intent, encode_token_intent};
 use crate::store::tables::{self, CountKind, ExpiryKind};
 use crate::store::{Change, Snapshot, Table};
+use serde_json::Value;
 
 /// Operations of one caller on token intents.
 #[derive(Debug, Clone, Copy)]
@@ -112,9 +110,8 @@ impl TokenIntents<'_> {
         let Some((mut intent, version)) = found.filter(|(it, _)| it.is_live(now)) else {
             return Ok(None);
         };
-        if intent.cvc_expires_at.is_some_and(|at| now < at) {
-            intent.cvc = self.vault.cvcs().find(snapshot, intent.tenant, intent.id.uuid(), now)?;
-        }
+        let (uuid, expires_at) = (intent.id.uuid(), intent.cvc_expires_at);
+        intent.cvc = self.vault.cvcs().find(snapshot, intent.tenant, uuid, expires_at, now)?;
         Ok(Some((intent, version)))
     }
 
@@ -205,9 +202,7 @@ impl TokenIntents<'_> {
             .expect_absent(Table::TokenIntents, key.clone())
             .put(Table::TokenIntents, key, sealed)
             .count(tables::counts(intent.tenant, CountKind::TokenIntents), 1);
-        for due in dues(intent) {
-            change = change.put(Table::Expiries, due, Vec::new());
-        }
+        change = change.put(Table::Expiries, due(intent), Vec::new());
         if let (Some(code), Some(at)) = (&intent.cvc, intent.cvc_expires_at) {
             change =
                 change.and(self.vault.cvcs().keep(intent.tenant, intent.id.uuid(), code, at)?);
@@ -224,14 +219,14 @@ impl TokenRows<'_> {
         version: Version,
         keys: &TenantKeys,
     ) -> Result<Change, Error> {
+        let code = cvc_key(&intent);
         intent.cvc_expires_at = None;
         let key = tables::token_intents(intent.tenant, intent.id);
         let plain = encode_token_intent(&intent)?;
         let table = Table::TokenIntents.number();
         let sealed = keys.seal(table, &key, plain.expose(), self.vault.random());
-        Ok(expected(&intent, version)
-            .put(Table::TokenIntents, key, sealed)
-            .delete(Table::Cvcs, tables::cvcs(intent.tenant, intent.id.uuid())))
+        let change = expected(&intent, version).put(Table::TokenIntents, key, sealed);
+        Ok(code.into_iter().fold(change, |change, key| change.delete(Table::Cvcs, key)))
     }
 }
 
@@ -267,19 +262,20 @@ pub(in crate::app) fn delete(intent: &TokenIntent) -> Change {
     let mut change = Change::new()
         .delete(Table::TokenIntents, tables::token_intents(intent.tenant, intent.id))
         .count(tables::counts(intent.tenant, CountKind::TokenIntents), -1);
-    for due in dues(intent) {
-        change = change.delete(Table::Expiries, due);
-    }
-    if intent.cvc_expires_at.is_some() {
-        change = change.delete(Table::Cvcs, tables::cvcs(intent.tenant, intent.id.uuid()));
+    change = change.delete(Table::Expiries, due(intent));
+    if let Some(key) = cvc_key(intent) {
+        change = change.delete(Table::Cvcs, key);
     }
     change
 }
 
-/// The entries in [`Table::Expiries`] that belong to an intent.
-pub(in crate::app) fn dues(intent: &TokenIntent) -> Vec<Vec<u8>> {
-    let id: Uuid = intent.id.uuid();
-    let due = |at, falls| tables::expiries(at, falls, intent.tenant, id);
-    let code = intent.cvc_expires_at.map(|at| due(at, ExpiryKind::CvcOfTokenIntent));
-    code.into_iter().chain([due(intent.expires_at, ExpiryKind::TokenIntent)]).collect()
+/// The entry in [`Table::Expiries`] that belongs to an intent.
+pub(in crate::app) fn due(intent: &TokenIntent) -> Vec<u8> {
+    let (at, id) = (intent.expires_at, intent.id.uuid());
+    tables::expiries(at, ExpiryKind::TokenIntent, intent.tenant, id)
+}
+
+/// The key of the intent's card verification code, if the record has one.
+pub(in crate::app) fn cvc_key(intent: &TokenIntent) -> Option<Vec<u8>> {
+    intent.cvc_expires_at.map(|at| tables::cvcs(at, intent.tenant, intent.id.uuid()))
 }

@@ -109,10 +109,6 @@ pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
         let key = tables::expiries(at, ExpiryKind::Token, token.tenant, token.id.uuid());
         entries.insert((Table::Expiries, key), Vec::new());
     }
-    if let Some(at) = token.cvc_expires_at {
-        let key = tables::expiries(at, ExpiryKind::CvcOfToken, token.tenant, token.id.uuid());
-        entries.insert((Table::Expiries, key), Vec::new());
-    }
     entries
 }
 
@@ -194,13 +190,14 @@ impl TokenRows<'_> {
                 change = change.put(*table, key.clone(), value.clone());
             }
         }
-        if old.cvc_expires_at.is_some() && new.cvc_expires_at.is_none() {
-            change = change.delete(Table::Cvcs, tables::cvcs(old.tenant, old.id.uuid()));
-        }
         // An unchanged code is not written again.
         let codes = [old, new].map(|token| token.cvc.as_ref().map(Secret::expose));
         if old.cvc_expires_at == new.cvc_expires_at && codes[0] == codes[1] {
             return Ok(change);
+        }
+        // The key of a code depends on its expiry, so the old row goes first.
+        if let Some(key) = cvc_key(old) {
+            change = change.delete(Table::Cvcs, key);
         }
         Ok(change.and(self.put_cvc(new)?))
     }
@@ -211,9 +208,10 @@ impl TokenRows<'_> {
         mut token: Token,
         keys: &TenantKeys,
     ) -> Result<Change, Error> {
+        let code = cvc_key(&token);
         token.cvc_expires_at = None;
-        let place = tables::cvcs(token.tenant, token.id.uuid());
-        Ok(self.put_again(&token, keys)?.delete(Table::Cvcs, place))
+        let change = self.put_again(&token, keys)?;
+        Ok(code.into_iter().fold(change, |change, key| change.delete(Table::Cvcs, key)))
     }
 
     /// Writes the record of a token whose entries exist. While both keys are in use, the entries
@@ -260,6 +258,11 @@ impl TokenRows<'_> {
     }
 }
 
+/// The key of the token's card verification code, if the record has one.
+pub(in crate::app) fn cvc_key(token: &Token) -> Option<Vec<u8>> {
+    token.cvc_expires_at.map(|at| tables::cvcs(at, token.tenant, token.id.uuid()))
+}
+
 /// Deletes a token and all its rows.
 pub(in crate::app) fn delete(token: &Token, keys: &TenantKeys) -> Change {
     let mut change = Change::new()
@@ -268,8 +271,8 @@ pub(in crate::app) fn delete(token: &Token, keys: &TenantKeys) -> Change {
     for (table, key) in entries_under_active_keys(token, keys).into_keys() {
         change = change.delete(table, key);
     }
-    if token.cvc_expires_at.is_some() {
-        change = change.delete(Table::Cvcs, tables::cvcs(token.tenant, token.id.uuid()));
+    if let Some(key) = cvc_key(token) {
+        change = change.delete(Table::Cvcs, key);
     }
     for key in name_keys(token, keys.active_indexes()) {
         change = change.delete(Table::TokenNames, key);

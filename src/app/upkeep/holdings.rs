@@ -59,9 +59,17 @@ impl Upkeep<'_> {
     /// The due time of the oldest record that should be removed by now. It shows the lag of the
     /// sweep.
     pub fn oldest_due(self) -> Result<Option<Timestamp>, Error> {
-        let snapshot = self.vault.snapshot()?;
-        let mut due = snapshot.range(&tables::expiries_until(self.vault.now()))?;
-        Ok(due.next().transpose()?.and_then(|(key, _)| tables::expiry_time(&key)))
+        let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
+        let first = |range: &KeyRange| -> Result<Option<Vec<u8>>, Error> {
+            Ok(snapshot.first(range, 1)?.pop().map(|(key, _)| key))
+        };
+        let record = first(&tables::expiries_until(now))?;
+        let code = first(&tables::cvcs_before(tables::cvc_minute(now)))?;
+        let times = [
+            record.and_then(|key| tables::expiry_time(&key)),
+            code.and_then(|key| tables::cvc_due_at(&key)),
+        ];
+        Ok(times.into_iter().flatten().min())
     }
 
     /// The time at which the oldest 3DS session began.

@@ -1,7 +1,7 @@
 //! Removes due records in small batches and in the order of time, without a scan.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
@@ -20,7 +20,7 @@ use crate::domain::audit::{Act, Actor, Entity};
 use crate::domain::id::{SessionId, TenantId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::idempotency::live_half_days;
-use crate::store::tables::{ExpiryEntry, ExpiryKind};
+use crate::store::tables::{CvcEntry, ExpiryEntry, ExpiryKind, KeyRange};
 use crate::store::{Change, Snapshot, Table, tables};
 
 /// The actor in the audit entries of a sweep.
@@ -34,23 +34,58 @@ pub struct SweepProgress {
     pub(in crate::app) next: Option<Vec<u8>>,
 }
 
+/// The rows that a sweep looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DueRows {
+    /// Codes whose minute has passed, so that their keys are destroyed. A code that expired in the
+    /// current minute is not shown, and its row stays for the rest of the minute: the row does not
+    /// have the exact time, and opening every record of the minute would take too long.
+    Codes,
+    /// Entries of the table of expiries.
+    Records,
+}
+
+/// The keys of the tenants whose rows a batch removes.
+type KnownKeys = HashMap<TenantId, TenantKeys>;
+
+impl DueRows {
+    fn until(self, now: Timestamp) -> KeyRange {
+        match self {
+            Self::Codes => tables::cvcs_before(tables::cvc_minute(now)),
+            Self::Records => tables::expiries_until(now),
+        }
+    }
+
+    /// The tenant and the id that name a row in the log; nil for a key that makes no sense.
+    fn owner(self, key: &[u8]) -> (TenantId, Uuid) {
+        let found = match self {
+            Self::Codes => tables::cvc_of_key(key).map(|code| (code.tenant, code.id)),
+            Self::Records => tables::expiry_of_key(key).map(|due| (due.tenant, due.id)),
+        };
+        found.unwrap_or((TenantId::new(Uuid::nil()), Uuid::nil()))
+    }
+}
+
 impl Upkeep<'_> {
     /// Removes everything that is due now, batch after batch. The keys of card verification codes
     /// are destroyed first, because without them the codes are unreadable and the rest is not
     /// urgent. On a full disk the rest waits.
     pub async fn sweep_all(self) -> Result<usize, Error> {
-        let (mut total, mut from): (usize, _) = (0, Vec::new());
         let begun = self.vault.now();
-        loop {
-            self.vault.cvcs().destroy_keys()?;
-            if self.vault.disk_state() == DiskState::Full {
-                return Ok(total);
-            }
-            let swept = self.sweep(&from).await?;
-            total = total.saturating_add(swept.removed);
-            match swept.next {
-                Some(next) => from = next,
-                None => break,
+        let mut total: usize = 0;
+        for rows in [DueRows::Records, DueRows::Codes] {
+            let mut from = Vec::new();
+            loop {
+                self.vault.cvcs().destroy_keys()?;
+                if self.vault.disk_state() == DiskState::Full {
+                    return Ok(total);
+                }
+                let swept = self.sweep_batch(rows, &from).await?;
+                total = total.saturating_add(swept.removed);
+                match swept.next {
+                    Some(next) => from = next,
+                    None => break,
+                }
             }
         }
         while self.sweep_answers().await? == SWEEP_BATCH_MAX {}
@@ -61,29 +96,35 @@ impl Upkeep<'_> {
         Ok(total)
     }
 
+    /// Removes a batch of expired records.
+    #[cfg(test)]
     pub(in crate::app) async fn sweep(self, from: &[u8]) -> Result<SweepProgress, Error> {
+        self.sweep_batch(DueRows::Records, from).await
+    }
+
+    async fn sweep_batch(self, rows: DueRows, from: &[u8]) -> Result<SweepProgress, Error> {
         let now = self.vault.now();
-        let range = tables::expiries_until(now).starting_after(from);
+        let range = rows.until(now).starting_after(from);
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
-                let due =
-                    snapshot.range(&range)?.take(SWEEP_BATCH_MAX).collect::<Result<Vec<_>, _>>()?;
-                let gone = going(&due);
-                let mut keys = HashMap::new();
+                let due = snapshot.first(&range, SWEEP_BATCH_MAX)?;
+                let mut keys = KnownKeys::new();
                 let mut change = Change::new();
                 let mut removed: usize = 0;
                 for (key, _) in &due {
-                    match self.remove_due(snapshot, key, now, &gone, &mut keys) {
+                    let removal = match rows {
+                        DueRows::Codes => self.remove_code(snapshot, key, now, &mut keys),
+                        DueRows::Records => self.remove_due(snapshot, key, now, &mut keys),
+                    };
+                    match removal {
                         Ok(removal) => {
                             change = change.and(removal);
                             removed = removed.saturating_add(1);
                         }
                         // A damaged record stays. It must not stop the rest of the batch.
                         Err(error) => {
-                            let due = tables::expiry_of_key(key);
-                            let tenant = due.map_or(TenantId::new(Uuid::nil()), |due| due.tenant);
-                            let id = due.map_or(Uuid::nil(), |due| due.id);
-                            self.vault.damage.pass_over(Table::Expiries, tenant, id, error)?;
+                            let (tenant, id) = rows.owner(key);
+                            self.vault.damage.pass_over(range.table(), tenant, id, error)?;
                         }
                     }
                 }
@@ -115,22 +156,12 @@ impl Upkeep<'_> {
         snapshot: &Snapshot,
         key: &[u8],
         now: Timestamp,
-        gone: &HashSet<Uuid>,
-        known: &mut HashMap<TenantId, TenantKeys>,
+        known: &mut KnownKeys,
     ) -> Result<Change, Error> {
         let due = tables::expiry_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
-        let keys = match known.entry(due.tenant) {
-            Entry::Occupied(entry) => &*entry.into_mut(),
-            Entry::Vacant(entry) => {
-                &*entry.insert(self.vault.keys().tenant_keys(snapshot, due.tenant)?)
-            }
-        };
+        let keys = self.known_keys(snapshot, due.tenant, known)?;
         let change = Change::new().delete(Table::Expiries, key.to_vec());
         let removal = match due.kind {
-            ExpiryKind::CvcOfToken | ExpiryKind::CvcOfTokenIntent if gone.contains(&due.id) => None,
-            ExpiryKind::Token | ExpiryKind::CvcOfToken => {
-                self.remove_of_token(snapshot, due, now, keys)?
-            }
             ExpiryKind::ThreedsSession => {
                 let removal = remove_session(snapshot, keys, due.tenant, due.id)?;
                 let id = SessionId::new(due.id);
@@ -148,16 +179,26 @@ impl Upkeep<'_> {
                 due.tenant,
                 SessionId::new(due.id),
             )?),
-            ExpiryKind::TokenIntent | ExpiryKind::CvcOfTokenIntent => {
-                self.remove_of_intent(snapshot, due, now, keys)?
-            }
+            ExpiryKind::Token => self.remove_token(snapshot, due, now, keys)?,
+            ExpiryKind::TokenIntent => self.remove_intent(snapshot, due, now, keys)?,
         };
         Ok(removal.unwrap_or_default().and(change))
     }
 
-    /// Removes the token or its code if it is due. An expiry entry that is out of date removes
-    /// neither.
-    fn remove_of_token(
+    fn known_keys<'k>(
+        self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        known: &'k mut KnownKeys,
+    ) -> Result<&'k TenantKeys, Error> {
+        Ok(match known.entry(tenant) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(self.vault.keys().tenant_keys(snapshot, tenant)?),
+        })
+    }
+
+    /// Removes the token if it is due. An expiry entry that is out of date does not remove it.
+    fn remove_token(
         self,
         snapshot: &Snapshot,
         due: ExpiryEntry,
@@ -169,35 +210,15 @@ impl Upkeep<'_> {
         let Some(found) = found else { return Ok(None) };
         let record = tables::tokens(due.tenant, id);
         let change = Change::new().expect_version(Table::Tokens, record, found.version);
-        let code_is_over = found.token.cvc_expires_at.is_some_and(|at| at <= now);
-        Ok(match due.kind {
-            ExpiryKind::Token if !found.token.is_live(now) => {
-                let audit = self
-                    .vault
-                    .audit()
-                    .entries(AuditScope::Tenant(due.tenant), &[expired(&found.token, now)]);
-                Some(change.and(rows::delete(&found.token, keys)).and(audit))
-            }
-            ExpiryKind::CvcOfToken if code_is_over => {
-                let entity = Entity::token(&found.token);
-                let audit =
-                    self.vault.audit().entry(due.tenant, SYSTEM, Act::ExpireCvc, entity, now);
-                Some(
-                    change
-                        .and(self.vault.token_rows().forget_token_cvc(found.token, keys)?)
-                        .and(audit),
-                )
-            }
-            ExpiryKind::Token
-            | ExpiryKind::CvcOfToken
-            | ExpiryKind::TokenIntent
-            | ExpiryKind::CvcOfTokenIntent
-            | ExpiryKind::ThreedsSession
-            | ExpiryKind::ThreedsWait => Some(change),
-        })
+        if found.token.is_live(now) {
+            return Ok(Some(change));
+        }
+        let scope = AuditScope::Tenant(due.tenant);
+        let audit = self.vault.audit().entries(scope, &[expired(&found.token, now)]);
+        Ok(Some(change.and(rows::delete(&found.token, keys)).and(audit)))
     }
 
-    fn remove_of_intent(
+    fn remove_intent(
         self,
         snapshot: &Snapshot,
         due: ExpiryEntry,
@@ -207,30 +228,46 @@ impl Upkeep<'_> {
         let id = TokenIntentId::new(due.id);
         let found = intents::find_by_id(snapshot, keys, due.tenant, id)?;
         let Some((intent, version)) = found else { return Ok(None) };
-        let code_is_over = intent.cvc_expires_at.is_some_and(|at| at <= now);
-        Ok(Some(match due.kind {
-            ExpiryKind::TokenIntent if !intent.is_live(now) => intents::expected(&intent, version)
-                .and(intents::delete(&intent))
-                .and(self.vault.audit().entry(due.tenant, SYSTEM, Act::Expire, id, now)),
-            ExpiryKind::CvcOfTokenIntent if code_is_over => self
-                .vault
-                .token_rows()
-                .forget_intent_cvc(intent, version, keys)?
-                .and(self.vault.audit().entry(due.tenant, SYSTEM, Act::ExpireCvc, id, now)),
-            ExpiryKind::Token
-            | ExpiryKind::CvcOfToken
-            | ExpiryKind::TokenIntent
-            | ExpiryKind::CvcOfTokenIntent
-            | ExpiryKind::ThreedsSession
-            | ExpiryKind::ThreedsWait => intents::expected(&intent, version),
-        }))
+        let change = intents::expected(&intent, version);
+        if intent.is_live(now) {
+            return Ok(Some(change));
+        }
+        let audit = self.vault.audit().entry(due.tenant, SYSTEM, Act::Expire, id, now);
+        Ok(Some(change.and(intents::delete(&intent)).and(audit)))
     }
-}
 
-/// The ids of the tokens and intents that expire as a whole in this batch. Their codes are removed
-/// with them.
-fn going(due: &[(Vec<u8>, Vec<u8>)]) -> HashSet<Uuid> {
-    let read = due.iter().filter_map(|(key, _)| tables::expiry_of_key(key));
-    let whole = read.filter(|due| matches!(due.kind, ExpiryKind::Token | ExpiryKind::TokenIntent));
-    whole.map(|due| due.id).collect()
+    /// Removes a code whose minute has passed. A code that does not belong to its record any more
+    /// is removed without a trace in the audit log, because the record does not change.
+    fn remove_code(
+        self,
+        snapshot: &Snapshot,
+        key: &[u8],
+        now: Timestamp,
+        known: &mut KnownKeys,
+    ) -> Result<Change, Error> {
+        let code = tables::cvc_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
+        let CvcEntry { tenant, id } = code;
+        let keys = self.known_keys(snapshot, tenant, known)?;
+        let removal = Change::new().delete(Table::Cvcs, key.to_vec());
+        let audit =
+            |entity: Entity| self.vault.audit().entry(tenant, SYSTEM, Act::ExpireCvc, entity, now);
+        if let Some(found) = rows::find_by_id(snapshot, keys, tenant, TokenId::new(id))? {
+            let record = tables::tokens(tenant, found.token.id);
+            let removal = removal.expect_version(Table::Tokens, record, found.version);
+            if rows::cvc_key(&found.token).is_none_or(|own| own != key) {
+                return Ok(removal);
+            }
+            let audit = audit(Entity::token(&found.token));
+            let record = self.vault.token_rows().forget_token_cvc(found.token, keys)?;
+            return Ok(removal.and(record).and(audit));
+        }
+        let found = intents::find_by_id(snapshot, keys, tenant, TokenIntentId::new(id))?;
+        let Some((intent, version)) = found else { return Ok(removal) };
+        if intents::cvc_key(&intent).is_none_or(|own| own != key) {
+            return Ok(removal.and(intents::expected(&intent, version)));
+        }
+        let audit = audit(intent.id.into());
+        let record = self.vault.token_rows().forget_intent_cvc(intent, version, keys)?;
+        Ok(removal.and(record).and(audit))
+    }
 }

@@ -186,14 +186,12 @@ impl Verification<'_> {
                 report.find(format!("token intent {id}: its record does not open"));
                 continue;
             };
-            for due in intents::dues(&intent) {
-                report.index_entries = report.index_entries.saturating_add(1);
-                if snapshot.value(Table::Expiries, &due)?.is_none() {
-                    report.find(format!("token intent {id}: an entry of due is missing"));
-                }
+            report.index_entries = report.index_entries.saturating_add(1);
+            if snapshot.value(Table::Expiries, &intents::due(&intent))?.is_none() {
+                report.find(format!("token intent {id}: an entry of due is missing"));
             }
-            if intent.cvc_expires_at.is_some() {
-                self.verify_cvc(snapshot, tenant, id.uuid(), report)?;
+            if let Some(place) = intents::cvc_key(&intent) {
+                self.verify_cvc(snapshot, &place, (tenant, id.uuid()), report)?;
             }
         }
         report.token_intents = report.token_intents.saturating_add(count);
@@ -208,16 +206,16 @@ impl Verification<'_> {
     fn verify_cvc(
         self,
         snapshot: &Snapshot,
-        tenant: TenantId,
-        id: Uuid,
+        place: &[u8],
+        (tenant, id): (TenantId, Uuid),
         report: &mut Report,
     ) -> Result<(), Error> {
-        let place = tables::cvcs(tenant, id);
-        let Some(value) = snapshot.value(Table::Cvcs, &place)? else {
+        let Some(value) = snapshot.value(Table::Cvcs, place)? else {
             report.find(format!("{id}: its card verification code is missing"));
             return Ok(());
         };
-        match self.vault.cvcs().open(tenant, &place, &value, Timestamp::from_micros(0)) {
+        let identity = tables::cvc_identity(tenant, id);
+        match self.vault.cvcs().open(tenant, &identity, &value, Timestamp::from_micros(0)) {
             Ok(Some(_)) => report.cvcs = report.cvcs.saturating_add(1),
             Ok(None) => report.cvcs_gone = report.cvcs_gone.saturating_add(1),
             Err(_) => report.find(format!("{id}: its card verification code does not open")),
@@ -261,8 +259,8 @@ impl Verification<'_> {
                     report.find(format!("token {id}: a new entry of {} is missing", table.name()));
                 }
             }
-            if found.token.cvc_expires_at.is_some() {
-                self.verify_cvc(snapshot, tenant, id.uuid(), report)?;
+            if let Some(place) = rows::cvc_key(&found.token) {
+                self.verify_cvc(snapshot, &place, (tenant, id.uuid()), report)?;
             }
             if let Some(name) = &found.token.name {
                 report.index_entries = report.index_entries.saturating_add(1);

@@ -7,11 +7,15 @@ use crate::store::migration::old_file::OldFile;
 use crate::store::migration::step_rows::StepRows;
 use crate::store::tables::{ListPosition, ListRank, Table, TokenList, tenant_of_scope};
 
+/// The kinds of expiries of codes in format 3.
+const CODE_EXPIRIES: [u8; 2] = [2, 4];
+
 pub(super) fn write_fewer_rows(
     old: &OldFile<'_>,
     rows: &mut StepRows<'_>,
 ) -> Result<(), StorageFailure> {
-    drop_timelines(old, rows)
+    drop_timelines(old, rows)?;
+    order_codes_by_minute(old, rows)
 }
 
 /// Format 3 had one more entry of each token for the list of everything, each search term and each
@@ -35,6 +39,27 @@ fn drop_timelines(old: &OldFile<'_>, rows: &mut StepRows<'_>) -> Result<(), Stor
             rows.put(Table::TokenLists, lowered, value_in_container(&value).to_vec())?;
         }
         rows.delete(Table::TokenLists, key)?;
+    }
+    Ok(())
+}
+
+/// Format 3 had the codes under tenant and id, and entries in the table of expiries that found them.
+/// A value starts with the minute that comes first in the new key. The identity under which a code
+/// is sealed stays as it was.
+fn order_codes_by_minute(old: &OldFile<'_>, rows: &mut StepRows<'_>) -> Result<(), StorageFailure> {
+    for entry in old.snapshot.range(&Table::Cvcs.whole())? {
+        let (key, value) = entry?;
+        if let Some(minute) = value.first_chunk::<8>() {
+            let new = [minute, key.as_slice()].concat();
+            rows.put(Table::Cvcs, new, value)?;
+        }
+        rows.delete(Table::Cvcs, key)?;
+    }
+    for entry in old.snapshot.range(&Table::Expiries.whole())? {
+        let (key, _) = entry?;
+        if key.get(8).is_some_and(|kind| CODE_EXPIRIES.contains(kind)) {
+            rows.delete(Table::Expiries, key)?;
+        }
     }
     Ok(())
 }

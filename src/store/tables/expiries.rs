@@ -12,9 +12,6 @@ use crate::store::tables::table::{Table, join, micros, two_ids};
 /// The kind of an expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpiryKind {
-    /// A token's card verification code.
-    CvcOfToken,
-    CvcOfTokenIntent,
     /// A 3DS session's record, at the end of its retention.
     ThreedsSession,
     /// The timeout of the step that a 3DS session waits for.
@@ -24,13 +21,12 @@ pub enum ExpiryKind {
 }
 
 impl ExpiryKind {
-    /// The code in the file.
+    /// The code in the file. 2 and 4 were the card verification codes of tokens and intents, before
+    /// format 4.
     const fn code(self) -> u8 {
         match self {
             Self::Token => 1,
-            Self::CvcOfToken => 2,
             Self::TokenIntent => 3,
-            Self::CvcOfTokenIntent => 4,
             Self::ThreedsSession => 5,
             Self::ThreedsWait => 6,
         }
@@ -39,9 +35,7 @@ impl ExpiryKind {
     const fn from_code(code: u8) -> Option<Self> {
         match code {
             1 => Some(Self::Token),
-            2 => Some(Self::CvcOfToken),
             3 => Some(Self::TokenIntent),
-            4 => Some(Self::CvcOfTokenIntent),
             5 => Some(Self::ThreedsSession),
             6 => Some(Self::ThreedsWait),
             _ => None,

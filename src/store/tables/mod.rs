@@ -1,6 +1,6 @@
-//! The schema: every table, its number in the identity of sealed values, and its keys. Most keys of
-//! a tenant's rows start with the tenant's id, so that a lookup cannot reach the rows of another
-//! tenant.
+//! The schema: every table, its number in the identity of sealed values, and its keys. All keys of a
+//! tenant's rows contain the tenant's id, and most start with it, so that a lookup cannot reach the
+//! rows of another tenant. Keys that start with a time are removed by ranges of time.
 
 mod access;
 mod audit;

@@ -24,8 +24,8 @@ pub enum Table {
     /// scope (a tenant, or zeros for the server), kind (1) -> a number, in clear. Also the digest
     /// of the scope's records, sealed by the digest key.
     Counts,
-    /// tenant, token or intent -> minute (8) in clear and the card verification code, sealed by the
-    /// key of that minute, which is not in this file.
+    /// minute (8), tenant, token or intent -> the minute again and the card verification code,
+    /// sealed by the key of that minute, which is not in this file.
     Cvcs,
     /// time, kind of expiry (1), tenant, id -> nothing.
     Expiries,

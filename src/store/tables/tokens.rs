@@ -1,5 +1,7 @@
 //! Keys of tokens, token intents, their codes and the lists that find tokens.
 
+use std::ops::Bound;
+
 use uuid::Uuid;
 
 use crate::bounds::LIST_KEY_TAIL_BYTES;
@@ -80,8 +82,48 @@ pub fn token_intent_of_key(key: &[u8]) -> Option<(TenantId, TokenIntentId)> {
     Some((TenantId::new(tenant), TokenIntentId::new(intent)))
 }
 
-/// The key of the card verification code of a token or an intent.
-pub fn cvcs(tenant: TenantId, id: Uuid) -> Vec<u8> {
+/// The key of the card verification code of a token or an intent. It starts with the minute in which
+/// the code expires, so that one range removes expired codes and new ones are inserted side by
+/// side.
+pub fn cvcs(expires_at: Timestamp, tenant: TenantId, id: Uuid) -> Vec<u8> {
+    let minute = cvc_minute(expires_at).to_be_bytes();
+    join(&[&minute, tenant.bytes(), id.as_bytes()])
+}
+
+/// The minute in which this moment lies.
+pub fn cvc_minute(at: Timestamp) -> u64 {
+    u64::try_from(at.seconds()).unwrap_or(0).div_euclid(60)
+}
+
+/// The codes of all minutes before this one.
+pub fn cvcs_before(minute: u64) -> KeyRange {
+    let to = Bound::Excluded(minute.to_be_bytes().to_vec());
+    KeyRange::new(Table::Cvcs, Bound::Unbounded, to)
+}
+
+/// A decoded key of [`Table::Cvcs`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CvcEntry {
+    pub tenant: TenantId,
+    /// The token or the token intent.
+    pub id: Uuid,
+}
+
+pub fn cvc_of_key(key: &[u8]) -> Option<CvcEntry> {
+    let (tenant, id) = two_ids(key.get(8..)?)?;
+    Some(CvcEntry { tenant: TenantId::new(tenant), id })
+}
+
+/// The end of the minute in a key of [`Table::Cvcs`].
+pub fn cvc_due_at(key: &[u8]) -> Option<Timestamp> {
+    let minute = u64::from_be_bytes(*key.first_chunk()?);
+    let end = minute.checked_add(1)?.checked_mul(60)?;
+    i64::try_from(end).ok().map(Timestamp::from_seconds)
+}
+
+/// The key in the identity of a sealed code. It has no minute: in format 3 the rows had none, and a
+/// migration moves them without opening the codes.
+pub fn cvc_identity(tenant: TenantId, id: Uuid) -> Vec<u8> {
     join(&[tenant.bytes(), id.as_bytes()])
 }
 

@@ -10,7 +10,8 @@ use crate::app::tokens::rows;
 use crate::crypto::TenantKeys;
 use crate::domain::id::{SessionId, TenantId, TokenId, TokenIntentId};
 use crate::domain::token::Token;
-use crate::store::tables::{ExpiryKind, ListKey};
+use crate::domain::token_intent::TokenIntent;
+use crate::store::tables::{CvcEntry, ExpiryKind, ListKey};
 use crate::store::{Row, Table, tables};
 
 const NO_RECORD: &str = "an index entry leads to no record";
@@ -87,25 +88,16 @@ impl Look<'_> {
         self.learn(tenant)?;
         let Some(keys) = self.keys(tenant) else { return Ok(()) };
         let is_own = match due.kind {
-            ExpiryKind::CvcOfToken | ExpiryKind::Token => {
-                match self.follow(keys, tenant, TokenId::new(id))? {
-                    EntryTarget::To(token) => {
-                        let place = (Table::Expiries, key.clone());
-                        rows::entries(&token, keys.index()).contains_key(&place)
-                    }
-                    EntryTarget::ToDamage => true,
-                    EntryTarget::Nowhere => false,
+            ExpiryKind::Token => match self.follow(keys, tenant, TokenId::new(id))? {
+                EntryTarget::To(token) => {
+                    let place = (Table::Expiries, key.clone());
+                    rows::entries(&token, keys.index()).contains_key(&place)
                 }
-            }
-            ExpiryKind::CvcOfTokenIntent | ExpiryKind::TokenIntent => {
-                let intent = TokenIntentId::new(id);
-                match intents::find_by_id(&self.snapshot, keys, tenant, intent) {
-                    Ok(found) => {
-                        found.is_some_and(|(intent, _)| intents::dues(&intent).contains(key))
-                    }
-                    Err(Error::Internal(_)) => true,
-                    Err(error) => return Err(error),
-                }
+                EntryTarget::ToDamage => true,
+                EntryTarget::Nowhere => false,
+            },
+            ExpiryKind::TokenIntent => {
+                self.is_of_intent(keys, tenant, id, |intent| intents::due(intent) == *key)?
             }
             ExpiryKind::ThreedsSession | ExpiryKind::ThreedsWait => {
                 let place = tables::threeds_sessions(SessionId::new(id), tenant);
@@ -116,6 +108,42 @@ impl Look<'_> {
             self.find(Table::Expiries, tenant, id, NO_RECORD);
         }
         Ok(())
+    }
+
+    /// A code must belong to a token or an intent whose record has its expiry.
+    pub(super) fn code(&mut self, (key, _): &Row) -> Result<(), Error> {
+        let Some(CvcEntry { tenant, id }) = tables::cvc_of_key(key) else {
+            self.misplaced(Table::Cvcs);
+            return Ok(());
+        };
+        self.learn(tenant)?;
+        let Some(keys) = self.keys(tenant) else { return Ok(()) };
+        let is_own = match self.follow(keys, tenant, TokenId::new(id))? {
+            EntryTarget::To(token) => rows::cvc_key(&token).is_some_and(|own| own == *key),
+            EntryTarget::ToDamage => true,
+            EntryTarget::Nowhere => self.is_of_intent(keys, tenant, id, |intent| {
+                intents::cvc_key(intent).is_some_and(|own| own == *key)
+            })?,
+        };
+        if !is_own {
+            self.find(Table::Cvcs, tenant, id, NO_RECORD);
+        }
+        Ok(())
+    }
+
+    /// True if the intent of this id exists and passes the check, or does not open.
+    fn is_of_intent(
+        &self,
+        keys: &TenantKeys,
+        tenant: TenantId,
+        id: Uuid,
+        check: impl Fn(&TokenIntent) -> bool,
+    ) -> Result<bool, Error> {
+        match intents::find_by_id(&self.snapshot, keys, tenant, TokenIntentId::new(id)) {
+            Ok(found) => Ok(found.is_some_and(|(intent, _)| check(&intent))),
+            Err(Error::Internal(_)) => Ok(true),
+            Err(error) => Err(error),
+        }
     }
 
     fn follow(

@@ -35,6 +35,7 @@ pub(in crate::app) const TABLES: &[Table] = &[
     Table::TokenNames,
     Table::TokenLists,
     Table::Expiries,
+    Table::Cvcs,
 ];
 
 /// The progress of a pass. It is in memory only: after a restart, a new pass begins.
@@ -98,14 +99,13 @@ impl Upkeep<'_> {
 const fn cost_of(table: Table) -> usize {
     match table {
         Table::Tokens => 16,
-        Table::TokenLists | Table::TokenNames | Table::Expiries => 4,
+        Table::Cvcs | Table::Expiries | Table::TokenLists | Table::TokenNames => 4,
         Table::ApiKeys
         | Table::ApplicationKeys
         | Table::Applications
         | Table::Audit
         | Table::AuditCheckpoints
         | Table::Counts
-        | Table::Cvcs
         | Table::Idempotency
         | Table::Keys
         | Table::Meta
@@ -122,6 +122,7 @@ impl Look<'_> {
             Table::ApiKeys => self.api_key(row),
             Table::ApplicationKeys => self.application_key(row),
             Table::Applications => self.application(row),
+            Table::Cvcs => self.code(row),
             Table::Expiries => self.due(row),
             Table::Tenants => self.tenant(row),
             Table::ThreedsSessions => self.session(row),
@@ -132,7 +133,6 @@ impl Look<'_> {
             Table::Audit
             | Table::AuditCheckpoints
             | Table::Counts
-            | Table::Cvcs
             | Table::Idempotency
             | Table::Keys
             | Table::Meta

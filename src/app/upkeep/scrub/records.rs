@@ -99,10 +99,7 @@ impl Look<'_> {
                 self.find(Table::TokenNames, tenant, id, NO_ENTRY);
             }
         }
-        if found.token.cvc_expires_at.is_some() {
-            self.code(tenant, id)?;
-        }
-        Ok(())
+        self.has_code(tenant, id, rows::cvc_key(&found.token))
     }
 
     pub(super) fn intent(&mut self, (key, _): &Row) -> Result<(), Error> {
@@ -116,15 +113,10 @@ impl Look<'_> {
         let read = intents::find_by_id(&self.snapshot, keys, tenant, intent);
         let found = self.sound(Table::TokenIntents, tenant, id, read)?;
         let Some((intent, _)) = found.flatten() else { return Ok(()) };
-        for due in intents::dues(&intent) {
-            if self.snapshot.value(Table::Expiries, &due)?.is_none() {
-                self.find(Table::Expiries, tenant, id, NO_ENTRY);
-            }
+        if self.snapshot.value(Table::Expiries, &intents::due(&intent))?.is_none() {
+            self.find(Table::Expiries, tenant, id, NO_ENTRY);
         }
-        if intent.cvc_expires_at.is_some() {
-            self.code(tenant, id)?;
-        }
-        Ok(())
+        self.has_code(tenant, id, intents::cvc_key(&intent))
     }
 
     pub(super) fn session(&mut self, row: &Row) -> Result<(), Error> {
@@ -145,8 +137,11 @@ impl Look<'_> {
         Ok(())
     }
 
-    fn code(&self, tenant: TenantId, id: Uuid) -> Result<(), Error> {
-        if self.snapshot.value(Table::Cvcs, &tables::cvcs(tenant, id))?.is_none() {
+    /// Looks for the code of a record that has one.
+    fn has_code(&self, tenant: TenantId, id: Uuid, key: Option<Vec<u8>>) -> Result<(), Error> {
+        if let Some(key) = key
+            && self.snapshot.value(Table::Cvcs, &key)?.is_none()
+        {
             self.find(Table::Cvcs, tenant, id, NO_CODE);
         }
         Ok(())
