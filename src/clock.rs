@@ -26,6 +26,12 @@ impl Clock {
         Self { stopped_at: Some(time_of_day()), ..Self::default() }
     }
 
+    /// A clock that stands still at this time.
+    #[cfg(test)]
+    pub fn stopped_at(at: Timestamp) -> Self {
+        Self { stopped_at: Some(at), ..Self::default() }
+    }
+
     pub fn now(&self) -> Timestamp {
         let ahead = self.ahead_micros.load(Ordering::Relaxed);
         let shown = self.stopped_at.unwrap_or_else(time_of_day);

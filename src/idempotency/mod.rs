@@ -40,9 +40,15 @@ pub fn is_key(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Answers are stored by half-day, so that expired ones are removed as one range.
+/// Answers are found by half-day, so that expired ones are removed as one range.
 pub fn half_day(at: Timestamp) -> u64 {
     u64::try_from(at.seconds().div_euclid(HALF_DAY_S)).unwrap_or(0)
+}
+
+/// The first moment of a half-day; `None` for a number that no time has.
+pub fn half_day_start(half_day: u64) -> Option<Timestamp> {
+    let seconds = i64::try_from(half_day).ok()?.checked_mul(HALF_DAY_S)?;
+    seconds.checked_mul(1_000_000).map(Timestamp::from_micros)
 }
 
 /// The half-days that can hold a remembered answer, newest first. The first of them is in the
@@ -81,6 +87,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_half_day_starts_with_its_first_moment(at in 0_i64..4_000_000_000_000_000) {
+            let half_day = half_day(Timestamp::from_micros(at));
+            let start = half_day_start(half_day).unwrap();
+            prop_assert!(start.micros() <= at && super::half_day(start) == half_day);
+            let before = Timestamp::from_micros(start.micros() - 1);
+            prop_assert!(half_day == 0 || super::half_day(before) == half_day - 1);
+        }
+
         #[test]
         fn an_answer_that_is_remembered_stands_in_a_live_half_day(
             first in 200_000_i64..4_000_000_000, age_s in 0_i64..86_400,

@@ -222,6 +222,24 @@ impl DigestChanges {
         Ok(())
     }
 
+    /// Records that a migration moved a row of a scope to another place or, if it makes no sense
+    /// there, away.
+    pub(super) fn moved(
+        &mut self,
+        key: &DigestKey,
+        scope: [u8; 16],
+        sealed: &[u8],
+        from: (Table, &[u8]),
+        to: Option<(Table, &[u8])>,
+    ) {
+        let version = version(sealed).unwrap_or_default();
+        let digest = self.0.entry(scope).or_default();
+        digest.remove(&key.element(from.0.number(), from.1, &version));
+        if let Some((table, place)) = to {
+            digest.insert(&key.element(table.number(), place, &version));
+        }
+    }
+
     /// Counts a row of the file, damaged or not.
     fn found(&mut self, key: &DigestKey, table: Table, place: &[u8], value: &[u8]) {
         if let Some(scope) = table.digest_scope(place) {

@@ -273,3 +273,38 @@ fn a_file_of_the_second_format_is_migrated_also_after_a_migration_that_was_kille
     vault.restart_as_service();
     assert_eq!(vault.get(&format!("/tokens/{TOKEN_2}"), KEY_2).with_status(200).id(), TOKEN_2);
 }
+
+/// Values of the fixture's vault: tokens with metadata, one of them in several containers, and a card
+/// whose creation had an idempotency key.
+const CARD_3: &str = "01a1e049-71c9-4c6a-aae4-b3bd95d98ee5";
+const SEVERAL_3: &str = "01a1e049-6f89-476f-8e71-003f913e69fe";
+const KEY_3: &str = "key_test_self_pvt_EhaqrmJ1iq63JiC9CwAQX4.d10c95de9402b1eaafcf3806c69a4a1a";
+
+#[test]
+fn a_backup_of_the_third_format_is_restored_migrated_and_listed() {
+    let mut vault = Vault::start();
+    assert_eq!(vault.stop(), Some(0));
+    let key = fs::read(format!("{FIXTURES}/format-3.key")).unwrap();
+    let key = vault.directory().write("data/master.key", key, 0o400);
+    let fixture = format!("{FIXTURES}/format-3.backup");
+    let walked = run(&["verify", &fixture, "--key", text(&key)]).with_code(0).stdout;
+    assert!(walked.contains("tokens:         6\n"), "{walked}");
+    replace(&vault, &fixture);
+    vault.restart_as_service();
+    let before = vault.data().join("strongroom.redb.format-3.backup");
+    let kept = run(&["verify", text(&before), "--key", text(&key)]).with_code(0).stdout;
+    assert!(kept.contains("data file's format 3"), "{kept}");
+    let listed = |path: &str| {
+        let answer = vault.get(path, KEY_3).with_status(200).json;
+        let ids = answer["data"].as_array().unwrap().iter();
+        ids.map(|token| String::from(token["id"].as_str().unwrap())).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("/tokens").len(), 6);
+    assert_eq!(listed("/tokens?metadata.USER=ANN&metadata.plan=gold"), [SEVERAL_3]);
+    assert_eq!(listed("/tokens?metadata.order=a-17&metadata.user=ann"), [CARD_3]);
+    assert_eq!(listed("/v2/tokens?metadata.order=A-17"), [CARD_3]);
+    let card = vault.get(&format!("/tokens/{CARD_3}"), KEY_3).with_status(200).json;
+    assert_eq!(card["data"]["number"], "4242424242424242");
+    assert_eq!(vault.stop(), Some(0));
+    vault.verify().with_code(0);
+}

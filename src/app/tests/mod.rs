@@ -10,6 +10,7 @@ mod damage;
 mod evaluations;
 mod failures;
 mod floor;
+mod migration;
 mod power;
 mod records;
 mod scrub;

@@ -2,10 +2,11 @@
 
 use uuid::Uuid;
 
-use crate::app::tests::{TestVault, draft, expiring, named};
+use crate::app::tests::{TestVault, card, draft, expiring, named};
 use crate::app::upkeep::damage::DamagedRow;
-use crate::app::{ScrubProgress, ScrubWalk, Vault};
+use crate::app::{ScrubProgress, ScrubWalk, Vault, Write, WriteOutcome};
 use crate::bounds::SCRUB_COST_MAX;
+use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::store::tests::block_on;
 use crate::store::{Change, Table, Verdict};
 use crate::waiting::steps;
@@ -111,6 +112,47 @@ fn an_entry_that_leads_nowhere_or_elsewhere_is_found() {
     let all = found(&vault.app);
     let [row] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!((row.id, row.why), (*other, "an index entry is not its record's"));
+}
+
+/// A vault with a card that has a code and a remembered answer.
+fn vault_with_answer() -> TestVault {
+    let vault = TestVault::new();
+    let key = ("POST", "/tokens", "k");
+    let guard = vault.app.idempotency().begin(&vault.caller, key.0, key.1, key.2).unwrap();
+    let render = |_: &WriteOutcome| RememberedAnswer::empty(AnswerStatus::Created);
+    let write = Write { guard: Some(&guard), render: &render };
+    block_on(vault.app.tokens(&vault.caller).create(card("123"), &write)).unwrap();
+    drop(guard);
+    pass(&vault.app);
+    assert_eq!(vault.app.damage.count(), 0, "{:?}", found(&vault.app));
+    vault.assert_clean();
+    vault
+}
+
+#[test]
+fn a_code_or_an_answer_without_its_counterpart_is_found_also_by_verify() {
+    for (table, named) in [
+        (Table::Cvcs, Table::Cvcs),
+        (Table::Idempotency, Table::Idempotency),
+        (Table::IdempotencyAnswers, Table::Idempotency),
+    ] {
+        let vault = vault_with_answer();
+        let (key, value) = rows(&vault, table).remove(0);
+        plant(&vault, Change::new().delete(table, key.clone()));
+        let all = found(&vault.app);
+        let [row] = all.as_slice() else { panic!("{all:?}") };
+        assert_eq!(row.table, named, "{} is missing", table.name());
+        assert!(!vault.app.verification().verify().unwrap().is_clean());
+        plant(&vault, Change::new().put(table, key.clone(), value.clone()));
+        assert_eq!(vault.app.damage.count(), 0);
+        vault.assert_clean();
+        // The same row once more, at a place that nothing leads to.
+        let mut stray = key;
+        *stray.last_mut().unwrap() ^= 1;
+        plant(&vault, Change::new().put(table, stray, value));
+        assert!(found(&vault.app).iter().any(|row| row.table == named), "{}", table.name());
+        assert!(!vault.app.verification().verify().unwrap().is_clean());
+    }
 }
 
 #[test]

@@ -140,13 +140,24 @@ impl Upkeep<'_> {
         let [.., oldest_live] = live_half_days(self.vault.now());
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
-                let forgotten = snapshot
-                    .range(&tables::idempotency_before(oldest_live))?
-                    .take(SWEEP_BATCH_MAX)
-                    .collect::<Result<Vec<_>, _>>()?;
-                let count = forgotten.len();
+                let mut change = Change::new();
+                let answers = tables::idempotency_answers_before(oldest_live);
+                let answers = snapshot.first(&answers, SWEEP_BATCH_MAX)?;
+                for (key, _) in &answers {
+                    if let Some(finder) = tables::finder_of_answer(key) {
+                        change = change.delete(Table::Idempotency, finder);
+                    }
+                    change = change.delete(Table::IdempotencyAnswers, key.clone());
+                }
+                if !answers.is_empty() {
+                    return Ok((change, answers.len()));
+                }
+                // Only a damaged file has rows left that find no answer.
+                let finders =
+                    snapshot.first(&tables::idempotency_before(oldest_live), SWEEP_BATCH_MAX)?;
+                let count = finders.len();
                 let delete = |change: Change, (key, _)| change.delete(Table::Idempotency, key);
-                Ok((forgotten.into_iter().fold(Change::new(), delete), count))
+                Ok((finders.into_iter().fold(change, delete), count))
             })
             .await
     }

@@ -1,13 +1,15 @@
 //! `strongroom verify`: walks the whole file. It checks that every record opens and has its index
-//! entries, that every index entry belongs to a record, that the counts agree, and that the records
-//! match the audit chain and its digests.
+//! entries, that every index entry belongs to a record, that idempotency keys find their answers,
+//! that the counts agree, and that the records match the audit chain and its digests.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
 use crate::app::access::applications::open_application;
 use crate::app::access::authenticate::open_api_key;
+use crate::app::commit::idempotency;
 use crate::app::error::Error;
 use crate::app::tokens::intents;
 use crate::app::tokens::rows;
@@ -42,6 +44,8 @@ pub struct Report {
     pub token_intents: u64,
     pub threeds_sessions: u64,
     pub index_entries: u64,
+    /// Remembered answers to requests with idempotency keys.
+    pub answers: u64,
     pub audit_entries: u64,
     /// Card verification codes whose keys exist.
     pub cvcs: u64,
@@ -97,6 +101,7 @@ impl Verification<'_> {
                 report.find(format!("tenant {tenant}: its keys do not open"));
             }
         }
+        self.verify_answers(&snapshot, &mut report)?;
         self.vault.threeds().verify_sessions(&snapshot, &mut report)?;
         self.verify_usable_keys(&snapshot, &listed, &mut report)?;
         self.vault.audit().verify(&snapshot, &listed, &mut report)?;
@@ -223,6 +228,35 @@ impl Verification<'_> {
         Ok(())
     }
 
+    /// Each answer must open and be found by its idempotency key. A key that finds no answer shows in
+    /// the sums.
+    fn verify_answers(self, snapshot: &Snapshot, report: &mut Report) -> Result<(), Error> {
+        let mut known: HashMap<[u8; 16], Option<TenantKeys>> = HashMap::new();
+        for entry in snapshot.range(&Table::IdempotencyAnswers.whole())? {
+            let (key, sealed) = entry?;
+            report.answers = report.answers.saturating_add(1);
+            let Some(scope) = Table::IdempotencyAnswers.owner_of_key(&key) else {
+                report.find(String::from("remembered answers: a key makes no sense"));
+                continue;
+            };
+            let tenant = tables::tenant_of_scope(&scope);
+            let keys = match known.entry(scope) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => {
+                    entry.insert(unless_damaged(self.vault.keys().tenant_keys(snapshot, tenant))?)
+                }
+            };
+            let opened = keys.as_ref().map(|keys| idempotency::open_answer(keys, &key, &sealed));
+            if opened.is_none_or(|opened| opened.is_err()) {
+                report.find(format!("tenant {tenant}: a remembered answer does not open"));
+            }
+            if !idempotency::is_found(snapshot, &key)? {
+                report.find(format!("tenant {tenant}: a remembered answer is not found"));
+            }
+        }
+        Ok(())
+    }
+
     fn verify_tokens(
         self,
         snapshot: &Snapshot,
@@ -326,6 +360,7 @@ fn verify_sums(
             snapshot.len(Table::Cvcs)?,
         ),
         ("applications", report.applications, snapshot.len(Table::Applications)?),
+        ("idempotency keys", report.answers, snapshot.len(Table::Idempotency)?),
         ("API keys", report.keys, snapshot.len(Table::ApiKeys)?),
         ("counts", owned.counts, snapshot.len(Table::Counts)?),
         ("cryptographic keys", owned.keys, snapshot.len(Table::Keys)?),

@@ -1,11 +1,19 @@
 //! The step to format 4, in which a token has fewer rows.
 //!
-//! No record is opened, so the step works without the keys of tenants.
+//! Rows move, but no record is opened, so the step works without the keys of tenants. Only the
+//! digests of records need a key, because they depend on the places of rows.
 
+use crate::crypto::{DigestKey, Identity, KeyPurpose, OpenFailed, SystemKeys};
+use crate::idempotency::half_day_start;
+use crate::secret::Secret;
+use crate::store::chain::Head;
+use crate::store::digests::{DigestChanges, RecordDigests};
 use crate::store::failure::StorageFailure;
 use crate::store::migration::old_file::OldFile;
 use crate::store::migration::step_rows::StepRows;
-use crate::store::tables::{ListPosition, ListRank, Table, TokenList, tenant_of_scope};
+use crate::store::tables::{
+    ListPosition, ListRank, Table, TokenList, idempotency_time, keys_of_purpose, tenant_of_scope,
+};
 
 /// The kinds of expiries of codes in format 3.
 const CODE_EXPIRIES: [u8; 2] = [2, 4];
@@ -15,7 +23,8 @@ pub(super) fn write_fewer_rows(
     rows: &mut StepRows<'_>,
 ) -> Result<(), StorageFailure> {
     drop_timelines(old, rows)?;
-    order_codes_by_minute(old, rows)
+    order_codes_by_minute(old, rows)?;
+    order_answers_by_time(old, rows)
 }
 
 /// Format 3 had one more entry of each token for the list of everything, each search term and each
@@ -62,6 +71,62 @@ fn order_codes_by_minute(old: &OldFile<'_>, rows: &mut StepRows<'_>) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Format 3 had the answers under half-day, tenant and blinded key. The row of that key now finds the
+/// answer, whose new key starts with a time of the half-day. The exact time is sealed, and the start
+/// of the half-day serves as well. The identity under which an answer is sealed stays as it was.
+fn order_answers_by_time(old: &OldFile<'_>, rows: &mut StepRows<'_>) -> Result<(), StorageFailure> {
+    let mut digests = digests(old)?;
+    let mut changes = DigestChanges::default();
+    for entry in old.snapshot.range(&Table::Idempotency.whole())? {
+        let (key, sealed) = entry?;
+        let new = answer_key(&key);
+        // A key that is too short for a scope was not counted.
+        if let Some(digests) = &digests
+            && let Some(scope) = key.get(8..).and_then(|rest| rest.first_chunk())
+        {
+            let to = new.as_ref().map(|(_, new)| (Table::IdempotencyAnswers, new.as_slice()));
+            changes.moved(digests.key(), *scope, &sealed, (Table::Idempotency, &key), to);
+        }
+        match new {
+            Some((time, new)) => {
+                rows.put(Table::IdempotencyAnswers, new, sealed)?;
+                rows.put(Table::Idempotency, key, time)?;
+            }
+            None => rows.delete(Table::Idempotency, key)?,
+        }
+    }
+    if let Some(digests) = &mut digests {
+        let sequence = Head::read(old.snapshot)?.next;
+        for (table, key, value) in digests.apply(changes, sequence) {
+            rows.put(table, key, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// The digests of the file; `None` without the master key, or if the file has none that open. A file
+/// of an older format gets them when it is opened.
+fn digests(old: &OldFile<'_>) -> Result<Option<RecordDigests>, StorageFailure> {
+    let Some(master) = old.master else { return Ok(None) };
+    let scope = SystemKeys::SCOPE;
+    let range = keys_of_purpose(&scope, KeyPurpose::Digest.code());
+    let Some((key, sealed)) = old.snapshot.range(&range)?.next_back().transpose()? else {
+        return Ok(None);
+    };
+    let damaged = || StorageFailure::Damaged(String::from("a key does not open"));
+    let identity = Identity { tenant: &scope, table: Table::Keys.number(), key: &key };
+    let plain = master.open(&identity, &sealed).map_err(|OpenFailed| damaged())?;
+    let bytes = plain.expose().as_slice().try_into().ok().ok_or_else(damaged)?;
+    RecordDigests::read(old.snapshot, &DigestKey::new(&Secret::new(bytes)))
+}
+
+/// The time of a migrated answer and its key; `None` for a key that makes no sense.
+fn answer_key(key: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let (half_day, rest) = key.split_first_chunk()?;
+    let time = idempotency_time(half_day_start(u64::from_be_bytes(*half_day))?);
+    (rest.len() == 32).then(|| (time.clone(), [time.as_slice(), rest].concat()))
 }
 
 /// Tenant, filter and rank of an entry of a timeline; `None` for other entries of a list.

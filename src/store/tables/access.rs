@@ -1,7 +1,5 @@
 //! Keys of tenants, applications, API keys and the encryption keys of each scope.
 
-use std::ops::Bound;
-
 use uuid::Uuid;
 
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
@@ -83,16 +81,4 @@ pub fn key_parts(key: &[u8]) -> Option<(u8, u32)> {
 /// The scope of a key of [`Table::Keys`].
 pub fn scope_of_keys_key(key: &[u8]) -> Option<&[u8; 16]> {
     key.first_chunk()
-}
-
-/// The key of a remembered answer. It starts with the half-day, so that one range removes expired
-/// answers.
-pub fn idempotency(half_day: u64, tenant: TenantId, blinded: &[u8; 16]) -> Vec<u8> {
-    join(&[&half_day.to_be_bytes(), tenant.bytes(), blinded])
-}
-
-/// The answers of all half-days before this one.
-pub fn idempotency_before(half_day: u64) -> KeyRange {
-    let to = Bound::Excluded(half_day.to_be_bytes().to_vec());
-    KeyRange::new(Table::Idempotency, Bound::Unbounded, to)
 }

@@ -5,6 +5,7 @@
 mod access;
 mod audit;
 mod expiries;
+mod idempotency;
 pub mod meta;
 mod range;
 mod table;
@@ -16,6 +17,7 @@ mod tokens;
 pub use access::*;
 pub use audit::*;
 pub use expiries::*;
+pub use idempotency::*;
 pub use range::KeyRange;
 pub use table::{SealedBy, Table, tenant_of_scope};
 pub use threeds::*;

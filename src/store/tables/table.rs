@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
+use crate::store::tables::idempotency::finder_of_answer;
 use crate::store::tables::range::KeyRange;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,8 +30,12 @@ pub enum Table {
     Cvcs,
     /// time, kind of expiry (1), tenant, id -> nothing.
     Expiries,
-    /// half-day (8), tenant, blinded idempotency key (16) -> the answer, sealed by the tenant.
+    /// half-day (8), tenant, blinded idempotency key (16) -> the time of the answer (8), in clear.
+    /// Finds an answer. These small rows are in the order of chance, the answers are not.
     Idempotency,
+    /// time (8), tenant, blinded idempotency key (16) -> the answer, sealed by the tenant under the
+    /// identity of the row that finds it.
+    IdempotencyAnswers,
     /// scope (a tenant, or zeros for the server), purpose (1), number (4) -> the key, sealed by
     /// the master key.
     Keys,
@@ -69,6 +74,7 @@ impl Table {
         Self::Cvcs,
         Self::Expiries,
         Self::Idempotency,
+        Self::IdempotencyAnswers,
         Self::Keys,
         Self::Meta,
         Self::Tenants,
@@ -91,6 +97,7 @@ impl Table {
             Self::Cvcs => "cvcs",
             Self::Expiries => "due",
             Self::Idempotency => "idempotency",
+            Self::IdempotencyAnswers => "idempotency_answers",
             Self::Keys => "keys",
             Self::Meta => "meta",
             Self::Tenants => "tenants",
@@ -125,6 +132,7 @@ impl Table {
             Self::AuditCheckpoints => 16,
             Self::ThreedsSessions => 20,
             Self::ThreedsRanges => 21,
+            Self::IdempotencyAnswers => 22,
         }
     }
 
@@ -138,13 +146,14 @@ impl Table {
             | Self::TokenIntents
             | Self::TokenNames
             | Self::Tokens => SealedBy::Tenant { at: 0 },
-            Self::Idempotency => SealedBy::Tenant { at: 8 },
+            Self::IdempotencyAnswers => SealedBy::Tenant { at: 8 },
             Self::ThreedsSessions => SealedBy::Tenant { at: 16 },
             Self::Audit
             | Self::AuditCheckpoints
             | Self::Counts
             | Self::Cvcs
             | Self::Expiries
+            | Self::Idempotency
             | Self::Keys
             | Self::Meta
             | Self::TokenLists => SealedBy::Others,
@@ -172,6 +181,33 @@ impl Table {
             SealedBy::Server => Some([0; 16]),
             SealedBy::Tenant { at } => key.get(at..)?.first_chunk().copied(),
             SealedBy::Others => None,
+        }
+    }
+
+    /// The table and the key in the identity of a sealed row: its own, except for remembered answers.
+    /// In format 3 those were in the rows that find them now, and a migration moves them without
+    /// opening them. `None` for a key that is too short.
+    pub fn identity_of_key(self, key: &[u8]) -> Option<(Self, Vec<u8>)> {
+        match self {
+            Self::IdempotencyAnswers => Some((Self::Idempotency, finder_of_answer(key)?)),
+            Self::ApiKeys
+            | Self::ApplicationKeys
+            | Self::Applications
+            | Self::Audit
+            | Self::AuditCheckpoints
+            | Self::Counts
+            | Self::Cvcs
+            | Self::Expiries
+            | Self::Idempotency
+            | Self::Keys
+            | Self::Meta
+            | Self::Tenants
+            | Self::ThreedsRanges
+            | Self::ThreedsSessions
+            | Self::TokenIntents
+            | Self::TokenLists
+            | Self::TokenNames
+            | Self::Tokens => Some((self, key.to_vec())),
         }
     }
 

@@ -3,6 +3,10 @@
 //! While the first request of a key is in flight, further requests of the key are refused. The set
 //! of keys in flight is in memory, since no request outlives the process. Answers are in the data
 //! file, so a repeated request finds its answer after a restart too.
+//!
+//! An answer has two rows: a small one under the blinded key, which finds the answer, and the answer
+//! itself in the order of time. The large rows of new answers are then next to each other in the
+//! file.
 
 pub(in crate::app) mod in_flight;
 mod remember;
@@ -16,10 +20,10 @@ use crate::app::access::caller::Caller;
 use crate::app::commit::idempotency::in_flight::InFlight;
 use crate::app::error::{Error, Fault};
 use crate::app::vault::Vault;
-use crate::crypto::version;
+use crate::crypto::TenantKeys;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{Decision, decide, half_day, live_half_days};
-use crate::store::record::decode_answer;
+use crate::store::record::{AnswerRecord, decode_answer};
 use crate::store::{Change, Snapshot, Table, tables};
 
 /// One request of an idempotency key, in flight. Dropping it admits the next request of the key.
@@ -73,7 +77,8 @@ impl Idempotency<'_> {
         Ok(guard)
     }
 
-    /// The expectations under which this request is the first of its key. The writer refuses the
+    /// The expectations under which this request is the first of its key, and the removal of an
+    /// earlier answer that is no longer replayed. The writer refuses the
     /// change when a request of the same key was committed in between, and the next look-up finds
     /// its answer.
     pub(in crate::app) fn look_up(
@@ -86,22 +91,47 @@ impl Idempotency<'_> {
         let mut expected = Change::new();
         for half_day in live_half_days(now) {
             let place = tables::idempotency(half_day, tenant, &guard.blinded);
-            let Some(sealed) = snapshot.value(Table::Idempotency, &place)? else {
+            let Some(time) = snapshot.value(Table::Idempotency, &place)? else {
                 expected = expected.expect_absent(Table::Idempotency, place);
                 continue;
             };
-            let plain = keys.open(Table::Idempotency.number(), &place, &sealed)?;
-            let record = decode_answer(plain.expose())?;
+            let key = tables::answer_of_finder(&place, &time);
+            let key = key.ok_or(Error::Internal(Fault::BadRecord))?;
+            let sealed = snapshot.value(Table::IdempotencyAnswers, &key)?;
+            let sealed = sealed.ok_or(Error::Internal(Fault::Dangling))?;
+            let record = open_answer(keys, &key, &sealed)?;
             if decide(Some(record.answered_at), now) == Decision::Replay {
                 let replay = self.restore(snapshot, &guard.caller, &place, record, now)?;
                 return Err(Error::Replayed(Box::new(replay)));
             }
-            // The answer is too old to be replayed, but not swept yet.
-            let version = version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
-            expected = expected.expect_version(Table::Idempotency, place, version);
+            // The answer is too old to be replayed, but not swept yet. It goes with this change, so
+            // that no answer stays that nothing finds.
+            expected = expected
+                .expect_value(Table::Idempotency, place.clone(), time)
+                .delete(Table::Idempotency, place)
+                .delete(Table::IdempotencyAnswers, key);
         }
         Ok(expected)
     }
+}
+
+/// Opens a remembered answer; `key` is its key in [`Table::IdempotencyAnswers`].
+pub(in crate::app) fn open_answer(
+    keys: &TenantKeys,
+    key: &[u8],
+    sealed: &[u8],
+) -> Result<AnswerRecord, Error> {
+    let identity = Table::IdempotencyAnswers.identity_of_key(key);
+    let (table, place) = identity.ok_or(Error::Internal(Fault::BadRecord))?;
+    Ok(decode_answer(keys.open(table.number(), &place, sealed)?.expose())?)
+}
+
+/// True if the row under the idempotency key of an answer leads to the answer.
+pub(in crate::app) fn is_found(snapshot: &Snapshot, answer: &[u8]) -> Result<bool, Error> {
+    let Some(finder) = tables::finder_of_answer(answer) else { return Ok(false) };
+    let time = snapshot.value(Table::Idempotency, &finder)?;
+    let found = time.and_then(|time| tables::answer_of_finder(&finder, &time));
+    Ok(found.as_deref() == Some(answer))
 }
 
 /// The blinded form of a key. The data file and the set of keys in flight hold only this form.

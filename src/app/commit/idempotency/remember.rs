@@ -4,8 +4,7 @@
 //! may be deleted or expire before that. The parts of the answer that show one of these subjects
 //! are sealed under a key of their own, derived from a random seed. The seed is in the record of
 //! the subject and nowhere else. Deleting the record deletes the seed, and from then on no key
-//! opens these parts. A deletion therefore need not search for answers, and an answer needs only
-//! one row. The whole answer is sealed once more under the tenant's key, as every record is.
+//! opens these parts. A deletion therefore need not search for answers. The whole answer is sealed once more under the tenant's key, as every record is.
 //!
 //! Two alternatives were dropped. Storing parts in rows by token, deleted with the token, costs a
 //! row for each answer and token. Storing only the version of the token that was shown cannot
@@ -115,7 +114,11 @@ impl Idempotency<'_> {
         })?;
         let sealed =
             keys.seal(Table::Idempotency.number(), &place, plain.expose(), self.vault.random());
-        Ok(change.put(Table::Idempotency, place, sealed))
+        Ok(change.put(Table::Idempotency, place, tables::idempotency_time(now)).put(
+            Table::IdempotencyAnswers,
+            tables::idempotency_answers(now, tenant, &guard.blinded),
+            sealed,
+        ))
     }
 
     /// Rebuilds the answer without deleted and expired subjects. Fails if the caller lacks a right

@@ -71,7 +71,8 @@ fn opened(vault: &TestVault, keys: &TenantKeys) -> Vec<(Table, String)> {
     let mut texts = Vec::new();
     for table in Table::ALL.iter().filter(sealed) {
         for (key, value) in snapshot.first(&table.whole(), usize::MAX).unwrap() {
-            let plain = keys.open(table.number(), &key, &value).unwrap();
+            let (sealed_for, place) = table.identity_of_key(&key).unwrap();
+            let plain = keys.open(sealed_for.number(), &place, &value).unwrap();
             texts.push((*table, String::from_utf8_lossy(plain.expose()).into_owned()));
         }
     }
@@ -86,12 +87,11 @@ fn tables_with(vault: &TestVault, keys: &TenantKeys, text: &str) -> Vec<Table> {
 /// The sealed parts of the one answer in the file.
 fn sealed_parts(vault: &TestVault, keys: &TenantKeys) -> (Vec<u8>, Vec<u8>) {
     let snapshot = vault.app.snapshot().unwrap();
-    let rows = snapshot.first(&Table::Idempotency.whole(), usize::MAX).unwrap();
-    let [(place, sealed)] = rows.as_slice() else { panic!("{} answers", rows.len()) };
-    let plain = keys.open(Table::Idempotency.number(), place, sealed).unwrap();
-    let record = decode_answer(plain.expose()).unwrap();
+    let rows = snapshot.first(&Table::IdempotencyAnswers.whole(), usize::MAX).unwrap();
+    let [(key, sealed)] = rows.as_slice() else { panic!("{} answers", rows.len()) };
+    let record = open_answer(keys, key, sealed).unwrap();
     let AnswerContent::Parts { mut subjects, .. } = record.content else { panic!() };
-    (place.clone(), subjects.remove(0).1)
+    (tables::finder_of_answer(key).unwrap(), subjects.remove(0).1)
 }
 
 #[tokio::test]
@@ -180,11 +180,17 @@ async fn after_a_key_is_deleted_nothing_in_the_file_opens_its_text() {
 
 /// Puts a plain record in the place of the answer to this request.
 async fn plant(vault: &TestVault, caller: &Arc<Caller>, plain: &str) {
-    let blinded = blind(caller, "POST", "/tokens", "k");
-    let place = tables::idempotency(half_day(vault.app.now()), caller.tenant.id, &blinded);
-    let table = Table::Idempotency;
-    let sealed = caller.keys.seal(table.number(), &place, plain.as_bytes(), vault.app.random());
-    vault.app.store.commit(Change::new().put(table, place, sealed)).await.unwrap();
+    let (blinded, now) = (blind(caller, "POST", "/tokens", "k"), vault.app.now());
+    let place = tables::idempotency(half_day(now), caller.tenant.id, &blinded);
+    let table = Table::Idempotency.number();
+    let sealed = caller.keys.seal(table, &place, plain.as_bytes(), vault.app.random());
+    let key = tables::idempotency_answers(now, caller.tenant.id, &blinded);
+    let change = Change::new().put(Table::Idempotency, place, tables::idempotency_time(now)).put(
+        Table::IdempotencyAnswers,
+        key,
+        sealed,
+    );
+    vault.app.store.commit(change).await.unwrap();
 }
 
 fn whole(vault: &TestVault, members: &Value, body: &str) -> String {
@@ -270,4 +276,41 @@ async fn a_record_that_does_not_fit_together_is_no_answer() {
     let right = json!({"permission": "token:create", "transform": "reveal", "containers": ["/a/"]});
     plant(&vault, &owner, &whole(&vault, &right, &body)).await;
     assert_eq!(replayed(&vault, &owner).unwrap(), json!({"id": "x"}));
+}
+
+fn rows(vault: &TestVault) -> (u64, u64) {
+    let snapshot = vault.app.snapshot().unwrap();
+    let count = |table| snapshot.len(table).unwrap();
+    (count(Table::Idempotency), count(Table::IdempotencyAnswers))
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_old_goes_with_the_next_one_or_with_the_sweep() {
+    let vault = TestVault::new().await;
+    let owner = vault.owner().await;
+    create(&vault, &owner).await;
+    assert_eq!(rows(&vault), (1, 1));
+    vault.app.clock().advance(crate::idempotency::RETENTION);
+    vault.app.upkeep().sweep_all().await.unwrap();
+    assert_eq!(rows(&vault), (1, 1), "its half-day still counts");
+    create(&vault, &owner).await;
+    assert_eq!(rows(&vault), (1, 1), "the old one went");
+    assert!(replay(&vault, &owner).is_ok());
+    assert!(vault.app.verification().verify().unwrap().is_clean());
+    vault.app.clock().advance(2 * crate::idempotency::RETENTION);
+    vault.app.upkeep().sweep_all().await.unwrap();
+    assert_eq!(rows(&vault), (0, 0));
+    assert!(vault.app.verification().verify().unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn an_idempotency_key_that_finds_no_answer_is_a_fault_and_nothing_is_written() {
+    let vault = TestVault::new().await;
+    let owner = vault.owner().await;
+    create(&vault, &owner).await;
+    let snapshot = vault.app.snapshot().unwrap();
+    let (key, _) = snapshot.first(&Table::IdempotencyAnswers.whole(), 1).unwrap().remove(0);
+    vault.app.store.commit(Change::new().delete(Table::IdempotencyAnswers, key)).await.unwrap();
+    let found = replay(&vault, &owner);
+    assert!(matches!(found, Err(Error::Internal(Fault::Dangling))), "{found:?}");
 }

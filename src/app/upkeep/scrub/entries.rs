@@ -131,6 +131,20 @@ impl Look<'_> {
         Ok(())
     }
 
+    /// A row under an idempotency key must find an answer.
+    pub(super) fn finder(&mut self, (key, time): &Row) -> Result<(), Error> {
+        let Some(answer) = tables::answer_of_finder(key, time) else {
+            self.misplaced(Table::Idempotency);
+            return Ok(());
+        };
+        if self.snapshot.value(Table::IdempotencyAnswers, &answer)?.is_none() {
+            let scope = Table::IdempotencyAnswers.owner_of_key(&answer).unwrap_or_default();
+            let tenant = tables::tenant_of_scope(&scope);
+            self.find(Table::Idempotency, tenant, Uuid::nil(), NO_RECORD);
+        }
+        Ok(())
+    }
+
     /// True if the intent of this id exists and passes the check, or does not open.
     fn is_of_intent(
         &self,

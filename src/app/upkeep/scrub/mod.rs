@@ -36,6 +36,8 @@ pub(in crate::app) const TABLES: &[Table] = &[
     Table::TokenLists,
     Table::Expiries,
     Table::Cvcs,
+    Table::IdempotencyAnswers,
+    Table::Idempotency,
 ];
 
 /// The progress of a pass. It is in memory only: after a restart, a new pass begins.
@@ -107,6 +109,7 @@ const fn cost_of(table: Table) -> usize {
         | Table::AuditCheckpoints
         | Table::Counts
         | Table::Idempotency
+        | Table::IdempotencyAnswers
         | Table::Keys
         | Table::Meta
         | Table::Tenants
@@ -124,6 +127,8 @@ impl Look<'_> {
             Table::Applications => self.application(row),
             Table::Cvcs => self.code(row),
             Table::Expiries => self.due(row),
+            Table::Idempotency => self.finder(row),
+            Table::IdempotencyAnswers => self.answer(row),
             Table::Tenants => self.tenant(row),
             Table::ThreedsSessions => self.session(row),
             Table::TokenIntents => self.intent(row),
@@ -133,7 +138,6 @@ impl Look<'_> {
             Table::Audit
             | Table::AuditCheckpoints
             | Table::Counts
-            | Table::Idempotency
             | Table::Keys
             | Table::Meta
             | Table::ThreedsRanges => Ok(()),

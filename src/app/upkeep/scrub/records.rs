@@ -5,6 +5,7 @@ use uuid::Uuid;
 use super::Look;
 use crate::app::access::applications::open_application;
 use crate::app::access::authenticate::open_api_key;
+use crate::app::commit::idempotency;
 use crate::app::error::Error;
 use crate::app::threeds::open_session_row;
 use crate::app::tokens::intents;
@@ -14,6 +15,7 @@ use crate::store::record::decode_api_key;
 use crate::store::{Row, Table, tables};
 
 const NO_ENTRY: &str = "an index entry of a record is missing or has another value";
+const NO_FINDER: &str = "an answer is not found by its idempotency key";
 const NO_CODE: &str = "a card verification code is missing";
 
 impl Look<'_> {
@@ -133,6 +135,24 @@ impl Look<'_> {
             if self.snapshot.value(Table::Expiries, &due)?.is_none() {
                 self.find(Table::Expiries, tenant, id, NO_ENTRY);
             }
+        }
+        Ok(())
+    }
+
+    /// A remembered answer must open, and the row under its idempotency key must find it.
+    pub(super) fn answer(&mut self, (key, sealed): &Row) -> Result<(), Error> {
+        let table = Table::IdempotencyAnswers;
+        let Some(tenant) = table.owner_of_key(key).map(|scope| tables::tenant_of_scope(&scope))
+        else {
+            self.misplaced(table);
+            return Ok(());
+        };
+        self.learn(tenant)?;
+        let Some(keys) = self.keys(tenant) else { return Ok(()) };
+        let read = idempotency::open_answer(keys, key, sealed);
+        self.sound(table, tenant, Uuid::nil(), read)?;
+        if !idempotency::is_found(&self.snapshot, key)? {
+            self.find(Table::Idempotency, tenant, Uuid::nil(), NO_FINDER);
         }
         Ok(())
     }
