@@ -13,6 +13,7 @@ mod floor;
 mod migration;
 mod power;
 mod records;
+mod row_counts;
 mod scrub;
 mod sweep;
 mod threeds;

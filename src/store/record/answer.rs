@@ -1,18 +1,20 @@
-//! Remembered answers, version 2.
+//! Remembered answers, version 3.
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | version, 2 |
+//! | 1 | version, 3 |
 //! | 4 | the length of the head, big-endian |
 //! | n | the head: JSON with everything except the texts |
 //! | n | the parts that are always kept, one after the other |
 //! | n | for each subject its hidden parts, sealed, one after the other |
 //!
-//! The lengths are in the head. The hidden parts of a subject are sealed together under a key that
-//! is derived from the seed in the subject's own record. Each opened part is a byte (0 for text, 1
-//! for a text that is sealed under the key of a card verification code), the length in four bytes,
-//! big-endian, and the bytes. The texts are not in the JSON, because sealed bytes would need twice
-//! the space there.
+//! The head and the texts are shortened: see `phrases`. The lengths are in the head. The hidden
+//! parts of a subject are sealed together under a key that is derived from the seed in the subject's
+//! own record. Each opened part is a byte (2 for shortened text, 1 for a text that is sealed under
+//! the key of a card verification code), the length in four bytes, big-endian, and the bytes. The
+//! texts are not in the JSON, because sealed bytes would need twice the space there.
+//!
+//! Version 2 is the same without shortening; a hidden text has the byte 0 there.
 //!
 //! Version 1 is one JSON text with the whole answer, from which no part can be removed: see
 //! [`WholeAnswer`]. It is read as long as such answers are remembered, and no longer written.
@@ -32,8 +34,10 @@ use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::encoding::{BadRecord, EncodeFailed, bad, body, encode, micros};
 use crate::store::record::hidden_parts::{LENGTH_BYTES, counted, length_of, take};
+use crate::store::record::phrases::{lengthen, shorten};
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
+const PLAIN_VERSION: u8 = 2;
 const WHOLE_VERSION: u8 = 1;
 
 #[derive(Debug)]
@@ -173,6 +177,7 @@ pub fn encode_answer(record: &AnswerRecord) -> Result<Secret<Vec<u8>>, EncodeFai
     let AnswerContent::Parts { subjects, body } = &record.content else {
         return Err(EncodeFailed);
     };
+    let texts: Vec<_> = body.iter().map(shortened).collect();
     let head = HeadV2 {
         answered_at: micros(record.answered_at),
         status: record.status.code(),
@@ -187,7 +192,7 @@ pub fn encode_answer(record: &AnswerRecord) -> Result<Secret<Vec<u8>>, EncodeFai
             .iter()
             .map(|(id, sealed)| SubjectV2 { id: subject_to_record(id), sealed: sealed.len() })
             .collect(),
-        body: body
+        body: texts
             .iter()
             .map(|part| match part {
                 StoredPart::Hidden(subject) => PartV2::Of(*subject),
@@ -197,39 +202,53 @@ pub fn encode_answer(record: &AnswerRecord) -> Result<Secret<Vec<u8>>, EncodeFai
     };
     let head = encode(VERSION, &head)?;
     let (version, head) = head.expose().split_first().ok_or(EncodeFailed)?;
-    let head_length = length_of(head)?;
-    let texts = body.iter().filter_map(|part| match part {
+    let head = shorten(head);
+    let head_length = length_of(head.expose())?;
+    let texts = texts.iter().filter_map(|part| match part {
         StoredPart::Hidden(_) => None,
         StoredPart::Text(text) => Some(text.expose()),
     });
     let sealed = subjects.iter().map(|(_, sealed)| sealed);
-    let tail: Vec<_> = texts.chain(sealed).collect();
+    let tail: Vec<_> = std::iter::once(head.expose()).chain(texts).chain(sealed).collect();
     let length = tail.iter().map(|bytes| bytes.len()).sum::<usize>();
-    let length = length.saturating_add(1).saturating_add(LENGTH_BYTES).saturating_add(head.len());
+    let length = length.saturating_add(1).saturating_add(LENGTH_BYTES);
     let mut bytes = Secret::new(Vec::with_capacity(length));
     bytes.expose_mut().push(*version);
     bytes.expose_mut().extend_from_slice(&head_length);
-    bytes.expose_mut().extend_from_slice(head);
     for part in tail {
         bytes.expose_mut().extend_from_slice(part);
     }
     Ok(bytes)
 }
 
-pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
-    if bytes.first() == Some(&WHOLE_VERSION) {
-        return decode_whole(bytes);
+fn shortened(part: &StoredPart) -> StoredPart {
+    match part {
+        StoredPart::Hidden(subject) => StoredPart::Hidden(*subject),
+        StoredPart::Text(text) => StoredPart::Text(shorten(text.expose())),
     }
-    let (head, mut rest) = counted(body(VERSION, bytes)?)?;
-    let head: HeadV2 = serde_json::from_slice(head).map_err(bad)?;
+}
+
+pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
+    let plain = |text: &[u8]| Ok(Secret::new(text.to_vec()));
+    match bytes.first() {
+        Some(&WHOLE_VERSION) => decode_whole(bytes),
+        Some(&PLAIN_VERSION) => decode_parts(body(PLAIN_VERSION, bytes)?, plain),
+        Some(_) | None => decode_parts(body(VERSION, bytes)?, lengthen),
+    }
+}
+
+fn decode_parts(
+    bytes: &[u8],
+    text_of: impl Fn(&[u8]) -> Result<Secret<Vec<u8>>, BadRecord>,
+) -> Result<AnswerRecord, BadRecord> {
+    let (head, mut rest) = counted(bytes)?;
+    let head: HeadV2 = serde_json::from_slice(text_of(head)?.expose()).map_err(bad)?;
     let mut parts = Vec::with_capacity(head.body.len());
     for part in &head.body {
         parts.push(match part {
             PartV2::Of(subject) if *subject < head.subjects.len() => StoredPart::Hidden(*subject),
             PartV2::Of(_) => return Err(BadRecord),
-            PartV2::Text(length) => {
-                StoredPart::Text(Secret::new(take(&mut rest, *length)?.to_vec()))
-            }
+            PartV2::Text(length) => StoredPart::Text(text_of(take(&mut rest, *length)?)?),
         });
     }
     let mut subjects = Vec::with_capacity(head.subjects.len());

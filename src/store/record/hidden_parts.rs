@@ -1,12 +1,15 @@
 //! The hidden parts of a remembered answer, which are sealed under a key derived from the seed of
 //! their subject.
 
-use crate::secret::Secret;
+use crate::secret::{Secret, SecretBuffer};
 use crate::store::record::encoding::{BadRecord, EncodeFailed};
+use crate::store::record::phrases::{lengthen, shorten};
 
 pub(super) const LENGTH_BYTES: usize = 4;
-const TEXT: u8 = 0;
+/// Of answers before version 3.
+const PLAIN_TEXT: u8 = 0;
 const CVC: u8 = 1;
+const TEXT: u8 = 2;
 
 /// A part that is sealed together with the other hidden parts of its subject.
 #[derive(Debug)]
@@ -18,18 +21,21 @@ pub enum HiddenPart {
 
 /// The hidden parts of one subject, before they are sealed.
 pub fn encode_hidden(parts: &[HiddenPart]) -> Result<Secret<Vec<u8>>, EncodeFailed> {
-    let mut bytes = Secret::new(Vec::with_capacity(512));
+    let mut bytes = SecretBuffer::with_capacity(512);
     for part in parts {
-        let (kind, text) = match part {
-            HiddenPart::Cvc(sealed) => (CVC, sealed),
-            HiddenPart::Text(text) => (TEXT, text.expose()),
-        };
-        let bytes = bytes.expose_mut();
-        bytes.push(kind);
-        bytes.extend_from_slice(&length_of(text)?);
-        bytes.extend_from_slice(text);
+        match part {
+            HiddenPart::Cvc(sealed) => put(&mut bytes, CVC, sealed)?,
+            HiddenPart::Text(text) => put(&mut bytes, TEXT, shorten(text.expose()).expose())?,
+        }
     }
-    Ok(bytes)
+    Ok(bytes.finish())
+}
+
+fn put(bytes: &mut SecretBuffer, kind: u8, part: &[u8]) -> Result<(), EncodeFailed> {
+    bytes.push(kind);
+    bytes.extend(&length_of(part)?);
+    bytes.extend(part);
+    Ok(())
 }
 
 /// Fails for 4 GiB and more.
@@ -42,8 +48,9 @@ pub fn decode_hidden(mut bytes: &[u8]) -> Result<Vec<HiddenPart>, BadRecord> {
     while let Some((kind, rest)) = bytes.split_first() {
         let (text, rest) = counted(rest)?;
         parts.push(match *kind {
-            TEXT => HiddenPart::Text(Secret::new(text.to_vec())),
             CVC => HiddenPart::Cvc(text.to_vec()),
+            PLAIN_TEXT => HiddenPart::Text(Secret::new(text.to_vec())),
+            TEXT => HiddenPart::Text(lengthen(text)?),
             _ => return Err(BadRecord),
         });
         bytes = rest;

@@ -9,6 +9,7 @@ mod audit;
 mod backups;
 pub(in crate::store) mod encoding;
 mod hidden_parts;
+mod phrases;
 mod receipt;
 pub(in crate::store) mod share_set;
 mod tenant;

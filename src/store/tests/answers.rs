@@ -27,17 +27,34 @@ fn vectors(file: &str) -> Vec<(String, Value)> {
     vectors.into_iter().map(parts).collect()
 }
 
+/// Reads a record, which no part of it and no longer one is taken for.
+fn read(encoded: &str, decoded: &Value) -> AnswerRecord {
+    let bytes = hex::decode_all(encoded).unwrap();
+    let record = decode_answer(&bytes).unwrap();
+    assert_eq!(tell(&record), *decoded);
+    assert!(decode_answer(&[&[4], &bytes[1..]].concat()).is_err());
+    assert!(decode_answer(&bytes[..bytes.len() - 1]).is_err());
+    assert!(decode_answer(&[bytes.as_slice(), &[0]].concat()).is_err());
+    record
+}
+
 #[test]
-fn answers_of_version_2_are_read_and_written_as_ever() {
-    for (encoded, decoded) in vectors(include_str!("../../../tests/vectors/answer-v2.json")) {
-        let bytes = hex::decode_all(&encoded).unwrap();
-        let record = decode_answer(&bytes).unwrap();
-        assert_eq!(tell(&record), decoded);
+fn answers_of_version_3_are_read_and_written_as_ever() {
+    for (encoded, decoded) in vectors(include_str!("../../../tests/vectors/answer-v3.json")) {
+        let record = read(&encoded, &decoded);
         assert_eq!(hex::encode(encode_answer(&record).unwrap().expose()), encoded);
-        // Neither another version nor a part of the record nor a longer one is taken for it.
-        assert!(decode_answer(&[&[3], &bytes[1..]].concat()).is_err());
-        assert!(decode_answer(&bytes[..bytes.len() - 1]).is_err());
-        assert!(decode_answer(&[bytes.as_slice(), &[0]].concat()).is_err());
+    }
+}
+
+#[test]
+fn answers_of_version_2_are_read_as_ever_and_written_as_version_3() {
+    let newer = vectors(include_str!("../../../tests/vectors/answer-v3.json"));
+    let older = vectors(include_str!("../../../tests/vectors/answer-v2.json"));
+    assert_eq!(older.len(), newer.len());
+    for ((encoded, decoded), (newer, _)) in older.iter().zip(newer) {
+        let record = read(encoded, decoded);
+        assert_eq!(hex::encode(encode_answer(&record).unwrap().expose()), newer);
+        assert!(newer.len() < encoded.len());
     }
 }
 
@@ -56,9 +73,12 @@ fn hidden_parts_are_a_kind_a_length_and_bytes() {
     let text = |text: &[u8]| HiddenPart::Text(Secret::new(text.to_vec()));
     let parts = [text(b",\"a\":"), HiddenPart::Cvc(vec![0xff, 0x00]), text(b"")];
     let bytes = encode_hidden(&parts).unwrap();
-    assert_eq!(hex::encode(bytes.expose()), "00000000052c2261223a0100000002ff000000000000");
+    assert_eq!(hex::encode(bytes.expose()), "02000000052c2261223a0100000002ff000200000000");
     assert_eq!(tell_hidden(&decode_hidden(bytes.expose()).unwrap()), tell_hidden(&parts));
-    for wrong in ["02", "0000", "000000000161", "0200000000", "000000000261"] {
+    // As versions before 3 have it.
+    let plain = hex::decode_all("00000000052c2261223a0100000002ff000000000000").unwrap();
+    assert_eq!(tell_hidden(&decode_hidden(&plain).unwrap()), tell_hidden(&parts));
+    for wrong in ["02", "0000", "000000000161", "0300000000", "000000000261", "020000000100"] {
         let bytes = hex::decode_all(wrong).unwrap();
         assert_eq!(decode_hidden(&bytes).is_ok(), wrong == "000000000161", "{wrong}");
     }
