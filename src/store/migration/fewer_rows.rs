@@ -112,7 +112,7 @@ fn digests(old: &OldFile<'_>) -> Result<Option<RecordDigests>, StorageFailure> {
     let Some(master) = old.master else { return Ok(None) };
     let scope = SystemKeys::SCOPE;
     let range = keys_of_purpose(&scope, KeyPurpose::Digest.code());
-    let Some((key, sealed)) = old.snapshot.range(&range)?.next_back().transpose()? else {
+    let Some((key, sealed)) = old.snapshot.range_backwards(&range)?.next().transpose()? else {
         return Ok(None);
     };
     let damaged = || StorageFailure::Damaged(String::from("a key does not open"));

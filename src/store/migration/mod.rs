@@ -54,14 +54,6 @@ pub enum MigrationFailure {
     WrongMasterKey,
 }
 
-/// The file before a step, and the keys and the randomness that the step may need.
-struct OldFile<'a> {
-    snapshot: &'a Snapshot,
-    /// `None` for a copy in memory whose keys are never opened.
-    master: Option<&'a MasterKey>,
-    random: &'a Random,
-}
-
 /// Writes the rows of the next format. The missing tables exist already.
 type Step = fn(&OldFile<'_>, &mut StepRows<'_>) -> Result<(), StorageFailure>;
 

@@ -4,7 +4,7 @@ use crate::crypto::{Identity, OpenFailed};
 use crate::store::change::Change;
 use crate::store::failure::StorageFailure;
 use crate::store::meta;
-use crate::store::migration::OldFile;
+use crate::store::migration::old_file::OldFile;
 use crate::store::migration::step_rows::StepRows;
 use crate::store::tables::Table;
 

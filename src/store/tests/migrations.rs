@@ -109,7 +109,7 @@ fn a_step_over_more_rows_than_a_chunk_writes_all_of_them() {
             change = change.put(Table::TokenLists, key(b"/a/", number), Vec::new());
         }
     }
-    Store::on_backend(disk.clone(), change).unwrap().close();
+    Store::on_disk(&disk, change).unwrap().close();
     let database = database(&disk);
     run(&database, 3, None, &Random::new()).unwrap();
     let snapshot = first_look(&database).unwrap();

@@ -31,6 +31,7 @@ const fn slice_byte(table: Table) -> Option<usize> {
         | Table::Counts
         | Table::Cvcs
         | Table::Expiries
+        | Table::IdempotencyAnswers
         | Table::Keys
         | Table::Meta
         | Table::Tenants
