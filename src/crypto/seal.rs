@@ -82,16 +82,17 @@ impl SealingKey {
         sealed.push(FORMAT);
         sealed.extend_from_slice(&self.number.to_be_bytes());
         sealed.extend_from_slice(&salt);
-        let mut text = Secret::new(plain.to_vec());
+        // The ciphertext replaces the plain text in place.
+        sealed.extend_from_slice(plain);
         let aad = Aad::from(self.aad(identity));
-        let tag = self.record_key(&salt).and_then(|key| {
-            key.seal_in_place_separate_tag(nonce(&salt), aad, text.expose_mut()).ok()
-        });
+        let tag = self
+            .record_key(&salt)
+            .zip(sealed.get_mut(HEADER_BYTES..))
+            .and_then(|(key, text)| key.seal_in_place_separate_tag(nonce(&salt), aad, text).ok());
         #[expect(clippy::panic, reason = "AES-GCM fails only beyond 64 GiB; bodies are bounded")]
         let Some(tag) = tag else {
             panic!("a value is too large to seal");
         };
-        sealed.extend_from_slice(text.expose());
         sealed.extend_from_slice(tag.as_ref());
         sealed
     }
