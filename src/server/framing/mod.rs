@@ -111,13 +111,14 @@ impl Framing {
                 State::Body(left) | State::ChunkData(left) => {
                     self.pass_over(left, all.saturating_sub(seen))
                 }
-                State::Start | State::Head => match self.read_head(*first) {
-                    Ok(()) => 1,
-                    Err(problem) => {
+                State::Start | State::Head => {
+                    if let Err(problem) = self.read_head(*first) {
                         self.state = State::Refused(problem);
                         return seen;
                     }
-                },
+                    let rest = bytes.get(seen.saturating_add(1)..).unwrap_or_default();
+                    self.pass_over_part(rest).saturating_add(1)
+                }
                 State::ChunkSize | State::ChunkEnd | State::Trailers => {
                     self.read_body_line(first);
                     1
@@ -191,6 +192,36 @@ impl Framing {
         if is_legal { Ok(()) } else { Err(ServerProblem::UnreadableRequest) }
     }
 
+    /// Passes over the bytes that only continue the part of the line that is read, and returns
+    /// their number. The byte after them ends the part or is not legal: [`Framing::read_head`]
+    /// decides. One byte at a time, most of a head would cost six times as much.
+    fn pass_over_part(&mut self, bytes: &[u8]) -> usize {
+        // The first byte of a line counts the line, and only an LF may follow a CR.
+        if self.line_bytes == 0 || self.last == b'\r' {
+            return 0;
+        }
+        let room = self.head_bytes_max.saturating_sub(self.head_bytes);
+        let bytes = bytes.get(..room).unwrap_or(bytes);
+        let end = match self.part {
+            LinePart::Name => bytes.iter().position(|byte| !is_token(*byte)),
+            LinePart::Target => bytes.iter().position(|byte| !is_target(*byte)),
+            LinePart::Value => bytes.iter().position(|byte| !is_value(*byte)),
+            LinePart::Method | LinePart::Version => return 0,
+        };
+        let passed = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+        let Some(last) = passed.last() else { return 0 };
+        self.last = *last;
+        self.head_bytes = self.head_bytes.saturating_add(passed.len());
+        self.line_bytes = self.line_bytes.saturating_add(passed.len());
+        self.part_bytes = self.part_bytes.saturating_add(passed.len());
+        // The target is not kept: its line is cleared before the version.
+        if self.part != LinePart::Target {
+            let room = LINE_BYTES_KEPT.saturating_sub(self.line.len());
+            self.line.extend_from_slice(passed.get(..room).unwrap_or(passed));
+        }
+        passed.len()
+    }
+
     /// hyper's parser would answer a line that ends too early at its CR.
     fn may_end_line(&self) -> bool {
         match self.part {
@@ -214,9 +245,9 @@ impl Framing {
             }
             (LinePart::Name, b':') => self.begin_part(LinePart::Value) && !is_first,
             (LinePart::Method | LinePart::Name, _) => is_token(byte),
-            (LinePart::Target, _) => byte > b' ' && byte != 0x7f,
+            (LinePart::Target, _) => is_target(byte),
             (LinePart::Version, _) => HTTP_11.starts_with(&self.line) || self.line == HTTP_10,
-            (LinePart::Value, _) => byte == b'\t' || (byte >= b' ' && byte != 0x7f),
+            (LinePart::Value, _) => is_value(byte),
         }
     }
 
@@ -340,6 +371,16 @@ impl Framing {
             | State::Spoiled => None,
         }
     }
+}
+
+/// The bytes of a request's target. hyper refuses those that no URI has.
+const fn is_target(byte: u8) -> bool {
+    byte > b' ' && byte != 0x7f
+}
+
+/// The bytes of a header's value.
+const fn is_value(byte: u8) -> bool {
+    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
 /// The characters of methods and header names.
