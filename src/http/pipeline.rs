@@ -219,9 +219,12 @@ impl Http {
     ) -> Result<Reply, OperationFailure> {
         let begun =
             self.admit(parts, address, &invocation, summary).map_err(OperationFailure::from);
-        let begun = begun.and_then(|caller| self.begin_once(parts, &invocation, &caller));
-        let guard = match begun {
-            Ok(guard) => guard,
+        let begun = begun.and_then(|caller| {
+            let guard = self.begin_once(parts, &invocation, &caller)?;
+            Ok((caller, guard))
+        });
+        let (caller, guard) = match begun {
+            Ok(begun) => begun,
             Err(failure) => {
                 body::drain(body).await;
                 return Err(failure);
@@ -238,10 +241,7 @@ impl Http {
         };
         // The body may have taken half a minute. Look the caller up again: the key may have been deleted
         // or restricted meanwhile.
-        let caller = match key_of(&parts.headers) {
-            Some(key) => self.app.access().authenticate(&key)?,
-            None => return Err(Error::Unauthenticated.into()),
-        };
+        let caller = self.app.access().authenticate_again(&caller)?;
         caller.require_one_somewhere(invocation.operation.permissions)?;
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let query = query.ok_or(Problem::new(400, "The query is too long or not valid UTF-8."))?;

@@ -15,17 +15,26 @@ use crate::store::{Snapshot, Table, tables};
 
 impl AccessControl<'_> {
     pub fn authenticate(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
+        self.find_caller(&self.tag(text))
+    }
+
+    /// Looks an authenticated caller up again: its key may have been deleted or restricted since.
+    /// The tag is known, so the text of the key is not hashed a second time.
+    pub fn authenticate_again(self, caller: &Caller) -> Result<Arc<Caller>, Error> {
+        self.find_caller(&caller.tag)
+    }
+
+    fn find_caller(self, tag: &[u8; 32]) -> Result<Arc<Caller>, Error> {
         loop {
-            let system = self.vault.keys().system();
-            let tag = system.api_keys().tag(text.expose());
             let generation = self.vault.store.access_generation();
-            if let Some(caller) = self.vault.callers.find(&tag, generation) {
+            if let Some(caller) = self.vault.callers.find(tag, generation) {
                 return Ok(caller);
             }
+            let system = self.vault.keys().system();
             let snapshot = self.vault.snapshot()?;
-            if let Some(record) = self.key_record(&snapshot, &tag)? {
+            if let Some(record) = self.key_record(&snapshot, tag)? {
                 let caller = Arc::new(self.caller(&snapshot, record)?);
-                self.vault.callers.remember(tag, &caller, generation);
+                self.vault.callers.remember(*tag, &caller, generation);
                 return Ok(caller);
             }
             // A rotation may have moved the row to a place that these keys do not know. If the keys
