@@ -19,8 +19,20 @@ impl SecretBuffer {
         self.bytes.expose().len()
     }
 
+    pub fn last(&self) -> Option<u8> {
+        self.bytes.expose().last().copied()
+    }
+
     pub fn push(&mut self, byte: u8) {
         self.extend(&[byte]);
+    }
+
+    /// Appends several pieces and makes room for all of them at once.
+    pub fn extend_all<const N: usize>(&mut self, pieces: [&[u8]; N]) {
+        self.reserve(pieces.iter().map(|piece| piece.len()).fold(0, usize::saturating_add));
+        for piece in pieces {
+            self.bytes.expose_mut().extend_from_slice(piece);
+        }
     }
 
     pub fn extend(&mut self, more: &[u8]) {

@@ -1,6 +1,8 @@
 //! Writing JSON objects member by member. Token data passes through as the text that was stored, and
 //! absent members are left out.
 
+use std::io::Write as _;
+
 use crate::domain::time::Timestamp;
 use crate::idempotency::{PartLifetime, RememberedAnswer};
 use crate::secret::{Secret, SecretBuffer};
@@ -15,7 +17,12 @@ pub(crate) struct Object {
 
 impl Object {
     pub(crate) fn new() -> Self {
-        let mut out = SecretBuffer::with_capacity(768);
+        Self::with_capacity(768)
+    }
+
+    /// An object whose text has about this many bytes: a buffer that grows is copied and wiped.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        let mut out = SecretBuffer::with_capacity(bytes);
         out.push(b'{');
         Self { out, marks: Vec::new() }
     }
@@ -38,7 +45,9 @@ impl Object {
 
     /// Ids and such, whose texts need no escapes.
     pub(crate) fn display(&mut self, name: &str, value: impl std::fmt::Display) {
-        self.text(name, &value.to_string());
+        self.name(name);
+        // Writing into memory cannot fail.
+        write!(self.out, "\"{value}\"").ok();
     }
 
     pub(crate) fn optional_display(&mut self, name: &str, value: Option<impl std::fmt::Display>) {
@@ -111,10 +120,32 @@ impl Object {
     }
 
     pub(crate) fn object(&mut self, name: &str, fill: impl FnOnce(&mut Self)) {
-        let mut inner = Self::new();
-        fill(&mut inner);
         self.name(name);
-        self.out.extend(inner.close().expose());
+        self.inner(fill);
+    }
+
+    /// A list with an object for each item, which `fill` writes.
+    pub(crate) fn objects<T>(
+        &mut self,
+        name: &str,
+        items: impl IntoIterator<Item = T>,
+        mut fill: impl FnMut(&mut Self, T),
+    ) {
+        self.name(name);
+        self.out.push(b'[');
+        for (at, item) in items.into_iter().enumerate() {
+            if at > 0 {
+                self.out.push(b',');
+            }
+            self.inner(|object| fill(object, item));
+        }
+        self.out.push(b']');
+    }
+
+    fn inner(&mut self, fill: impl FnOnce(&mut Self)) {
+        self.out.push(b'{');
+        fill(self);
+        self.out.push(b'}');
     }
 
     /// Objects that are JSON text already.
@@ -129,8 +160,10 @@ impl Object {
         self.out.json(value);
     }
 
+    /// Begins a member. Every value is whole when the next member begins, and no value ends in an
+    /// opening brace: after one, this is the first member of its object.
     fn name(&mut self, name: &str) {
-        if self.out.len() > 1 {
+        if self.out.last() != Some(b'{') {
             self.out.push(b',');
         }
         quote(&mut self.out, name);
@@ -164,10 +197,9 @@ fn write_list(out: &mut SecretBuffer, items: &[Secret<Vec<u8>>]) {
 
 fn quote(out: &mut SecretBuffer, text: &str) {
     let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
-    if text.bytes().all(plain) {
-        out.push(b'"');
-        out.extend(text.as_bytes());
-        out.push(b'"');
+    // Without an early end the compiler checks many bytes at once.
+    if text.bytes().fold(true, |all, byte| all & plain(byte)) {
+        out.extend_all([b"\"", text.as_bytes(), b"\""]);
     } else {
         // Writing into memory cannot fail.
         serde_json::to_writer(out, text).ok();
@@ -190,12 +222,23 @@ mod tests {
         object.json("raw", r#"{"a":[1]}"#);
         object.texts("list", ["a", "b\t"].into_iter());
         object.object("inner", |inner| inner.text("x", ""));
+        object.object("empty", |_| ());
+        object.objects("items", 1_u8..3, |item, number| {
+            item.number("n", number);
+            item.object("deep", |deep| deep.text("brace", "{"));
+            item.display("d", number);
+        });
         object.list("objects", &[(); 2].map(|()| Object::new().close()));
         object.list("none", &[]);
         let value: Value = serde_json::from_slice(object.close().expose()).unwrap();
         let expected = json!({
             "quo\"te": "line\nend \u{1f512} \\", "n": 7, "f": true, "raw": {"a": [1]},
-            "list": ["a", "b\t"], "inner": {"x": ""}, "objects": [{}, {}], "none": [],
+            "list": ["a", "b\t"], "inner": {"x": ""}, "empty": {},
+            "items": [
+                {"n": 1, "deep": {"brace": "{"}, "d": "1"},
+                {"n": 2, "deep": {"brace": "{"}, "d": "2"},
+            ],
+            "objects": [{}, {}], "none": [],
         });
         assert_eq!(value, expected);
         assert_eq!(Object::new().close().expose(), b"{}");

@@ -2,6 +2,7 @@
 //! published interface's.
 
 pub(crate) mod application;
+pub(crate) mod card;
 pub(crate) mod cursor;
 pub(crate) mod fields;
 pub(crate) mod json;

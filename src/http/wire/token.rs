@@ -14,6 +14,7 @@ use crate::domain::data::with_cvc;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right};
 use crate::domain::metadata::check_metadata;
 use crate::domain::token_type::TokenType;
+use crate::http::wire::card;
 use crate::http::wire::fields::Fields;
 use crate::http::wire::json::Object;
 use crate::idempotency::{AnswerStatus, Disclosure, PartLifetime, RememberedAnswer, SubjectId};
@@ -207,11 +208,17 @@ pub(crate) fn render(shown: &TokenView) -> Secret<Vec<u8>> {
     render_members(shown, 0).close()
 }
 
+/// Of a token without its data, mask and metadata. Longer texts make the buffer grow.
+const MEMBERS_BYTES: usize = 1_152;
+
 /// The members. Those that are not always kept go with the token, which is this subject.
 fn render_members(shown: &TokenView, subject: usize) -> Object {
     let token = &shown.token;
-    let mut object = Object::new();
-    object.text("id", &token.public_id());
+    let mut object = Object::with_capacity(MEMBERS_BYTES.saturating_add(token.bytes()));
+    match &token.name {
+        Some(name) => object.text("id", name.as_str()),
+        None => object.display("id", token.id),
+    }
     object.display("tenant_id", token.tenant);
     object.text("type", token.kind.as_str());
     object.keep(PartLifetime::With(subject));
@@ -240,7 +247,7 @@ fn render_members(shown: &TokenView, subject: usize) -> Object {
     }
     if let Some(card) = &shown.card {
         let name = if token.kind == TokenType::NetworkToken { "network_token" } else { "card" };
-        object.value(name, &card.to_value());
+        card::write(&mut object, name, card);
     }
     if let Some(bank) = &shown.bank {
         object.value("bank", &bank.to_value());

@@ -2,6 +2,7 @@
 
 use crate::app::TokenIntentView;
 use crate::domain::token_type::TokenType;
+use crate::http::wire::card;
 use crate::http::wire::json::Object;
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
@@ -30,10 +31,10 @@ fn render_members(shown: &TokenIntentView, subject: usize) -> Object {
     object.text("fingerprint", &intent.fingerprint);
     let network_token = intent.kind == TokenType::NetworkToken;
     match &shown.card {
-        Some(card) if !network_token => object.value("card", &card.to_value()),
+        Some(card) if !network_token => card::write(&mut object, "card", card),
         Some(card) => {
             object.json("card", "null");
-            object.value("network_token", &card.to_value());
+            card::write(&mut object, "network_token", card);
         }
         None => object.json("card", "null"),
     }
