@@ -2,24 +2,45 @@
 
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
+/// Digits of base 58 that are computed together, as one digit of base 58^5.
+const LIMB_DIGITS: usize = 5;
+const LIMB: u64 = 58_u64.pow(5);
+
 /// The big-endian number `bytes` in base 58, padded with `1` (zero) to `width`.
 pub fn encode_padded(bytes: &[u8], width: usize) -> String {
-    let mut digits: Vec<u32> = Vec::with_capacity(width);
-    for byte in bytes {
-        let mut carry = u32::from(*byte);
-        for digit in &mut digits {
-            let value = digit.wrapping_mul(256).wrapping_add(carry);
-            *digit = value % 58;
-            carry = value / 58;
+    // The lowest limb first. Each is below 2^30, and four bytes at a time shift it to below 2^62.
+    let mut limbs: Vec<u64> = Vec::with_capacity(width.div_ceil(LIMB_DIGITS));
+    for chunk in bytes.chunks(4) {
+        let mut carry = 0;
+        let mut factor: u64 = 1;
+        for byte in chunk {
+            carry = carry << 8 | u64::from(*byte);
+            factor <<= 8;
+        }
+        for limb in &mut limbs {
+            let value = limb.wrapping_mul(factor).wrapping_add(carry);
+            *limb = value % LIMB;
+            carry = value / LIMB;
         }
         while carry > 0 {
-            digits.push(carry % 58);
-            carry /= 58;
+            limbs.push(carry % LIMB);
+            carry /= LIMB;
         }
+    }
+    let mut digits = Vec::with_capacity(width.max(limbs.len().saturating_mul(LIMB_DIGITS)));
+    for mut limb in limbs {
+        for _ in 0..LIMB_DIGITS {
+            digits.push(limb % 58);
+            limb /= 58;
+        }
+    }
+    // The highest limb may begin with zeros.
+    while digits.last() == Some(&0) {
+        digits.pop();
     }
     digits.resize(digits.len().max(width), 0);
     // Each digit is below 58, so each has a letter.
-    let letter = |digit: u32| usize::try_from(digit).ok().and_then(|at| ALPHABET.get(at));
+    let letter = |digit: u64| usize::try_from(digit).ok().and_then(|at| ALPHABET.get(at));
     digits.into_iter().rev().filter_map(letter).copied().map(char::from).collect()
 }
 
@@ -40,6 +61,8 @@ mod tests {
         check(&[0xff; 16], 22, "YcVfxkQb6JRzqk5kF2tNLv");
         check(&[0; 4], 3, "111");
         check(&[], 0, "");
+        check(&[1, 2, 3, 4, 5], 0, "7bWpTW");
+        check(&[0, 0, 0, 0, 57], 0, "z");
         assert_eq!(encode_padded(&[0xff; 32], 44).len(), 44);
     }
 
