@@ -74,10 +74,10 @@ impl Reply {
 }
 
 impl From<RememberedAnswer> for Reply {
-    fn from(answer: RememberedAnswer) -> Self {
-        let body = SecretBody::from(answer.whole_body());
-        let mut reply = Self::with_status(status_code(answer.status), body);
-        reply.location = answer.location;
+    fn from(mut answer: RememberedAnswer) -> Self {
+        let (status, location) = (status_code(answer.status), answer.location.take());
+        let mut reply = Self::with_status(status, SecretBody::from(answer.into_body()));
+        reply.location = location;
         reply
     }
 }

@@ -12,7 +12,7 @@ use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Right, ValueOrigin};
 use crate::domain::id::{ApplicationId, KeyId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
-use crate::secret::Secret;
+use crate::secret::{Secret, SecretBuffer};
 
 /// An answer as it is sent the first time, with everything that its repetition depends on.
 #[derive(Debug)]
@@ -24,8 +24,9 @@ pub struct RememberedAnswer {
     pub disclosures: Vec<Disclosure>,
     /// The tokens, intents and keys that the body shows, each once.
     pub subjects: Vec<Subject>,
-    /// JSON text, split into parts.
-    pub body: Vec<AnswerPart>,
+    /// JSON text, and the parts that it consists of.
+    text: SecretBuffer,
+    parts: Vec<AnswerPart>,
 }
 
 /// The statuses that are remembered.
@@ -69,10 +70,11 @@ pub enum SubjectId {
     TokenIntent(TokenIntentId),
 }
 
+/// A part of the text, after the parts before it.
 #[derive(Debug)]
-pub struct AnswerPart {
-    pub text: Secret<Vec<u8>>,
-    pub lifetime: PartLifetime,
+struct AnswerPart {
+    bytes: usize,
+    lifetime: PartLifetime,
 }
 
 /// The lifetime of a part. Numbers are indexes into the answer's subjects.
@@ -103,17 +105,18 @@ impl RememberedAnswer {
     /// An answer whose whole body is kept as long as it is remembered.
     pub fn new(status: AnswerStatus, body: Secret<Vec<u8>>) -> Self {
         let mut answer = Self::empty(status);
-        answer.body.push(AnswerPart { text: body, lifetime: PartLifetime::Always });
+        answer.append(body, &[(0, PartLifetime::Always)]);
         answer
     }
 
-    pub const fn empty(status: AnswerStatus) -> Self {
+    pub fn empty(status: AnswerStatus) -> Self {
         Self {
             status,
             location: None,
             disclosures: Vec::new(),
             subjects: Vec::new(),
-            body: Vec::new(),
+            text: SecretBuffer::with_capacity(0),
+            parts: Vec::new(),
         }
     }
 
@@ -150,21 +153,46 @@ impl RememberedAnswer {
     }
 
     pub fn push(&mut self, text: &[u8], lifetime: PartLifetime) {
-        match self.body.last_mut() {
-            Some(last) if last.lifetime == lifetime && lifetime == PartLifetime::Always => {
-                last.text = Secret::new([last.text.expose().as_slice(), text].concat());
-            }
-            Some(_) | None if text.is_empty() => (),
-            Some(_) | None => {
-                self.body.push(AnswerPart { text: Secret::new(text.to_vec()), lifetime });
-            }
+        self.text.extend(text);
+        self.add_part(text.len(), lifetime);
+    }
+
+    /// Appends a text whose lifetime changes at the marks, which are offsets in order. The text
+    /// before the first mark is always kept.
+    pub fn append(&mut self, text: Secret<Vec<u8>>, marks: &[(usize, PartLifetime)]) {
+        let bytes = text.expose().len();
+        self.text.append(text);
+        let (mut at, mut lifetime) = (0, PartLifetime::Always);
+        for (next, lifetime_next) in marks.iter().copied().chain([(bytes, lifetime)]) {
+            let next = next.clamp(at, bytes);
+            self.add_part(next.saturating_sub(at), lifetime);
+            (at, lifetime) = (next, lifetime_next);
         }
     }
 
+    fn add_part(&mut self, bytes: usize, lifetime: PartLifetime) {
+        match self.parts.last_mut() {
+            Some(last) if last.lifetime == lifetime && lifetime == PartLifetime::Always => {
+                last.bytes = last.bytes.saturating_add(bytes);
+            }
+            Some(_) | None if bytes == 0 => (),
+            Some(_) | None => self.parts.push(AnswerPart { bytes, lifetime }),
+        }
+    }
+
+    /// The texts of the parts, in order.
+    pub fn parts(&self) -> impl Iterator<Item = (&[u8], PartLifetime)> {
+        let mut rest = self.text.bytes();
+        self.parts.iter().map(move |part| {
+            let (text, after) = rest.split_at_checked(part.bytes).unwrap_or((rest, &[]));
+            rest = after;
+            (text, part.lifetime)
+        })
+    }
+
     /// The whole body, as sent to the first request.
-    pub fn whole_body(&self) -> Secret<Vec<u8>> {
-        let texts: Vec<_> = self.body.iter().map(|part| part.text.expose().as_slice()).collect();
-        Secret::new(texts.concat())
+    pub fn into_body(self) -> Secret<Vec<u8>> {
+        self.text.finish()
     }
 }
 

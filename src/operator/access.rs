@@ -19,7 +19,7 @@ pub(super) async fn create_application(
     let (tenant, draft) = (tenant_id(tenant)?, application::parse_draft(body)?);
     let made = vault.access().create_application(tenant, &draft, None, &Write::plain()).await?;
     let (new, key) = made.outcome;
-    Ok(bytes(application::answer(&new, key.as_ref()).whole_body()))
+    Ok(bytes(application::answer(&new, key.as_ref()).into_body()))
 }
 
 pub(super) fn list_applications(vault: &Vault, tenant: &str) -> Result<Vec<u8>, Error> {
@@ -36,7 +36,7 @@ pub(super) async fn create_key(
 ) -> Result<Vec<u8>, Error> {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let new = vault.access().create_key(tenant, application, None, None, &Write::plain()).await?;
-    Ok(bytes(key::answer(&new.outcome).whole_body()))
+    Ok(bytes(key::answer(&new.outcome).into_body()))
 }
 
 pub(super) async fn import_key(

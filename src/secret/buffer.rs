@@ -40,6 +40,19 @@ impl SecretBuffer {
         self.bytes.expose_mut().extend_from_slice(more);
     }
 
+    /// Appends all of another buffer; an empty buffer takes it over without a copy.
+    pub fn append(&mut self, more: Secret<Vec<u8>>) {
+        if self.bytes.expose().is_empty() {
+            self.bytes = more;
+        } else {
+            self.extend(more.expose());
+        }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.expose()
+    }
+
     /// Appends the JSON text of a value. Every `Value` has one, and writing into memory cannot
     /// fail.
     pub fn json(&mut self, value: &serde_json::Value) {

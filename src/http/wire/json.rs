@@ -94,17 +94,7 @@ impl Object {
     /// As [`Object::close`], in the parts that the marks make.
     pub(crate) fn close_into(mut self, answer: &mut RememberedAnswer) {
         let marks = std::mem::take(&mut self.marks);
-        let text = self.close();
-        let mut rest = text.expose().as_slice();
-        let (mut at, mut kept) = (0_usize, PartLifetime::Always);
-        for (next, kept_next) in marks {
-            // Marks are in order and within the text, since it only grows.
-            let length = next.saturating_sub(at).min(rest.len());
-            let (part, after) = rest.split_at(length);
-            answer.push(part, kept);
-            (rest, at, kept) = (after, next, kept_next);
-        }
-        answer.push(rest, kept);
+        answer.append(self.close(), &marks);
     }
 
     pub(crate) fn texts<'a>(&mut self, name: &str, values: impl Iterator<Item = &'a str>) {

@@ -26,7 +26,7 @@ use crate::domain::container::Container;
 use crate::domain::id::TokenId;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{
-    AnswerPart, Disclosure, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId, half_day,
+    Disclosure, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId, half_day,
 };
 use crate::secret::Secret;
 use crate::store::record::{
@@ -68,10 +68,10 @@ impl Idempotency<'_> {
         let place = tables::idempotency(half_day(now), tenant, &guard.blinded);
         let hiding = |subject| SubjectParts { subject, parts: Vec::new() };
         let mut hidden: Vec<_> = answer.subjects.iter().map(hiding).collect();
-        let mut body = Vec::with_capacity(answer.body.len());
-        for AnswerPart { text, lifetime: kept } in &answer.body {
-            let copy = || Secret::new(text.expose().clone());
-            let (at, part) = match *kept {
+        let mut body = Vec::new();
+        for (text, kept) in answer.parts() {
+            let copy = || Secret::new(text.to_vec());
+            let (at, part) = match kept {
                 PartLifetime::Always => {
                     body.push(StoredPart::Text(copy()));
                     continue;
@@ -79,7 +79,7 @@ impl Idempotency<'_> {
                 PartLifetime::Once => continue,
                 PartLifetime::With(at) => (at, HiddenPart::Text(copy())),
                 PartLifetime::WithCvc(at, until) => {
-                    let text = str::from_utf8(text.expose()).ok().ok_or_else(impossible)?;
+                    let text = str::from_utf8(text).ok().ok_or_else(impossible)?;
                     (at, HiddenPart::Cvc(self.vault.cvcs().seal(tenant, &place, text, until)?))
                 }
             };
