@@ -20,7 +20,8 @@ pub struct Data(Secret<String>);
 
 impl Data {
     pub fn from_value(value: &Value) -> Self {
-        let mut text = SecretBuffer::with_capacity(0);
+        // Room for a card: a buffer that grows is copied and wiped.
+        let mut text = SecretBuffer::with_capacity(128);
         text.json(value);
         Self(text.finish_text())
     }
