@@ -71,9 +71,11 @@
 //!     gave it, also when there is no idempotency key, since a remembered answer is part of the
 //!     change. This is the one place where the app calls back into the wire format.
 //! 11. [`store::Store::commit`] queues the change. The writer thread takes what has queued, checks
-//!     the expectations of each change, applies the changes whose expectations hold, syncs once and
-//!     answers all of them. A change that is refused is decided again on a fresh snapshot, at most
-//!     [`bounds::DECISIONS_MAX`] times.
+//!     the expectations of each change against the newest rows, writes the rows of those whose
+//!     expectations hold as one frame of the log, syncs once, makes the rows visible and answers
+//!     all of them. A merge moves the rows from memory into the data file later
+//!     ([`store::engine::local`]). A change that is refused is decided again on a fresh snapshot,
+//!     at most [`bounds::DECISIONS_MAX`] times.
 //! 12. `http` sends the rendered answer and logs one line. [`domain::exposure`] has decided how much
 //!     of the token the answer shows.
 //!

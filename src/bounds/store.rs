@@ -33,9 +33,8 @@ pub const PAGE_BYTES: usize = 1024 * 1024;
 pub const SWEEP_BATCH_MAX: usize = 256;
 /// The time between two sweeps.
 pub const SWEEP_PERIOD: Duration = Duration::from_secs(15);
-/// Records that a rotation re-encrypts in one transaction. It is small because requests wait for
-/// it.
-pub const REENCRYPT_BATCH_MAX: usize = 32;
+/// Records that a rotation re-encrypts in one batch. Requests wait for it, some milliseconds.
+pub const REENCRYPT_BATCH_MAX: usize = 128;
 /// Rows that one step of a re-encryption looks at, most of which may be new already.
 pub const REENCRYPT_LOOKS_MAX: usize = 1_024;
 /// Records that a rotation re-encrypts in a second if the settings do not say. Most of the disk's

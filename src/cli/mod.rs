@@ -84,6 +84,7 @@ fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
         Subcommand::Init(command) => serve::init(&command),
         Subcommand::Report(command) => operate::report::report(&command),
         Subcommand::Key(command) => operate::key::key(command),
+        Subcommand::Compact(command) => offline::compact::compact(&command),
         Subcommand::Restore(command) => offline::restore::restore(&command),
         Subcommand::Serve(command) => serve::serve(&command.config),
         Subcommand::Status(command) => operate::status::status(&command),

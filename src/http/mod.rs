@@ -22,6 +22,7 @@ pub(crate) mod wire;
 
 pub use answers::Answers;
 pub use bodies::Bodies;
+pub use operations::tokens::created_token;
 pub use request_counts::Requests;
 pub use route::RESULTS_PATH;
 pub use state::{DeprecatedOperations, Http};

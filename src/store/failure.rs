@@ -183,4 +183,4 @@ macro_rules! from_redb {
     )+};
 }
 
-from_redb!(CommitError, DatabaseError, StorageError, TableError, TransactionError);
+from_redb!(CommitError, CompactionError, DatabaseError, StorageError, TableError, TransactionError);

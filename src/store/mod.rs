@@ -8,6 +8,7 @@ pub mod backup;
 mod batch;
 pub mod chain;
 mod change;
+mod compact;
 mod cvc_keys;
 mod digests;
 pub mod engine;
@@ -31,6 +32,7 @@ mod writer_metrics;
 
 pub use batch::Verdict;
 pub use change::{Change, SealedEntries};
+pub use compact::CompactSummary;
 pub use cvc_keys::{CvcKeyName, CvcKeys};
 pub use digests::{DigestState, RecordDigests};
 pub use engine::Upkeep;

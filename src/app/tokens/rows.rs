@@ -172,6 +172,24 @@ impl TokenRows<'_> {
         Ok(change)
     }
 
+    /// Writes the record under the newest key, with its entries under the newest index key. For a
+    /// record whose other entries exist.
+    pub(in crate::app) fn reseal(self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
+        let mut change = self.put_record(token, keys)?;
+        let Some(newest) = keys.newest_index() else { return Ok(change) };
+        for ((table, key), value) in entries(token, newest) {
+            if table == Table::TokenLists && tables::is_blinded_list_key(&key) {
+                change = change.put(table, key, value);
+            }
+        }
+        for key in name_keys(token, std::iter::once(newest)) {
+            let table = Table::TokenNames.number();
+            let sealed = keys.seal(table, &key, token.id.bytes(), self.vault.random());
+            change = change.put(Table::TokenNames, key, sealed);
+        }
+        Ok(change)
+    }
+
     /// Writes the differences. The name, the tenant and the time of creation never change.
     pub(in crate::app) fn update(
         self,

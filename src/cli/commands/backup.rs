@@ -41,6 +41,19 @@ pub(in crate::cli) struct RestoreCommand {
     pub(in crate::cli) file: PathBuf,
 }
 
+/// Return the free space inside the data file of a stopped vault to the disk, as after a rotation of
+/// the keys or the deletion of many tokens.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "compact")]
+pub(in crate::cli) struct CompactCommand {
+    /// settings file of the vault, which names the data directory
+    #[argh(option)]
+    pub(in crate::cli) config: Option<PathBuf>,
+    /// data directory, instead of the one in the settings
+    #[argh(option)]
+    pub(in crate::cli) data: Option<PathBuf>,
+}
+
 /// Check the data file of a stopped vault: records open, index entries and counts agree, the audit
 /// chain is intact. Or check a backup: manifest, digests and order of its rows; with --key also its
 /// signature and every record, in a scratch directory beside the backup.

@@ -39,6 +39,7 @@ pub(super) enum Subcommand {
     Audit(AuditCommand),
     Backup(BackupCommand),
     Check(CheckCommand),
+    Compact(CompactCommand),
     Dev(DevCommand),
     DevClock(DevClockCommand),
     DevPreload(DevPreloadCommand),

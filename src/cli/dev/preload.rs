@@ -1,11 +1,12 @@
 //! `strongroom dev-preload`: fills a development vault by the operation that clients use. Many
 //! requests run concurrently, so that they share commits.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::app::{TokenDraft, Vault, Write};
+use crate::app::{TokenDraft, Vault, Write, WriteOutcome};
 use crate::bounds::BATCH_CHANGES_MAX;
 use crate::cli::commands::DevPreloadCommand;
 use crate::cli::dev::{master_key_path, read_tenant};
@@ -18,11 +19,16 @@ use crate::config::MasterKeySource;
 use crate::domain::key_text::KeyText;
 use crate::domain::luhn;
 use crate::domain::token_type::TokenType;
+use crate::http::created_token;
 use crate::secret::Secret;
 use crate::server::tasks::Tasks;
 
 /// The number of ids to print, spread evenly over all tokens.
-const SAMPLE: u64 = 10_000;
+const SAMPLE: u64 = 100_000;
+/// Cards with the same customer in their metadata.
+const CARDS_OF_CUSTOMER: u64 = 4;
+/// Values of the metadata entry that many cards share.
+const CHANNELS: u64 = 4;
 
 pub(in crate::cli) fn preload(command: &DevPreloadCommand) -> Result<(), Failure> {
     let value = match command.kind.as_str() {
@@ -54,7 +60,7 @@ async fn fill(vault: &Arc<Vault>, key: &str, tokens: u64, value: Sample) -> Resu
         tasks.spawn(async move {
             let mut number = lane;
             while number < tokens {
-                match create(&vault, &key, value.draft(number)).await {
+                match create(&vault, &key, value, number).await {
                     Ok(id) if number.is_multiple_of(every) => say(&id),
                     Ok(_) => (),
                     Err(failure) => {
@@ -79,20 +85,33 @@ enum Sample {
 }
 
 impl Sample {
-    /// Makes a different value for every number.
+    /// Makes a different value for every number. A card has a code and three metadata entries.
     fn draft(self, number: u64) -> TokenDraft {
-        let (kind, data) = match self {
+        let (kind, data, metadata) = match self {
             Self::Card => (
                 TokenType::Card,
                 json!({
                     "number": card_number(number),
                     "expiration_month": 12,
                     "expiration_year": 2040,
+                    "cvc": "123",
                 }),
+                BTreeMap::from([
+                    (String::from("channel"), format!("channel {}", number.rem_euclid(CHANNELS))),
+                    (
+                        String::from("customer"),
+                        format!("customer {:08}", number.div_euclid(CARDS_OF_CUSTOMER)),
+                    ),
+                    (String::from("order"), format!("order {number:016}")),
+                ]),
             ),
-            Self::Text => (TokenType::Token, Value::from(format!("preloaded value {number}"))),
+            Self::Text => {
+                let data = Value::from(format!("preloaded value {number}"));
+                (TokenType::Token, data, BTreeMap::new())
+            }
         };
-        TokenDraft { kind: Some(kind), data: Some(Secret::new(data)), ..TokenDraft::default() }
+        let (kind, data) = (Some(kind), Some(Secret::new(data)));
+        TokenDraft { kind, data, metadata, ..TokenDraft::default() }
     }
 }
 
@@ -102,14 +121,18 @@ fn card_number(number: u64) -> String {
     candidates.into_iter().find(|digits| luhn::passes(digits)).unwrap_or_default()
 }
 
-async fn create(vault: &Vault, key: &str, draft: TokenDraft) -> Result<String, Failure> {
+/// Creates a token under an idempotency key, as clients do.
+async fn create(vault: &Vault, key: &str, value: Sample, number: u64) -> Result<String, Failure> {
     let key = KeyText::parse(key)
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
     let caller = vault.access().authenticate(&key).map_err(|error| refused(&error))?;
-    let created = vault
-        .tokens(&caller)
-        .create(draft, &Write::plain())
-        .await
+    let guard = vault
+        .idempotency()
+        .begin(&caller, "POST", "/tokens", &format!("preload {number}"))
         .map_err(|error| refused(&error))?;
+    let render = |written: &WriteOutcome| created_token(written);
+    let write = Write { guard: Some(&guard), render: &render };
+    let created = vault.tokens(&caller).create(value.draft(number), &write).await;
+    let created = created.map_err(|error| refused(&error))?;
     Ok(created.outcome.shown.token.public_id())
 }

@@ -1,5 +1,6 @@
 //! Commands that work on a vault whose server is stopped, and on files.
 
+pub(in crate::cli) mod compact;
 pub(in crate::cli) mod recover;
 pub(in crate::cli) mod restore;
 pub(in crate::cli) mod shares;

@@ -1,7 +1,7 @@
 //! The background task that continues rotations of keys, at the rate that the settings allow.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
@@ -13,6 +13,7 @@ use crate::log::{Event, Log, Value};
 pub(in crate::cli) async fn rotate(vault: Arc<Vault>, per_second: usize, log: Log) {
     let mut walk = Walk::default();
     loop {
+        let begun = Instant::now();
         match vault.rotation().rotate_step(&mut walk).await {
             Ok(Step::Idle) => {
                 tokio::select! {
@@ -22,7 +23,8 @@ pub(in crate::cli) async fn rotate(vault: Arc<Vault>, per_second: usize, log: Lo
             }
             Ok(Step::Waiting) | Err(Error::Busy) => tokio::time::sleep(ROTATION_WAIT).await,
             Ok(Step::Walked { looked_at, written }) => {
-                tokio::time::sleep(pause(looked_at, written, per_second)).await;
+                let pause = pause(looked_at, written, per_second);
+                tokio::time::sleep(pause.saturating_sub(begun.elapsed())).await;
             }
             Ok(Step::MasterReplaced) => log.event(Event::info("master_key_replaced")),
             Ok(Step::Entered(scope, phase)) => {
@@ -48,7 +50,7 @@ pub(in crate::cli) async fn rotate(vault: Arc<Vault>, per_second: usize, log: Lo
     }
 }
 
-/// The pause after a batch. Reading a row costs a fraction of writing one.
+/// The time that a batch may take at this rate. Reading a row costs a fraction of writing one.
 fn pause(looked_at: usize, written: usize, per_second: usize) -> Duration {
     let looks_for_one = REENCRYPT_LOOKS_MAX.div_ceil(REENCRYPT_BATCH_MAX);
     let cost = written.max(looked_at.div_ceil(looks_for_one));
@@ -74,7 +76,7 @@ mod tests {
     #[test]
     fn what_is_written_is_paid_for_in_time() {
         assert_eq!(pause(32, 32, 1_000), Duration::from_millis(32));
-        assert_eq!(pause(1_024, 0, 1_000), Duration::from_millis(32));
+        assert_eq!(pause(1_024, 0, 1_000), Duration::from_millis(128));
         assert_eq!(pause(0, 0, 1_000), Duration::ZERO);
     }
 }

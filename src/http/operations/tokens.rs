@@ -9,17 +9,20 @@ use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::route::path::TokenName;
 use crate::http::wire::{token, tokenize};
-use crate::idempotency::AnswerStatus;
+use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::secret::SecretBuffer;
+
+/// The answer to `POST /tokens`.
+pub fn created_token(written: &WriteOutcome) -> RememberedAnswer {
+    let location = token_path(&written.shown.token.public_id());
+    token::answer(written, AnswerStatus::Created, Right::Create).at(location)
+}
 
 impl Exchange<'_> {
     pub(in crate::http) async fn create_token(&self) -> Result<Reply, OperationFailure> {
         let draft = token::parse_draft(self.body.expose());
-        let answer = |written: &WriteOutcome| {
-            let location = token_path(&written.shown.token.public_id());
-            token::answer(written, AnswerStatus::Created, Right::Create).at(location)
-        };
-        let written = self.app.tokens(self.caller).create(draft, &self.write(&answer)).await?;
+        let write = self.write(&created_token);
+        let written = self.app.tokens(self.caller).create(draft, &write).await?;
         Ok(Reply::from(written.answer))
     }
 

@@ -7,6 +7,7 @@ mod conformance;
 pub(super) mod local;
 #[cfg(test)]
 pub(super) mod memory;
+mod processes;
 
 use std::fmt;
 use std::sync::Arc;

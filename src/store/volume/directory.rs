@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 use crate::store::volume::{Volume, VolumeFile};
@@ -48,6 +48,11 @@ impl Volume for Directory {
         let path = self.0.join(name);
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+        // A command that root runs must not leave files that the server cannot open.
+        let owner = fs::metadata(&self.0)?;
+        if rustix::process::geteuid().is_root() && owner.uid() != 0 {
+            fchown(&file, Some(owner.uid()), Some(owner.gid()))?;
+        }
         Ok(Box::new(DirectoryFile::new(file, path)?))
     }
 

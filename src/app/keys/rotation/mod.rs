@@ -16,6 +16,8 @@ pub(in crate::app) mod state;
 mod tests;
 mod walk;
 
+use std::sync::atomic::Ordering;
+
 use uuid::Uuid;
 
 use crate::app::commit::commit_loop::Priority;
@@ -137,6 +139,7 @@ impl KeyRotation<'_> {
             }
             self.vault.store.advance_epoch();
             walk.enter(&rotation);
+            self.vault.rotations.looked_at.store(0, Ordering::Relaxed);
             return Ok(Step::Entered(rotation.scope, rotation.phase));
         }
         if !self.everyone_knows(&rotation).await? {
@@ -145,17 +148,26 @@ impl KeyRotation<'_> {
         match rotation.phase {
             Phase::Announced => self.enter(&rotation, Phase::Both).await,
             Phase::Both => match self.reseal_some(&rotation, walk).await? {
-                Some(step) => Ok(step),
+                Some(step) => Ok(self.note(step)),
                 None if rotation.scope == SystemKeys::SCOPE => self.finish(&rotation, walk).await,
                 None => self.enter(&rotation, Phase::Flipped).await,
             },
             Phase::Flipped => self.enter(&rotation, Phase::Clearing).await,
             Phase::Clearing => match self.clear_some(&rotation, walk).await? {
-                Some(step) => Ok(step),
+                Some(step) => Ok(self.note(step)),
                 None => self.finish(&rotation, walk).await,
             },
             Phase::Settled => self.finish(&rotation, walk).await,
         }
+    }
+
+    /// Counts the records of a step, for the status.
+    fn note(self, step: Step) -> Step {
+        if let Step::Walked { looked_at, .. } = step {
+            let looked_at = u64::try_from(looked_at).unwrap_or(u64::MAX);
+            self.vault.rotations.looked_at.fetch_add(looked_at, Ordering::Relaxed);
+        }
+        step
     }
 
     /// True when no task uses data that it read before the phase began. Queued changes of cancelled

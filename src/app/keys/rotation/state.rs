@@ -1,5 +1,7 @@
 //! The state that rotations keep in memory.
 
+use std::sync::atomic::AtomicU64;
+
 use tokio::sync::Notify;
 
 use crate::crypto::KeyTransfer;
@@ -8,6 +10,8 @@ use crate::crypto::KeyTransfer;
 #[derive(Debug, Default)]
 pub(in crate::app) struct Rotations {
     pub(super) begun: Notify,
+    /// Records that the current phase of the current rotation has looked at.
+    pub(in crate::app) looked_at: AtomicU64,
     /// One replacement of the master key at a time.
     pub(super) master: tokio::sync::Mutex<()>,
     pub(super) handover: std::sync::Mutex<Option<KeyTransfer>>,

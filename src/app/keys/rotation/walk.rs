@@ -163,7 +163,7 @@ impl KeyRotation<'_> {
         let (tenant, id) = tables::token_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
         let found = rows::open(keys, tenant, id, sealed)?;
         let change = Change::new().expect_version(Table::Tokens, key.to_vec(), found.version);
-        Ok(change.and(self.vault.token_rows().put_all(&found.token, keys)?))
+        Ok(change.and(self.vault.token_rows().reseal(&found.token, keys)?))
     }
 
     fn reseal_of_tenant(

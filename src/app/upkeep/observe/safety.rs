@@ -1,5 +1,7 @@
 //! Metrics and checks of the keys, the backups and the audit chain.
 
+use std::sync::atomic::Ordering;
+
 use crate::app::audit::watch::AuditFinding;
 use crate::app::keys::rotation::ListedKey;
 use crate::app::upkeep::Upkeep;
@@ -40,6 +42,11 @@ impl Upkeep<'_> {
         let rotations = u64::try_from(inventory.rotations.len()).unwrap_or(u64::MAX);
         page.gauge("strongroom_key_rotations", "Rotations that are under way.", rotations)
             .status("keys", "rotations");
+        if let Some(rotation) = inventory.rotations.first() {
+            let looked_at = self.vault.rotations.looked_at.load(Ordering::Relaxed);
+            page.line("keys", "rotation_phase", StatusValue::Name(rotation.phase));
+            page.line("keys", "rotation_records_done", StatusValue::Count(looked_at));
+        }
     }
 
     /// A vault without a schedule has no samples of these metrics.

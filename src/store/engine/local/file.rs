@@ -100,6 +100,17 @@ impl DataFile {
         Ok(Self::open(volume, CACHE_BYTES)?)
     }
 
+    /// The length of the file.
+    pub(in crate::store) fn bytes(&self) -> Result<u64, StorageFailure> {
+        self.file.len().map_err(StorageFailure::from_io)
+    }
+
+    /// Moves pages to the front and cuts off the end of the file. Returns false when nothing is
+    /// left to do.
+    pub(in crate::store) fn compact(&mut self) -> Result<bool, StorageFailure> {
+        Ok(self.database.compact()?)
+    }
+
     fn from_file(file: Arc<dyn VolumeFile>, cache_bytes: usize) -> Result<Self, OpenFailure> {
         let was_repaired = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let repairing = Arc::clone(&was_repaired);

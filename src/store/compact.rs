@@ -1,0 +1,35 @@
+//! Returns the free pages of a closed data file to the disk.
+//!
+//! redb uses free pages again, but a file that was large once stays large, as after a rotation of
+//! the keys or the deletion of many tokens. Compaction moves pages to the front of the file and cuts
+//! off its end. Each move is a transaction, so a crash loses nothing, and no second copy of the file
+//! is needed.
+
+use std::path::Path;
+
+use crate::clock::Clock;
+use crate::store::failure::OpenFailure;
+use crate::store::handle::Store;
+use crate::store::opening;
+use crate::store::volume::Directory;
+
+/// The length of the data file before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompactSummary {
+    pub before_bytes: u64,
+    pub after_bytes: u64,
+}
+
+impl Store {
+    /// Compacts the data file of a stopped vault.
+    pub fn compact(directory: &Path, clock: &Clock) -> Result<CompactSummary, OpenFailure> {
+        // Opening and closing the store moves the rows of the log into the data file.
+        Self::open(directory, clock)?.close();
+        let volume = Directory::new(directory);
+        let mut data = opening::open(&volume)?;
+        let before_bytes = data.bytes().map_err(OpenFailure::Storage)?;
+        while data.compact().map_err(OpenFailure::Storage)? {}
+        let after_bytes = data.bytes().map_err(OpenFailure::Storage)?;
+        Ok(CompactSummary { before_bytes, after_bytes })
+    }
+}
