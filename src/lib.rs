@@ -159,10 +159,10 @@ pub mod testing {
     pub use crate::threeds::simulator::cards::{CARDS, ChallengeKind, MethodSupport, Scenario};
 }
 
-/// Overwrites every block of memory when it is freed. `Secret` wipes the values that are ours; this
-/// wipes the copies that libraries make of them: digits of JSON numbers and names of members in
-/// `serde_json`, scratch space of its parser, buffers of hyper and rustls. The allocator below it is
-/// mimalloc: glibc's keeps twice the memory after load (measured: 233 against 112 MiB).
+/// Overwrites every block of memory when it is freed: the texts and vectors of `Secret`, and the
+/// copies that libraries make of them: digits of JSON numbers and names of members in `serde_json`,
+/// scratch space of its parser, buffers of hyper and rustls. The allocator below it is mimalloc:
+/// glibc's keeps twice the memory after load (measured: 233 against 112 MiB).
 #[global_allocator]
 static ALLOCATOR: zeroizing_alloc::ZeroAlloc<mimalloc::MiMalloc> =
     zeroizing_alloc::ZeroAlloc(mimalloc::MiMalloc);

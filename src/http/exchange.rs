@@ -4,9 +4,10 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::pin::Pin;
 
+use hyper::http::request::Parts;
 use serde_json::Value;
 
-use crate::app::{Caller, Client, Error, Guard, Vault, Write};
+use crate::app::{Caller, Error, Guard, Vault, Write};
 use crate::domain::mistakes::Mistakes;
 use crate::formulas::Catalog;
 use crate::http::problem::Problem;
@@ -36,7 +37,9 @@ pub(super) struct Exchange<'a> {
     pub(super) guard: Option<Guard>,
     pub(super) catalog: &'a Catalog,
     pub(super) if_none_match: Option<String>,
-    pub(super) client: Client,
+    /// The head of the request. Sessions of 3-D Secure describe the client with it.
+    pub(super) parts: &'a Parts,
+    pub(super) address: IpAddr,
 }
 
 impl Exchange<'_> {
@@ -45,7 +48,7 @@ impl Exchange<'_> {
     pub(super) fn charge_tokens(&self, tokens: usize) -> Result<(), Problem> {
         let further = u32::try_from(tokens.saturating_sub(1)).unwrap_or(u32::MAX);
         let Some(further) = NonZeroU32::new(further) else { return Ok(()) };
-        let request = counted(self.caller, self.client.address, limits::Operation::Tokenize);
+        let request = counted(self.caller, self.address, limits::Operation::Tokenize);
         let charged = self.http.limiter.admit_more(&request, further, self.app.now());
         charged.map_err(|refusal| self.http.limited(refusal))
     }

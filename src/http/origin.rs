@@ -24,7 +24,7 @@ impl Http {
             trace: reply::trace_of(&parts.headers, secret).unwrap_or_else(|| self.new_trace()),
             cross_origin: parts.headers.contains_key(ORIGIN),
             // `Location` is sent for POST only.
-            base: self.base(parts).filter(|_| parts.method == Method::POST),
+            base: if parts.method == Method::POST { self.base(parts) } else { None },
         }
     }
 

@@ -255,7 +255,8 @@ impl Http {
             guard,
             catalog: &self.catalog,
             if_none_match: if_none_match.map(String::from),
-            client: self.client(parts, address),
+            parts,
+            address,
         };
         (invocation.call)(&exchange).await
     }

@@ -12,14 +12,14 @@ use crate::threeds::session::Session;
 impl Exchange<'_> {
     pub(in crate::http) async fn create_threeds_session(&self) -> Result<Reply, OperationFailure> {
         let draft = session::parse_draft(self.body.expose());
+        let client = self.http.client(self.parts, self.address);
         let answer = |made: &Session| {
-            let body = session::render_created(made, &self.client.base);
+            let body = session::render_created(made, &client.base);
             RememberedAnswer::new(AnswerStatus::Created, body)
                 .at(format!("/3ds/sessions/{}", made.id))
         };
         let write = self.write(&answer);
-        let made =
-            self.app.threeds().create_session(self.caller, &draft, &self.client, &write).await?;
+        let made = self.app.threeds().create_session(self.caller, &draft, &client, &write).await?;
         Ok(Reply::from(made.answer))
     }
 
@@ -37,11 +37,10 @@ impl Exchange<'_> {
         id: &SessionName,
     ) -> Result<Reply, OperationFailure> {
         let device = session::parse_device(self.body.expose()).map_err(Problem::from)?;
+        let client = self.http.client(self.parts, self.address);
         let answer = |changed: &Session| {
-            RememberedAnswer::new(
-                AnswerStatus::Ok,
-                session::render_created(changed, &self.client.base),
-            )
+            let body = session::render_created(changed, &client.base);
+            RememberedAnswer::new(AnswerStatus::Ok, body)
         };
         let write = self.write(&answer);
         let id = id.as_str();
@@ -59,11 +58,11 @@ impl Exchange<'_> {
         };
         let write = self.write(&answer);
         let id = id.as_str();
-        let client = &self.client;
+        let client = self.http.client(self.parts, self.address);
         let app = self.app;
         let found = app
             .threeds()
-            .authenticate_session(self.caller, id, &request, mistakes, client, &write)
+            .authenticate_session(self.caller, id, &request, mistakes, &client, &write)
             .await?;
         Ok(Reply::from(found.answer))
     }

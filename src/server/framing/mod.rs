@@ -194,7 +194,7 @@ impl Framing {
 
     /// Passes over the bytes that only continue the part of the line that is read, and returns
     /// their number. The byte after them ends the part or is not legal: [`Framing::read_head`]
-    /// decides. One byte at a time, most of a head would cost six times as much.
+    /// decides. One by one they took two and a half times the instructions.
     fn pass_over_part(&mut self, bytes: &[u8]) -> usize {
         // The first byte of a line counts the line, and only an LF may follow a CR.
         if self.line_bytes == 0 || self.last == b'\r' {
@@ -385,8 +385,13 @@ const fn is_value(byte: u8) -> bool {
 
 /// The characters of methods and header names.
 //= RFC 9110, 5.6.2: token.
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+const fn is_token(byte: u8) -> bool {
+    // A pattern becomes a table of bits, which is faster than a search in a list.
+    matches!(
+        byte,
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*'
+            | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
+    )
 }
 
 #[cfg(test)]

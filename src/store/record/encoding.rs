@@ -19,7 +19,7 @@ pub(super) fn encode(
     version: u8,
     record: &impl Serialize,
 ) -> Result<Secret<Vec<u8>>, EncodeFailed> {
-    let mut bytes = SecretBuffer::with_capacity(1_024);
+    let mut bytes = SecretBuffer::with_capacity(512);
     bytes.push(version);
     serde_json::to_writer(&mut bytes, record).map_err(unencodable)?;
     Ok(bytes.finish())
