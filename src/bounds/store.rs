@@ -47,6 +47,8 @@ pub const ROTATION_WAIT: Duration = Duration::from_millis(50);
 pub const ROTATION_PERIOD: Duration = Duration::from_mins(1);
 /// Keys of card verification codes: a day's minutes for a hundred busy tenants.
 pub const CVC_KEYS_MAX: usize = 144_000;
+/// Keys of card verification codes that are kept open: an hour's minutes for a few busy tenants.
+pub const CVC_KEYS_OPEN_MAX: usize = 1_024;
 /// Memory for pages that the engine writes while a data file is only checked: its allocator's state
 /// takes about one byte for each page of the file, and recovery after a crash some megabytes. A file
 /// of an older format is migrated in this memory too, which takes about the size of its lists of

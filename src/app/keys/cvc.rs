@@ -75,7 +75,9 @@ impl Cvcs<'_> {
 
     /// Destroys the keys of all minutes that have passed.
     pub(in crate::app) fn destroy_keys(self) -> Result<usize, Error> {
-        let destroyed = self.vault.cvc_keys.destroy_before(tables::cvc_minute(self.vault.now()));
+        let minute = tables::cvc_minute(self.vault.now());
+        self.vault.open_cvc_keys.forget_before(minute);
+        let destroyed = self.vault.cvc_keys.destroy_before(minute);
         Ok(destroyed.map_err(|failure| self.vault.store.fail(failure))?)
     }
 
@@ -120,7 +122,7 @@ impl Cvcs<'_> {
 
     /// The key of a minute. A decision must not wait for the disk, so a missing key is reported as
     /// [`Error::NeedsCvcKey`]. The commit loop then makes the key and decides again.
-    fn key(self, tenant: TenantId, minute: u64) -> Result<SealingKey, Error> {
+    fn key(self, tenant: TenantId, minute: u64) -> Result<Arc<SealingKey>, Error> {
         let name = (*tenant.bytes(), minute);
         let wrapped = self.vault.cvc_keys.sealed(&name).ok_or(Error::NeedsCvcKey(name))?;
         self.open_key(tenant, minute, &wrapped)
@@ -144,12 +146,24 @@ impl Cvcs<'_> {
         Ok(())
     }
 
-    fn open_key(self, tenant: TenantId, minute: u64, wrapped: &[u8]) -> Result<SealingKey, Error> {
+    /// Opens a key that the file has, so that it is not destroyed yet.
+    fn open_key(
+        self,
+        tenant: TenantId,
+        minute: u64,
+        wrapped: &[u8],
+    ) -> Result<Arc<SealingKey>, Error> {
+        let name = (*tenant.bytes(), minute);
+        if let Some(open) = self.vault.open_cvc_keys.get(&name) {
+            return Ok(open);
+        }
         let place = minute.to_be_bytes();
         let bytes = self.vault.keys().system().cvcs().open(&identity(&tenant, &place), wrapped)?;
         let bytes = bytes.expose().as_slice().try_into().ok();
         let bytes = Secret::new(bytes.ok_or(Error::Internal(Fault::BadRecord))?);
-        Ok(SealingKey::new(0, &bytes))
+        let key = Arc::new(SealingKey::new(0, &bytes));
+        self.vault.open_cvc_keys.keep(name, &key);
+        Ok(key)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::app::commit::lanes::Lanes;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::KeyRing;
 use crate::app::keys::masters::Masters;
+use crate::app::keys::open_cvc_keys::OpenCvcKeys;
 use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
 use crate::app::threeds::state::ThreedsState;
 use crate::app::tokens::evaluations::Evaluations;
@@ -56,8 +57,7 @@ impl Vault {
         let random = Random::new();
         let first = first_change(&master, &random, clock.now());
         let store = Store::create(directory, &clock, first).map_err(VaultFailure::File)?;
-        let cvc_keys = CvcKeys::open(directory);
-        Self::start(store, cvc_keys, master, clock, random)
+        Self::start(store, CvcKeys::open(directory), master, clock, random)
     }
 
     pub fn open(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
@@ -68,8 +68,7 @@ impl Vault {
             }
             opened => (opened, None),
         };
-        let cvc_keys = CvcKeys::open(directory);
-        let store = store.map_err(VaultFailure::File)?;
+        let (store, cvc_keys) = (store.map_err(VaultFailure::File)?, CvcKeys::open(directory));
         let opened = Self::start(store, cvc_keys, master, clock, Random::new())?;
         if let Err(failure) = note_restore(&opened) {
             opened.close();
@@ -144,6 +143,7 @@ impl Vault {
             lanes: Lanes::new(),
             in_flight: Arc::default(),
             cvc_keys: Arc::new(cvc_keys),
+            open_cvc_keys: OpenCvcKeys::default(),
             bins: RwLock::default(),
             reads: ReadQueue::new(policy.reads),
             audit_retention: policy.retention,

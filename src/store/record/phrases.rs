@@ -6,6 +6,9 @@
 //! means that the next byte stands for itself. The phrases belong to version 3 of the record: a
 //! change of one needs a new version.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use crate::secret::{Secret, SecretBuffer};
 use crate::store::record::encoding::BadRecord;
 
@@ -65,8 +68,12 @@ const PHRASES: [&str; 42] = [
 pub(super) fn shorten(text: &[u8]) -> Secret<Vec<u8>> {
     let mut bytes = SecretBuffer::with_capacity(text.len());
     let mut rest = text;
-    while let Some((first, behind)) = rest.split_first() {
-        if let Some((code, behind)) = longest_phrase(rest) {
+    while !rest.is_empty() {
+        let plain = rest.iter().take_while(|byte| is_plain(**byte)).count();
+        let (run, behind) = rest.split_at(plain);
+        bytes.extend(run);
+        let Some((first, next)) = behind.split_first() else { break };
+        if let Some((code, behind)) = longest_phrase(behind) {
             bytes.push(code);
             rest = behind;
             continue;
@@ -75,7 +82,7 @@ pub(super) fn shorten(text: &[u8]) -> Secret<Vec<u8>> {
             bytes.push(LITERAL);
         }
         bytes.push(*first);
-        rest = behind;
+        rest = next;
     }
     bytes.finish()
 }
@@ -97,16 +104,33 @@ pub(super) fn lengthen(bytes: &[u8]) -> Result<Secret<Vec<u8>>, BadRecord> {
     Ok(text.finish())
 }
 
+/// Returns true for a byte that stands for itself and begins no phrase.
+const fn is_plain(byte: u8) -> bool {
+    !matches!(byte, b'"' | b',' | b'{' | b'}' | b'0' | ..0x20 | SECOND_GROUP..)
+}
+
+/// The phrases by their first bytes, each with its place, the longest first.
+static BY_START: LazyLock<BTreeMap<[u8; START_BYTES], Vec<(&str, usize)>>> = LazyLock::new(|| {
+    let mut by_start: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (place, phrase) in PHRASES.iter().enumerate() {
+        if let Some(start) = phrase.as_bytes().first_chunk() {
+            by_start.entry(*start).or_default().push((*phrase, place));
+        }
+    }
+    for phrases in by_start.values_mut() {
+        phrases.sort_by_key(|(phrase, _)| std::cmp::Reverse(phrase.len()));
+    }
+    by_start
+});
+
+/// No phrase is shorter.
+const START_BYTES: usize = 4;
+
 /// The code of the longest phrase that the text starts with, and the text behind it.
 fn longest_phrase(text: &[u8]) -> Option<(u8, &[u8])> {
-    // All phrases start with one of these.
-    if !matches!(text.first(), Some(b'"' | b',' | b'{' | b'}' | b'0')) {
-        return None;
-    }
-    let matches = PHRASES.iter().enumerate().filter_map(|(place, phrase)| {
-        Some((phrase.len(), place, text.strip_prefix(phrase.as_bytes())?))
-    });
-    let (_, place, behind) = matches.max_by_key(|(length, _, _)| *length)?;
+    let mut phrases = BY_START.get(text.first_chunk()?)?.iter();
+    let (place, behind) = phrases
+        .find_map(|(phrase, place)| Some((*place, text.strip_prefix(phrase.as_bytes())?)))?;
     Some((code_of(place)?, behind))
 }
 
