@@ -188,16 +188,29 @@ pub(super) fn run(shared: &Shared) {
     }
 }
 
-/// Merges part 0 and one slice, as the merger does.
+/// Merges part 0 and one slice, as the merger does. `meanwhile` runs when their layers are frozen.
 #[cfg(test)]
-pub(super) fn merge_turn(shared: &Shared, turn: usize) -> Result<(), StorageFailure> {
-    merge(shared, &|part, _| part == 0 || part == turn.rem_euclid(SLICES).saturating_add(1))
+pub(super) fn merge_turn(
+    shared: &Shared,
+    turn: usize,
+    meanwhile: impl FnOnce(),
+) -> Result<(), StorageFailure> {
+    let _merging = shared.merging.lock().unwrap_or_else(PoisonError::into_inner);
+    let slice = turn.rem_euclid(SLICES).saturating_add(1);
+    let frozen = freeze(shared, &|part, _| part == 0 || part == slice);
+    meanwhile();
+    move_frozen(shared, &frozen)
 }
 
 /// Merges the parts that `choose` names.
 fn merge(shared: &Shared, choose: &dyn Fn(usize, &Layer) -> bool) -> Result<(), StorageFailure> {
     let _merging = shared.merging.lock().unwrap_or_else(PoisonError::into_inner);
     let frozen = freeze(shared, choose);
+    move_frozen(shared, &frozen)
+}
+
+/// Moves the frozen rows into the data file and frees their part of the log.
+fn move_frozen(shared: &Shared, frozen: &Frozen) -> Result<(), StorageFailure> {
     let transaction = file::begin(&shared.database)?;
     for table in Table::ALL {
         for part in frozen.view.parts.iter().filter_map(|part| part.frozen.as_deref()) {
@@ -215,7 +228,7 @@ fn merge(shared: &Shared, choose: &dyn Fn(usize, &Layer) -> bool) -> Result<(), 
         for part in &mut next.parts {
             part.frozen = None;
         }
-        *current = Arc::new(next);
+        shared.replace(&mut current, next);
     }
     let held = shared.held_segment.load(Ordering::Acquire);
     let mut log = shared.log();
@@ -258,7 +271,7 @@ fn freeze(shared: &Shared, choose: &dyn Fn(usize, &Layer) -> bool) -> Frozen {
         }
         *merged = part.active.start().sequence.saturating_sub(1);
     }
-    *current = Arc::new(view.clone());
+    shared.replace(&mut current, view.clone());
     drop(log);
     Frozen { view, merged }
 }
@@ -296,7 +309,7 @@ pub(super) fn load(shared: &Shared, rows: &mut SortedRows<'_>) -> Result<(), Sto
     let base = Arc::new(Base::open(&shared.database)?);
     let mut current = shared.current();
     let next = View { base, ..View::clone(&current) };
-    *current = Arc::new(next);
+    shared.replace(&mut current, next);
     Ok(())
 }
 

@@ -15,7 +15,7 @@ pub(in crate::store) mod open;
 mod parts;
 pub(in crate::store) mod state;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod view;
 
 use std::collections::VecDeque;
@@ -116,11 +116,17 @@ impl Shared {
         let sequence = view.sequence.saturating_add(1);
         self.insert(&view, rows, sequence);
         let mut current = self.current();
-        let mut next = View::clone(&current);
-        next.sequence = sequence;
-        *current = Arc::new(next);
+        let next = View { sequence, ..View::clone(&current) };
+        self.replace(&mut current, next);
+    }
+
+    /// Replaces the view that new snapshots see. Snapshots may use every view that was current, so
+    /// each is remembered.
+    fn replace(&self, current: &mut Arc<View>, next: View) {
+        let next = Arc::new(next);
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        views.push_back((sequence, Arc::downgrade(&current)));
+        views.push_back((next.sequence, Arc::downgrade(&next)));
+        *current = next;
     }
 
     fn insert(&self, view: &View, rows: Vec<RowChange>, sequence: u64) {
@@ -151,9 +157,16 @@ impl Shared {
     fn oldest_live(&self, newest: u64) -> u64 {
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
         while views.pop_front_if(|(_, view)| view.strong_count() == 0).is_some() {}
+        // Behind an old snapshot that is still used, views that no snapshot uses would pile up.
+        if views.len() > VIEWS_MAX {
+            views.retain(|(_, view)| view.strong_count() > 0);
+        }
         views.front().map_or(newest, |(sequence, _)| *sequence)
     }
 }
+
+/// The number of views after which those that no snapshot uses are forgotten.
+const VIEWS_MAX: usize = 1024;
 
 /// The rows of a data file that no engine uses.
 pub(in crate::store) fn view_of_file(database: &Database) -> Result<Arc<dyn Read>, StorageFailure> {

@@ -61,7 +61,17 @@ impl LocalEngine {
     /// Merges part 0 and one slice.
     #[cfg(test)]
     pub(in crate::store) fn merge_turn(&self, turn: usize) -> Result<(), StorageFailure> {
-        merge::merge_turn(&self.shared, turn)
+        self.merge_turn_while(turn, || ())
+    }
+
+    /// Merges part 0 and one slice. `meanwhile` runs when their layers are frozen.
+    #[cfg(test)]
+    pub(in crate::store) fn merge_turn_while(
+        &self,
+        turn: usize,
+        meanwhile: impl FnOnce(),
+    ) -> Result<(), StorageFailure> {
+        merge::merge_turn(&self.shared, turn, meanwhile)
     }
 }
 

@@ -1,0 +1,87 @@
+//! The engine on a simulated disk, without its thread: a test merges when it wants to.
+
+mod layers;
+mod pages;
+mod snapshots;
+
+use std::sync::{Arc, OnceLock};
+
+use crate::clock::Clock;
+use crate::store::change::Change;
+use crate::store::engine::local::file::DataFile;
+use crate::store::engine::local::{LocalEngine, Sizes};
+use crate::store::engine::memory::Model;
+use crate::store::engine::{Engine as _, Order, Read, RowChange};
+use crate::store::failure::{OpenFailure, StorageFailure};
+use crate::store::opening;
+use crate::store::tables::Table;
+use crate::store::tests::disk::{Image, TestDisk};
+use crate::store::volume::Volume;
+
+/// A few frames fill a segment.
+const SMALL: Sizes =
+    Sizes { segment_bytes: 8 * 1024, merge_bytes: usize::MAX, layers_bytes_max: usize::MAX };
+/// Less than the tests write, so that redb reads the disk too.
+const CACHE_BYTES: usize = 64 * 1024;
+
+/// Tables of part 0 and of the slices.
+const TABLES: [Table; 4] =
+    [Table::Tokens, Table::TokenLists, Table::TokenNames, Table::Idempotency];
+
+/// The files of an empty vault that no engine has used yet.
+pub(in crate::store) fn prepared() -> &'static Image {
+    static PREPARED: OnceLock<Image> = OnceLock::new();
+    PREPARED.get_or_init(|| {
+        let disk = TestDisk::new();
+        opening::create(&disk, Change::new()).unwrap();
+        disk.durable()
+    })
+}
+
+pub(in crate::store) fn start(disk: &TestDisk) -> Result<LocalEngine, StorageFailure> {
+    start_on(&disk.volume())
+}
+
+fn start_on(volume: &Arc<dyn Volume>) -> Result<LocalEngine, StorageFailure> {
+    let data = DataFile::open(volume.as_ref(), CACHE_BYTES).map_err(|failure| match failure {
+        OpenFailure::Storage(failure) => failure,
+        other => panic!("{other:?}"),
+    })?;
+    LocalEngine::start_without_merger(volume, data, &Clock::new(), SMALL)
+}
+
+fn apply(engine: &LocalEngine, rows: &[RowChange]) -> Result<(), StorageFailure> {
+    engine.apply(&mut |_| Ok(rows.to_vec()))
+}
+
+/// A batch of one row.
+fn put(table: Table, key: &[u8], value: &[u8]) -> [RowChange; 1] {
+    [RowChange { table, key: key.to_vec(), value: Some(value.to_vec()) }]
+}
+
+/// The rows of [`TABLES`].
+fn contents(view: &dyn Read) -> Model {
+    let mut model = Model::new();
+    for table in TABLES {
+        let mut range = table.whole();
+        loop {
+            let page = view.page(&range, Order::Ascending, 64).unwrap();
+            let last = page.rows.last().map(|(key, _)| key.clone());
+            model.extend(page.rows.into_iter().map(|(key, value)| ((table, key), value)));
+            match last.filter(|_| !page.is_last) {
+                Some(last) => range = range.starting_after(&last),
+                None => break,
+            }
+        }
+    }
+    model
+}
+
+fn change(model: &mut Model, rows: &[RowChange]) {
+    for RowChange { table, key, value } in rows {
+        match value {
+            Some(value) => drop(model.insert((*table, key.clone()), value.clone())),
+            None => drop(model.remove(&(*table, key.clone()))),
+        }
+    }
+}
