@@ -83,7 +83,10 @@ pub(crate) enum Fault {
     Always(i32),
     /// The operation waits until [`TestDisk::release`].
     Block,
-    /// This one operation fails. What a failed sync was to keep will never be kept.
+    /// The process is killed: this operation and all later ones fail, and what was written stays.
+    Kill,
+    /// This one operation fails. The content that a failed sync was to keep will never be kept,
+    /// although it can be read until the power goes.
     Once(i32),
     Panic,
     PowerLoss(Fate),
@@ -161,6 +164,19 @@ impl TestDisk {
         self.lock().lose_power(fate);
     }
 
+    /// Ends the use of the disk by this process. What was written stays.
+    pub(crate) fn kill(&self) {
+        self.lock().off = true;
+    }
+
+    /// Lets a new process use the disk, and no fault is planned. What was written and not synced is
+    /// still so, unless the power was lost.
+    pub(crate) fn restart(&self) {
+        let mut state = self.lock();
+        state.off = false;
+        state.plan = None;
+    }
+
     /// What is left when the power goes now and nothing unsynced reached the disk.
     pub(crate) fn durable(&self) -> Image {
         let state = self.lock();
@@ -208,13 +224,16 @@ impl TestDisk {
                 }
                 Ok(state)
             }
+            Some(Fault::Kill) => {
+                state.off = true;
+                Err(io::Error::from_raw_os_error(EIO))
+            }
             Some(Fault::Once(errno)) => {
                 state.plan = None;
-                if operation == Operation::Sync {
-                    match file {
-                        Some(file) => state.files[file].unsynced.clear(),
-                        None => state.unsynced_names.clear(),
-                    }
+                // Names and lengths can be synced again: a file system that cannot keep them stops.
+                if let Some(file) = file.filter(|_| operation == Operation::Sync) {
+                    let is_length = |it: &Unsynced| matches!(it, Unsynced::Length(_));
+                    state.files[file].unsynced.retain(is_length);
                 }
                 Err(io::Error::from_raw_os_error(errno))
             }

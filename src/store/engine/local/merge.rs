@@ -197,27 +197,27 @@ pub(super) fn merge_turn(
 ) -> Result<(), StorageFailure> {
     let _merging = shared.merging.lock().unwrap_or_else(PoisonError::into_inner);
     let slice = turn.rem_euclid(SLICES).saturating_add(1);
-    let frozen = freeze(shared, &|part, _| part == 0 || part == slice);
+    let frozen = freeze(shared, &|part, _| part == 0 || part == slice)?;
     meanwhile();
-    move_frozen(shared, &frozen)
+    move_frozen(shared, &frozen, false)
 }
 
 /// Merges the parts that `choose` names.
 fn merge(shared: &Shared, choose: &dyn Fn(usize, &Layer) -> bool) -> Result<(), StorageFailure> {
     let _merging = shared.merging.lock().unwrap_or_else(PoisonError::into_inner);
-    let frozen = freeze(shared, choose);
-    move_frozen(shared, &frozen)
+    let frozen = freeze(shared, choose)?;
+    move_frozen(shared, &frozen, false)
 }
 
 /// Moves the frozen rows into the data file and frees their part of the log.
-fn move_frozen(shared: &Shared, frozen: &Frozen) -> Result<(), StorageFailure> {
+fn move_frozen(shared: &Shared, frozen: &Frozen, is_closed: bool) -> Result<(), StorageFailure> {
     let transaction = file::begin(&shared.database)?;
     for table in Table::ALL {
         for part in frozen.view.parts.iter().filter_map(|part| part.frozen.as_deref()) {
             move_rows(&transaction, *table, part)?;
         }
     }
-    let state = frozen.state(shared, false);
+    let state = frozen.state(shared, is_closed);
     state.write(&transaction)?;
     transaction.commit()?;
     let base = Arc::new(Base::open(&shared.database)?);
@@ -257,11 +257,19 @@ impl Frozen {
     }
 }
 
-fn freeze(shared: &Shared, choose: &dyn Fn(usize, &Layer) -> bool) -> Frozen {
+/// Fails if the rows of an earlier merge did not reach the data file: a new one would take their
+/// place, and the log must keep them for the next start.
+fn freeze(
+    shared: &Shared,
+    choose: &dyn Fn(usize, &Layer) -> bool,
+) -> Result<Frozen, StorageFailure> {
     let log = shared.log();
     let end = log.end();
     let mut current = shared.current();
     let mut view = View::clone(&current);
+    if view.parts.iter().any(|part| part.frozen.is_some()) {
+        return Err(StorageFailure::Stopped);
+    }
     let mut merged = [0; PARTS];
     for ((number, part), merged) in view.parts.iter_mut().enumerate().zip(&mut merged) {
         // An empty layer can begin again here, so that it does not hold the log.
@@ -273,7 +281,7 @@ fn freeze(shared: &Shared, choose: &dyn Fn(usize, &Layer) -> bool) -> Frozen {
     }
     shared.replace(&mut current, view.clone());
     drop(log);
-    Frozen { view, merged }
+    Ok(Frozen { view, merged })
 }
 
 fn move_rows(
@@ -295,11 +303,12 @@ fn move_rows(
     })
 }
 
-/// Merges everything and marks the log as closed.
+/// Merges everything and marks the log as closed, in one transaction: a batch that comes meanwhile
+/// is behind the position that the transaction writes.
 pub(super) fn close(shared: &Shared) -> Result<(), StorageFailure> {
-    merge(shared, &|_, _| true)?;
-    let frozen = freeze(shared, &|_, _| true);
-    file::commit(&shared.database, Vec::new(), Some(&frozen.state(shared, true)))
+    let _merging = shared.merging.lock().unwrap_or_else(PoisonError::into_inner);
+    let frozen = freeze(shared, &|_, _| true)?;
+    move_frozen(shared, &frozen, true)
 }
 
 /// Writes sorted rows straight into the data file, in transactions of bounded size.

@@ -2,6 +2,7 @@
 
 mod layers;
 mod pages;
+mod restarts;
 mod snapshots;
 
 use std::sync::{Arc, OnceLock};
