@@ -47,6 +47,8 @@ pub(super) struct Log {
     end: Position,
     last_time: Timestamp,
     buffer: Vec<u8>,
+    /// A frame was not written, or it is unknown whether it was. No other may take its number.
+    has_failed: bool,
 }
 
 /// The segment that takes frames.
@@ -84,17 +86,20 @@ impl Log {
             end: Position { sequence, segment: number, offset: FIRST_FRAME },
             last_time: Timestamp::from_micros(0),
             buffer: Vec::new(),
+            has_failed: false,
         })
     }
 
-    /// Goes on with the log that a [`reader::Scan`] has read.
+    /// Goes on with the log that a [`reader::Scan`] has read. Names and frames that the last process
+    /// wrote and did not sync are durable afterwards: what is shown must not vanish with the power.
     pub(super) fn resume(
         volume: &Arc<dyn Volume>,
         lineage: Lineage,
         segment_bytes: u64,
         scan: reader::Scan,
     ) -> Result<Self, StorageFailure> {
-        let reader::Scan { end, newest, older, last_time } = scan;
+        let reader::Scan { end, newest, older, last_time, last_frame } = scan;
+        settle(volume.as_ref(), newest.as_ref(), last_frame).map_err(StorageFailure::from_io)?;
         let filled = newest.len().map_err(StorageFailure::from_io)?;
         let newest = Segment { file: newest, number: end.segment, filled };
         let older = older.into_iter().map(|(number, bytes)| ClosedSegment { number, bytes });
@@ -110,6 +115,7 @@ impl Log {
             end,
             last_time,
             buffer: Vec::new(),
+            has_failed: false,
         })
     }
 
@@ -143,6 +149,9 @@ impl Log {
         frame::encode(self.end.sequence, time, rows, &mut self.buffer).map_err(
             |frame::TooLarge| StorageFailure::Impossible("a batch is too large for the log"),
         )?;
+        if std::mem::replace(&mut self.has_failed, true) {
+            return Err(StorageFailure::Stopped);
+        }
         let len = u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
         // A frame that is larger than a segment gets a segment for itself.
         let is_full = self.end.offset.saturating_add(len) > self.segment_bytes;
@@ -154,6 +163,7 @@ impl Log {
         let file = &self.newest.file;
         file.write(self.end.offset, &self.buffer).map_err(StorageFailure::from_io)?;
         file.sync().map_err(StorageFailure::from_io)?;
+        self.has_failed = false;
         self.end.offset = end;
         self.end.sequence = self.end.sequence.saturating_add(1);
         self.last_time = time;
@@ -211,6 +221,23 @@ impl Log {
     pub(super) fn check_place(&self) -> Result<(), StorageFailure> {
         self.newest.file.check_place().map_err(StorageFailure::Removed)
     }
+}
+
+/// Makes the names and the newest frame durable. The frame is written again, because after a failed
+/// sync the system can take it for written although the disk does not have it.
+fn settle(
+    volume: &dyn Volume,
+    newest: &dyn VolumeFile,
+    last_frame: Option<(u64, usize)>,
+) -> io::Result<()> {
+    volume.sync()?;
+    if let Some((offset, len)) = last_frame {
+        let mut bytes = vec![0; len];
+        newest.read(offset, &mut bytes)?;
+        newest.write(offset, &bytes)?;
+        newest.sync()?;
+    }
+    Ok(())
 }
 
 /// Memory that the log keeps between two frames.

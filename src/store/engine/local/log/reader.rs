@@ -22,6 +22,8 @@ pub(in crate::store) struct Scan {
     /// Number and length of the segments before the newest one, oldest first.
     pub(super) older: Vec<(u64, u64)>,
     pub(super) last_time: Timestamp,
+    /// Offset and length of the last frame, if it is in the newest segment.
+    pub(super) last_frame: Option<(u64, usize)>,
 }
 
 /// One file of the log, opened.
@@ -52,10 +54,12 @@ pub(in crate::store) fn scan(
     loop {
         let segment = open(volume, at.segment)?;
         check_header(&segment, lineage, at)?;
+        let mut last_frame = None;
         while let Some((frame, len)) = segment.frame(at.offset)? {
             if frame.sequence != at.sequence {
                 break;
             }
+            last_frame = usize::try_from(len).ok().map(|len| (at.offset, len));
             last_time = last_time.max(frame.time);
             found(frame)?;
             at.offset = at.offset.saturating_add(len);
@@ -66,7 +70,7 @@ pub(in crate::store) fn scan(
         }
         if at.segment == last {
             let newest = Arc::from(segment.file);
-            return Ok(Some(Scan { end: at, newest, older, last_time }));
+            return Ok(Some(Scan { end: at, newest, older, last_time, last_frame }));
         }
         older.push((at.segment, segment.len));
         let next = at.segment.saturating_add(1);

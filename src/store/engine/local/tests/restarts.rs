@@ -7,7 +7,7 @@ use crate::store::engine::local::tests::{apply, contents, prepared, put, start};
 use crate::store::engine::memory::Model;
 use crate::store::failure::StorageFailure;
 use crate::store::tables::Table;
-use crate::store::tests::disk::{Fate, TestDisk};
+use crate::store::tests::disk::{EIO, Fate, Fault, Operation, TestDisk};
 
 fn rows(engine: &LocalEngine) -> Model {
     contents(engine.snapshot().unwrap().as_ref())
@@ -27,6 +27,98 @@ fn after_power_loss(disk: &TestDisk, engine: LocalEngine) -> LocalEngine {
     drop(engine);
     disk.restart();
     start(disk).unwrap()
+}
+
+#[test]
+fn a_frame_whose_sync_failed_is_there_for_good_once_the_next_process_has_shown_it() {
+    let disk = TestDisk::holding(prepared().clone());
+    let engine = start(&disk).unwrap();
+    put_one(&engine, b"a").unwrap();
+    disk.plan(Operation::Sync, 1, Fault::Once(EIO));
+    put_one(&engine, b"b").unwrap_err();
+    drop(engine);
+    let engine = start(&disk).unwrap();
+    assert!(has(&engine, b"a") && has(&engine, b"b"), "the frame can still be read");
+    put_one(&engine, b"c").unwrap();
+    let engine = after_power_loss(&disk, engine);
+    assert!(has(&engine, b"a") && has(&engine, b"b") && has(&engine, b"c"));
+}
+
+/// The process is killed at each sync and at each write in turn.
+#[test]
+fn what_a_process_finds_after_a_kill_survives_a_later_power_loss() {
+    for operation in [Operation::Sync, Operation::Write] {
+        for nth in 1.. {
+            let disk = TestDisk::holding(prepared().clone());
+            let engine = start(&disk).unwrap();
+            disk.plan(operation, nth, Fault::Kill);
+            let mut answered = 0_u8;
+            let mut work = || {
+                for key in 0..24 {
+                    put_one(&engine, &[key])?;
+                    answered = key + 1;
+                    if key % 7 == 6 {
+                        engine.merge_turn(0)?;
+                    }
+                }
+                engine.close()
+            };
+            let is_done = work().is_ok();
+            disk.kill();
+            drop(engine);
+            disk.restart();
+            let engine = start(&disk).unwrap();
+            let shown = rows(&engine);
+            assert!((0..answered).all(|key| has(&engine, &[key])), "{operation:?} {nth}");
+            let engine = after_power_loss(&disk, engine);
+            assert_eq!(rows(&engine), shown, "{operation:?} {nth}");
+            put_one(&engine, b"later").unwrap();
+            let engine = after_power_loss(&disk, engine);
+            assert!(has(&engine, b"later"), "{operation:?} {nth}");
+            if is_done {
+                assert!(nth > 24, "only {nth}");
+                break;
+            }
+        }
+    }
+}
+
+/// A segment that got its name just before the kill may lose it with the power.
+#[test]
+fn a_new_segment_of_a_killed_process_keeps_its_name() {
+    let disk = TestDisk::holding(prepared().clone());
+    let mut engine = start(&disk).unwrap();
+    let mut answered = 0_u8;
+    for round in 0..40 {
+        // Kills at the sync of a frame, and some at the sync of the names.
+        disk.plan(Operation::Sync, round % 3 + 1, Fault::Kill);
+        while put_one(&engine, &[answered]).is_ok() {
+            answered += 1;
+        }
+        drop(engine);
+        disk.restart();
+        engine = start(&disk).unwrap();
+        put_one(&engine, &[answered]).unwrap();
+        answered += 1;
+        engine = after_power_loss(&disk, engine);
+        assert!((0..answered).all(|key| has(&engine, &[key])), "{round}");
+    }
+    assert!(engine.shared.log().end().segment > 9);
+}
+
+#[test]
+fn a_log_that_failed_takes_no_more_batches() {
+    let disk = TestDisk::holding(prepared().clone());
+    let engine = start(&disk).unwrap();
+    put_one(&engine, b"a").unwrap();
+    disk.plan(Operation::Sync, 1, Fault::Once(EIO));
+    put_one(&engine, b"b").unwrap_err();
+    // Large enough for the next segment: the frame of "b" would stay in the one before.
+    let large = put(Table::Tokens, b"c", &[2; 9_000]);
+    assert!(matches!(apply(&engine, &large), Err(StorageFailure::Stopped)));
+    assert!(!has(&engine, b"b") && !has(&engine, b"c"));
+    drop(engine);
+    assert!(has(&start(&disk).unwrap(), b"a"));
 }
 
 #[test]
