@@ -127,6 +127,7 @@ impl From<StorageFailure> for Error {
             | StorageFailure::Full
             | StorageFailure::Impossible(_)
             | StorageFailure::Io(_)
+            | StorageFailure::Log(..)
             | StorageFailure::ReadOnly
             | StorageFailure::Removed(_) => Self::Storage(failure),
         }

@@ -22,6 +22,7 @@ impl Alarm {
             | StorageFailure::Full
             | StorageFailure::Impossible(_)
             | StorageFailure::Io(_)
+            | StorageFailure::Log(..)
             | StorageFailure::ReadOnly
             | StorageFailure::Removed(_) => self.end(Fatal::Storage(failure.duplicate())),
         }

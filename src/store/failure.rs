@@ -13,6 +13,9 @@ pub enum StorageFailure {
     /// A state that the program rules out, so a bug. Nothing was written.
     Impossible(&'static str),
     Io(io::Error),
+    /// The log is not the one that this data file or this program needs: the reason, and advice for
+    /// the operator. Nothing was changed.
+    Log(String, &'static str),
     ReadOnly,
     /// The file under this path was removed or replaced while it was open.
     Removed(PathBuf),
@@ -85,6 +88,7 @@ impl StorageFailure {
             Self::Full => Self::Full,
             Self::Impossible(what) => Self::Impossible(what),
             Self::Io(error) => Self::Io(error.kind().into()),
+            Self::Log(what, advice) => Self::Log(what.clone(), advice),
             Self::ReadOnly => Self::ReadOnly,
             Self::Removed(path) => Self::Removed(path.clone()),
             Self::Stopped => Self::Stopped,
@@ -100,6 +104,7 @@ impl StorageFailure {
             | Self::Full
             | Self::Impossible(_)
             | Self::Io(_)
+            | Self::Log(..)
             | Self::ReadOnly
             | Self::Removed(_)
             | Self::Stopped => false,
@@ -115,6 +120,7 @@ impl StorageFailure {
             }
             Self::Impossible(_) => "report this text to the program's makers, then start again",
             Self::Io(_) => "check the disk and the system log, then start again",
+            Self::Log(_, advice) => advice,
             Self::ReadOnly => "mount the file system writable, then start again",
             Self::Removed(_) => {
                 "if the file was moved, move it back; otherwise restore the newest backup"
@@ -132,6 +138,7 @@ impl fmt::Display for StorageFailure {
             Self::Full => f.write_str("the disk is full"),
             Self::Impossible(what) => write!(f, "the program is wrong: {what}"),
             Self::Io(error) => write!(f, "the disk failed: {error}"),
+            Self::Log(what, _) => write!(f, "the log cannot be used: {what}"),
             Self::ReadOnly => f.write_str("the file system is read-only"),
             Self::Removed(path) => write!(
                 f,

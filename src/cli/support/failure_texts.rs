@@ -93,7 +93,7 @@ pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failur
 
 pub(in crate::cli) fn storage(failure: &StorageFailure) -> Failure {
     let exit = match failure {
-        StorageFailure::Damaged(_) => Exit::Data,
+        StorageFailure::Damaged(_) | StorageFailure::Log(..) => Exit::Data,
         StorageFailure::Full
         | StorageFailure::Impossible(_)
         | StorageFailure::Io(_)

@@ -29,6 +29,7 @@ fn kind(fatal: &Fatal) -> (&'static str, &'static str) {
         StorageFailure::Full => "full",
         StorageFailure::Impossible(what) => what,
         StorageFailure::Io(_) => "io",
+        StorageFailure::Log(..) => "log",
         StorageFailure::ReadOnly => "read-only",
         StorageFailure::Removed(_) => "removed",
         StorageFailure::Stopped => "stopped",

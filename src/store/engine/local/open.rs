@@ -170,6 +170,7 @@ fn recover(
     let numbers = reader::numbers(volume.as_ref())?;
     let is_there = numbers.contains(&state.position.segment);
     if is_fresh || (state.is_closed && !is_there) {
+        reader::check_not_newer(volume.as_ref(), lineage, state.position.sequence)?;
         // Files of another history would be taken for damage later.
         for number in &numbers {
             let name = super::log::segment::name(*number);
@@ -190,6 +191,10 @@ fn recover(
     let Some(scan) = scan else {
         return Err(StorageFailure::Damaged(String::from("the log is missing")));
     };
+    let merged = state.merged.iter().flatten().max();
+    if merged.is_some_and(|merged| view.sequence < *merged) {
+        return Err(reader::too_short(scan.end()));
+    }
     let mut log = Log::resume(volume, lineage, sizes.segment_bytes, scan)?;
     log.free_before(state.position.segment)?;
     Ok((log, view, recovered))

@@ -101,12 +101,10 @@ impl Frame {
         if FrameHead::decode(bytes)?.len != bytes.len() {
             return None;
         }
-        let (head, checked) = bytes.split_at_checked(UNCHECKED_BYTES)?;
-        let sum = u32::from_be_bytes(*head.last_chunk()?);
-        if crc32fast::hash(checked) != sum {
+        if !is_intact(bytes) {
             return None;
         }
-        let mut bytes = Bytes(checked);
+        let mut bytes = Bytes(bytes.get(UNCHECKED_BYTES..)?);
         let sequence = bytes.u64()?;
         let time = Timestamp::from_micros(i64::from_be_bytes(bytes.u64()?.to_be_bytes()));
         let count = usize::try_from(bytes.u32()?).ok()?;
@@ -120,6 +118,13 @@ impl Frame {
         }
         bytes.0.is_empty().then_some(Self { sequence, time, rows })
     }
+}
+
+/// Returns true if the checksum of a frame without its padding is right. Such a frame was written
+/// whole; if it cannot be decoded, a newer program wrote it.
+pub(in crate::store) fn is_intact(bytes: &[u8]) -> bool {
+    let Some((head, checked)) = bytes.split_at_checked(UNCHECKED_BYTES) else { return false };
+    head.last_chunk().is_some_and(|sum| crc32fast::hash(checked) == u32::from_be_bytes(*sum))
 }
 
 /// The rest of the bytes that are being decoded.

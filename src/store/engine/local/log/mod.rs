@@ -8,8 +8,6 @@
 pub(in crate::store) mod frame;
 pub(in crate::store) mod reader;
 pub(in crate::store) mod segment;
-#[cfg(test)]
-mod tests;
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,6 +16,7 @@ use std::sync::Arc;
 use crate::bounds::{LOG_FILL_BYTES_MAX, LOG_FILL_BYTES_MIN};
 use crate::domain::time::Timestamp;
 use crate::store::engine::RowChange;
+use crate::store::engine::local::log::frame::SECTOR_BYTES;
 use crate::store::engine::local::log::segment::{FIRST_FRAME, Header, Lineage, SPARE};
 use crate::store::failure::StorageFailure;
 use crate::store::volume::{Volume, VolumeFile};
@@ -103,8 +102,8 @@ impl Log {
         let filled = newest.len().map_err(StorageFailure::from_io)?;
         let newest = Segment { file: newest, number: end.segment, filled };
         let older = older.into_iter().map(|(number, bytes)| ClosedSegment { number, bytes });
-        let spare = volume.open(SPARE).map_err(StorageFailure::from_io)?;
-        let spare_bytes = spare.map(|it| it.len()).transpose().map_err(StorageFailure::from_io)?;
+        let spare_bytes = find_spare(volume.as_ref(), lineage, end.sequence);
+        let spare_bytes = spare_bytes.map_err(StorageFailure::from_io)?;
         Ok(Self {
             volume: Arc::clone(volume),
             lineage,
@@ -238,6 +237,23 @@ fn settle(
         newest.sync()?;
     }
     Ok(())
+}
+
+/// The length of the spare segment. One that is not of this log is removed: its frames could have
+/// the numbers of later frames.
+fn find_spare(volume: &dyn Volume, lineage: Lineage, sequence: u64) -> io::Result<Option<u64>> {
+    let Some(spare) = volume.open(SPARE)? else { return Ok(None) };
+    let len = spare.len()?;
+    let mut bytes = [0; SECTOR_BYTES];
+    if len >= FIRST_FRAME {
+        spare.read(0, &mut bytes)?;
+    }
+    let is_ours = |header: Header| header.lineage == lineage && header.first_sequence <= sequence;
+    if Header::decode(&bytes).is_ok_and(is_ours) {
+        return Ok(Some(len));
+    }
+    volume.remove(SPARE)?;
+    Ok(None)
 }
 
 /// Memory that the log keeps between two frames.

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use crate::bounds::LOG_SEGMENT_BYTES;
 use crate::domain::time::Timestamp;
 use crate::store::engine::local::log::Position;
-use crate::store::engine::local::log::frame::{Frame, FrameHead, HEAD_BYTES, SECTOR_BYTES, padded};
+use crate::store::engine::local::log::frame::{
+    Frame, FrameHead, HEAD_BYTES, SECTOR_BYTES, is_intact, padded,
+};
 use crate::store::engine::local::log::segment::{self, BadHeader, FIRST_FRAME, Header, Lineage};
 use crate::store::failure::StorageFailure;
 use crate::store::volume::{Volume, VolumeFile};
@@ -24,6 +26,13 @@ pub(in crate::store) struct Scan {
     pub(super) last_time: Timestamp,
     /// Offset and length of the last frame, if it is in the newest segment.
     pub(super) last_frame: Option<(u64, usize)>,
+}
+
+impl Scan {
+    /// The place of the next frame.
+    pub(in crate::store) const fn end(&self) -> Position {
+        self.end
+    }
 }
 
 /// One file of the log, opened.
@@ -42,20 +51,21 @@ pub(in crate::store) fn scan(
     found: &mut dyn FnMut(Frame) -> Result<(), StorageFailure>,
 ) -> Result<Option<Scan>, StorageFailure> {
     let numbers = numbers(volume)?;
-    let Some(last) = numbers.last().copied() else { return Ok(None) };
     if !numbers.contains(&from.segment) {
         return Err(missing(from.segment));
     }
+    let Some(last) = numbers.last().copied() else { return Ok(None) };
     let (mut at, mut last_time) = (from, Timestamp::from_micros(0));
     let mut older: Vec<(u64, u64)> = Vec::new();
     for number in numbers.iter().copied().filter(|number| *number < from.segment) {
         older.push((number, open(volume, number)?.len));
     }
+    let mut before: Option<Position> = None;
     loop {
         let segment = open(volume, at.segment)?;
-        check_header(&segment, lineage, at)?;
+        check_header(&segment, lineage, at, before)?;
         let mut last_frame = None;
-        while let Some((frame, len)) = segment.frame(at.offset)? {
+        while let Some((frame, len)) = segment.frame(at.offset, at.sequence)? {
             if frame.sequence != at.sequence {
                 break;
             }
@@ -72,6 +82,7 @@ pub(in crate::store) fn scan(
             let newest = Arc::from(segment.file);
             return Ok(Some(Scan { end: at, newest, older, last_time, last_frame }));
         }
+        before = Some(at);
         older.push((at.segment, segment.len));
         let next = at.segment.saturating_add(1);
         if !numbers.contains(&next) {
@@ -96,26 +107,30 @@ fn open(volume: &dyn Volume, number: u64) -> Result<OpenSegment, StorageFailure>
     Ok(OpenSegment { number, file, len })
 }
 
-/// Checks that the segment is the one that its name says and that it follows the frames before it.
+/// Checks that the segment is the one that its name says and that it follows the frames before it,
+/// which end at `before` in the segment before.
 fn check_header(
     segment: &OpenSegment,
     lineage: Lineage,
     at: Position,
+    before: Option<Position>,
 ) -> Result<(), StorageFailure> {
-    let wrong = |what: &str| {
-        let name = segment::name(segment.number);
-        StorageFailure::Damaged(format!("{name} {what}"))
-    };
-    let bytes = segment.read(0, SECTOR_BYTES)?.ok_or_else(|| wrong("has no header"))?;
+    let name = || segment::name(segment.number);
+    let damaged_header = |what: &str| StorageFailure::Damaged(format!("{} {what}", name()));
+    let wrong = |what: &str| StorageFailure::Log(format!("{} {what}", name()), PUT_BACK);
+    let bytes = segment.read(0, SECTOR_BYTES)?.ok_or_else(|| damaged_header("has no header"))?;
     let header = Header::decode(&bytes).map_err(|bad| match bad {
-        BadHeader::Damaged => wrong("has a damaged header"),
-        BadHeader::Newer => wrong("was written by a newer strongroom"),
+        BadHeader::Damaged => damaged_header("has a damaged header"),
+        BadHeader::Newer => newer(segment.number),
     })?;
     if header.lineage.vault != lineage.vault {
         return Err(wrong("belongs to another vault"));
     }
     if header.lineage.timeline != lineage.timeline {
         return Err(wrong("belongs to another timeline of this vault"));
+    }
+    if let Some(before) = before.filter(|_| header.first_sequence > at.sequence) {
+        return Err(damaged(before.segment, before.offset));
     }
     let is_next = at.offset > FIRST_FRAME || header.first_sequence == at.sequence;
     if header.number != segment.number || !is_next {
@@ -136,13 +151,19 @@ impl OpenSegment {
         Ok(Some(bytes))
     }
 
-    /// The frame at this offset and its length with padding; `None` if no whole frame is there.
-    fn frame(&self, offset: u64) -> Result<Option<(Frame, u64)>, StorageFailure> {
+    /// The frame at this offset and its length with padding; `None` if no whole frame is there. A
+    /// whole frame from `sequence` on that cannot be decoded is refused, because it may have been
+    /// answered; one before it is of an earlier use of the file.
+    fn frame(&self, offset: u64, sequence: u64) -> Result<Option<(Frame, u64)>, StorageFailure> {
         let Some(head) = self.read(offset, HEAD_BYTES)? else { return Ok(None) };
         let Some(head) = FrameHead::decode(&head) else { return Ok(None) };
         let Some(bytes) = self.read(offset, head.len)? else { return Ok(None) };
         let len = u64::try_from(padded(head.len)).unwrap_or(u64::MAX);
-        Ok(Frame::decode(&bytes).map(|frame| (frame, len)))
+        match Frame::decode(&bytes) {
+            Some(frame) => Ok(Some((frame, len))),
+            None if head.sequence >= sequence && is_intact(&bytes) => Err(newer(self.number)),
+            None => Ok(None),
+        }
     }
 
     /// Returns true if a whole frame that comes after `at` is behind it in this segment.
@@ -158,7 +179,7 @@ impl OpenSegment {
                     let ahead = head.sequence.checked_sub(at.sequence);
                     ahead.is_some_and(|ahead| ahead > 0 && ahead <= FRAMES_MAX)
                 });
-                if is_later && self.frame(offset)?.is_some() {
+                if is_later && self.frame(offset, at.sequence)?.is_some() {
                     return Ok(true);
                 }
             }
@@ -179,8 +200,50 @@ const CHUNK_BYTES: u64 = 1024 * 1024;
 /// The frames that a segment can hold, each of one sector.
 const FRAMES_MAX: u64 = LOG_SEGMENT_BYTES.div_ceil(FIRST_FRAME);
 
+const PUT_BACK: &str =
+    "put back the log that belongs to this data file, or restore the newest backup";
+const MOVE_BACK: &str = "if the file was moved, move it back; otherwise restore the newest backup";
+
 fn missing(number: u64) -> StorageFailure {
-    StorageFailure::Damaged(format!("the log segment {} is missing", segment::name(number)))
+    StorageFailure::Log(format!("{} is missing", segment::name(number)), MOVE_BACK)
+}
+
+fn newer(number: u64) -> StorageFailure {
+    let what = format!("{} was written by a newer strongroom", segment::name(number));
+    StorageFailure::Log(what, "use the newer program; nothing was changed")
+}
+
+/// The log lacks batches that the data file has.
+pub(in crate::store) fn too_short(end: Position) -> StorageFailure {
+    let next = segment::name(end.segment.saturating_add(1));
+    let (name, offset) = (segment::name(end.segment), end.offset);
+    StorageFailure::Log(
+        format!(
+            "{name} ends at byte {offset}, before the newest batch of the data file: the rest \
+                 of it or {next} is missing"
+        ),
+        MOVE_BACK,
+    )
+}
+
+/// Refuses a data file that was put back although its log went on without it.
+pub(in crate::store) fn check_not_newer(
+    volume: &dyn Volume,
+    lineage: Lineage,
+    sequence: u64,
+) -> Result<(), StorageFailure> {
+    for number in numbers(volume)? {
+        let header = open(volume, number)?.read(0, SECTOR_BYTES)?;
+        let header = header.and_then(|bytes| Header::decode(&bytes).ok());
+        if header.is_some_and(|it| it.lineage == lineage && it.first_sequence >= sequence) {
+            return Err(StorageFailure::Log(
+                format!("{} is newer than the data file", segment::name(number)),
+                "put back the data file that belongs to this log, or move the log elsewhere to \
+                 lose what it has",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn damaged(number: u64, offset: u64) -> StorageFailure {

@@ -28,7 +28,7 @@ pub(in crate::store) const FIRST_FRAME: u64 = 512;
 /// The start of the name of every segment. The number follows.
 const PREFIX: &str = "strongroom.log.";
 /// The name of a segment that is kept for the next use.
-pub(super) const SPARE: &str = "strongroom.log.spare";
+pub(in crate::store) const SPARE: &str = "strongroom.log.spare";
 
 /// The history that a log belongs to. Every restored or promoted vault begins a new timeline, so
 /// that two vaults with the same past are never taken for each other.

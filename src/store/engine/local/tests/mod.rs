@@ -1,5 +1,6 @@
 //! The engine on a simulated disk, without its thread: a test merges when it wants to.
 
+mod damage;
 mod layers;
 mod pages;
 mod restarts;

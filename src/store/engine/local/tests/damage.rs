@@ -1,0 +1,277 @@
+//! Logs that are damaged, incomplete or of another vault: the start is refused, names the segment,
+//! and leaves the log as it is.
+
+use crate::domain::time::Timestamp;
+use crate::store::engine::Engine as _;
+use crate::store::engine::local::log::segment::{Header, Lineage, SPARE, name};
+use crate::store::engine::local::log::{frame, segment};
+use crate::store::engine::local::tests::{apply, contents, prepared, put, start};
+use crate::store::engine::memory::Model;
+use crate::store::failure::StorageFailure;
+use crate::store::tables::Table;
+use crate::store::tests::disk::{Image, TestDisk};
+
+const SECTOR: usize = 512;
+/// A frame of the tests takes two sectors.
+const FRAME: usize = 2 * SECTOR;
+
+/// A vault that was not closed, with one row for each byte below `rows`.
+fn written(rows: u8) -> Image {
+    let disk = TestDisk::holding(prepared().clone());
+    let engine = start(&disk).unwrap();
+    for key in 0..rows {
+        apply(&engine, &put(Table::Tokens, &[key], &[key; 700])).unwrap();
+    }
+    drop(engine);
+    disk.durable()
+}
+
+/// Three segments with seven frames each, and a fourth one with three.
+fn four_segments() -> Image {
+    written(24)
+}
+
+#[track_caller]
+fn rows(image: &Image) -> Model {
+    let disk = TestDisk::holding(image.clone());
+    let engine = start(&disk).unwrap();
+    contents(engine.snapshot().unwrap().as_ref())
+}
+
+fn log_of(image: &Image) -> Image {
+    let mut log = image.clone();
+    log.retain(|name, _| segment::is_log_file(name));
+    log
+}
+
+/// What the operator reads when the start is refused.
+#[track_caller]
+fn refused(image: &Image) -> String {
+    let disk = TestDisk::holding(image.clone());
+    let failure = start(&disk).err().unwrap();
+    assert!(matches!(failure, StorageFailure::Damaged(_) | StorageFailure::Log(..)), "{failure:?}");
+    assert!(log_of(&disk.volatile()) == log_of(image), "the log was changed");
+    format!("{failure}; {}", failure.advice())
+}
+
+#[track_caller]
+fn check_refused(image: &Image, words: &[&str]) {
+    let text = refused(image);
+    for word in words {
+        assert!(text.contains(word), "{text:?} lacks {word:?}");
+    }
+}
+
+fn flip(image: &mut Image, number: u64, at: usize) {
+    image.get_mut(&name(number)).unwrap()[at] ^= 1;
+}
+
+#[test]
+fn a_last_frame_that_is_cut_off_is_left_out_and_its_number_is_used_again() {
+    let mut image = four_segments();
+    assert_eq!(rows(&image).len(), 24);
+    flip(&mut image, 4, SECTOR + 2 * FRAME + 600);
+    let disk = TestDisk::holding(image);
+    let engine = start(&disk).unwrap();
+    let snapshot = engine.snapshot().unwrap();
+    assert_eq!((contents(snapshot.as_ref()).len(), snapshot.moment().sequence), (23, 23));
+    apply(&engine, &put(Table::Tokens, b"next", b"1")).unwrap();
+    drop((snapshot, engine));
+    let engine = start(&TestDisk::holding(disk.durable())).unwrap();
+    let found = contents(engine.snapshot().unwrap().as_ref());
+    assert!(found.len() == 24 && found.contains_key(&(Table::Tokens, b"next".to_vec())));
+}
+
+#[test]
+fn a_bad_frame_before_a_good_one_is_damage() {
+    // The first one, one in the middle, and the last but one of the newest segment.
+    for (number, frame) in [(1, 0), (2, 3), (4, 1)] {
+        for at in [2, 10, 500, 700] {
+            let mut image = four_segments();
+            flip(&mut image, number, SECTOR + frame * FRAME + at);
+            let place = format!("byte {}", SECTOR + frame * FRAME);
+            check_refused(&image, &[&name(number), &place, "restore the newest backup"]);
+        }
+    }
+}
+
+#[test]
+fn a_bad_frame_at_the_end_of_a_segment_is_damage_of_that_segment() {
+    let mut image = four_segments();
+    flip(&mut image, 2, SECTOR + 6 * FRAME + 700);
+    let place = format!("byte {}", SECTOR + 6 * FRAME);
+    check_refused(&image, &[&name(2), &place, "restore the newest backup"]);
+}
+
+#[test]
+fn a_missing_segment_is_named() {
+    for number in 1..4 {
+        let mut image = four_segments();
+        image.remove(&name(number)).unwrap();
+        check_refused(&image, &[&name(number), "missing", "move it back"]);
+    }
+    let mut image = four_segments();
+    image.retain(|name, _| !segment::is_log_file(name));
+    check_refused(&image, &[&name(1), "missing", "move it back"]);
+}
+
+/// A segment of four, with another header.
+fn with_header(number: u64, change: impl FnOnce(&mut Header)) -> Image {
+    let mut image = four_segments();
+    let bytes = image.get_mut(&name(number)).unwrap();
+    let mut header = Header::decode(&bytes[..SECTOR]).unwrap();
+    change(&mut header);
+    bytes[..SECTOR].copy_from_slice(&header.encode());
+    image
+}
+
+#[test]
+fn a_segment_with_a_wrong_header_is_named_with_its_fault() {
+    for number in [1, 2, 4] {
+        let mut image = four_segments();
+        flip(&mut image, number, 40);
+        check_refused(&image, &[&name(number), "damaged header", "restore the newest backup"]);
+        let mut image = four_segments();
+        image.get_mut(&name(number)).unwrap()[15] = 2;
+        check_refused(&image, &[&name(number), "newer", "use the newer program"]);
+        let mut image = four_segments();
+        image.get_mut(&name(number)).unwrap().truncate(100);
+        check_refused(&image, &[&name(number), "no header", "restore the newest backup"]);
+        let image = with_header(number, |header| header.lineage.vault = [9; 16]);
+        check_refused(&image, &[&name(number), "another vault", "put back"]);
+        let image = with_header(number, |header| header.lineage.timeline = [9; 16]);
+        check_refused(&image, &[&name(number), "another timeline", "put back"]);
+        let image = with_header(number, |header| header.number += 1);
+        check_refused(&image, &[&name(number), "does not follow", "put back"]);
+        let image = with_header(number, |header| header.first_sequence -= 1);
+        check_refused(&image, &[&name(number), "does not follow", "put back"]);
+    }
+}
+
+/// A frame with a good checksum was written whole, so it may have been answered.
+#[test]
+fn a_frame_of_an_unknown_table_is_of_a_newer_program_and_never_cut() {
+    let mut image = four_segments();
+    let mut bytes = Vec::new();
+    let row = put(Table::Tokens, b"k", b"v");
+    frame::encode(25, Timestamp::from_seconds(1), &row, &mut bytes).unwrap();
+    let len = frame::FrameHead::decode(&bytes).unwrap().len;
+    bytes[frame::HEAD_BYTES] = 250;
+    let sum = crc32fast::hash(&bytes[8..len]).to_be_bytes();
+    bytes[4..8].copy_from_slice(&sum);
+    let at = SECTOR + 3 * FRAME;
+    image.get_mut(&name(4)).unwrap()[at..at + bytes.len()].copy_from_slice(&bytes);
+    check_refused(&image, &[&name(4), "newer", "use the newer program"]);
+}
+
+#[test]
+fn a_log_that_ends_before_rows_of_the_data_file_is_incomplete() {
+    let disk = TestDisk::holding(prepared().clone());
+    let engine = start(&disk).unwrap();
+    // A row of a slice, which is merged later than the others.
+    apply(&engine, &put(Table::TokenLists, &[3; 17], b"slice")).unwrap();
+    for key in 0..20 {
+        apply(&engine, &put(Table::Tokens, &[key], &[key; 700])).unwrap();
+    }
+    engine.merge_turn(0).unwrap();
+    drop(engine);
+    let whole = disk.durable();
+    assert_eq!(rows(&whole).len(), 21);
+    let mut image = whole.clone();
+    image.remove(&name(3)).unwrap();
+    check_refused(&image, &[&name(3), "missing", "move it back"]);
+    let mut image = whole;
+    image.get_mut(&name(3)).unwrap()[SECTOR..].fill(0);
+    check_refused(&image, &[&name(3), "ends", "restore the newest backup"]);
+}
+
+#[test]
+fn a_data_file_without_its_log_starts_only_if_it_was_closed() {
+    let disk = TestDisk::holding(written(10));
+    let engine = start(&disk).unwrap();
+    engine.close().unwrap();
+    drop(engine);
+    let mut image = disk.durable();
+    image.retain(|name, _| !segment::is_log_file(name));
+    let disk = TestDisk::holding(image);
+    let engine = start(&disk).unwrap();
+    let snapshot = engine.snapshot().unwrap();
+    assert_eq!((contents(snapshot.as_ref()).len(), snapshot.moment().sequence), (10, 10));
+    apply(&engine, &put(Table::Tokens, b"next", b"1")).unwrap();
+    drop((snapshot, engine));
+    assert_eq!(rows(&disk.durable()).len(), 11);
+}
+
+/// An old copy of the data file was put back, and the log went on without it.
+#[test]
+fn a_log_that_is_newer_than_a_closed_data_file_is_not_removed() {
+    let disk = TestDisk::holding(written(10));
+    let engine = start(&disk).unwrap();
+    engine.close().unwrap();
+    drop(engine);
+    let old = disk.durable();
+    let engine = start(&disk).unwrap();
+    for key in 10..40 {
+        apply(&engine, &put(Table::Tokens, &[key], &[key; 700])).unwrap();
+    }
+    for turn in 0..4 {
+        engine.merge_turn(turn).unwrap();
+    }
+    apply(&engine, &put(Table::Tokens, b"newest", b"1")).unwrap();
+    drop(engine);
+    let mut image = disk.durable();
+    let data = String::from(crate::store::Store::FILE);
+    image.insert(data.clone(), old[&data].clone());
+    let first = log_of(&image).into_keys().next().unwrap();
+    check_refused(&image, &[&first, "newer than the data file", "put back"]);
+}
+
+#[test]
+fn a_spare_segment_of_another_vault_is_not_used() {
+    let other = written(60);
+    let mut image = written(1);
+    // Its frames have numbers that come later in the log of this vault.
+    image.insert(String::from(SPARE), other[&name(4)].clone());
+    let disk = TestDisk::holding(image);
+    for round in 0..4 {
+        let engine = start(&disk).unwrap_or_else(|failure| panic!("{round}: {failure}"));
+        let before = contents(engine.snapshot().unwrap().as_ref()).len();
+        for key in 0..6 {
+            apply(&engine, &put(Table::Tokens, &[round, key], &[key; 700])).unwrap();
+        }
+        assert_eq!(contents(engine.snapshot().unwrap().as_ref()).len(), before + 6);
+        drop(engine);
+    }
+    assert_eq!(rows(&disk.durable()).len(), 25);
+}
+
+#[test]
+fn frames_of_an_earlier_use_of_a_segment_are_never_taken() {
+    let disk = TestDisk::holding(prepared().clone());
+    let mut engine = start(&disk).unwrap();
+    for round in 0..40_u8 {
+        for key in 0..5 {
+            apply(&engine, &put(Table::Tokens, &[key], &[round; 700])).unwrap();
+        }
+        apply(
+            &engine,
+            &[crate::store::engine::RowChange {
+                table: Table::Tokens,
+                key: vec![round % 5],
+                value: None,
+            }],
+        )
+        .unwrap();
+        let expected = contents(engine.snapshot().unwrap().as_ref());
+        if round % 3 == 0 {
+            engine.merge_turn(0).unwrap();
+        }
+        drop(engine);
+        engine = start(&disk).unwrap();
+        assert_eq!(contents(engine.snapshot().unwrap().as_ref()), expected, "{round}");
+    }
+    assert!(engine.shared.log().end().segment > 20);
+    let lineage: Lineage = engine.shared.log().lineage();
+    let newest = disk.durable().remove(&name(engine.shared.log().end().segment)).unwrap();
+    assert_eq!(Header::decode(&newest[..SECTOR]).unwrap().lineage, lineage);
+}
