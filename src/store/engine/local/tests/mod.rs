@@ -1,7 +1,9 @@
 //! The engine on a simulated disk, without its thread: a test merges when it wants to.
 
+mod crashes;
 mod damage;
 mod layers;
+mod model;
 mod pages;
 mod restarts;
 mod snapshots;
@@ -45,11 +47,14 @@ pub(in crate::store) fn start(disk: &TestDisk) -> Result<LocalEngine, StorageFai
 }
 
 fn start_on(volume: &Arc<dyn Volume>) -> Result<LocalEngine, StorageFailure> {
-    let data = DataFile::open(volume.as_ref(), CACHE_BYTES).map_err(|failure| match failure {
-        OpenFailure::Storage(failure) => failure,
-        other => panic!("{other:?}"),
-    })?;
+    let data = DataFile::open(volume.as_ref(), CACHE_BYTES).map_err(of_storage)?;
     LocalEngine::start_without_merger(volume, data, &Clock::new(), SMALL)
+}
+
+/// The failure of the disk, which is the only one that the tests expect.
+fn of_storage(failure: OpenFailure) -> StorageFailure {
+    let OpenFailure::Storage(failure) = failure else { panic!("{failure:?}") };
+    failure
 }
 
 fn apply(engine: &LocalEngine, rows: &[RowChange]) -> Result<(), StorageFailure> {

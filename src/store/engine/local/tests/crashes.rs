@@ -1,0 +1,157 @@
+//! The disk fails at each operation in turn, from the creation of a vault to its recovery.
+
+use crate::store::change::Change;
+use crate::store::engine::Engine as _;
+use crate::store::engine::RowChange;
+use crate::store::engine::local::LocalEngine;
+use crate::store::engine::local::file;
+use crate::store::engine::local::tests::{change, contents, of_storage, start};
+use crate::store::engine::memory::Model;
+use crate::store::failure::StorageFailure;
+use crate::store::opening;
+use crate::store::tables::Table;
+use crate::store::tests::disk::{EIO, ENOSPC, EROFS, Fate, Fault, Operation, TestDisk};
+use crate::store::volume::Volume as _;
+
+/// The batches so far.
+#[derive(Debug, Default, Clone)]
+struct Told {
+    model: Model,
+    sequence: u64,
+    /// The batch that was not answered.
+    open: Option<Vec<RowChange>>,
+}
+
+/// Starts the engine on the disk, which gets a vault if it has none.
+fn open(disk: &TestDisk) -> Result<LocalEngine, StorageFailure> {
+    if disk.open(file::NAME).map_err(StorageFailure::from_io)?.is_none() {
+        opening::create(disk, Change::new()).map_err(of_storage)?;
+    }
+    start(disk)
+}
+
+impl Told {
+    fn batch(&mut self, engine: &LocalEngine, len: usize) -> Result<(), StorageFailure> {
+        let byte = u8::try_from(self.sequence % 251).unwrap();
+        let row = |table, key: Vec<u8>, value| RowChange { table, key, value };
+        let rows = vec![
+            row(Table::TokenLists, vec![byte % 4; 17], Some(vec![byte; 20])),
+            row(Table::TokenNames, vec![byte % 6; 17], Some(vec![byte]).filter(|_| byte % 2 == 0)),
+            row(Table::Tokens, vec![byte % 5], Some(vec![byte; len])),
+        ];
+        self.open = Some(rows.clone());
+        engine.apply(&mut |_| Ok(rows.clone()))?;
+        change(&mut self.model, &rows);
+        self.sequence += 1;
+        self.open = None;
+        Ok(())
+    }
+
+    /// A life of a vault: batches, segment changes, merges, a close, a clean start, a kill and a
+    /// recovery.
+    fn live(&mut self, disk: &TestDisk) -> Result<(), StorageFailure> {
+        let engine = open(disk)?;
+        for turn in 0..3 {
+            for len in [100, 3_000, 2_500, 4_000] {
+                self.batch(&engine, len)?;
+            }
+            engine.merge_turn(turn)?;
+        }
+        assert!(engine.health().log_bytes > 0 && engine.shared.log().end().segment > 3);
+        self.batch(&engine, 10)?;
+        engine.close()?;
+        drop(engine);
+        let engine = open(disk)?;
+        self.batch(&engine, 5_000)?;
+        self.batch(&engine, 5_000)?;
+        drop(engine);
+        let engine = open(disk)?;
+        self.batch(&engine, 5_000)?;
+        engine.merge_turn(3)
+    }
+
+    /// The vault has every answered batch, and the open one whole or not at all. Later work survives
+    /// the next power loss.
+    #[track_caller]
+    fn check(mut self, disk: &TestDisk, case: &str) {
+        let engine = open(disk).unwrap_or_else(|failure| panic!("{case}: {failure:?}"));
+        let snapshot = engine.snapshot().unwrap();
+        let sequence = snapshot.moment().sequence;
+        if let Some(rows) = self.open.take()
+            && sequence == self.sequence + 1
+        {
+            change(&mut self.model, &rows);
+            self.sequence = sequence;
+        }
+        assert_eq!(sequence, self.sequence, "{case}");
+        assert_eq!(contents(snapshot.as_ref()), self.model, "{case}");
+        drop(snapshot);
+        self.batch(&engine, 100).unwrap();
+        disk.lose_power(Fate::Lost);
+        drop(engine);
+        disk.restart();
+        let engine = open(disk).unwrap_or_else(|failure| panic!("{case}, later: {failure:?}"));
+        let snapshot = engine.snapshot().unwrap();
+        assert_eq!(snapshot.moment().sequence, self.sequence, "{case}, later");
+        assert_eq!(contents(snapshot.as_ref()), self.model, "{case}, later");
+    }
+}
+
+/// Returns the number of operations that failed.
+#[track_caller]
+fn check(operation: Operation, fault: impl Fn(u64) -> Fault, step: u64) -> u64 {
+    let mut tried = 0;
+    let mut nth = 1;
+    loop {
+        let disk = TestDisk::new();
+        let fault = fault(nth);
+        disk.plan(operation, usize::try_from(nth).unwrap(), fault);
+        let mut told = Told::default();
+        let is_done = told.live(&disk).is_ok();
+        let count = u64::try_from(disk.count(operation)).unwrap();
+        if is_done && count < nth {
+            return tried;
+        }
+        let case = format!("{fault:?} at {operation:?} {nth}");
+        // What is left when the power goes too, and what the next process reads if it does not.
+        told.clone().check(&TestDisk::holding(disk.durable()), &case);
+        disk.restart();
+        told.check(&disk, &format!("{case}, same disk"));
+        tried += 1;
+        nth += step;
+    }
+}
+
+#[test]
+fn power_is_lost_at_each_sync() {
+    for fate in [|_| Fate::Lost, |_| Fate::Reached, Fate::Torn, |nth| Fate::Torn(nth + 1_000)] {
+        let tried = check(Operation::Sync, |nth| Fault::PowerLoss(fate(nth)), 1);
+        assert!(tried > 40, "{tried}");
+    }
+}
+
+#[test]
+fn power_is_lost_at_each_write() {
+    for fate in [|_| Fate::Lost, |_| Fate::Reached, Fate::Torn] {
+        let tried = check(Operation::Write, |nth| Fault::PowerLoss(fate(nth)), 1);
+        assert!(tried > 100, "{tried}");
+    }
+}
+
+#[test]
+fn each_sync_fails() {
+    for fault in [Fault::Once(EIO), Fault::Always(EIO)] {
+        assert!(check(Operation::Sync, |_| fault, 1) > 40);
+    }
+}
+
+#[test]
+fn each_write_fails() {
+    for fault in [Fault::Once(ENOSPC), Fault::Always(EIO), Fault::Once(EROFS)] {
+        assert!(check(Operation::Write, |_| fault, 1) > 100);
+    }
+    // The kinds differ in nothing but their text, which other tests read.
+    for fault in [Fault::Always(ENOSPC), Fault::Once(EIO), Fault::Always(EROFS)] {
+        assert!(check(Operation::Write, |_| fault, 7) > 14);
+    }
+}
