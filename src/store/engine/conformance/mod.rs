@@ -1,6 +1,9 @@
-//! The rules for every engine. Each test runs on all of them.
+//! The rules of every engine. Each test runs on all of them. The crashes of the durable engine have
+//! tests of their own.
 
-use std::collections::BTreeMap;
+mod reads;
+mod transient;
+
 use std::sync::Arc;
 
 use proptest::collection::vec;
@@ -8,21 +11,25 @@ use proptest::prelude::*;
 
 use crate::store::batch::Batch;
 use crate::store::change::{Change, Expect, Write};
-use crate::store::engine::memory::MemoryEngine;
-use crate::store::engine::{Engine, Order};
+use crate::store::engine::local::LocalEngine;
+use crate::store::engine::local::tests::{prepared, start};
+use crate::store::engine::memory::{MemoryEngine, Model};
+use crate::store::engine::{Engine, Order, Read};
 use crate::store::tables::KeyRange;
 use crate::store::tests::disk::TestDisk;
 use crate::store::{Store, Table, Verdict};
-
-type Model = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
 /// Long enough to be a sealed value; the byte is its version as well.
 fn value(byte: u8) -> Vec<u8> {
     vec![byte; 24]
 }
 
+/// Short keys, and those of all slices of the local engine.
 fn key() -> impl Strategy<Value = Vec<u8>> {
-    vec(0_u8..3, 0..4)
+    prop_oneof![
+        2 => vec(0_u8..3, 0..4),
+        1 => vec(0_u8..4, 1..3).prop_map(|end| [vec![1; 16], end].concat()),
+    ]
 }
 
 fn table() -> impl Strategy<Value = Table> {
@@ -36,7 +43,7 @@ enum Wish {
     CountsAtMost(Vec<Vec<u8>>, i64),
     Is(Table, Vec<u8>, u8),
     Present(Table, Vec<u8>),
-    /// The keys under the prefix just then, less the last when the flag is set.
+    /// The keys that are under the prefix just then, less the last when the flag is set.
     Under(Table, Vec<u8>, bool),
     UnderExactly(Table, Vec<u8>, Vec<Vec<u8>>),
     Value(Table, Vec<u8>, u8),
@@ -152,14 +159,61 @@ fn apply(model: &mut Model, change: &Change) -> Verdict {
     Verdict::Applied
 }
 
+/// An empty engine, and what it does between two batches.
+struct Subject {
+    name: &'static str,
+    engine: Arc<dyn Engine>,
+    merging: Option<(Arc<LocalEngine>, Merges)>,
+    /// Closes the engine when it is dropped.
+    _store: Option<Store>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Merges {
+    /// All rows, between any two batches.
+    All,
+    /// Part 0 and the slice whose turn it is, between any two batches.
+    InTurn,
+}
+
+impl Subject {
+    fn merging(name: &'static str, merges: Merges) -> Self {
+        let engine = Arc::new(start(&TestDisk::holding(prepared().clone())).unwrap());
+        let merging = Some((Arc::clone(&engine), merges));
+        Self { name, engine, merging, _store: None }
+    }
+
+    fn after_batch(&self, number: usize) {
+        match &self.merging {
+            None => (),
+            Some((local, Merges::InTurn)) => local.merge_turn(number).unwrap(),
+            Some((local, Merges::All)) => (0..4).for_each(|it| local.merge_turn(it).unwrap()),
+        }
+    }
+}
+
 /// An empty engine of each kind.
-fn engines() -> Vec<Arc<dyn Engine>> {
-    let local = Store::on_disk(&TestDisk::new(), Change::new()).unwrap();
-    vec![Arc::new(MemoryEngine::default()), Arc::clone(&local.0.engine)]
+fn engines() -> Vec<Subject> {
+    let local = Store::on_disk(&TestDisk::holding(prepared().clone()), Change::new()).unwrap();
+    let memory = Arc::new(MemoryEngine::default());
+    vec![
+        Subject { name: "memory", engine: memory, merging: None, _store: None },
+        Subject {
+            name: "local",
+            engine: Arc::clone(&local.0.engine),
+            merging: None,
+            _store: Some(local),
+        },
+        Subject::merging("local, merging all", Merges::All),
+        Subject::merging("local, merging in turn", Merges::InTurn),
+    ]
 }
 
 fn contents(engine: &dyn Engine) -> Model {
-    let snapshot = engine.snapshot().unwrap();
+    rows(engine.snapshot().unwrap().as_ref())
+}
+
+fn rows(snapshot: &dyn Read) -> Model {
     let mut model = Model::new();
     for table in [Table::Counts, Table::TokenLists, Table::Tokens] {
         let page = snapshot.page(&table.whole(), Order::Ascending, usize::MAX).unwrap();
@@ -170,7 +224,7 @@ fn contents(engine: &dyn Engine) -> Model {
 }
 
 /// One batch of these changes.
-fn commit(engine: &dyn Engine, changes: Vec<Change>) -> Vec<Verdict> {
+fn commit(engine: &dyn Engine, changes: &[Change]) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     let decided = engine.apply(&mut |newest| {
         let mut batch = Batch::new(newest, None);
@@ -186,33 +240,38 @@ proptest! {
 
     #[test]
     fn changes_in_batches_end_as_they_would_one_after_the_other(plan in plan()) {
-        for engine in engines() {
+        for subject in engines() {
+            let (name, engine) = (subject.name, subject.engine.as_ref());
             let mut model = Model::new();
-            for batch in &plan {
+            for (number, batch) in plan.iter().enumerate() {
                 let (mut changes, mut expected) = (Vec::new(), Vec::new());
                 for (wishes, deeds) in batch {
                     let change = change(&model, wishes, deeds);
                     expected.push(apply(&mut model, &change));
                     changes.push(change);
                 }
-                prop_assert_eq!(commit(engine.as_ref(), changes), expected, "{:?}", engine);
-                prop_assert_eq!(contents(engine.as_ref()), model.clone(), "{:?}", engine);
+                prop_assert_eq!(commit(engine, &changes), expected, "{}", name);
+                prop_assert_eq!(contents(engine), model.clone(), "{}", name);
+                subject.after_batch(number);
+                prop_assert_eq!(contents(engine), model.clone(), "{}, after a merge", name);
             }
         }
     }
 }
 
 #[track_caller]
-fn check_under(before: &[&[u8]], first: Change, keys: &[&[u8]], expected: Verdict) {
+fn check_under(before: &[&[u8]], first: &Change, keys: &[&[u8]], expected: Verdict) {
     let put = |change: Change, key: &&[u8]| change.put(Table::Tokens, key.to_vec(), value(1));
     let before = before.iter().fold(Change::new(), put);
     let keys: Vec<_> = keys.iter().map(|key| key.to_vec()).collect();
-    for engine in engines() {
-        commit(engine.as_ref(), vec![before.clone()]);
+    for subject in engines() {
+        let (name, engine) = (subject.name, subject.engine.as_ref());
+        commit(engine, std::slice::from_ref(&before));
+        subject.after_batch(0);
         let range = KeyRange::prefix(Table::Tokens, b"a".to_vec());
         let second = Change::new().expect_keys(range, keys.clone());
-        let verdicts = commit(engine.as_ref(), vec![first.clone(), second]);
-        assert_eq!(verdicts, [Verdict::Applied, expected], "{engine:?}");
+        let verdicts = commit(engine, &[first.clone(), second]);
+        assert_eq!(verdicts, [Verdict::Applied, expected], "{name}");
     }
 }
 
@@ -221,16 +280,16 @@ fn what_is_under_a_prefix_includes_what_the_same_batch_did_before() {
     let put = |key: &[u8]| Change::new().put(Table::Tokens, key.to_vec(), value(2));
     let delete = |key: &[u8]| Change::new().delete(Table::Tokens, key.to_vec());
     let none: &[&[u8]] = &[];
-    check_under(none, put(b"a1"), none, Verdict::Refused);
-    check_under(none, put(b"a1"), &[b"a1"], Verdict::Applied);
-    check_under(none, put(b"b1"), none, Verdict::Applied);
-    check_under(&[b"a1"], delete(b"a1"), none, Verdict::Applied);
-    check_under(&[b"a1"], delete(b"a1"), &[b"a1"], Verdict::Refused);
-    check_under(&[b"a1", b"a2"], put(b"a1"), &[b"a1", b"a2"], Verdict::Applied);
-    check_under(&[b"a2"], put(b"a1"), &[b"a1", b"a2"], Verdict::Applied);
-    check_under(&[b"a2"], put(b"a3"), &[b"a2"], Verdict::Refused);
-    check_under(&[b"a1", b"a2", b"a3"], delete(b"a2"), &[b"a1", b"a3"], Verdict::Applied);
-    check_under(&[b"a1", b"a2", b"a3"], put(b"b"), &[b"a1", b"a2"], Verdict::Refused);
+    check_under(none, &put(b"a1"), none, Verdict::Refused);
+    check_under(none, &put(b"a1"), &[b"a1"], Verdict::Applied);
+    check_under(none, &put(b"b1"), none, Verdict::Applied);
+    check_under(&[b"a1"], &delete(b"a1"), none, Verdict::Applied);
+    check_under(&[b"a1"], &delete(b"a1"), &[b"a1"], Verdict::Refused);
+    check_under(&[b"a1", b"a2"], &put(b"a1"), &[b"a1", b"a2"], Verdict::Applied);
+    check_under(&[b"a2"], &put(b"a1"), &[b"a1", b"a2"], Verdict::Applied);
+    check_under(&[b"a2"], &put(b"a3"), &[b"a2"], Verdict::Refused);
+    check_under(&[b"a1", b"a2", b"a3"], &delete(b"a2"), &[b"a1", b"a3"], Verdict::Applied);
+    check_under(&[b"a1", b"a2", b"a3"], &put(b"b"), &[b"a1", b"a2"], Verdict::Refused);
 }
 
 #[test]
@@ -241,10 +300,10 @@ fn a_refused_change_leaves_nothing_for_those_behind_it() {
         .count(b"n".to_vec(), 1);
     let behind = Change::new().expect_absent(Table::Tokens, b"a".to_vec()).count(b"n".to_vec(), 2);
     let two = 2_i64.to_be_bytes().to_vec();
-    for engine in engines() {
-        let verdicts = commit(engine.as_ref(), vec![refused.clone(), behind.clone()]);
-        assert_eq!(verdicts, [Verdict::Refused, Verdict::Applied], "{engine:?}");
+    for Subject { name, engine, .. } in engines() {
+        let verdicts = commit(engine.as_ref(), &[refused.clone(), behind.clone()]);
+        assert_eq!(verdicts, [Verdict::Refused, Verdict::Applied], "{name}");
         let expected = Model::from([((Table::Counts, b"n".to_vec()), two.clone())]);
-        assert_eq!(contents(engine.as_ref()), expected, "{engine:?}");
+        assert_eq!(contents(engine.as_ref()), expected, "{name}");
     }
 }
