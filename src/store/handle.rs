@@ -249,6 +249,12 @@ impl Store {
         self.0.engine.set_upkeep(upkeep);
     }
 
+    /// Merges now. As on the merger's thread, a failure ends the store.
+    #[cfg(test)]
+    pub(crate) fn merge_now(&self, turn: usize) -> Result<(), StorageFailure> {
+        self.0.engine.merge_now(turn).map_err(|failure| self.0.alarm.sound(failure))
+    }
+
     pub fn health(&self) -> EngineHealth {
         self.0.engine.health()
     }

@@ -7,18 +7,20 @@ use crate::app::tests::{TestVault, deduplicating, draft, named, prepared};
 use crate::app::tokens::evaluations::Work;
 use crate::app::{ApplicationQuery, Error, TokenDraft, Vault, VaultFailure};
 use crate::clock::Clock;
+use crate::crypto::Random;
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 use crate::store::tests::disk::{EIO, ENOSPC, EROFS, Fault, Operation, TestDisk};
-use crate::store::tests::{block_on, end_of};
-use crate::store::{Fatal, OpenFailure, StorageFailure};
+use crate::store::tests::{block_on, copy_in_memory, end_of};
+use crate::store::{CvcKeys, Fatal, OpenFailure, StorageFailure};
 
 /// Every sync and every fifth write in turn; the store's own tests fail each of them.
 #[track_caller]
 fn check(operation: Operation, fault: Fault, expected: fn(&StorageFailure) -> bool) {
     for nth in (1..).step_by(if operation == Operation::Write { 5 } else { 1 }) {
         let clock = Clock::new();
-        let vault = TestVault::on(TestDisk::holding(prepared().0.clone()), clock.clone()).unwrap();
+        let disk = TestDisk::holding(prepared().0.clone());
+        let vault = TestVault::with_small_log(disk, clock.clone());
         vault.disk.plan(operation, nth, fault);
         let before = vault.disk.count(operation);
         let mut told = Told::default();
@@ -99,6 +101,24 @@ fn a_read_that_fails_is_an_error_of_the_storage_and_ends_the_store() {
         let fatal = block_on(end_of(app.store()));
         assert!(matches!(fatal, Fatal::Storage(StorageFailure::Io(_))), "{fatal:?}");
     }
+}
+
+#[test]
+fn a_storage_that_cannot_be_reached_is_busy_and_then_goes_on() {
+    let (store, reach) = copy_in_memory(&TestDisk::holding(prepared().0.clone()));
+    let disk = TestDisk::new();
+    let keys = CvcKeys::on_volume(&disk);
+    let app = Vault::start(store, keys, crate::app::tests::master(), Clock::new(), Random::new());
+    let vault = TestVault::made_of(app, disk).unwrap();
+    let id = block_on(vault.create_id(draft("before")));
+    reach(false);
+    let refused = block_on(vault.create(draft("meanwhile")));
+    assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
+    assert!(matches!(block_on(vault.delete(&id)), Err(Error::Busy)));
+    reach(true);
+    assert!(vault.data(&id).is_some());
+    block_on(vault.create_id(draft("after")));
+    assert_eq!(vault.assert_clean().tokens, 2);
 }
 
 #[test]

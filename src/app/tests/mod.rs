@@ -43,7 +43,7 @@ use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 use crate::store::tests::disk::{Image, TestDisk};
-use crate::store::tests::{block_on, open_without_cache};
+use crate::store::tests::{block_on, open_with_small_log, open_without_cache};
 use crate::store::{CvcKeys, OpenFailure};
 
 /// A vault with a tenant, an application and its key, on a disk of ours.
@@ -62,6 +62,13 @@ impl TestVault {
     /// The prepared vault as it is on this disk.
     fn on(disk: TestDisk, clock: Clock) -> Result<Self, Error> {
         Self::made_of(Vault::on_disk(&disk, master(), clock), disk)
+    }
+
+    /// The same, and its log has small segments.
+    fn with_small_log(disk: TestDisk, clock: Clock) -> Self {
+        let keys = CvcKeys::on_volume(disk.volume().as_ref());
+        let store = open_with_small_log(&disk, &clock);
+        Self::made_of(Vault::start(store, keys, master(), clock, Random::new()), disk).unwrap()
     }
 
     /// The same, and it reads everything from the disk again and again.

@@ -39,6 +39,12 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// Lets the engine do work that only saves time later, or holds it back, as on a full disk.
     fn set_upkeep(&self, upkeep: Upkeep);
 
+    /// Merges now, if the engine merges. The turn decides which rows.
+    #[cfg(test)]
+    fn merge_now(&self, _turn: usize) -> Result<(), StorageFailure> {
+        Ok(())
+    }
+
     /// Ends all work and closes the files. Nothing is lost without it, but the next start takes
     /// longer.
     fn close(&self) -> Result<(), StorageFailure>;

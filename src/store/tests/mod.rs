@@ -15,10 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::bounds::CACHE_BYTES;
 use crate::clock::Clock;
 use crate::store::alarm::Alarm;
-use crate::store::engine::local::LocalEngine;
+use crate::store::engine::Engine as _;
 use crate::store::engine::local::file::DataFile;
+use crate::store::engine::local::{LocalEngine, Sizes};
+use crate::store::engine::memory::MemoryEngine;
 use crate::store::tests::disk::TestDisk;
 use crate::store::volume::{Directory, Volume as _};
 use crate::store::{Change, Store, Table, Upkeep};
@@ -43,6 +46,31 @@ pub(crate) fn open_without_cache(disk: &TestDisk) -> Store {
     let data = DataFile::open(volume.as_ref(), 0).unwrap();
     let engine = LocalEngine::start(&volume, data, &Clock::new(), &alarm).unwrap().0;
     Store::start(Arc::new(engine), alarm)
+}
+
+/// Opens the store with segments that a few batches fill. It merges when the test says so.
+pub(crate) fn open_with_small_log(disk: &TestDisk, clock: &Clock) -> Store {
+    let (volume, alarm) = (disk.volume(), Alarm::default());
+    let sizes = Sizes { segment_bytes: 8 * 1024, ..Sizes::default() };
+    let data = DataFile::open(volume.as_ref(), CACHE_BYTES).unwrap();
+    let engine = LocalEngine::start_sized(&volume, data, (clock, &alarm), sizes).unwrap().0;
+    Store::start(Arc::new(engine), alarm)
+}
+
+/// A store in memory with the rows of the one on the disk, and a function that says whether it can
+/// be reached.
+pub(crate) fn copy_in_memory(disk: &TestDisk) -> (Store, impl Fn(bool) + use<>) {
+    let original = open(disk);
+    let snapshot = original.snapshot().unwrap();
+    let engine = Arc::new(MemoryEngine::default());
+    for table in Table::ALL {
+        let rows = snapshot.first(&table.whole(), usize::MAX).unwrap();
+        engine.load(&mut rows.into_iter().map(|row| Ok((*table, row)))).unwrap();
+    }
+    drop(snapshot);
+    original.close();
+    let store = Store::start(Arc::<MemoryEngine>::clone(&engine), Alarm::default());
+    (store, move |is_there| engine.set_unavailable((!is_there).then_some("a test")))
 }
 
 /// A directory of a test's own, removed with all it holds when dropped.

@@ -232,6 +232,11 @@ impl Engine for LocalEngine {
         self.shared.merger.set_upkeep(upkeep);
     }
 
+    #[cfg(test)]
+    fn merge_now(&self, turn: usize) -> Result<(), StorageFailure> {
+        self.merge_turn(turn)
+    }
+
     fn close(&self) -> Result<(), StorageFailure> {
         self.shared.merger.stop();
         let thread = self.merger.lock().unwrap_or_else(PoisonError::into_inner).take();

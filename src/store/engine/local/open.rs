@@ -39,7 +39,16 @@ impl LocalEngine {
         clock: &Clock,
         alarm: &Alarm,
     ) -> Result<(Self, Cleanliness), StorageFailure> {
-        let (shared, cleanliness) = open(volume, data, clock, alarm, Sizes::default())?;
+        Self::start_sized(volume, data, (clock, alarm), Sizes::default())
+    }
+
+    pub(in crate::store) fn start_sized(
+        volume: &Arc<dyn Volume>,
+        data: DataFile,
+        (clock, alarm): (&Clock, &Alarm),
+        sizes: Sizes,
+    ) -> Result<(Self, Cleanliness), StorageFailure> {
+        let (shared, cleanliness) = open(volume, data, clock, alarm, sizes)?;
         let merging = Arc::clone(&shared);
         let merger = std::thread::Builder::new().name(String::from("merger"));
         let merger = merger.spawn(move || merge::run(&merging)).map_err(StorageFailure::from_io)?;
