@@ -25,6 +25,7 @@ mod cors;
 mod crash;
 mod cut_header;
 mod cvc;
+mod damaged_log;
 mod damaged_records;
 mod deprecations;
 mod directory_servers;
