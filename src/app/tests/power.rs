@@ -1,7 +1,8 @@
 //! The power goes at every sync in turn: of the log, of the data file and of the keys of codes.
 
+use crate::app::Vault;
 use crate::app::tests::workload::{Done, Told, work};
-use crate::app::tests::{TestVault, prepared};
+use crate::app::tests::{TestVault, master, prepared};
 use crate::clock::Clock;
 use crate::store::tests::disk::{Fate, Fault, Operation, TestDisk};
 
@@ -23,6 +24,28 @@ fn check(fate: impl Fn(u64) -> Fate) {
             assert_eq!(done, Done::All);
             assert!(nth > 30, "only {syncs} syncs");
             return;
+        }
+    }
+}
+
+#[test]
+fn a_vault_whose_creation_was_interrupted_is_whole_or_is_made_again() {
+    for fate in [|_| Fate::Lost, |_| Fate::Reached, Fate::Torn, |nth| Fate::Torn(nth + 1_000)] {
+        for nth in 1.. {
+            let disk = TestDisk::new();
+            let at = usize::try_from(nth).unwrap();
+            disk.plan(Operation::Sync, at, Fault::PowerLoss(fate(nth)));
+            let made = Vault::on_disk(&disk, master(), Clock::new());
+            let is_done = made.inspect(Vault::close).is_ok() && disk.count(Operation::Sync) < at;
+            disk.restart();
+            let app = Vault::on_disk(&disk, master(), Clock::new()).unwrap();
+            let report = app.verification().verify().unwrap();
+            assert!(report.is_clean(), "{nth}: {:?}", report.findings);
+            app.close();
+            if is_done {
+                assert!(nth > 12, "only {nth} syncs");
+                break;
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::store::engine::local::file::{DataFile, definition};
 use crate::store::migration::{MigrationFailure, run};
 use crate::store::opening::first_look;
 use crate::store::tests::backups::master;
-use crate::store::tests::disk::{Fate, Fault, Operation, TestDisk};
+use crate::store::tests::disk::{EIO, ENOSPC, EROFS, Fate, Fault, Operation, TestDisk};
 use crate::store::tests::{TestDirectory, has, open, put};
 use crate::store::volume::Directory;
 use crate::store::{Change, FORMAT, OpenFailure, Store, Table, meta};
@@ -56,11 +56,19 @@ fn a_failure_at_any_moment_leaves_the_old_format_or_the_new_one() {
     assert!(matches!(opened, Err(OpenFailure::Older(1))));
     let (mut old, mut new) = (0, 0);
     for operation in [Operation::Write, Operation::Sync] {
-        for fate in [Fate::Lost, Fate::Reached, Fate::Torn(7)] {
+        let faults = [
+            Fault::PowerLoss(Fate::Lost),
+            Fault::PowerLoss(Fate::Reached),
+            Fault::PowerLoss(Fate::Torn(7)),
+            Fault::Once(EIO),
+            Fault::Always(ENOSPC),
+            Fault::Always(EROFS),
+        ];
+        for fault in faults {
             for nth in 1.. {
                 let disk = TestDisk::holding(prepared.clone());
                 let database = database(&disk);
-                disk.plan(operation, nth, Fault::PowerLoss(fate));
+                disk.plan(operation, nth, fault);
                 let migrated = run(&database, 1, None, &Random::new()).is_ok();
                 drop(database);
                 let left = TestDisk::holding(disk.durable());
@@ -75,7 +83,7 @@ fn a_failure_at_any_moment_leaves_the_old_format_or_the_new_one() {
                         assert!(!migrated, "{operation:?} {nth}: it was told to be done");
                         run(&self::database(&left), at, None, &Random::new()).unwrap();
                     }
-                    Err(other) => panic!("{operation:?} {nth} {fate:?}: {other:?}"),
+                    Err(other) => panic!("{operation:?} {nth} {fault:?}: {other:?}"),
                 }
                 let store = open(&left);
                 let snapshot = store.snapshot().unwrap();
