@@ -3,6 +3,7 @@
 //! Everything that can grow has a bound here. A new bound comes with a test that reaches it.
 
 mod access;
+mod archive;
 mod audit;
 mod backup;
 mod cards;
@@ -15,6 +16,7 @@ mod threeds;
 mod tokens;
 
 pub use access::*;
+pub use archive::*;
 pub use audit::*;
 pub use backup::*;
 pub use cards::*;

@@ -12,6 +12,10 @@ mod processes;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::store::engine::local::log::Position;
+use crate::store::engine::local::log::segment::Lineage;
+use crate::store::engine::local::log::tail::LogTail;
+use crate::store::engine::local::state::Origin;
 use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Row;
 use crate::store::tables::{KeyRange, Table};
@@ -36,6 +40,11 @@ pub trait Engine: fmt::Debug + Send + Sync {
 
     fn health(&self) -> EngineHealth;
 
+    /// The log of the engine, for the archive. Engines without a log have no archive.
+    fn log_source(&self) -> Option<Arc<dyn LogSource>> {
+        None
+    }
+
     /// Lets the engine do work that only saves time later, or holds it back, as on a full disk.
     fn set_upkeep(&self, upkeep: Upkeep);
 
@@ -55,6 +64,25 @@ pub type Decide<'a> = dyn FnMut(&dyn Read) -> Result<Vec<RowChange>, StorageFail
 
 /// Rows sorted by [`Table::number`], then by key.
 pub type SortedRows<'a> = dyn Iterator<Item = Result<(Table, Row), StorageFailure>> + 'a;
+
+/// A log that can be read while it is written.
+pub trait LogSource: fmt::Debug + Send + Sync {
+    fn lineage(&self) -> Lineage;
+
+    /// The timeline that the current one began from.
+    fn origin(&self) -> Origin;
+
+    /// The place behind the last durable batch.
+    fn end(&self) -> Position;
+
+    /// Reads from the batch with this number on, or from the oldest one that the log has. `None` if
+    /// the log no longer has that batch.
+    fn tail(&self, from: Option<u64>) -> Result<Option<LogTail>, StorageFailure>;
+
+    /// Keeps the log from this place on, within a bound. `None` keeps only the batches that the
+    /// engine itself needs.
+    fn hold(&self, from: Option<Position>);
+}
 
 /// Rows at one moment.
 pub trait Read: Send + Sync {

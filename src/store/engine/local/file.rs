@@ -160,7 +160,10 @@ pub(in crate::store) fn commit_with(
 }
 
 /// Writes rows. They should be sorted by table and key: neighbouring keys share pages.
-fn write(transaction: &WriteTransaction, rows: Vec<RowChange>) -> Result<(), StorageFailure> {
+pub(in crate::store) fn write(
+    transaction: &WriteTransaction,
+    rows: Vec<RowChange>,
+) -> Result<(), StorageFailure> {
     let mut rows = rows.into_iter().peekable();
     while let Some(table) = rows.peek().map(|row| row.table) {
         let mut open = transaction.open_table(definition(table))?;

@@ -232,6 +232,7 @@ fn move_frozen(shared: &Shared, frozen: &Frozen, is_closed: bool) -> Result<(), 
     }
     let held = shared.held_segment.load(Ordering::Acquire);
     let mut log = shared.log();
+    let held = log.bounded_hold(held, shared.sizes.held_bytes_max);
     log.free_before(state.position.segment.min(held))?;
     shared.count(&log);
     Ok(())
@@ -252,6 +253,7 @@ impl Frozen {
             timeline: self.view.timeline,
             origin: shared.origin,
             position: active.min().unwrap_or_default(),
+            held_segment: shared.held_segment.load(Ordering::Acquire),
             merged: Some(self.merged),
         }
     }

@@ -13,6 +13,8 @@ pub(in crate::store) mod log;
 mod merge;
 pub(in crate::store) mod open;
 mod parts;
+mod source;
+pub(in crate::store) mod standby;
 pub(in crate::store) mod state;
 #[cfg(test)]
 pub(super) mod tests;
@@ -26,7 +28,7 @@ use std::thread::JoinHandle;
 
 use redb::Database;
 
-use crate::bounds::{LAYERS_BYTES_MAX, LOG_SEGMENT_BYTES, MERGE_BYTES};
+use crate::bounds::{ARCHIVE_LOG_BYTES_MAX, LAYERS_BYTES_MAX, LOG_SEGMENT_BYTES, MERGE_BYTES};
 use crate::clock::Clock;
 use crate::store::alarm::Alarm;
 use crate::store::engine::local::base::Base;
@@ -36,7 +38,9 @@ pub(in crate::store) use crate::store::engine::local::merge::load_into;
 use crate::store::engine::local::parts::{PARTS, part_of};
 use crate::store::engine::local::state::Origin;
 use crate::store::engine::local::view::View;
-use crate::store::engine::{Decide, Engine, EngineHealth, Read, RowChange, SortedRows, Upkeep};
+use crate::store::engine::{
+    Decide, Engine, EngineHealth, LogSource, Read, RowChange, SortedRows, Upkeep,
+};
 use crate::store::failure::StorageFailure;
 use crate::store::volume::VolumeFile;
 
@@ -54,6 +58,8 @@ pub(in crate::store) struct Sizes {
     pub(in crate::store) merge_bytes: usize,
     /// Rows in memory after which a batch waits.
     pub(in crate::store) layers_bytes_max: usize,
+    /// The log that is kept for the archive.
+    pub(in crate::store) held_bytes_max: u64,
 }
 
 impl Default for Sizes {
@@ -62,6 +68,7 @@ impl Default for Sizes {
             segment_bytes: LOG_SEGMENT_BYTES,
             merge_bytes: MERGE_BYTES,
             layers_bytes_max: LAYERS_BYTES_MAX,
+            held_bytes_max: ARCHIVE_LOG_BYTES_MAX,
         }
     }
 }
@@ -84,7 +91,7 @@ struct Shared {
     counts: Counts,
     /// Held while rows are moved into the data file.
     merging: Mutex<()>,
-    /// The lowest segment that something else than a merge still reads.
+    /// The lowest segment that the archive lacks.
     held_segment: AtomicU64,
 }
 
@@ -174,13 +181,6 @@ pub(in crate::store) fn view_of_file(database: &Database) -> Result<Arc<dyn Read
     Ok(Arc::new(View::of_base(base, log::Position::default(), [0; 16])))
 }
 
-impl LocalEngine {
-    /// The timeline that the current one began from.
-    pub(in crate::store) fn origin(&self) -> Origin {
-        self.shared.origin
-    }
-}
-
 impl Engine for LocalEngine {
     fn snapshot(&self) -> Result<Arc<dyn Read>, StorageFailure> {
         Ok(self.shared.view())
@@ -226,6 +226,10 @@ impl Engine for LocalEngine {
             recovered: counts.recovered.load(Ordering::Relaxed),
             ..self.shared.merger.health()
         }
+    }
+
+    fn log_source(&self) -> Option<Arc<dyn LogSource>> {
+        Some(Arc::<Shared>::clone(&self.shared))
     }
 
     fn set_upkeep(&self, upkeep: Upkeep) {

@@ -15,7 +15,7 @@ use crate::store::engine::local::log::segment::{FIRST_FRAME, Lineage};
 use crate::store::engine::local::log::{Log, Position, reader};
 use crate::store::engine::local::merge::{self, Merger};
 use crate::store::engine::local::parts::part_of;
-use crate::store::engine::local::state::{LogState, Origin};
+use crate::store::engine::local::state::{LogState, NOT_HELD, Origin};
 use crate::store::engine::local::view::{Part, View};
 use crate::store::engine::local::{Counts, LocalEngine, Shared, Sizes};
 use crate::store::failure::StorageFailure;
@@ -100,7 +100,7 @@ fn open(
     let known = LogState::read(&database)?;
     let state = match known {
         Some(state) => state,
-        None => fresh(Origin::default(), 0),
+        None => fresh(Random::new().bytes(), Origin::default(), 0),
     };
     let vault = vault_id(&base)?;
     let lineage = Lineage { vault, timeline: state.timeline };
@@ -127,7 +127,7 @@ fn open(
         origin: state.origin,
         counts: Counts { recovered: AtomicU64::new(recovered), ..Counts::default() },
         merging: Mutex::new(()),
-        held_segment: AtomicU64::new(u64::MAX),
+        held_segment: AtomicU64::new(state.held_segment),
     });
     shared.count(&shared.log());
     if shared.counts.recovered.load(Ordering::Relaxed) > 0 {
@@ -138,14 +138,15 @@ fn open(
     Ok((shared, cleanliness))
 }
 
-/// Begins a new timeline: the state of a file that has no log yet.
-pub(in crate::store) fn fresh(origin: Origin, sequence: u64) -> LogState {
+/// The state of a file that has no log yet. Its first frame comes after `sequence`.
+pub(in crate::store) fn fresh(timeline: [u8; 16], origin: Origin, sequence: u64) -> LogState {
     let next = sequence.saturating_add(1);
     LogState {
         is_closed: true,
-        timeline: Random::new().bytes(),
+        timeline,
         origin,
         position: Position { sequence: next, segment: 0, offset: FIRST_FRAME },
+        held_segment: NOT_HELD,
         merged: Some([sequence; super::PARTS]),
     }
 }
@@ -157,7 +158,7 @@ pub(in crate::store) fn begin_timeline(
     origin: Moment,
 ) -> Result<(), StorageFailure> {
     let Moment { timeline, sequence } = origin;
-    let state = fresh(Origin { timeline, sequence }, sequence);
+    let state = fresh(Random::new().bytes(), Origin { timeline, sequence }, sequence);
     file::commit(database, Vec::new(), Some(&state))
 }
 
@@ -205,7 +206,7 @@ fn recover(
         return Err(reader::too_short(scan.end()));
     }
     let mut log = Log::resume(volume, lineage, sizes.segment_bytes, scan)?;
-    log.free_before(state.position.segment)?;
+    log.free_before(state.position.segment.min(state.held_segment))?;
     Ok((log, view, recovered))
 }
 

@@ -4,7 +4,7 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | version, 1 |
+//! | 1 | version, 2 |
 //! | 1 | 1 if all rows of the log are in the data file, else 0 |
 //! | 16 | id of the timeline |
 //! | 16 | id of the timeline that this one began from, or zeros |
@@ -12,8 +12,11 @@
 //! | 8 | sequence number of the first frame that the data file may lack |
 //! | 8 | number of its segment |
 //! | 8 | its offset in the segment |
+//! | 8 | number of the oldest segment that the archive lacks, or all bits 1 without an archive |
 //! | 1 | number of parts |
 //! | 8 each | for each part: sequence number of the last batch whose rows are in the data file |
+//!
+//! Version 1 lacks the segment of the archive.
 
 use redb::{ReadableDatabase as _, TableDefinition, TableError, WriteTransaction};
 
@@ -21,9 +24,12 @@ use crate::store::engine::local::log::Position;
 use crate::store::engine::local::parts::PARTS;
 use crate::store::failure::StorageFailure;
 
-const TABLE: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("engine");
+pub(super) const TABLE: TableDefinition<'static, &'static str, &'static [u8]> =
+    TableDefinition::new("engine");
 const KEY: &str = "log";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// No archive holds the log.
+pub(in crate::store) const NOT_HELD: u64 = u64::MAX;
 
 /// A fresh file, which a program without a log has written, has no such row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +40,9 @@ pub(in crate::store) struct LogState {
     pub(in crate::store) origin: Origin,
     /// The first frame that the data file may lack.
     pub(in crate::store) position: Position,
+    /// The oldest segment that the archive lacks. Segments from it on are kept although they are
+    /// merged, also by a process that does not archive.
+    pub(in crate::store) held_segment: u64,
     /// For each part, the last batch whose rows the data file has. `None` if the file was written
     /// with another number of parts; then all frames are read again, which gives the same rows.
     pub(in crate::store) merged: Option<[u64; PARTS]>,
@@ -48,7 +57,9 @@ pub struct Origin {
 }
 
 impl LogState {
-    pub(super) fn read(database: &redb::Database) -> Result<Option<Self>, StorageFailure> {
+    pub(in crate::store) fn read(
+        database: &redb::Database,
+    ) -> Result<Option<Self>, StorageFailure> {
         let transaction = database.begin_read()?;
         let table = match transaction.open_table(TABLE) {
             Ok(table) => table,
@@ -60,7 +71,10 @@ impl LogState {
         Self::decode(value.value()).map(Some).ok_or_else(damaged)
     }
 
-    pub(super) fn write(&self, transaction: &WriteTransaction) -> Result<(), StorageFailure> {
+    pub(in crate::store) fn write(
+        &self,
+        transaction: &WriteTransaction,
+    ) -> Result<(), StorageFailure> {
         transaction.open_table(TABLE)?.insert(KEY, self.encode().as_slice())?;
         Ok(())
     }
@@ -73,6 +87,7 @@ impl LogState {
         bytes.extend(self.position.sequence.to_be_bytes());
         bytes.extend(self.position.segment.to_be_bytes());
         bytes.extend(self.position.offset.to_be_bytes());
+        bytes.extend(self.held_segment.to_be_bytes());
         let merged = self.merged.as_ref().map_or(&[][..], |merged| merged.as_slice());
         bytes.push(u8::try_from(merged.len()).unwrap_or(0));
         for sequence in merged {
@@ -82,13 +97,18 @@ impl LogState {
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let (&[VERSION, is_closed], rest) = bytes.split_first_chunk()? else { return None };
+        let (&[version, is_closed], rest) = bytes.split_first_chunk()?;
         let (timeline, rest) = rest.split_first_chunk()?;
         let (parent, rest) = rest.split_first_chunk()?;
         let (forked_at, rest) = rest.split_first_chunk()?;
         let (sequence, rest) = rest.split_first_chunk()?;
         let (segment, rest) = rest.split_first_chunk()?;
         let (offset, rest) = rest.split_first_chunk()?;
+        let (held_segment, rest) = match version {
+            1 => (&NOT_HELD.to_be_bytes(), rest),
+            VERSION => rest.split_first_chunk()?,
+            _ => return None,
+        };
         let (count, rest) = rest.split_first()?;
         let (numbers, []) = rest.as_chunks::<8>() else { return None };
         let merged: Vec<u64> = numbers.iter().map(|it| u64::from_be_bytes(*it)).collect();
@@ -104,6 +124,7 @@ impl LogState {
                 segment: u64::from_be_bytes(*segment),
                 offset: u64::from_be_bytes(*offset),
             },
+            held_segment: u64::from_be_bytes(*held_segment),
             merged: merged.try_into().ok(),
         })
     }
@@ -119,17 +140,21 @@ mod tests {
         timeline: [0x11; 16],
         origin: Origin { timeline: [0x22; 16], sequence: 5 },
         position: Position { sequence: 9, segment: 3, offset: 512 },
+        held_segment: 2,
         merged: Some([8, 1, 2, 3, 4]),
     };
 
     #[test]
     fn the_bytes_of_a_state_are_those_of_the_vector() {
         let bytes = STATE.encode();
-        let vector = "01011111111111111111111111111111111122222222222222222222222222222222\
-                      0000000000000005000000000000000900000000000000030000000000000200\
-                      050000000000000008000000000000000100000000000000020000000000000003\
-                      0000000000000004";
-        assert_eq!(hex::encode(&bytes), vector);
+        let start = "011111111111111111111111111111111122222222222222222222222222222222\
+                     0000000000000005000000000000000900000000000000030000000000000200";
+        let end = "050000000000000008000000000000000100000000000000020000000000000003\
+                   0000000000000004";
+        assert_eq!(hex::encode(&bytes), format!("02{start}0000000000000002{end}"));
+        let first = hex::decode_all(&format!("01{start}{end}")).unwrap();
+        let not_held = LogState { held_segment: NOT_HELD, ..STATE };
+        assert_eq!(LogState::decode(&first), Some(not_held));
         assert_eq!(LogState::decode(&bytes), Some(STATE));
         for len in 0..bytes.len() {
             assert_eq!(LogState::decode(&bytes[..len]), None, "{len}");

@@ -95,6 +95,19 @@ impl FrameHead {
     }
 }
 
+/// The number and the time of a frame without its padding, if its checksum is right.
+pub(in crate::store) fn checked_head(bytes: &[u8]) -> Option<(u64, Timestamp)> {
+    if FrameHead::decode(bytes)?.len != bytes.len() {
+        return None;
+    }
+    let (head, checked) = bytes.split_at_checked(UNCHECKED_BYTES)?;
+    let sum = u32::from_be_bytes(*head.last_chunk()?);
+    let mut rest = Bytes(checked);
+    let (sequence, micros) = (rest.u64()?, rest.u64()?);
+    let time = Timestamp::from_micros(i64::from_be_bytes(micros.to_be_bytes()));
+    (crc32fast::hash(checked) == sum).then_some((sequence, time))
+}
+
 impl Frame {
     /// Decodes a frame without its padding. `None` if it is damaged.
     pub(in crate::store) fn decode(bytes: &[u8]) -> Option<Self> {

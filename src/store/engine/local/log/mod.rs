@@ -8,6 +8,7 @@
 pub(in crate::store) mod frame;
 pub(in crate::store) mod reader;
 pub(in crate::store) mod segment;
+pub(in crate::store) mod tail;
 
 use std::collections::VecDeque;
 use std::io;
@@ -23,12 +24,12 @@ use crate::store::volume::{Volume, VolumeFile};
 
 /// The place of a frame in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(in crate::store) struct Position {
+pub struct Position {
     /// The sequence number of the frame at this place.
-    pub(in crate::store) sequence: u64,
+    pub sequence: u64,
     /// The number of the segment.
-    pub(in crate::store) segment: u64,
-    pub(in crate::store) offset: u64,
+    pub segment: u64,
+    pub offset: u64,
 }
 
 /// The open log. The newest segment takes frames; the older ones are kept until they are merged.
@@ -194,6 +195,29 @@ impl Log {
         self.older.push_back(ClosedSegment { number: closed.number, bytes: closed.filled });
         self.end = Position { sequence: first_sequence, segment: number, offset: FIRST_FRAME };
         Ok(())
+    }
+
+    /// The first segment to keep of those from `held` on, so that the log has at most `bytes_max`.
+    pub(super) fn bounded_hold(&self, held: u64, bytes_max: u64) -> u64 {
+        let mut bytes = self.newest.filled;
+        let mut first = self.newest.number;
+        for segment in self.older.iter().rev().take_while(|segment| segment.number >= held) {
+            bytes = bytes.saturating_add(segment.bytes);
+            if bytes > bytes_max {
+                break;
+            }
+            first = segment.number;
+        }
+        first.max(held)
+    }
+
+    /// The number of the oldest segment.
+    pub(super) fn first_segment(&self) -> u64 {
+        self.older.front().map_or(self.newest.number, |oldest| oldest.number)
+    }
+
+    pub(super) const fn volume(&self) -> &Arc<dyn Volume> {
+        &self.volume
     }
 
     /// Frees the segments before the one with this number. One of them becomes the spare.

@@ -36,10 +36,11 @@ impl Scan {
 }
 
 /// One file of the log, opened.
-struct OpenSegment {
-    number: u64,
-    file: Box<dyn VolumeFile>,
-    len: u64,
+#[derive(Debug)]
+pub(super) struct OpenSegment {
+    pub(super) number: u64,
+    pub(super) file: Box<dyn VolumeFile>,
+    pub(super) len: u64,
 }
 
 /// Reads the frames from `from` on and gives each to `found`. Returns `None` if the log has no
@@ -141,7 +142,7 @@ fn check_header(
 
 impl OpenSegment {
     /// `None` if the file ends before that.
-    fn read(&self, offset: u64, len: usize) -> Result<Option<Vec<u8>>, StorageFailure> {
+    pub(super) fn read(&self, offset: u64, len: usize) -> Result<Option<Vec<u8>>, StorageFailure> {
         let end = u64::try_from(len).ok().and_then(|len| offset.checked_add(len));
         if end.is_none_or(|end| end > self.len) {
             return Ok(None);

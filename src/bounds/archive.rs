@@ -1,0 +1,25 @@
+//! The archive of the log, restores from it, and standbys.
+
+use std::time::Duration;
+
+/// The length after which an archive file ends. A batch is never divided, so that the last one may
+/// exceed it. A reader holds one file in memory.
+pub const ARCHIVE_PIECE_BYTES: usize = 16 * 1024 * 1024;
+/// The longest archive file that a reader accepts: the length above, and one batch of the largest
+/// changes.
+pub const ARCHIVE_PIECE_BYTES_MAX: u64 = 512 * 1024 * 1024;
+/// The part of the log that is kept for an archive that fails. Beyond it the oldest segments are let
+/// go, and the archive has a gap. It lasts for hours on a usual vault.
+pub const ARCHIVE_LOG_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// The time between two archive files if the settings do not say, and the longest one.
+pub const ARCHIVE_EVERY: Duration = Duration::from_secs(10);
+pub const ARCHIVE_EVERY_MAX: Duration = Duration::from_hours(1);
+/// The time that a stopping server takes to archive the rest. A file server that hangs must not
+/// delay the stop until the service manager kills the process.
+pub const ARCHIVE_FINISH_MAX: Duration = Duration::from_secs(10);
+/// Rows that a restore or a standby applies in one transaction.
+pub const APPLY_BATCH_BYTES: usize = 16 * 1024 * 1024;
+/// The time between two looks of a standby into the archive directory.
+pub const FOLLOW_PERIOD: Duration = Duration::from_secs(1);
+
+const _: () = assert!(ARCHIVE_LOG_BYTES_MAX >= 4 * super::store::LOG_SEGMENT_BYTES);

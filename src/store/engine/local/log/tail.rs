@@ -1,0 +1,163 @@
+//! Reads a log that is in use, frame by frame, for the archive.
+//!
+//! The reader stays before the end that the log gives, so that it sees only durable frames. A
+//! segment that was let go may be in use again under another name: its frames then have other
+//! numbers, and the reader reports that the frame is gone.
+
+use std::sync::Arc;
+
+use crate::domain::time::Timestamp;
+use crate::store::engine::local::log::Position;
+use crate::store::engine::local::log::frame::{
+    FrameHead, HEAD_BYTES, SECTOR_BYTES, checked_head, padded,
+};
+use crate::store::engine::local::log::reader::OpenSegment;
+use crate::store::engine::local::log::segment::{self, FIRST_FRAME, Header, Lineage};
+use crate::store::failure::StorageFailure;
+use crate::store::volume::Volume;
+
+/// A place in the log and the frames behind it.
+#[derive(Debug)]
+pub struct LogTail {
+    volume: Arc<dyn Volume>,
+    lineage: Lineage,
+    at: Position,
+    segment: Option<OpenSegment>,
+}
+
+/// A frame as it is in the log, with its padding. Its checksum is right.
+#[derive(Debug)]
+pub struct RawFrame {
+    pub bytes: Vec<u8>,
+    pub sequence: u64,
+    pub time: Timestamp,
+}
+
+/// The reason why a frame cannot be read.
+#[derive(Debug)]
+pub enum TailFailure {
+    /// The log no longer has it.
+    Gone,
+    Storage(StorageFailure),
+}
+
+impl LogTail {
+    /// Reads from the first frame of the segments `first..=end.segment` on.
+    pub(in crate::store) fn oldest(
+        volume: &Arc<dyn Volume>,
+        lineage: Lineage,
+        first: u64,
+    ) -> Result<Option<Self>, StorageFailure> {
+        let Some((segment, header)) = open(volume.as_ref(), lineage, first)? else {
+            return Ok(None);
+        };
+        let sequence = header.first_sequence;
+        let at = Position { sequence, segment: first, offset: FIRST_FRAME };
+        Ok(Some(Self { volume: Arc::clone(volume), lineage, at, segment: Some(segment) }))
+    }
+
+    /// Reads from the frame with this number on, if one of the segments `first..=end.segment` has
+    /// it.
+    pub(in crate::store) fn seek(
+        volume: &Arc<dyn Volume>,
+        lineage: Lineage,
+        (first, end): (u64, Position),
+        sequence: u64,
+    ) -> Result<Option<Self>, StorageFailure> {
+        for number in (first..=end.segment).rev() {
+            let Some(mut tail) = Self::oldest(volume, lineage, number)? else { return Ok(None) };
+            if tail.at.sequence > sequence {
+                continue;
+            }
+            while tail.at.sequence < sequence {
+                match tail.next(end) {
+                    Ok(Some(_)) => (),
+                    Ok(None) | Err(TailFailure::Gone) => return Ok(None),
+                    Err(TailFailure::Storage(failure)) => return Err(failure),
+                }
+            }
+            return Ok(Some(tail));
+        }
+        Ok(None)
+    }
+
+    /// The place of the next frame.
+    pub const fn at(&self) -> Position {
+        self.at
+    }
+
+    /// The next frame before `end`, which the log gave; `None` if there are no more.
+    pub fn next(&mut self, end: Position) -> Result<Option<RawFrame>, TailFailure> {
+        let frame = self.peek(end)?;
+        if let Some(frame) = &frame {
+            let len = u64::try_from(frame.bytes.len()).unwrap_or(u64::MAX);
+            self.at.offset = self.at.offset.saturating_add(len);
+            self.at.sequence = self.at.sequence.saturating_add(1);
+        }
+        Ok(frame)
+    }
+
+    /// The same, but the place stays before the frame.
+    pub fn peek(&mut self, end: Position) -> Result<Option<RawFrame>, TailFailure> {
+        while self.at.sequence < end.sequence {
+            if let Some(frame) = self.frame()? {
+                return Ok(Some(frame));
+            }
+            // The frames of a segment end where the next number is missing.
+            if self.at.segment >= end.segment {
+                return Err(TailFailure::Gone);
+            }
+            self.segment = None;
+            self.at.segment = self.at.segment.saturating_add(1);
+            self.at.offset = FIRST_FRAME;
+        }
+        Ok(None)
+    }
+
+    /// The frame at the current place; `None` if the segment has no such frame there.
+    fn frame(&mut self) -> Result<Option<RawFrame>, TailFailure> {
+        let segment = match &mut self.segment {
+            Some(segment) => segment,
+            none => {
+                let opened = open(self.volume.as_ref(), self.lineage, self.at.segment)?;
+                let (segment, header) = opened.ok_or(TailFailure::Gone)?;
+                let is_start = self.at.offset == FIRST_FRAME;
+                if is_start && header.first_sequence != self.at.sequence {
+                    return Err(TailFailure::Gone);
+                }
+                none.insert(segment)
+            }
+        };
+        // The log fills its newest segment as it goes.
+        segment.len = segment.file.len().map_err(StorageFailure::from_io)?;
+        let Some(head) = segment.read(self.at.offset, HEAD_BYTES)? else { return Ok(None) };
+        let Some(head) = FrameHead::decode(&head) else { return Ok(None) };
+        if head.sequence != self.at.sequence {
+            return Ok(None);
+        }
+        let Some(bytes) = segment.read(self.at.offset, padded(head.len))? else { return Ok(None) };
+        let checked = bytes.get(..head.len).and_then(checked_head);
+        Ok(checked.map(|(sequence, time)| RawFrame { bytes, sequence, time }))
+    }
+}
+
+/// Opens a segment of this log; `None` if it is gone.
+fn open(
+    volume: &dyn Volume,
+    lineage: Lineage,
+    number: u64,
+) -> Result<Option<(OpenSegment, Header)>, StorageFailure> {
+    let file = volume.open(&segment::name(number)).map_err(StorageFailure::from_io)?;
+    let Some(file) = file else { return Ok(None) };
+    let len = file.len().map_err(StorageFailure::from_io)?;
+    let segment = OpenSegment { number, file, len };
+    let header = segment.read(0, SECTOR_BYTES)?.and_then(|bytes| Header::decode(&bytes).ok());
+    let header = header.filter(|it| it.lineage == lineage && it.number == number);
+    Ok(header.map(|header| (segment, header)))
+}
+
+impl From<StorageFailure> for TailFailure {
+    fn from(failure: StorageFailure) -> Self {
+        Self::Storage(failure)
+    }
+}
