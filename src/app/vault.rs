@@ -45,6 +45,7 @@ pub struct Vault {
     pub(in crate::app) threeds: crate::app::threeds::state::ThreedsState,
     /// The known damaged rows.
     pub(in crate::app) damage: crate::app::upkeep::damage::Damage,
+    pub(in crate::app) archive: crate::app::upkeep::archive::ArchiveWatch,
     pub(in crate::app) scrubs: crate::app::upkeep::scrub::watch::ScrubWatch,
 }
 

@@ -16,6 +16,7 @@ use crate::bounds::{
     AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, DISK_FLOOR_BYTES,
     REENCRYPT_PER_SECOND,
 };
+use crate::domain::archive::ArchivePlan;
 use crate::domain::backup::BackupPlan;
 use crate::limits::Network;
 use crate::log::RequestLines;
@@ -42,6 +43,8 @@ pub struct Config {
     pub connections_per_address_max: usize,
     /// Records that a key rotation re-encrypts in a second.
     pub reencrypt_per_second: usize,
+    /// The archive of the log.
+    pub archive: Option<ArchivePlan>,
     /// The schedule of backups.
     pub backup: Option<BackupPlan>,
     /// Free disk space below which the vault refuses changes.
@@ -102,11 +105,13 @@ impl Config {
             connections_per_address_max: reader
                 .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),
             reencrypt_per_second: reader.count("keys.reencrypt_per_second", REENCRYPT_PER_SECOND),
+            archive: reader.archive(),
             backup: reader.backup(),
             disk_floor_bytes: reader.bytes("disk.floor", DISK_FLOOR_BYTES),
             operator_listen: reader.operator_listen(),
             threeds: reader.threeds(),
         };
+        reader.refuse_own_archive(&config);
         reader.refuse_the_rest();
         if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }
     }

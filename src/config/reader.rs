@@ -8,14 +8,18 @@ use std::time::Duration;
 
 use toml::{Table, Value};
 
-use super::{AuditReads, InvalidConfig, MasterKeySource, Switch};
-use crate::bounds::{BACKUP_PERIOD_MAX, DISK_FLOOR_BYTES_MAX, DISK_FLOOR_BYTES_MIN};
+use super::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch};
+use crate::bounds::{
+    ARCHIVE_EVERY, ARCHIVE_EVERY_MAX, BACKUP_PERIOD_MAX, DISK_FLOOR_BYTES_MAX, DISK_FLOOR_BYTES_MIN,
+};
+use crate::domain::archive::ArchivePlan;
 use crate::domain::backup::BackupPlan;
 use crate::domain::duration;
 use crate::limits::Network;
 use crate::threeds::scheme::Scheme;
 
 const SECTIONS: &[&str] = &[
+    "archive",
     "audit",
     "backup",
     "connections",
@@ -210,6 +214,30 @@ impl SettingsReader {
             None => Some(7 * DAY),
         };
         Some(BackupPlan { directory, every, keep, prove_every })
+    }
+
+    /// `None` without an `[archive]` section. In it only the directory is required.
+    pub(super) fn archive(&mut self) -> Option<ArchivePlan> {
+        if !self.table.contains_key("archive") {
+            return None;
+        }
+        let directory = self.path("archive.directory");
+        let every = match self.text("archive.every") {
+            Some(text) => duration::parse(&text, ARCHIVE_EVERY_MAX).unwrap_or_else(|| {
+                self.wrong("archive.every", "must be a duration up to an hour, such as \"10s\"");
+                ARCHIVE_EVERY
+            }),
+            None => ARCHIVE_EVERY,
+        };
+        Some(ArchivePlan { directory, every })
+    }
+
+    /// The loss of the data directory must not take the archive with it.
+    pub(super) fn refuse_own_archive(&mut self, config: &Config) {
+        let archive = config.archive.as_ref().map(|plan| &plan.directory);
+        if archive.is_some_and(|archive| archive.starts_with(&config.data_directory)) {
+            self.wrong("archive.directory", "must be outside of the data directory");
+        }
     }
 
     fn period(&mut self, name: &str, default: Duration) -> Duration {

@@ -1,6 +1,9 @@
 //! Settings files, right and wrong.
 
+use std::time::Duration;
+
 use super::*;
+use crate::bounds::ARCHIVE_EVERY;
 
 const SHIPPED: &str = include_str!("../../packaging/strongroom.toml");
 
@@ -40,6 +43,8 @@ fn every_setting_stands_in_the_shipped_file() {
         "reencrypt_per_second",
         "directory",
         "every",
+        "directory",
+        "every",
         "keep",
         "prove_every",
         "floor",
@@ -62,6 +67,32 @@ fn every_setting_stands_in_the_shipped_file() {
                 .is_some_and(|rest| rest.starts_with(" = "))
         });
         assert!(stands, "{name}");
+    }
+}
+
+#[test]
+fn an_archive_needs_a_directory_of_its_own() {
+    let parse = |archive: &str| {
+        let text = format!(
+            "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n\
+             [master_key]\nfile = \"/k\"\n[archive]\n{archive}"
+        );
+        Config::parse(&text)
+    };
+    let plan = parse("directory = \"/a\"").unwrap().archive.unwrap();
+    assert_eq!((plan.directory, plan.every), (PathBuf::from("/a"), ARCHIVE_EVERY));
+    let plan = parse("directory = \"/a\"\nevery = \"1m\"").unwrap().archive.unwrap();
+    assert_eq!(plan.every, Duration::from_mins(1));
+    for (wrong, place) in [
+        ("", "archive.directory: is required"),
+        ("directory = \"a\"", "archive.directory: must be an absolute"),
+        ("directory = \"/d\"", "archive.directory: must be outside"),
+        ("directory = \"/d/archive\"", "archive.directory: must be outside"),
+        ("directory = \"/a\"\nevery = \"2h\"", "archive.every: must be"),
+        ("directory = \"/a\"\nkeep = 1", "archive.keep: is not a setting"),
+    ] {
+        let InvalidConfig(mistakes) = parse(wrong).unwrap_err();
+        assert!(mistakes.iter().any(|it| it.starts_with(place)), "{wrong}: {mistakes:?}");
     }
 }
 

@@ -5,6 +5,7 @@ pub mod aba;
 pub mod access;
 pub mod answer_seed;
 pub mod application;
+pub mod archive;
 pub mod audit;
 pub mod backup;
 pub mod base58;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
+use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 
 /// The form the published interface shows: seven digits of fraction and an offset, always.
@@ -43,6 +44,11 @@ impl Timestamp {
     /// Zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// A time of RFC 3339, with its offset: `2026-11-14T09:30:00Z`.
+    pub fn parse_rfc3339(text: &str) -> Option<Self> {
+        OffsetDateTime::parse(text, &Rfc3339).ok().and_then(Self::from_datetime)
     }
 
     pub fn from_datetime(at: OffsetDateTime) -> Option<Self> {
@@ -104,6 +110,19 @@ mod tests {
                 let expected = at.datetime().and_then(|at| at.format(WIRE).ok());
                 prop_assert_eq!(at.to_wire(), expected.unwrap_or_default());
             }
+        }
+    }
+
+    #[test]
+    fn a_time_of_rfc_3339_has_an_offset() {
+        let at = Timestamp::from_micros(1_794_648_600_123_456);
+        for text in ["2026-11-14T09:30:00.123456Z", "2026-11-14T10:30:00.123456+01:00"] {
+            assert_eq!(Timestamp::parse_rfc3339(text), Some(at));
+        }
+        assert_eq!(Timestamp::parse_rfc3339(&at.to_wire()), Some(at));
+        for text in ["", "2026-11-14", "2026-11-14T09:30:00", "11/14/2026", "2026-13-14T09:30:00Z"]
+        {
+            assert_eq!(Timestamp::parse_rfc3339(text), None, "{text}");
         }
     }
 

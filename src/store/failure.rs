@@ -36,8 +36,12 @@ pub enum OpenFailure {
     Newer(u32, Option<String>),
     /// Not a data file of this program.
     NotOurs,
+    /// Not the data file of a standby.
+    NotStandby,
     /// The file's format, which is older. [`crate::store::Store::migrate`] updates it.
     Older(u32),
+    /// The data file of a standby that was not promoted.
+    Standby,
     Storage(StorageFailure),
 }
 

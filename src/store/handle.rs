@@ -18,7 +18,7 @@ use crate::store::change::Change;
 use crate::store::digests::{DigestFault, RecordDigests, SharedDigests};
 use crate::store::engine::local::LocalEngine;
 use crate::store::engine::local::file;
-use crate::store::engine::{Engine, EngineHealth, Upkeep};
+use crate::store::engine::{Engine, EngineHealth, LogSource, Upkeep};
 use crate::store::epochs::Epochs;
 use crate::store::failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
 use crate::store::migration;
@@ -253,6 +253,11 @@ impl Store {
     #[cfg(test)]
     pub(crate) fn merge_now(&self, turn: usize) -> Result<(), StorageFailure> {
         self.0.engine.merge_now(turn).map_err(|failure| self.0.alarm.sound(failure))
+    }
+
+    /// The log, for the archive. `None` for an engine without a log.
+    pub fn log_source(&self) -> Option<Arc<dyn LogSource>> {
+        self.0.engine.log_source()
     }
 
     pub fn health(&self) -> EngineHealth {

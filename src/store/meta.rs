@@ -5,6 +5,7 @@ use uuid::Uuid;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
 use crate::store::change::Change;
+use crate::store::engine::Moment;
 use crate::store::failure::StorageFailure;
 use crate::store::record::encoding::{BadRecord, EncodeFailed};
 use crate::store::record::share_set::{decode_share_set, encode_share_set};
@@ -39,6 +40,22 @@ pub fn master_check(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailu
 #[must_use]
 pub fn put_master_check(change: Change, check: &[u8]) -> Change {
     change.put(Table::Meta, keys::MASTER.to_vec(), check.to_vec())
+}
+
+/// The place in the history of the newest backup that was written.
+pub fn backup_moment(snapshot: &Snapshot) -> Result<Option<Moment>, StorageFailure> {
+    let value = snapshot.value(Table::Meta, keys::BACKUP_MOMENT)?;
+    Ok(value.and_then(|value| {
+        let (timeline, sequence) = value.split_first_chunk()?;
+        let sequence = u64::from_be_bytes(sequence.try_into().ok()?);
+        Some(Moment { timeline: *timeline, sequence })
+    }))
+}
+
+#[must_use]
+pub fn put_backup_moment(moment: Moment) -> Change {
+    let value = [moment.timeline.as_slice(), &moment.sequence.to_be_bytes()].concat();
+    Change::new().put(Table::Meta, keys::BACKUP_MOMENT.to_vec(), value)
 }
 
 /// The state of scheduled backups, as [`crate::store::record`] encodes it.

@@ -4,6 +4,7 @@
 //! The rest of the program reads through a [`Snapshot`] and writes through a [`Change`], and does
 //! not depend on the engine. Only [`engine::local`] and the migration of older files use redb.
 mod alarm;
+pub mod archive;
 pub mod backup;
 mod batch;
 pub mod chain;
@@ -23,6 +24,7 @@ pub mod record;
 mod restore;
 mod snapshot;
 mod space;
+mod standby;
 pub mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -35,13 +37,15 @@ pub use change::{Change, SealedEntries};
 pub use compact::CompactSummary;
 pub use cvc_keys::{CvcKeyName, CvcKeys};
 pub use digests::{DigestState, RecordDigests};
-pub use engine::Upkeep;
+pub use engine::local::log::tail::LogTail;
+pub use engine::{LogSource, Upkeep};
 pub use epochs::EpochGuard;
 pub use failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
 pub use handle::Store;
 pub use migration::{MigrationFailure, MigrationSummary};
 pub use opening::{Cleanliness, FORMAT};
-pub use restore::RestoreFailure;
+pub use restore::{RestoreFailure, Restored};
 pub use snapshot::{Row, Snapshot};
 pub use space::{DataDisk, DirectoryDisk, Space};
+pub use standby::{Standby, StandbyFailure};
 pub use tables::Table;

@@ -11,6 +11,7 @@ use crate::store::batch::Batch;
 use crate::store::change::Change;
 use crate::store::engine::local::file::{self, DataFile};
 pub use crate::store::engine::local::open::Cleanliness;
+use crate::store::engine::local::standby::StandbyMark;
 use crate::store::engine::local::view_of_file;
 use crate::store::epochs::Epochs;
 use crate::store::failure::{OpenFailure, StorageFailure};
@@ -41,6 +42,9 @@ pub(super) fn write(database: &Database, change: Change) -> Result<(), StorageFa
 /// Opens a data file of the current format.
 pub(super) fn open(volume: &dyn Volume) -> Result<DataFile, OpenFailure> {
     let data = DataFile::open(volume, CACHE_BYTES)?;
+    if StandbyMark::read(&data.database).map_err(OpenFailure::Storage)?.is_some() {
+        return Err(OpenFailure::Standby);
+    }
     check_format(&data.database)?;
     Ok(data)
 }

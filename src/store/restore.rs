@@ -1,44 +1,124 @@
-//! Makes a data file from a backup.
+//! Makes a data file from a backup, and from the archive of the log after it.
 
 use std::path::Path;
 
 use redb::Database;
 
+use crate::domain::time::Timestamp;
+use crate::store::archive::chain::ArchiveProblem;
+use crate::store::archive::replay::{Reached, Replay, Walk, WalkFailure};
 use crate::store::backup::format::InvalidBackup;
 use crate::store::backup::manifest::Manifest;
 use crate::store::backup::reader::Reader;
 use crate::store::change::Change;
-use crate::store::engine::local::file::DataFile;
+use crate::store::engine::Moment;
+use crate::store::engine::local::file::{self, DataFile};
 use crate::store::engine::local::load_into;
+use crate::store::engine::local::open::begin_timeline;
 use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::handle::Store;
+use crate::store::meta;
 use crate::store::opening;
 use crate::store::volume::Directory;
 
 /// The reason why no data file was made. The partial file was removed.
 #[derive(Debug)]
 pub enum RestoreFailure {
+    Archive(ArchiveProblem),
     Backup(InvalidBackup),
     File(OpenFailure),
+    /// The backup shows this moment, which is after the one to restore.
+    Later(Timestamp),
+    /// The backup does not name its place in the history, so that the archive cannot follow it.
+    NoMoment,
+}
+
+/// A restored data file.
+#[derive(Debug)]
+pub struct Restored {
+    pub manifest: Manifest,
+    /// The place that the archive led to; `None` without an archive.
+    pub reached: Option<Reached>,
+    /// The check value of the master key that opens the file.
+    pub master_check: Vec<u8>,
 }
 
 impl Store {
     /// Makes the data file in an existing directory. It gets its name only when every row was read,
     /// checked and made durable. It has the format of the file that the backup was made of, and the
-    /// rows of `mark`.
+    /// rows of `mark`. With an archive, it has the changes after the backup, too. It begins a new
+    /// timeline.
     pub fn restore(
         directory: &Path,
         mut backup: Reader,
+        archive: Option<Replay<'_>>,
         mark: Change,
-    ) -> Result<Manifest, RestoreFailure> {
+    ) -> Result<Restored, RestoreFailure> {
         let volume = Directory::new(directory);
-        DataFile::create(&volume, |database| load(database, &mut backup, mark))?;
-        Ok(backup.manifest().clone())
+        let (mut reached, mut master_check) = (None, Vec::new());
+        let moment = backup.manifest().moment();
+        DataFile::create(&volume, |database| {
+            if let Some(archive) = archive {
+                check_time(backup.manifest(), archive.until)?;
+            }
+            load(database, &mut backup)?;
+            let mut last = moment;
+            if let Some(archive) = archive {
+                let replayed = replay(database, backup.manifest(), archive)?;
+                last = Some(replayed.moment);
+                reached = Some(replayed);
+            }
+            opening::write(database, mark)?;
+            if let Some(last) = last {
+                begin_timeline(database, last)?;
+            }
+            let snapshot = opening::first_look(database)?;
+            master_check = meta::master_check(&snapshot)?.unwrap_or_default();
+            Ok::<(), RestoreFailure>(())
+        })?;
+        Ok(Restored { manifest: backup.manifest().clone(), reached, master_check })
     }
 }
 
+/// Refuses a backup that shows a later moment than the one to restore.
+fn check_time(manifest: &Manifest, until: Option<Timestamp>) -> Result<(), RestoreFailure> {
+    let settled = manifest.settled_at().ok_or(RestoreFailure::NoMoment)?;
+    match until {
+        Some(until) if until < settled => Err(RestoreFailure::Later(settled)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Applies the archive behind the moment of the backup.
+fn replay(
+    database: &Database,
+    manifest: &Manifest,
+    archive: Replay<'_>,
+) -> Result<Reached, RestoreFailure> {
+    let mut walk = begin_walk(database, manifest)?;
+    let walked = walk.run(archive, &|| false, &mut |rows, _| file::commit(database, rows, None));
+    match walked {
+        Ok(()) => Ok(walk.reached),
+        Err(WalkFailure::Archive(problem)) => Err(RestoreFailure::Archive(problem)),
+        Err(WalkFailure::Storage(failure)) => Err(failure.into()),
+    }
+}
+
+/// The way through the archive that begins with a backup.
+pub(in crate::store) fn begin_walk(
+    database: &Database,
+    manifest: &Manifest,
+) -> Result<Walk, RestoreFailure> {
+    let moment: Moment = manifest.moment().ok_or(RestoreFailure::NoMoment)?;
+    let id = meta::file_id(&opening::first_look(database)?)?.ok_or(RestoreFailure::NoMoment)?;
+    Ok(Walk::new(id.into_bytes(), manifest.file_format, moment))
+}
+
 /// Inserts the rows in key order, which is the cheapest order for a B-tree.
-fn load(database: &Database, backup: &mut Reader, mark: Change) -> Result<(), RestoreFailure> {
+pub(in crate::store) fn load(
+    database: &Database,
+    backup: &mut Reader,
+) -> Result<(), RestoreFailure> {
     // The loader knows only failures of storage; that of the backup is kept here.
     let mut invalid = None;
     let mut chunk = None;
@@ -65,7 +145,6 @@ fn load(database: &Database, backup: &mut Reader, mark: Change) -> Result<(), Re
         return Err(invalid.into());
     }
     loaded?;
-    opening::write(database, mark)?;
     Ok(())
 }
 

@@ -18,8 +18,6 @@ use crate::app::keys::open_cvc_keys::OpenCvcKeys;
 use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
 use crate::app::threeds::state::ThreedsState;
 use crate::app::tokens::evaluations::Evaluations;
-use crate::app::upkeep::damage::Damage;
-use crate::app::upkeep::scrub::watch::ScrubWatch;
 use crate::app::vault::Vault;
 use crate::bounds::{WALKS_MAX, WALKS_WAITING_MAX};
 use crate::clock::Clock;
@@ -152,8 +150,9 @@ impl Vault {
             floor: None,
             swept_at,
             threeds: ThreedsState::default(),
-            damage: Damage::default(),
-            scrubs: ScrubWatch::default(),
+            damage: crate::app::upkeep::damage::Damage::default(),
+            archive: crate::app::upkeep::archive::ArchiveWatch::default(),
+            scrubs: crate::app::upkeep::scrub::watch::ScrubWatch::default(),
         };
         match app.snapshot().and_then(|snapshot| app.audit().records_are_current(&snapshot)) {
             Ok(true) if fault.is_none() => Ok(app),

@@ -124,7 +124,7 @@ fn a_proof_opens_every_record_of_the_newest_backup_and_leaves_nothing() {
     let proven = block_on(vault.app.backups().prove_due(&plan)).unwrap().unwrap().unwrap();
     assert!(proven.rows > 10);
     assert_eq!(names(&directory), taken);
-    let proof = prove(&newest, &scratch, master(), Clock::new()).unwrap();
+    let proof = prove(&newest, None, &scratch, master(), Clock::new()).unwrap();
     assert_eq!((proof.report.tokens, proof.report.is_clean()), (1, true));
     // Damage after the proof is found by the next one.
     let mut bytes = fs::read(&newest).unwrap();
@@ -237,7 +237,7 @@ fn a_restored_vault_says_so_in_its_chain_once() {
     let data = directory.join("data");
     fs::create_dir(&data).unwrap();
     let at = vault.app.now();
-    Store::restore(&data, Reader::open(&file).unwrap(), meta::put_restored(at)).unwrap();
+    Store::restore(&data, Reader::open(&file).unwrap(), None, meta::put_restored(at)).unwrap();
     for _ in 0..2 {
         let app = Vault::open(&data, master(), clock.clone()).unwrap();
         let page =

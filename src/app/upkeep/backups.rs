@@ -20,7 +20,10 @@ use crate::domain::backup::{
     is_file_name_of,
 };
 use crate::domain::time::Timestamp;
-use crate::store::backup::{self, BackupFailure, BackupSummary, InvalidBackup, Manifest, Reader};
+use crate::store::archive::Replay;
+use crate::store::backup::{
+    self, BackupFailure, BackupSummary, InvalidBackup, Manifest, Reader, SnapshotTimes,
+};
 use crate::store::record::{decode_backups, encode_backups};
 use crate::store::{Change, RestoreFailure, StorageFailure, Store, meta};
 
@@ -87,13 +90,18 @@ impl Backups<'_> {
         let vault = Entity::of_server(EntityKind::Vault);
         self.vault.audit().write_server_entry(actor, Act::Backup, vault).await.map_err(not_now)?;
         let snapshot = self.vault.store.snapshot()?;
+        let times = SnapshotTimes { created_at: now, settled_at: self.vault.now() };
+        let moment = snapshot.moment();
         let master = self.vault.masters.of(&snapshot).map_err(not_now)?;
         let key = master.backup_key().clone();
-        let written = spawn_blocking(move || backup::write(&snapshot, &path, &key, now)).await;
-        written.unwrap_or_else(|_panicked| {
+        let written = spawn_blocking(move || backup::write(&snapshot, &path, &key, times)).await;
+        let written = written.unwrap_or_else(|_panicked| {
             let what = String::from("the engine met a page that makes no sense");
             Err(BackupFailure::Vault(StorageFailure::Damaged(what)))
-        })
+        })?;
+        // Without this row, the archive asks for another backup, which is harmless.
+        self.vault.store.commit(meta::put_backup_moment(moment)).await.ok();
+        Ok(written)
     }
 
     /// The recorded results of scheduled backups.
@@ -123,7 +131,9 @@ impl Backups<'_> {
         let replaced_at = self.vault.keys().ages()?.master.made_at;
         let needs_old_key = state.taken.is_some_and(|it| replaced_at.is_some_and(|at| it.at < at));
         let is_due = plan.backup_is_due(&state, start);
-        if !(is_due || (needs_old_key && state.failed_at.is_none())) {
+        // Without a backup that it continues, the archive cannot be restored.
+        let is_needed = needs_old_key || self.vault.archive().needs_backup()?;
+        if !(is_due || (is_needed && state.failed_at.is_none())) {
             return Ok(None);
         }
         self.begin(&BackupState { failed_at: Some(start), ..state }).await?;
@@ -152,8 +162,8 @@ impl Backups<'_> {
         Ok(Some(taken))
     }
 
-    /// If a proof is due: restores the newest backup into a scratch directory beside it and
-    /// verifies it.
+    /// If a proof is due: restores the newest backup, and the archive after it, into a scratch
+    /// directory beside the backup, and verifies the result.
     pub async fn prove_due(
         self,
         plan: &BackupPlan,
@@ -165,7 +175,7 @@ impl Backups<'_> {
         }
         self.begin(&BackupState { proof_failed_at: Some(start), ..state }).await?;
         let id = meta::file_id(&self.vault.snapshot()?)?.map(|id| id.to_string());
-        let directory = plan.directory.clone();
+        let (directory, archive) = (plan.directory.clone(), self.vault.archive.directory());
         let scratch = scratch(&directory, &self.mark()?);
         let master = self.vault.masters.of(&self.vault.snapshot()?)?.as_ref().clone();
         let (clock, allowance) =
@@ -173,7 +183,7 @@ impl Backups<'_> {
         let proven = spawn_blocking(move || {
             let newest = newest(&directory, id.as_deref())?;
             require_space(allowance.as_ref(), &directory, &newest)?;
-            let proof = prove(&newest, &scratch, master, clock)?;
+            let proof = prove(&newest, archive.as_deref(), &scratch, master, clock)?;
             proof.report.is_clean().then_some(proof.manifest).ok_or(ProofFailure::Unclean)
         })
         .await;
@@ -230,6 +240,7 @@ fn not_now(error: Error) -> BackupFailure {
 /// it. The directory is removed afterwards. Leftovers of an earlier proof in it are removed first.
 pub fn prove(
     backup: &Path,
+    archive: Option<&Path>,
     scratch: &Path,
     master: MasterKey,
     clock: Clock,
@@ -238,18 +249,23 @@ pub fn prove(
     backup.check_origin(&master).map_err(ProofFailure::Backup)?;
     clear(scratch).map_err(ProofFailure::Scratch)?;
     fs::DirBuilder::new().mode(0o700).create(scratch).map_err(ProofFailure::Scratch)?;
-    let proof = restore_and_verify(backup, scratch, master, clock);
+    let proof = restore_and_verify(backup, archive, scratch, (master, clock));
     clear(scratch).map_err(ProofFailure::Scratch)?;
     proof
 }
 
 fn restore_and_verify(
     backup: Reader,
+    archive: Option<&Path>,
     scratch: &Path,
-    master: MasterKey,
-    clock: Clock,
+    (master, clock): (MasterKey, Clock),
 ) -> Result<Proof, ProofFailure> {
-    let manifest = Store::restore(scratch, backup, Change::new()).map_err(ProofFailure::Restore)?;
+    let keys = [master.clone()];
+    // A backup of an older program does not name its place in the history.
+    let archive = archive.filter(|_| backup.manifest().moment().is_some());
+    let archive = archive.map(|directory| Replay { directory, keys: &keys, until: None });
+    let restored = Store::restore(scratch, backup, archive, Change::new());
+    let manifest = restored.map_err(ProofFailure::Restore)?.manifest;
     let app = Vault::open(scratch, master, clock).map_err(ProofFailure::Vault)?;
     let report = app.verification().verify();
     app.close();
@@ -344,6 +360,7 @@ impl ProofFailure {
             Self::NoBackup => "no_backup",
             Self::NoSpace => "no_space",
             Self::Panicked => "panicked",
+            Self::Restore(RestoreFailure::Archive(_)) => "archive",
             Self::Restore(_) => "restore",
             Self::Scratch(_) => "scratch",
             Self::Unclean => "unclean",

@@ -1,5 +1,6 @@
 //! Upkeep: sweeping, scrubbing, backups, verification, and the state that operators observe.
 
+pub(in crate::app) mod archive;
 pub(in crate::app) mod backups;
 pub(in crate::app) mod damage;
 pub(in crate::app) mod holdings;

@@ -24,6 +24,7 @@ pub(in crate::cli) struct BackupCommand {
 }
 
 /// Restore a vault's data file from a backup, in a directory that is empty or does not exist yet.
+/// With --archive, also the changes after the backup, all of them or those until a time.
 #[derive(FromArgs, Debug)]
 #[argh(subcommand, name = "restore")]
 pub(in crate::cli) struct RestoreCommand {
@@ -33,9 +34,16 @@ pub(in crate::cli) struct RestoreCommand {
     /// data directory, instead of the one in the settings
     #[argh(option)]
     pub(in crate::cli) data: Option<PathBuf>,
-    /// master key file; a backup that was not written under it is refused
+    /// master key file; a backup that was not written under it is refused. An archive needs it, or
+    /// --config. May be repeated if the master key was replaced
     #[argh(option)]
-    pub(in crate::cli) key: Option<PathBuf>,
+    pub(in crate::cli) key: Vec<PathBuf>,
+    /// archive directory, whose changes after the backup are restored, too
+    #[argh(option)]
+    pub(in crate::cli) archive: Option<PathBuf>,
+    /// the last time to restore, such as 2026-11-14T09:30:00Z; without it, everything
+    #[argh(option)]
+    pub(in crate::cli) until: Option<String>,
     /// the backup
     #[argh(positional, arg_name = "FILE")]
     pub(in crate::cli) file: PathBuf,

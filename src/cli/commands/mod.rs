@@ -5,6 +5,7 @@ mod audit;
 mod backup;
 mod dev;
 mod key;
+mod standby;
 mod status;
 mod tenant;
 
@@ -17,6 +18,7 @@ pub(super) use audit::*;
 pub(super) use backup::*;
 pub(super) use dev::*;
 pub(super) use key::*;
+pub(super) use standby::*;
 pub(super) use status::*;
 pub(super) use tenant::*;
 
@@ -43,8 +45,10 @@ pub(super) enum Subcommand {
     Dev(DevCommand),
     DevClock(DevClockCommand),
     DevPreload(DevPreloadCommand),
+    Follow(FollowCommand),
     Init(InitCommand),
     Key(KeyCommand),
+    Promote(PromoteCommand),
     Report(ReportCommand),
     Restore(RestoreCommand),
     Serve(ServeCommand),

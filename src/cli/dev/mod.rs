@@ -134,6 +134,7 @@ fn settings(
         connections_max: CONNECTIONS_MAX,
         connections_per_address_max: CONNECTIONS_PER_ADDRESS_MAX,
         reencrypt_per_second: REENCRYPT_PER_SECOND,
+        archive: None,
         backup: None,
         disk_floor_bytes: DISK_FLOOR_BYTES,
         operator_listen: None,

@@ -4,4 +4,5 @@ pub(in crate::cli) mod compact;
 pub(in crate::cli) mod recover;
 pub(in crate::cli) mod restore;
 pub(in crate::cli) mod shares;
+pub(in crate::cli) mod standby;
 pub(in crate::cli) mod verify;

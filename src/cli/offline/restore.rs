@@ -1,4 +1,5 @@
-//! `strongroom restore`: writes the data file of a backup into an empty directory.
+//! `strongroom restore`: writes the data file of a backup, and of the archive after it, into an
+//! empty directory.
 
 use std::fs;
 use std::path::Path;
@@ -6,55 +7,144 @@ use std::path::Path;
 use crate::app::VaultFailure;
 use crate::cli::commands::RestoreCommand;
 use crate::cli::operate::backup::manifest_text;
+use crate::cli::support::archive_keys::{explain_archive, read_keys, refused_pieces};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{cannot, explain, explain_backup};
 use crate::cli::support::files::{give_to_owner, make_directory, restrict};
-use crate::cli::support::master_key_file::read_master_key;
-use crate::cli::support::output::say;
+use crate::cli::support::output::{complain, say};
 use crate::cli::support::settings::place;
 use crate::clock::Clock;
-use crate::config::MasterKeySource;
+use crate::crypto::MasterKey;
+use crate::domain::hex;
+use crate::domain::time::Timestamp;
+use crate::store::archive::{Reached, Replay};
 use crate::store::backup::Reader;
-use crate::store::{RestoreFailure, Store, meta};
+use crate::store::{RestoreFailure, Restored, Store, meta};
 
 pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
     let clock = Clock::new();
     let start = clock.now();
-    let (directory, _) = place(command.config.as_deref(), command.data.as_deref(), None)?;
+    let until = until(command)?;
+    let (directory, settings) = place(command.config.as_deref(), command.data.as_deref(), None)?;
     let backup = Reader::open(&command.file).map_err(|it| explain_backup(&it, &command.file))?;
-    if let Some(key) = &command.key {
-        let master = read_master_key(&MasterKeySource::File(key.clone()))?;
-        backup.check_origin(&master).map_err(|it| explain_backup(&it, &command.file))?;
-    }
+    let keys = keys(command, settings.as_ref())?;
+    check_origin(&backup, &keys, &command.file)?;
     let was_there = directory.exists();
     make_directory(&directory)?;
     refuse_occupied(&directory)?;
-    let manifest =
-        Store::restore(&directory, backup, meta::put_restored(start)).map_err(|failure| {
-            if !was_there {
-                fs::remove_dir(&directory).ok();
-            }
-            match failure {
-                RestoreFailure::Backup(invalid) => explain_backup(&invalid, &command.file),
-                RestoreFailure::File(failure) => explain(VaultFailure::File(failure), &directory),
-            }
-        })?;
+    let archive = command.archive.as_deref();
+    let archive = archive.map(|directory| Replay { directory, keys: &keys, until });
+    let restored = Store::restore(&directory, backup, archive, meta::put_restored(start));
+    let restored = restored.map_err(|failure| {
+        if !was_there {
+            fs::remove_dir(&directory).ok();
+        }
+        explain_restore(failure, &command.file, &directory)
+    })?;
     restrict(&directory, 0o700)?;
     give_to_owner(&directory, &directory.join(Store::FILE))?;
+    let refused = restored.reached.as_ref().map(|reached| refused_pieces(&reached.refused));
+    if let Some(lines) = refused.filter(|lines| !lines.is_empty()) {
+        complain(&lines);
+    }
     let took = clock.now().since(start).as_secs_f64();
     say(&format!(
-        "The data file is restored.\n  data file:     {}\n{}\n  took:          {took:.1} s\n\n\
-         Next: install the master key of this backup, run strongroom verify, then start \
-         strongroom serve.\nCard verification codes are gone: backups do not contain their keys.\n\
-         Writes after the time of the backup are missing.",
+        "The data file is restored.\n  data file:     {}\n{}\n{}  took:          {took:.1} s\n\n\
+         Next: install the master key {}, run strongroom verify, then start strongroom serve.\n\
+         Card verification codes are gone: backups do not contain their keys.\n{}",
         directory.join(Store::FILE).display(),
-        manifest_text(&manifest)
+        manifest_text(&restored.manifest),
+        reached_text(restored.reached.as_ref(), &restored),
+        hex::encode(&restored.master_check),
+        missing_text(restored.reached.as_ref(), until),
     ));
     Ok(())
 }
 
+fn until(command: &RestoreCommand) -> Result<Option<Timestamp>, Failure> {
+    let Some(text) = &command.until else { return Ok(None) };
+    if command.archive.is_none() {
+        return Err(Failure::new(Exit::Usage, "--until without an archive")
+            .why("a backup shows one moment only")
+            .try_this("add --archive DIR"));
+    }
+    let wrong = || {
+        Failure::new(Exit::Usage, "--until is not a time")
+            .try_this("--until 2026-11-14T09:30:00Z, or with an offset such as +01:00")
+    };
+    Timestamp::parse_rfc3339(text).map(Some).ok_or_else(wrong)
+}
+
+/// The keys that the flags name. An archive needs one: without it, a forged file would be accepted.
+fn keys(
+    command: &RestoreCommand,
+    settings: Option<&crate::config::MasterKeySource>,
+) -> Result<Vec<MasterKey>, Failure> {
+    let first = settings.filter(|_| command.archive.is_some() && command.key.is_empty());
+    let keys = read_keys(first, &command.key)?;
+    if command.archive.is_some() && keys.is_empty() {
+        return Err(Failure::new(Exit::Usage, "no master key is named")
+            .why("the files of an archive are checked with it")
+            .try_this("--key FILE, or --config FILE"));
+    }
+    Ok(keys)
+}
+
+/// Checks that one of the keys has signed the backup. Without a key, only digests are checked.
+pub(super) fn check_origin(
+    backup: &Reader,
+    keys: &[MasterKey],
+    file: &Path,
+) -> Result<(), Failure> {
+    let mut refusals = Vec::new();
+    for key in keys {
+        match backup.check_origin(key) {
+            Ok(()) => return Ok(()),
+            Err(invalid) => refusals.push(invalid),
+        }
+    }
+    refusals.first().map_or(Ok(()), |invalid| Err(explain_backup(invalid, file)))
+}
+
+pub(super) fn explain_restore(failure: RestoreFailure, backup: &Path, directory: &Path) -> Failure {
+    match failure {
+        RestoreFailure::Archive(problem) => explain_archive(&problem),
+        RestoreFailure::Backup(invalid) => explain_backup(&invalid, backup),
+        RestoreFailure::File(failure) => explain(VaultFailure::File(failure), directory),
+        RestoreFailure::Later(at) => Failure::new(Exit::Data, "the backup is too new")
+            .file(backup)
+            .why(format!("it shows {}, which is after --until", at.to_wire()))
+            .try_this("use a backup from before that time"),
+        RestoreFailure::NoMoment => {
+            Failure::new(Exit::Data, "the backup cannot be continued from an archive")
+                .file(backup)
+                .why("it was written by an older strongroom, without its place in the history")
+                .try_this("take a new backup, or restore this one without --archive")
+        }
+    }
+}
+
+fn reached_text(reached: Option<&Reached>, restored: &Restored) -> String {
+    let Some(reached) = reached else { return String::new() };
+    let at = reached.time.unwrap_or_else(|| restored.manifest.created_at());
+    format!(
+        "  restored to:   {} (batch {}; {} batches from the archive)\n",
+        at.to_wire(),
+        reached.moment.sequence,
+        reached.batches
+    )
+}
+
+fn missing_text(reached: Option<&Reached>, until: Option<Timestamp>) -> String {
+    match (reached, until) {
+        (None, _) => String::from("Writes after the time of the backup are missing."),
+        (Some(_), None) => String::from("Writes after the last archived one are missing."),
+        (Some(_), Some(until)) => format!("Writes after {} are missing.", until.to_wire()),
+    }
+}
+
 /// Refuses a directory with files, except the unfinished file of an interrupted restore.
-fn refuse_occupied(directory: &Path) -> Result<(), Failure> {
+pub(super) fn refuse_occupied(directory: &Path) -> Result<(), Failure> {
     let listed = fs::read_dir(directory)
         .map_err(|error| cannot("read the data directory", directory, &error))?;
     for entry in listed {

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::app::{Error, ProofFailure, Report, VaultFailure, prove};
+use crate::app::{Error, ProofFailure, Report, prove};
 use crate::cli::commands::VerifyCommand;
+use crate::cli::offline::restore::explain_restore;
 use crate::cli::operate::backup::manifest_text;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{cannot, explain, explain_backup, storage};
@@ -13,7 +14,6 @@ use crate::cli::support::output::say;
 use crate::cli::support::settings::{needed, place, read_config};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
-use crate::store::RestoreFailure;
 use crate::store::backup::Reader;
 
 pub(in crate::cli) fn verify(command: &VerifyCommand) -> Result<(), Failure> {
@@ -62,14 +62,10 @@ fn verify_backup(file: &Path, key: Option<&MasterKeySource>) -> Result<(), Failu
     };
     let master = read_master_key(key)?;
     let scratch = scratch(file);
-    let proof = catch_damage(&scratch, || prove(file, &scratch, master, Clock::new()))?;
+    let proof = catch_damage(&scratch, || prove(file, None, &scratch, master, Clock::new()))?;
     let proof = proof.map_err(|failure| match failure {
-        ProofFailure::Backup(invalid) | ProofFailure::Restore(RestoreFailure::Backup(invalid)) => {
-            explain_backup(&invalid, file)
-        }
-        ProofFailure::Restore(RestoreFailure::File(failure)) => {
-            explain(VaultFailure::File(failure), &scratch)
-        }
+        ProofFailure::Backup(invalid) => explain_backup(&invalid, file),
+        ProofFailure::Restore(failure) => explain_restore(failure, file, &scratch),
         ProofFailure::Scratch(error) => {
             cannot("use a scratch directory beside the backup", &scratch, &error)
         }

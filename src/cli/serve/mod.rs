@@ -1,5 +1,6 @@
 //! `strongroom init`, `check` and `serve`: a vault for production.
 
+pub(in crate::cli) mod archive;
 pub(in crate::cli) mod bins;
 pub(in crate::cli) mod directory;
 pub(in crate::cli) mod rotation;

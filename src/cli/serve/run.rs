@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::app::{self, AuditPolicy, Error, Vault};
 use crate::bounds::LOG_FLUSH_MAX;
+use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
 use crate::cli::serve::directory;
 use crate::cli::serve::service_manager::ServiceManager;
@@ -148,7 +149,7 @@ async fn serve(
     if vault.audit().write_lifecycle_entry(Act::Start).await.is_err() {
         log.event(Event::error("start_not_audited"));
     }
-    upkeep::begin(&vault, &config, &tasks, hangup, &log);
+    let archiver = upkeep::begin(&vault, &config, &tasks, hangup, &log)?;
     if results.is_some() {
         tasks.spawn(directory::refresh_ranges(Arc::clone(&vault), log.clone()));
     }
@@ -187,7 +188,7 @@ async fn serve(
     tokio::join!(server.run(answer, stop), results);
     tasks.end();
     tasks.finished().await;
-    finish(&vault, fatal, &log).await
+    finish(&vault, archiver.as_ref(), fatal, &log).await
 }
 
 /// Answers the requests of the API listener.
@@ -207,7 +208,12 @@ impl Responder for Api {
 
 /// Writes the audit entries of the last reads and signs the chain. A disk that fails here gives the
 /// same exit code as one that fails while serving.
-async fn finish(vault: &Vault, fatal: Option<Fatal>, log: &Log) -> Result<(), Failure> {
+async fn finish(
+    vault: &Arc<Vault>,
+    archiver: Option<&SharedArchiver>,
+    fatal: Option<Fatal>,
+    log: &Log,
+) -> Result<(), Failure> {
     if let Some(Fatal::Storage(StorageFailure::Removed(_))) = &fatal {
         log.event(Event::error("data_file_removed"));
     }
@@ -231,6 +237,8 @@ async fn finish(vault: &Vault, fatal: Option<Fatal>, log: &Log) -> Result<(), Fa
     }
     if ended.is_err() {
         log.event(Event::error("store_failed"));
+    } else if let Some(archiver) = archiver {
+        archive::finish(vault, archiver, log).await;
     }
     log.event(Event::info("stopped"));
     log.flush(LOG_FLUSH_MAX);

@@ -8,22 +8,26 @@ use tokio::signal::unix::Signal;
 
 use crate::app::{Error, ScrubProgress, ScrubWalk, Vault};
 use crate::bounds::{SCRUB_PERIOD, SCRUB_REST, SWEEP_PERIOD};
+use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
 use crate::cli::serve::rotation::rotate;
 use crate::cli::serve::schedule;
 use crate::cli::serve::watch;
+use crate::cli::support::failure::Failure;
 use crate::config::Config;
 use crate::log::{Event, Log, Value};
 use crate::server::tasks::Tasks;
 
-/// Starts the tasks, which end with `tasks`. `hangup` is the signal to reload files.
+/// Starts the tasks, which end with `tasks`. `hangup` is the signal to reload files. Returns the
+/// archiver, which has to archive the rest at the end.
 pub(in crate::cli) fn begin(
     vault: &Arc<Vault>,
     config: &Config,
     tasks: &Tasks,
     hangup: Signal,
     log: &Log,
-) {
+) -> Result<Option<SharedArchiver>, Failure> {
+    let archiver = archive::begin(vault, config)?;
     let vault = || Arc::clone(vault);
     tasks.spawn(watch::disk(vault(), log.clone()));
     tasks.spawn(watch::files(vault()));
@@ -33,12 +37,16 @@ pub(in crate::cli) fn begin(
     let reader = vault();
     tasks.spawn(async move { reader.audit().write_reads().await });
     tasks.spawn(rotate(vault(), config.reencrypt_per_second, log.clone()));
+    if let (Some(archiver), Some(plan)) = (&archiver, &config.archive) {
+        tasks.spawn(archive::keep(vault(), Arc::clone(archiver), plan.every, log.clone()));
+    }
     if let Some(plan) = &config.backup {
         tasks.spawn(schedule::keep_backups(vault(), plan.clone(), log.clone()));
     }
     if let Some(path) = &config.bin_file {
         tasks.spawn(reload_bins(vault(), path.clone(), hangup, log.clone()));
     }
+    Ok(archiver)
 }
 
 /// Removes expired records, for as long as the server runs.

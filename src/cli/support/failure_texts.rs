@@ -74,6 +74,18 @@ pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failur
                 .why("it is truncated or belongs to another program; nothing was changed")
                 .try_this("restore the newest backup, or correct data_directory")
         }
+        VaultFailure::File(OpenFailure::NotStandby) => {
+            Failure::new(Exit::Data, "the data file is not that of a standby")
+                .file(&path)
+                .why("it is a vault, or a standby that was promoted; nothing was changed")
+                .try_this("strongroom serve, or choose another data directory")
+        }
+        VaultFailure::File(OpenFailure::Standby) => {
+            Failure::new(Exit::Data, "the data file is that of a standby")
+                .file(&path)
+                .why("it follows the archive of another vault; nothing was changed")
+                .try_this("strongroom promote makes a vault of it, strongroom follow goes on")
+        }
         VaultFailure::File(OpenFailure::Older(format)) => {
             Failure::new(Exit::Data, "the data file is of an older format")
                 .file(&path)
@@ -209,6 +221,8 @@ mod tests {
         check(OpenFailure::Missing, Exit::Data);
         check(OpenFailure::Newer(9, Some(String::from("9.0.0"))), Exit::Data);
         check(OpenFailure::NotOurs, Exit::Data);
+        check(OpenFailure::NotStandby, Exit::Data);
+        check(OpenFailure::Standby, Exit::Data);
         check(OpenFailure::Older(1), Exit::Data);
         let disk = OpenFailure::Storage;
         check(disk(StorageFailure::Damaged(String::from("x"))), Exit::Data);

@@ -1,5 +1,6 @@
 //! Support for all commands: settings, files, the vault, output and failures.
 
+pub(in crate::cli) mod archive_keys;
 pub(in crate::cli) mod arguments;
 pub(in crate::cli) mod failure;
 pub(in crate::cli) mod failure_texts;

@@ -12,7 +12,12 @@ use crate::domain::time::Timestamp;
 use crate::operator::compliance_report::ComplianceReportSettings;
 use crate::report::{Chapter, moment, span};
 
-pub(super) fn backups(state: &BackupState, now: Timestamp) -> Chapter {
+/// `archive` is the warning of the archive, if there is one; `None` without an archive.
+pub(super) fn backups(
+    state: &BackupState,
+    archive: Option<Option<&'static str>>,
+    now: Timestamp,
+) -> Chapter {
     let mut chapter = Chapter::new(
         "Backups",
         "Requirements 9.4 and 12.10: data can be had back, and that is tried. Backups are sealed as \
@@ -48,8 +53,12 @@ pub(super) fn backups(state: &BackupState, now: Timestamp) -> Chapter {
         )),
         None => chapter.attention("No backup was ever restored to prove it."),
     };
-    match state.proof_failed_at {
-        Some(at) => chapter.attention(format!("The last proof failed, {}.", moment(at))),
+    if let Some(at) = state.proof_failed_at {
+        chapter = chapter.attention(format!("The last proof failed, {}.", moment(at)));
+    }
+    match archive {
+        Some(None) => chapter.good("Every change is archived within seconds."),
+        Some(Some(warning)) => chapter.attention(warning),
         None => chapter,
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::hex;
 use crate::domain::time::Timestamp;
+use crate::store::engine::Moment;
 
 /// Unknown members are ignored, because newer programs may add some.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +29,13 @@ pub struct Manifest {
     pub counts: BTreeMap<String, u64>,
     /// The length and the last link of the audit chain.
     pub audit_head: Option<String>,
+    /// The timeline of the snapshot, in hexadecimal digits; missing in older backups.
+    pub timeline: Option<String>,
+    /// The number of the snapshot's last batch; missing in older backups.
+    pub sequence: Option<u64>,
+    /// A time after the last batch of the snapshot, in microseconds since 1970; missing in older
+    /// backups.
+    pub settled_at_us: Option<i64>,
     /// SHA-256 over the digests of the chunks.
     pub digest: String,
 }
@@ -34,6 +43,17 @@ pub struct Manifest {
 impl Manifest {
     pub const fn created_at(&self) -> Timestamp {
         Timestamp::from_micros(self.created_at_us)
+    }
+
+    /// The place of the snapshot in the history of the vault.
+    pub fn moment(&self) -> Option<Moment> {
+        let timeline = hex::decode(self.timeline.as_deref()?)?;
+        Some(Moment { timeline, sequence: self.sequence? })
+    }
+
+    /// A time after the snapshot's last batch.
+    pub fn settled_at(&self) -> Option<Timestamp> {
+        self.settled_at_us.map(Timestamp::from_micros)
     }
 
     pub fn count(&self, table: &str) -> u64 {

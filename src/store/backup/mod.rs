@@ -32,4 +32,4 @@ pub(in crate::store) use format::UNFINISHED;
 pub use format::{BackupFailure, InvalidBackup};
 pub use manifest::Manifest;
 pub use reader::Reader;
-pub use writer::{BackupSummary, write};
+pub use writer::{BackupSummary, SnapshotTimes, write};

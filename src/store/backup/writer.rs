@@ -29,6 +29,15 @@ pub struct BackupSummary {
     pub file_bytes: u64,
 }
 
+/// Times around a snapshot.
+#[derive(Debug, Clone, Copy)]
+pub struct SnapshotTimes {
+    /// Every change that was answered before this time is in the snapshot.
+    pub created_at: Timestamp,
+    /// No change of the snapshot is later than this.
+    pub settled_at: Timestamp,
+}
+
 /// Writes every row of the snapshot. The file appears under its name only when it is durable, and
 /// existing files are never overwritten.
 ///
@@ -38,7 +47,7 @@ pub fn write(
     snapshot: &Snapshot,
     path: &Path,
     key: &BackupKey,
-    created_at: Timestamp,
+    times: SnapshotTimes,
 ) -> Result<BackupSummary, BackupFailure> {
     refuse_existing(path)?;
     let unfinished = unfinished(path);
@@ -51,7 +60,7 @@ pub fn write(
     })?;
     let write = || -> Result<BackupSummary, BackupFailure> {
         let mut out = BackupOutput::new(&file);
-        let manifest = fill(&mut out, snapshot, key, created_at)?;
+        let manifest = fill(&mut out, snapshot, key, times)?;
         file.sync_all()?;
         refuse_existing(path)?;
         fs::rename(&unfinished, path)?;
@@ -122,7 +131,7 @@ fn fill<W: Write>(
     out: &mut BackupOutput<W>,
     snapshot: &Snapshot,
     key: &BackupKey,
-    created_at: Timestamp,
+    times: SnapshotTimes,
 ) -> Result<Manifest, BackupFailure> {
     out.put(MAGIC)?;
     out.put(&[FORMAT])?;
@@ -133,17 +142,22 @@ fn fill<W: Write>(
         counts.insert(String::from(table.name()), out.rows.saturating_sub(before));
     }
     let digest = std::mem::take(&mut out.digest).finish();
+    // A file that no engine has opened has no place in a history.
+    let moment = Some(snapshot.moment()).filter(|it| it.timeline != [0; 16]);
     let manifest = Manifest {
         program: String::from(env!("CARGO_PKG_VERSION")),
         file_format: meta::format(snapshot)?
             .ok_or_else(|| StorageFailure::Damaged(String::from("it does not name its format")))?,
         file_id: meta::file_id(snapshot)?.map(|id| id.to_string()),
-        created_at_us: created_at.micros(),
+        created_at_us: times.created_at.micros(),
         master_key: hex::encode(&meta::master_check(snapshot)?.unwrap_or_default()),
         rows: out.rows,
         bytes: out.bytes,
         counts,
         audit_head: audit_head(snapshot)?,
+        timeline: moment.map(|it| hex::encode(&it.timeline)),
+        sequence: moment.map(|it| it.sequence),
+        settled_at_us: moment.map(|_| times.settled_at.micros()),
         digest: hex::encode(&digest),
     };
     put_manifest(out, &manifest, key)?;
@@ -301,7 +315,9 @@ mod tests {
         let snapshot = store.snapshot().unwrap();
         let write = |room| {
             let mut out = BackupOutput::new(Room(room));
-            fill(&mut out, &snapshot, key.backup_key(), Timestamp::from_seconds(1)).map(|_| out.at)
+            let time = Timestamp::from_seconds(1);
+            let times = SnapshotTimes { created_at: time, settled_at: time };
+            fill(&mut out, &snapshot, key.backup_key(), times).map(|_| out.at)
         };
         let whole = usize::try_from(write(usize::MAX).unwrap()).unwrap();
         for room in 0..whole {

@@ -21,9 +21,9 @@ use redb::Database;
 use crate::bounds::{CACHE_BYTES, MIGRATION_BACKUPS_MAX};
 use crate::crypto::{BackupKey, MasterKey, Random};
 use crate::domain::time::Timestamp;
-use crate::store::backup;
 use crate::store::backup::format::BackupFailure;
 use crate::store::backup::reader::Reader;
+use crate::store::backup::{self, SnapshotTimes};
 use crate::store::change::Change;
 use crate::store::engine::local::file::{self, DataFile};
 use crate::store::failure::{OpenFailure, StorageFailure};
@@ -132,7 +132,8 @@ fn back_up(
             before = Some(path);
             continue;
         }
-        let written = backup::write(snapshot, &path, key, now);
+        let times = SnapshotTimes { created_at: now, settled_at: now };
+        let written = backup::write(snapshot, &path, key, times);
         let written = written.map_err(|failure| MigrationFailure::Backup(path.clone(), failure))?;
         let same = before.filter(|before| {
             Reader::open(before)

@@ -13,6 +13,8 @@ pub const AUDIT_PUBLIC_KEY: &[u8] = b"audit_public_key";
 pub const AUDIT_RECORDS: &[u8] = b"audit_records";
 /// The signed start of a chain whose oldest rows were removed.
 pub const AUDIT_START: &[u8] = b"audit_start";
+/// The place in the history of the newest backup: timeline (16) and number of the last batch (8).
+pub const BACKUP_MOMENT: &[u8] = b"backup_moment";
 /// The state of scheduled backups.
 pub const BACKUPS: &[u8] = b"backups";
 /// The state of scheduled backups if the process dies during the current one.

@@ -10,12 +10,13 @@ use crate::clock::Clock;
 use crate::crypto::MasterKey;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::backup::{BackupFailure, InvalidBackup, Manifest, Reader, write};
+use crate::store::backup::{BackupFailure, InvalidBackup, Manifest, Reader, SnapshotTimes, write};
 use crate::store::tests::disk::TestDisk;
 use crate::store::tests::{TestDirectory, block_on, put};
 use crate::store::{Change, OpenFailure, RestoreFailure, Row, Snapshot, Store, Table, meta};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_794_648_600);
+const TIMES: SnapshotTimes = SnapshotTimes { created_at: NOW, settled_at: NOW };
 
 pub(super) fn master(digit: u8) -> MasterKey {
     MasterKey::parse(&Secret::new(vec![digit; 64])).unwrap()
@@ -28,7 +29,7 @@ fn store(first: Change) -> Store {
 
 fn back_up(store: &Store, path: &Path) -> Manifest {
     let snapshot = store.snapshot().unwrap();
-    write(&snapshot, path, master(b'1').backup_key(), NOW).unwrap().manifest
+    write(&snapshot, path, master(b'1').backup_key(), TIMES).unwrap().manifest
 }
 
 /// Every row of every table.
@@ -53,7 +54,8 @@ fn assert_restores(store: &Store, directory: &TestDirectory) {
     fs::create_dir(&restored).unwrap();
     let backup = Reader::open(&path).unwrap();
     backup.check_origin(&master(b'1')).unwrap();
-    assert_eq!(Store::restore(&restored, backup, Change::new()).unwrap(), manifest);
+    let made = Store::restore(&restored, backup, None, Change::new()).unwrap();
+    assert_eq!(made.manifest, manifest);
     let again = Store::open(&restored, &Clock::new()).unwrap();
     let snapshot = again.snapshot().unwrap();
     assert_eq!(rows(&snapshot), rows(&store.snapshot().unwrap()));
@@ -106,7 +108,7 @@ fn a_backup_shows_the_moment_of_its_snapshot_and_nothing_later() {
     let snapshot = store.snapshot().unwrap();
     block_on(store.commit(put(2))).unwrap();
     let path = directory.join("a.backup");
-    let manifest = write(&snapshot, &path, master(b'1').backup_key(), NOW).unwrap().manifest;
+    let manifest = write(&snapshot, &path, master(b'1').backup_key(), TIMES).unwrap().manifest;
     assert_eq!(manifest.count("tokens"), 1);
     assert_eq!(back_up(&store, &directory.join("b.backup")).count("tokens"), 2);
 }
@@ -142,7 +144,7 @@ fn damage_is_told_by_its_place_and_restores_nothing() {
     assert!(matches!(check(&path), Err(InvalidBackup::Damaged(18, _))), "the first chunk");
     let restored = directory.join("restored");
     fs::create_dir(&restored).unwrap();
-    let refused = Store::restore(&restored, Reader::open(&path).unwrap(), Change::new());
+    let refused = Store::restore(&restored, Reader::open(&path).unwrap(), None, Change::new());
     assert!(matches!(refused, Err(RestoreFailure::Backup(InvalidBackup::Damaged(18, _)))));
     assert_eq!(fs::read_dir(&restored).unwrap().count(), 0);
 }
@@ -177,7 +179,7 @@ fn only_the_holder_of_the_master_key_writes_what_passes_for_its_backup() {
     ours.check_origin(&master(b'1')).unwrap();
     assert!(matches!(ours.check_origin(&master(b'2')), Err(InvalidBackup::WrongMasterKey)));
     let path = directory.join("forged.backup");
-    write(&store.snapshot().unwrap(), &path, master(b'2').backup_key(), NOW).unwrap();
+    write(&store.snapshot().unwrap(), &path, master(b'2').backup_key(), TIMES).unwrap();
     check(&path).unwrap();
     let forged = Reader::open(&path).unwrap();
     assert!(matches!(forged.check_origin(&master(b'1')), Err(InvalidBackup::Forged)));
@@ -188,7 +190,7 @@ fn nothing_is_overwritten_and_a_backup_that_fails_leaves_nothing() {
     let directory = TestDirectory::new();
     let snapshot = store(put(1)).snapshot().unwrap();
     let write = |name: &str| {
-        write(&snapshot, &directory.join(name), master(b'1').backup_key(), NOW).map(|_| ())
+        write(&snapshot, &directory.join(name), master(b'1').backup_key(), TIMES).map(|_| ())
     };
     fs::write(directory.join("a"), "mine").unwrap();
     assert!(matches!(write("a"), Err(BackupFailure::Exists)));
@@ -211,7 +213,8 @@ fn a_data_file_is_never_restored_over() {
     let path = directory.join("a.backup");
     back_up(&store(put(1)), &path);
     fs::write(directory.join(Store::FILE), "mine").unwrap();
-    let refused = Store::restore(directory.path(), Reader::open(&path).unwrap(), Change::new());
+    let refused =
+        Store::restore(directory.path(), Reader::open(&path).unwrap(), None, Change::new());
     assert!(matches!(refused, Err(RestoreFailure::File(OpenFailure::Exists))));
     assert_eq!(fs::read(directory.join(Store::FILE)).unwrap(), b"mine");
 }

@@ -169,7 +169,7 @@ fn fixture_key() -> MasterKey {
 fn restored(directory: &TestDirectory, name: &str) -> std::path::PathBuf {
     let path = directory.join(name);
     fs::create_dir(&path).unwrap();
-    Store::restore(&path, Reader::open(Path::new(FIXTURE)).unwrap(), Change::new()).unwrap();
+    Store::restore(&path, Reader::open(Path::new(FIXTURE)).unwrap(), None, Change::new()).unwrap();
     path
 }
 

@@ -1,6 +1,7 @@
 //! The store on disks that fail, its batches against a model, and the encodings of its records.
 
 mod answers;
+mod archives;
 mod backups;
 mod chain;
 pub(crate) mod disk;

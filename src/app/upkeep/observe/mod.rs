@@ -1,5 +1,6 @@
 //! The metrics and checks of the vault: its number of records, and the lag of the sweep.
 
+mod archive;
 mod damage;
 mod safety;
 
@@ -56,6 +57,7 @@ impl Observe for Vault {
         .status("vault", "sweep_lag_s");
         self.upkeep().measure_keys(page);
         self.upkeep().measure_backups(page);
+        self.upkeep().measure_archive(page);
         self.upkeep().measure_audit(page);
         self.upkeep().measure_damage(page);
         if let Some(floor) = &self.floor {
@@ -70,6 +72,7 @@ impl Observe for Vault {
         let late = self.upkeep().sweep_lag() > SWEEP_LAG_MAX;
         let wrong = late.then_some("Expired records have not been removed for too long.");
         checks.set("sweeps", wrong);
+        self.upkeep().check_archive(checks);
         self.upkeep().check_audit(checks);
         self.upkeep().check_records(checks);
     }

@@ -1,0 +1,43 @@
+//! Standbys: `strongroom follow` and `promote`.
+
+use std::path::PathBuf;
+
+use argh::FromArgs;
+
+/// Keep a standby: restore the archive of another vault continuously into the data directory of the
+/// settings. Serves nothing on the network. SIGTERM stops it, and the next start goes on from there.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "follow")]
+pub(in crate::cli) struct FollowCommand {
+    /// settings file, which names the data directory and the master key
+    #[argh(option)]
+    pub(in crate::cli) config: PathBuf,
+    /// archive directory of the other vault (default: that of the settings)
+    #[argh(option)]
+    pub(in crate::cli) archive: Option<PathBuf>,
+    /// file of a further master key that archive files may be signed under; may be repeated
+    #[argh(option)]
+    pub(in crate::cli) key: Vec<PathBuf>,
+    /// the backup to begin with; only for the first start
+    #[argh(positional, arg_name = "BACKUP")]
+    pub(in crate::cli) backup: Option<PathBuf>,
+}
+
+/// Make a vault of a stopped standby: apply the rest of the archive, mark the end of the old vault's
+/// timeline there, and begin a new one. Start it with `strongroom serve`. Stop the old vault first.
+#[derive(FromArgs, Debug)]
+#[argh(subcommand, name = "promote")]
+pub(in crate::cli) struct PromoteCommand {
+    /// settings file, which names the data directory and the master key
+    #[argh(option)]
+    pub(in crate::cli) config: PathBuf,
+    /// archive directory of the old vault (default: that of the settings)
+    #[argh(option)]
+    pub(in crate::cli) archive: Option<PathBuf>,
+    /// file of a further master key that archive files may be signed under; may be repeated
+    #[argh(option)]
+    pub(in crate::cli) key: Vec<PathBuf>,
+    /// the archive directory is lost: promote without it, and without a mark for the old vault
+    #[argh(switch)]
+    pub(in crate::cli) without_archive: bool,
+}

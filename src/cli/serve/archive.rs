@@ -1,0 +1,83 @@
+//! The archive of a running server: a round every few seconds, and one at the end.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::app::{ArchiveState, Archiver, Vault};
+use crate::bounds::ARCHIVE_FINISH_MAX;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::refused;
+use crate::config::Config;
+use crate::log::{Event, Log, Value};
+
+/// One round at a time: the last one waits for the one before it.
+pub(in crate::cli) type SharedArchiver = Arc<Mutex<Archiver>>;
+
+/// Keeps the log for the archive that the settings name, if they name one. A directory that cannot
+/// be used is reported by the first round; it does not prevent the start.
+pub(in crate::cli) fn begin(
+    vault: &Vault,
+    config: &Config,
+) -> Result<Option<SharedArchiver>, Failure> {
+    let Some(plan) = &config.archive else {
+        vault.archive().forgo();
+        return Ok(None);
+    };
+    if is_inside(&plan.directory, &config.data_directory) {
+        return Err(Failure::new(Exit::Config, "the archive is in the data directory")
+            .file(&plan.directory)
+            .why("the loss of the data directory would take the archive with it")
+            .try_this("set archive.directory to a directory on another disk"));
+    }
+    let archiver = vault.archive().begin(&plan.directory).map_err(|error| refused(&error))?;
+    Ok(archiver.map(|archiver| Arc::new(Mutex::new(archiver))))
+}
+
+/// Resolves links. A directory that does not exist is in no other one.
+fn is_inside(directory: &Path, outer: &Path) -> bool {
+    match (directory.canonicalize(), outer.canonicalize()) {
+        (Ok(directory), Ok(outer)) => directory.starts_with(outer),
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
+    }
+}
+
+/// Archives for as long as the server runs.
+pub(in crate::cli) async fn keep(
+    vault: Arc<Vault>,
+    archiver: SharedArchiver,
+    every: Duration,
+    log: Log,
+) {
+    loop {
+        round(&vault, &archiver, &log).await;
+        tokio::time::sleep(every).await;
+    }
+}
+
+/// Archives the rest, when nothing more is written.
+pub(in crate::cli) async fn finish(vault: &Arc<Vault>, archiver: &SharedArchiver, log: &Log) {
+    let last = round(vault, archiver, log);
+    if tokio::time::timeout(ARCHIVE_FINISH_MAX, last).await.is_err() {
+        log.event(Event::error("archive_failing").with("why", Value::Name("too_slow")));
+    }
+}
+
+/// Logs each change of state once.
+async fn round(vault: &Arc<Vault>, archiver: &SharedArchiver, log: &Log) {
+    let (vault, archiver) = (Arc::clone(vault), Arc::clone(archiver));
+    // A file server that hangs must not block a thread that answers requests.
+    let round = tokio::task::spawn_blocking(move || {
+        let mut archiver = archiver.lock().unwrap_or_else(PoisonError::into_inner);
+        vault.archive().round(&mut archiver)
+    });
+    // The panic hook logs the location of a panic.
+    match round.await.ok().flatten() {
+        None => (),
+        Some(ArchiveState::Working) => log.event(Event::info("archive_working")),
+        Some(state) => {
+            let event = Event::error("archive_failing");
+            log.event(event.with("why", Value::Name(state.name())));
+        }
+    }
+}

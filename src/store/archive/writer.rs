@@ -1,0 +1,147 @@
+//! Writes pieces: frames of the log, between a header and a trailer.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use crate::bounds::ARCHIVE_PIECE_BYTES;
+use crate::crypto::{BackupKey, Sha256};
+use crate::domain::time::Timestamp;
+use crate::store::archive::format::{
+    ArchiveFailure, END, HEADER_BYTES, PIECE_LABEL, PieceHeader, PieceName,
+};
+use crate::store::engine::LogSource;
+use crate::store::engine::local::log::Position;
+use crate::store::engine::local::log::tail::{LogTail, RawFrame, TailFailure};
+use crate::store::opening;
+
+/// The master key that a piece is signed under.
+#[derive(Debug)]
+pub struct Signer<'a> {
+    /// Its check value.
+    pub master: [u8; 8],
+    pub key: &'a BackupKey,
+}
+
+/// A complete and durable piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PieceSummary {
+    pub name: PieceName,
+    /// The time of the last frame.
+    pub time: Timestamp,
+    pub bytes: u64,
+}
+
+/// Writes the frames from the tail's place up to `end`, or fewer if they fill a piece. Returns
+/// `None` if there are none. The piece appears under its name only when it is durable. After a
+/// failure the tail is somewhere behind its place and must not be used again.
+pub fn write_piece(
+    directory: &Path,
+    source: &dyn LogSource,
+    (tail, end): (&mut LogTail, Position),
+    signer: &Signer<'_>,
+) -> Result<Option<PieceSummary>, ArchiveFailure> {
+    let Some(frame) = next(tail, end)? else { return Ok(None) };
+    let header = PieceHeader {
+        data_format: opening::FORMAT,
+        lineage: source.lineage(),
+        origin: source.origin(),
+        master: signer.master,
+        first: frame.sequence,
+    };
+    let timeline = header.lineage.timeline;
+    let unfinished = directory.join(PieceName::unfinished(&timeline));
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+    let written = || -> Result<PieceSummary, ArchiveFailure> {
+        let mut out = PieceOutput::new(&file);
+        out.put(&header.encode())?;
+        let (last, time) = put_frames(&mut out, frame, tail, end)?;
+        let bytes = out.finish(last, time, signer.key)?;
+        file.sync_all()?;
+        let name = PieceName { timeline, first: header.first, last };
+        let path = directory.join(name.to_string());
+        // Only a copy of this vault could have written a piece with these numbers.
+        if fs::symlink_metadata(&path).is_ok() {
+            return Err(ArchiveFailure::Ahead);
+        }
+        fs::rename(&unfinished, &path)?;
+        File::open(directory)?.sync_all()?;
+        Ok(PieceSummary { name, time, bytes })
+    };
+    written().map(Some).inspect_err(|_| {
+        // The next piece replaces the file; on a full disk its space is of more use now.
+        fs::remove_file(&unfinished).ok();
+    })
+}
+
+/// Removes the piece that a killed process of this vault has left.
+pub fn clear_unfinished(directory: &Path, timeline: &[u8; 16]) -> io::Result<()> {
+    match fs::remove_file(directory.join(PieceName::unfinished(timeline))) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn next(tail: &mut LogTail, end: Position) -> Result<Option<RawFrame>, ArchiveFailure> {
+    tail.next(end).map_err(|failure| match failure {
+        TailFailure::Gone => ArchiveFailure::Gone,
+        TailFailure::Storage(failure) => failure.into(),
+    })
+}
+
+/// Writes frames until the piece is full. Returns the number and the time of the last one.
+fn put_frames(
+    out: &mut PieceOutput<'_>,
+    first: RawFrame,
+    tail: &mut LogTail,
+    end: Position,
+) -> Result<(u64, Timestamp), ArchiveFailure> {
+    let mut frame = first;
+    loop {
+        out.put(&frame.bytes)?;
+        if out.bytes >= ARCHIVE_PIECE_BYTES {
+            return Ok((frame.sequence, frame.time));
+        }
+        match next(tail, end)? {
+            Some(next) => frame = next,
+            None => return Ok((frame.sequence, frame.time)),
+        }
+    }
+}
+
+/// The file of a piece, with the digest of the bytes written so far.
+struct PieceOutput<'a> {
+    to: io::BufWriter<&'a File>,
+    digest: Sha256,
+    bytes: usize,
+}
+
+impl<'a> PieceOutput<'a> {
+    fn new(to: &'a File) -> Self {
+        Self { to: io::BufWriter::new(to), digest: Sha256::new(), bytes: 0 }
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.digest.update(bytes);
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        self.to.write_all(bytes)
+    }
+
+    /// Writes the trailer and returns the length of the piece.
+    fn finish(mut self, last: u64, time: Timestamp, key: &BackupKey) -> io::Result<u64> {
+        self.put(&last.to_be_bytes())?;
+        self.put(&time.micros().to_be_bytes())?;
+        let digest = std::mem::take(&mut self.digest).finish();
+        let tag = key.sign(&[PIECE_LABEL, &digest].concat());
+        for part in [digest.as_slice(), tag.as_slice(), END] {
+            self.to.write_all(part)?;
+        }
+        self.to.flush()?;
+        let after = digest.len().saturating_add(tag.len()).saturating_add(END.len());
+        Ok(u64::try_from(self.bytes.saturating_add(after)).unwrap_or(u64::MAX))
+    }
+}
+
+const _: () = assert!(HEADER_BYTES < ARCHIVE_PIECE_BYTES);

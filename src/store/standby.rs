@@ -1,0 +1,214 @@
+//! A standby: a data file that follows the archive of another vault.
+//!
+//! It has no log and no engine. The rows of several frames, and the place in the history after them,
+//! are written in one transaction, so that a killed standby goes on where it was. Only a promotion
+//! makes a vault of it.
+
+use std::path::{Path, PathBuf};
+
+use crate::bounds::CACHE_BYTES;
+use crate::crypto::{MasterKey, Random};
+use crate::domain::time::Timestamp;
+use crate::store::archive::chain::ArchiveProblem;
+use crate::store::archive::format::mark_name;
+use crate::store::archive::mark::TimelineEnd;
+use crate::store::archive::replay::{Reached, Replay, Walk, WalkFailure};
+use crate::store::backup::reader::Reader;
+use crate::store::batch::Batch;
+use crate::store::engine::Moment;
+use crate::store::engine::local::file::{self, DataFile};
+use crate::store::engine::local::open::fresh;
+use crate::store::engine::local::standby::StandbyMark;
+use crate::store::engine::local::state::{LogState, Origin};
+use crate::store::engine::local::view_of_file;
+use crate::store::failure::{OpenFailure, StorageFailure};
+use crate::store::meta;
+use crate::store::opening;
+use crate::store::restore::{RestoreFailure, load};
+use crate::store::volume::Directory;
+
+/// An open standby. No other process can open its data file meanwhile.
+pub struct Standby {
+    data: DataFile,
+    vault: [u8; 16],
+    moment: Moment,
+    mark: StandbyMark,
+}
+
+/// A promoted standby.
+#[derive(Debug)]
+pub struct Promoted {
+    /// Its own timeline, and the last batch of the old one.
+    pub moment: Moment,
+    /// The time of that batch.
+    pub time: Timestamp,
+}
+
+/// The reason why a standby could not go on.
+#[derive(Debug)]
+pub enum StandbyFailure {
+    Archive(ArchiveProblem),
+    /// Another standby was promoted; its mark is this file.
+    OtherPromoted(PathBuf),
+    Storage(StorageFailure),
+    /// None of the master keys is that of the data file.
+    WrongMasterKey,
+}
+
+impl Standby {
+    /// Makes a standby from a backup, in an existing directory.
+    pub fn begin(directory: &Path, mut backup: Reader) -> Result<Self, RestoreFailure> {
+        let manifest = backup.manifest().clone();
+        let (moment, time) = match (manifest.moment(), manifest.settled_at()) {
+            (Some(moment), Some(time)) if manifest.file_format == opening::FORMAT => (moment, time),
+            _ => return Err(RestoreFailure::NoMoment),
+        };
+        DataFile::create(&Directory::new(directory), |database| {
+            load(database, &mut backup)?;
+            let state = fresh(moment.timeline, Origin::default(), moment.sequence);
+            let mark = StandbyMark { time, next: None };
+            file::commit_with(database, |transaction| {
+                state.write(transaction)?;
+                mark.write(transaction)
+            })?;
+            Ok::<(), RestoreFailure>(())
+        })?;
+        Self::open(directory).map_err(RestoreFailure::File)
+    }
+
+    pub fn open(directory: &Path) -> Result<Self, OpenFailure> {
+        let data = DataFile::open(&Directory::new(directory), CACHE_BYTES)?;
+        let mark = StandbyMark::read(&data.database).map_err(OpenFailure::Storage)?;
+        let mark = mark.ok_or(OpenFailure::NotStandby)?;
+        opening::check_format(&data.database)?;
+        let state = LogState::read(&data.database).map_err(OpenFailure::Storage)?;
+        let state = state.ok_or(OpenFailure::NotStandby)?;
+        let id = opening::first_look(&data.database).and_then(|it| meta::file_id(&it));
+        let id = id.map_err(OpenFailure::Storage)?.ok_or(OpenFailure::NotOurs)?;
+        let sequence = state.position.sequence.saturating_sub(1);
+        let moment = Moment { timeline: state.timeline, sequence };
+        Ok(Self { data, vault: id.into_bytes(), moment, mark })
+    }
+
+    /// The place in the history, and its time.
+    pub const fn place(&self) -> (Moment, Timestamp) {
+        (self.moment, self.mark.time)
+    }
+
+    /// Checks that one of the master keys is that of the data file.
+    pub fn check_keys(&self, keys: &[MasterKey]) -> Result<(), StandbyFailure> {
+        self.own_key(keys).map(drop)
+    }
+
+    fn own_key<'a>(&self, keys: &'a [MasterKey]) -> Result<&'a MasterKey, StandbyFailure> {
+        let snapshot = opening::first_look(&self.data.database)?;
+        let check = meta::master_check(&snapshot)?.unwrap_or_default();
+        let own = keys.iter().find(|key| key.check().as_slice() == check);
+        own.ok_or(StandbyFailure::WrongMasterKey)
+    }
+
+    /// Applies what the archive has behind the current place. Everything before a problem is
+    /// applied and durable.
+    pub fn catch_up(
+        &mut self,
+        replay: Replay<'_>,
+        is_stopping: &dyn Fn() -> bool,
+    ) -> Result<Reached, StandbyFailure> {
+        let mut walk = Walk::new(self.vault, opening::FORMAT, self.moment);
+        let Self { data, moment, mark, .. } = self;
+        let walked = walk.run(replay, is_stopping, &mut |rows, reached| {
+            let Moment { timeline, sequence } = reached.moment;
+            let state = fresh(timeline, Origin::default(), sequence);
+            let next = StandbyMark { time: reached.time.unwrap_or(mark.time), ..*mark };
+            file::commit_with(&data.database, |transaction| {
+                file::write(transaction, rows)?;
+                state.write(transaction)?;
+                next.write(transaction)
+            })?;
+            (*moment, *mark) = (reached.moment, next);
+            Ok(())
+        });
+        match walked {
+            Ok(()) => Ok(walk.reached),
+            Err(WalkFailure::Archive(problem)) => Err(StandbyFailure::Archive(problem)),
+            Err(WalkFailure::Storage(failure)) => Err(StandbyFailure::Storage(failure)),
+        }
+    }
+
+    /// Makes a vault of the standby, with a timeline of its own. With an archive, applies the rest
+    /// of it and marks the end of the old timeline there. A promotion that is cut off can be
+    /// repeated.
+    pub fn promote(
+        mut self,
+        archive: Option<Replay<'_>>,
+        keys: &[MasterKey],
+        now: Timestamp,
+    ) -> Result<Promoted, StandbyFailure> {
+        if let Some(replay) = archive {
+            let timeline = self.moment.timeline;
+            let path = replay.directory.join(mark_name(&timeline));
+            match read_end(replay.directory, &timeline, keys)? {
+                Some(end) if Some(end.next) == self.mark.next => (),
+                Some(_) => return Err(StandbyFailure::OtherPromoted(path)),
+                None => drop(self.catch_up(replay, &|| false)?),
+            }
+        }
+        let (key, time) = (self.own_key(keys)?, self.mark.time);
+        let archive = archive.map(|replay| replay.directory);
+        let Self { data, vault, moment, mark } = self;
+        let next = mark.next.unwrap_or_else(|| Random::new().bytes());
+        let chosen = StandbyMark { next: Some(next), ..mark };
+        file::commit_with(&data.database, |transaction| chosen.write(transaction))?;
+        if let Some(directory) = archive {
+            let Moment { timeline, sequence: last } = moment;
+            let end = TimelineEnd { vault, timeline, last, next, time: now };
+            let failed = |error| {
+                let path = directory.to_path_buf();
+                StandbyFailure::Archive(ArchiveProblem::Directory(path, error))
+            };
+            let is_written = end.write(directory, key).map_err(failed)?;
+            let known = read_end(directory, &timeline, keys)?;
+            // The mark of an earlier attempt of this standby names the timeline that it chose.
+            let is_own = known.is_some_and(|it| it.next == next && it.last == last);
+            if !is_written && !is_own {
+                let path = directory.join(mark_name(&timeline));
+                return Err(StandbyFailure::OtherPromoted(path));
+            }
+        }
+        let origin = Origin { timeline: moment.timeline, sequence: moment.sequence };
+        let state = fresh(next, origin, moment.sequence);
+        let view = view_of_file(&data.database)?;
+        let mut batch = Batch::new(view.as_ref(), None);
+        batch.take(meta::put_restored(now))?;
+        let rows = batch.rows()?;
+        file::commit_with(&data.database, |transaction| {
+            file::write(transaction, rows)?;
+            state.write(transaction)?;
+            StandbyMark::remove(transaction)
+        })?;
+        Ok(Promoted { moment: Moment { timeline: next, ..moment }, time })
+    }
+}
+
+fn read_end(
+    directory: &Path,
+    timeline: &[u8; 16],
+    keys: &[MasterKey],
+) -> Result<Option<TimelineEnd>, StandbyFailure> {
+    TimelineEnd::read(directory, timeline, keys).map_err(|invalid| {
+        let path = directory.join(mark_name(timeline));
+        StandbyFailure::Archive(ArchiveProblem::Piece(path, invalid))
+    })
+}
+
+impl std::fmt::Debug for Standby {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Standby").field("moment", &self.moment).finish_non_exhaustive()
+    }
+}
+
+impl From<StorageFailure> for StandbyFailure {
+    fn from(failure: StorageFailure) -> Self {
+        Self::Storage(failure)
+    }
+}

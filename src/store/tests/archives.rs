@@ -1,0 +1,471 @@
+//! The archive: a backup and the pieces after it are the store at any batch, and any damage, forgery
+//! or gap is found.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::clock::Clock;
+use crate::crypto::MasterKey;
+use crate::domain::hex;
+use crate::domain::time::Timestamp;
+use crate::store::archive::format::{HEADER_BYTES, PieceHeader, PieceName};
+use crate::store::archive::mark::TimelineEnd;
+use crate::store::archive::reader::Piece;
+use crate::store::archive::{
+    ArchiveDirectory, ArchiveProblem, InvalidPiece, PieceSummary, Reached, Replay, Signer,
+    write_piece,
+};
+use crate::store::backup::{Reader, SnapshotTimes, write};
+use crate::store::engine::local::file::DataFile;
+use crate::store::engine::local::log::segment::Lineage;
+use crate::store::engine::local::state::Origin;
+use crate::store::engine::local::{LocalEngine, Sizes};
+use crate::store::engine::{Engine as _, Moment, RowChange};
+use crate::store::tests::backups::master;
+use crate::store::tests::disk::TestDisk;
+use crate::store::tests::{TestDirectory, block_on, has, put};
+use crate::store::{
+    Change, LogTail, OpenFailure, RestoreFailure, Standby, StandbyFailure, Store, Table, meta,
+};
+
+/// A store with a backup after its first two batches, and a directory for its archive.
+struct Primary {
+    place: TestDirectory,
+    store: Store,
+    tail: LogTail,
+}
+
+fn commit(store: &Store, change: Change) {
+    block_on(store.commit(change)).unwrap();
+}
+
+impl Primary {
+    fn new() -> Self {
+        let place = TestDirectory::new();
+        for name in ["data", "archive"] {
+            fs::create_dir(place.join(name)).unwrap();
+        }
+        let first = meta::put_master_check(Change::new(), master(b'1').check());
+        let store = Store::create(&place.join("data"), &Clock::new(), first).unwrap();
+        commit(&store, put(1));
+        commit(&store, put(2));
+        let tail = store.log_source().unwrap().tail(None).unwrap().unwrap();
+        let primary = Self { place, store, tail };
+        primary.back_up("a.backup");
+        primary
+    }
+
+    fn back_up(&self, name: &str) {
+        let now = Clock::new().now();
+        let times = SnapshotTimes { created_at: now, settled_at: now };
+        let snapshot = self.store.snapshot().unwrap();
+        write(&snapshot, &self.place.join(name), master(b'1').backup_key(), times).unwrap();
+    }
+
+    fn archive(&self) -> PathBuf {
+        self.place.join("archive")
+    }
+
+    /// Writes a batch for each key and archives all of them as one piece, signed by this key.
+    fn piece_by(&mut self, keys: &[u8], key: &MasterKey) -> PieceSummary {
+        for key in keys {
+            commit(&self.store, put(*key));
+        }
+        let source = self.store.log_source().unwrap();
+        let signer = Signer { master: *key.check(), key: key.backup_key() };
+        let tail = (&mut self.tail, source.end());
+        let piece = write_piece(&self.place.join("archive"), source.as_ref(), tail, &signer);
+        piece.unwrap().unwrap()
+    }
+
+    fn piece(&mut self, keys: &[u8]) -> PieceSummary {
+        self.piece_by(keys, &master(b'1'))
+    }
+
+    fn path(&self, piece: &PieceSummary) -> PathBuf {
+        self.archive().join(piece.name.to_string())
+    }
+
+    /// Restores the backup and the archive until a time, with these keys.
+    fn restore_by(
+        &self,
+        until: Option<Timestamp>,
+        keys: &[MasterKey],
+    ) -> Result<(Reached, Store), RestoreFailure> {
+        let data = self.place.join("restored");
+        fs::remove_dir_all(&data).ok();
+        fs::create_dir(&data).unwrap();
+        let backup = Reader::open(&self.place.join("a.backup")).unwrap();
+        let archive = self.archive();
+        let replay = Replay { directory: &archive, keys, until };
+        let restored = Store::restore(&data, backup, Some(replay), Change::new())?;
+        Ok((restored.reached.unwrap(), Store::open(&data, &Clock::new()).unwrap()))
+    }
+
+    fn restore(&self) -> Result<(Reached, Store), RestoreFailure> {
+        self.restore_by(None, &[master(b'1')])
+    }
+
+    #[track_caller]
+    fn refusal(&self) -> ArchiveProblem {
+        match self.restore() {
+            Err(RestoreFailure::Archive(problem)) => problem,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn standby(&self, name: &str) -> Standby {
+        let data = self.place.join(name);
+        fs::create_dir(&data).unwrap();
+        let backup = Reader::open(&self.place.join("a.backup")).unwrap();
+        Standby::begin(&data, backup).unwrap()
+    }
+}
+
+fn catch_up(standby: &mut Standby, archive: &std::path::Path) -> Result<Reached, StandbyFailure> {
+    let keys = [master(b'1')];
+    let replay = Replay { directory: archive, keys: &keys, until: None };
+    standby.catch_up(replay, &|| false)
+}
+
+fn keys_of(store: &Store) -> Vec<u8> {
+    (0..=20).filter(|key| has(store, *key)).collect()
+}
+
+#[test]
+fn a_backup_and_the_pieces_after_it_are_the_store_at_the_last_archived_batch() {
+    let mut primary = Primary::new();
+    primary.piece(&[3, 4]);
+    let last = primary.piece(&[5]);
+    commit(&primary.store, put(6));
+    let (reached, restored) = primary.restore().unwrap();
+    assert_eq!(keys_of(&restored), [1, 2, 3, 4, 5]);
+    let timeline = primary.store.log_source().unwrap().lineage().timeline;
+    assert_eq!(reached.moment, Moment { timeline, sequence: last.name.last });
+    assert_eq!((reached.time, reached.batches), (Some(last.time), 3));
+    let source = restored.log_source().unwrap();
+    let origin = Origin { timeline, sequence: last.name.last };
+    assert_eq!(source.origin(), origin);
+    assert_ne!(source.lineage().timeline, timeline);
+    assert_eq!(source.end().sequence, last.name.last + 1);
+    restored.close();
+}
+
+#[test]
+fn a_restore_until_a_time_ends_with_the_last_batch_of_that_time() {
+    let mut primary = Primary::new();
+    let before = primary.piece(&[3]);
+    let after = primary.piece(&[4, 5]);
+    let piece = Piece::read(&primary.path(&after), &after.name, &[master(b'1')]).unwrap();
+    let times: Vec<_> = piece.frames().map(|frame| frame.unwrap().time).collect();
+    let keys = [master(b'1')];
+    let restored = |until: Timestamp| {
+        let (_, store) = primary.restore_by(Some(until), &keys).unwrap();
+        let keys = keys_of(&store);
+        store.close();
+        keys
+    };
+    assert_eq!(restored(before.time), [1, 2, 3]);
+    assert_eq!(restored(times[0]), [1, 2, 3, 4]);
+    assert_eq!(restored(Timestamp::from_micros(times[1].micros() - 1)), [1, 2, 3, 4]);
+    assert_eq!(restored(times[1]), [1, 2, 3, 4, 5]);
+    let early = Timestamp::from_seconds(1);
+    assert!(matches!(primary.restore_by(Some(early), &keys), Err(RestoreFailure::Later(_))));
+}
+
+#[test]
+fn a_missing_piece_is_named_by_the_one_behind_it() {
+    let mut primary = Primary::new();
+    let [_, missing, behind] = [&[3][..], &[4], &[5]].map(|keys| primary.piece(keys));
+    let timeline = missing.name.timeline;
+    let covered = || ArchiveDirectory::list(&primary.archive()).unwrap().covered_from(&timeline);
+    assert_eq!(covered(), Some(1));
+    fs::remove_file(primary.path(&missing)).unwrap();
+    assert_eq!(covered(), Some(behind.name.first));
+    let problem = primary.refusal();
+    let ArchiveProblem::Missing { first, last, before } = &problem else { panic!("{problem:?}") };
+    assert_eq!((*first, *last), (missing.name.first, missing.name.last));
+    assert_eq!(*before, primary.path(&behind));
+}
+
+#[test]
+fn a_piece_with_a_changed_or_a_missing_byte_is_refused_by_its_name() {
+    let mut primary = Primary::new();
+    let piece = primary.piece(&[3]);
+    let path = primary.path(&piece);
+    let bytes = fs::read(&path).unwrap();
+    let read = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        Piece::read(&path, &piece.name, &[master(b'1')]).map(drop)
+    };
+    for at in (0..bytes.len()).step_by(7).chain([18, 19, bytes.len() - 1]) {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        assert!(read(&changed).is_err(), "byte {at}");
+    }
+    for len in [0, 1, HEADER_BYTES, bytes.len() / 2, bytes.len() - 1] {
+        assert!(read(&bytes[..len]).is_err(), "{len} bytes");
+    }
+    let longer = [bytes.as_slice(), &[0; 512]].concat();
+    assert!(read(&longer).is_err());
+    let problem = primary.refusal();
+    assert_eq!(problem.path(), path);
+    assert!(matches!(problem, ArchiveProblem::Piece(..)), "{problem:?}");
+    fs::write(&path, bytes).unwrap();
+    primary.restore().unwrap().1.close();
+}
+
+#[test]
+fn a_piece_under_another_key_another_name_or_of_another_vault_is_refused() {
+    let mut primary = Primary::new();
+    let piece = primary.piece(&[3]);
+    let path = primary.path(&piece);
+    let bytes = fs::read(&path).unwrap();
+    let keys = [master(b'1')];
+    // A forger knows the check value and all formats, but not the key.
+    fs::remove_file(&path).unwrap();
+    primary.tail = primary.store.log_source().unwrap().tail(None).unwrap().unwrap();
+    let source = primary.store.log_source().unwrap();
+    let signer = Signer { master: *master(b'1').check(), key: &master(b'2').backup_key().clone() };
+    let tail = (&mut primary.tail, source.end());
+    write_piece(&primary.place.join("archive"), source.as_ref(), tail, &signer).unwrap();
+    let forged = Piece::read(&path, &piece.name, &keys);
+    assert!(matches!(forged, Err(InvalidPiece::Forged)), "{forged:?}");
+    // The key of another vault.
+    fs::write(&path, &bytes).unwrap();
+    let other = Piece::read(&path, &piece.name, &[master(b'2')]);
+    assert!(matches!(other, Err(InvalidPiece::UnknownKey(_))), "{other:?}");
+    // An intact piece in the place of another one.
+    let name = PieceName { last: piece.name.last + 1, ..piece.name };
+    fs::write(primary.archive().join(name.to_string()), &bytes).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(primary.refusal(), ArchiveProblem::Piece(_, InvalidPiece::Damaged(_))));
+    // Another vault with the same master key, as after a copy of the settings.
+    let mut stranger = Primary::new();
+    let foreign = stranger.piece(&[3]);
+    let bytes = fs::read(stranger.path(&foreign)).unwrap();
+    let own = PieceName { timeline: piece.name.timeline, ..foreign.name };
+    fs::remove_file(primary.archive().join(name.to_string())).unwrap();
+    fs::write(primary.archive().join(own.to_string()), bytes).unwrap();
+    assert!(matches!(primary.refusal(), ArchiveProblem::Piece(_, InvalidPiece::Damaged(_))));
+}
+
+#[test]
+fn pieces_after_the_replacement_of_the_master_key_need_the_new_key() {
+    let mut primary = Primary::new();
+    primary.piece(&[3]);
+    let after = primary.piece_by(&[4], &master(b'2'));
+    match primary.refusal() {
+        ArchiveProblem::Piece(path, InvalidPiece::UnknownKey(check)) => {
+            assert_eq!((path, check), (primary.path(&after), *master(b'2').check()));
+        }
+        other => panic!("{other:?}"),
+    }
+    let (_, store) = primary.restore_by(None, &[master(b'1'), master(b'2')]).unwrap();
+    assert_eq!(keys_of(&store), [1, 2, 3, 4]);
+    store.close();
+}
+
+#[test]
+fn a_standby_keeps_its_place_and_is_no_vault_until_it_is_promoted() {
+    let mut primary = Primary::new();
+    let mut standby = primary.standby("standby");
+    let data = primary.place.join("standby");
+    let first = primary.piece(&[3]);
+    let reached = catch_up(&mut standby, &primary.archive()).unwrap();
+    assert_eq!((reached.batches, standby.place().1), (1, first.time));
+    drop(standby);
+    assert!(matches!(Store::open(&data, &Clock::new()), Err(OpenFailure::Standby)));
+    let mut standby = Standby::open(&data).unwrap();
+    assert_eq!(standby.place().0.sequence, first.name.last);
+    primary.piece(&[4]);
+    assert_eq!(catch_up(&mut standby, &primary.archive()).unwrap().batches, 1);
+    let last = primary.piece(&[5]);
+    let (archive, keys) = (primary.archive(), [master(b'1')]);
+    let replay = Replay { directory: &archive, keys: &keys, until: None };
+    let promoted = standby.promote(Some(replay), &keys, Clock::new().now()).unwrap();
+    assert_eq!(promoted.moment.sequence, last.name.last);
+    assert!(matches!(Standby::open(&data), Err(OpenFailure::NotStandby)));
+    let store = Store::open(&data, &Clock::new()).unwrap();
+    assert_eq!(keys_of(&store), [1, 2, 3, 4, 5]);
+    let source = store.log_source().unwrap();
+    assert_eq!(source.lineage().timeline, promoted.moment.timeline);
+    assert_eq!(source.origin().sequence, last.name.last);
+    store.close();
+}
+
+#[test]
+fn after_a_promotion_the_later_pieces_of_the_old_primary_are_refused() {
+    let mut primary = Primary::new();
+    let (first, mut second) = (primary.standby("first"), primary.standby("second"));
+    let mut ahead = primary.standby("ahead");
+    let fork = primary.piece(&[3]);
+    let (archive, keys) = (primary.archive(), [master(b'1')]);
+    let replay = Replay { directory: &archive, keys: &keys, until: None };
+    let promoted = first.promote(Some(replay), &keys, Clock::new().now()).unwrap();
+    let late = primary.piece(&[4]);
+    let timeline = late.name.timeline;
+    assert!(ArchiveDirectory::is_ended(&archive, &timeline).unwrap());
+    // The promoted vault goes on in the same directory.
+    let store = Store::open(&primary.place.join("first"), &Clock::new()).unwrap();
+    commit(&store, put(7));
+    let source = store.log_source().unwrap();
+    let mut tail = source.tail(None).unwrap().unwrap();
+    let own = master(b'1');
+    let signer = Signer { master: *own.check(), key: own.backup_key() };
+    let piece = write_piece(&archive, source.as_ref(), (&mut tail, source.end()), &signer);
+    assert_eq!(piece.unwrap().unwrap().name.first, fork.name.last + 1);
+    store.close();
+    let (reached, restored) = primary.restore().unwrap();
+    assert_eq!(keys_of(&restored), [1, 2, 3, 7]);
+    assert_eq!(reached.moment.timeline, promoted.moment.timeline);
+    assert!(reached.refused.contains(&primary.path(&late)) && reached.refused.len() == 1);
+    restored.close();
+    // A standby that is not promoted follows the promoted vault; it is not promoted by mistake.
+    let mistaken = primary.standby("mistaken").promote(Some(replay), &keys, Clock::new().now());
+    assert!(matches!(mistaken, Err(StandbyFailure::OtherPromoted(_))), "{mistaken:?}");
+    let reached = catch_up(&mut second, &archive).unwrap();
+    assert_eq!(reached.moment.timeline, promoted.moment.timeline);
+    // One that has later changes of the old primary cannot follow.
+    let mark = archive.join(crate::store::archive::format::mark_name(&timeline));
+    let hidden = primary.place.join("hidden");
+    fs::rename(&mark, &hidden).unwrap();
+    catch_up(&mut ahead, &archive).unwrap();
+    fs::rename(&hidden, &mark).unwrap();
+    let forked = catch_up(&mut ahead, &archive);
+    let is_forked = matches!(
+        &forked, Err(StandbyFailure::Archive(ArchiveProblem::Forked(path, last)))
+            if *path == mark && *last == fork.name.last
+    );
+    assert!(is_forked, "{forked:?}");
+}
+
+#[test]
+fn a_promotion_that_was_cut_off_is_repeated_with_the_same_timeline() {
+    let mut primary = Primary::new();
+    let data = primary.place.join("standby");
+    let standby = primary.standby("standby");
+    primary.piece(&[3]);
+    let (archive, keys) = (primary.archive(), [master(b'1')]);
+    let replay = Replay { directory: &archive, keys: &keys, until: None };
+    // The mark cannot be written, since a directory has its name for a time.
+    let timeline = standby.place().0.timeline;
+    let mark = archive.join(crate::store::archive::format::mark_name(&timeline));
+    let unfinished = PathBuf::from(format!("{}.unfinished", mark.display()));
+    fs::create_dir(&unfinished).unwrap();
+    assert!(standby.promote(Some(replay), &keys, Clock::new().now()).is_err());
+    fs::remove_dir(&unfinished).unwrap();
+    assert!(matches!(Store::open(&data, &Clock::new()), Err(OpenFailure::Standby)));
+    let standby = Standby::open(&data).unwrap();
+    let promoted = standby.promote(Some(replay), &keys, Clock::new().now()).unwrap();
+    let end = TimelineEnd::read(&archive, &timeline, &keys).unwrap().unwrap();
+    assert_eq!((end.next, end.last), (promoted.moment.timeline, promoted.moment.sequence));
+    let mut bytes = fs::read(&mark).unwrap();
+    for at in 0..bytes.len() {
+        bytes[at] ^= 1;
+        fs::write(&mark, &bytes).unwrap();
+        assert!(TimelineEnd::read(&archive, &timeline, &keys).is_err(), "byte {at}");
+        bytes[at] ^= 1;
+    }
+}
+
+#[test]
+fn the_log_is_kept_for_the_archive_within_a_bound_also_over_a_restart() {
+    let disk = TestDisk::new();
+    Store::on_disk(&disk, Change::new()).unwrap().close();
+    let volume = disk.volume();
+    let sizes = Sizes { segment_bytes: 4 * 1024, held_bytes_max: 16 * 1024, ..Sizes::default() };
+    let start = || {
+        let data = DataFile::open(volume.as_ref(), 0).unwrap();
+        LocalEngine::start_without_merger(&volume, data, &Clock::new(), sizes).unwrap()
+    };
+    let write = |engine: &LocalEngine, count: u8| {
+        for key in 0..count {
+            let row = RowChange { table: Table::Tokens, key: vec![key], value: Some(vec![1; 900]) };
+            engine.apply(&mut |_| Ok(vec![row.clone()])).unwrap();
+        }
+    };
+    let engine = start();
+    let source = engine.log_source().unwrap();
+    write(&engine, 1);
+    let held = source.tail(None).unwrap().unwrap().at();
+    source.hold(Some(held));
+    write(&engine, 9);
+    engine.close().unwrap();
+    drop((engine, source));
+    // The next process has no archive, and keeps the log all the same.
+    let engine = start();
+    engine.close().unwrap();
+    drop(engine);
+    let engine = start();
+    let source = engine.log_source().unwrap();
+    let mut tail = source.tail(Some(held.sequence)).unwrap().unwrap();
+    let end = source.end();
+    let numbers = std::iter::from_fn(|| tail.next(end).unwrap()).map(|frame| frame.sequence);
+    assert!(numbers.eq(held.sequence..end.sequence), "every frame is there");
+    // Beyond the bound the oldest segments go.
+    write(&engine, 40);
+    engine.merge_turn(0).unwrap();
+    for turn in 1..4 {
+        engine.merge_turn(turn).unwrap();
+    }
+    assert!(engine.health().log_bytes <= 6 * 4 * 1024, "{:?}", engine.health());
+    assert!(source.tail(Some(held.sequence)).unwrap().is_none());
+    let oldest = source.tail(None).unwrap().unwrap().at();
+    assert!(oldest.sequence > held.sequence && oldest.sequence < source.end().sequence);
+    // Without an archive only the newest segment stays.
+    source.hold(None);
+    write(&engine, 1);
+    engine.merge_turn(0).unwrap();
+    assert_eq!(engine.health().log_segments, 1);
+    drop(source);
+    engine.close().unwrap();
+}
+
+/// Computed apart from this program.
+#[test]
+fn the_published_piece_and_mark_are_read() {
+    let vectors: serde_json::Value =
+        serde_json::from_str(include_str!("../../../tests/vectors/archive.json")).unwrap();
+    let text = |name: &str| vectors[name].as_str().unwrap();
+    let place = TestDirectory::new();
+    for kind in ["piece", "mark"] {
+        let name = text(&format!("{kind}_name"));
+        fs::write(place.join(name), hex::decode_all(text(kind)).unwrap()).unwrap();
+    }
+    let name = PieceName::parse(text("piece_name")).unwrap();
+    let keys = [master(b'1')];
+    let piece = Piece::read(&place.join(text("piece_name")), &name, &keys).unwrap();
+    let header = PieceHeader {
+        data_format: 3,
+        lineage: Lineage { vault: [0x11; 16], timeline: [0x22; 16] },
+        origin: Origin { timeline: [0x33; 16], sequence: 5 },
+        master: *master(b'1').check(),
+        first: 6,
+    };
+    assert_eq!(piece.header, header);
+    let bytes = header.encode();
+    assert_eq!(bytes.len(), HEADER_BYTES);
+    assert!(text("piece").starts_with(&hex::encode(&bytes)));
+    assert_eq!((piece.last, piece.time), (7, Timestamp::from_seconds(2)));
+    let frames: Vec<_> = piece.frames().map(Result::unwrap).collect();
+    assert_eq!(frames.iter().map(|frame| frame.sequence).collect::<Vec<_>>(), [6, 7]);
+    assert_eq!(frames[0].rows.len(), 2);
+    let end = TimelineEnd::read(place.path(), &[0x22; 16], &keys).unwrap().unwrap();
+    let known = TimelineEnd {
+        vault: [0x11; 16],
+        timeline: [0x22; 16],
+        last: 7,
+        next: [0x55; 16],
+        time: Timestamp::from_seconds(3),
+    };
+    assert_eq!(end, known);
+    fs::remove_file(place.join(text("mark_name"))).unwrap();
+    assert!(end.write(place.path(), &keys[0]).unwrap());
+    let written = fs::read(place.join(text("mark_name"))).unwrap();
+    assert_eq!(hex::encode(&written), text("mark"));
+    assert!(!end.write(place.path(), &keys[0]).unwrap(), "a mark is never replaced");
+    let mut newer = bytes;
+    newer[19] = 2;
+    assert!(matches!(PieceHeader::decode(&newer), Err(InvalidPiece::Newer)));
+}
