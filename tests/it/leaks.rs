@@ -1,6 +1,7 @@
 //! Nothing that was entrusted to the vault stands in its data file, its log, its refusals or its metrics.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::json;
 
@@ -75,6 +76,15 @@ fn failing(vault: &Vault) -> Vec<Request> {
     requests
 }
 
+/// The files of a directory whose names begin like this, and their contents.
+fn files_of(place: &Path, start: &'static str) -> impl Iterator<Item = (String, Vec<u8>)> + use<> {
+    let entries = fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.filter(|path| path.is_file()).map(|path| {
+        (String::from(path.file_name().unwrap().to_str().unwrap()), fs::read(&path).unwrap())
+    });
+    files.filter(move |(name, _)| name.starts_with(start))
+}
+
 #[track_caller]
 fn check_free(what: &str, bytes: &[u8], marker: &str) {
     let found = bytes.windows(marker.len()).any(|window| window == marker.as_bytes());
@@ -86,6 +96,9 @@ fn what_was_stored_is_in_no_file_no_log_and_no_refusal() {
     let mut vault = Vault::start();
     // The service logs a line a request, which the development server does not.
     assert_eq!(vault.stop(), Some(0));
+    let archive = vault.directory().join("archive");
+    fs::create_dir(&archive).unwrap();
+    vault.set(&format!("archive.directory = \"{}\"", archive.display()));
     vault.restart_as_service();
     let key = vault.keys.private.clone();
     vault.post("/tokens", &key, stored()).with_status(201);
@@ -130,10 +143,16 @@ fn what_was_stored_is_in_no_file_no_log_and_no_refusal() {
     assert_eq!(vault.stop(), Some(0));
     let log = vault.log();
     assert!(log.contains("\"route\":\"ReadToken\""), "the log has lines for requests: {log}");
-    let file = fs::read(vault.data().join("strongroom.redb")).unwrap();
+    let files = files_of(&vault.data(), "strongroom.").chain(files_of(&archive, ""));
+    let files: Vec<_> = files.collect();
+    for part in ["strongroom.redb", "strongroom.log.", ".piece"] {
+        assert!(files.iter().any(|(name, _)| name.contains(part)), "{part}: nothing to look at");
+    }
     for marker in MARKERS.into_iter().chain(keys.iter().map(String::as_str)).chain(["mARK"]) {
         check_free("the log", log.as_bytes(), marker);
-        check_free("the data file", &file, marker);
+        for (name, bytes) in &files {
+            check_free(name, bytes, marker);
+        }
     }
     vault.verify().with_code(0);
 }

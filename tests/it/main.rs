@@ -13,6 +13,7 @@
 
 mod access;
 mod applications;
+mod archive;
 mod audit;
 mod backup;
 mod backup_load;
@@ -64,6 +65,7 @@ mod report;
 mod rules;
 mod service;
 mod slow;
+mod standby;
 mod start;
 mod strict;
 mod systemd;

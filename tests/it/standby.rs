@@ -1,0 +1,168 @@
+//! A standby on another host: it follows the archive, keeps its place, and is promoted.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::archive::{Archived, text};
+use crate::harness::{Running, run, wait_until};
+
+/// The settings of a standby in a directory of its own, with the keys of the vault.
+struct Host {
+    config: PathBuf,
+    log: PathBuf,
+    data: PathBuf,
+}
+
+impl Host {
+    fn new(archived: &Archived, name: &str) -> Self {
+        let place = archived.vault.directory();
+        let settings = fs::read_to_string(archived.vault.config()).unwrap();
+        let (own, data) = (archived.vault.data(), place.join(name));
+        let line = format!("data_directory = \"{}\"", own.display());
+        let changed = format!("data_directory = \"{}\"", data.display());
+        assert!(settings.contains(&line), "{settings}");
+        let config = place.write(&format!("{name}.toml"), settings.replace(&line, &changed), 0o600);
+        Self { config, log: place.join(&format!("{name}.log")), data }
+    }
+
+    fn follow(&self, backup: Option<&Path>) -> Running {
+        let mut arguments = vec!["follow", "--config", text(&self.config)];
+        arguments.extend(backup.map(text));
+        Running::start(&arguments, &self.log)
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Waits until the standby has everything that the vault has archived.
+    fn settle(&self, archived: &Archived) {
+        archived.settle();
+        let last = archived.status()["archive"]["archived_up_to"].as_u64().unwrap();
+        wait_until(&format!("the standby has batch {last}"), || {
+            let log = self.log();
+            let batches = log.lines().filter_map(|line| {
+                let line: serde_json::Value = serde_json::from_str(line).ok()?;
+                line["batch"].as_u64()
+            });
+            batches.max().is_some_and(|batch| batch >= last)
+        });
+    }
+}
+
+#[test]
+fn a_promoted_standby_has_everything_that_was_archived_and_the_old_vault_is_refused() {
+    let mut archived = Archived::start();
+    let host = Host::new(&archived, "standby");
+    let first = archived.token("1");
+    let mut standby = host.follow(Some(&archived.backup));
+    host.settle(&archived);
+    // Killed at any moment, it goes on from its place.
+    let mut ids = vec![first];
+    for round in 0..3 {
+        ids.push(archived.token("2"));
+        if round > 0 {
+            archived.settle();
+        }
+        standby.kill();
+        ids.push(archived.token("3"));
+        standby = host.follow(None);
+        host.settle(&archived);
+    }
+    assert_eq!(standby.terminate(), Some(0));
+    assert!(host.log().contains("\"event\":\"following\""), "{}", host.log());
+    assert!(!host.log().contains("standby_waits"), "{}", host.log());
+    // It is no vault yet, but can be checked.
+    let config = ["--config", text(&host.config)];
+    let refused = run(&[&["serve"], &config[..]].concat()).with_code(65);
+    assert!(refused.stderr.contains("strongroom promote"), "{}", refused.stderr);
+    run(&[&["verify"], &config[..]].concat()).with_code(0);
+    run(&["follow", config[0], config[1], text(&archived.backup)]).with_code(65);
+    ids.push(archived.token("last"));
+    archived.settle();
+    archived.vault.kill();
+    let said = run(&[&["promote"], &config[..]].concat()).with_code(0).stdout;
+    assert!(said.contains("The standby is promoted."), "{said}");
+    run(&[&["promote"], &config[..]].concat()).with_code(65);
+    // The old vault comes back and sees that it has ended.
+    archived.vault.restart_as_service();
+    let late = archived.token("late");
+    wait_until("the old vault archives no more", || {
+        archived.vault.log().contains("\"why\":\"ended\"")
+    });
+    let status = archived.status();
+    assert_eq!(
+        (&status["status"], &status["archive"]["state"]),
+        (&json!("ready"), &json!("ended"))
+    );
+    let mark = fs::read_dir(archived.archive()).unwrap().map(|entry| entry.unwrap().path());
+    let mark = mark.into_iter().find(|path| text(path).ends_with(".ended")).unwrap();
+    // If it did archive, its files would be refused.
+    let hidden = archived.vault.directory().join("hidden");
+    let before = archived.pieces();
+    fs::rename(&mark, &hidden).unwrap();
+    wait_until("the old vault archives", || archived.pieces().len() > before.len());
+    assert_eq!(archived.vault.stop(), Some(0));
+    fs::rename(&hidden, &mark).unwrap();
+    let beyond = archived.pieces().into_iter().find(|piece| !before.contains(piece)).unwrap();
+    let ended = archived.restore(&[&archived.key()], &[]).with_code(0);
+    assert!(ended.stderr.contains(text(&beyond)), "{}", ended.stderr);
+    assert!(ended.stderr.contains("is refused"), "{}", ended.stderr);
+    // Clients go to the promoted vault.
+    let (mut promoted, address) = Running::serve(&host.config, &host.log);
+    archived.vault.address = address.unwrap_or_else(|| panic!("{}", host.log()));
+    assert!(ids.iter().all(|id| archived.has(id)));
+    assert!(!archived.has(&late));
+    let own = archived.token("own");
+    assert!(archived.has(&own));
+    assert_eq!(promoted.terminate(), Some(0));
+    let key = archived.key();
+    run(&["verify", "--data", text(&host.data), "--master-key", text(&key)]).with_code(0);
+    // The archive leads from the old backup to the promoted vault.
+    archived.restore(&[&key], &[]).with_code(0);
+    archived.serve_restored();
+    assert!(archived.has(&own) && !archived.has(&late));
+}
+
+#[test]
+fn a_standby_waits_for_a_file_that_cannot_be_used_and_names_it() {
+    let archived = Archived::start();
+    let host = Host::new(&archived, "standby");
+    archived.token("1");
+    archived.settle();
+    let piece = archived.pieces().pop().unwrap();
+    let bytes = fs::read(&piece).unwrap();
+    fs::write(&piece, &bytes[..100]).unwrap();
+    let mut standby = host.follow(Some(&archived.backup));
+    wait_until("the standby waits", || host.log().contains("standby_waits"));
+    wait_until("it names the file", || host.log().contains(text(&piece)));
+    fs::write(&piece, &bytes).unwrap();
+    wait_until("the standby goes on", || host.log().contains("standby_goes_on"));
+    host.settle(&archived);
+    assert_eq!(standby.terminate(), Some(0));
+    assert_eq!(host.log().matches("standby_waits").count(), 1, "it is reported once");
+}
+
+#[test]
+fn a_standby_waits_for_the_new_master_key() {
+    let archived = Archived::start();
+    let host = Host::new(&archived, "standby");
+    let place = archived.vault.directory();
+    let own = place.write("standby.key", fs::read(archived.key()).unwrap(), 0o400);
+    let settings = fs::read_to_string(&host.config).unwrap();
+    let settings = settings.replace(text(&archived.key()), text(&own));
+    place.write("standby.toml", settings, 0o600);
+    let mut standby = host.follow(Some(&archived.backup));
+    host.settle(&archived);
+    archived.vault.operator(&["key", "rotate", "--master"]).with_code(0);
+    let after = archived.token("after");
+    archived.settle();
+    wait_until("the standby waits", || host.log().contains("give this key's file, too"));
+    place.write("standby.key", fs::read(archived.key()).unwrap(), 0o400);
+    host.settle(&archived);
+    assert_eq!(standby.terminate(), Some(0));
+    assert!(archived.has(&after));
+    run(&["verify", "--config", text(&host.config)]).with_code(0);
+}
