@@ -47,7 +47,7 @@ pub use tokens::patch::TokenPatch;
 pub use tokens::read::{DataView, TokenView};
 pub use tokens::tokenize::{Part, Piece, Place, TokenizeDraft, TokenizeOutcome, leaf};
 pub use tokens::written::{TokenOrigin, WriteOutcome};
-pub use upkeep::archive::{ArchiveState, Archiver};
+pub use upkeep::archive::{ArchiveCondition, ArchiveState, Archiver};
 pub use upkeep::backups::{ProofFailure, clear_leftovers, prove};
 pub use upkeep::holdings::Holding;
 pub use upkeep::scrub::{ScrubProgress, ScrubWalk};

@@ -156,7 +156,7 @@ fn backups_need_a_directory_and_have_defaults_for_the_rest() {
                         [master_key]\nfile = \"/k\"\n";
         Config::parse(&format!("{required}{lines}"))
     };
-    let hours = std::time::Duration::from_hours;
+    let hours = Duration::from_hours;
     let plan = |every, keep, prove_every| {
         Some(BackupPlan { directory: PathBuf::from("/b"), every, keep, prove_every })
     };
@@ -165,7 +165,7 @@ fn backups_need_a_directory_and_have_defaults_for_the_rest() {
     assert_eq!(parse("").unwrap().backup, None);
     assert_eq!(read(""), plan(hours(24), 7, Some(hours(7 * 24))));
     let all = "every = \"90m\"\nkeep = 1\nprove_every = \"never\"\n";
-    assert_eq!(read(all), plan(std::time::Duration::from_mins(90), 1, None));
+    assert_eq!(read(all), plan(Duration::from_mins(90), 1, None));
     let wrong = "[backup]\nevery = \"0\"\nkeep = 0\nprove_every = \"sometimes\"\nat = 1\n";
     let InvalidConfig(mistakes) = parse(wrong).unwrap_err();
     let places: Vec<_> =

@@ -29,8 +29,10 @@ impl Archived {
         assert_eq!(vault.stop(), Some(0));
         let archive = vault.directory().join("archive");
         fs::create_dir(&archive).unwrap();
-        vault
-            .set(&format!("archive.directory = \"{}\"\narchive.every = \"1s\"", archive.display()));
+        vault.set(&format!(
+            "rate_limits = false\narchive.directory = \"{}\"\narchive.every = \"1s\"",
+            archive.display()
+        ));
         vault.restart_as_service();
         let backup = vault.directory().join("a.backup");
         vault.operator(&["backup", text(&backup)]).with_code(0);

@@ -44,7 +44,7 @@ fn master() -> MasterKey {
 fn restored(directory: &TestDirectory) -> PathBuf {
     let path = directory.join("data");
     fs::create_dir(&path).unwrap();
-    Store::restore(&path, Reader::open(Path::new(BACKUP)).unwrap(), Change::new()).unwrap();
+    Store::restore(&path, Reader::open(Path::new(BACKUP)).unwrap(), None, Change::new()).unwrap();
     fs::write(path.join("cvc.keys"), CVC_KEYS).unwrap();
     path
 }

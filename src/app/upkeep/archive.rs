@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::app::error::Error;
+use crate::app::upkeep::Upkeep;
 use crate::app::vault::Vault;
 use crate::domain::time::Timestamp;
 use crate::store::archive::{
@@ -20,9 +21,9 @@ pub struct Archive<'a> {
     vault: &'a Vault,
 }
 
-impl Vault {
-    pub const fn archive(&self) -> Archive<'_> {
-        Archive { vault: self }
+impl<'a> Upkeep<'a> {
+    pub const fn archive(self) -> Archive<'a> {
+        Archive { vault: self.vault }
     }
 }
 
@@ -54,6 +55,15 @@ pub enum ArchiveState {
     TargetMissing,
     TargetReadOnly,
     Working,
+}
+
+/// The summary of the archive for probes and reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArchiveCondition {
+    /// The vault has no archive.
+    Off,
+    Right,
+    Warning(&'static str),
 }
 
 /// The state that operators observe.
@@ -143,7 +153,7 @@ impl Archive<'_> {
         is_new.then_some(state)
     }
 
-    /// The age of the oldest change that is not archived; zero if there is none.
+    /// The age of the oldest change that is not archived; zero if all changes are archived.
     pub(in crate::app) fn lag(self, observed: &Observed) -> Duration {
         let now = self.vault.now();
         let newest = self.vault.store.health().sequence;
@@ -156,14 +166,14 @@ impl Archive<'_> {
         }
     }
 
-    /// The warning of the archive, if there is one; `None` without an archive.
-    pub fn warning(self) -> Option<Option<&'static str>> {
-        let observed = self.vault.archive.read()?;
+    pub fn condition(self) -> ArchiveCondition {
+        let Some(observed) = self.vault.archive.read() else { return ArchiveCondition::Off };
         let has_gap = self.needs_backup().unwrap_or(false);
         let gap = has_gap.then_some(
             "The archive began after the newest backup, or has a gap: take a backup now.",
         );
-        Some(observed.state.warning().or(gap))
+        let warning = observed.state.warning().or(gap);
+        warning.map_or(ArchiveCondition::Right, ArchiveCondition::Warning)
     }
 
     /// Returns true if no backup is known that the archive continues: it began after the newest
@@ -217,20 +227,17 @@ impl Archiver {
             let master = master.map_err(|_error| ArchiveFailure::Log)?;
             let signer = Signer { master: *master.check(), key: master.backup_key() };
             let source = self.source.as_ref();
-            match write_piece(&self.directory, source, (&mut tail, end), &signer)? {
-                Some(piece) => {
-                    self.source.hold(Some(tail.at()));
-                    self.note(vault, &piece);
-                }
-                None => {
-                    self.tail = Some(tail);
-                    vault.archive.update(|observed| {
-                        observed.caught_up_at = begun;
-                        observed.waiting_since = None;
-                    });
-                    return Ok(());
-                }
-            }
+            let written = write_piece(&self.directory, source, (&mut tail, end), &signer)?;
+            let Some(piece) = written else {
+                self.tail = Some(tail);
+                vault.archive.update(|observed| {
+                    observed.caught_up_at = begun;
+                    observed.waiting_since = None;
+                });
+                return Ok(());
+            };
+            self.source.hold(Some(tail.at()));
+            self.note(vault, &piece);
         }
     }
 

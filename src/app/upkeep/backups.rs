@@ -132,7 +132,7 @@ impl Backups<'_> {
         let needs_old_key = state.taken.is_some_and(|it| replaced_at.is_some_and(|at| it.at < at));
         let is_due = plan.backup_is_due(&state, start);
         // Without a backup that it continues, the archive cannot be restored.
-        let is_needed = needs_old_key || self.vault.archive().needs_backup()?;
+        let is_needed = needs_old_key || self.vault.upkeep().archive().needs_backup()?;
         if !(is_due || (is_needed && state.failed_at.is_none())) {
             return Ok(None);
         }

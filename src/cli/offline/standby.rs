@@ -159,9 +159,10 @@ async fn keep_following(
 
 pub(in crate::cli) fn promote(command: &PromoteCommand) -> Result<(), Failure> {
     let config = read_config(&command.config)?;
-    let archive = match command.without_archive {
-        true => None,
-        false => Some(archive_directory(command.archive.as_deref(), &config)?),
+    let archive = if command.without_archive {
+        None
+    } else {
+        Some(archive_directory(command.archive.as_deref(), &config)?)
     };
     let directory = &config.data_directory;
     check_directory(directory)?;

@@ -21,7 +21,7 @@ pub(in crate::cli) fn begin(
     config: &Config,
 ) -> Result<Option<SharedArchiver>, Failure> {
     let Some(plan) = &config.archive else {
-        vault.archive().forgo();
+        vault.upkeep().archive().forgo();
         return Ok(None);
     };
     if is_inside(&plan.directory, &config.data_directory) {
@@ -30,7 +30,8 @@ pub(in crate::cli) fn begin(
             .why("the loss of the data directory would take the archive with it")
             .try_this("set archive.directory to a directory on another disk"));
     }
-    let archiver = vault.archive().begin(&plan.directory).map_err(|error| refused(&error))?;
+    let archiver =
+        vault.upkeep().archive().begin(&plan.directory).map_err(|error| refused(&error))?;
     Ok(archiver.map(|archiver| Arc::new(Mutex::new(archiver))))
 }
 
@@ -69,7 +70,7 @@ async fn round(vault: &Arc<Vault>, archiver: &SharedArchiver, log: &Log) {
     // A file server that hangs must not block a thread that answers requests.
     let round = tokio::task::spawn_blocking(move || {
         let mut archiver = archiver.lock().unwrap_or_else(PoisonError::into_inner);
-        vault.archive().round(&mut archiver)
+        vault.upkeep().archive().round(&mut archiver)
     });
     // The panic hook logs the location of a panic.
     match round.await.ok().flatten() {

@@ -74,17 +74,8 @@ pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failur
                 .why("it is truncated or belongs to another program; nothing was changed")
                 .try_this("restore the newest backup, or correct data_directory")
         }
-        VaultFailure::File(OpenFailure::NotStandby) => {
-            Failure::new(Exit::Data, "the data file is not that of a standby")
-                .file(&path)
-                .why("it is a vault, or a standby that was promoted; nothing was changed")
-                .try_this("strongroom serve, or choose another data directory")
-        }
-        VaultFailure::File(OpenFailure::Standby) => {
-            Failure::new(Exit::Data, "the data file is that of a standby")
-                .file(&path)
-                .why("it follows the archive of another vault; nothing was changed")
-                .try_this("strongroom promote makes a vault of it, strongroom follow goes on")
+        VaultFailure::File(failure @ (OpenFailure::NotStandby | OpenFailure::Standby)) => {
+            explain_standby_file(&failure).file(&path)
         }
         VaultFailure::File(OpenFailure::Older(format)) => {
             Failure::new(Exit::Data, "the data file is of an older format")
@@ -101,6 +92,17 @@ pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failur
         .try_this("free space beside the data file, then start again; nothing was changed"),
         VaultFailure::File(OpenFailure::Storage(failure)) => storage(&failure).file(&path),
     }
+}
+
+fn explain_standby_file(failure: &OpenFailure) -> Failure {
+    if matches!(failure, OpenFailure::Standby) {
+        return Failure::new(Exit::Data, "the data file is that of a standby")
+            .why("it follows the archive of another vault; nothing was changed")
+            .try_this("strongroom promote makes a vault of it, strongroom follow goes on");
+    }
+    Failure::new(Exit::Data, "the data file is not that of a standby")
+        .why("it is a vault, or a standby that was promoted; nothing was changed")
+        .try_this("strongroom serve, or choose another data directory")
 }
 
 pub(in crate::cli) fn storage(failure: &StorageFailure) -> Failure {

@@ -56,7 +56,7 @@ async fn gather(
         keys::chapter(&inventory, &holdings, now),
         access::chapter(&holdings, now),
         safety::audit(&vault.audit().status()?, &chain, settings),
-        safety::backups(&vault.backups().state()?, vault.archive().warning(), now),
+        safety::backups(&vault.backups().state()?, vault.upkeep().archive().condition(), now),
         safety::tls(settings, now),
     ];
     Ok(ComplianceReport {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::app::{AuditStatus, ChainReport};
+use crate::app::{ArchiveCondition, AuditStatus, ChainReport};
 use crate::bounds::{
     CERTIFICATE_WARN_BEFORE, REPORT_AUDIT_RETENTION_MIN, REPORT_BACKUP_AGE_MAX,
     REPORT_PROOF_AGE_MAX,
@@ -12,12 +12,7 @@ use crate::domain::time::Timestamp;
 use crate::operator::compliance_report::ComplianceReportSettings;
 use crate::report::{Chapter, moment, span};
 
-/// `archive` is the warning of the archive, if there is one; `None` without an archive.
-pub(super) fn backups(
-    state: &BackupState,
-    archive: Option<Option<&'static str>>,
-    now: Timestamp,
-) -> Chapter {
+pub(super) fn backups(state: &BackupState, archive: ArchiveCondition, now: Timestamp) -> Chapter {
     let mut chapter = Chapter::new(
         "Backups",
         "Requirements 9.4 and 12.10: data can be had back, and that is tried. Backups are sealed as \
@@ -57,9 +52,9 @@ pub(super) fn backups(
         chapter = chapter.attention(format!("The last proof failed, {}.", moment(at)));
     }
     match archive {
-        Some(None) => chapter.good("Every change is archived within seconds."),
-        Some(Some(warning)) => chapter.attention(warning),
-        None => chapter,
+        ArchiveCondition::Off => chapter,
+        ArchiveCondition::Right => chapter.good("Every change is archived within seconds."),
+        ArchiveCondition::Warning(warning) => chapter.attention(warning),
     }
 }
 

@@ -74,7 +74,7 @@ impl Walk {
     ) -> Result<(), WalkFailure> {
         let directory = ArchiveDirectory::list(replay.directory)
             .map_err(|error| ArchiveProblem::Directory(replay.directory.to_path_buf(), error))?;
-        let mut rows = Rows::default();
+        let mut rows = PendingRows::default();
         let walked = self.steps(&directory, replay, is_stopping, (&mut rows, sink));
         rows.flush(&self.reached, sink)?;
         walked
@@ -85,7 +85,7 @@ impl Walk {
         directory: &ArchiveDirectory,
         replay: Replay<'_>,
         is_stopping: &dyn Fn() -> bool,
-        (rows, sink): (&mut Rows, &mut Sink<'_>),
+        (rows, sink): (&mut PendingRows, &mut Sink<'_>),
     ) -> Result<(), WalkFailure> {
         while !is_stopping() {
             match directory.step(self.reached.moment, replay.keys)? {
@@ -139,7 +139,7 @@ impl Walk {
         piece: &Piece,
         path: &Path,
         (replay, limit): (Replay<'_>, u64),
-        (rows, sink): (&mut Rows, &mut Sink<'_>),
+        (rows, sink): (&mut PendingRows, &mut Sink<'_>),
     ) -> Result<bool, WalkFailure> {
         for frame in piece.frames() {
             let frame = frame.map_err(|it| ArchiveProblem::Piece(path.to_path_buf(), it))?;
@@ -166,20 +166,20 @@ impl Walk {
 
 /// The newest value of each row of several frames.
 #[derive(Default)]
-struct Rows {
-    rows: BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>,
+struct PendingRows {
+    values: BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>,
     bytes: usize,
     /// The place has changed since the last flush.
     is_moved: bool,
 }
 
-impl Rows {
+impl PendingRows {
     fn take(&mut self, rows: Vec<RowChange>) {
         self.is_moved = true;
         for RowChange { table, key, value } in rows {
             let bytes = key.len().saturating_add(value.as_ref().map_or(0, Vec::len));
             self.bytes = self.bytes.saturating_add(bytes);
-            self.rows.insert((table, key), value);
+            self.values.insert((table, key), value);
         }
     }
 
@@ -188,7 +188,7 @@ impl Rows {
             return Ok(());
         }
         self.bytes = 0;
-        let rows = std::mem::take(&mut self.rows).into_iter();
+        let rows = std::mem::take(&mut self.values).into_iter();
         let rows = rows.map(|((table, key), value)| RowChange { table, key, value });
         sink(rows.collect(), reached)
     }

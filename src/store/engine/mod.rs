@@ -12,13 +12,13 @@ mod processes;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::store::engine::local::log::Position;
-use crate::store::engine::local::log::segment::Lineage;
-use crate::store::engine::local::log::tail::LogTail;
-use crate::store::engine::local::state::Origin;
 use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Row;
 use crate::store::tables::{KeyRange, Table};
+use local::log::Position;
+use local::log::segment::Lineage;
+use local::log::tail::LogTail;
+use local::state::Origin;
 
 /// Durable storage of rows.
 pub trait Engine: fmt::Debug + Send + Sync {

@@ -1,7 +1,7 @@
 //! Metrics and checks of the archive. A vault without an archive has none of them.
 
 use crate::app::upkeep::Upkeep;
-use crate::app::upkeep::archive::ArchiveState;
+use crate::app::upkeep::archive::{ArchiveCondition, ArchiveState};
 use crate::metrics::{Checks, Page, StatusValue};
 
 impl Upkeep<'_> {
@@ -9,8 +9,8 @@ impl Upkeep<'_> {
         let Some(observed) = self.vault.archive.read() else { return };
         page.gauge(
             "strongroom_archive_lag_seconds",
-            "Age of the oldest change that is not archived, or 0 if there is none.",
-            self.vault.archive().lag(&observed),
+            "Age of the oldest change that is not archived, or 0 if all are archived.",
+            self.archive().lag(&observed),
         )
         .status("archive", "lag_s");
         page.gauge(
@@ -23,7 +23,7 @@ impl Upkeep<'_> {
             page.line("archive", "archived_up_to", StatusValue::Count(sequence));
             page.line("archive", "archived_at", StatusValue::Time(time));
         }
-        if let Ok(needs_backup) = self.vault.archive().needs_backup() {
+        if let Ok(needs_backup) = self.archive().needs_backup() {
             page.gauge(
                 "strongroom_archive_gap",
                 "1 if no backup is known that the archive continues without a gap, else 0.",
@@ -35,8 +35,10 @@ impl Upkeep<'_> {
 
     /// A warning only: a vault that does not archive still answers requests.
     pub(super) fn check_archive(self, checks: &mut Checks) {
-        if let Some(warning) = self.vault.archive().warning() {
-            checks.warn("archive", warning);
+        match self.archive().condition() {
+            ArchiveCondition::Off => (),
+            ArchiveCondition::Right => checks.warn("archive", None),
+            ArchiveCondition::Warning(warning) => checks.warn("archive", Some(warning)),
         }
     }
 }
