@@ -11,14 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 #[derive(Debug, Clone)]
 pub struct EpochGuard(#[expect(dead_code, reason = "having it is all")] Arc<()>);
 
-impl EpochGuard {
-    /// One that no turn waits for.
-    #[cfg(test)]
-    pub(crate) fn detached() -> Self {
-        Self(Arc::new(()))
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct Epochs(Mutex<EpochState>);
 

@@ -90,6 +90,7 @@ impl Writer {
         let applied = self.engine.apply(&mut |newest| {
             let changes = changes.take().ok_or(StorageFailure::Impossible("decided twice"))?;
             let mut batch = Batch::new(newest, digests.as_mut());
+            batch.read_expected(&changes)?;
             verdicts = changes.into_iter().map(|it| batch.take(it)).collect::<Result<_, _>>()?;
             batch.rows()
         });

@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::store::engine::{
-    Decide, Engine, EngineHealth, Moment, Order, Page, Read, RowChange, SortedRows, Upkeep,
+    Decide, Engine, EngineHealth, Moment, Order, Page, Read, RowChange, Upkeep,
 };
 use crate::store::failure::StorageFailure;
+use crate::store::snapshot::Row;
 use crate::store::tables::{KeyRange, Table};
 
 /// All rows by table and key.
@@ -28,6 +29,11 @@ impl MemoryEngine {
     /// Makes the engine fail with a transient failure until it is called with `None`.
     pub(in crate::store) fn set_unavailable(&self, why: Option<&'static str>) {
         self.lock().unavailable = why;
+    }
+
+    /// Puts rows in place without a batch.
+    pub(in crate::store) fn insert(&self, table: Table, rows: Vec<Row>) {
+        self.lock().rows.extend(rows.into_iter().map(|(key, value)| ((table, key), value)));
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -59,15 +65,6 @@ impl Engine for MemoryEngine {
             }
         }
         state.sequence += 1;
-        Ok(())
-    }
-
-    fn load(&self, rows: &mut SortedRows<'_>) -> Result<(), StorageFailure> {
-        let mut state = self.available()?;
-        for row in rows {
-            let (table, (key, value)) = row?;
-            state.rows.insert((table, key), value);
-        }
         Ok(())
     }
 

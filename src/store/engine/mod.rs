@@ -31,10 +31,6 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// again to ensure that.
     fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure>;
 
-    /// Writes many rows that are sorted by table and key, faster than [`Engine::apply`] does. For a
-    /// store that nothing else uses yet: after a failure some of the rows are there.
-    fn load(&self, rows: &mut SortedRows<'_>) -> Result<(), StorageFailure>;
-
     /// Checks that the next process will find what this one writes.
     fn check_place(&self) -> Result<(), StorageFailure>;
 

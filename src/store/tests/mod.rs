@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::bounds::CACHE_BYTES;
 use crate::clock::Clock;
 use crate::store::alarm::Alarm;
-use crate::store::engine::Engine as _;
 use crate::store::engine::local::file::DataFile;
 use crate::store::engine::local::{LocalEngine, Sizes};
 use crate::store::engine::memory::MemoryEngine;
@@ -66,7 +65,7 @@ pub(crate) fn copy_in_memory(disk: &TestDisk) -> (Store, impl Fn(bool) + use<>) 
     let engine = Arc::new(MemoryEngine::default());
     for table in Table::ALL {
         let rows = snapshot.first(&table.whole(), usize::MAX).unwrap();
-        engine.load(&mut rows.into_iter().map(|row| Ok((*table, row)))).unwrap();
+        engine.insert(*table, rows);
     }
     drop(snapshot);
     original.close();

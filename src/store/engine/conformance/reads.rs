@@ -1,6 +1,5 @@
 //! Ranges, pages and snapshots that do not move.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::collection::vec;
@@ -115,36 +114,6 @@ proptest! {
                 }
                 check_values(snapshot.as_ref(), model, &batches);
             }
-        }
-    }
-
-    #[test]
-    fn loaded_rows_are_there_with_those_before_and_after(
-        before in batches(), loaded in batches(), after in batches(),
-    ) {
-        for subject in engines() {
-            let (name, engine) = (subject.name, subject.engine.as_ref());
-            let mut model = Model::new();
-            for batch in &before {
-                write(engine, &mut model, batch);
-            }
-            let rows: BTreeMap<_, _> = loaded
-                .iter()
-                .flatten()
-                .filter_map(|row| Some(((row.table.number(), row.key.clone()), row.clone().value?)))
-                .collect();
-            let table = |number| Table::from_number(number).unwrap();
-            model.extend(
-                rows.iter().map(|((of, key), value)| ((table(*of), key.clone()), value.clone())),
-            );
-            let mut sorted = rows.into_iter().map(|((of, key), value)| Ok((table(of), (key, value))));
-            engine.load(&mut sorted).unwrap();
-            prop_assert_eq!(contents(engine), model.clone(), "{}", name);
-            for (number, batch) in after.iter().enumerate() {
-                write(engine, &mut model, batch);
-                subject.after_batch(number);
-            }
-            prop_assert_eq!(contents(engine), model, "{}", name);
         }
     }
 }

@@ -38,9 +38,7 @@ pub(in crate::store) use crate::store::engine::local::merge::load_into;
 use crate::store::engine::local::parts::{PARTS, part_of};
 use crate::store::engine::local::state::Origin;
 use crate::store::engine::local::view::View;
-use crate::store::engine::{
-    Decide, Engine, EngineHealth, LogSource, Read, RowChange, SortedRows, Upkeep,
-};
+use crate::store::engine::{Decide, Engine, EngineHealth, LogSource, Read, RowChange, Upkeep};
 use crate::store::failure::StorageFailure;
 use crate::store::volume::VolumeFile;
 
@@ -202,10 +200,6 @@ impl Engine for LocalEngine {
         drop(log);
         shared.merger.consider(shared);
         Ok(())
-    }
-
-    fn load(&self, rows: &mut SortedRows<'_>) -> Result<(), StorageFailure> {
-        merge::load(&self.shared, rows)
     }
 
     fn check_place(&self) -> Result<(), StorageFailure> {

@@ -65,12 +65,6 @@ impl View {
     pub(super) fn active_bytes(&self) -> usize {
         self.parts.iter().map(|part| part.active.bytes()).fold(0, usize::saturating_add)
     }
-
-    /// The place in the log of the oldest row that may be in no data file yet.
-    pub(super) fn start(&self) -> Position {
-        let layers = self.parts.iter().flat_map(Part::layers);
-        layers.map(|layer| layer.start()).min().unwrap_or_default()
-    }
 }
 
 impl Read for View {

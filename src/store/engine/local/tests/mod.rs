@@ -23,8 +23,12 @@ use crate::store::tests::disk::{Image, TestDisk};
 use crate::store::volume::Volume;
 
 /// A few frames fill a segment.
-const SMALL: Sizes =
-    Sizes { segment_bytes: 8 * 1024, merge_bytes: usize::MAX, layers_bytes_max: usize::MAX };
+const SMALL: Sizes = Sizes {
+    segment_bytes: 8 * 1024,
+    merge_bytes: usize::MAX,
+    layers_bytes_max: usize::MAX,
+    held_bytes_max: u64::MAX,
+};
 /// Less than the tests write, so that redb reads the disk too.
 const CACHE_BYTES: usize = 64 * 1024;
 
