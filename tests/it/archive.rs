@@ -46,7 +46,8 @@ impl Archived {
     /// The archive files, oldest first.
     pub(crate) fn pieces(&self) -> Vec<PathBuf> {
         let listed = fs::read_dir(self.archive()).unwrap().map(|entry| entry.unwrap().path());
-        let mut pieces: Vec<_> = listed.filter(|it| text(it).ends_with(".piece")).collect();
+        let mut pieces: Vec<_> =
+            listed.filter(|it| it.extension().is_some_and(|end| end == "piece")).collect();
         pieces.sort();
         pieces
     }

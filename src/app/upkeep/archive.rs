@@ -76,8 +76,10 @@ pub(in crate::app) struct ArchiveWatch {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::app) struct Observed {
     pub(in crate::app) state: ArchiveState,
-    /// The number and the time of the last archived batch.
-    pub(in crate::app) archived: Option<(u64, Timestamp)>,
+    /// The number of the last archived batch.
+    pub(in crate::app) archived: Option<u64>,
+    /// Its time, if this process has archived it.
+    pub(in crate::app) archived_at: Option<Timestamp>,
     /// Everything was archived at this time.
     pub(in crate::app) caught_up_at: Timestamp,
     /// The time of the oldest batch that is not archived, after a round that failed.
@@ -117,6 +119,7 @@ impl Archive<'_> {
         *self.vault.archive.lock() = Some(Observed {
             state: ArchiveState::Working,
             archived: None,
+            archived_at: None,
             caught_up_at: self.vault.now(),
             waiting_since: None,
             covered_from: None,
@@ -157,7 +160,7 @@ impl Archive<'_> {
     pub(in crate::app) fn lag(self, observed: &Observed) -> Duration {
         let now = self.vault.now();
         let newest = self.vault.store.health().sequence;
-        let is_behind = observed.archived.is_none_or(|(sequence, _)| sequence < newest);
+        let is_behind = observed.archived.is_none_or(|sequence| sequence < newest);
         match observed.waiting_since {
             Some(since) => now.since(since),
             // Changes since the last round are younger than the round.
@@ -244,7 +247,10 @@ impl Archiver {
     fn note(&mut self, vault: &Vault, piece: &PieceSummary) {
         self.next = Some(piece.name.last.saturating_add(1));
         self.newest = Some(self.directory.join(piece.name.to_string()));
-        vault.archive.update(|observed| observed.archived = Some((piece.name.last, piece.time)));
+        vault.archive.update(|observed| {
+            observed.archived = Some(piece.name.last);
+            observed.archived_at = Some(piece.time);
+        });
     }
 
     /// Finds the place behind the last archived change.
@@ -272,9 +278,7 @@ impl Archiver {
         self.source.hold(Some(tail.at()));
         vault.archive.update(|observed| {
             observed.covered_from = Some(covered.unwrap_or(first));
-            if let Some(last) = last.filter(|_| observed.archived.is_none()) {
-                observed.archived = Some((last, observed.caught_up_at));
-            }
+            observed.archived = last;
         });
         Ok(tail)
     }

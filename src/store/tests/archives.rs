@@ -255,12 +255,11 @@ fn pieces_after_the_replacement_of_the_master_key_need_the_new_key() {
     let mut primary = Primary::new();
     primary.piece(&[3]);
     let after = primary.piece_by(&[4], &master(b'2'));
-    match primary.refusal() {
-        ArchiveProblem::Piece(path, InvalidPiece::UnknownKey(check)) => {
-            assert_eq!((path, check), (primary.path(&after), *master(b'2').check()));
-        }
-        other => panic!("{other:?}"),
-    }
+    let problem = primary.refusal();
+    let ArchiveProblem::Piece(path, InvalidPiece::UnknownKey(check)) = &problem else {
+        panic!("{problem:?}")
+    };
+    assert_eq!((path, check), (&primary.path(&after), master(b'2').check()));
     let (_, store) = primary.restore_by(None, &[master(b'1'), master(b'2')]).unwrap();
     assert_eq!(keys_of(&store), [1, 2, 3, 4]);
     store.close();

@@ -1,4 +1,4 @@
-//! Metrics and checks of the archive. A vault without an archive has none of them.
+//! Metrics and checks of the archive. A vault without an archive has no samples and no check.
 
 use crate::app::upkeep::Upkeep;
 use crate::app::upkeep::archive::{ArchiveCondition, ArchiveState};
@@ -6,31 +6,31 @@ use crate::metrics::{Checks, Page, StatusValue};
 
 impl Upkeep<'_> {
     pub(super) fn measure_archive(self, page: &mut Page) {
-        let Some(observed) = self.vault.archive.read() else { return };
-        page.gauge(
+        let observed = self.vault.archive.read();
+        let lag = observed.map(|observed| self.archive().lag(&observed));
+        page.known_gauge(
             "strongroom_archive_lag_seconds",
             "Age of the oldest change that is not archived, or 0 if all are archived.",
-            self.archive().lag(&observed),
+            lag,
         )
         .status("archive", "lag_s");
-        page.gauge(
+        let failing = observed.map(|observed| u64::from(observed.state != ArchiveState::Working));
+        page.known_gauge(
             "strongroom_archive_failing",
             "1 if the last try to archive failed, else 0.",
-            u64::from(observed.state != ArchiveState::Working),
+            failing,
         );
+        let needs_backup = observed.and_then(|_| self.archive().needs_backup().ok());
+        page.known_gauge(
+            "strongroom_archive_gap",
+            "1 if no backup is known that the archive continues without a gap, else 0.",
+            needs_backup.map(u64::from),
+        );
+        page.line("archive", "needs_backup", needs_backup.map(StatusValue::Flag));
+        let Some(observed) = observed else { return };
         page.line("archive", "state", StatusValue::Name(observed.state.name()));
-        if let Some((sequence, time)) = observed.archived {
-            page.line("archive", "archived_up_to", StatusValue::Count(sequence));
-            page.line("archive", "archived_at", StatusValue::Time(time));
-        }
-        if let Ok(needs_backup) = self.archive().needs_backup() {
-            page.gauge(
-                "strongroom_archive_gap",
-                "1 if no backup is known that the archive continues without a gap, else 0.",
-                u64::from(needs_backup),
-            );
-            page.line("archive", "needs_backup", StatusValue::Flag(needs_backup));
-        }
+        page.line("archive", "archived_up_to", observed.archived.map(StatusValue::Count));
+        page.line("archive", "archived_at", observed.archived_at.map(StatusValue::Time));
     }
 
     /// A warning only: a vault that does not archive still answers requests.
