@@ -15,7 +15,8 @@ pub(in crate::cli) struct FollowCommand {
     /// archive directory of the other vault (default: that of the settings)
     #[argh(option)]
     pub(in crate::cli) archive: Option<PathBuf>,
-    /// file of a further master key that archive files may be signed under; may be repeated
+    /// file of a master key, besides the one in the settings or in place of a credential; may be
+    /// repeated, if the master key was replaced
     #[argh(option)]
     pub(in crate::cli) key: Vec<PathBuf>,
     /// the backup to begin with; only for the first start
@@ -34,7 +35,8 @@ pub(in crate::cli) struct PromoteCommand {
     /// archive directory of the old vault (default: that of the settings)
     #[argh(option)]
     pub(in crate::cli) archive: Option<PathBuf>,
-    /// file of a further master key that archive files may be signed under; may be repeated
+    /// file of a master key, besides the one in the settings or in place of a credential; may be
+    /// repeated, if the master key was replaced
     #[argh(option)]
     pub(in crate::cli) key: Vec<PathBuf>,
     /// the archive directory is lost: promote without it, and without a mark for the old vault

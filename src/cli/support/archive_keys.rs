@@ -21,13 +21,22 @@ pub(in crate::cli) fn archive_directory(
     })
 }
 
-/// The master key of the settings, and those of further files.
+/// The master key of the settings, and those of further files. With a further file, the key of the
+/// settings may be missing: a credential is there only for a service of systemd.
 pub(in crate::cli) fn read_keys(
     first: Option<&MasterKeySource>,
     further: &[PathBuf],
 ) -> Result<Vec<MasterKey>, Failure> {
-    let further = further.iter().map(|path| MasterKeySource::File(path.clone()));
-    first.cloned().into_iter().chain(further).map(|source| read_master_key(&source)).collect()
+    let mut keys = Vec::new();
+    match first.map(read_master_key) {
+        Some(Err(failure)) if further.is_empty() => return Err(failure),
+        Some(Err(_)) | None => (),
+        Some(Ok(key)) => keys.push(key),
+    }
+    for path in further {
+        keys.push(read_master_key(&MasterKeySource::File(path.clone()))?);
+    }
+    Ok(keys)
 }
 
 pub(in crate::cli) fn explain_archive(problem: &ArchiveProblem) -> Failure {
