@@ -26,7 +26,7 @@ pub struct Rows {
     rest: Option<KeyRange>,
     order: Order,
     page: std::vec::IntoIter<Row>,
-    page_rows: usize,
+    page_max: usize,
 }
 
 /// The rows of the first page of a range. Each further page has twice as many, up to the maximum.
@@ -75,11 +75,11 @@ impl Snapshot {
         &self,
         range: &KeyRange,
         order: Order,
-        page_rows: usize,
+        page_max: usize,
     ) -> Result<Rows, StorageFailure> {
         let page = Vec::new().into_iter();
         let rest = Some(range.clone());
-        let mut rows = Rows { snapshot: self.clone(), rest, order, page, page_rows };
+        let mut rows = Rows { snapshot: self.clone(), rest, order, page, page_max };
         rows.read_page()?;
         Ok(rows)
     }
@@ -100,9 +100,9 @@ impl Rows {
     /// Reads the next page, if the range has one.
     fn read_page(&mut self) -> Result<(), StorageFailure> {
         let Some(rest) = self.rest.take() else { return Ok(()) };
-        let page = self.snapshot.rows.page(&rest, self.order, self.page_rows);
+        let page = self.snapshot.rows.page(&rest, self.order, self.page_max);
         let page = page.map_err(|failure| self.snapshot.alarm.sound(failure))?;
-        self.page_rows = self.page_rows.saturating_mul(2).min(PAGE_ROWS_MAX);
+        self.page_max = self.page_max.saturating_mul(2).min(PAGE_ROWS_MAX);
         if !page.is_last {
             let (last, _) = page.rows.last().ok_or(StorageFailure::Impossible("an empty page"))?;
             self.rest = Some(match self.order {

@@ -394,7 +394,7 @@ fn damaged(vault: &Vault, arguments: &[&str], damage: impl FnOnce(&Store) -> Cha
     let data = vault.data();
     let data = ["--data", data.to_str().unwrap()];
     let ended = run(&[&["audit", "verify"], arguments, &data].concat()).with_code(65);
-    std::fs::write(&file, whole).unwrap();
+    vault.put_back(&whole);
     ended.stderr
 }
 

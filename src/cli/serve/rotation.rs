@@ -1,7 +1,7 @@
 //! The background task that continues rotations of keys, at the rate that the settings allow.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use uuid::Uuid;
 
@@ -13,7 +13,7 @@ use crate::log::{Event, Log, Value};
 pub(in crate::cli) async fn rotate(vault: Arc<Vault>, per_second: usize, log: Log) {
     let mut walk = Walk::default();
     loop {
-        let begun = Instant::now();
+        let begun = vault.now();
         match vault.rotation().rotate_step(&mut walk).await {
             Ok(Step::Idle) => {
                 tokio::select! {
@@ -24,7 +24,7 @@ pub(in crate::cli) async fn rotate(vault: Arc<Vault>, per_second: usize, log: Lo
             Ok(Step::Waiting) | Err(Error::Busy) => tokio::time::sleep(ROTATION_WAIT).await,
             Ok(Step::Walked { looked_at, written }) => {
                 let pause = pause(looked_at, written, per_second);
-                tokio::time::sleep(pause.saturating_sub(begun.elapsed())).await;
+                tokio::time::sleep(pause.saturating_sub(vault.now().since(begun))).await;
             }
             Ok(Step::MasterReplaced) => log.event(Event::info("master_key_replaced")),
             Ok(Step::Entered(scope, phase)) => {

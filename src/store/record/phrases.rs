@@ -109,8 +109,10 @@ const fn is_plain(byte: u8) -> bool {
     !matches!(byte, b'"' | b',' | b'{' | b'}' | b'0' | ..0x20 | SECOND_GROUP..)
 }
 
-/// The phrases by their first bytes, each with its place, the longest first.
-static BY_START: LazyLock<BTreeMap<[u8; START_BYTES], Vec<(&str, usize)>>> = LazyLock::new(|| {
+/// Phrases by their first bytes, each with its place, the longest first.
+type ByStart = BTreeMap<[u8; START_BYTES], Vec<(&'static str, usize)>>;
+
+static BY_START: LazyLock<ByStart> = LazyLock::new(|| {
     let mut by_start: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (place, phrase) in PHRASES.iter().enumerate() {
         if let Some(start) = phrase.as_bytes().first_chunk() {

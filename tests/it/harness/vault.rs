@@ -1,5 +1,6 @@
 //! A development vault of a test's own, and requests to it.
 
+use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -103,7 +104,7 @@ impl Vault {
     /// Adds lines to the settings of the service; the names of sections stand before a dot.
     pub(crate) fn set(&self, lines: &str) {
         self.write_config();
-        let text = std::fs::read_to_string(self.config()).unwrap();
+        let text = fs::read_to_string(self.config()).unwrap();
         self.directory.write("strongroom.toml", format!("{lines}\n{text}"), 0o600);
     }
 
@@ -305,6 +306,17 @@ impl Vault {
         self.directory.join("data")
     }
 
+    /// Puts an earlier data file of this stopped vault in place, without the log of later changes.
+    pub(crate) fn put_back(&self, data_file: &[u8]) {
+        for entry in fs::read_dir(self.data()).unwrap() {
+            let path = entry.unwrap().path();
+            if path.file_name().unwrap().to_str().unwrap().starts_with("strongroom.log.") {
+                fs::remove_file(path).unwrap();
+            }
+        }
+        fs::write(self.data().join("strongroom.redb"), data_file).unwrap();
+    }
+
     /// A settings file for this vault, for `serve` and for the operator's commands.
     pub(crate) fn config(&self) -> PathBuf {
         self.directory.join("strongroom.toml")
@@ -312,7 +324,7 @@ impl Vault {
 
     /// Its standard error so far.
     pub(crate) fn log(&self) -> String {
-        std::fs::read_to_string(self.directory.join("log")).unwrap()
+        fs::read_to_string(self.directory.join("log")).unwrap()
     }
 
     fn write_config(&self) {

@@ -178,8 +178,8 @@ async fn a_queued_change_that_nobody_waits_for_is_not_overtaken() {
     {
         let mut create =
             std::pin::pin!(vault.app.tokens(&early).create(deduplicating("x"), &write));
-        // Queued, and its client hangs up.
-        assert!(create.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        // Queued, and its client hangs up. The writer may be so quick that it has answered.
+        drop(create.as_mut().poll(&mut Context::from_waker(Waker::noop())));
     }
     drop(early);
     finish(&vault, &mut walk).await;

@@ -80,23 +80,20 @@ impl DataFile {
             return Err(OpenFailure::Exists.into());
         }
         volume.remove(UNFINISHED).map_err(OpenFailure::io)?;
-        let file: Arc<dyn VolumeFile> =
+        let new: Arc<dyn VolumeFile> =
             Arc::from(volume.create(UNFINISHED).map_err(OpenFailure::io)?);
-        let filled = || -> Result<Self, E> {
-            if !file.try_lock().map_err(OpenFailure::io)? {
+        let fill_new = || -> Result<(), E> {
+            if !new.try_lock().map_err(OpenFailure::io)? {
                 return Err(OpenFailure::AlreadyOpen.into());
             }
-            let created = Self::from_file(Arc::clone(&file), CACHE_BYTES)?;
-            fill(&created.database)?;
-            Ok(created)
+            fill(&Self::from_file(Arc::clone(&new), CACHE_BYTES)?.database)
         };
-        let filled = filled().inspect_err(|_| {
+        fill_new().inspect_err(|_| {
             volume.remove(UNFINISHED).ok();
         })?;
-        drop(filled);
         volume.rename(UNFINISHED, NAME).map_err(OpenFailure::io)?;
         volume.sync().map_err(OpenFailure::io)?;
-        drop(file);
+        drop(new);
         Ok(Self::open(volume, CACHE_BYTES)?)
     }
 

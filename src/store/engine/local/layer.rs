@@ -42,6 +42,10 @@ struct Version {
 /// A row of a layer: its key, and its value or `None` for a deletion.
 pub(super) type LayerRow = (Vec<u8>, Option<Vec<u8>>);
 
+/// A value in a layer; `None` for a deleted row.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct LayerValue(pub(super) Option<Vec<u8>>);
+
 impl Layer {
     pub(super) fn new(start: Position) -> Self {
         let tables = Table::ALL.iter().map(|_| RwLock::new(Rows::new())).collect();
@@ -99,13 +103,13 @@ impl Layer {
 
     /// The version of a row that a snapshot of this sequence number sees; `None` if the layer does
     /// not know the row.
-    pub(super) fn get(&self, table: Table, key: &[u8], sequence: u64) -> Option<Option<Vec<u8>>> {
+    pub(super) fn get(&self, table: Table, key: &[u8], sequence: u64) -> Option<LayerValue> {
         if self.is_empty() {
             return None;
         }
         let rows = self.read(table)?;
         let version = rows.get(key)?.at(sequence)?;
-        Some(version.value.as_deref().map(<[u8]>::to_vec))
+        Some(LayerValue(version.value.as_deref().map(<[u8]>::to_vec)))
     }
 
     /// The first rows of a range that a snapshot of this sequence number sees, with deletions.
@@ -118,11 +122,11 @@ impl Layer {
         count_max: usize,
     ) -> Vec<LayerRow> {
         let Some(rows) = self.read(table) else { return Vec::new() };
-        let visible = |(key, versions): (&Box<[u8]>, &Versions)| {
+        let visible = |(key, versions): (&[u8], &Versions)| {
             let value = versions.at(sequence)?.value.as_deref();
             Some((key.to_vec(), value.map(<[u8]>::to_vec)))
         };
-        let range = rows.range::<[u8], _>(bounds);
+        let range = rows.range::<[u8], _>(bounds).map(|(key, versions)| (key.as_ref(), versions));
         match order {
             Order::Ascending => range.filter_map(visible).take(count_max).collect(),
             Order::Descending => range.rev().filter_map(visible).take(count_max).collect(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::bounds::PAGE_BYTES;
 use crate::store::engine::local::base::{Base, BaseRows};
-use crate::store::engine::local::layer::{Layer, LayerRow};
+use crate::store::engine::local::layer::{Layer, LayerRow, LayerValue};
 use crate::store::engine::local::log::Position;
 use crate::store::engine::local::parts::{PARTS, part_of, parts_of};
 use crate::store::engine::{Moment, Order, Page, Read};
@@ -76,7 +76,7 @@ impl Read for View {
         let part = self.parts.get(part_of(table, key));
         let mut layers = part.into_iter().flat_map(Part::layers);
         match layers.find_map(|layer| layer.get(table, key, self.sequence)) {
-            Some(found) => Ok(found),
+            Some(LayerValue(value)) => Ok(value),
             None => self.base.get(table, key),
         }
     }

@@ -295,12 +295,11 @@ fn begin_segment(
         if spare_bytes.is_some() {
             spare = volume.open(SPARE)?;
         }
-        let file = match spare {
-            Some(file) => file,
-            None => {
-                volume.remove(SPARE)?;
-                volume.create(SPARE)?
-            }
+        let file = if let Some(file) = spare {
+            file
+        } else {
+            volume.remove(SPARE)?;
+            volume.create(SPARE)?
         };
         file.write(0, &header.encode())?;
         file.sync()?;

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::store::engine::local::layer::Layer;
+use crate::store::engine::local::layer::{Layer, LayerValue};
 use crate::store::engine::local::log::Position;
 use crate::store::engine::{Order, RowChange};
 use crate::store::tables::Table;
@@ -38,7 +38,8 @@ type History = Vec<BTreeMap<Vec<u8>, Option<Vec<u8>>>>;
 fn check(layer: &Layer, history: &History, sequence: usize) {
     let (rows, at) = (&history[sequence], u64::try_from(sequence).unwrap());
     for key in 0..6 {
-        assert_eq!(layer.get(Table::Tokens, &[key], at), rows.get([key].as_slice()).cloned());
+        let value = layer.get(Table::Tokens, &[key], at).map(|LayerValue(value)| value);
+        assert_eq!(value, rows.get([key].as_slice()).cloned());
     }
     let whole = (Bound::Unbounded, Bound::Unbounded);
     let mut all: Vec<_> = rows.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -108,7 +109,8 @@ fn versions_that_no_snapshot_can_see_take_no_memory() {
     for sequence in 50..60 {
         layer.insert(Table::Tokens, std::iter::once(row(1, None)), sequence, 49);
     }
-    assert_eq!(layer.get(Table::Tokens, &[1], 49), Some(Some(vec![1; 100])), "it is held");
+    let held = layer.get(Table::Tokens, &[1], 49);
+    assert_eq!(held, Some(LayerValue(Some(vec![1; 100]))), "it is held");
     layer.insert(Table::Tokens, std::iter::once(row(1, None)), 60, 60);
     assert!(layer.bytes() < one, "a deletion alone is left");
 }
