@@ -169,11 +169,15 @@ fn is_large(shared: &Shared) -> bool {
 /// The merger thread. A failure raises the alarm, which ends the process.
 pub(super) fn run(shared: &Shared) {
     let merging = || -> Result<(), StorageFailure> {
+        // Freeing the rows of a layer takes milliseconds. This thread does it, not the request that
+        // happens to drop the last snapshot of the layer.
+        let mut merged: Vec<Arc<Layer>> = Vec::new();
         while let Some(turn) = shared.merger.next() {
             let begun = Instant::now();
-            merge(shared, &|part, layer| {
+            merged.extend(merge(shared, &|part, layer| {
                 part == 0 || part == turn.saturating_add(1) || layer.made().elapsed() >= MERGE_AFTER
-            })?;
+            })?);
+            merged.retain(|layer| Arc::strong_count(layer) > 1);
             shared.merger.done(begun, shared.view().layer_bytes() > 0);
             if is_large(shared) {
                 shared.merger.lock().is_asked = true;
@@ -202,11 +206,15 @@ pub(super) fn merge_turn(
     move_frozen(shared, &frozen, false)
 }
 
-/// Merges the parts that `choose` names.
-fn merge(shared: &Shared, choose: &dyn Fn(usize, &Layer) -> bool) -> Result<(), StorageFailure> {
+/// Merges the parts that `choose` names, and returns their layers, which snapshots may still use.
+fn merge(
+    shared: &Shared,
+    choose: &dyn Fn(usize, &Layer) -> bool,
+) -> Result<Vec<Arc<Layer>>, StorageFailure> {
     let _merging = shared.merging.lock().unwrap_or_else(PoisonError::into_inner);
     let frozen = freeze(shared, choose)?;
-    move_frozen(shared, &frozen, false)
+    move_frozen(shared, &frozen, false)?;
+    Ok(frozen.view.parts.into_iter().filter_map(|part| part.frozen).collect())
 }
 
 /// Moves the frozen rows into the data file and frees their part of the log.
