@@ -33,3 +33,34 @@ impl Store {
         Ok(CompactSummary { before_bytes, after_bytes })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests::{TestDirectory, block_on, has, put};
+    use crate::store::{Change, Table, Verdict};
+
+    #[test]
+    fn the_space_of_deleted_rows_goes_back_to_the_disk_and_the_others_stay() {
+        let directory = TestDirectory::new();
+        let clock = Clock::new();
+        let store = Store::create(directory.path(), &clock, put(1)).unwrap();
+        let key = |number: u32| number.to_be_bytes().to_vec();
+        let fill = (0..4_000).fold(Change::new(), |change, number| {
+            change.put(Table::Audit, key(number), vec![7; 1_000])
+        });
+        assert_eq!(block_on(store.commit(fill)), Ok(Verdict::Applied));
+        store.close();
+        let store = Store::open(directory.path(), &clock).unwrap();
+        let empty = (0..4_000)
+            .fold(Change::new(), |change, number| change.delete(Table::Audit, key(number)));
+        assert_eq!(block_on(store.commit(empty)), Ok(Verdict::Applied));
+        assert!(matches!(Store::compact(directory.path(), &clock), Err(OpenFailure::AlreadyOpen)));
+        store.close();
+        let compacted = Store::compact(directory.path(), &clock).unwrap();
+        assert!(compacted.after_bytes * 2 < compacted.before_bytes, "{compacted:?}");
+        let store = Store::open(directory.path(), &clock).unwrap();
+        assert!(has(&store, 1));
+        assert_eq!(store.snapshot().unwrap().len(Table::Audit).unwrap(), 0);
+    }
+}

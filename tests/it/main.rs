@@ -22,6 +22,7 @@ mod bodies;
 mod bulk;
 mod cli;
 mod clock;
+mod compact;
 mod cors;
 mod crash;
 mod cut_header;

@@ -112,10 +112,10 @@ impl Drop for TestDirectory {
     }
 }
 
-fn put(key: u8) -> Change {
+pub(super) fn put(key: u8) -> Change {
     Change::new().put(Table::Tokens, vec![key], vec![key; 40])
 }
 
-fn has(store: &Store, key: u8) -> bool {
+pub(super) fn has(store: &Store, key: u8) -> bool {
     store.snapshot().unwrap().value(Table::Tokens, &[key]).unwrap() == Some(vec![key; 40])
 }

@@ -1,0 +1,21 @@
+//! `strongroom compact` on the real binary.
+
+use serde_json::json;
+
+use crate::harness::{Vault, run};
+
+#[test]
+fn a_stopped_vault_is_compacted_and_a_running_one_is_refused() {
+    let mut vault = Vault::start();
+    let id = vault.token(json!({"type": "token", "data": "kept"}));
+    let data = vault.data();
+    let compact = ["compact", "--data", data.to_str().unwrap()];
+    run(&compact).with_code(69);
+    assert_eq!(vault.stop(), Some(0));
+    let said = run(&compact).with_code(0).stdout;
+    assert!(said.contains("The data file is compacted."), "{said}");
+    vault.verify().with_code(0);
+    vault.restart();
+    let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    assert_eq!(read.json["data"], "kept");
+}
