@@ -174,8 +174,11 @@ pub(super) fn run(shared: &Shared) {
         let mut merged: Vec<Arc<Layer>> = Vec::new();
         while let Some(turn) = shared.merger.next() {
             let begun = Instant::now();
+            // Two transactions, so that after a kill the next process finds the first part done.
+            merged.extend(merge(shared, &|part, _| part == 0)?);
             merged.extend(merge(shared, &|part, layer| {
-                part == 0 || part == turn.saturating_add(1) || layer.made().elapsed() >= MERGE_AFTER
+                let is_old = part > 0 && layer.made().elapsed() >= MERGE_AFTER;
+                part == turn.saturating_add(1) || is_old
             })?);
             merged.retain(|layer| Arc::strong_count(layer) > 1);
             shared.merger.done(begun, shared.view().layer_bytes() > 0);
