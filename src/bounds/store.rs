@@ -20,9 +20,9 @@ pub const LOG_FILL_BYTES_MIN: u64 = 64 * 1024;
 pub const LOG_FILL_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Rows in memory that start a merge into the data file. More of them make a merge cheaper for each
 /// row, and longer.
-pub const MERGE_BYTES: usize = 16 * 1024 * 1024;
+pub const MERGE_BYTES: usize = 12 * 1024 * 1024;
 /// Rows in memory after which a batch waits for the merge that is running.
-pub const LAYERS_BYTES_MAX: usize = 96 * 1024 * 1024;
+pub const LAYERS_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The age at which rows are merged without more of them.
 pub const MERGE_AFTER: Duration = Duration::from_secs(5);
 /// Rows that a sorted load writes in one transaction.
