@@ -74,7 +74,7 @@
 //!     the expectations of each change against the newest rows, writes the rows of those whose
 //!     expectations hold as one frame of the log, syncs once, makes the rows visible and answers
 //!     all of them. A merge moves the rows from memory into the data file later
-//!     ([`store::engine::local`]). A change that is refused is decided again on a fresh snapshot,
+//!     (`store::engine::local`). A change that is refused is decided again on a fresh snapshot,
 //!     at most [`bounds::DECISIONS_MAX`] times.
 //! 12. `http` sends the rendered answer and logs one line. [`domain::exposure`] has decided how much
 //!     of the token the answer shows.
