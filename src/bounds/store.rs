@@ -56,6 +56,8 @@ pub const CVC_KEYS_OPEN_MAX: usize = 1_024;
 pub const OVERLAY_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// Findings that `verify` lists; beyond them it only counts.
 pub const VERIFY_FINDINGS_MAX: usize = 100;
+/// The time for which a count of 3DS sessions is shown before they are counted again.
+pub const SESSIONS_COUNTED_FOR: Duration = Duration::from_mins(1);
 /// Known callers kept in memory, so that authentication does not read the file each time.
 pub const CALLERS_MAX: usize = 10_000;
 

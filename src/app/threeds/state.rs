@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::app::threeds::asking::Asking;
 use crate::app::threeds::directory_servers::DirectoryServers;
+use crate::domain::time::Timestamp;
 use crate::threeds::ranges::DirectoryRanges;
 use crate::threeds::scheme::Scheme;
 
@@ -21,6 +22,8 @@ pub(in crate::app) struct ThreedsState {
     pub(super) refreshing: tokio::sync::Mutex<()>,
     pub(super) ranges: Mutex<AllRanges>,
     pub(super) test_tenant: Mutex<Option<TestTenant>>,
+    /// The number of sessions, and the time at which they were counted.
+    pub(in crate::app) counted: Mutex<Option<(Timestamp, u64)>>,
 }
 
 /// The result of the last search for a test tenant, and the generation of the access data that it

@@ -4,14 +4,16 @@ mod archive;
 mod damage;
 mod safety;
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use crate::app::error::Error;
 use crate::app::upkeep::Upkeep;
 use crate::app::vault::Vault;
-use crate::bounds::SWEEP_LAG_MAX;
+use crate::bounds::{SESSIONS_COUNTED_FOR, SWEEP_LAG_MAX, TENANTS_MAX};
 use crate::metrics::{Checks, Observe, Page};
-use crate::store::Table;
+use crate::store::tables::{self, CountKind};
+use crate::store::{Snapshot, Table};
 
 /// The numbers of records in the file. Expired tokens count until they are removed.
 struct RecordTotals {
@@ -24,12 +26,35 @@ struct RecordTotals {
 impl Upkeep<'_> {
     fn held(self) -> Result<RecordTotals, Error> {
         let snapshot = self.vault.snapshot()?;
+        let tenants = snapshot.first(&Table::Tenants.whole(), TENANTS_MAX)?;
+        let sum = |kind: CountKind| {
+            let mut sum = 0_u64;
+            for tenant in tenants.iter().filter_map(|(key, _)| tables::tenant_of_key(key)) {
+                let count = snapshot.count(&tables::counts(tenant, kind))?;
+                sum = sum.saturating_add(u64::try_from(count).unwrap_or(0));
+            }
+            Ok::<_, Error>(sum)
+        };
         Ok(RecordTotals {
-            tenants: snapshot.len(Table::Tenants)?,
-            tokens: snapshot.len(Table::Tokens)?,
-            token_intents: snapshot.len(Table::TokenIntents)?,
-            threeds_sessions: snapshot.len(Table::ThreedsSessions)?,
+            tenants: u64::try_from(tenants.len()).unwrap_or(u64::MAX),
+            tokens: sum(CountKind::Tokens)?,
+            token_intents: sum(CountKind::TokenIntents)?,
+            threeds_sessions: self.count_sessions(&snapshot)?,
         })
+    }
+
+    /// Sessions have no number in the file, so they are counted, at most once in a while.
+    fn count_sessions(self, snapshot: &Snapshot) -> Result<u64, Error> {
+        let mut counted = self.vault.threeds.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.vault.now();
+        if let Some((at, count)) = *counted
+            && now.since(at) < SESSIONS_COUNTED_FOR
+        {
+            return Ok(count);
+        }
+        let count = snapshot.len(Table::ThreedsSessions)?;
+        *counted = Some((now, count));
+        Ok(count)
     }
 
     fn sweep_lag(self) -> Duration {
