@@ -34,7 +34,7 @@ struct State {
     files: Vec<FileState>,
     durable_names: BTreeMap<String, usize>,
     names: BTreeMap<String, usize>,
-    /// What is in `names` and not yet in `durable_names`, in order.
+    /// Changes of `names` that are not yet in `durable_names`, in order.
     unsynced_names: Vec<NameChange>,
     counts: Counts,
     plan: Option<Plan>,

@@ -10,10 +10,10 @@
 //! | 8 | time of the last batch, in microseconds since 1970 |
 //! | 16 | id of the timeline that a promotion which was cut off has chosen, or zeros |
 
-use redb::{Database, ReadableDatabase as _, TableError, WriteTransaction};
+use redb::{Database, WriteTransaction};
 
 use crate::domain::time::Timestamp;
-use crate::store::engine::local::state::TABLE;
+use crate::store::engine::local::state::{read_row, remove_row, write_row};
 use crate::store::failure::StorageFailure;
 
 const KEY: &str = "standby";
@@ -31,28 +31,20 @@ pub(in crate::store) struct StandbyMark {
 impl StandbyMark {
     /// `None` for a data file that is not a standby's.
     pub(in crate::store) fn read(database: &Database) -> Result<Option<Self>, StorageFailure> {
-        let transaction = database.begin_read()?;
-        let table = match transaction.open_table(TABLE) {
-            Ok(table) => table,
-            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
-            Err(other) => return Err(other.into()),
-        };
-        let Some(value) = table.get(KEY)? else { return Ok(None) };
+        let Some(value) = read_row(database, KEY)? else { return Ok(None) };
         let damaged = || StorageFailure::Damaged(String::from("the mark of a standby"));
-        Self::decode(value.value()).map(Some).ok_or_else(damaged)
+        Self::decode(&value).map(Some).ok_or_else(damaged)
     }
 
     pub(in crate::store) fn write(
         &self,
         transaction: &WriteTransaction,
     ) -> Result<(), StorageFailure> {
-        transaction.open_table(TABLE)?.insert(KEY, self.encode().as_slice())?;
-        Ok(())
+        write_row(transaction, KEY, &self.encode())
     }
 
     pub(in crate::store) fn remove(transaction: &WriteTransaction) -> Result<(), StorageFailure> {
-        transaction.open_table(TABLE)?.remove(KEY)?;
-        Ok(())
+        remove_row(transaction, KEY)
     }
 
     fn encode(&self) -> Vec<u8> {

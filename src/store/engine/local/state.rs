@@ -24,12 +24,39 @@ use crate::store::engine::local::log::Position;
 use crate::store::engine::local::parts::PARTS;
 use crate::store::failure::StorageFailure;
 
-pub(super) const TABLE: TableDefinition<'static, &'static str, &'static [u8]> =
-    TableDefinition::new("engine");
+const TABLE: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("engine");
 const KEY: &str = "log";
 const VERSION: u8 = 2;
 /// No archive holds the log.
 pub(in crate::store) const NOT_HELD: u64 = u64::MAX;
+
+/// Reads a row of the engine's own table; `None` if the file has no such row.
+pub(super) fn read_row(
+    database: &redb::Database,
+    key: &str,
+) -> Result<Option<Vec<u8>>, StorageFailure> {
+    let transaction = database.begin_read()?;
+    let table = match transaction.open_table(TABLE) {
+        Ok(table) => table,
+        Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+        Err(other) => return Err(other.into()),
+    };
+    Ok(table.get(key)?.map(|value| value.value().to_vec()))
+}
+
+pub(super) fn write_row(
+    transaction: &WriteTransaction,
+    key: &str,
+    value: &[u8],
+) -> Result<(), StorageFailure> {
+    transaction.open_table(TABLE)?.insert(key, value)?;
+    Ok(())
+}
+
+pub(super) fn remove_row(transaction: &WriteTransaction, key: &str) -> Result<(), StorageFailure> {
+    transaction.open_table(TABLE)?.remove(key)?;
+    Ok(())
+}
 
 /// A fresh file, which a program without a log has written, has no such row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,23 +87,16 @@ impl LogState {
     pub(in crate::store) fn read(
         database: &redb::Database,
     ) -> Result<Option<Self>, StorageFailure> {
-        let transaction = database.begin_read()?;
-        let table = match transaction.open_table(TABLE) {
-            Ok(table) => table,
-            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
-            Err(other) => return Err(other.into()),
-        };
-        let Some(value) = table.get(KEY)? else { return Ok(None) };
+        let Some(value) = read_row(database, KEY)? else { return Ok(None) };
         let damaged = || StorageFailure::Damaged(String::from("the state of the log"));
-        Self::decode(value.value()).map(Some).ok_or_else(damaged)
+        Self::decode(&value).map(Some).ok_or_else(damaged)
     }
 
     pub(in crate::store) fn write(
         &self,
         transaction: &WriteTransaction,
     ) -> Result<(), StorageFailure> {
-        transaction.open_table(TABLE)?.insert(KEY, self.encode().as_slice())?;
-        Ok(())
+        write_row(transaction, KEY, &self.encode())
     }
 
     fn encode(&self) -> Vec<u8> {

@@ -113,7 +113,7 @@ fn check(operation: Operation, fault: impl Fn(u64) -> Fault, step: u64) -> u64 {
             return tried;
         }
         let case = format!("{fault:?} at {operation:?} {nth}");
-        // What is left when the power goes too, and what the next process reads if it does not.
+        // The files after a loss of power, and the files that the next process reads without one.
         told.clone().check(&TestDisk::holding(disk.durable()), &case);
         disk.restart();
         told.check(&disk, &format!("{case}, same disk"));

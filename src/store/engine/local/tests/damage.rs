@@ -44,7 +44,7 @@ fn log_of(image: &Image) -> Image {
     log
 }
 
-/// What the operator reads when the start is refused.
+/// The message for the operator when the start is refused.
 #[track_caller]
 fn refused(image: &Image) -> String {
     let disk = TestDisk::holding(image.clone());

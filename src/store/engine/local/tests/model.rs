@@ -168,7 +168,7 @@ impl Driver {
         start(&self.disk).unwrap_or_else(|failure| panic!("{failure:?}"))
     }
 
-    /// What a started engine shows can never change again, also not by another crash.
+    /// Rows that a started engine has shown stay as they are, also after another crash.
     fn observe(&mut self, engine: &LocalEngine) {
         let sequence = engine.snapshot().unwrap().moment().sequence;
         let open = self.open.take();

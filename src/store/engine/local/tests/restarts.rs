@@ -1,5 +1,5 @@
 //! A process ends and the next one starts on the same disk, which may lose its power only later.
-//! What the second process shows must be durable by then.
+//! Rows that the second process shows are durable before it shows them.
 
 use crate::store::engine::Engine as _;
 use crate::store::engine::local::LocalEngine;
