@@ -72,8 +72,7 @@ impl Store {
             health.waits,
         )
         .status("store", "merge_waits");
-        let millis = health.last_merge_micros.div_euclid(1_000);
-        page.line("store", "last_merge_ms", StatusValue::Count(millis));
+        page.line("store", "last_merge_us", StatusValue::Count(health.last_merge_micros));
         page.line("store", "recovered_batches", StatusValue::Count(health.recovered));
     }
 }
