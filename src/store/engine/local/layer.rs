@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use crate::store::engine::local::log::Position;
 use crate::store::engine::{Order, RowChange};
+use crate::store::failure::StorageFailure;
 use crate::store::tables::Table;
 
 #[derive(Debug)]
@@ -77,9 +78,8 @@ impl Layer {
         rows: impl Iterator<Item = RowChange>,
         sequence: u64,
         oldest_live: u64,
-    ) {
-        let Some(map) = self.tables.get(table.index()) else { return };
-        let mut map = map.write().unwrap_or_else(PoisonError::into_inner);
+    ) -> Result<(), StorageFailure> {
+        let mut map = self.table(table)?.write().unwrap_or_else(PoisonError::into_inner);
         let mut added: usize = 0;
         let mut removed: usize = 0;
         for RowChange { key, value, .. } in rows {
@@ -99,17 +99,23 @@ impl Layer {
         // Only the writer changes the number.
         let bytes = self.bytes().saturating_add(added).saturating_sub(removed);
         self.bytes.store(bytes, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The version of a row that a snapshot of this sequence number sees; `None` if the layer does
     /// not know the row.
-    pub(super) fn get(&self, table: Table, key: &[u8], sequence: u64) -> Option<LayerValue> {
+    pub(super) fn get(
+        &self,
+        table: Table,
+        key: &[u8],
+        sequence: u64,
+    ) -> Result<Option<LayerValue>, StorageFailure> {
         if self.is_empty() {
-            return None;
+            return Ok(None);
         }
         let rows = self.read(table)?;
-        let version = rows.get(key)?.at(sequence)?;
-        Some(LayerValue(version.value.as_deref().map(<[u8]>::to_vec)))
+        let version = rows.get(key).and_then(|versions| versions.at(sequence));
+        Ok(version.map(|version| LayerValue(version.value.as_deref().map(<[u8]>::to_vec))))
     }
 
     /// The first rows of a range that a snapshot of this sequence number sees, with deletions.
@@ -120,33 +126,36 @@ impl Layer {
         order: Order,
         sequence: u64,
         count_max: usize,
-    ) -> Vec<LayerRow> {
-        let Some(rows) = self.read(table) else { return Vec::new() };
+    ) -> Result<Vec<LayerRow>, StorageFailure> {
+        let rows = self.read(table)?;
         let visible = |(key, versions): (&[u8], &Versions)| {
             let value = versions.at(sequence)?.value.as_deref();
             Some((key.to_vec(), value.map(<[u8]>::to_vec)))
         };
         let range = rows.range::<[u8], _>(bounds).map(|(key, versions)| (key.as_ref(), versions));
-        match order {
+        Ok(match order {
             Order::Ascending => range.filter_map(visible).take(count_max).collect(),
             Order::Descending => range.rev().filter_map(visible).take(count_max).collect(),
-        }
+        })
     }
 
     /// Gives the newest version of every row to `each`, in the order of keys. For a layer that is
     /// no longer written.
-    pub(super) fn for_each<E>(
+    pub(super) fn for_each(
         &self,
         table: Table,
-        mut each: impl FnMut(&[u8], Option<&[u8]>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let Some(rows) = self.read(table) else { return Ok(()) };
+        mut each: impl FnMut(&[u8], Option<&[u8]>) -> Result<(), StorageFailure>,
+    ) -> Result<(), StorageFailure> {
+        let rows = self.read(table)?;
         rows.iter().try_for_each(|(key, versions)| each(key, versions.newest.value.as_deref()))
     }
 
-    fn read(&self, table: Table) -> Option<RwLockReadGuard<'_, Rows>> {
-        let rows = self.tables.get(table.index())?;
-        Some(rows.read().unwrap_or_else(PoisonError::into_inner))
+    fn read(&self, table: Table) -> Result<RwLockReadGuard<'_, Rows>, StorageFailure> {
+        Ok(self.table(table)?.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn table(&self, table: Table) -> Result<&RwLock<Rows>, StorageFailure> {
+        self.tables.get(table.index()).ok_or(StorageFailure::Impossible("a layer lacks a table"))
     }
 }
 

@@ -116,13 +116,14 @@ impl Shared {
 
     /// Makes rows visible that are durable, as the batch after the current one. The caller holds
     /// the lock of the log, so no layer is frozen meanwhile.
-    fn publish(&self, rows: Vec<RowChange>) {
+    fn publish(&self, rows: Vec<RowChange>) -> Result<(), StorageFailure> {
         let view = self.view();
         let sequence = view.sequence.saturating_add(1);
-        self.insert(&view, rows, sequence);
+        self.insert(&view, rows, sequence)?;
         let mut current = self.current();
         let next = View { sequence, ..View::clone(&current) };
         self.replace(&mut current, next);
+        Ok(())
     }
 
     /// Replaces the view that new snapshots see. Snapshots may use every view that was current, so
@@ -134,21 +135,26 @@ impl Shared {
         *current = next;
     }
 
-    fn insert(&self, view: &View, rows: Vec<RowChange>, sequence: u64) {
+    fn insert(
+        &self,
+        view: &View,
+        rows: Vec<RowChange>,
+        sequence: u64,
+    ) -> Result<(), StorageFailure> {
         let oldest_live = self.oldest_live(view.sequence);
         let mut sorted: [Vec<RowChange>; PARTS] = std::array::from_fn(|_| Vec::new());
         for row in rows {
-            if let Some(part) = sorted.get_mut(part_of(row.table, &row.key)) {
-                part.push(row);
-            }
+            let part = sorted.get_mut(part_of(row.table, &row.key));
+            part.ok_or(StorageFailure::Impossible("a row belongs to no part"))?.push(row);
         }
         for (part, rows) in view.parts.iter().zip(sorted) {
             let mut rows = rows.into_iter().peekable();
             while let Some(table) = rows.peek().map(|row| row.table) {
                 let of_table = std::iter::from_fn(|| rows.next_if(|row| row.table == table));
-                part.active.insert(table, of_table, sequence, oldest_live);
+                part.active.insert(table, of_table, sequence, oldest_live)?;
             }
         }
+        Ok(())
     }
 
     /// Notes the length of the log, which the metrics read without its lock.
@@ -195,7 +201,7 @@ impl Engine for LocalEngine {
             return Ok(());
         }
         log.append(shared.clock.now(), &rows)?;
-        shared.publish(rows);
+        shared.publish(rows)?;
         shared.count(&log);
         drop(log);
         shared.merger.consider(shared);

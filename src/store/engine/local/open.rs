@@ -195,7 +195,7 @@ fn recover(
     let mut recovered: u64 = 0;
     let scan = reader::scan(volume.as_ref(), lineage, state.position, &mut |frame| {
         recovered = recovered.saturating_add(1);
-        replay(&mut view, frame, state);
+        replay(&mut view, frame, state)?;
         Ok(())
     })?;
     let Some(scan) = scan else {
@@ -211,7 +211,7 @@ fn recover(
 }
 
 /// Inserts the rows of a frame that the data file lacks.
-fn replay(view: &mut View, frame: Frame, state: &LogState) {
+fn replay(view: &mut View, frame: Frame, state: &LogState) -> Result<(), StorageFailure> {
     let Frame { sequence, rows, .. } = frame;
     for row in rows {
         let part = part_of(row.table, &row.key);
@@ -219,9 +219,9 @@ fn replay(view: &mut View, frame: Frame, state: &LogState) {
         if merged.is_some_and(|merged| sequence <= *merged) {
             continue;
         }
-        if let Some(part) = view.parts.get(part) {
-            part.active.insert(row.table, std::iter::once(row), sequence, sequence);
-        }
+        let active = &view.part(part)?.active;
+        active.insert(row.table, std::iter::once(row), sequence, sequence)?;
     }
     view.sequence = sequence;
+    Ok(())
 }

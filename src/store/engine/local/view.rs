@@ -55,6 +55,10 @@ impl View {
         }
     }
 
+    pub(super) fn part(&self, number: usize) -> Result<&Part, StorageFailure> {
+        self.parts.get(number).ok_or(StorageFailure::Impossible("a row belongs to no part"))
+    }
+
     /// The memory of all layers.
     pub(super) fn layer_bytes(&self) -> usize {
         let layers = self.parts.iter().flat_map(Part::layers);
@@ -73,12 +77,12 @@ impl Read for View {
     }
 
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
-        let part = self.parts.get(part_of(table, key));
-        let mut layers = part.into_iter().flat_map(Part::layers);
-        match layers.find_map(|layer| layer.get(table, key, self.sequence)) {
-            Some(LayerValue(value)) => Ok(value),
-            None => self.base.get(table, key),
+        for layer in self.part(part_of(table, key))?.layers() {
+            if let Some(LayerValue(value)) = layer.get(table, key, self.sequence)? {
+                return Ok(value);
+            }
         }
+        self.base.get(table, key)
     }
 
     fn page(
@@ -90,11 +94,13 @@ impl Read for View {
         if range.is_empty() {
             return Ok(Page { rows: Vec::new(), is_last: true });
         }
-        let layers = self.parts.get(parts_of(range)).unwrap_or_default().iter();
-        let layers = layers.flat_map(Part::layers).filter(|layer| !layer.is_empty());
-        let mut sources: Vec<Source<'_>> = layers
-            .map(|layer| Source::Layer(LayerSource::new(layer, range, order, self.sequence)))
-            .collect();
+        let mut sources = Vec::new();
+        for number in parts_of(range) {
+            for layer in self.part(number)?.layers().filter(|layer| !layer.is_empty()) {
+                let source = LayerSource::new(layer, range, order, self.sequence)?;
+                sources.push(Source::Layer(source));
+            }
+        }
         sources.push(Source::Base(self.base.rows(range, order)?, None));
         let mut page = Page::default();
         let mut bytes: usize = 0;
@@ -137,33 +143,39 @@ struct LayerSource<'a> {
 const PIECE_ROWS: usize = 32;
 
 impl<'a> LayerSource<'a> {
-    fn new(layer: &'a Layer, range: &'a KeyRange, order: Order, sequence: u64) -> Self {
+    fn new(
+        layer: &'a Layer,
+        range: &'a KeyRange,
+        order: Order,
+        sequence: u64,
+    ) -> Result<Self, StorageFailure> {
         let mut source =
             Self { layer, range, order, sequence, piece: Vec::new(), more_behind: None };
-        source.read(range.bounds());
-        source
+        source.read(range.bounds())?;
+        Ok(source)
     }
 
-    fn read(&mut self, bounds: (Bound<&[u8]>, Bound<&[u8]>)) {
+    fn read(&mut self, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<(), StorageFailure> {
         let table = self.range.table();
-        let rows = self.layer.rows(table, bounds, self.order, self.sequence, PIECE_ROWS);
+        let rows = self.layer.rows(table, bounds, self.order, self.sequence, PIECE_ROWS)?;
         let is_full = rows.len() == PIECE_ROWS;
         self.more_behind = rows.last().filter(|_| is_full).map(|(key, _)| key.clone());
         self.piece = rows;
         self.piece.reverse();
+        Ok(())
     }
 
-    fn peek(&mut self) -> Option<&[u8]> {
+    fn peek(&mut self) -> Result<Option<&[u8]>, StorageFailure> {
         if self.piece.is_empty()
             && let Some(last) = self.more_behind.take()
         {
             let (from, to) = self.range.bounds();
             match self.order {
-                Order::Ascending => self.read((Bound::Excluded(&last), to)),
-                Order::Descending => self.read((from, Bound::Excluded(&last))),
+                Order::Ascending => self.read((Bound::Excluded(&last), to))?,
+                Order::Descending => self.read((from, Bound::Excluded(&last)))?,
             }
         }
-        self.piece.last().map(|(key, _)| key.as_slice())
+        Ok(self.piece.last().map(|(key, _)| key.as_slice()))
     }
 }
 
@@ -171,7 +183,7 @@ impl Source<'_> {
     /// The next key, which stays at hand.
     fn peek(&mut self) -> Result<Option<&[u8]>, StorageFailure> {
         match self {
-            Self::Layer(layer) => Ok(layer.peek()),
+            Self::Layer(layer) => layer.peek(),
             Self::Base(rows, next) => {
                 if next.is_none() {
                     *next = rows.next().transpose()?;

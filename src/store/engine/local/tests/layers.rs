@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use crate::store::engine::local::layer::{Layer, LayerValue};
 use crate::store::engine::local::log::Position;
 use crate::store::engine::{Order, RowChange};
+use crate::store::failure::StorageFailure;
 use crate::store::tables::Table;
 
 #[derive(Debug, Clone)]
@@ -38,18 +39,19 @@ type History = Vec<BTreeMap<Vec<u8>, Option<Vec<u8>>>>;
 fn check(layer: &Layer, history: &History, sequence: usize) {
     let (rows, at) = (&history[sequence], u64::try_from(sequence).unwrap());
     for key in 0..6 {
-        let value = layer.get(Table::Tokens, &[key], at).map(|LayerValue(value)| value);
+        let value = layer.get(Table::Tokens, &[key], at).unwrap().map(|LayerValue(value)| value);
         assert_eq!(value, rows.get([key].as_slice()).cloned());
     }
     let whole = (Bound::Unbounded, Bound::Unbounded);
     let mut all: Vec<_> = rows.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-    assert_eq!(layer.rows(Table::Tokens, whole, Order::Ascending, at, 9), all);
+    assert_eq!(layer.rows(Table::Tokens, whole, Order::Ascending, at, 9).unwrap(), all);
     all.reverse();
     all.truncate(3);
-    assert_eq!(layer.rows(Table::Tokens, whole, Order::Descending, at, 3), all);
+    assert_eq!(layer.rows(Table::Tokens, whole, Order::Descending, at, 3).unwrap(), all);
     assert!(
         layer
             .rows(Table::Tokens, (Bound::Excluded(&[5]), Bound::Unbounded), Order::Ascending, at, 9)
+            .unwrap()
             .is_empty()
     );
 }
@@ -71,7 +73,7 @@ proptest! {
                     next.extend(rows.iter().map(|(key, len)| (vec![*key], value(*len))));
                     let rows = rows.iter().map(|(key, len)| row(*key, value(*len)));
                     let oldest = u64::try_from(oldest).unwrap();
-                    layer.insert(Table::Tokens, rows, sequence, oldest);
+                    layer.insert(Table::Tokens, rows, sequence, oldest).unwrap();
                     history.push(next);
                 }
                 Step::Hold => held.push(history.len() - 1),
@@ -84,7 +86,7 @@ proptest! {
             }
         }
         let mut newest = BTreeMap::new();
-        let each = |key: &[u8], value: Option<&[u8]>| -> Result<(), ()> {
+        let each = |key: &[u8], value: Option<&[u8]>| -> Result<(), StorageFailure> {
             newest.insert(key.to_vec(), value.map(<[u8]>::to_vec));
             Ok(())
         };
@@ -97,20 +99,20 @@ proptest! {
 #[test]
 fn versions_that_no_snapshot_can_see_take_no_memory() {
     let layer = Layer::new(Position::default());
-    layer.insert(Table::Tokens, std::iter::once(row(1, Some(vec![1; 100]))), 1, 0);
+    layer.insert(Table::Tokens, std::iter::once(row(1, Some(vec![1; 100]))), 1, 0).unwrap();
     let one = layer.bytes();
     for sequence in 2..50 {
         let put = std::iter::once(row(1, Some(vec![1; 100])));
-        layer.insert(Table::Tokens, put, sequence, sequence - 1);
+        layer.insert(Table::Tokens, put, sequence, sequence - 1).unwrap();
     }
     // The version of the batch before is kept: a snapshot may have been made of it.
     let version = 100 + 40;
     assert!(layer.bytes() <= one + version, "{} bytes, {one} for one version", layer.bytes());
     for sequence in 50..60 {
-        layer.insert(Table::Tokens, std::iter::once(row(1, None)), sequence, 49);
+        layer.insert(Table::Tokens, std::iter::once(row(1, None)), sequence, 49).unwrap();
     }
-    let held = layer.get(Table::Tokens, &[1], 49);
+    let held = layer.get(Table::Tokens, &[1], 49).unwrap();
     assert_eq!(held, Some(LayerValue(Some(vec![1; 100]))), "it is held");
-    layer.insert(Table::Tokens, std::iter::once(row(1, None)), 60, 60);
+    layer.insert(Table::Tokens, std::iter::once(row(1, None)), 60, 60).unwrap();
     assert!(layer.bytes() < one, "a deletion alone is left");
 }
