@@ -22,7 +22,7 @@ use crate::limits::Network;
 use crate::log::RequestLines;
 
 use reader::SettingsReader;
-pub use threeds::{DirectoryServer, DirectorySettings, HttpsUrl, ThreedsSettings};
+pub use threeds::{DirectoryServer, DirectorySettings, ThreedsSettings};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Config {

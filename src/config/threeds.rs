@@ -9,6 +9,7 @@ use super::reader::SettingsReader;
 use crate::bounds::{
     THREEDS_REPLY_DEFAULT, THREEDS_REPLY_MAX, THREEDS_RETENTION, THREEDS_RETENTION_DAYS_MAX,
 };
+use crate::domain::https_url::{HttpsUrl, URL_CHARS_MAX};
 use crate::threeds::scheme::Scheme;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -47,18 +48,8 @@ pub struct DirectoryServer {
     pub timeout: Duration,
 }
 
-/// `https://host[:port][/path]`, in its parts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpsUrl {
-    /// A name or an address, the latter without brackets.
-    pub host: String,
-    pub port: u16,
-    pub path: String,
-}
-
 /// The longest identifier of a 3DS server in the protocol.
 const IDENTIFIER_CHARS_MAX: usize = 32;
-const URL_CHARS_MAX: usize = 2_048;
 /// Notification URLs have at most 256 characters, of which a session's path takes 76.
 const PUBLIC_URL_CHARS_MAX: usize = 180;
 const TIMEOUT_MIN: Duration = Duration::from_millis(100);
@@ -150,96 +141,6 @@ impl SettingsReader {
     fn check_identifier(&mut self, name: &str, text: &str) {
         if text.chars().count() > IDENTIFIER_CHARS_MAX {
             self.wrong(name, &format!("must have at most {IDENTIFIER_CHARS_MAX} characters"));
-        }
-    }
-}
-
-/// Returns whether the text is one label of a host name.
-fn is_label(label: &str) -> bool {
-    let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    let has_ends = !label.starts_with('-') && !label.ends_with('-');
-    (1..=63).contains(&label.len()) && has_ends && label.bytes().all(letters)
-}
-
-impl HttpsUrl {
-    pub fn parse(text: &str) -> Option<Self> {
-        let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
-        let is_url =
-            is_plain && text.len() <= URL_CHARS_MAX && !text.contains(['?', '#', '@', '\\']);
-        let rest = text.strip_prefix("https://").filter(|_| is_url)?;
-        let (authority, path) = match rest.find('/') {
-            Some(at) => rest.split_at_checked(at)?,
-            None => (rest, "/"),
-        };
-        let (host, port) = if let Some(literal) = authority.strip_prefix('[') {
-            let (address, port) = literal.split_once(']')?;
-            address.parse::<std::net::Ipv6Addr>().ok()?;
-            (address, port)
-        } else {
-            let (host, _) = authority.split_once(':').unwrap_or((authority, ""));
-            let is_host = host.len() <= 253 && host.split('.').all(is_label);
-            (host, authority.strip_prefix(host).filter(|_| is_host)?)
-        };
-        let port = match port.strip_prefix(':') {
-            Some(number) => number.parse().ok().filter(|port| *port > 0)?,
-            None if port.is_empty() => 443,
-            None => return None,
-        };
-        Some(Self { host: String::from(host), port, path: String::from(path) })
-    }
-
-    /// The value of the `Host` header.
-    pub fn authority(&self) -> String {
-        let Self { host, port, .. } = self;
-        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-        if *port == 443 { host } else { format!("{host}:{port}") }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(text: &str, host: &str, port: u16, path: &str, authority: &str) {
-        let url = HttpsUrl::parse(text).unwrap();
-        assert_eq!((url.host.as_str(), url.port, url.path.as_str()), (host, port, path));
-        assert_eq!(url.authority(), authority);
-    }
-
-    #[test]
-    fn urls_are_taken_apart() {
-        check("https://ds.example", "ds.example", 443, "/", "ds.example");
-        check("https://ds.example:443/", "ds.example", 443, "/", "ds.example");
-        check("https://127.0.0.1:8443/a/b", "127.0.0.1", 8_443, "/a/b", "127.0.0.1:8443");
-        check("https://[::1]:8443/a", "::1", 8_443, "/a", "[::1]:8443");
-        check("https://[::1]", "::1", 443, "/", "[::1]");
-    }
-
-    #[test]
-    fn what_is_no_plain_https_url_is_refused() {
-        for text in [
-            "",
-            "ds.example",
-            "http://ds.example",
-            "https://",
-            "https:///a",
-            "https://user@ds.example",
-            "https://ds.example:0",
-            "https://ds.example:port",
-            "https://ds.example:65536",
-            "https://ds.example?x",
-            "https://ds.example/#x",
-            "https://ds example",
-            "https://ds..example",
-            "https://-ds.example",
-            "https://.",
-            "https://[::1",
-            "https://[ds.example]",
-            "https://[::1]x",
-            "https://d\u{e4}.example",
-        ] {
-            assert_eq!(HttpsUrl::parse(text), None, "{text}");
         }
     }
 }

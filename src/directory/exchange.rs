@@ -14,10 +14,10 @@ use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
 
 use crate::bounds::{H1_BUFFER_BYTES_MAX, THREEDS_CONNECT_MAX};
-use crate::config::HttpsUrl;
 use crate::directory::DirectoryEndpoint;
 use crate::directory::attempts::first_success;
 use crate::directory::names::Resolver;
+use crate::domain::https_url::HttpsUrl;
 use crate::secret::{Secret, SecretBody, SecretBuffer};
 
 /// The content type as the protocol spells it.

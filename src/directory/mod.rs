@@ -21,8 +21,9 @@ use tokio_rustls::TlsConnector;
 
 use crate::app::{Asking, DirectoryFailure, DirectoryServers, Introduction, Reply, ResponseKind};
 use crate::bounds::{THREEDS_RANGES_BYTES_MAX, THREEDS_RANGES_REPLY_MAX, THREEDS_REPLY_BYTES_MAX};
-use crate::config::{DirectorySettings, HttpsUrl};
+use crate::config::DirectorySettings;
 use crate::crypto::Random;
+use crate::domain::https_url::HttpsUrl;
 use crate::http::RESULTS_PATH;
 use crate::log::{Event, Log, Value};
 use crate::secret::Secret;

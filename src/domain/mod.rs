@@ -17,6 +17,7 @@ pub mod expires_at;
 pub mod exposure;
 pub mod hex;
 pub mod html;
+pub mod https_url;
 pub mod id;
 pub mod key_text;
 pub mod luhn;
