@@ -10,6 +10,7 @@ mod blocking;
 mod commit;
 mod error;
 mod keys;
+mod outbound;
 #[cfg(test)]
 mod tests;
 mod threeds;
@@ -35,6 +36,9 @@ pub use keys::rotation::{
     KeyInventory, KeyState, ListedKey, ListedRotation, MasterRotation, NewSigner, Step, Walk,
 };
 pub use keys::share_sets::ChainWord;
+pub use outbound::{
+    ClientIdentity, Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending,
+};
 pub use threeds::{
     Asking, ChallengeReply, Client, DirectoryFailure, DirectoryServers, Introduction,
     RangesRefresh, Reply, ResponseKind, SessionDraft,

@@ -1,7 +1,7 @@
 //! The state of an open vault. Operations are in types that borrow it.
 
 use std::sync::atomic::AtomicI64;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use crate::app::error::Error;
@@ -43,6 +43,7 @@ pub struct Vault {
     /// The last time at which a sweep had removed everything that was due, in microseconds.
     pub(in crate::app) swept_at: AtomicI64,
     pub(in crate::app) threeds: crate::app::threeds::state::ThreedsState,
+    pub(in crate::app) outbound: OnceLock<Arc<dyn crate::app::outbound::Outbound>>,
     /// The known damaged rows.
     pub(in crate::app) damage: crate::app::upkeep::damage::Damage,
     pub(in crate::app) archive: crate::app::upkeep::archive::ArchiveWatch,
@@ -73,6 +74,11 @@ impl Vault {
 
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Called at most once, before the first request. Without it nothing can be sent to destinations.
+    pub fn configure_outbound(&self, outbound: Arc<dyn crate::app::outbound::Outbound>) {
+        self.outbound.get_or_init(|| outbound);
     }
 
     pub(in crate::app) fn next_id(&self, now: Timestamp) -> uuid::Uuid {

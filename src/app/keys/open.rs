@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicI64;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use crate::app::access::callers::Callers;
 use crate::app::audit::AuditPolicy;
@@ -11,24 +11,19 @@ use crate::app::audit::scope::AuditScope;
 use crate::app::audit::watch::{AuditFinding, ChainWatch};
 use crate::app::blocking::BlockingPool;
 use crate::app::commit::lanes::Lanes;
-use crate::app::error::{Error, Fault};
-use crate::app::keys::KeyRing;
+use crate::app::error::Error;
 use crate::app::keys::masters::Masters;
 use crate::app::keys::open_cvc_keys::OpenCvcKeys;
-use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
+use crate::app::keys::ring::{new_keys, open_keys, phase_of};
+use crate::app::keys::rotation::facts;
 use crate::app::threeds::state::ThreedsState;
 use crate::app::tokens::evaluations::Evaluations;
 use crate::app::vault::Vault;
 use crate::bounds::{WALKS_MAX, WALKS_WAITING_MAX};
 use crate::clock::Clock;
-use crate::crypto::{
-    DigestKey, Identity, KeyMaterial, KeyPurpose, MasterKey, Phase, Random, SigningKey, SystemKeys,
-    TenantKeys, Uses,
-};
+use crate::crypto::{DigestKey, KeyPurpose, MasterKey, Random, SigningKey, SystemKeys, Uses};
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
-use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
-use crate::secret::Secret;
 use crate::store::backup::BackupFailure;
 use crate::store::chain::{Checkpoint, Signers};
 use crate::store::{
@@ -150,6 +145,7 @@ impl Vault {
             floor: None,
             swept_at,
             threeds: ThreedsState::default(),
+            outbound: OnceLock::new(),
             damage: crate::app::upkeep::damage::Damage::default(),
             archive: crate::app::upkeep::archive::ArchiveWatch::default(),
             scrubs: crate::app::upkeep::scrub::watch::ScrubWatch::default(),
@@ -190,62 +186,6 @@ impl Vault {
     }
 }
 
-impl KeyRing<'_> {
-    pub(in crate::app) fn system(self) -> Arc<SystemKeys> {
-        Arc::clone(&self.vault.system.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Reloads the server's own keys from the file.
-    pub(in crate::app) fn reload_system(self) -> Result<(), Error> {
-        let snapshot = self.vault.snapshot()?;
-        let master = self.vault.masters.of(&snapshot)?;
-        let keys = open_keys(&snapshot, &master, &SystemKeys::SCOPE)?;
-        let phase = phase_of(&snapshot, &SystemKeys::SCOPE)?;
-        let keys = keys.and_then(|keys| SystemKeys::new(&keys, phase, &self.vault.uses));
-        let keys = keys.ok_or(Error::Internal(Fault::DoesNotOpen))?;
-        *self.vault.system.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
-        Ok(())
-    }
-
-    pub(in crate::app) fn tenant_keys(
-        self,
-        snapshot: &Snapshot,
-        tenant: TenantId,
-    ) -> Result<TenantKeys, Error> {
-        let keys = open_keys(snapshot, &*self.vault.masters.of(snapshot)?, tenant.bytes())?
-            .ok_or(Error::Internal(Fault::DoesNotOpen))?;
-        let phase = phase_of(snapshot, tenant.bytes())?;
-        TenantKeys::new(*tenant.bytes(), &keys, phase, &self.vault.uses)
-            .ok_or(Error::Internal(Fault::Dangling))
-    }
-
-    /// The change that adds the keys of a new tenant.
-    pub(in crate::app) fn make_tenant_keys(
-        self,
-        snapshot: &Snapshot,
-        tenant: TenantId,
-    ) -> Result<Change, Error> {
-        let purposes = [KeyPurpose::Seal, KeyPurpose::Index, KeyPurpose::Fingerprint];
-        Ok(self.make_keys(snapshot, tenant.bytes(), &purposes, 1)?.0)
-    }
-
-    /// Makes keys with this number, and the change that stores them. The change is refused if the
-    /// master key is replaced meanwhile.
-    pub(in crate::app) fn make_keys(
-        self,
-        snapshot: &Snapshot,
-        scope: &[u8; 16],
-        purposes: &[KeyPurpose],
-        number: u32,
-    ) -> Result<(Change, Vec<KeyMaterial>), Error> {
-        let master = self.vault.masters.of(snapshot)?;
-        let (keys, made) =
-            new_keys(&master, &self.vault.random, scope, purposes, number, self.vault.now());
-        let check = master.check().to_vec();
-        Ok((keys.expect_value(Table::Meta, tables::meta::MASTER.to_vec(), check), made))
-    }
-}
-
 /// Writes an audit entry of a restore when the restored file is opened for the first time.
 fn note_restore(vault: &Vault) -> Result<(), StorageFailure> {
     let Some(at) = meta::restored_at(&vault.store.snapshot()?)? else { return Ok(()) };
@@ -272,31 +212,6 @@ fn first_change(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
     meta::put_master_check(keys, master.check())
         .and(facts::put_master_made(now))
         .and(begin_chain(master, random, now))
-}
-
-fn new_keys(
-    master: &MasterKey,
-    random: &Random,
-    scope: &[u8; 16],
-    purposes: &[KeyPurpose],
-    number: u32,
-    now: Timestamp,
-) -> (Change, Vec<KeyMaterial>) {
-    let mut change = Change::new();
-    let mut made = Vec::with_capacity(purposes.len());
-    for purpose in purposes {
-        let material = KeyMaterial::generate(*purpose, number, random);
-        let key = tables::keys(scope, purpose.code(), material.number);
-        let sealed = master.seal(&identity(scope, &key), material.bytes.expose(), random);
-        let facts = KeyFacts { made_at: Some(now), destroyed_at: None };
-        change = change.expect_absent(Table::Keys, key.clone()).and(facts.put(&key)).put(
-            Table::Keys,
-            key,
-            sealed,
-        );
-        made.push(material);
-    }
-    (change, made)
 }
 
 /// Checks the master key against the file. A file from before there was an audit chain, or digests
@@ -368,32 +283,4 @@ fn open_system_keys(
 
 const fn failed(failure: StorageFailure) -> VaultFailure {
     VaultFailure::File(OpenFailure::Storage(failure))
-}
-
-fn phase_of(snapshot: &Snapshot, scope: &[u8; 16]) -> Result<Phase, StorageFailure> {
-    let rotation = Rotation::of(snapshot, scope)?;
-    Ok(rotation.map_or(Phase::Settled, |rotation| rotation.phase))
-}
-
-/// Opens the keys of one scope that have a known purpose. `None` when one does not open.
-fn open_keys(
-    snapshot: &Snapshot,
-    master: &MasterKey,
-    scope: &[u8; 16],
-) -> Result<Option<Vec<KeyMaterial>>, StorageFailure> {
-    let stored = snapshot.first(&tables::keys_of(scope), usize::MAX)?;
-    let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
-        let plain = master.open(&identity(scope, key), sealed).ok()?;
-        let (purpose, number) = tables::key_parts(key)?;
-        // Keys with other purpose codes are not used here.
-        let Some(purpose) = KeyPurpose::from_code(purpose) else { return Some(None) };
-        let bytes = Secret::new(plain.expose().as_slice().try_into().ok()?);
-        Some(Some(KeyMaterial { purpose, number, bytes }))
-    };
-    let opened: Option<Vec<_>> = stored.iter().map(open).collect();
-    Ok(opened.map(|keys| keys.into_iter().flatten().collect()))
-}
-
-pub(in crate::app) const fn identity<'a>(scope: &'a [u8; 16], key: &'a [u8]) -> Identity<'a> {
-    Identity { tenant: scope, table: Table::Keys.number(), key }
 }

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
-use crate::app::keys::open::identity;
+use crate::app::keys::ring::identity;
 use crate::app::keys::rotation::KeyRotation;
 use crate::app::keys::rotation::facts;
 use crate::crypto::{KeyTransfer, KeyUse, MasterKey, TransferMessage, version};

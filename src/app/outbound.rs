@@ -1,0 +1,78 @@
+//! The interface to destinations outside: send one request, get its whole answer.
+//!
+//! Proxies and webhooks send through it. The program implements it with a network client; tests
+//! implement it without one.
+
+use std::fmt::{self, Debug};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::https_url::HttpsUrl;
+use crate::secret::Secret;
+
+pub trait Outbound: Debug + Send + Sync {
+    /// Checks the destination, sends the request and reads the whole answer.
+    fn send(&self, request: OutboundRequest) -> Sending<'_>;
+}
+
+pub type Sending<'a> =
+    Pin<Box<dyn Future<Output = Result<OutboundResponse, OutboundFailure>> + Send + 'a>>;
+
+pub struct OutboundRequest {
+    pub method: String,
+    pub url: HttpsUrl,
+    /// All headers except `Host` and `Content-Length`, which the client sets.
+    pub headers: Vec<(String, Secret<Vec<u8>>)>,
+    pub body: Secret<Vec<u8>>,
+    /// The time for everything: name, connection, request and answer.
+    pub timeout: Duration,
+    pub response_bytes_max: usize,
+    /// Our client certificate for the destination. Connections with one identity never serve
+    /// requests with another.
+    pub identity: Option<Arc<ClientIdentity>>,
+}
+
+/// A client certificate chain with its private key, as PEM.
+pub struct ClientIdentity {
+    pub pem: Secret<String>,
+}
+
+pub struct OutboundResponse {
+    pub status: u16,
+    pub headers: Vec<(String, Secret<Vec<u8>>)>,
+    pub body: Secret<Vec<u8>>,
+}
+
+/// The reason for a missing answer. The variants tell whether any byte of the request may have left,
+/// since a caller may repeat a request only if none has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutboundFailure {
+    /// The destination is not allowed. Nothing was sent.
+    Refused(&'static str),
+    /// There is no connection to the destination, or no room for one more. Nothing was sent.
+    Unreachable(&'static str),
+    /// The time was over. The request may have been sent.
+    TimedOut,
+    /// The connection broke, or the answer cannot be used. The request may have been sent.
+    Broken(&'static str),
+}
+
+/// Prints neither the path, which may hold a token of the destination, nor headers and bodies.
+impl Debug for OutboundRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutboundRequest").finish_non_exhaustive()
+    }
+}
+
+impl Debug for OutboundResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutboundResponse").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
+impl Debug for ClientIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientIdentity(..)")
+    }
+}
