@@ -8,6 +8,7 @@ pub(in crate::app) mod observe;
 pub(in crate::app) mod scrub;
 pub(in crate::app) mod sweep;
 pub(in crate::app) mod verify;
+mod verify_sealed;
 
 use std::sync::atomic::Ordering;
 

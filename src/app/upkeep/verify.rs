@@ -13,6 +13,7 @@ use crate::app::commit::idempotency;
 use crate::app::error::Error;
 use crate::app::tokens::intents;
 use crate::app::tokens::rows;
+use crate::app::upkeep::verify_sealed::verify_pairs;
 use crate::app::vault::Vault;
 use crate::bounds::{APPLICATIONS_MAX, VERIFY_FINDINGS_MAX};
 use crate::crypto::{Phase, SealingKey, SystemKeys, TenantKeys};
@@ -97,6 +98,7 @@ impl Verification<'_> {
                 listed.extend(found);
                 self.verify_tokens(&snapshot, tenant, &keys, &mut report)?;
                 self.verify_intents(&snapshot, tenant, &keys, &mut report)?;
+                self.verify_sealed(&snapshot, tenant, &keys, &mut report)?;
             } else {
                 report.find(format!("tenant {tenant}: its keys do not open"));
             }
@@ -106,6 +108,7 @@ impl Verification<'_> {
         self.verify_usable_keys(&snapshot, &listed, &mut report)?;
         self.vault.audit().verify(&snapshot, &listed, &mut report)?;
         self.vault.card_ranges().verify(&snapshot, &mut report)?;
+        verify_pairs(&snapshot, &mut report)?;
         verify_sums(&snapshot, &owned, &mut report)?;
         Ok(report)
     }
@@ -330,7 +333,7 @@ fn count(snapshot: &Snapshot, range: &KeyRange) -> Result<u64, Error> {
 
 /// `None` for a record that does not open or decode. A failure to read the disk is an error, not a
 /// finding.
-fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+pub(super) fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
     match read {
         Ok(found) => Ok(Some(found)),
         Err(Error::Internal(_)) => Ok(None),

@@ -32,7 +32,7 @@ use crate::store::meta;
 use crate::store::migration::fewer_rows::write_fewer_rows;
 use crate::store::migration::old_file::OldFile;
 use crate::store::migration::step_rows::StepRows;
-use crate::store::migration::steps::{separate_master_keys, tell_vaults_apart};
+use crate::store::migration::steps::{keep_rows, separate_master_keys, tell_vaults_apart};
 use crate::store::opening::{FORMAT, check_format, first_look};
 use crate::store::snapshot::Snapshot;
 use crate::store::volume::{Directory, Volume};
@@ -59,7 +59,7 @@ type Step = fn(&OldFile<'_>, &mut StepRows<'_>) -> Result<(), StorageFailure>;
 
 /// The steps, each with the format that it migrates from.
 const STEPS: &[(u32, Step)] =
-    &[(1, tell_vaults_apart), (2, separate_master_keys), (3, write_fewer_rows)];
+    &[(1, tell_vaults_apart), (2, separate_master_keys), (3, write_fewer_rows), (4, keep_rows)];
 
 impl Store {
     /// Migrates a closed file of an older format to [`FORMAT`].
@@ -204,4 +204,4 @@ pub(super) fn run(
     Ok(())
 }
 
-const _: () = assert!(STEPS.len() == 3 && FORMAT == 4, "every older format has its step");
+const _: () = assert!(STEPS.len() == 4 && FORMAT == 5, "every older format has its step");

@@ -22,6 +22,9 @@ pub enum Table {
     Audit,
     /// number of entries before it (8) -> a signed link of the audit chain, in clear.
     AuditCheckpoints,
+    /// tenant, key -> the private key that opens values which clients encrypted, sealed by the
+    /// tenant.
+    ClientKeys,
     /// scope (a tenant, or zeros for the server), kind (1) -> a number, in clear. Also the digest
     /// of the scope's records, sealed by the digest key.
     Counts,
@@ -42,6 +45,15 @@ pub enum Table {
     /// name -> a value in clear: the file's format and id, the master key's check value, the times
     /// of each key, and the ends and the public keys of the audit chain.
     Meta,
+    /// tenant, proxy -> the proxy with its configuration, sealed by the tenant.
+    Proxies,
+    /// SHA-256 of a proxy key (32) -> tenant, proxy, in clear. A proxy key is random, so the hash
+    /// does not disclose it. The proxy's record holds the key too and is compared with it.
+    ProxyKeys,
+    /// SHA-256 of a session key (32) -> tenant, session, in clear, as in `ProxyKeys`.
+    SessionKeys,
+    /// tenant, session -> the session of a public application, sealed by the tenant.
+    Sessions,
     /// tenant -> the tenant, sealed by the server.
     Tenants,
     /// scheme's name, 0, part (4) -> card ranges of the scheme's directory server, sealed by the
@@ -61,6 +73,13 @@ pub enum Table {
     TokenNames,
     /// tenant, token -> the token, sealed by the tenant.
     Tokens,
+    /// tenant, webhook, event -> the event that is to be delivered, sealed by the tenant.
+    WebhookDeliveries,
+    /// time (8), tenant, webhook, event -> the attempts so far, in clear. The time is that of the
+    /// next attempt.
+    WebhookSchedule,
+    /// tenant, webhook -> the webhook, sealed by the tenant.
+    Webhooks,
 }
 
 impl Table {
@@ -70,6 +89,7 @@ impl Table {
         Self::Applications,
         Self::Audit,
         Self::AuditCheckpoints,
+        Self::ClientKeys,
         Self::Counts,
         Self::Cvcs,
         Self::Expiries,
@@ -77,6 +97,10 @@ impl Table {
         Self::IdempotencyAnswers,
         Self::Keys,
         Self::Meta,
+        Self::Proxies,
+        Self::ProxyKeys,
+        Self::SessionKeys,
+        Self::Sessions,
         Self::Tenants,
         Self::ThreedsRanges,
         Self::ThreedsSessions,
@@ -84,6 +108,9 @@ impl Table {
         Self::TokenLists,
         Self::TokenNames,
         Self::Tokens,
+        Self::WebhookDeliveries,
+        Self::WebhookSchedule,
+        Self::Webhooks,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -93,6 +120,7 @@ impl Table {
             Self::Applications => "applications",
             Self::Audit => "audit",
             Self::AuditCheckpoints => "audit_checkpoints",
+            Self::ClientKeys => "client_keys",
             Self::Counts => "counts",
             Self::Cvcs => "cvcs",
             Self::Expiries => "due",
@@ -100,6 +128,10 @@ impl Table {
             Self::IdempotencyAnswers => "idempotency_answers",
             Self::Keys => "keys",
             Self::Meta => "meta",
+            Self::Proxies => "proxies",
+            Self::ProxyKeys => "proxy_keys",
+            Self::SessionKeys => "session_keys",
+            Self::Sessions => "sessions",
             Self::Tenants => "tenants",
             Self::ThreedsRanges => "threeds_ranges",
             Self::ThreedsSessions => "threeds_sessions",
@@ -107,6 +139,9 @@ impl Table {
             Self::TokenLists => "token_lists",
             Self::TokenNames => "token_names",
             Self::Tokens => "tokens",
+            Self::WebhookDeliveries => "webhook_deliveries",
+            Self::WebhookSchedule => "webhook_schedule",
+            Self::Webhooks => "webhooks",
         }
     }
 
@@ -133,6 +168,14 @@ impl Table {
             Self::ThreedsSessions => 20,
             Self::ThreedsRanges => 21,
             Self::IdempotencyAnswers => 22,
+            Self::ClientKeys => 23,
+            Self::Proxies => 24,
+            Self::ProxyKeys => 25,
+            Self::Sessions => 26,
+            Self::SessionKeys => 27,
+            Self::Webhooks => 28,
+            Self::WebhookDeliveries => 29,
+            Self::WebhookSchedule => 30,
         }
     }
 
@@ -143,9 +186,14 @@ impl Table {
             Self::ApiKeys | Self::Tenants | Self::ThreedsRanges => SealedBy::Server,
             Self::ApplicationKeys
             | Self::Applications
+            | Self::ClientKeys
+            | Self::Proxies
+            | Self::Sessions
             | Self::TokenIntents
             | Self::TokenNames
-            | Self::Tokens => SealedBy::Tenant { at: 0 },
+            | Self::Tokens
+            | Self::WebhookDeliveries
+            | Self::Webhooks => SealedBy::Tenant { at: 0 },
             Self::IdempotencyAnswers => SealedBy::Tenant { at: 8 },
             Self::ThreedsSessions => SealedBy::Tenant { at: 16 },
             Self::Audit
@@ -156,7 +204,10 @@ impl Table {
             | Self::Idempotency
             | Self::Keys
             | Self::Meta
-            | Self::TokenLists => SealedBy::Others,
+            | Self::ProxyKeys
+            | Self::SessionKeys
+            | Self::TokenLists
+            | Self::WebhookSchedule => SealedBy::Others,
         }
     }
 
@@ -195,19 +246,27 @@ impl Table {
             | Self::Applications
             | Self::Audit
             | Self::AuditCheckpoints
+            | Self::ClientKeys
             | Self::Counts
             | Self::Cvcs
             | Self::Expiries
             | Self::Idempotency
             | Self::Keys
             | Self::Meta
+            | Self::Proxies
+            | Self::ProxyKeys
+            | Self::SessionKeys
+            | Self::Sessions
             | Self::Tenants
             | Self::ThreedsRanges
             | Self::ThreedsSessions
             | Self::TokenIntents
             | Self::TokenLists
             | Self::TokenNames
-            | Self::Tokens => Some((self, key.to_vec())),
+            | Self::Tokens
+            | Self::WebhookDeliveries
+            | Self::WebhookSchedule
+            | Self::Webhooks => Some((self, key.to_vec())),
         }
     }
 

@@ -21,6 +21,11 @@ const TENANT_TABLES: &[Table] = &[
     Table::IdempotencyAnswers,
     Table::Applications,
     Table::ApplicationKeys,
+    Table::ClientKeys,
+    Table::Proxies,
+    Table::Sessions,
+    Table::Webhooks,
+    Table::WebhookDeliveries,
 ];
 const SERVER_TABLES: &[Table] = &[Table::Tenants, Table::ApiKeys, Table::ThreedsRanges];
 

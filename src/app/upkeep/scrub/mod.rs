@@ -32,6 +32,11 @@ pub(in crate::app) const TABLES: &[Table] = &[
     Table::Tokens,
     Table::TokenIntents,
     Table::ThreedsSessions,
+    Table::ClientKeys,
+    Table::Proxies,
+    Table::Sessions,
+    Table::Webhooks,
+    Table::WebhookDeliveries,
     Table::TokenNames,
     Table::TokenLists,
     Table::Expiries,
@@ -107,15 +112,23 @@ const fn cost_of(table: Table) -> usize {
         | Table::Applications
         | Table::Audit
         | Table::AuditCheckpoints
+        | Table::ClientKeys
         | Table::Counts
         | Table::Idempotency
         | Table::IdempotencyAnswers
         | Table::Keys
         | Table::Meta
+        | Table::Proxies
+        | Table::ProxyKeys
+        | Table::SessionKeys
+        | Table::Sessions
         | Table::Tenants
         | Table::ThreedsRanges
         | Table::ThreedsSessions
-        | Table::TokenIntents => 2,
+        | Table::TokenIntents
+        | Table::WebhookDeliveries
+        | Table::WebhookSchedule
+        | Table::Webhooks => 2,
     }
 }
 
@@ -135,12 +148,20 @@ impl Look<'_> {
             Table::TokenLists => self.listed(row),
             Table::TokenNames => self.name(row),
             Table::Tokens => self.token(row),
+            Table::ClientKeys
+            | Table::Proxies
+            | Table::Sessions
+            | Table::WebhookDeliveries
+            | Table::Webhooks => self.sealed(table, row),
             Table::Audit
             | Table::AuditCheckpoints
             | Table::Counts
             | Table::Keys
             | Table::Meta
-            | Table::ThreedsRanges => Ok(()),
+            | Table::ProxyKeys
+            | Table::SessionKeys
+            | Table::ThreedsRanges
+            | Table::WebhookSchedule => Ok(()),
         }
     }
 

@@ -157,6 +157,20 @@ impl Look<'_> {
         Ok(())
     }
 
+    /// A row of a tenant that has no index entries must open.
+    pub(super) fn sealed(&mut self, table: Table, (key, sealed): &Row) -> Result<(), Error> {
+        let Some(tenant) = table.owner_of_key(key).map(|scope| tables::tenant_of_scope(&scope))
+        else {
+            self.misplaced(table);
+            return Ok(());
+        };
+        self.learn(tenant)?;
+        let Some(keys) = self.keys(tenant) else { return Ok(()) };
+        let read = keys.open(table.number(), key, sealed).map_err(Error::from);
+        self.sound(table, tenant, table.id_of_key(key), read)?;
+        Ok(())
+    }
+
     /// Looks for the code of a record that has one.
     fn has_code(&self, tenant: TenantId, id: Uuid, key: Option<Vec<u8>>) -> Result<(), Error> {
         if let Some(key) = key

@@ -28,17 +28,25 @@ const fn slice_byte(table: Table) -> Option<usize> {
         | Table::Applications
         | Table::Audit
         | Table::AuditCheckpoints
+        | Table::ClientKeys
         | Table::Counts
         | Table::Cvcs
         | Table::Expiries
         | Table::IdempotencyAnswers
         | Table::Keys
         | Table::Meta
+        | Table::Proxies
+        | Table::ProxyKeys
+        | Table::SessionKeys
+        | Table::Sessions
         | Table::Tenants
         | Table::ThreedsRanges
         | Table::ThreedsSessions
         | Table::TokenIntents
-        | Table::Tokens => None,
+        | Table::Tokens
+        | Table::WebhookDeliveries
+        | Table::WebhookSchedule
+        | Table::Webhooks => None,
     }
 }
 
