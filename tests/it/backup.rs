@@ -274,6 +274,24 @@ fn a_file_of_the_second_format_is_migrated_also_after_a_migration_that_was_kille
     assert_eq!(vault.get(&format!("/tokens/{TOKEN_2}"), KEY_2).with_status(200).id(), TOKEN_2);
 }
 
+const KEY_4: &str = "key_test_self_pvt_Rb8wmCFBBygsXxSwDbzC1d.2586e33d8323cbf691fda6beddb1e9b4";
+
+#[test]
+fn a_backup_of_the_fourth_format_is_restored_and_migrated() {
+    let mut vault = Vault::start();
+    assert_eq!(vault.stop(), Some(0));
+    let key = fs::read(format!("{FIXTURES}/format-4.key")).unwrap();
+    vault.directory().write("data/master.key", key, 0o400);
+    replace(&vault, &format!("{FIXTURES}/format-4.backup"));
+    vault.restart_as_service();
+    assert!(vault.data().join("strongroom.redb.format-4.backup").exists());
+    let card = vault.get("/tokens/named_in_format_4", KEY_4).with_status(200).json;
+    assert_eq!(card["data"]["number"], "4242424242424242");
+    assert_eq!(vault.get("/v2/tokens", KEY_4).with_status(200).json["data"][0]["type"], "token");
+    assert_eq!(vault.stop(), Some(0));
+    vault.verify().with_code(0);
+}
+
 /// Values of the fixture's vault: tokens with metadata, one of them in several containers, and a card
 /// whose creation had an idempotency key.
 const CARD_3: &str = "01a1e049-71c9-4c6a-aae4-b3bd95d98ee5";
