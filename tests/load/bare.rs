@@ -26,6 +26,7 @@ use tokio_rustls::TlsAcceptor;
 
 pub(crate) struct Bare {
     _process: Process,
+    pub(crate) ready: BareReady,
     pub(crate) target: Target,
 }
 
@@ -43,15 +44,17 @@ impl Bare {
             line.ok_or_else(|| format!("the bare server ended; {}", process.last_words()))?;
         let ready: BareReady = serde_json::from_str(&line)?;
         let keys = Keys { private: model.key.clone() };
-        let target = Target::new(Ready { url: ready.url, ca: ready.ca, keys }, process.pid())?;
-        Ok(Self { _process: process, target })
+        let (url, ca) = (ready.url.clone(), ready.ca.clone());
+        let target = Target::new(Ready { url, ca, keys }, process.pid())?;
+        Ok(Self { _process: process, ready, target })
     }
 }
 
+/// The line that a bare server prints when it is ready.
 #[derive(Deserialize, Serialize)]
-struct BareReady {
-    url: String,
-    ca: PathBuf,
+pub(crate) struct BareReady {
+    pub(crate) url: String,
+    pub(crate) ca: PathBuf,
 }
 
 /// The bare server's own main function: runs until its standard input closes.
@@ -59,6 +62,14 @@ pub(crate) fn serve(model: &Path) -> Outcome<()> {
     let replies = Arc::new(Replies::new(&serde_json::from_slice(&std::fs::read(model)?)?)?);
     let ca = model.with_file_name("bare-ca.pem");
     let acceptor = acceptor(&ca)?;
+    run_until_parent_ends(ca, |listener| accept(listener, acceptor, replies))
+}
+
+/// Prints the ready line and serves until the standard input closes.
+pub(crate) fn run_until_parent_ends<F: Future<Output = Outcome<()>>>(
+    ca: PathBuf,
+    accept: impl FnOnce(TcpListener) -> F,
+) -> Outcome<()> {
     let (closed, parent_gone) = tokio::sync::oneshot::channel::<()>();
     std::thread::spawn(move || {
         drop(std::io::stdin().read_to_end(&mut Vec::new()));
@@ -70,7 +81,7 @@ pub(crate) fn serve(model: &Path) -> Outcome<()> {
         println!("{}", serde_json::to_string(&BareReady { url, ca })?);
         std::io::stdout().flush()?;
         tokio::select! {
-            result = accept(listener, acceptor, replies) => result,
+            result = accept(listener) => result,
             _ = parent_gone => Ok(()),
         }
     })
@@ -155,7 +166,7 @@ impl Prepared {
 }
 
 /// ECDSA P-256, as the vault's own development certificate; handshakes lie outside the measured windows anyway.
-fn acceptor(ca: &Path) -> Outcome<TlsAcceptor> {
+pub(crate) fn acceptor(ca: &Path) -> Outcome<TlsAcceptor> {
     let key = KeyPair::generate()?;
     let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()])?.self_signed(&key)?;
     std::fs::write(ca, certificate.pem())?;

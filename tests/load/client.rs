@@ -7,13 +7,13 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde::Deserialize;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -49,17 +49,7 @@ impl Target {
     pub(crate) fn new(ready: Ready, pid: u32) -> Outcome<Self> {
         let host = ready.url.strip_prefix("https://").ok_or("the ready line's url is not https")?;
         let address = host.parse()?;
-        let mut roots = RootCertStore::empty();
-        for certificate in CertificateDer::pem_file_iter(&ready.ca)? {
-            roots.add(certificate?)?;
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&rustls::version::TLS13])?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let tls = TlsConnector::from(Arc::new(config));
+        let tls = connector(&ready.ca)?;
         Ok(Self { pid, key: ready.keys.private, host: host.to_owned(), address, tls })
     }
 
@@ -68,7 +58,14 @@ impl Target {
     }
 
     pub(crate) async fn connect(&self) -> Outcome<Connection> {
-        let tcp = TcpStream::connect(self.address).await?;
+        self.connect_from(Ipv4Addr::LOCALHOST).await
+    }
+
+    /// From one of the many addresses of this machine: the vault bounds the connections of each.
+    pub(crate) async fn connect_from(&self, address: Ipv4Addr) -> Outcome<Connection> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind((address, 0).into())?;
+        let tcp = socket.connect(self.address).await?;
         tcp.set_nodelay(true)?;
         let name = ServerName::from(self.address.ip());
         let stream = self.tls.connect(name, tcp).await?;
@@ -79,6 +76,21 @@ impl Target {
             filled: 0,
         })
     }
+}
+
+/// A client of a server whose certificate is in this file.
+pub(crate) fn connector(ca: &Path) -> Outcome<TlsConnector> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(ca)? {
+        roots.add(certificate?)?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
 }
 
 /// For requests that are not part of a load.

@@ -44,7 +44,7 @@ impl Verdict {
 }
 
 /// "Filled" is the vault with the preloaded cards, "empty" the one with the thousand that gets and lists need.
-const FIGURES: [Figure; 21] = [
+const FIGURES: [Figure; 23] = [
     at_least("get against bare, empty", "x", (0.50, 0.60), |r| {
         Some(r.on_empty("get", HEADLINE)?.ratio)
     }),
@@ -103,6 +103,10 @@ const FIGURES: [Figure; 21] = [
     at_most("disk for a created card", "KiB", (2.5, 1.8), |r| {
         Some((r.data_per_created_bytes? + r.beside_per_created_bytes?) / 1024.0)
     }),
+    at_most("processor time of a proxy call against a bare proxy", "x", (1.6, 1.3), |r| {
+        r.proxy_cpu
+    }),
+    at_least("gets beside 1,000 silent destinations", "x", (0.9, 1.0), |r| r.gets_beside_silence),
     at_most("binary", "MiB", (15.0, 10.0), |r| Some(r.binary_bytes as f64 / MIB)),
 ];
 

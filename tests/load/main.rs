@@ -18,6 +18,7 @@
 
 mod archive;
 mod bare;
+mod bare_proxy;
 mod bulk;
 mod check;
 mod client;
@@ -30,9 +31,11 @@ mod model;
 mod overwrite;
 mod plan;
 mod proc;
+mod proxy;
 mod recovery;
 mod report;
 mod request;
+mod slow;
 mod stage;
 mod stats;
 mod vault;
@@ -62,7 +65,7 @@ struct Arguments {
     quick: bool,
     /// parts to run, with commas (default all): get, list and create of cards; plain (get and create of short texts);
     /// mix (nine gets and a create in ten); merge (tail of creates during merges); bulk (backup and restore); start (clean,
-    /// and after kill -9); archive (its lag); rotate (keys)
+    /// and after kill -9); archive (its lag); rotate (keys); proxy (calls through it, and reads beside silent destinations)
     #[argh(option, from_str_fn(parse_parts))]
     only: Option<List<plan::Part>>,
     /// kills in the part start, idle and under load each (default 3, with --quick 1)
@@ -87,6 +90,12 @@ struct Arguments {
     /// be the bare server with the answers of this file (used by the program itself)
     #[argh(option)]
     bare: Option<PathBuf>,
+    /// be a proxy to the destination of this file (used by the program itself)
+    #[argh(option)]
+    bare_proxy: Option<PathBuf>,
+    /// be as many silent destinations as this file says (used by the program itself)
+    #[argh(option)]
+    slow: Option<PathBuf>,
     /// given by cargo bench; without it, only the driver checks itself
     #[argh(switch)]
     bench: bool,
@@ -117,6 +126,12 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Outcome<()> {
     if let Some(model) = arguments.bare {
         return bare::serve(&model);
+    }
+    if let Some(destination) = arguments.bare_proxy {
+        return bare_proxy::serve(&destination);
+    }
+    if let Some(count) = arguments.slow {
+        return slow::serve(&count);
     }
     proc::watch_signals()?;
     if !arguments.bench {

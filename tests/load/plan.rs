@@ -7,6 +7,7 @@ use crate::drive::Pace;
 use crate::merge;
 use crate::overwrite::Overwrite;
 use crate::proc::{self, Scratch};
+use crate::proxy;
 use crate::recovery;
 use crate::report::{self, Results};
 use crate::stage::Stage;
@@ -24,12 +25,13 @@ pub(crate) enum Part {
     Merge,
     Mix,
     Plain,
+    Proxy,
     Rotate,
     Start,
 }
 
 /// In the order of the run.
-pub(crate) const PARTS: [(&str, Part); 10] = [
+pub(crate) const PARTS: [(&str, Part); 11] = [
     ("get", Part::Get),
     ("list", Part::List),
     ("create", Part::Create),
@@ -40,6 +42,7 @@ pub(crate) const PARTS: [(&str, Part); 10] = [
     ("start", Part::Start),
     ("archive", Part::Archive),
     ("rotate", Part::Rotate),
+    ("proxy", Part::Proxy),
 ];
 
 pub(crate) struct Plan {
@@ -98,5 +101,8 @@ pub(crate) fn run(plan: &Plan, scratch: &Scratch) -> Outcome<Results> {
         bulk::rotate(&mut stage, &mut results)?;
     }
     stage.finish()?;
+    if plan.has(Part::Proxy) {
+        proxy::measure(plan, &yardsticks, scratch, &mut results)?;
+    }
     Ok(results)
 }

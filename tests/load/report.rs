@@ -100,6 +100,10 @@ pub(crate) struct Results {
     pub(crate) archive_lag_max_s: Option<f64>,
     /// Records that a rotation of keys brought under the new one.
     pub(crate) rotated_per_s: Option<f64>,
+    /// Processor time of a call through the proxy against that of one through the bare proxy.
+    pub(crate) proxy_cpu: Option<f64>,
+    /// Gets beside calls to silent destinations against gets alone.
+    pub(crate) gets_beside_silence: Option<f64>,
     /// The preload made the cards of the load, with code and metadata.
     pub(crate) preload_is_whole: Option<bool>,
     pub(crate) preload_tokens_per_s: Option<f64>,
@@ -174,6 +178,10 @@ pub(crate) fn print_heading(tokens: u64) {
     let filling =
         if tokens == 0 { "empty vault".to_owned() } else { format!("vault with {tokens} cards") };
     println!("\n{filling}");
+    print_columns();
+}
+
+pub(crate) fn print_columns() {
     let side = |name: &str| {
         format!("{name:>9} {:>8} {:>8} {:>8} {:>7}", "p50 us", "p90 us", "p99 us", "cpu us")
     };

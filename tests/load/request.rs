@@ -35,6 +35,8 @@ pub(crate) enum Load {
     Get,
     /// Nine gets and one create in ten, at random.
     Mix,
+    /// A call through the proxy to this URL, with a card in its body.
+    Proxy(String),
     /// One page of a list; the text is the cursor, empty for the first page.
     Page(String),
 }
@@ -78,7 +80,7 @@ impl Requests {
         let common = format!("host: {host}\r\nbt-api-key: {key}\r\n");
         let page = match &work.load {
             Load::Page(cursor) => page_request(cursor, &common),
-            Load::Create | Load::Get | Load::Mix => Vec::new(),
+            Load::Create | Load::Get | Load::Mix | Load::Proxy(_) => Vec::new(),
         };
         // An odd start: xorshift never leaves zero.
         let random = RandomState::new().build_hasher().finish() | 1;
@@ -89,13 +91,17 @@ impl Requests {
     pub(crate) fn write_next(&mut self, out: &mut Vec<u8>) -> Sent {
         out.clear();
         let tenth = self.below(10) == 0;
-        match self.work.load {
+        match &self.work.load {
             Load::Create => self.write_create(out),
             Load::Mix if tenth => self.write_create(out),
             Load::Get | Load::Mix => self.write_get(out),
             Load::Page(_) => {
                 out.extend_from_slice(&self.page);
                 Sent::Read
+            }
+            Load::Proxy(url) => {
+                let url = url.clone();
+                self.write_proxy(&url, out)
             }
         }
     }
@@ -116,13 +122,35 @@ impl Requests {
         (self.own, self.made as u64)
     }
 
-    fn write_get(&mut self, out: &mut Vec<u8>) -> Sent {
+    fn chosen(&mut self) -> &str {
         let choices = self.work.ids.len() + self.own.len();
         let chosen = self.below(choices);
-        let id = match self.work.ids.get(chosen) {
+        match self.work.ids.get(chosen) {
             Some(id) => id,
             None => &self.own[chosen - self.work.ids.len()].id,
-        };
+        }
+    }
+
+    fn write_proxy(&mut self, url: &str, out: &mut Vec<u8>) -> Sent {
+        let id = self.chosen();
+        let body = format!(
+            "{{\"amount\":1099,\"currency\":\"EUR\",\"card\":{{\"number\":\"{{{{ {id} | json: '$.number' }}}}\",\
+             \"exp_month\":\"{{{{ {id} | json: '$.expiration_month' }}}}\",\"exp_year\":\"{{{{ {id} | json: \
+             '$.expiration_year' }}}}\",\"cvc\":\"{{{{ {id} | json: '$.cvc' }}}}\"}},\"capture\":true}}"
+        );
+        let common = &self.common;
+        write!(
+            out,
+            "POST /proxy HTTP/1.1\r\n{common}bt-proxy-url: {url}\r\n{}{body}",
+            BodyLines(body.len())
+        )
+        .expect("a vector takes everything");
+        Sent::Read
+    }
+
+    fn write_get(&mut self, out: &mut Vec<u8>) -> Sent {
+        let id = self.chosen().to_owned();
+        let id = id.as_str();
         for part in ["GET /tokens/", id, " HTTP/1.1\r\n", &self.common, "\r\n"] {
             out.extend_from_slice(part.as_bytes());
         }

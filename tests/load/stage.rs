@@ -117,7 +117,12 @@ impl<'a> Stage<'a> {
                     self.refresh(Kind::Card)?;
                     self.cell("mix", Kind::Card, &Load::Mix, HEADLINE, results)?;
                 }
-                Part::Archive | Part::Bulk | Part::Merge | Part::Rotate | Part::Start => (),
+                Part::Archive
+                | Part::Bulk
+                | Part::Merge
+                | Part::Proxy
+                | Part::Rotate
+                | Part::Start => (),
             }
         }
         Ok(())

@@ -4,6 +4,7 @@ use crate::Outcome;
 use crate::client::{Keys, Ready, Target, block_on};
 use crate::proc::{self, Process};
 use serde::Deserialize;
+use std::ffi::OsStr;
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -45,10 +46,14 @@ struct KeysFile {
 impl Place {
     /// Starts the vault and waits for its ready line.
     pub(crate) fn start(&self) -> Outcome<Vault> {
+        self.start_with(&[])
+    }
+
+    pub(crate) fn start_with(&self, further: &[&OsStr]) -> Outcome<Vault> {
         std::fs::create_dir_all(&self.data)?;
         let mut command = Command::new(&self.binary);
         command.arg("dev").arg("--data").arg(&self.data);
-        command.args(["--listen", "127.0.0.1:0", "--rate-limits", "off", "--json"]);
+        command.args(["--listen", "127.0.0.1:0", "--rate-limits", "off", "--json"]).args(further);
         let process = Process::start(&mut command, &self.log())?;
         let line = process.line(READY_MAX)?;
         let line = line.ok_or_else(|| format!("the vault ended; {}", process.last_words()))?;
