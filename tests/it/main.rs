@@ -55,6 +55,7 @@ mod operator;
 mod oracles;
 mod packaging;
 mod patch;
+mod psp;
 mod quotas;
 mod quotas_as_settings;
 mod race;

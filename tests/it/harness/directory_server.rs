@@ -54,7 +54,7 @@ impl Authority {
         Certificate { certificate, key: key.serialize_pem() }
     }
 
-    fn roots(&self) -> RootCertStore {
+    pub(super) fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.pem.as_bytes()).unwrap()).unwrap();
         roots
@@ -74,11 +74,11 @@ impl Authority {
 }
 
 impl Certificate {
-    fn chain(&self) -> Vec<CertificateDer<'static>> {
+    pub(super) fn chain(&self) -> Vec<CertificateDer<'static>> {
         vec![CertificateDer::from_pem_slice(self.certificate.as_bytes()).unwrap()]
     }
 
-    fn key(&self) -> PrivateKeyDer<'static> {
+    pub(super) fn key(&self) -> PrivateKeyDer<'static> {
         PrivateKeyDer::from_pem_slice(self.key.as_bytes()).unwrap()
     }
 }

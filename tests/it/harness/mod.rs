@@ -8,6 +8,7 @@ mod connection;
 mod directory;
 mod directory_server;
 mod program;
+mod psp;
 mod request;
 mod vault;
 mod wait;
@@ -17,6 +18,7 @@ pub(crate) use connection::{Connection, trusting};
 pub(crate) use directory::Directory;
 pub(crate) use directory_server::{Authority, Certificate, DirectoryServer, Told};
 pub(crate) use program::{Ended, Running, output_of, run};
+pub(crate) use psp::{Clients, Cut, Offer, Psp, Received};
 pub(crate) use request::{Request, delete, get, options, post, put};
 pub(crate) use vault::Vault;
 pub(crate) use wait::{
