@@ -29,15 +29,17 @@
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, metrics, secret, store, threeds |
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, metrics, secret, threeds |
 //! | [`server`] | accepting, TLS, deadlines, connection limits, the drain; knows no route | bounds, crypto, domain, log, metrics, secret |
-//! | [`directory`] | a client of the schemes' directory servers over mutual TLS, with a resolver of names | app, bounds, config, crypto, http, log, secret, server, threeds |
+//! | [`outbound`] | the client of destinations outside: names, the guard, connections that are kept | app, bounds, config, crypto, domain, log, metrics, secret, server |
+//! | [`directory`] | a client of the schemes' directory servers over mutual TLS | app, bounds, config, domain, http, log, metrics, outbound, secret, server, threeds |
 //! | [`report`] | a dated compliance report for auditors, as text and as a page; only holds and renders | domain |
 //! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http, report, secret |
 //! | [`cli`] | the command line: puts the rest together | all |
 //!
 //! Some of these arrows are there for one thing each: [`clock`] gives the type of [`domain::time`],
 //! [`operator`] shows tenants and applications in the shapes of [`http`], [`config`] parses into
-//! the types of [`domain::backup`], [`limits`], [`log`] and [`threeds`], [`directory`] reads
-//! certificates as [`server`] does and names the path that [`http`] answers, and [`server`] takes
+//! the types of [`domain::backup`], [`limits`], [`log`] and [`threeds`], [`directory`] and
+//! [`outbound`] read certificates and start tasks as [`server`] does, [`directory`] names the path
+//! that [`http`] answers, and [`server`] takes
 //! randomness from [`crypto`] for the trace ids of its own answers.
 //!
 //! A token, an application or a session has three shapes: one in `http::wire`, one in [`domain`]
@@ -128,6 +130,7 @@ mod limits;
 mod log;
 mod metrics;
 mod operator;
+mod outbound;
 mod report;
 mod secret;
 mod server;

@@ -14,6 +14,12 @@ use crate::secret::Secret;
 pub trait Outbound: Debug + Send + Sync {
     /// Checks the destination, sends the request and reads the whole answer.
     fn send(&self, request: OutboundRequest) -> Sending<'_>;
+
+    /// Checks a client certificate before it is stored, by the rules of its use. The error is a
+    /// reason to refuse it.
+    fn check_identity(&self, _identity: &ClientIdentity) -> Result<(), &'static str> {
+        Ok(())
+    }
 }
 
 pub type Sending<'a> =

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::outbound::NAME_LOOKUP_MAX;
+
 /// Message extensions of one message, and the length of their JSON text, as the protocol says.
 pub const THREEDS_EXTENSIONS_MAX: usize = 10;
 pub const THREEDS_EXTENSIONS_BYTES_MAX: usize = 81_920;
@@ -37,16 +39,6 @@ pub const THREEDS_RANGES_PERIOD: Duration = Duration::from_secs(15);
 /// directory servers call it, each once for a challenge.
 pub const RESULTS_CONNECTIONS_MAX: usize = 256;
 pub const RESULTS_SHARED_MAX: usize = 256;
-/// The deadline of a name lookup. Each name server has a share of it.
-pub const NAME_LOOKUP_MAX: Duration = Duration::from_secs(3);
-/// Name servers that are asked, as in the C library.
-pub const NAME_SERVERS_MAX: usize = 3;
-/// A name server's answer over TCP; over UDP it is shorter.
-pub const NAME_ANSWER_BYTES_MAX: usize = 64 * 1024;
-/// Addresses of one name that are tried.
-pub const NAME_ADDRESSES_MAX: usize = 8;
-/// The length of `/etc/hosts` and of `/etc/resolv.conf`.
-pub const NAME_FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// The time in which a session can be authenticated if its card has no expiry of its own.
 pub const THREEDS_SESSION_MAX: Duration = Duration::from_hours(1);
 /// Retention of sessions and their results if the settings name none.

@@ -3,6 +3,7 @@
 //! `packaging/strongroom.toml` is the reference: every key, its default and its reason. The file
 //! holds no secrets, only paths of files that do.
 
+mod outbound;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use crate::domain::backup::BackupPlan;
 use crate::limits::Network;
 use crate::log::RequestLines;
 
+pub use outbound::{AllowedDestination, OutboundSettings};
 use reader::SettingsReader;
 pub use threeds::{DirectoryServer, DirectorySettings, ThreedsSettings};
 
@@ -51,6 +53,7 @@ pub struct Config {
     pub disk_floor_bytes: u64,
     /// The address on which metrics and probes are served without TLS.
     pub operator_listen: Option<SocketAddr>,
+    pub outbound: OutboundSettings,
     pub threeds: ThreedsSettings,
 }
 
@@ -109,6 +112,7 @@ impl Config {
             backup: reader.backup(),
             disk_floor_bytes: reader.bytes("disk.floor", DISK_FLOOR_BYTES),
             operator_listen: reader.operator_listen(),
+            outbound: reader.outbound(),
             threeds: reader.threeds(),
         };
         reader.refuse_own_archive(&config);

@@ -28,6 +28,7 @@ const SECTIONS: &[&str] = &[
     "log",
     "master_key",
     "operator",
+    "outbound",
     "threeds",
     "tls",
 ];
@@ -78,6 +79,13 @@ impl SettingsReader {
         found.is_some()
     }
 
+    pub(super) fn has(&self, name: &str) -> bool {
+        let Some((section, key)) = name.split_once('.') else {
+            return self.table.contains_key(name);
+        };
+        matches!(self.table.get(section), Some(Value::Table(section)) if section.contains_key(key))
+    }
+
     pub(super) fn wrong(&mut self, name: &str, wanted: &str) {
         self.mistakes.push(format!("{name}: {wanted}"));
     }
@@ -113,7 +121,7 @@ impl SettingsReader {
     }
 
     pub(super) fn optional_path(&mut self, name: &str) -> Option<PathBuf> {
-        self.table.contains_key(name).then(|| self.path(name))
+        self.has(name).then(|| self.path(name))
     }
 
     pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
@@ -179,7 +187,7 @@ impl SettingsReader {
     pub(super) fn master_key(&mut self) -> MasterKeySource {
         const FILE: &str = "master_key.file";
         const CREDENTIAL: &str = "master_key.credential";
-        let has_file = matches!(self.table.get("master_key"), Some(Value::Table(section)) if section.contains_key("file"));
+        let has_file = self.has(FILE);
         let credential = self.text(CREDENTIAL);
         match (has_file, credential) {
             (false, Some(name)) if !name.contains('/') => MasterKeySource::Credential(name),

@@ -49,6 +49,8 @@ fn every_setting_stands_in_the_shipped_file() {
         "prove_every",
         "floor",
         "beyond_this_machine",
+        "allow",
+        "ca_file",
         "server_reference",
         "public_url",
         "results_url",

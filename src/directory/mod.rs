@@ -4,9 +4,7 @@
 //! A connection serves one message. An authentication waits for a cardholder's bank, so the
 //! handshake adds little, and a pooled connection may be dead when it is needed.
 
-mod attempts;
 mod exchange;
-mod names;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,21 +20,24 @@ use tokio_rustls::TlsConnector;
 use crate::app::{Asking, DirectoryFailure, DirectoryServers, Introduction, Reply, ResponseKind};
 use crate::bounds::{THREEDS_RANGES_BYTES_MAX, THREEDS_RANGES_REPLY_MAX, THREEDS_REPLY_BYTES_MAX};
 use crate::config::DirectorySettings;
-use crate::crypto::Random;
 use crate::domain::https_url::HttpsUrl;
 use crate::http::RESULTS_PATH;
 use crate::log::{Event, Log, Value};
+use crate::metrics::Gauge;
+use crate::outbound::Addresses;
 use crate::secret::Secret;
+use crate::server::tasks::Tasks;
 use crate::server::{CertificateProblem, read_pair, read_roots};
 use crate::threeds::scheme::Scheme;
-
-use self::names::Resolver;
 
 /// The directory servers of the settings, ready to be called.
 #[derive(Debug)]
 pub struct DirectoryClient {
     peers: Vec<DirectoryEndpoint>,
-    resolver: Resolver,
+    addresses: Addresses,
+    /// Runs the connections.
+    tasks: Tasks,
+    open: Arc<Gauge>,
     log: Log,
 }
 
@@ -59,7 +60,11 @@ pub struct UnusableEndpoint {
 
 impl DirectoryClient {
     /// Reads every certificate and key that the settings name.
-    pub fn new(directory: &DirectorySettings, log: Log) -> Result<Self, UnusableEndpoint> {
+    pub fn new(
+        directory: &DirectorySettings,
+        tasks: Tasks,
+        log: Log,
+    ) -> Result<Self, UnusableEndpoint> {
         let peers = directory.servers.iter().map(|server| {
             let scheme = server.scheme;
             let unusable = |problem| UnusableEndpoint { scheme, problem };
@@ -90,7 +95,8 @@ impl DirectoryClient {
             })
         });
         let peers = peers.collect::<Result<_, _>>()?;
-        Ok(Self { peers, resolver: Resolver::of_this_machine(Random::new()), log })
+        let addresses = Addresses::of_this_machine();
+        Ok(Self { peers, addresses, tasks, open: Arc::default(), log })
     }
 
     fn peer(&self, scheme: Scheme) -> Option<&DirectoryEndpoint> {
@@ -108,22 +114,7 @@ impl DirectoryClient {
             ResponseKind::Message => (THREEDS_REPLY_BYTES_MAX, peer.timeout),
             ResponseKind::Ranges => (THREEDS_RANGES_BYTES_MAX, THREEDS_RANGES_REPLY_MAX),
         };
-        // Try once more, because nothing was sent yet. Begin with another address, if there is one:
-        // a host may accept a connection and then stay silent.
-        let stream = match peer.connect(&self.resolver, 0).await {
-            Ok(stream) => Ok(stream),
-            Err(_) => peer.connect(&self.resolver, 1).await.map_err(DirectoryFailure::Unreachable),
-        };
-        let answered = match stream {
-            Ok(stream) => {
-                let answer = exchange::post(stream, &peer.url, message, bytes_max);
-                match tokio::time::timeout(time_max, answer).await {
-                    Ok(answer) => answer.map_err(DirectoryFailure::Broken),
-                    Err(_) => Err(DirectoryFailure::TimedOut),
-                }
-            }
-            Err(unreachable) => Err(unreachable),
-        };
+        let answered = self.exchange(peer, message, bytes_max, time_max).await;
         answered
             .map(|bytes| Reply { bytes, simulated: None })
             .inspect_err(|unanswered| self.log_failure(scheme, *unanswered))

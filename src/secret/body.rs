@@ -46,6 +46,12 @@ impl SecretBody {
         Self { left: self.left.map(|bytes| Bytes::from_owner(HeldBytes { bytes, _share: share })) }
     }
 
+    /// The same bytes once more. They are overwritten when both bodies are gone.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self { left: self.left.clone() }
+    }
+
     pub fn len(&self) -> usize {
         self.left.as_ref().map_or(0, Bytes::len)
     }

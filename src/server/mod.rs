@@ -40,7 +40,9 @@ use crate::log::{Event, Log, Value};
 
 use self::accept::{Acceptor, ConnectionRefusals, TlsConfig};
 pub use self::bounds::Bounds;
-pub use self::certificate::{CertificateProblem, certificate_expires, read_pair, read_roots};
+pub use self::certificate::{
+    CertificateProblem, certificate_expires, read_bundle, read_pair, read_roots,
+};
 use self::clients::ClientVerifiers;
 pub use self::clients::{Authority, ClientAuthorities};
 use self::connection::Connections;

@@ -30,6 +30,10 @@ pub(in crate::cli) struct DevCommand {
     /// production tenants
     #[argh(option)]
     pub(in crate::cli) threeds: Option<PathBuf>,
+    /// a PEM file with the certificate authorities of destinations such as proxies call, in place
+    /// of the system's
+    #[argh(option)]
+    pub(in crate::cli) outbound_ca: Option<PathBuf>,
     /// a network of reverse proxies, such as 10.0.0.0/8, whose X-Forwarded-For header gives the
     /// client's address; may be repeated
     #[argh(option)]

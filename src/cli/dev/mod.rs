@@ -31,7 +31,7 @@ use crate::cli::support::output::{complain, say};
 use crate::cli::support::runtime::block_on;
 use crate::cli::support::settings::read_threeds;
 use crate::clock::Clock;
-use crate::config::{self, AuditReads, Config, MasterKeySource, Switch};
+use crate::config::{self, AuditReads, Config, MasterKeySource, OutboundSettings, Switch};
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
@@ -41,6 +41,7 @@ use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::log::RequestLines;
 use crate::operator::ClockControl;
+use crate::outbound::Scope;
 use crate::server::Hsts;
 use crate::store::{CvcKeys, Store};
 
@@ -90,11 +91,17 @@ pub(in crate::cli) fn dev(command: &DevCommand) -> Result<(), Failure> {
     let config = Config {
         rate_limits: if limits { Switch::On } else { Switch::Off },
         trusted_proxies: command.trusted_proxy.clone(),
+        outbound: OutboundSettings { allow: Vec::new(), ca_file: command.outbound_ca.clone() },
         ..settings(&command.data, listen, &files, threeds)
     };
     // A browser would apply HSTS to every port of this machine.
     let hsts = Hsts::LeftOut;
-    let mode = ServerMode { clock_control: ClockControl::Settable, hsts, inherited: Vec::new() };
+    let mode = ServerMode {
+        clock_control: ClockControl::Settable,
+        hsts,
+        inherited: Vec::new(),
+        scope: Scope::Development,
+    };
     run(vault, config, mode, |ready| {
         let ca = std::fs::canonicalize(&files.ca)
             .map_err(|error| cannot("find the CA file", &files.ca, &error))?;
@@ -138,6 +145,7 @@ fn settings(
         backup: None,
         disk_floor_bytes: DISK_FLOOR_BYTES,
         operator_listen: None,
+        outbound: OutboundSettings::default(),
         threeds: threeds
             .unwrap_or(config::ThreedsSettings { retention: THREEDS_RETENTION, directory: None }),
     }

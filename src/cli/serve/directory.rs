@@ -13,6 +13,7 @@ use crate::config::{DirectoryServer, DirectorySettings, ThreedsSettings};
 use crate::directory::{DirectoryClient, UnusableEndpoint};
 use crate::http::Http;
 use crate::log::{Event, Log, Value};
+use crate::server::tasks::Tasks;
 use crate::server::{Authority, ClientAuthorities, Server, Settings};
 use crate::threeds::ranges::PreqResult;
 use crate::threeds::scheme::Scheme;
@@ -22,20 +23,22 @@ use crate::threeds::scheme::Scheme;
 pub(in crate::cli) fn set_up(
     vault: &Vault,
     threeds: &ThreedsSettings,
+    tasks: &Tasks,
     log: &Log,
 ) -> Result<Option<Server>, Failure> {
     let Some(directory) = &threeds.directory else {
         vault.threeds().configure_threeds(threeds.retention, None);
         return Ok(None);
     };
-    let network = DirectoryClient::new(directory, log.clone()).map_err(|unusable| {
-        let UnusableEndpoint { scheme, problem } = unusable;
-        let source = std::error::Error::source(&problem).map(|source| format!("\n{source}"));
-        let name = scheme.as_str();
-        Failure::new(Exit::Config, format!("cannot use the directory server of {name}"))
-            .why(format!("{problem}{}", source.unwrap_or_default()))
-            .try_this(problem.advice())
-    })?;
+    let network =
+        DirectoryClient::new(directory, tasks.clone(), log.clone()).map_err(|unusable| {
+            let UnusableEndpoint { scheme, problem } = unusable;
+            let source = std::error::Error::source(&problem).map(|source| format!("\n{source}"));
+            let name = scheme.as_str();
+            Failure::new(Exit::Config, format!("cannot use the directory server of {name}"))
+                .why(format!("{problem}{}", source.unwrap_or_default()))
+                .try_this(problem.advice())
+        })?;
     vault.threeds().configure_threeds(threeds.retention, Some(Arc::new(network)));
     let server = Server::bind(results_settings(directory), log.clone());
     server.map(Some).map_err(|error| explain_bind(&error))

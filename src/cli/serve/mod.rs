@@ -3,6 +3,7 @@
 pub(in crate::cli) mod archive;
 pub(in crate::cli) mod bins;
 pub(in crate::cli) mod directory;
+pub(in crate::cli) mod outbound;
 pub(in crate::cli) mod rotation;
 pub(in crate::cli) mod run;
 pub(in crate::cli) mod schedule;
@@ -27,6 +28,7 @@ use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::operator::ClockControl;
+use crate::outbound::Scope;
 use crate::server::Hsts;
 use crate::store::Store;
 
@@ -105,6 +107,11 @@ pub(in crate::cli) fn serve(path: &Path) -> Result<(), Failure> {
         config.listen.clear();
     }
     let vault = open_vault::open(&config.data_directory, &config.master_key, Clock::new())?;
-    let mode = ServerMode { clock_control: ClockControl::Fixed, hsts: Hsts::Sent, inherited };
+    let mode = ServerMode {
+        clock_control: ClockControl::Fixed,
+        hsts: Hsts::Sent,
+        inherited,
+        scope: Scope::Internet,
+    };
     run(vault, config, mode, |_| Ok(()))
 }

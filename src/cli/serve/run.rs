@@ -13,6 +13,7 @@ use crate::bounds::LOG_FLUSH_MAX;
 use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
 use crate::cli::serve::directory;
+use crate::cli::serve::outbound;
 use crate::cli::serve::service_manager::ServiceManager;
 use crate::cli::serve::upkeep;
 use crate::cli::serve::watch::{self, Process};
@@ -25,6 +26,7 @@ use crate::http::{Answers, Bodies, DeprecatedOperations, Http, Requests};
 use crate::limits::Limiter;
 use crate::log::{Event, Log, Value, install_panic_hook};
 use crate::operator::{ClockControl, Socket, SocketFailure};
+use crate::outbound::Scope;
 use crate::server::tasks::Tasks;
 use crate::server::{Hsts, IncomingRequest, Responder, ResponseFuture, Server, Settings};
 use crate::store::{DirectoryDisk, Fatal, StorageFailure};
@@ -35,6 +37,8 @@ pub(in crate::cli) struct ServerMode {
     pub(in crate::cli) hsts: Hsts,
     /// Sockets that the service manager has bound.
     pub(in crate::cli) inherited: Vec<TcpListener>,
+    /// The destinations that proxies and webhooks may call without a setting.
+    pub(in crate::cli) scope: Scope,
 }
 
 /// The first address of each listener.
@@ -128,10 +132,12 @@ async fn serve(
     }
     let catalog = Catalog::load();
     let manager = Arc::new(ServiceManager::from_environment()?);
-    let clock_control = mode.clock_control;
+    let (clock_control, scope) = (mode.clock_control, mode.scope);
+    let tasks = Tasks::new();
     let server =
         Server::bind(listener(&config, mode), log.clone()).map_err(|error| explain_bind(&error))?;
-    let results = directory::set_up(&vault, &config.threeds, &log)?;
+    let results = directory::set_up(&vault, &config.threeds, &tasks, &log)?;
+    let outbound = outbound::set_up(&vault, scope, &config.outbound, &tasks, &log)?;
     let socket = Socket::bind(&config.data_directory).map_err(|it| no_socket(&it))?;
     let listeners = watch::bind(&config.data_directory, config.operator_listen, &log)?;
     // Handle signals before reporting readiness: SIGHUP without a handler ends the process.
@@ -139,10 +145,9 @@ async fn serve(
     let first = |server: &Server| server.addresses().first().copied();
     let (address, results_address) = (first(&server), results.as_ref().and_then(first));
 
-    let tasks = Tasks::new();
     let requests = Arc::new(Requests::new());
     let process = Arc::new(Process::new(vault.clock().clone(), server.addresses()));
-    let registry = Arc::new(watch::registry(&vault, &server, &requests, &process, &log));
+    let registry = Arc::new(watch::registry(&vault, &server, &outbound, &requests, &process, &log));
     tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
     tasks.spawn(Arc::clone(&manager).notify_watchdog(Arc::clone(&vault)));
     // A full disk has no space for the entry; the readiness probe reports that.

@@ -16,6 +16,7 @@ use crate::http::{Http, Requests};
 use crate::log::{Event, Log, Value};
 use crate::metrics::{Checks, FamilyKind, Label, Observe, Page, Registry, StatusValue};
 use crate::operator::metrics_socket_path;
+use crate::outbound::OutboundClient;
 use crate::server::tasks::Tasks;
 use crate::server::{PlainListener, Server, Traffic};
 
@@ -25,6 +26,7 @@ pub(in crate::cli) const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(in crate::cli) fn registry(
     vault: &Arc<Vault>,
     server: &Server,
+    outbound: &Arc<OutboundClient>,
     requests: &Arc<Requests>,
     process: &Arc<Process>,
     log: &Log,
@@ -35,6 +37,7 @@ pub(in crate::cli) fn registry(
         Arc::new(vault.store().clone()),
         Arc::<Requests>::clone(requests),
         Arc::<Traffic>::clone(server.traffic()),
+        Arc::<OutboundClient>::clone(outbound),
         Arc::new(log.clone()),
     ])
 }

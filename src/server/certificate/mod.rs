@@ -107,6 +107,16 @@ pub fn read_roots(path: &Path) -> Result<RootCertStore, CertificateProblem> {
     Ok(roots)
 }
 
+/// Reads the authorities of a bundle of many. Those that TLS cannot use are left out; a bundle of
+/// which nothing is left is a problem.
+pub fn read_bundle(path: &Path) -> Result<RootCertStore, CertificateProblem> {
+    let mut roots = RootCertStore::empty();
+    match roots.add_parsable_certificates(read_chain(path)?) {
+        (0, _) => Err(CertificateProblem::NoCertificate { path: path.to_owned() }),
+        (_, _) => Ok(roots),
+    }
+}
+
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateProblem> {
     let text = read(open(path)?, path)?;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(text.expose())

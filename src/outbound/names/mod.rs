@@ -16,7 +16,9 @@ use crate::bounds::{
     NAME_SERVERS_MAX,
 };
 use crate::crypto::Random;
-use crate::directory::attempts::first_success;
+use crate::outbound::attempts::first_success;
+
+const SILENT: &str = "the name server did not answer";
 
 #[derive(Debug)]
 pub(super) struct Resolver {
@@ -71,9 +73,9 @@ impl Resolver {
             let servers = name_servers(&servers);
             let count = u32::try_from(servers.len()).unwrap_or(u32::MAX);
             let share = NAME_LOOKUP_MAX.checked_div(count).unwrap_or_default();
-            let found = first_success(servers, share, |server| async move {
+            let found = first_success(servers, share, SILENT, |server| async move {
                 let found = self.ask_both(SocketAddr::new(server, self.port), host).await;
-                found.ok_or("the name server did not answer")
+                found.ok_or(SILENT)
             });
             addresses = found.await.and_then(Result::ok).unwrap_or_default();
         }

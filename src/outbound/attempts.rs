@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-const SILENT: &str = "the server could not be reached in time";
-
-/// Returns the first success, or the last failure. `None` without items.
-pub(super) async fn first_success<I, T, F: Future<Output = Result<T, &'static str>>>(
+/// Returns the first success, or the last failure; `silent` is that of an attempt without an end.
+/// `None` without items.
+pub(super) async fn first_success<I, T, E: Copy, F: Future<Output = Result<T, E>>>(
     items: impl IntoIterator<Item = I>,
     share: Duration,
+    silent: E,
     mut attempt: impl FnMut(I) -> F,
-) -> Option<Result<T, &'static str>> {
+) -> Option<Result<T, E>> {
     let mut found = None;
     for item in items {
-        let outcome = timeout(share, attempt(item)).await.unwrap_or(Err(SILENT));
+        let outcome = timeout(share, attempt(item)).await.unwrap_or(Err(silent));
         if outcome.is_ok() {
             return Some(outcome);
         }
@@ -27,6 +27,8 @@ pub(super) async fn first_success<I, T, F: Future<Output = Result<T, &'static st
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SILENT: &str = "silent";
 
     /// Answers at once with the number; without a number it never answers.
     async fn reply(number: Option<u8>) -> Result<u8, &'static str> {
@@ -40,7 +42,7 @@ mod tests {
     #[tokio::test]
     async fn one_that_is_silent_does_not_keep_the_others_from_being_tried() {
         let share = Duration::from_millis(1);
-        let first = |items: &[Option<u8>]| first_success(items.to_vec(), share, reply);
+        let first = |items: &[Option<u8>]| first_success(items.to_vec(), share, SILENT, reply);
         assert_eq!(first(&[None, Some(0), Some(1), Some(2)]).await, Some(Ok(1)));
         assert_eq!(first(&[None, Some(0)]).await, Some(Err("zero")));
         assert_eq!(first(&[Some(0), None]).await, Some(Err(SILENT)));

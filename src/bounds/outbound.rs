@@ -1,0 +1,74 @@
+//! Requests to destinations outside: proxies, webhooks and directory servers.
+
+use std::time::Duration;
+
+use super::connections::CONNECTION_BYTES;
+
+/// Requests to destinations in flight at a time. A destination may take half a minute to answer, so a
+/// thousand slow ones must leave room for others.
+pub const OUTBOUND_REQUESTS_MAX: usize = 2_048;
+/// The same for one destination (host, port and client certificate): a slow one takes no more than
+/// an eighth of all places.
+pub const OUTBOUND_REQUESTS_PER_DESTINATION_MAX: usize = 256;
+/// The time for which a request waits for a place. Longer waits would only move the queue of a slow
+/// destination into this process.
+pub const OUTBOUND_WAIT_MAX: Duration = Duration::from_secs(3);
+/// The name, the connection and the TLS handshake together. Each address has a share of it.
+pub const OUTBOUND_CONNECT_MAX: Duration = Duration::from_secs(5);
+/// From the request to the head of its answer, for callers that allow more time for the whole answer.
+pub const OUTBOUND_FIRST_BYTE_MAX: Duration = Duration::from_mins(1);
+/// Idle connections that are kept, in total and for each destination.
+pub const OUTBOUND_IDLE_MAX: usize = 256;
+pub const OUTBOUND_IDLE_PER_DESTINATION_MAX: usize = 32;
+/// The time for which an idle connection is kept. Common servers close idle ones after 60 seconds and
+/// more, or announce a shorter time, which is used then. A request that meets the close is lost.
+pub const OUTBOUND_IDLE_TIME_MAX: Duration = Duration::from_secs(30);
+/// An announced time is cut by this, since the announcement and the next request travel too.
+pub const OUTBOUND_IDLE_MARGIN: Duration = Duration::from_secs(1);
+/// The time between two looks for idle connections to close.
+pub const OUTBOUND_SWEEP_PERIOD: Duration = Duration::from_secs(5);
+/// The time in which a kept connection must be ready for its next request. The rest of its last one
+/// may still be on its way out.
+pub const OUTBOUND_READY_MAX: Duration = Duration::from_millis(100);
+/// Concurrent requests on one HTTP/2 connection, if the destination allows as many.
+pub const OUTBOUND_STREAMS_MAX: usize = 64;
+/// HTTP/2 connections of one destination that are shared by its requests.
+pub const OUTBOUND_SHARED_MAX: usize = 8;
+/// The head of an answer, and its header lines.
+pub const OUTBOUND_HEADER_BYTES_MAX: usize = 32 * 1024;
+pub const OUTBOUND_HEADERS_COUNT_MAX: usize = 128;
+/// Memory of an answer that every request has outside of the budget.
+pub const OUTBOUND_ANSWER_BYTES_FREE: usize = 16 * 1024;
+/// The budget of all larger answers while they arrive.
+pub const OUTBOUND_ANSWERS_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Entries of `outbound.allow`.
+pub const OUTBOUND_ALLOWED_MAX: usize = 256;
+/// Names whose addresses are remembered, and for how long. A call costs no question then, and a
+/// destination that moves is found again soon.
+pub const NAMES_KEPT_MAX: usize = 1_024;
+pub const NAME_KEPT: Duration = Duration::from_secs(30);
+/// Names that are looked up at a time. Each lookup has a socket for each kind of address.
+pub const NAME_LOOKUPS_MAX: usize = 128;
+/// The deadline of a name lookup. Each name server has a share of it.
+pub const NAME_LOOKUP_MAX: Duration = Duration::from_secs(3);
+/// Name servers that are asked, as in the C library.
+pub const NAME_SERVERS_MAX: usize = 3;
+/// A name server's answer over TCP; over UDP it is shorter.
+pub const NAME_ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// Addresses of one name that are tried.
+pub const NAME_ADDRESSES_MAX: usize = 8;
+/// The length of `/etc/hosts` and of `/etc/resolv.conf`.
+pub const NAME_FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// Memory of all connections to destinations and of their answers, at most. It is beside
+/// [`super::MEMORY_IN_FLIGHT_MAX`]; both fit into what the shipped unit allows.
+pub const MEMORY_OUTBOUND_MAX: usize = 384 * 1024 * 1024;
+
+const _: () = assert!(
+    (OUTBOUND_REQUESTS_MAX + OUTBOUND_IDLE_MAX) * CONNECTION_BYTES
+        + OUTBOUND_REQUESTS_MAX * (OUTBOUND_HEADER_BYTES_MAX + OUTBOUND_ANSWER_BYTES_FREE)
+        + OUTBOUND_ANSWERS_BYTES_MAX
+        <= MEMORY_OUTBOUND_MAX
+);
+const _: () = assert!(OUTBOUND_REQUESTS_PER_DESTINATION_MAX * 8 <= OUTBOUND_REQUESTS_MAX);
+const _: () = assert!(OUTBOUND_IDLE_PER_DESTINATION_MAX * 8 <= OUTBOUND_IDLE_MAX);
+const _: () = assert!(NAME_LOOKUP_MAX.as_secs() < OUTBOUND_CONNECT_MAX.as_secs());

@@ -1,0 +1,31 @@
+//! The client of a running vault for destinations outside.
+
+use std::sync::Arc;
+
+use crate::app::Vault;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::config::OutboundSettings;
+use crate::log::Log;
+use crate::outbound::{OutboundClient, Scope};
+use crate::server::tasks::Tasks;
+
+/// Configures the client of the vault. A system without authorities does not prevent the start; a
+/// file of the settings that cannot be used does.
+pub(in crate::cli) fn set_up(
+    vault: &Vault,
+    scope: Scope,
+    settings: &OutboundSettings,
+    tasks: &Tasks,
+    log: &Log,
+) -> Result<Arc<OutboundClient>, Failure> {
+    let (allowed, ca_file) = (settings.allow.clone(), settings.ca_file.as_deref());
+    let client = OutboundClient::new(scope, allowed, ca_file, tasks, log).map_err(|problem| {
+        let source = std::error::Error::source(&problem).map(|source| format!("\n{source}"));
+        Failure::new(Exit::Config, "cannot use the certificate authorities of destinations")
+            .why(format!("{problem}{}", source.unwrap_or_default()))
+            .try_this(problem.advice())
+    })?;
+    let client = Arc::new(client);
+    vault.configure_outbound(Arc::<OutboundClient>::clone(&client));
+    Ok(client)
+}

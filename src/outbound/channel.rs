@@ -1,0 +1,308 @@
+//! An open connection to a destination, and one exchange on it: a request out, its whole answer back.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use hyper::client::conn::{TrySendError, http1, http2};
+use hyper::rt::Executor;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::client::TlsStream;
+
+use crate::app::{OutboundFailure, OutboundResponse};
+use crate::bounds::{
+    H1_BUFFER_BYTES_MAX, H2_CONNECTION_WINDOW_BYTES, H2_FRAME_BYTES_MAX, H2_HEADER_TABLE_BYTES,
+    H2_PING_AFTER, H2_PING_MAX, H2_SEND_BYTES_MAX, H2_STREAM_WINDOW_BYTES,
+    OUTBOUND_ANSWER_BYTES_FREE, OUTBOUND_FIRST_BYTE_MAX, OUTBOUND_HEADER_BYTES_MAX,
+    OUTBOUND_HEADERS_COUNT_MAX, OUTBOUND_STREAMS_MAX,
+};
+use crate::metrics::Gauge;
+use crate::outbound::dial::{DialFailure, explain};
+use crate::outbound::message::{Message, Protocol};
+use crate::outbound::watched::{Watched, WriteAttempts};
+use crate::secret::{Secret, SecretBody, SecretBuffer};
+use crate::server::tasks::Tasks;
+
+/// The reason for a failed exchange. Only one without a byte sent may be tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExchangeFailure {
+    Unsent(&'static str),
+    Sent(OutboundFailure),
+}
+
+/// The limits of an exchange.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
+    pub deadline: Instant,
+    pub response_bytes_max: usize,
+    /// The memory of all large answers together.
+    pub budget: Option<&'a Semaphore>,
+}
+
+/// A connection that is ready for a request.
+#[derive(Debug)]
+pub struct Channel {
+    sender: Sender,
+    attempts: WriteAttempts,
+}
+
+#[derive(Debug)]
+enum Sender {
+    Http1(http1::SendRequest<SecretBody>),
+    Http2(http2::SendRequest<SecretBody>, Arc<Streams>),
+}
+
+/// The streams of an HTTP/2 connection, which its requests share.
+#[derive(Debug)]
+struct Streams {
+    in_flight: AtomicUsize,
+    /// The peer's own maximum.
+    most: AtomicUsize,
+}
+
+/// A request in flight on a shared connection.
+struct InFlight(Arc<Streams>);
+
+impl InFlight {
+    fn begin(streams: &Arc<Streams>) -> Self {
+        streams.in_flight.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(streams))
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Starts the tasks of HTTP/2.
+#[derive(Debug, Clone)]
+struct TaskExecutor(Tasks);
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for TaskExecutor {
+    fn execute(&self, future: F) {
+        self.0.spawn(future);
+    }
+}
+
+impl Channel {
+    /// Begins HTTP on a TLS connection, in the protocol that the handshake has chosen.
+    pub async fn open(
+        stream: TlsStream<TcpStream>,
+        tasks: &Tasks,
+        open: &Arc<Gauge>,
+    ) -> Result<Self, &'static str> {
+        const NOT_HTTP: &str = "the server does not speak HTTP";
+        let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        let attempts = WriteAttempts::default();
+        let io = TokioIo::new(Watched::new(stream, attempts.clone(), Arc::clone(open)));
+        let sender = if is_h2 {
+            let builder = http2_builder(tasks);
+            let (sender, connection) = builder.handshake(io).await.ok().ok_or(NOT_HTTP)?;
+            let most = AtomicUsize::new(OUTBOUND_STREAMS_MAX);
+            let streams = Arc::new(Streams { in_flight: AtomicUsize::new(0), most });
+            let seen = Arc::clone(&streams);
+            let mut connection = Box::pin(connection);
+            tasks.spawn(poll_fn(move |cx| {
+                let polled = connection.as_mut().poll(cx).map(drop);
+                seen.most.store(connection.current_max_send_streams(), Ordering::Relaxed);
+                polled
+            }));
+            Sender::Http2(sender, streams)
+        } else {
+            let mut builder = http1::Builder::new();
+            builder
+                .max_buf_size(H1_BUFFER_BYTES_MAX)
+                .max_headers(OUTBOUND_HEADERS_COUNT_MAX)
+                .max_header_size(OUTBOUND_HEADER_BYTES_MAX);
+            let (sender, connection) = builder.handshake(io).await.ok().ok_or(NOT_HTTP)?;
+            tasks.spawn(async move { drop(connection.await) });
+            Sender::Http1(sender)
+        };
+        Ok(Self { sender, attempts })
+    }
+
+    /// The same connection for a further request at the same time. `None` if it takes only one.
+    pub(super) fn share(&self) -> Option<Self> {
+        match &self.sender {
+            Sender::Http1(_) => None,
+            Sender::Http2(sender, streams) => {
+                let sender = Sender::Http2(sender.clone(), Arc::clone(streams));
+                Some(Self { sender, attempts: self.attempts.clone() })
+            }
+        }
+    }
+
+    /// Returns whether the connection is open and takes one more request now.
+    pub(super) fn has_room(&self) -> bool {
+        match &self.sender {
+            Sender::Http1(sender) => !sender.is_closed(),
+            Sender::Http2(sender, streams) => {
+                let most = streams.most.load(Ordering::Relaxed).min(OUTBOUND_STREAMS_MAX);
+                !sender.is_closed() && streams.in_flight.load(Ordering::Relaxed) < most
+            }
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        match &self.sender {
+            Sender::Http1(sender) => sender.is_closed(),
+            Sender::Http2(sender, _) => sender.is_closed(),
+        }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        match &self.sender {
+            Sender::Http1(_) => true,
+            Sender::Http2(_, streams) => streams.in_flight.load(Ordering::Relaxed) == 0,
+        }
+    }
+
+    /// Returns whether both are handles of one connection.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.attempts.is_same(&other.attempts)
+    }
+
+    /// Resolves when the connection takes a request; false if it is closed.
+    pub(super) async fn is_ready(&mut self) -> bool {
+        match &mut self.sender {
+            Sender::Http1(sender) => sender.ready().await.is_ok(),
+            Sender::Http2(sender, _) => sender.ready().await.is_ok(),
+        }
+    }
+
+    /// Sends the message and reads the whole answer. A caller that drops this ends the exchange, and
+    /// on HTTP/1.1 the connection.
+    pub async fn exchange(
+        &mut self,
+        message: &Message,
+        limits: Limits<'_>,
+    ) -> Result<OutboundResponse, ExchangeFailure> {
+        let unsent = ExchangeFailure::Unsent;
+        let before = self.attempts.get();
+        let head_until = Instant::now().checked_add(OUTBOUND_FIRST_BYTE_MAX);
+        let head_until = head_until.unwrap_or(limits.deadline).min(limits.deadline);
+        let (answer, _in_flight) = match &mut self.sender {
+            Sender::Http1(sender) => {
+                let request = message.request(Protocol::Http1).map_err(unsent)?;
+                (timeout_at(head_until, sender.try_send_request(request)).await, None)
+            }
+            Sender::Http2(sender, streams) => {
+                let request = message.request(Protocol::Http2).map_err(unsent)?;
+                let in_flight = InFlight::begin(streams);
+                let sending = sender.try_send_request(request);
+                (timeout_at(head_until, sending).await, Some(in_flight))
+            }
+        };
+        let nothing_left = self.attempts.get() == before;
+        let answer = match answer {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(failed)) => return Err(failure(&failed, nothing_left)),
+            Err(_) if nothing_left => {
+                return Err(unsent("the server did not take the request in time"));
+            }
+            Err(_) => return Err(ExchangeFailure::Sent(OutboundFailure::TimedOut)),
+        };
+        let read = timeout_at(limits.deadline, read(answer, limits)).await;
+        read.unwrap_or(Err(OutboundFailure::TimedOut)).map_err(ExchangeFailure::Sent)
+    }
+}
+
+fn http2_builder(tasks: &Tasks) -> http2::Builder<TaskExecutor> {
+    let mut builder = http2::Builder::new(TaskExecutor(tasks.clone()));
+    builder
+        .timer(TokioTimer::new())
+        .initial_stream_window_size(H2_STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(H2_CONNECTION_WINDOW_BYTES)
+        .adaptive_window(false)
+        .max_frame_size(H2_FRAME_BYTES_MAX)
+        .header_table_size(H2_HEADER_TABLE_BYTES)
+        .max_header_list_size(u32::try_from(OUTBOUND_HEADER_BYTES_MAX).unwrap_or(0))
+        .max_send_buf_size(H2_SEND_BYTES_MAX)
+        // We never use streams that the peer opens.
+        .max_concurrent_streams(0)
+        .keep_alive_interval(H2_PING_AFTER)
+        .keep_alive_timeout(H2_PING_MAX);
+    builder
+}
+
+/// hyper returns the request if it has not begun to write it. On HTTP/1.1 no attempt to write means
+/// the same; on HTTP/2 other requests write too, so that there only the absence of an attempt counts.
+fn failure(failed: &TrySendError<Request<SecretBody>>, nothing_left: bool) -> ExchangeFailure {
+    let why = broken(failed.error());
+    if failed.message().is_some() || nothing_left {
+        return ExchangeFailure::Unsent(why);
+    }
+    ExchangeFailure::Sent(OutboundFailure::Broken(why))
+}
+
+fn broken(error: &hyper::Error) -> &'static str {
+    if error.is_parse() {
+        return "the server's answer is not HTTP, or its head is too large";
+    }
+    let mut source = std::error::Error::source(error);
+    while let Some(inner) = source {
+        if let Some(io) = inner.downcast_ref::<std::io::Error>()
+            && explain(io) == DialFailure::OurCertificate
+        {
+            return DialFailure::OurCertificate.text();
+        }
+        source = inner.source();
+    }
+    "the connection broke"
+}
+
+async fn read(
+    answer: Response<Incoming>,
+    limits: Limits<'_>,
+) -> Result<OutboundResponse, OutboundFailure> {
+    const TOO_LARGE: OutboundFailure = OutboundFailure::Broken("the server's answer is too large");
+    const NO_ROOM: OutboundFailure = OutboundFailure::Broken("no memory is left for the answer");
+    let (head, mut body) = answer.into_parts();
+    if head.status == StatusCode::SWITCHING_PROTOCOLS {
+        return Err(OutboundFailure::Broken("the server changed the protocol"));
+    }
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > limits.response_bytes_max {
+        return Err(TOO_LARGE);
+    }
+    let mut held: Option<SemaphorePermit<'_>> = None;
+    let mut bytes = SecretBuffer::with_capacity(announced.min(OUTBOUND_ANSWER_BYTES_FREE));
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| OutboundFailure::Broken(broken(&error)))?;
+        let Some(data) = frame.data_ref() else { continue };
+        let length = bytes.len().saturating_add(data.len());
+        if length > limits.response_bytes_max {
+            return Err(TOO_LARGE);
+        }
+        if let Some(budget) = limits.budget.filter(|_| length > OUTBOUND_ANSWER_BYTES_FREE) {
+            let more = u32::try_from(data.len()).ok().ok_or(NO_ROOM)?;
+            let more = budget.try_acquire_many(more).ok().ok_or(NO_ROOM)?;
+            match &mut held {
+                Some(held) => held.merge(more),
+                None => held = Some(more),
+            }
+        }
+        bytes.extend(data);
+    }
+    let value = |value: &[u8]| Secret::new(value.to_vec());
+    let headers = head.headers.iter().map(|(name, it)| (name.to_string(), value(it.as_bytes())));
+    let headers = headers.collect();
+    Ok(OutboundResponse { status: head.status.as_u16(), headers, body: bytes.finish() })
+}
+
+/// The time for which the server keeps an idle connection, if it says so: `Keep-Alive: timeout=5`.
+pub(super) fn announced_idle(answer: &OutboundResponse) -> Option<Duration> {
+    let (_, value) = answer.headers.iter().find(|(name, _)| name == "keep-alive")?;
+    let value = std::str::from_utf8(value.expose()).ok()?;
+    let seconds = value.split(',').find_map(|part| part.trim().strip_prefix("timeout="))?;
+    seconds.trim().parse().ok().map(Duration::from_secs)
+}

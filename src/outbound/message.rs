@@ -1,0 +1,87 @@
+//! A request in the form in which hyper takes it, for either protocol, and as often as needed while
+//! nothing of it was sent.
+
+use hyper::header::{
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
+};
+use hyper::http::uri::{Authority, PathAndQuery, Scheme};
+use hyper::{Method, Request, Uri};
+
+use crate::domain::https_url::HttpsUrl;
+use crate::secret::{Secret, SecretBody};
+
+const NOT_SENDABLE: &str = "the request cannot be sent over HTTP";
+
+#[derive(Debug)]
+pub struct Message {
+    method: Method,
+    path: PathAndQuery,
+    authority: HeaderValue,
+    headers: HeaderMap,
+    body: SecretBody,
+}
+
+/// The protocol of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Http1,
+    Http2,
+}
+
+impl Message {
+    /// Leaves out the headers that this client sets itself and those that belong to a connection: a
+    /// second length, or another framing, could make two requests out of one.
+    pub fn new(
+        method: &str,
+        url: &HttpsUrl,
+        headers: &[(String, Secret<Vec<u8>>)],
+        body: Secret<Vec<u8>>,
+    ) -> Result<Self, &'static str> {
+        let method = Method::from_bytes(method.as_bytes()).ok().ok_or(NOT_SENDABLE)?;
+        // CONNECT would make a tunnel of the connection.
+        if method == Method::CONNECT {
+            return Err(NOT_SENDABLE);
+        }
+        let path = url.path.parse().ok().ok_or(NOT_SENDABLE)?;
+        let authority = HeaderValue::from_str(&url.authority()).ok().ok_or(NOT_SENDABLE)?;
+        let mut map = HeaderMap::with_capacity(headers.len().saturating_add(1));
+        for (name, value) in headers {
+            let name = HeaderName::from_bytes(name.as_bytes()).ok().ok_or(NOT_SENDABLE)?;
+            if is_of_the_connection(&name) {
+                continue;
+            }
+            let mut value = HeaderValue::from_bytes(value.expose()).ok().ok_or(NOT_SENDABLE)?;
+            // HTTP/2 keeps other values in the table of its compression.
+            value.set_sensitive(true);
+            map.append(name, value);
+        }
+        Ok(Self { method, path, authority, headers: map, body: SecretBody::new(body) })
+    }
+
+    pub(super) fn request(&self, protocol: Protocol) -> Result<Request<SecretBody>, &'static str> {
+        let mut request = Request::new(self.body.again());
+        *request.method_mut() = self.method.clone();
+        *request.headers_mut() = self.headers.clone();
+        let mut uri = hyper::http::uri::Parts::default();
+        uri.path_and_query = Some(self.path.clone());
+        match protocol {
+            Protocol::Http1 => {
+                request.headers_mut().insert(HOST, self.authority.clone());
+            }
+            Protocol::Http2 => {
+                let authority = Authority::try_from(self.authority.as_bytes());
+                uri.authority = Some(authority.ok().ok_or(NOT_SENDABLE)?);
+                uri.scheme = Some(Scheme::HTTPS);
+            }
+        }
+        *request.uri_mut() = Uri::from_parts(uri).ok().ok_or(NOT_SENDABLE)?;
+        Ok(request)
+    }
+}
+
+fn is_of_the_connection(name: &HeaderName) -> bool {
+    [HOST, CONTENT_LENGTH, CONNECTION, TRANSFER_ENCODING, TE, TRAILER, UPGRADE, EXPECT]
+        .contains(name)
+        || ["keep-alive", "proxy-connection", "http2-settings"].contains(&name.as_str())
+}

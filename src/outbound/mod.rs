@@ -1,0 +1,254 @@
+//! The one client for destinations outside: proxies, webhooks and directory servers.
+//!
+//! Its two rules decide how it is built. A failed request must say exactly whether any of its bytes
+//! may have left, because a charge must not be sent twice; so no layer may send a request again on
+//! its own. And the [`guard`] must see the very address that is connected to, because a name can
+//! resolve to a public address now and to this machine a moment later.
+//!
+//! - `hyper-util`'s client with its pool was judged and not taken. It sends a request again by itself
+//!   when a kept connection was closed, by hyper's word that the request was not begun; after a
+//!   failure it does not say whether bytes were written. It connects by URL, so that the guard would
+//!   sit in a connector below the pool; it has no bound of connections or of waiting; and its idle
+//!   bound is by host alone. Here hyper's connections are used directly over a stream that records
+//!   every attempt to write (`watched`), and `pool` has places, bounds and identities.
+//! - `hickory-resolver` was judged and not taken. It brings more than twenty crates, a cache, search
+//!   lists and options, of which this needs one thing: the addresses of a fully qualified name, by
+//!   `/etc/hosts` and the name servers of this machine. The resolver in `names` does that in 270
+//!   lines; `addresses` remembers what it found.
+//!
+//! A request goes this way: the guard admits host and port; the request gets a place (`pool`); a kept
+//! connection of the same destination and identity is used if there is one. Otherwise the name is
+//! looked up once, every address is judged, one of them is connected to (`dial`), and TLS proves the
+//! name. A kept connection that fails before any attempt to write is replaced once by a new one.
+//! Nothing else is ever repeated. Redirects are not followed, and bodies are not decompressed.
+//!
+//! Directory servers are named by the operator, so no guard applies to them. They use the same code
+//! from the lookup of their name to the answer, with a connection for each message.
+
+mod addresses;
+mod attempts;
+mod channel;
+mod dial;
+mod guard;
+mod message;
+mod names;
+mod observe;
+mod pool;
+#[cfg(test)]
+mod tests;
+mod trust;
+mod watched;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
+
+use crate::app::{
+    ClientIdentity, Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending,
+};
+use crate::bounds::{OUTBOUND_ANSWERS_BYTES_MAX, OUTBOUND_CONNECT_MAX};
+use crate::config::AllowedDestination;
+use crate::crypto::Sha256;
+use crate::log::{Event, Log};
+use crate::metrics::Gauge;
+use crate::server::CertificateProblem;
+use crate::server::tasks::Tasks;
+
+pub use self::addresses::Addresses;
+pub use self::channel::{Channel, ExchangeFailure, Limits};
+pub use self::dial::{DialFailure, dial};
+pub use self::guard::Scope;
+use self::guard::{Admission, Guard};
+pub use self::message::Message;
+use self::observe::Results;
+use self::pool::{Destination, Place, Pool, PoolSizes};
+
+/// Sends requests of tenants to the destinations that the guard allows.
+pub struct OutboundClient {
+    guard: Guard,
+    addresses: Addresses,
+    tls: Option<Trusted>,
+    pool: Arc<Pool>,
+    /// The memory of large answers while they arrive, in bytes.
+    budget: Semaphore,
+    open: Arc<Gauge>,
+    results: Results,
+    tasks: Tasks,
+    log: Log,
+}
+
+/// The authorities of this client, and the connector that shows no certificate.
+struct Trusted {
+    roots: Arc<RootCertStore>,
+    anonymous: Arc<ClientConfig>,
+}
+
+const NO_AUTHORITIES: &str = "this server knows no certificate authorities";
+const NO_PUBLIC_ADDRESS: &str = "the server's name has no public address";
+const NO_PLACE: &str = "too many requests are waiting for this server or for others";
+
+impl OutboundClient {
+    /// Reads the authorities. A system without any is logged, and every request fails.
+    pub fn new(
+        scope: Scope,
+        allowed: Vec<AllowedDestination>,
+        ca_file: Option<&Path>,
+        tasks: &Tasks,
+        log: &Log,
+    ) -> Result<Self, CertificateProblem> {
+        let guard = Guard::new(scope, allowed);
+        let roots = trust::roots(ca_file)?;
+        if roots.is_none() {
+            log.event(Event::warn("outbound_without_authorities"));
+        }
+        let addresses = Addresses::of_this_machine();
+        Self::with(guard, addresses, roots, PoolSizes::default(), tasks, log)
+    }
+
+    fn with(
+        guard: Guard,
+        addresses: Addresses,
+        roots: Option<Arc<RootCertStore>>,
+        sizes: PoolSizes,
+        tasks: &Tasks,
+        log: &Log,
+    ) -> Result<Self, CertificateProblem> {
+        let tls = roots.map(|roots| {
+            let anonymous = trust::anonymous(Arc::clone(&roots));
+            Ok(Trusted { roots, anonymous: anonymous.map_err(CertificateProblem::Tls)? })
+        });
+        let pool = Arc::new(Pool::new(sizes));
+        tasks.spawn(Arc::clone(&pool).keep_clean());
+        Ok(Self {
+            guard,
+            addresses,
+            tls: tls.transpose()?,
+            pool,
+            budget: Semaphore::new(OUTBOUND_ANSWERS_BYTES_MAX),
+            open: Arc::default(),
+            results: Results::default(),
+            tasks: tasks.clone(),
+            log: log.clone(),
+        })
+    }
+
+    async fn attempt(&self, sent: OutboundRequest) -> Result<OutboundResponse, OutboundFailure> {
+        let begun = Instant::now();
+        let deadline = begun.checked_add(sent.timeout).unwrap_or(begun);
+        let OutboundRequest { method, url, headers, body, response_bytes_max, identity, .. } = sent;
+        let refused = OutboundFailure::Refused;
+        let admission = self.guard.admit(&url.host, url.port).map_err(refused)?;
+        let message = Message::new(&method, &url, &headers, body).map_err(refused)?;
+        let name = ServerName::try_from(url.host.clone()).ok();
+        let name = name.ok_or(OutboundFailure::Refused(guard::NOT_A_NAME))?;
+        let trusted = self.tls.as_ref().ok_or(OutboundFailure::Unreachable(NO_AUTHORITIES))?;
+        let identity = identity.as_deref();
+        let destination = Destination {
+            host: url.host.to_ascii_lowercase(),
+            port: url.port,
+            identity: identity.map(fingerprint),
+        };
+        let place = self.pool.enter(destination, deadline, || trusted.connector(identity)).await;
+        let place = place.map_err(refused)?.ok_or(OutboundFailure::Unreachable(NO_PLACE))?;
+        let budget = Some(&self.budget);
+        let limits = Limits { deadline, response_bytes_max, budget };
+        if let Some(channel) = place.kept_channel().await {
+            match exchange(&place, channel, &message, limits).await {
+                // Nothing was sent: the server had closed the connection. A new one is tried once.
+                Err(ExchangeFailure::Unsent(_)) => (),
+                Err(ExchangeFailure::Sent(failure)) => return Err(failure),
+                Ok(answer) => return Ok(answer),
+            }
+        }
+        let connected = self.connect(&place, admission, &url.host, url.port, name, deadline);
+        let channel = connected.await.map_err(OutboundFailure::Unreachable)?;
+        place.share(&channel);
+        exchange(&place, channel, &message, limits).await.map_err(|failed| match failed {
+            ExchangeFailure::Unsent(why) => OutboundFailure::Unreachable(why),
+            ExchangeFailure::Sent(failure) => failure,
+        })
+    }
+
+    /// Looks the name up once, judges all its addresses and connects to one of them.
+    async fn connect(
+        &self,
+        place: &Place,
+        admission: Admission,
+        host: &str,
+        port: u16,
+        name: ServerName<'static>,
+        deadline: Instant,
+    ) -> Result<Channel, &'static str> {
+        let until = Instant::now().checked_add(OUTBOUND_CONNECT_MAX).unwrap_or(deadline);
+        let until = until.min(deadline);
+        let connecting = async {
+            let addresses = self.addresses.find(host).await;
+            // The same text for both, so that a caller cannot find out the names of this network.
+            if !admission.allows(&addresses) {
+                return Err(NO_PUBLIC_ADDRESS);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let tls = TlsConnector::from(Arc::clone(&place.tls));
+            let stream = dial(addresses, port, name, &tls, left).await;
+            let stream = stream.map_err(DialFailure::text)?;
+            Channel::open(stream, &self.tasks, &self.open).await
+        };
+        timeout_at(until, connecting).await.unwrap_or(Err(DialFailure::Silent.text()))
+    }
+}
+
+/// Keeps the connection if the exchange ended well.
+async fn exchange(
+    place: &Place,
+    mut channel: Channel,
+    message: &Message,
+    limits: Limits<'_>,
+) -> Result<OutboundResponse, ExchangeFailure> {
+    let answer = channel.exchange(message, limits).await?;
+    place.keep(channel, channel::announced_idle(&answer));
+    Ok(answer)
+}
+
+impl Trusted {
+    fn connector(
+        &self,
+        identity: Option<&ClientIdentity>,
+    ) -> Result<Arc<ClientConfig>, &'static str> {
+        match identity {
+            Some(identity) => trust::identified(Arc::clone(&self.roots), identity),
+            None => Ok(Arc::clone(&self.anonymous)),
+        }
+    }
+}
+
+fn fingerprint(identity: &ClientIdentity) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(identity.pem.expose().as_bytes());
+    hash.finish()
+}
+
+impl Outbound for OutboundClient {
+    fn send(&self, request: OutboundRequest) -> Sending<'_> {
+        Box::pin(async {
+            let answered = self.attempt(request).await;
+            self.observe(answered.as_ref());
+            answered
+        })
+    }
+
+    fn check_identity(&self, identity: &ClientIdentity) -> Result<(), &'static str> {
+        trust::check_identity(identity)
+    }
+}
+
+impl fmt::Debug for OutboundClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutboundClient").field("guard", &self.guard).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,280 @@
+//! Places for requests, and connections that are kept for the next one, by destination.
+//!
+//! A request takes a place of its destination and one of all places, and waits for them for a
+//! bounded time. A connection exists only for requests with places, or as one of a bounded number of
+//! idle ones.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustls::ClientConfig;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::bounds::{
+    OUTBOUND_IDLE_MARGIN, OUTBOUND_IDLE_MAX, OUTBOUND_IDLE_PER_DESTINATION_MAX,
+    OUTBOUND_IDLE_TIME_MAX, OUTBOUND_READY_MAX, OUTBOUND_REQUESTS_MAX,
+    OUTBOUND_REQUESTS_PER_DESTINATION_MAX, OUTBOUND_SHARED_MAX, OUTBOUND_SWEEP_PERIOD,
+    OUTBOUND_WAIT_MAX,
+};
+use crate::metrics::Counter;
+use crate::outbound::channel::Channel;
+
+/// A destination. Its connections serve no other.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Destination {
+    /// In lower case.
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// The hash of our client certificate and its key.
+    pub(super) identity: Option<[u8; 32]>,
+}
+
+/// The numbers of places; tests have smaller ones.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PoolSizes {
+    pub(super) requests_max: usize,
+    pub(super) requests_per_destination_max: usize,
+    pub(super) wait_max: Duration,
+    pub(super) idle_time_max: Duration,
+}
+
+impl Default for PoolSizes {
+    fn default() -> Self {
+        Self {
+            requests_max: OUTBOUND_REQUESTS_MAX,
+            requests_per_destination_max: OUTBOUND_REQUESTS_PER_DESTINATION_MAX,
+            wait_max: OUTBOUND_WAIT_MAX,
+            idle_time_max: OUTBOUND_IDLE_TIME_MAX,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Pool {
+    sizes: PoolSizes,
+    places: Arc<Semaphore>,
+    destinations: Mutex<HashMap<Destination, DestinationState>>,
+    waits: Counter,
+}
+
+#[derive(Debug)]
+struct DestinationState {
+    places: Arc<Semaphore>,
+    tls: Arc<ClientConfig>,
+    /// The newest last.
+    kept: Vec<KeptChannel>,
+    /// Requests that have a place or wait for one.
+    users: usize,
+}
+
+#[derive(Debug)]
+struct KeptChannel {
+    channel: Channel,
+    until: Instant,
+}
+
+impl KeptChannel {
+    fn is_usable(&self, now: Instant) -> bool {
+        !self.channel.is_closed() && (self.until > now || !self.channel.is_idle())
+    }
+}
+
+/// A request's place. It is free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    user: DestinationUser,
+    pub(super) tls: Arc<ClientConfig>,
+    _permits: [OwnedSemaphorePermit; 2],
+}
+
+/// Holds the state of a destination while a request uses it.
+#[derive(Debug)]
+struct DestinationUser {
+    pool: Arc<Pool>,
+    destination: Destination,
+}
+
+impl Drop for DestinationUser {
+    fn drop(&mut self) {
+        let mut destinations = self.pool.lock();
+        if let Some(state) = destinations.get_mut(&self.destination) {
+            state.users = state.users.saturating_sub(1);
+            if state.users == 0 && state.kept.is_empty() {
+                destinations.remove(&self.destination);
+            }
+        }
+    }
+}
+
+impl Pool {
+    pub(super) fn new(sizes: PoolSizes) -> Self {
+        Self {
+            sizes,
+            places: Arc::new(Semaphore::new(sizes.requests_max)),
+            destinations: Mutex::default(),
+            waits: Counter::default(),
+        }
+    }
+
+    /// Takes a place. `None` if there is none in time. `tls` makes the TLS settings of a destination
+    /// that is new.
+    pub(super) async fn enter<E>(
+        self: &Arc<Self>,
+        destination: Destination,
+        deadline: Instant,
+        tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
+    ) -> Result<Option<Place>, E> {
+        let (user, own, tls) = self.begin(destination, tls)?;
+        let taken = async {
+            let all = Arc::clone(&self.places);
+            if let Ok(own) = Arc::clone(&own).try_acquire_owned()
+                && let Ok(all) = Arc::clone(&all).try_acquire_owned()
+            {
+                return Some([own, all]);
+            }
+            self.waits.add(1);
+            // First its own place: a request that waits for its destination takes no other place.
+            let own = own.acquire_owned().await.ok()?;
+            Some([own, all.acquire_owned().await.ok()?])
+        };
+        let until = Instant::now().checked_add(self.sizes.wait_max).unwrap_or(deadline);
+        let permits = timeout_at(until.min(deadline), taken).await.ok().flatten();
+        Ok(permits.map(|permits| Place { user, tls, _permits: permits }))
+    }
+
+    fn begin<E>(
+        self: &Arc<Self>,
+        destination: Destination,
+        tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
+    ) -> Result<(DestinationUser, Arc<Semaphore>, Arc<ClientConfig>), E> {
+        let mut destinations = self.lock();
+        let state = match destinations.entry(destination.clone()) {
+            std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::hash_map::Entry::Vacant(new) => new.insert(DestinationState {
+                places: Arc::new(Semaphore::new(self.sizes.requests_per_destination_max)),
+                tls: tls()?,
+                kept: Vec::new(),
+                users: 0,
+            }),
+        };
+        state.users = state.users.saturating_add(1);
+        let (places, tls) = (Arc::clone(&state.places), Arc::clone(&state.tls));
+        Ok((DestinationUser { pool: Arc::clone(self), destination }, places, tls))
+    }
+
+    /// Closes connections that were idle for too long, for as long as the server runs.
+    pub(super) async fn keep_clean(self: Arc<Self>) {
+        loop {
+            sleep(OUTBOUND_SWEEP_PERIOD).await;
+            self.close_expired();
+        }
+    }
+
+    pub(super) fn close_expired(&self) {
+        let now = Instant::now();
+        self.lock().retain(|_, state| {
+            state.kept.retain(|kept| kept.is_usable(now));
+            state.users > 0 || !state.kept.is_empty()
+        });
+    }
+
+    /// The connections that are kept.
+    pub(super) fn kept(&self) -> u64 {
+        let kept = self.lock().values().map(|state| state.kept.len()).sum::<usize>();
+        u64::try_from(kept).unwrap_or(u64::MAX)
+    }
+
+    /// The requests that had to wait for a place.
+    pub(super) fn waits(&self) -> u64 {
+        self.waits.get()
+    }
+
+    #[cfg(test)]
+    pub(super) fn destinations(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Destination, DestinationState>> {
+        // No code panics while it holds the lock, so poisoned data is still valid.
+        self.destinations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    /// A connection that is kept, open and ready.
+    pub(super) async fn kept_channel(&self) -> Option<Channel> {
+        loop {
+            let mut channel = self.take()?;
+            if timeout(OUTBOUND_READY_MAX, channel.is_ready()).await == Ok(true) {
+                return Some(channel);
+            }
+        }
+    }
+
+    /// The newest one of HTTP/1.1, which it removes, or a share of one of HTTP/2.
+    fn take(&self) -> Option<Channel> {
+        let now = Instant::now();
+        let mut destinations = self.user.pool.lock();
+        let state = destinations.get_mut(&self.user.destination)?;
+        state.kept.retain(|kept| kept.is_usable(now));
+        let at = state.kept.iter().rposition(|kept| kept.channel.has_room())?;
+        match state.kept.get(at)?.channel.share() {
+            Some(channel) => Some(channel),
+            None => Some(state.kept.remove(at).channel),
+        }
+    }
+
+    /// Shares a new connection with the requests to come, if its protocol allows that.
+    pub(super) fn share(&self, channel: &Channel) {
+        if let Some(shared) = channel.share() {
+            self.insert(shared, self.user.pool.sizes.idle_time_max, OUTBOUND_SHARED_MAX);
+        }
+    }
+
+    /// Keeps a connection whose exchange ended well. `announced` is the time for which the server
+    /// keeps it.
+    pub(super) fn keep(&self, channel: Channel, announced: Option<Duration>) {
+        let most = self.user.pool.sizes.idle_time_max;
+        let announced = announced.map(|time| time.saturating_sub(OUTBOUND_IDLE_MARGIN));
+        let time = announced.map_or(most, |time| time.min(most));
+        if channel.is_closed() || time.is_zero() {
+            return;
+        }
+        if channel.share().is_none() {
+            self.insert(channel, time, OUTBOUND_IDLE_PER_DESTINATION_MAX);
+        } else if let Some(state) = self.user.pool.lock().get_mut(&self.user.destination) {
+            let until = Instant::now().checked_add(time);
+            let same = state.kept.iter_mut().find(|kept| kept.channel.is_same(&channel));
+            if let (Some(kept), Some(until)) = (same, until) {
+                kept.until = until;
+            }
+        }
+    }
+
+    fn insert(&self, channel: Channel, time: Duration, most: usize) {
+        let Some(until) = Instant::now().checked_add(time) else { return };
+        let mut destinations = self.user.pool.lock();
+        let kept = destinations.values().map(|state| state.kept.len()).sum::<usize>();
+        if kept >= OUTBOUND_IDLE_MAX {
+            close_oldest(&mut destinations);
+        }
+        let state = destinations.get_mut(&self.user.destination);
+        if let Some(state) = state.filter(|state| state.kept.len() < most) {
+            state.kept.push(KeptChannel { channel, until });
+        }
+    }
+}
+
+/// Makes room for a newer one.
+fn close_oldest(destinations: &mut HashMap<Destination, DestinationState>) {
+    let oldest = destinations.values_mut().filter(|state| !state.kept.is_empty());
+    let oldest = oldest.min_by_key(|state| state.kept.iter().map(|kept| kept.until).min());
+    if let Some(state) = oldest
+        && let Some(until) = state.kept.iter().map(|kept| kept.until).min()
+        && let Some(at) = state.kept.iter().position(|kept| kept.until == until)
+    {
+        state.kept.remove(at);
+    }
+}

@@ -1,0 +1,207 @@
+//! Every bound is reached.
+
+use super::*;
+use crate::bounds::{
+    NAMES_KEPT_MAX, OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_HEADERS_COUNT_MAX,
+    OUTBOUND_IDLE_PER_DESTINATION_MAX, OUTBOUND_STREAMS_MAX,
+};
+use crate::waiting::wait_until;
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_broken() {
+    let ca = Ca::new();
+    let broken = Err(OutboundFailure::Broken("the server's answer is too large"));
+    let exact = "x".repeat(5_000);
+    let chunked = format!(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{exact}\r\n0\r\n\r\n",
+        exact.len()
+    );
+    for answer in [ok(&exact), chunked] {
+        let server = Server::start(&ca, HTTP1, None, move |_| Act::Write(answer.clone())).await;
+        let most = |response_bytes_max| OutboundRequest {
+            response_bytes_max,
+            ..request(server.port, "/")
+        };
+        assert_eq!(client(&ca).send(most(5_000)).await.unwrap().body.expose().len(), 5_000);
+        assert_eq!(client(&ca).send(most(4_999)).await.map(drop), broken);
+    }
+}
+
+#[tokio::test]
+async fn the_memory_of_all_answers_is_bounded() {
+    let ca = Ca::new();
+    let server = Server::start(&ca, HTTP1, None, |_| Act::Write(ok(&"x".repeat(100_000)))).await;
+    let scene = client(&ca);
+    assert_eq!(scene.ask(server.port).await.unwrap().len(), 100_000);
+    let all = scene.client.budget.available_permits();
+    let held =
+        scene.client.budget.acquire_many(u32::try_from(all - 50_000).unwrap()).await.unwrap();
+    let failed = scene.ask(server.port).await.unwrap_err();
+    assert_eq!(failed, OutboundFailure::Broken("no memory is left for the answer"));
+    drop(held);
+    assert_eq!(scene.ask(server.port).await.unwrap().len(), 100_000);
+    assert_eq!(scene.client.budget.available_permits(), all);
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_broken() {
+    let ca = Ca::new();
+    let long = "x".repeat(OUTBOUND_HEADER_BYTES_MAX);
+    let heads = [
+        format!("X-Long: {long}\r\n"),
+        (0..=OUTBOUND_HEADERS_COUNT_MAX).map(|at| format!("X-{at}: 1\r\n")).collect(),
+    ];
+    for head in heads {
+        let answer = format!("HTTP/1.1 200 OK\r\n{head}Content-Length: 0\r\n\r\n");
+        let server = Server::start(&ca, HTTP1, None, move |_| Act::Write(answer.clone())).await;
+        let failed = client(&ca).ask(server.port).await.unwrap_err();
+        assert!(matches!(failed, OutboundFailure::Broken(_)), "{failed:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_destination_has_so_many_places_and_a_full_one_leaves_room_for_others() {
+    let ca = Ca::new();
+    let silent = Server::start(&ca, HTTP1, None, |_| Act::Silence).await;
+    let lively = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
+    let sizes = PoolSizes {
+        requests_max: 3,
+        requests_per_destination_max: 2,
+        wait_max: Duration::from_millis(50),
+        ..PoolSizes::default()
+    };
+    let scene = client_with(Scope::Development, &ca, &[&["127.0.0.1"]], sizes);
+    let hold = || {
+        let client = Arc::clone(&scene.client);
+        async move { client.send(request(silent.port, "/")).await }
+    };
+    let (one, two) = (hold(), hold());
+    let others = async {
+        wait_until("both places are taken", async || silent.asked().len() == 2).await;
+        let full = Err(OutboundFailure::Unreachable(NO_PLACE));
+        assert_eq!(scene.ask(silent.port).await, full);
+        assert_eq!(scene.ask(lively.port).await.unwrap(), "x");
+        assert_eq!((silent.connections(), scene.client.pool.waits()), (2, 1));
+    };
+    tokio::select! {
+        biased;
+        answer = one => panic!("{answer:?}"),
+        answer = two => panic!("{answer:?}"),
+        () = others => (),
+    }
+    // Requests that were given up leave nothing: no place, no connection, no destination.
+    wait_until("the connections are closed", async || scene.client.open.get() <= 1).await;
+    assert_eq!(scene.client.pool.destinations(), 1);
+}
+
+#[tokio::test]
+async fn the_places_of_all_destinations_are_bounded_together() {
+    let ca = Ca::new();
+    let silent = Server::start(&ca, HTTP1, None, |_| Act::Silence).await;
+    let lively = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
+    let sizes =
+        PoolSizes { requests_max: 1, wait_max: Duration::from_millis(50), ..PoolSizes::default() };
+    let scene = client_with(Scope::Development, &ca, &[&["127.0.0.1"]], sizes);
+    let others = async {
+        wait_until("the place is taken", async || silent.asked().len() == 1).await;
+        let full = Err(OutboundFailure::Unreachable(NO_PLACE));
+        assert_eq!(scene.ask(lively.port).await, full);
+        assert_eq!(lively.connections(), 0);
+    };
+    tokio::select! {
+        biased;
+        answer = scene.client.send(request(silent.port, "/")) => panic!("{answer:?}"),
+        () = others => (),
+    }
+    assert_eq!(scene.ask(lively.port).await.unwrap(), "x");
+}
+
+#[tokio::test]
+async fn idle_connections_are_bounded_and_closed_in_time() {
+    let ca = Ca::new();
+    let count = OUTBOUND_IDLE_PER_DESTINATION_MAX + 5;
+    let barrier = Arc::new(AtomicUsize::new(0));
+    let arrived = Arc::clone(&barrier);
+    let server = Server::start(&ca, HTTP1, None, move |asked: &Asked| {
+        arrived.fetch_add(usize::from(!asked.text.is_empty()), Ordering::SeqCst);
+        Act::Write(ok("x"))
+    })
+    .await;
+    let sizes = PoolSizes { idle_time_max: Duration::from_secs(2), ..PoolSizes::default() };
+    let scene = client_with(Scope::Development, &ca, &[&["127.0.0.1"]], sizes);
+    // All at once, so that each needs a connection of its own.
+    let tasks = Tasks::new();
+    for _ in 0..count {
+        let (client, port) = (Arc::clone(&scene.client), server.port);
+        tasks.spawn(async move { drop(client.send(request(port, "/")).await) });
+    }
+    within("all are answered", tasks.finished()).await;
+    assert_eq!(barrier.load(Ordering::SeqCst), count);
+    let most = u64::try_from(OUTBOUND_IDLE_PER_DESTINATION_MAX).unwrap();
+    assert!(scene.client.pool.kept() <= most);
+    wait_until("idle ones are closed", async || {
+        scene.client.pool.close_expired();
+        scene.client.open.get() == 0
+    })
+    .await;
+    assert_eq!((scene.client.pool.kept(), scene.client.pool.destinations()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_server_that_announces_a_short_time_is_not_kept_for_longer() {
+    let ca = Ca::new();
+    let answer = "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1, max=5\r\nContent-Length: 0\r\n\r\n";
+    let server = Server::start(&ca, HTTP1, None, move |_| Act::Write(String::from(answer))).await;
+    let scene = client(&ca);
+    for connections in 1..3 {
+        scene.ask(server.port).await.unwrap();
+        assert_eq!((server.connections(), scene.client.pool.kept()), (connections, 0));
+    }
+}
+
+#[tokio::test]
+async fn an_http2_connection_carries_so_many_requests_at_a_time() {
+    let ca = Ca::new();
+    let server = Server::start(&ca, HTTP2, None, |asked: &Asked| {
+        if asked.text.contains("/silent") { Act::Silence } else { Act::Write(ok("x")) }
+    })
+    .await;
+    let scene = client(&ca);
+    scene.ask(server.port).await.unwrap();
+    let tasks = Tasks::new();
+    for _ in 0..=OUTBOUND_STREAMS_MAX {
+        let (client, port) = (Arc::clone(&scene.client), server.port);
+        tasks.spawn(async move { drop(client.send(request(port, "/silent")).await) });
+    }
+    let all = OUTBOUND_STREAMS_MAX + 2;
+    wait_until("all have arrived", async || server.asked().len() == all).await;
+    assert_eq!(server.connections(), 2);
+    tasks.end();
+    within("the requests end", tasks.finished()).await;
+    assert_eq!(scene.ask(server.port).await.unwrap(), "x");
+}
+
+#[tokio::test]
+async fn names_are_remembered_for_a_while_and_only_so_many() {
+    let names = |kept_for| {
+        let lookups = Arc::new(AtomicUsize::new(0));
+        let answers = Mutex::new(vec![addresses(&["127.0.0.1"])]);
+        let scripted = Scripted { answers, lookups: Arc::clone(&lookups) };
+        (Addresses::of(Box::new(scripted), kept_for), lookups)
+    };
+    let (short, lookups) = names(Duration::ZERO);
+    for _ in 0..3 {
+        assert_eq!(short.find("a.example").await, addresses(&["127.0.0.1"]));
+    }
+    assert_eq!(lookups.load(Ordering::SeqCst), 3);
+    let (long, lookups) = names(Duration::from_hours(1));
+    for at in (0..NAMES_KEPT_MAX).chain(0..NAMES_KEPT_MAX) {
+        long.find(&format!("{at}.example")).await;
+    }
+    assert_eq!(lookups.load(Ordering::SeqCst), NAMES_KEPT_MAX);
+    // One more is not remembered.
+    for _ in 0..2 {
+        long.find("more.example").await;
+    }
+    assert_eq!(lookups.load(Ordering::SeqCst), NAMES_KEPT_MAX + 2);
+}

@@ -1,0 +1,82 @@
+//! TLS towards destinations: the authorities that are trusted, and our certificates.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::app::ClientIdentity;
+use crate::server::{CertificateProblem, read_bundle};
+
+/// The bundles of the usual systems, in the order in which they are tried.
+const BUNDLES: &[&str] = &[
+    // Debian, Ubuntu, Alpine, Arch.
+    "/etc/ssl/certs/ca-certificates.crt",
+    // Fedora, RHEL.
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    // openSUSE.
+    "/etc/ssl/ca-bundle.pem",
+    // Alpine, OpenBSD.
+    "/etc/ssl/cert.pem",
+];
+
+/// The authorities of the operator's file, or else those of this system. `None` if the system has
+/// none.
+pub(super) fn roots(
+    ca_file: Option<&Path>,
+) -> Result<Option<Arc<RootCertStore>>, CertificateProblem> {
+    let roots = match ca_file {
+        Some(path) => Some(read_bundle(path)?),
+        None => BUNDLES.iter().find_map(|path| read_bundle(Path::new(path)).ok()),
+    };
+    Ok(roots.map(Arc::new))
+}
+
+/// For requests without a client certificate.
+pub(super) fn anonymous(roots: Arc<RootCertStore>) -> Result<Arc<ClientConfig>, rustls::Error> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(&[&TLS13, &TLS12])?
+        .with_root_certificates(roots);
+    Ok(with_protocols(builder.with_no_client_auth()))
+}
+
+pub(super) fn identified(
+    roots: Arc<RootCertStore>,
+    identity: &ClientIdentity,
+) -> Result<Arc<ClientConfig>, &'static str> {
+    const TLS: &str = "TLS cannot be set up";
+    let pair = parse_identity(identity.pem.expose().as_bytes())?;
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(&[&TLS13, &TLS12])
+        .ok()
+        .ok_or(TLS)?
+        .with_root_certificates(roots);
+    let resolver = Arc::new(SingleCertAndKey::from(pair));
+    Ok(with_protocols(builder.with_client_cert_resolver(resolver)))
+}
+
+fn with_protocols(mut config: ClientConfig) -> Arc<ClientConfig> {
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Arc::new(config)
+}
+
+/// A chain and its key in one text. The parser's errors may quote the text, so they are dropped.
+fn parse_identity(pem: &[u8]) -> Result<CertifiedKey, &'static str> {
+    const CHAIN: &str = "the client certificate is not valid PEM";
+    const KEY: &str = "the client certificate has no usable private key";
+    let chain: Option<Vec<_>> = CertificateDer::pem_slice_iter(pem).map(Result::ok).collect();
+    let chain = chain.filter(|chain| !chain.is_empty()).ok_or(CHAIN)?;
+    let key = PrivateKeyDer::from_pem_slice(pem).ok().ok_or(KEY)?;
+    CertifiedKey::from_der(chain, key, &ring::default_provider()).ok().ok_or(KEY)
+}
+
+/// The same rules as when it is used.
+pub(super) fn check_identity(identity: &ClientIdentity) -> Result<(), &'static str> {
+    parse_identity(identity.pem.expose().as_bytes()).map(drop)
+}

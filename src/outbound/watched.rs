@@ -1,0 +1,94 @@
+//! The byte stream under an HTTP connection. It records whether HTTP has tried to write, and counts
+//! open connections.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::metrics::Gauge;
+
+/// The attempts to write on a connection so far. TLS may have sent a part of an attempt that failed,
+/// so the attempt is counted before it is made. As long as the number stays the same, nothing of what
+/// HTTP was given has left.
+#[derive(Debug, Clone, Default)]
+pub(super) struct WriteAttempts(Arc<AtomicU64>);
+
+impl WriteAttempts {
+    pub(super) fn get(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn count(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Watched<T> {
+    inner: T,
+    attempts: WriteAttempts,
+    open: Arc<Gauge>,
+}
+
+impl<T> Watched<T> {
+    pub(super) fn new(inner: T, attempts: WriteAttempts, open: Arc<Gauge>) -> Self {
+        open.add(1);
+        Self { inner, attempts, open }
+    }
+}
+
+impl<T> Drop for Watched<T> {
+    fn drop(&mut self) {
+        self.open.add(-1);
+    }
+}
+
+impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(cx, buffer)
+    }
+}
+
+impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.attempts.count();
+        Pin::new(&mut self.inner).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.attempts.count();
+        Pin::new(&mut self.inner).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
