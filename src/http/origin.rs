@@ -8,6 +8,7 @@ use hyper::http::request::Parts;
 
 use crate::app::Client;
 use crate::bounds::THREEDS_TEXT_CHARS_MAX;
+use crate::domain::problem_type;
 use crate::http::reply::{self, RequestContext};
 use crate::http::state::Http;
 use crate::limits::client_address;
@@ -20,9 +21,12 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 impl Http {
     pub(super) fn context(&self, parts: &Parts) -> RequestContext {
         let secret = parts.headers.get(API_KEY);
+        let accepted = parts.headers.get_all(ACCEPT).iter();
+        let accepted = accepted.filter_map(|value| value.to_str().ok());
         RequestContext {
             trace: reply::trace_of(&parts.headers, secret).unwrap_or_else(|| self.new_trace()),
             cross_origin: parts.headers.contains_key(ORIGIN),
+            problem_type: problem_type::of_accept(accepted),
             // `Location` is sent for POST only.
             base: if parts.method == Method::POST { self.base(parts) } else { None },
         }

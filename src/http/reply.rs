@@ -3,6 +3,7 @@
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
+use crate::domain::problem_type::JSON;
 use crate::domain::time::Timestamp;
 use crate::http::problem::Problem;
 use crate::idempotency::{AnswerStatus, RememberedAnswer, Replay};
@@ -94,6 +95,8 @@ const fn status_code(status: AnswerStatus) -> StatusCode {
 pub(crate) struct RequestContext {
     pub(crate) trace: String,
     pub(crate) cross_origin: bool,
+    /// The content type of a problem.
+    pub(crate) problem_type: &'static str,
     /// `https://host`, for absolute locations.
     pub(crate) base: Option<String>,
 }
@@ -106,8 +109,7 @@ impl RequestContext {
             headers.insert(name, value);
         }
         if !matches!(reply.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
-            let json = HeaderValue::from_static("application/json; charset=utf-8");
-            headers.entry(header::CONTENT_TYPE).or_insert(json);
+            headers.entry(header::CONTENT_TYPE).or_insert(HeaderValue::from_static(JSON));
         }
         if let (Some(path), Some(base)) = (reply.location, &self.base)
             && let Ok(location) = HeaderValue::try_from(format!("{base}{path}"))
@@ -122,8 +124,7 @@ impl RequestContext {
             StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = self.response(status, problem.to_json(&self.trace));
         let headers = response.headers_mut();
-        let json = HeaderValue::from_static("application/problem+json");
-        headers.insert(header::CONTENT_TYPE, json);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.problem_type));
         if let Some(after_s) = problem.retry_after_s {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after_s));
         }

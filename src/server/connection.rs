@@ -31,7 +31,7 @@ use crate::server::framing::Framing;
 use crate::server::header_limits::HeaderLimits;
 use crate::server::http2::{self, Http2State, IdleMonitor, MonitorDecision, Runner};
 use crate::server::panics;
-use crate::server::problem::{self, ProblemReporter, ServerProblem};
+use crate::server::problem::{ProblemContext, ProblemReporter, ServerProblem};
 use crate::server::refusal_streak::RefusalStreak;
 use crate::server::responder::{Responder, ResponseFuture};
 use crate::server::stream::Stream;
@@ -128,9 +128,9 @@ impl Connections {
         let service = service_fn(move |request: Request<Incoming>| {
             first_request.set();
             refusal_streak.begin(|| answer.knows(&request));
-            let sent = problem::sent_trace(request.headers());
+            let context = ProblemContext::of(request.headers());
             let begun = begin(&answer, limits, request, &peer);
-            let response = respond(begun, sent, Arc::clone(&refusals));
+            let response = respond(begun, context, Arc::clone(&refusals));
             respond_http1(response, Arc::clone(&refusal_streak))
         });
         let framing = Framing::new(&self.bounds);
@@ -153,7 +153,8 @@ impl Connections {
         reporter: &Arc<ProblemReporter>,
     ) {
         let service = service_fn(|_: Request<Incoming>| async {
-            Ok::<_, Infallible>(respond(Err(problem), None, Arc::clone(reporter)).await)
+            let context = ProblemContext::unknown();
+            Ok::<_, Infallible>(respond(Err(problem), context, Arc::clone(reporter)).await)
         });
         let made_up = &b"GET / HTTP/1.1\r\nconnection: close\r\n\r\n"[..];
         let io = TokioIo::new(tokio::io::join(made_up, stream));
@@ -177,11 +178,11 @@ impl Connections {
         let after = Arc::clone(&state);
         let service = service_fn(move |request: Request<Incoming>| {
             let place = state.begin(|| answer.knows(&request));
-            let sent = problem::sent_trace(request.headers());
+            let context = ProblemContext::of(request.headers());
             // A refused request is not processed, so that the client may send it again.
             let response = place.as_ref().map(|_| {
                 let begun = begin(&answer, limits, request, &peer);
-                respond(begun, sent, Arc::clone(&refusals))
+                respond(begun, context, Arc::clone(&refusals))
             });
             respond_http2(response, place, Arc::clone(&state), Arc::clone(&refusals))
         });
@@ -251,15 +252,14 @@ fn begin(
 
 async fn respond(
     begun: Result<ResponseFuture, ServerProblem>,
-    sent: Option<HeaderValue>,
+    context: ProblemContext,
     refusals: Arc<ProblemReporter>,
 ) -> Response<SecretBody> {
     let answered = match begun {
         Ok(work) => panics::catch(work).await.map_err(ServerProblem::from),
         Err(refusal) => Err(refusal),
     };
-    let mut response =
-        answered.unwrap_or_else(|refusal| refusal.response(&refusals.note(refusal, sent.as_ref())));
+    let mut response = answered.unwrap_or_else(|refusal| refusals.response(refusal, &context));
     refusals.hsts.guard(&mut response);
     response
 }

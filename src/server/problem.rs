@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use crate::crypto::Random;
+use crate::domain::problem_type;
 use crate::log::{Log, RequestLine, Trace};
 use crate::secret::SecretBody;
 use crate::server::headers::Hsts;
@@ -31,9 +32,30 @@ impl From<RequestPanic> for ServerProblem {
     }
 }
 
-const CONTENT: &str = "application/problem+json";
 const API_KEY: HeaderName = HeaderName::from_static("bt-api-key");
 const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
+
+/// The parts of a request that such an answer depends on.
+pub(super) struct ProblemContext {
+    /// The trace id that the client sent.
+    trace: Option<HeaderValue>,
+    content_type: &'static str,
+}
+
+impl ProblemContext {
+    /// The trace id is dropped if it equals the API key, so that a client that mixes the two up does
+    /// not get its key logged.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let sent = headers.get(TRACE).filter(|sent| headers.get(API_KEY) != Some(sent));
+        let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        Self { trace: sent.cloned(), content_type: problem_type::of_accept(accepted) }
+    }
+
+    /// For a request whose head could not be read.
+    pub(super) const fn unknown() -> Self {
+        Self { trace: None, content_type: problem_type::JSON }
+    }
+}
 
 /// Gives these answers a trace id, counts them and logs them.
 #[derive(Debug, Clone)]
@@ -48,7 +70,7 @@ pub(super) struct ProblemReporter {
 impl ProblemReporter {
     /// Counts and logs the answer, and returns its trace id: the one that the client sent, if it
     /// can be repeated, or a new one.
-    pub(super) fn note(&self, refusal: ServerProblem, sent: Option<&HeaderValue>) -> String {
+    fn note(&self, refusal: ServerProblem, sent: Option<&HeaderValue>) -> String {
         let sent = sent.and_then(|value| value.to_str().ok());
         let trace = match sent.filter(|text| Trace::is_repeatable(text)) {
             Some(text) => String::from(text),
@@ -65,14 +87,23 @@ impl ProblemReporter {
         });
         trace
     }
+
+    pub(super) fn response(
+        &self,
+        refusal: ServerProblem,
+        context: &ProblemContext,
+    ) -> Response<SecretBody> {
+        let trace = self.note(refusal, context.trace.as_ref());
+        refusal.response(&trace, context.content_type)
+    }
 }
 
 impl ServerProblem {
-    pub(super) fn response(self, trace: &str) -> Response<SecretBody> {
+    fn response(self, trace: &str, content_type: &'static str) -> Response<SecretBody> {
         let mut response = Response::new(SecretBody::from(self.body(trace)));
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(CONTENT));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         if let Ok(trace) = HeaderValue::try_from(trace) {
             headers.insert(TRACE, trace);
         }
@@ -122,13 +153,6 @@ impl ServerProblem {
     }
 }
 
-/// The trace id that the client sent. It is dropped if it equals the API key, so that a client that
-/// mixes the two up does not get its key logged.
-pub(super) fn sent_trace(headers: &HeaderMap) -> Option<HeaderValue> {
-    let sent = headers.get(TRACE)?;
-    (headers.get(API_KEY) != Some(sent)).then(|| sent.clone())
-}
-
 #[cfg(test)]
 mod tests {
     use http_body_util::BodyExt;
@@ -145,9 +169,9 @@ mod tests {
             ServerProblem::UnreadableRequest,
             ServerProblem::UriTooLong,
         ] {
-            let response = refusal.response("an-id");
+            let response = refusal.response("an-id", problem_type::JSON);
             let status = response.status();
-            assert_eq!(response.headers()[CONTENT_TYPE], CONTENT);
+            assert_eq!(response.headers()[CONTENT_TYPE], "application/json; charset=utf-8");
             assert_eq!(response.headers()[TRACE], "an-id");
             let body = response.into_body().collect().await.unwrap().to_bytes();
             let body: serde_json::Value = serde_json::from_slice(&body).unwrap();

@@ -56,6 +56,7 @@ mod oracles;
 mod packaging;
 mod patch;
 mod psp;
+mod problems;
 mod quotas;
 mod quotas_as_settings;
 mod race;

@@ -258,7 +258,7 @@ async fn ask(stream: &mut TlsStream<TcpStream>, request: &str) -> (String, Strin
 #[track_caller]
 fn check_problem((head, body): &(String, String), status: u16) {
     assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
-    assert!(head.contains("content-type: application/problem+json\r\n"), "{head}");
+    assert!(head.contains("content-type: application/json; charset=utf-8\r\n"), "{head}");
     let body: serde_json::Value = serde_json::from_str(body).unwrap();
     assert_eq!(body["status"], status);
     let trace = body["trace_id"].as_str().unwrap();

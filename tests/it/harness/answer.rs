@@ -49,7 +49,7 @@ impl Answer {
     #[track_caller]
     pub(crate) fn problem(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", self.text());
-        assert_eq!(self.header("content-type"), Some("application/problem+json"));
+        assert_eq!(self.header("content-type"), Some("application/json; charset=utf-8"));
         assert_eq!(self.json["status"], status, "{}", self.text());
         for name in ["title", "detail", "type"] {
             assert!(!self.member(name).is_empty(), "{name} in {}", self.text());
