@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault};
+use crate::harness::{Answer, Request, Vault, post};
 
 fn create(vault: &Vault, kind: &str, data: &Value) -> Answer {
     vault.post("/tokens", &vault.keys.private, json!({"type": kind, "data": data}))
@@ -229,7 +229,7 @@ fn each_type_refuses_what_is_not_its_own() {
         ),
         (
             "card",
-            json!({"number": "4242424242424242", "expiration_month": "1"}),
+            json!({"number": "4242424242424242", "expiration_month": "1x"}),
             &["data.expiration_month"],
         ),
         (
@@ -367,4 +367,55 @@ fn a_test_tenant_takes_the_documented_3ds_numbers_and_a_production_tenant_does_n
     }
     post(&vault.keys.private, "4200000000000001").invalid(&["data.number"]);
     post(&production.keys.private, "4111111111111111").with_status(201);
+}
+
+/// The numbers in `card` of an answer.
+fn expiry(answer: &Answer) -> (Value, Value) {
+    let card = &answer.json["card"];
+    (card["expiration_month"].clone(), card["expiration_year"].clone())
+}
+
+#[test]
+fn months_and_years_may_be_text_which_data_keeps_and_card_shows_as_numbers() {
+    let vault = Vault::start();
+    let key = &vault.key_with(
+        "private",
+        &[],
+        &json!([{
+            "description": "d", "priority": 1, "container": "/", "transform": "reveal",
+            "permissions": ["token:create", "token:read", "token:update", "token:use"],
+        }]),
+    );
+    let wanted = (json!(3), json!(2030));
+    for (month, year) in [(r#""03""#, r#""2030""#), (r#""3""#, "2030"), ("3.0", "2030.0")] {
+        let data = format!(
+            r#"{{"number":"4242424242424242","expiration_month":{month},"expiration_year":{year}}}"#
+        );
+        let body = format!(r#"{{"type":"card","data":{data}}}"#);
+        let send = |path: &str, key: &str| vault.send(&post(path).key(key).body(body.as_str()));
+        let token = send("/tokens", key).with_status(201);
+        assert!(
+            token.text().contains(&format!(r#""expiration_month":{month}"#)),
+            "{}",
+            token.text()
+        );
+        assert!(token.text().contains(&format!(r#""expiration_year":{year}"#)), "{}", token.text());
+        assert_eq!(expiry(&token), wanted);
+        let read = vault.get(&format!("/tokens/{}", token.id()), key).with_status(200);
+        assert_eq!(expiry(&read), wanted);
+        let intent = send("/token-intents", &vault.keys.public).with_status(201);
+        assert_eq!(expiry(&intent), wanted);
+        let made = send("/tokenize", key).with_status(200);
+        assert_eq!(expiry(&made), wanted);
+        let expression = json!({"exp": format!("{{{{ {} | card_exp: 'MM/YY' }}}}", token.id())});
+        let used = vault.post("/detokenize", key, expression).with_status(200);
+        assert_eq!(used.json["exp"], "03/30");
+        let patch = Request::new("PATCH", &format!("/tokens/{}", token.id()))
+            .header("Content-Type", "application/merge-patch+json")
+            .key(key)
+            .body(r#"{"data":{"expiration_month":"11"}}"#);
+        let patched = vault.send(&patch).with_status(200);
+        assert_eq!(expiry(&patched), (json!(11), json!(2030)));
+        assert_eq!(patched.json["data"]["expiration_month"], "11");
+    }
 }

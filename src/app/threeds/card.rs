@@ -1,14 +1,13 @@
 //! The card of a session. It is read from a token or an intent while a request is built, and not
 //! stored.
 
-use serde_json::Value;
-
 use crate::app::access::caller::Caller;
 use crate::app::error::Error;
 use crate::app::threeds::ThreedsSessions;
 use crate::app::tokens::create::no_intent;
 use crate::app::tokens::rows;
 use crate::domain::audit::Entity;
+use crate::domain::card::expiry::Expiry;
 use crate::domain::data::Data;
 use crate::domain::time::Timestamp;
 use crate::domain::token_type::TokenType;
@@ -65,11 +64,11 @@ fn card(kind: TokenType, data: &Data) -> Option<PaymentCard> {
     let value = value.expose();
     match kind {
         TokenType::Card => {
-            let whole = |name: &str| value.get(name).and_then(Value::as_u64);
+            let expiry = Expiry::of(value);
             Some(PaymentCard {
                 number: CardNumber::parse(value.get("number")?.as_str()?)?,
-                expiration_month: whole("expiration_month").and_then(|it| u8::try_from(it).ok()),
-                expiration_year: whole("expiration_year").and_then(|it| u16::try_from(it).ok()),
+                expiration_month: expiry.month,
+                expiration_year: expiry.year,
             })
         }
         TokenType::CardNumber => Some(PaymentCard {

@@ -7,6 +7,7 @@
 pub mod bin_table;
 pub mod brand;
 pub mod country;
+pub mod expiry;
 pub mod iin;
 mod span;
 #[cfg(test)]

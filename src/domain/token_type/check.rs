@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::bounds::{ACCOUNT_NUMBER_DIGITS_MAX, CARD_NUMBER_DIGITS_MAX, CARD_NUMBER_DIGITS_MIN};
+use crate::domain::card::expiry::{BadExpiry, parse_month, parse_year};
 use crate::domain::card::iin::{TestCard, TestUse};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::token_type::{TestNumbers, TokenType};
@@ -100,8 +101,8 @@ fn text(path: &str, value: &Value, mistakes: &mut Mistakes, check: impl FnOnce(&
 
 /// The optional members of a card. An expiry in the past is accepted.
 fn card_members(card: &Map<String, Value>, mistakes: &mut Mistakes) {
-    whole(card, "expiration_month", 1..=12, MONTH, mistakes);
-    whole(card, "expiration_year", 1000..=9999, YEAR, mistakes);
+    expiry(card, "expiration_month", |value| parse_month(value).map(drop), MONTH, mistakes);
+    expiry(card, "expiration_year", |value| parse_year(value).map(drop), YEAR, mistakes);
     match card.get("cvc") {
         None | Some(Value::Null) => {}
         Some(Value::String(text)) => {
@@ -117,24 +118,19 @@ fn card_members(card: &Map<String, Value>, mistakes: &mut Mistakes) {
     }
 }
 
-/// An optional JSON integer. A number in quotes or with a fraction is of the wrong type, as the
-/// tables say "integer".
-fn whole(
+/// An optional month or year.
+fn expiry(
     card: &Map<String, Value>,
     name: &str,
-    range: std::ops::RangeInclusive<i64>,
+    parse: impl FnOnce(&Value) -> Result<(), BadExpiry>,
     message: &str,
     mistakes: &mut Mistakes,
 ) {
-    let path = || format!("data.{name}");
-    match card.get(name) {
-        None | Some(Value::Null) => {}
-        Some(value) if value.is_i64() || value.is_u64() => {
-            if !value.as_i64().is_some_and(|value| range.contains(&value)) {
-                mistakes.add(path(), message);
-            }
-        }
-        Some(_) => mistakes.add(path(), WRONG_TYPE),
+    let Some(value) = card.get(name).filter(|value| !value.is_null()) else { return };
+    match parse(value) {
+        Ok(()) => {}
+        Err(BadExpiry::NotANumber) => mistakes.add(format!("data.{name}"), WRONG_TYPE),
+        Err(BadExpiry::OutOfRange) => mistakes.add(format!("data.{name}"), message),
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::card::CardDetails;
 use crate::domain::card::bin_table::BinTable;
+use crate::domain::card::expiry::Expiry;
 use crate::domain::token_type::TokenType;
 
 /// The `bank` object of a bank token or intent.
@@ -18,10 +19,8 @@ impl TokenType {
     /// The `card` (or `network_token`) object, for the types that hold a card number.
     pub fn card_details(self, data: &Value, table: &BinTable) -> Option<CardDetails> {
         let number = self.card_number(data)?;
-        let whole = |name: &str| data.get(name).and_then(Value::as_u64);
-        let month = whole("expiration_month").and_then(|month| u8::try_from(month).ok());
-        let year = whole("expiration_year").and_then(|year| u16::try_from(year).ok());
-        CardDetails::of(number, month, year, table)
+        let expiry = Expiry::of(data);
+        CardDetails::of(number, expiry.month, expiry.year, table)
     }
 
     /// The `bank` object, for the type `bank`.
@@ -67,7 +66,11 @@ mod tests {
         let found = TokenType::Card.card_details(&card, &table).unwrap();
         assert_eq!((found.expiration_month, found.expiration_year), (Some(4), Some(2031)));
         assert_eq!((found.brand, found.funding), (Some(Brand::Visa), Some(Funding::Credit)));
-        assert_eq!(TokenType::NetworkToken.card_details(&card, &table), Some(found));
+        assert_eq!(TokenType::NetworkToken.card_details(&card, &table), Some(found.clone()));
+        let text = json!({
+            "number": "4242424242424242", "expiration_month": "04", "expiration_year": "2031",
+        });
+        assert_eq!(TokenType::Card.card_details(&text, &table), Some(found));
         let number = TokenType::CardNumber.card_details(&json!("4242424242424242"), &table);
         assert_eq!(number.unwrap().expiration_month, None);
         for token_type in [TokenType::Token, TokenType::Bank, TokenType::SocialSecurityNumber] {

@@ -5,8 +5,9 @@
 
 use serde_json::Value;
 
-use super::arguments::{Arguments, text_of};
+use super::arguments::Arguments;
 use super::text::{rewrite, spell_out};
+use crate::domain::card::expiry::whole;
 use crate::expressions::budget::CHARACTER;
 use crate::expressions::context::{EvalContext, Revealing, Text};
 use crate::expressions::failures::Failed;
@@ -152,7 +153,7 @@ pub(super) fn card_exp(input: &Value, arguments: &Arguments<'_>, _: &EvalContext
             return Err(Failed::NotACard);
         }
     };
-    let part = |name: &str| card.get(name).and_then(|part| text_of(part).ok()?.parse::<u16>().ok());
+    let part = |name: &str| card.get(name).and_then(|part| whole(part)?.parse::<u16>().ok());
     let month = part("expiration_month").filter(|month| (1..=12).contains(month));
     let year = part("expiration_year").map(|year| if year < 100 { 2000 + year } else { year });
     date(&format, month, year.filter(|year| *year <= 9999)).map(Text::finish)

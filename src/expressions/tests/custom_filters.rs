@@ -99,6 +99,11 @@ fn card_exp_writes_the_expiration_date_as_asked() {
         json!({"expiration_month": "1", "expiration_year": "30"}),
         "01/30",
     );
+    check_filters(
+        "card_exp: 'MM/YYYY'",
+        json!({"expiration_month": "04", "expiration_year": 2030.0}),
+        "04/2030",
+    );
     check_filters("card_exp: 'YYYY'", json!({"expiration_year": 2030}), "2030");
     check_failed("card_exp: 'MM'", json!({"expiration_year": 2030}), Failed::NotACard);
     check_failed("card_exp: 'MM'", json!({"expiration_month": 13}), Failed::NotACard);

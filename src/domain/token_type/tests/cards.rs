@@ -20,6 +20,16 @@ fn cards_that_are_taken() {
             "number": "378282246310005", "expiration_month": 1, "expiration_year": 1999, "cvc": "0012",
         }),
     );
+    // Text and fractions of zeros, from forms and from languages without integers.
+    for (month, year) in
+        [(json!("3"), json!("2030")), (json!("03"), json!(2030)), (json!(12.0), json!(2030.0))]
+    {
+        let data = json!({
+            "number": "4242424242424242", "expiration_month": month, "expiration_year": year,
+        });
+        check_taken(TokenType::Card, &data);
+        check_taken(TokenType::NetworkToken, &data);
+    }
     check_taken(TokenType::Card, &json!({ "number": "4222222222222", "cvc": 123 }));
     check_taken(TokenType::Card, &json!({ "number": "5589092000000000006", "cvc": 9999 }));
     check_taken(
@@ -80,13 +90,23 @@ fn check_member(name: &str, value: &Value, words: &str) {
 
 #[test]
 fn members_of_cards_that_are_refused() {
-    for value in [json!(0), json!(13), json!(-1), json!(u64::MAX), json!(i64::MIN)] {
-        check_member("expiration_month", &value, "1 to 12");
+    let huge = [json!(u64::MAX), json!(i64::MIN)];
+    for value in [json!(0), json!(13), json!(-1), json!("13"), json!("003")].iter().chain(&huge) {
+        check_member("expiration_month", value, "1 to 12");
     }
-    for value in [json!(25), json!(999), json!(10_000), json!(-2025)] {
+    for value in [json!(25), json!(999), json!(10_000), json!(-2025), json!("30"), json!("02030")] {
         check_member("expiration_year", &value, "four digits");
     }
-    for value in [json!("12"), json!(1.0), json!(1.5), json!(true), json!([]), json!({})] {
+    for value in [
+        json!("1x"),
+        json!(""),
+        json!(" 12"),
+        json!("12.0"),
+        json!(1.5),
+        json!(true),
+        json!([]),
+        json!({}),
+    ] {
         check_member("expiration_month", &value, WRONG_TYPE);
         check_member("expiration_year", &value, WRONG_TYPE);
     }
