@@ -19,20 +19,20 @@ pub const BODY_BYTES_MAX: usize = 256 * 1024;
 /// A form that a browser posts on its way through 3-D Secure. The largest holds a challenge's
 /// result and a shop's own kilobyte; forms are taken without a key.
 pub const FORM_BYTES_MAX: usize = 16 * 1024;
-/// Memory for a body that every request has outside the budget: a card and its parsed form take a
-/// quarter of it. It is counted in [`super::connections::REQUEST_BYTES`].
+/// Memory for a body that every request has outside the budget: a card and its parsed form take
+/// half of it. It is counted in [`super::connections::REQUEST_BYTES`].
 pub const BODY_BYTES_FREE: usize = 16 * 1024;
 /// The budget of all bodies in flight beyond that: a hundred of the largest texts, or the parsed
 /// form of the costliest one. A body that finds too little left is answered 503.
 pub const BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// The most that is counted for one body. The costliest one, 256 KiB of small objects, takes about
-/// 25 MiB when parsed.
+/// The most that is counted for one body. The costliest one, small objects up to the maximum number
+/// of values, takes about 13 MiB when parsed.
 pub const BODY_MEMORY_MAX: usize = BODIES_BYTES_MAX;
 /// Memory of a parsed JSON value, at most: an item of a vector that has doubled, the text of a
 /// number or a string, the smallest vector around a single item.
-pub const JSON_VALUE_BYTES: usize = 160;
-/// Memory of a parsed JSON object beyond its members: one leaf of a map, which has room for eleven.
-pub const JSON_OBJECT_BYTES: usize = 800;
+pub const JSON_VALUE_BYTES: usize = 240;
+/// Memory of a parsed JSON object beyond its members: the smallest table, which has room for three.
+pub const JSON_OBJECT_BYTES: usize = 400;
 /// `Retry-After` of a request that found no memory for its body.
 pub const BODY_RETRY_AFTER_S: u64 = 1;
 /// Nesting of a JSON body. It is small enough for recursive functions.

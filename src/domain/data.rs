@@ -6,13 +6,14 @@ use serde_json::Value;
 
 use crate::secret::{Secret, SecretBuffer};
 
-/// JSON text of an object with `"cvc":"..."` as its first member: a brace, that member, the rest.
-/// The member is one piece, so that the text without it is the original text.
-pub fn with_cvc<'a>(json: &'a str, cvc: &str) -> (&'static str, Secret<String>, &'a str) {
-    let rest = json.strip_prefix('{').unwrap_or(json);
-    let comma = if rest == "}" { "" } else { "," };
+/// JSON text of an object with `"cvc":"..."` as its last member, where programs usually send it: the
+/// other members, that member, a brace. The member is one piece, so that the text without it is the
+/// original text.
+pub fn with_cvc<'a>(json: &'a str, cvc: &str) -> (&'a str, Secret<String>, &'static str) {
+    let rest = json.strip_suffix('}').unwrap_or(json);
+    let comma = if rest == "{" { "" } else { "," };
     // `concat` allocates once, so no unwiped copy of the code stays in memory.
-    ("{", Secret::new(["\"cvc\":\"", cvc, "\"", comma].concat()), rest)
+    (rest, Secret::new([comma, "\"cvc\":\"", cvc, "\""].concat()), "}")
 }
 
 #[derive(Debug)]
@@ -64,6 +65,6 @@ mod tests {
     #[test]
     fn a_code_goes_in_and_out_as_one_piece() {
         check("{}", r#"{"cvc":"123"}"#);
-        check(r#"{"a":{"cvc":"9"}}"#, r#"{"cvc":"123","a":{"cvc":"9"}}"#);
+        check(r#"{"a":{"cvc":"9"}}"#, r#"{"a":{"cvc":"9"},"cvc":"123"}"#);
     }
 }

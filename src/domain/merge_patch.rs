@@ -10,7 +10,8 @@ use crate::secret::Wipe;
 pub struct TooDeep;
 
 /// Applies `patch` to `target`: objects are merged member by member, `null` removes a member,
-/// anything else replaces. A patch that is nested too deep changes nothing.
+/// anything else replaces. A patch that is nested too deep changes nothing. Members keep their
+/// order, and new ones follow them in the order of the patch.
 ///
 /// Removed and replaced values are wiped, since they may be card numbers.
 pub fn merge_patch(target: &mut Value, patch: &Value) -> Result<(), TooDeep> {
@@ -35,14 +36,18 @@ fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(members) = target else {
         return;
     };
-    for (name, change) in changes {
-        if change.is_null() {
-            if let Some(mut gone) = members.remove(name) {
-                gone.wipe();
+    // One pass for all removals: each single one would move all members behind it.
+    if changes.values().any(Value::is_null) {
+        members.retain(|name, member| {
+            let is_kept = !changes.get(name).is_some_and(Value::is_null);
+            if !is_kept {
+                member.wipe();
             }
-        } else {
-            merge(members.entry(name).or_insert(Value::Null), change);
-        }
+            is_kept
+        });
+    }
+    for (name, change) in changes.iter().filter(|(_, change)| !change.is_null()) {
+        merge(members.entry(name).or_insert(Value::Null), change);
     }
 }
 
@@ -116,6 +121,14 @@ mod tests {
                 "phoneNumber": "+01-123-456-7890",
             }),
         );
+    }
+
+    #[test]
+    fn members_keep_their_order_and_new_ones_follow() {
+        let mut target = json!({"z": 1, "a": {"y": 1, "b": 2}, "m": 3, "k": 4});
+        let patch = json!({"new": 1, "m": 30, "z": null, "a": {"c": 5, "y": null}, "a2": 6});
+        merge_patch(&mut target, &patch).unwrap();
+        assert_eq!(target.to_string(), r#"{"a":{"b":2,"c":5},"m":30,"k":4,"new":1,"a2":6}"#);
     }
 
     fn nested(levels: usize) -> Value {

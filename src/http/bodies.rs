@@ -137,12 +137,16 @@ mod tests {
             Value::Array(items) => {
                 items.capacity() * size_of::<Value>() + items.iter().map(heap_bytes).sum::<usize>()
             }
-            // A map's leaf has room for eleven members; each node is at least half full.
+            // A list of members with their hashes, and a table of at most 7/8 as many positions.
             Value::Object(members) => {
-                let member = size_of::<String>() + size_of::<Value>();
-                let nodes = if members.is_empty() { 0 } else { 1 + members.len() / 5 };
+                let member = size_of::<u64>() + size_of::<String>() + size_of::<Value>();
+                let slots = match members.len() {
+                    0 => 0,
+                    length => (length * 8 / 7 + 1).next_power_of_two().max(4),
+                };
                 let keys: usize = members.keys().map(|key| key.capacity().max(16)).sum();
-                nodes * (11 * member + 64) + keys + members.values().map(heap_bytes).sum::<usize>()
+                let table = slots * (member + size_of::<usize>() + 1) + 16;
+                table + keys + members.values().map(heap_bytes).sum::<usize>()
             }
         }
     }
@@ -154,6 +158,13 @@ mod tests {
             let value: serde_json::Value = serde_json::from_str(&text).unwrap();
             let taken = text.len() + size_of_val(&value) + heap_bytes(&value);
             assert!(taken <= parsed_bytes(text.as_bytes()), "{item}: {taken}");
+        }
+        for members in 1..300 {
+            let members: Vec<_> = (0..members).map(|at| format!(r#""{at}":0"#)).collect();
+            let text = format!("{{{}}}", members.join(","));
+            let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let taken = text.len() + size_of_val(&value) + heap_bytes(&value);
+            assert!(taken <= parsed_bytes(text.as_bytes()), "{text}: {taken}");
         }
     }
 }

@@ -41,7 +41,9 @@ impl Checks {
             };
             (String::from(*name), Value::from(text))
         });
-        json!({ "status": self.status(), "checks": Value::Object(checks.collect()) })
+        let mut checks = Value::Object(checks.collect());
+        checks.sort_all_objects();
+        json!({ "status": self.status(), "checks": checks })
     }
 
     /// The answer of `/readyz` without a key: no reasons.

@@ -46,7 +46,10 @@ impl Status {
         if let Value::Object(ready) = checks.to_json() {
             self.0.extend(ready);
         }
-        Value::Object(self.0)
+        let mut status = Value::Object(self.0);
+        // Sections and lines are found by name, whatever reported first.
+        status.sort_all_objects();
+        status
     }
 
     fn section(&mut self, name: &'static str) -> &mut Value {

@@ -48,6 +48,7 @@ mod lifetimes;
 mod limits;
 mod lists;
 mod locations;
+mod member_order;
 mod memory;
 mod not_an_object;
 mod numbers;

@@ -39,7 +39,9 @@ fn delete(vault: &Vault, id: &str) {
 }
 
 fn members(token: &Value) -> Vec<&str> {
-    token.as_object().unwrap().keys().map(String::as_str).collect()
+    let mut names: Vec<_> = token.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
 }
 
 /// A repetition that has the same bytes as the first answer.

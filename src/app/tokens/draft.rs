@@ -165,6 +165,7 @@ impl Tokens<'_> {
             modified_at: None,
             answer_seed: Some(AnswerSeed::new(self.vault.random().bytes())),
         };
+        sort_for_expressions(&mut data);
         mistakes.append(self.evaluate(&mut token, data.expose(), budget));
         mistakes.into_result()?;
         Ok(CheckedDraft { token, wanted, visible: data })
@@ -288,6 +289,13 @@ pub(in crate::app) fn check_data(
     if text.json().len() > TOKEN_DATA_BYTES_MAX {
         mistakes.add("data", format!("Data has at most {TOKEN_DATA_BYTES_MAX} bytes as JSON."));
     }
+}
+
+/// Sorts the members of all objects. The results of fingerprints, search indexes and ids are
+/// compared with those of other tokens, so they must not depend on the order of members: an
+/// expression may contain the JSON text of an object.
+pub(in crate::app) fn sort_for_expressions(data: &mut Secret<Value>) {
+    data.expose_mut().sort_all_objects();
 }
 
 /// The mask as JSON text, if the draft sets one.

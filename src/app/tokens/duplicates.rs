@@ -1,6 +1,8 @@
 //! Deduplication: finds the token that a draft duplicates, and limits the members that the draft
 //! may change in it.
 
+use serde_json::Value;
+
 use crate::app::access::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::draft::{Deduplicate, TokenDraft};
@@ -62,7 +64,7 @@ impl Caller {
         let own = value == ValueOrigin::Own
             && old.created_by == self.application.id
             && self.application.kind != ApplicationKind::Public;
-        own || (old.effective_mask() == new.effective_mask()
+        own || (is_same_mask(old.effective_mask(), new.effective_mask())
             && old.effective_search_indexes() == new.effective_search_indexes())
     }
 
@@ -81,6 +83,17 @@ impl Caller {
     pub(in crate::app) fn deduplicates(&self, wanted: Option<Deduplicate>) -> bool {
         let draft = TokenDraft { deduplicate: wanted, ..TokenDraft::default() };
         self.existing(&draft) != DuplicatePolicy::Ignore
+    }
+}
+
+/// The order of members does not matter.
+fn is_same_mask(old: Option<&str>, new: Option<&str>) -> bool {
+    let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
+    match (old, new) {
+        (Some(old), Some(new)) if old != new => {
+            parse(old).is_some_and(|old| parse(new).is_some_and(|new| old == new))
+        }
+        (old, new) => old == new,
     }
 }
 

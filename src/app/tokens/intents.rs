@@ -4,7 +4,7 @@ use crate::app::access::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::create::no_intent;
-use crate::app::tokens::draft::check_data;
+use crate::app::tokens::draft::{check_data, sort_for_expressions};
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::rows::TokenRows;
 use crate::app::vault::Vault;
@@ -158,12 +158,14 @@ impl TokenIntents<'_> {
         let expires_at = now.plus(quotas.token_intent_retention);
         // A code does not outlive its intent.
         let cvc_expires_at = now.plus(quotas.cvc_retention).min(expires_at);
+        let stored = Data::from_value(data.expose());
+        sort_for_expressions(&mut data);
         Ok(TokenIntent {
             id: TokenIntentId::new(self.vault.next_id(now)),
             tenant: self.caller.tenant.id,
             kind,
             fingerprint: self.default_fingerprint(kind, data.expose(), budget)?,
-            data: Data::from_value(data.expose()),
+            data: stored,
             cvc_expires_at: cvc.as_ref().map(|_| cvc_expires_at),
             cvc,
             created_by: self.caller.application.id,

@@ -8,7 +8,7 @@ use crate::app::access::caller::{Caller, lacks};
 use crate::app::commit::commit_loop::{CommitOutcome, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
-use crate::app::tokens::draft::{check_data, check_expiry, check_mask};
+use crate::app::tokens::draft::{check_data, check_expiry, check_mask, sort_for_expressions};
 use crate::app::tokens::duplicates::{Duplicate, duplicate};
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::patch::TokenPatch;
@@ -190,6 +190,7 @@ impl Tokens<'_> {
             modified_at: Some(now),
             answer_seed: Some(self.vault.token_rows().answer_seed(old)),
         };
+        sort_for_expressions(&mut data);
         let mistakes = self.evaluate(&mut new, data.expose(), budget);
         // The failed expression and its error could reveal data that the caller may not see.
         if !mistakes.is_empty() && !self.caller.grants(&old.containers).shows_plain() {

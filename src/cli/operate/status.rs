@@ -177,7 +177,7 @@ mod tests {
             "status": "not_ready",
             "checks": {"disk": "It is full.", "store": "ok"},
             "disk": {"free_bytes": 1_610_612_736_u64, "read_only": true},
-            "process": {"version": "0.1.0", "up_s": 90_061, "listening_on": ["127.0.0.1:1"]},
+            "process": {"listening_on": ["127.0.0.1:1"], "up_s": 90_061, "version": "0.1.0"},
             "requests": {"answered": 180_122, "p99_us": 12_345},
         });
         assert_eq!(

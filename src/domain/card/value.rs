@@ -30,7 +30,10 @@ impl CardDetails {
             let additional = self.additional.iter().map(additional_value).collect();
             card.insert("additional".into(), Value::Array(additional));
         }
-        Value::Object(card)
+        let mut card = Value::Object(card);
+        // Answers write the members in this order, too.
+        card.sort_all_objects();
+        card
     }
 
     /// The `enrichments` object that detokenization expressions see. `bin_details` is absent for a

@@ -165,7 +165,7 @@ impl TokenType {
         if !self.has_cvc() {
             return None;
         }
-        match data.as_object_mut()?.remove("cvc")? {
+        match data.as_object_mut()?.shift_remove("cvc")? {
             Value::String(code) => Some(Secret::new(code)),
             Value::Null
             | Value::Bool(_)

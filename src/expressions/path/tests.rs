@@ -46,7 +46,7 @@ fn wildcards_and_descendants_select_many() {
     let root = json!({"o": {"j": 1, "k": 2}, "a": [5, 3, [{"j": 4}, {"k": 6}]]});
     check("$.o.*", &root, &json!([1, 2]));
     check("$.a[*][*]", &root, &json!([{"j": 4}, {"k": 6}]));
-    check("$..j", &root, &json!([4, 1]));
+    check("$..j", &root, &json!([1, 4]));
     check("$..[0]", &root, &json!([5, {"j": 4}]));
     check("$.a..[0, 1]", &root, &json!([5, 3, {"j": 4}, {"k": 6}]));
     check("$..*", &json!([[1], 2]), &json!([[1], 2, 1]));

@@ -148,7 +148,7 @@ fn stringify_writes_json_but_leaves_texts_and_null() {
         check_filters(
             name,
             json!({"price": 19.95, "color": "red"}),
-            r#"{"color":"red","price":19.95}"#,
+            r#"{"price":19.95,"color":"red"}"#,
         );
         check_filters(name, "The Lord", "The Lord");
         check_filters(name, 8.99, "8.99");

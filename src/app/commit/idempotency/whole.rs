@@ -75,7 +75,7 @@ impl Idempotency<'_> {
             && !has_live_key(snapshot, caller, location, value.expose())?
         {
             let members = value.expose_mut().as_object_mut().ok_or_else(bad_record)?;
-            changed |= members.remove("key").is_some();
+            changed |= members.shift_remove("key").is_some();
         }
         // An unchanged body is sent byte for byte as it was stored.
         if changed {
