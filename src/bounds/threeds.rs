@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::outbound::NAME_LOOKUP_MAX;
+use super::names::NAME_LOOKUP_MAX;
 
 /// Message extensions of one message, and the length of their JSON text, as the protocol says.
 pub const THREEDS_EXTENSIONS_MAX: usize = 10;

@@ -23,7 +23,7 @@ pub struct AllowedDestination {
 }
 
 impl AllowedDestination {
-    /// Parses `host:port`. The port is required, so that nobody opens more than was meant.
+    /// Parses `host:port`. The port is required, so that an entry opens no more than it says.
     fn parse(text: &str) -> Option<Self> {
         let HttpsUrl { host, port, path } = HttpsUrl::parse(&format!("https://{text}"))?;
         let is_whole = path == "/" && text.ends_with(&format!(":{port}"));

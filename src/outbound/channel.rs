@@ -274,7 +274,7 @@ async fn read(
     if announced > limits.response_bytes_max {
         return Err(TOO_LARGE);
     }
-    let mut held: Option<SemaphorePermit<'_>> = None;
+    let mut share: Option<SemaphorePermit<'_>> = None;
     let mut bytes = SecretBuffer::with_capacity(announced.min(OUTBOUND_ANSWER_BYTES_FREE));
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| OutboundFailure::Broken(broken(&error)))?;
@@ -286,9 +286,9 @@ async fn read(
         if let Some(budget) = limits.budget.filter(|_| length > OUTBOUND_ANSWER_BYTES_FREE) {
             let more = u32::try_from(data.len()).ok().ok_or(NO_ROOM)?;
             let more = budget.try_acquire_many(more).ok().ok_or(NO_ROOM)?;
-            match &mut held {
-                Some(held) => held.merge(more),
-                None => held = Some(more),
+            match &mut share {
+                Some(share) => share.merge(more),
+                None => share = Some(more),
             }
         }
         bytes.extend(data);

@@ -31,22 +31,22 @@ pub(super) struct Destination {
     pub(super) identity: Option<[u8; 32]>,
 }
 
-/// The numbers of places; tests have smaller ones.
+/// The maxima of a pool; tests have smaller ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PoolSizes {
-    pub(super) requests_max: usize,
-    pub(super) requests_per_destination_max: usize,
-    pub(super) wait_max: Duration,
-    pub(super) idle_time_max: Duration,
+    pub(super) requests: usize,
+    pub(super) requests_per_destination: usize,
+    pub(super) wait: Duration,
+    pub(super) idle_time: Duration,
 }
 
 impl Default for PoolSizes {
     fn default() -> Self {
         Self {
-            requests_max: OUTBOUND_REQUESTS_MAX,
-            requests_per_destination_max: OUTBOUND_REQUESTS_PER_DESTINATION_MAX,
-            wait_max: OUTBOUND_WAIT_MAX,
-            idle_time_max: OUTBOUND_IDLE_TIME_MAX,
+            requests: OUTBOUND_REQUESTS_MAX,
+            requests_per_destination: OUTBOUND_REQUESTS_PER_DESTINATION_MAX,
+            wait: OUTBOUND_WAIT_MAX,
+            idle_time: OUTBOUND_IDLE_TIME_MAX,
         }
     }
 }
@@ -112,13 +112,13 @@ impl Pool {
     pub(super) fn new(sizes: PoolSizes) -> Self {
         Self {
             sizes,
-            places: Arc::new(Semaphore::new(sizes.requests_max)),
+            places: Arc::new(Semaphore::new(sizes.requests)),
             destinations: Mutex::default(),
             waits: Counter::default(),
         }
     }
 
-    /// Takes a place. `None` if there is none in time. `tls` makes the TLS settings of a destination
+    /// Takes a place. `None` if all are taken for too long. `tls` makes the TLS settings of a destination
     /// that is new.
     pub(super) async fn enter<E>(
         self: &Arc<Self>,
@@ -139,7 +139,7 @@ impl Pool {
             let own = own.acquire_owned().await.ok()?;
             Some([own, all.acquire_owned().await.ok()?])
         };
-        let until = Instant::now().checked_add(self.sizes.wait_max).unwrap_or(deadline);
+        let until = Instant::now().checked_add(self.sizes.wait).unwrap_or(deadline);
         let permits = timeout_at(until.min(deadline), taken).await.ok().flatten();
         Ok(permits.map(|permits| Place { user, tls, _permits: permits }))
     }
@@ -153,7 +153,7 @@ impl Pool {
         let state = match destinations.entry(destination.clone()) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::hash_map::Entry::Vacant(new) => new.insert(DestinationState {
-                places: Arc::new(Semaphore::new(self.sizes.requests_per_destination_max)),
+                places: Arc::new(Semaphore::new(self.sizes.requests_per_destination)),
                 tls: tls()?,
                 kept: Vec::new(),
                 users: 0,
@@ -229,14 +229,14 @@ impl Place {
     /// Shares a new connection with the requests to come, if its protocol allows that.
     pub(super) fn share(&self, channel: &Channel) {
         if let Some(shared) = channel.share() {
-            self.insert(shared, self.user.pool.sizes.idle_time_max, OUTBOUND_SHARED_MAX);
+            self.insert(shared, self.user.pool.sizes.idle_time, OUTBOUND_SHARED_MAX);
         }
     }
 
     /// Keeps a connection whose exchange ended well. `announced` is the time for which the server
     /// keeps it.
     pub(super) fn keep(&self, channel: Channel, announced: Option<Duration>) {
-        let most = self.user.pool.sizes.idle_time_max;
+        let most = self.user.pool.sizes.idle_time;
         let announced = announced.map(|time| time.saturating_sub(OUTBOUND_IDLE_MARGIN));
         let time = announced.map_or(most, |time| time.min(most));
         if channel.is_closed() || time.is_zero() {

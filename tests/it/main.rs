@@ -54,6 +54,7 @@ mod not_an_object;
 mod numbers;
 mod operator;
 mod oracles;
+mod outbound;
 mod packaging;
 mod patch;
 mod psp;

@@ -125,12 +125,7 @@ async fn serve(
     let log = Log::start(io::stderr(), config.request_lines, Arc::new(move || clock.now()))
         .map_err(|error| os("start the log", &error))?;
     install_panic_hook(log.clone());
-    log_migration(&vault, &log);
-    // Check the disk before the first write: the disk may be full since before the restart.
-    if let Some(news) = vault.upkeep().look_at_disk() {
-        log.event(watch::event(&news));
-    }
-    let catalog = Catalog::load();
+    log_opening(&vault, &log);
     let manager = Arc::new(ServiceManager::from_environment()?);
     let (clock_control, scope) = (mode.clock_control, mode.scope);
     let tasks = Tasks::new();
@@ -162,7 +157,7 @@ async fn serve(
         app: Arc::clone(&vault),
         limiter: limiter(config.rate_limits),
         log: log.clone(),
-        catalog,
+        catalog: Catalog::load(),
         trusted_proxies: config.trusted_proxies,
         public_url: config.threeds.directory.map(|it| it.public_url),
         deprecated: deprecated(config.deprecated_operations),
@@ -272,10 +267,14 @@ fn end(fatal: &Fatal) -> Failure {
     }
 }
 
-fn log_migration(vault: &Vault, log: &Log) {
+fn log_opening(vault: &Vault, log: &Log) {
     if let Some(migrated) = vault.migrated() {
         let from = Value::Count(u64::from(migrated.from));
         log.event(Event::info("migrated").with("from_format", from));
+    }
+    // Check the disk before the first write: the disk may be full since before the restart.
+    if let Some(news) = vault.upkeep().look_at_disk() {
+        log.event(watch::event(&news));
     }
 }
 

@@ -54,10 +54,10 @@ impl Guard {
             return Err(PORT);
         }
         let is_own_address = host.parse::<IpAddr>().is_ok_and(|it| it.is_loopback());
-        if !is_dns_name(host) && !(is_development && is_own_address) {
-            return Err(NOT_A_NAME);
+        if is_dns_name(host) || is_development && is_own_address {
+            return Ok(Admission::Judged(self.scope));
         }
-        Ok(Admission::Judged(self.scope))
+        Err(NOT_A_NAME)
     }
 }
 
@@ -124,7 +124,7 @@ const NOT_PUBLIC_V4: &[([u8; 4], u32)] = &[
     ([240, 0, 0, 0], 4),
 ];
 
-/// Parts of 2000::/3, the public addresses of IPv6, that are not public. Everything outside of it is
+/// Parts of `2000::/3`, the public addresses of IPv6, that are not public. Everything outside of it is
 /// refused: loopback, unique local and link-local addresses, multicast, and addresses that hold one
 /// of IPv4.
 const NOT_PUBLIC_V6: &[([u16; 8], u32)] = &[

@@ -70,7 +70,7 @@ async fn an_answer_that_is_cut_at_any_byte_is_broken_and_the_request_is_not_repe
     let ca = Ca::new();
     let answer = ok("a body");
     for bytes in 0..answer.len() {
-        let part = String::from(&answer[..bytes]);
+        let part: String = answer.chars().take(bytes).collect();
         let server =
             Server::start(&ca, HTTP1, None, move |_| Act::WriteAndClose(part.clone())).await;
         let failure = client(&ca).ask(server.port).await.unwrap_err();
@@ -143,4 +143,29 @@ async fn the_address_that_was_judged_is_the_one_that_is_connected_to() {
     assert_eq!(remembered, addresses(&["127.0.0.1"]));
     assert!(!Admission::Judged(Scope::Internet).allows(&remembered));
     assert_eq!(scene.lookups.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn results_are_counted_and_no_host_stands_among_them() {
+    let ca = Ca::new();
+    let server = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
+    let scene = client(&ca);
+    scene.ask(server.port).await.unwrap();
+    scene.ask(server.port).await.unwrap();
+    let mut literal = request(443, "/");
+    literal.url.host = String::from("10.0.0.1");
+    scene.send(literal).await.unwrap_err();
+    let observed: Vec<Arc<dyn crate::metrics::Observe>> = vec![scene.client.clone()];
+    let page = crate::metrics::Registry::new(observed).page();
+    for line in [
+        "strongroom_outbound_requests_total{result=\"answered\"} 2",
+        "strongroom_outbound_requests_total{result=\"refused\"} 1",
+        "strongroom_outbound_requests_total{result=\"broken\"} 0",
+        "strongroom_outbound_waits_total 0",
+        "strongroom_outbound_connections 1",
+        "strongroom_outbound_connections_kept 1",
+    ] {
+        assert!(page.lines().any(|it| it == line), "{line}: {page}");
+    }
+    assert!(!page.contains("example") && !page.contains("10.0.0.1"), "{page}");
 }

@@ -193,7 +193,7 @@ async fn a_client_certificate_is_shown_and_its_connections_are_its_own() {
         assert!(scene.ask(server.port).await.is_err());
         assert!(scene.send(as_identity(&stranger)).await.is_err());
         assert_eq!(server.asked().len(), asked);
-        let chain = &one[..one.find("-----BEGIN PRIVATE KEY").unwrap()];
+        let (chain, _) = one.split_once("-----BEGIN PRIVATE KEY").unwrap();
         for wrong in
             ["", "nonsense", chain, &one.replace("CERTIFICATE", "X"), &one.replace('A', "?")]
         {

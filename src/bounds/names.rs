@@ -1,0 +1,20 @@
+//! Lookups of host names.
+
+use std::time::Duration;
+
+/// Names whose addresses are remembered, and for how long. A call costs no question then, and a
+/// destination that moves is found again soon.
+pub const NAMES_KEPT_MAX: usize = 1_024;
+pub const NAME_KEPT: Duration = Duration::from_secs(30);
+/// Names that are looked up at a time. Each lookup has a socket for each kind of address.
+pub const NAME_LOOKUPS_MAX: usize = 128;
+/// The deadline of a name lookup. Each name server has a share of it.
+pub const NAME_LOOKUP_MAX: Duration = Duration::from_secs(3);
+/// Name servers that are asked, as in the C library.
+pub const NAME_SERVERS_MAX: usize = 3;
+/// A name server's answer over TCP; over UDP it is shorter.
+pub const NAME_ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// Addresses of one name that are tried.
+pub const NAME_ADDRESSES_MAX: usize = 8;
+/// The length of `/etc/hosts` and of `/etc/resolv.conf`.
+pub const NAME_FILE_BYTES_MAX: u64 = 1024 * 1024;
