@@ -25,6 +25,7 @@ pub mod merge_patch;
 pub mod metadata;
 pub mod mistakes;
 pub mod permission;
+pub mod privacy;
 pub mod problem_type;
 pub mod quota;
 pub mod search_query;

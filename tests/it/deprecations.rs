@@ -1,6 +1,6 @@
 //! Operations that the published interface has shut down, and those that this server lacks.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{Request, Vault, get, post};
 
@@ -54,15 +54,77 @@ fn what_this_server_does_not_have_says_so() {
     assert!(!nested.member("detail").contains("proxies"));
 }
 
-#[test]
-fn privacy_is_taken_and_ignored() {
-    let vault = Vault::start();
-    let body = json!({
-        "type": "token", "data": "x",
-        "privacy": {"classification": "pci", "impact_level": "low", "restriction_policy": "redact"},
-    });
+/// Creates a token of this type with this privacy and reads it: its containers and its privacy.
+#[track_caller]
+fn check_privacy(vault: &Vault, more: Value, containers: &Value, privacy: Option<Value>) {
+    let mut body = json!({"type": "token", "data": "x"});
+    let members = body.as_object_mut().unwrap();
+    members.extend(more.as_object().unwrap().clone());
     let made = vault.post("/tokens", &vault.keys.private, body).with_status(201);
-    assert_eq!(made.json["containers"], json!(["/general/high/"]));
-    assert_eq!(made.json.get("privacy"), None);
-    assert_eq!(made.json["data"], "x");
+    let read = vault.get(&format!("/tokens/{}", made.id()), &vault.keys.private).with_status(200);
+    for answer in [made, read] {
+        assert_eq!(&answer.json["containers"], containers);
+        assert_eq!(answer.json.get("privacy"), privacy.as_ref());
+    }
+}
+
+#[test]
+fn privacy_places_a_token_without_containers_and_answers_derive_it() {
+    let vault = Vault::start();
+    let policy = |classification: &str, impact_level: &str, policy: &str| {
+        Some(json!({
+            "classification": classification, "impact_level": impact_level,
+            "restriction_policy": policy,
+        }))
+    };
+    let given =
+        json!({"classification": "PII", "impact_level": "moderate", "restriction_policy": "mask"});
+    let placed = policy("pii", "moderate", "redact");
+    check_privacy(&vault, json!({"privacy": given}), &json!(["/pii/moderate/"]), placed);
+    // A missing part is that of the type.
+    let card = json!({
+        "type": "card", "data": {"number": "4242424242424242"}, "privacy": {"impact_level": "low"},
+    });
+    check_privacy(&vault, card, &json!(["/pci/low/"]), policy("pci", "low", "mask"));
+    let empty = json!({"privacy": {}, "containers": []});
+    check_privacy(&vault, empty, &json!(["/general/high/"]), policy("general", "high", "redact"));
+    // Containers win, and one of another form has no privacy.
+    let both = json!({"privacy": "anything", "containers": ["/shop/a/"]});
+    check_privacy(&vault, both, &json!(["/shop/a/"]), None);
+    let several = json!({"containers": ["/shop/a/", "/pci/high/"]});
+    let first = policy("pci", "high", "redact");
+    check_privacy(&vault, several, &json!(["/pci/high/", "/shop/a/"]), first);
+
+    let wrong = json!({
+        "type": "token", "data": "x", "privacy": {"classification": "x", "impact_level": 1},
+    });
+    let paths = ["privacy.classification", "privacy.impact_level"];
+    vault.post("/tokens", &vault.keys.private, wrong).invalid(&paths);
+    let wrong = json!({"type": "token", "data": "x", "privacy": "high"});
+    vault.post("/tokens", &vault.keys.private, wrong).invalid(&["privacy"]);
+}
+
+#[test]
+fn access_is_checked_in_the_container_that_privacy_names() {
+    let vault = Vault::start();
+    let rule = json!([{
+        "description": "d", "priority": 1, "container": "/pii/moderate/", "transform": "reveal",
+        "permissions": ["token:create", "token:read"],
+    }]);
+    let key = vault.key_with("private", &[], &rule);
+    let create = |impact: &str| {
+        let privacy = json!({"classification": "pii", "impact_level": impact});
+        vault.post("/tokens", &key, json!({"type": "token", "data": "x", "privacy": privacy}))
+    };
+    let made = create("moderate").with_status(201);
+    vault.get(&format!("/tokens/{}", made.id()), &key).with_status(200);
+    create("high").problem(403);
+    vault.post("/tokens", &key, json!({"type": "token", "data": "x"})).problem(403);
+    // Both forms of a body are the same: a part of a `tokenize` call is placed and checked, too.
+    let part = |impact: &str| {
+        json!({"a": {"type": "token", "data": "x",
+            "privacy": {"classification": "pii", "impact_level": impact}}})
+    };
+    vault.post("/tokenize", &key, part("moderate")).with_status(200);
+    vault.post("/tokenize", &key, part("high")).problem(403);
 }

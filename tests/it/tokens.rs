@@ -31,6 +31,10 @@ fn a_token_comes_back_as_it_was_created_with_what_it_gets_by_default() {
     assert_eq!(token["type"], "token");
     assert_eq!(token["tenant_id"], json!(vault.tenant_id));
     assert_eq!(token["containers"], json!(["/general/high/"]));
+    let privacy = json!({
+        "classification": "general", "impact_level": "high", "restriction_policy": "redact",
+    });
+    assert_eq!(token["privacy"], privacy);
     assert_eq!(token["metadata"], json!({}));
     assert_eq!(token["search_indexes"], json!([]));
     assert_eq!(token["fingerprint_expression"], "{{ data | stringify }}");
@@ -38,7 +42,7 @@ fn a_token_comes_back_as_it_was_created_with_what_it_gets_by_default() {
     let by = vault.get("/applications/key", &vault.keys.private).id();
     assert_eq!(token["created_by"], json!(by));
     check_time(&read.member("created_at"));
-    for absent in ["expires_at", "modified_by", "modified_at", "mask", "_extras", "privacy"] {
+    for absent in ["expires_at", "modified_by", "modified_at", "mask", "_extras"] {
         assert!(token.get(absent).is_none(), "{absent}");
     }
     let names: Vec<_> = token.as_object().unwrap().iter().collect();

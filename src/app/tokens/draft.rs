@@ -13,6 +13,7 @@ use crate::domain::data::Data;
 use crate::domain::expires_at::parse_expiry;
 use crate::domain::id::{TenantId, TokenId};
 use crate::domain::mistakes::Mistakes;
+use crate::domain::privacy::Privacy;
 use crate::domain::tenant::TenantKind;
 use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
@@ -32,6 +33,8 @@ pub struct TokenDraft {
     pub data: Option<Secret<Value>>,
     pub mask: Option<Value>,
     pub containers: Option<Vec<Container>>,
+    /// Places a token without containers.
+    pub privacy: Option<Privacy>,
     pub metadata: BTreeMap<String, String>,
     pub search_indexes: Option<Vec<String>>,
     pub fingerprint_expression: Option<String>,
@@ -104,13 +107,14 @@ impl TokenDraft {
             || self.id.as_deref().is_some_and(computed)
     }
 
-    /// The containers of the draft, or the default of its type; `None` when neither is known.
+    /// The containers of the draft, that of its privacy, or the default of its type; `None` when none
+    /// of them is known.
     pub(in crate::app) fn effective_containers(&self) -> Option<Vec<Container>> {
         let mut containers = match (&self.containers, self.kind) {
             // All containers were invalid.
             (Some(containers), _) if containers.is_empty() => return None,
             (Some(containers), _) => containers.clone(),
-            (None, Some(kind)) => vec![Container::parse(kind.default_container()).ok()?],
+            (None, Some(kind)) => vec![self.privacy.unwrap_or_default().container(kind)?],
             (None, None) => return None,
         };
         containers.sort_unstable();

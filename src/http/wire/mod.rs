@@ -10,6 +10,7 @@ pub(crate) mod key;
 pub(crate) mod log;
 pub(crate) mod page;
 pub(crate) mod permission;
+mod privacy;
 pub(crate) mod query;
 pub(crate) mod template;
 pub(crate) mod tenant;

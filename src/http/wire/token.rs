@@ -17,6 +17,7 @@ use crate::domain::token_type::TokenType;
 use crate::http::wire::card;
 use crate::http::wire::fields::Fields;
 use crate::http::wire::json::Object;
+use crate::http::wire::privacy;
 use crate::idempotency::{AnswerStatus, Disclosure, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 
@@ -37,13 +38,18 @@ pub(crate) fn parse_draft(body: &Value) -> TokenDraft {
         }
         (kind(&mut fields), data)
     };
+    let (containers, privacy) = match containers(&mut fields) {
+        None => privacy::parse(&mut fields),
+        containers => (containers, None),
+    };
     TokenDraft {
         id: fields.text("id").map(String::from),
         token_intent_id,
         kind,
         data,
         mask: fields.value("mask").cloned(),
-        containers: containers(&mut fields),
+        containers,
+        privacy,
         metadata: metadata(&mut fields),
         search_indexes: search_indexes(&mut fields),
         fingerprint_expression: fingerprint_expression(&mut fields),
@@ -209,7 +215,7 @@ pub(crate) fn render(shown: &TokenView) -> Secret<Vec<u8>> {
 }
 
 /// Of a token without its data, mask and metadata. Longer texts make the buffer grow.
-const MEMBERS_BYTES: usize = 1_152;
+const MEMBERS_BYTES: usize = 1_248;
 
 /// The members. Those that are not always kept go with the token, which is this subject.
 fn render_members(shown: &TokenView, subject: usize) -> Object {
@@ -261,6 +267,7 @@ fn render_members(shown: &TokenView, subject: usize) -> Object {
         return object;
     }
     object.keep(PartLifetime::With(subject));
+    privacy::write(&mut object, token);
     if let Some(mask) = token.effective_mask() {
         object.json("mask", mask);
     }

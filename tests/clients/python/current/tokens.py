@@ -124,6 +124,7 @@ def everything_that_can_be_given_comes_back():
         equal(token.search_indexes, ["{{ data.name }}", "{{ data.note | upcase }}"])
         equal(token.fingerprint_expression, "{{ data.name }}")
         equal(token.expires_at.isoformat(), "2040-01-01T00:00:00+00:00")
+        equal((token.privacy.classification, token.privacy.impact_level), ("general", "low"))
     equal(created.extras.deduplicated, False)
 
 

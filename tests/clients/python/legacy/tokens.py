@@ -59,6 +59,7 @@ def everything_that_can_be_given_comes_back():
         equal(token.search_indexes, ["{{ data.name }}"])
         equal(token.fingerprint_expression, "{{ data.name }}")
         equal(token.expires_at.isoformat(), "2040-08-27T02:23:57+00:00")
+        equal((token.privacy.classification, token.privacy.impact_level), ("general", "low"))
 
 
 @check
