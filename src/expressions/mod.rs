@@ -11,6 +11,7 @@ mod context;
 mod evaluate;
 mod failures;
 mod filters;
+mod first;
 mod lex;
 mod mask;
 mod parse;

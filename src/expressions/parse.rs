@@ -26,14 +26,15 @@ impl Template {
 
 /// The kind of names that expressions begin with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Names {
+pub(super) enum Names {
+    Proxy,
     References,
     Variables,
 }
 
 fn template(text: &str, names: Names) -> Result<Template, Malformed> {
     let bytes_max = match names {
-        Names::References => bounds::REFERENCES_BYTES_MAX,
+        Names::Proxy | Names::References => bounds::REFERENCES_BYTES_MAX,
         Names::Variables => bounds::TEMPLATE_BYTES_MAX,
     };
     if text.len() > bytes_max {
@@ -88,22 +89,26 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
 
 /// The effect of the closing braces on the text after them: `-}}` removes its leading white space.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Trim {
+pub(super) enum Trim {
     Nothing,
     Spaces,
 }
 
-struct ExpressionParser<'a> {
-    cursor: Cursor<'a>,
-    names: Names,
+pub(super) struct ExpressionParser<'a> {
+    pub(super) cursor: Cursor<'a>,
+    pub(super) names: Names,
     /// The offset of the opening braces, for the error of an unclosed expression.
-    opening: usize,
+    pub(super) opening: usize,
 }
 
 impl<'a> ExpressionParser<'a> {
-    fn parse(&mut self) -> Result<(Expression, Trim), Malformed> {
+    pub(super) fn parse(&mut self) -> Result<(Expression, Trim), Malformed> {
         self.cursor.skip_spaces();
         let source = match self.names {
+            Names::Proxy => match self.proxy_variable()? {
+                Some(variable) => Source::Variable(variable),
+                None => Source::Reference(self.reference()?),
+            },
             Names::References => Source::Reference(self.reference()?),
             Names::Variables => self.source()?,
         };
@@ -232,7 +237,7 @@ impl<'a> ExpressionParser<'a> {
         }
     }
 
-    fn argument(&mut self) -> Result<Argument, Malformed> {
+    pub(super) fn argument(&mut self) -> Result<Argument, Malformed> {
         let at = self.cursor.at();
         match self.cursor.peek() {
             Some(quote @ ('\'' | '"')) => {
@@ -281,7 +286,7 @@ impl<'a> ExpressionParser<'a> {
         signed.or_else(|| text.parse::<u64>().map(Number::from).ok()).ok_or(bad)
     }
 
-    fn variable(&mut self, name: &str) -> Result<Variable, Malformed> {
+    pub(super) fn variable(&mut self, name: &str) -> Result<Variable, Malformed> {
         let mut segments = Vec::new();
         loop {
             let at = self.cursor.at();

@@ -71,6 +71,21 @@ impl Template {
         })
     }
 
+    /// True if the text reads this variable.
+    pub fn names(&self, variable: &str) -> bool {
+        let is_named = |found: &Variable| found.name == variable;
+        let arguments = |call: &Call| {
+            call.arguments.iter().any(|argument| match argument {
+                Argument::Variable(found) => is_named(found),
+                Argument::Literal(_) | Argument::Path(_) => false,
+            })
+        };
+        self.expressions().any(|expression| {
+            let source = matches!(&expression.source, Source::Variable(it) if is_named(it));
+            source || expression.calls.iter().any(arguments)
+        })
+    }
+
     /// True if the text contains no expression.
     pub fn is_constant(&self) -> bool {
         self.expressions().next().is_none()

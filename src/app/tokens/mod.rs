@@ -13,6 +13,7 @@ pub(in crate::app) mod lists;
 pub(in crate::app) mod patch;
 pub(in crate::app) mod quota;
 pub(in crate::app) mod read;
+pub(in crate::app) mod references;
 pub(in crate::app) mod rows;
 pub(in crate::app) mod tokenize;
 pub(in crate::app) mod update;

@@ -1,0 +1,190 @@
+//! The tokens and intents that expressions name, opened for the caller who may use them.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::app::error::Error;
+use crate::app::tokens::Tokens;
+use crate::app::tokens::read::{DataView, TokenView};
+use crate::app::tokens::rows;
+use crate::domain::access::Transform;
+use crate::domain::audit::Entity;
+use crate::domain::card::CardDetails;
+use crate::domain::container::Container;
+use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
+use crate::domain::time::Timestamp;
+use crate::domain::token_intent::TokenIntent;
+use crate::domain::token_type::BankDetails;
+use crate::expressions::{Budget, Failed, Reference, Scope};
+use crate::secret::Wipe;
+use crate::store::Snapshot;
+
+const NOT_PLAIN: &str = "The API key may not use some of these tokens in plain.";
+
+/// The form in which a caller may use the values of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::app) enum Usage {
+    /// With the transform of the caller's right, as an answer shows it to the caller.
+    AsShown,
+    /// In plain: the caller may invoke a proxy whose destination the tenant has chosen.
+    ByInvocation,
+    /// In plain or not at all: a destination must not get a mask in place of a card number.
+    Plain,
+}
+
+/// The values that the expressions of one call refer to, each opened once.
+pub(in crate::app) struct NamedReferences(pub(in crate::app) HashMap<Reference, Value>);
+
+impl Scope for NamedReferences {
+    fn variable(&self, _: &str) -> Option<&Value> {
+        None
+    }
+
+    fn reference(&self, reference: &Reference) -> Option<&Value> {
+        self.0.get(reference)
+    }
+}
+
+impl Drop for NamedReferences {
+    fn drop(&mut self) {
+        self.0.values_mut().for_each(Wipe::wipe);
+    }
+}
+
+impl Tokens<'_> {
+    /// `None` when there is no such token or intent.
+    pub(in crate::app) fn open_reference(
+        self,
+        snapshot: &Snapshot,
+        reference: &Reference,
+        usage: Usage,
+        now: Timestamp,
+        budget: &Budget,
+    ) -> Result<Option<(Value, Entity)>, Error> {
+        if let Reference::TokenIntent(id) = reference {
+            let Some((intent, _)) =
+                self.vault.token_intents(self.caller).find(snapshot, id, now)?
+            else {
+                return Ok(None);
+            };
+            let home = Container::parse(intent.kind.default_container()).into_iter();
+            let home: Vec<_> = home.collect();
+            let exposure = self.usable(&home, usage)?;
+            budget.spend_json(intent.data.json()).map_err(too_much_work)?;
+            let entity = intent.id.into();
+            return Ok(Some((self.whole_intent(intent, exposure), entity)));
+        }
+        let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
+        let found = rows::find(snapshot, keys, tenant, reference.id())?;
+        let Some(found) = found.filter(|found| found.token.is_live(now)) else { return Ok(None) };
+        let mut token = found.token;
+        let exposure = self.usable(&token.containers, usage)?;
+        self.vault.cvcs().attach(snapshot, &mut token, now)?;
+        let shown = self.show(token, exposure, budget);
+        // Charge for the parsing of the data below, and of the mask of a whole token.
+        let whole = !matches!(reference, Reference::TokenData(_));
+        let plain = matches!(shown.data, DataView::Plain).then(|| shown.token.data.json());
+        let mask = shown.token.effective_mask().filter(|_| whole);
+        for text in plain.into_iter().chain(mask) {
+            budget.spend_json(text).map_err(too_much_work)?;
+        }
+        let value = if whole { whole_token(&shown) } else { data_of(&shown) };
+        Ok(Some((value, Entity::token(&shown.token))))
+    }
+
+    /// How much of a token in these containers an expression of this caller gets.
+    fn usable(self, containers: &[Container], usage: Usage) -> Result<Exposure, Error> {
+        const PLAIN: Exposure = Exposure {
+            extent: Extent::Full,
+            transform: Transform::Reveal,
+            fingerprint: Fingerprint::Shown,
+        };
+        if usage == Usage::ByInvocation {
+            return Ok(PLAIN);
+        }
+        let exposure = self.caller.exposure(containers, Right::Use, ValueOrigin::Stored)?;
+        if usage == Usage::Plain && exposure.transform != Transform::Reveal {
+            return Err(Error::Forbidden(NOT_PLAIN));
+        }
+        Ok(exposure)
+    }
+
+    fn whole_intent(self, intent: TokenIntent, exposure: Exposure) -> Value {
+        let data = match exposure.transform {
+            Transform::Reveal => std::mem::take(intent.whole_data().expose_mut()),
+            // An intent has no mask, so data that may not be revealed is left out.
+            Transform::Mask | Transform::Redact => Value::Null,
+        };
+        let shown = self.vault.token_intents(self.caller).show_intent(intent);
+        let mut whole = json!({
+            "id": shown.intent.id.to_string(),
+            "tenant_id": shown.intent.tenant.to_string(),
+            "type": shown.intent.kind.as_str(),
+            "created_by": shown.intent.created_by.to_string(),
+            "created_at": shown.intent.created_at.to_wire(),
+            "expires_at": shown.intent.expires_at.to_wire(),
+        });
+        if let Some(members) = whole.as_object_mut() {
+            insert(members, "data", (!data.is_null()).then_some(data));
+            if exposure.fingerprint == Fingerprint::Shown {
+                insert(members, "fingerprint", Some(Value::from(shown.intent.fingerprint)));
+            }
+            insert(members, "card", shown.card.as_ref().map(CardDetails::to_value));
+            insert(members, "bank", shown.bank.as_ref().map(BankDetails::to_value));
+            insert(members, "enrichments", shown.card.as_ref().map(CardDetails::enrichments));
+        }
+        whole
+    }
+}
+
+pub(in crate::app) fn too_much_work(failed: Failed) -> Error {
+    Error::invalid("$", failed.to_string())
+}
+
+fn data_of(shown: &TokenView) -> Value {
+    match &shown.data {
+        DataView::Plain => std::mem::take(shown.token.whole_data().expose_mut()),
+        DataView::Masked(value) => value.expose().clone(),
+        DataView::Absent => Value::Null,
+    }
+}
+
+/// All members of a token, and its enrichments, which only expressions can see.
+fn whole_token(shown: &TokenView) -> Value {
+    let token = &shown.token;
+    let mut whole = json!({
+        "id": token.public_id(),
+        "tenant_id": token.tenant.to_string(),
+        "type": token.kind.as_str(),
+        "fingerprint_expression": token.effective_fingerprint_expression(),
+        "containers": token.containers.iter().map(Container::as_str).collect::<Vec<_>>(),
+        "metadata": token.metadata,
+        "search_indexes": token.effective_search_indexes(),
+        "created_by": token.created_by.to_string(),
+        "created_at": token.created_at.to_wire(),
+    });
+    if let Some(members) = whole.as_object_mut() {
+        let data = data_of(shown);
+        insert(members, "data", (!data.is_null()).then_some(data));
+        if shown.fingerprint == Fingerprint::Shown {
+            insert(members, "fingerprint", Some(Value::from(token.fingerprint.as_str())));
+        }
+        let mask = token.effective_mask().and_then(|text| serde_json::from_str(text).ok());
+        insert(members, "mask", mask);
+        insert(members, "card", shown.card.as_ref().map(CardDetails::to_value));
+        insert(members, "bank", shown.bank.as_ref().map(BankDetails::to_value));
+        insert(members, "enrichments", shown.card.as_ref().map(CardDetails::enrichments));
+        let time = |at: Option<Timestamp>| at.map(|at| Value::from(at.to_wire()));
+        insert(members, "expires_at", time(token.expires_at));
+        insert(members, "modified_at", time(token.modified_at));
+        insert(members, "modified_by", token.modified_by.map(|by| Value::from(by.to_string())));
+    }
+    whole
+}
+
+fn insert(members: &mut Map<String, Value>, name: &str, value: Option<Value>) {
+    if let Some(value) = value {
+        members.insert(String::from(name), value);
+    }
+}
