@@ -11,6 +11,7 @@ mod commit;
 mod error;
 mod keys;
 mod outbound;
+mod proxy_calls;
 #[cfg(test)]
 mod tests;
 mod threeds;
@@ -39,6 +40,7 @@ pub use keys::share_sets::ChainWord;
 pub use outbound::{
     ClientIdentity, Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending,
 };
+pub use proxy_calls::{ProxyCall, ProxyFailure};
 pub use threeds::{
     Asking, ChallengeReply, Client, DirectoryFailure, DirectoryServers, Introduction,
     RangesRefresh, Reply, ResponseKind, SessionDraft,

@@ -55,13 +55,21 @@ impl Answers {
         context: &RequestContext,
         response: Response<SecretBody>,
     ) -> Response<SecretBody> {
+        self.try_hold(response).unwrap_or_else(|problem| context.failure(&problem))
+    }
+
+    /// The same, with the problem instead of its answer.
+    pub(super) fn try_hold(
+        &self,
+        response: Response<SecretBody>,
+    ) -> Result<Response<SecretBody>, Problem> {
         let bytes = response.body().len();
         if bytes <= ANSWER_BYTES_FREE {
-            return response;
+            return Ok(response);
         }
         match self.share(bytes) {
-            Some(share) => response.map(|body| body.holding(share)),
-            None => context.failure(&Problem::retry(503, NO_MEMORY, ANSWERS_RETRY_AFTER_S)),
+            Some(share) => Ok(response.map(|body| body.holding(share))),
+            None => Err(Problem::retry(503, NO_MEMORY, ANSWERS_RETRY_AFTER_S)),
         }
     }
 }

@@ -14,6 +14,7 @@ mod pages;
 mod pipeline;
 mod probes;
 mod problem;
+mod proxy;
 mod reply;
 mod request_counts;
 pub mod route;

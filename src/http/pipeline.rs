@@ -39,9 +39,9 @@ struct Invocation {
 
 /// The parts of a request that are logged with its response.
 #[derive(Default)]
-struct RequestSummary {
+pub(super) struct RequestSummary {
     route: Option<&'static Route>,
-    caller: Option<Arc<Caller>>,
+    pub(super) caller: Option<Arc<Caller>>,
 }
 
 impl Http {
@@ -135,6 +135,7 @@ impl Http {
             Ok((route, _)) | Err(NoMatch::Method { route, .. }) => route.is_page(),
             Err(NoMatch::Elsewhere | NoMatch::Path) => false,
         };
+        let is_proxy = route::proxy_rest(parts.uri.path()).is_some();
         let address = self.admit_address(parts, peer);
         let admitted = address.and_then(|address| Ok((address, found?)));
         let (address, (route, call)) = match admitted {
@@ -143,6 +144,8 @@ impl Http {
                 body::drain(body).await;
                 return if is_page {
                     context.traced(self.show_failure(&problem))
+                } else if is_proxy {
+                    self.proxy_failure(context, &problem.into())
                 } else {
                     self.failure(context, &problem)
                 };
@@ -157,11 +160,15 @@ impl Http {
             ApiCall::Page(call) => context.traced(self.show(call, parts, body).await),
             ApiCall::Preflight => {
                 body::drain(body).await;
-                context.preflight()
+                if is_proxy { context.proxy_preflight(&parts.headers) } else { context.preflight() }
             }
             ApiCall::Probe(function) => {
                 body::drain(body).await;
                 context.success(function(self, ProbeDetail::of_client(self, parts)))
+            }
+            // In a box, so that the future of every other request is not as large as this one.
+            ApiCall::Proxy => {
+                Box::pin(self.invoke_proxy(context, parts, body, address, summary)).await
             }
         }
     }
@@ -234,7 +241,7 @@ impl Http {
         let (body, _share) = match invocation.route.body {
             BodyKind::Json => body::read_json(&parts.headers, body, bodies).await?,
             BodyKind::MergePatch => body::read_merge_patch(&parts.headers, body, bodies).await?,
-            BodyKind::Form | BodyKind::Message | BodyKind::Nothing => {
+            BodyKind::Form | BodyKind::Message | BodyKind::Nothing | BodyKind::Raw => {
                 body::drain(body).await;
                 (Secret::new(Value::Null), bodies.share())
             }
@@ -314,6 +321,6 @@ impl Http {
     }
 }
 
-fn key_of(headers: &HeaderMap) -> Option<KeyText> {
+pub(super) fn key_of(headers: &HeaderMap) -> Option<KeyText> {
     headers.get(API_KEY).and_then(|value| value.to_str().ok()).and_then(KeyText::parse)
 }

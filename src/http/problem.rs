@@ -68,7 +68,7 @@ impl Problem {
         self.allow.as_deref().and_then(|methods| HeaderValue::try_from(methods).ok())
     }
 
-    fn title(&self) -> &'static str {
+    pub(super) fn title(&self) -> &'static str {
         match self.status {
             400 if self.mistakes.is_some() => VALIDATION,
             400 => "Bad Request",
@@ -85,6 +85,7 @@ impl Problem {
             424 => "3DS Service Error",
             429 => "Too Many Requests",
             431 => "Request Header Fields Too Large",
+            502 => "Bad Gateway",
             503 => "Service Unavailable",
             _ => "Internal Server Error",
         }

@@ -3,12 +3,13 @@
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
+use crate::bounds::PREFLIGHT_BYTES_MAX;
 use crate::domain::problem_type::JSON;
 use crate::domain::time::Timestamp;
 use crate::http::problem::Problem;
 use crate::idempotency::{AnswerStatus, RememberedAnswer, Replay};
 use crate::log::Trace;
-use crate::secret::SecretBody;
+use crate::secret::{Secret, SecretBody};
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
@@ -20,14 +21,14 @@ const RATE_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// Headers that published browser clients send.
 const CORS_ALLOW_HEADERS: HeaderValue = HeaderValue::from_static(
-    "BT-API-KEY, BT-CLIENT-USER-AGENT, BT-DEVICE-INFO, BT-IDEMPOTENCY-KEY, BT-PROXY-KEY, \
+    "BT-API-KEY, BT-CLIENT-USER-AGENT, BT-DEVICE-INFO, BT-ENCRYPTED, BT-IDEMPOTENCY-KEY, BT-PROXY-KEY, \
      BT-PROXY-URL, BT-TRACE-ID, Content-Type, X-Fern-Language, X-Fern-Runtime, \
      X-Fern-Runtime-Version, X-Fern-SDK-Name, X-Fern-SDK-Version",
 );
 const CORS_ALLOW_METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
 const CORS_EXPOSE: HeaderValue = HeaderValue::from_static(
-    "BT-TRACE-ID, BT-IDEMPOTENT-REPLAYED, Deprecation, Link, Location, Retry-After, Sunset, \
-     X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset",
+    "BT-TRACE-ID, BT-IDEMPOTENT-REPLAYED, BT-PROXY-DESTINATION-STATUS, Deprecation, Link, Location, \
+     Retry-After, Sunset, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset",
 );
 /// Seconds for which a browser remembers a preflight: the most that any browser honours.
 const CORS_MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
@@ -120,11 +121,21 @@ impl RequestContext {
     }
 
     pub(crate) fn failure(&self, problem: &Problem) -> Response<SecretBody> {
+        self.failure_as(problem, problem.to_json(&self.trace), self.problem_type)
+    }
+
+    /// A failure with a body of its own.
+    pub(crate) fn failure_as(
+        &self,
+        problem: &Problem,
+        body: Secret<Vec<u8>>,
+        content_type: &'static str,
+    ) -> Response<SecretBody> {
         let status =
             StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = self.response(status, problem.to_json(&self.trace));
+        let mut response = self.response(status, body);
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.problem_type));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
         if let Some(after_s) = problem.retry_after_s {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after_s));
         }
@@ -146,6 +157,45 @@ impl RequestContext {
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, CORS_ALLOW_METHODS);
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, CORS_ALLOW_HEADERS);
         headers.insert(header::ACCESS_CONTROL_MAX_AGE, CORS_MAX_AGE);
+        response
+    }
+
+    /// The answer to a preflight of a call through a proxy, which may have headers of any name for
+    /// its destination. Only names come back, so that nothing else can be written into the answer.
+    pub(crate) fn proxy_preflight(&self, headers: &HeaderMap) -> Response<SecretBody> {
+        let mut response = self.preflight();
+        let asked = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS);
+        let asked = asked.and_then(|names| names.to_str().ok()).unwrap_or_default();
+        let mut names = String::new();
+        for name in asked.split(',').map(str::trim) {
+            let is_name = HeaderName::from_bytes(name.as_bytes()).is_ok();
+            if is_name && names.len().saturating_add(name.len()) < PREFLIGHT_BYTES_MAX {
+                names.push_str(", ");
+                names.push_str(name);
+            }
+        }
+        let known = CORS_ALLOW_HEADERS;
+        let known = known.to_str().unwrap_or_default();
+        if let Ok(allowed) = HeaderValue::try_from(format!("{known}{names}")) {
+            response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+        }
+        response
+    }
+
+    /// The answer of a destination, with the vault's own headers over the destination's.
+    pub(crate) fn passed_on(
+        &self,
+        status: StatusCode,
+        headers: HeaderMap,
+        body: SecretBody,
+    ) -> Response<SecretBody> {
+        let mut response = self.response(status, body);
+        let own = std::mem::replace(response.headers_mut(), headers);
+        for (name, value) in &own {
+            if name != header::CACHE_CONTROL || !response.headers().contains_key(name) {
+                response.headers_mut().insert(name, value.clone());
+            }
+        }
         response
     }
 

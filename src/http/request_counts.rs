@@ -12,9 +12,9 @@ use crate::metrics::{
 pub(in crate::http) const NO_ROUTE: &str = "none";
 
 /// Every status that a response can have.
-pub(in crate::http) const STATUSES: [u16; 22] = [
-    200, 201, 204, 304, 400, 401, 403, 404, 405, 408, 409, 410, 413, 414, 415, 422, 424, 429, 431,
-    500, 501, 503,
+pub(in crate::http) const STATUSES: [u16; 25] = [
+    200, 201, 204, 300, 304, 400, 401, 402, 403, 404, 405, 408, 409, 410, 413, 414, 415, 422, 424,
+    429, 431, 500, 501, 502, 503,
 ];
 
 /// In microseconds: from a read out of memory to a request that used up every deadline.
@@ -55,7 +55,11 @@ impl Requests {
     pub(in crate::http) fn count(&self, route: &'static str, status: u16, duration: Duration) {
         let Ok(at) = self.routes.binary_search_by(|known| known.name.cmp(route)) else { return };
         let Some(route) = self.routes.get(at) else { return };
-        if let Ok(at) = STATUSES.binary_search(&status)
+        // A destination of a proxy may answer with any status; others count as the first of their
+        // class.
+        let class = status.div_euclid(100).saturating_mul(100);
+        let found = STATUSES.binary_search(&status).or_else(|_| STATUSES.binary_search(&class));
+        if let Ok(at) = found
             && let Some(count) = route.statuses.get(at)
         {
             count.add(1);

@@ -42,21 +42,28 @@ impl Audit<'_> {
         entities: impl ExactSizeIterator<Item = Entity>,
         at: Timestamp,
     ) -> Result<(), Error> {
-        let count = entities.len();
+        let entries = entities.map(|entity| caller.did(Act::Read, entity, at)).collect();
+        self.note_acts(caller.tenant.id, entries).await
+    }
+
+    /// Queues entries of acts of one tenant that have no effect in the data file. All of them are
+    /// queued, or this fails and the acts must not happen.
+    pub(in crate::app) async fn note_acts(
+        self,
+        tenant: TenantId,
+        entries: Vec<AuditEntry>,
+    ) -> Result<(), Error> {
+        let count = entries.len();
         if count == 0 {
             return Ok(());
         }
         let places = self.vault.reads.sender.reserve_many(count).await;
         let places = places.map_err(|closed| stopped(&closed))?;
         let (mut written, wait) = self.vault.reads.waiter();
-        for (number, (place, entity)) in places.zip(entities).enumerate() {
+        for (number, (place, entry)) in places.zip(entries).enumerate() {
             // Entries are written in order: when the last one is durable, all are.
             let is_last = number.saturating_add(1) == count;
-            place.send(ReadNote {
-                tenant: caller.tenant.id,
-                entry: caller.did(Act::Read, entity, at),
-                written: written.take_if(|_| is_last),
-            });
+            place.send(ReadNote { tenant, entry, written: written.take_if(|_| is_last) });
         }
         self.vault.reads.announce();
         until(wait).await

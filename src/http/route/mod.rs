@@ -16,7 +16,7 @@ use crate::http::request_counts::Requests;
 use crate::http::route::path::PathReader;
 use crate::limits;
 
-pub use table::{RESULTS_PATH, ROUTES};
+pub use table::{PROXY_PATH, RESULTS_PATH, ROUTES};
 
 /// One row of the routing table.
 #[derive(Debug)]
@@ -56,6 +56,8 @@ pub enum BodyKind {
     Message,
     /// The server reads and discards a body that comes nevertheless.
     Nothing,
+    /// Bytes of any media type.
+    Raw,
 }
 
 /// The function that answers, with what only functions of its kind need. The kind decides who may
@@ -67,8 +69,14 @@ pub(in crate::http) enum Handler {
     Page(PageRoute),
     Preflight,
     Probe(ProbeFunction),
+    /// A call through a proxy, on the row's path and on every path below it.
+    Proxy,
     Results(ResultsFunction),
 }
+
+/// A caller of a proxy needs one of these.
+pub(in crate::http) const PROXY_PERMISSIONS: &[Permission] =
+    &[Permission::ProxyInvoke, Permission::TokenUse];
 
 /// An operation of the API, for callers with a key.
 #[derive(Debug)]
@@ -126,6 +134,8 @@ impl Route {
             Handler::Operation(operation) => Access::Key(operation.permissions),
             Handler::Operator(_) => Access::OperatorListener,
             Handler::Page(_) | Handler::Preflight | Handler::Probe(_) => Access::Anyone,
+            // A proxy may be configured to need no key.
+            Handler::Proxy => Access::Key(PROXY_PERMISSIONS),
             Handler::Results(_) => Access::MutualTls,
         }
     }
@@ -147,6 +157,7 @@ pub(in crate::http) enum ApiCall {
     Page(PageCall),
     Preflight,
     Probe(ProbeFunction),
+    Proxy,
 }
 
 /// No row has this method and path.
@@ -175,7 +186,6 @@ const ELSEWHERE: &[&str] = &[
     "keys",
     "network-tokens",
     "proxies",
-    "proxy",
     "reactors",
     "roles",
     "sessions",
@@ -200,12 +210,19 @@ pub(in crate::http) fn find_api(
         // Browsers ask about paths that do not exist, too. `Allow` does not list the method.
         Handler::Preflight => (*method == Method::OPTIONS).then_some(ApiCall::Preflight),
         Handler::Probe(probe) => route.is_at(path).then_some(ApiCall::Probe(*probe)),
+        Handler::Proxy => proxy_rest(path).map(|_| ApiCall::Proxy),
         Handler::Operator(_) | Handler::Results(_) => None,
     });
     found.map_err(|no_match| match (no_match, path.split('/').nth(1)) {
         (NoMatch::Path, Some(first)) if ELSEWHERE.contains(&first) => NoMatch::Elsewhere,
         (no_match, _) => no_match,
     })
+}
+
+/// The rest of the path of a call through a proxy, as it came: empty or from a slash on.
+pub(in crate::http) fn proxy_rest(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix(PROXY_PATH)?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
 /// Finds the route of a request to the operator's listeners.
@@ -219,6 +236,7 @@ pub(in crate::http) fn find_operator(
         | Handler::Page(_)
         | Handler::Preflight
         | Handler::Probe(_)
+        | Handler::Proxy
         | Handler::Results(_) => None,
     })
 }
@@ -234,7 +252,8 @@ pub(in crate::http) fn find_results(
         | Handler::Operator(_)
         | Handler::Page(_)
         | Handler::Preflight
-        | Handler::Probe(_) => None,
+        | Handler::Probe(_)
+        | Handler::Proxy => None,
     })
 }
 
@@ -262,7 +281,7 @@ impl From<NoMatch> for Problem {
             NoMatch::Elsewhere => Self::new(
                 404,
                 "This server does not have this operation: it keeps tokens, token intents and 3-D \
-                 Secure sessions, and has no proxies, reactors, webhooks or account updater.",
+                 Secure sessions, and has no reactors, webhooks or account updater.",
             ),
             NoMatch::Method { allow, .. } => Self::method_not_allowed(allow),
             NoMatch::Path => Self::new(404, "There is no such path."),

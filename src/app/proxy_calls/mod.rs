@@ -1,0 +1,80 @@
+//! Calls through proxies: a request of the caller goes to a destination with the values of tokens
+//! in place of expressions, and the caller gets the destination's answer.
+//!
+//! Everything that can be refused is refused before anything is sent: a caller may repeat a call
+//! that was refused. The use of each token is in the queue of the audit chain before the request
+//! leaves.
+
+mod body;
+mod fill;
+mod form;
+mod headers;
+mod invoke;
+mod json;
+mod scope;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use crate::app::access::caller::Caller;
+use crate::app::error::Error;
+use crate::app::outbound::OutboundFailure;
+use crate::app::vault::Vault;
+use crate::secret::Secret;
+
+/// Calls through proxies of one caller.
+#[derive(Debug, Clone, Copy)]
+pub struct ProxyCalls<'a> {
+    pub(in crate::app) vault: &'a Vault,
+    pub(in crate::app) caller: &'a Caller,
+}
+
+impl Vault {
+    pub const fn proxy_calls<'a>(&'a self, caller: &'a Caller) -> ProxyCalls<'a> {
+        ProxyCalls { vault: self, caller }
+    }
+}
+
+/// The request of a caller, without the parts that are meant for the vault.
+#[derive(Debug)]
+pub struct ProxyCall {
+    pub method: String,
+    /// The rest of the path after `/proxy`, as it came: empty or from a slash on.
+    pub rest: String,
+    pub query: Option<String>,
+    /// Names in lower case.
+    pub headers: Vec<(String, Secret<Vec<u8>>)>,
+    pub body: Secret<Vec<u8>>,
+    /// The decrypted content of `BT-ENCRYPTED`.
+    pub encrypted: Option<Secret<Value>>,
+}
+
+/// The reason for which a call has no answer of the destination.
+#[derive(Debug)]
+pub enum ProxyFailure {
+    /// Nothing was sent.
+    App(Error),
+    /// The call itself is wrong, by this sentence. Nothing was sent.
+    Invalid(String),
+    Outbound(OutboundFailure),
+}
+
+impl ProxyFailure {
+    fn invalid(detail: &str) -> Self {
+        Self::Invalid(String::from(detail))
+    }
+}
+
+impl From<Error> for ProxyFailure {
+    fn from(error: Error) -> Self {
+        Self::App(error)
+    }
+}
+
+impl From<OutboundFailure> for ProxyFailure {
+    fn from(failure: OutboundFailure) -> Self {
+        Self::Outbound(failure)
+    }
+}

@@ -1,0 +1,190 @@
+//! The URL that a call goes to: the proxy's base, and the rest of the caller's path and query.
+//!
+//! The caller's part travels byte for byte. It never changes the host or the port, and it never
+//! leaves the path of the base: dot segments are refused, also in escapes, since a server may
+//! resolve them after decoding.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+use crate::app::proxy_calls::ProxyFailure;
+use crate::domain::https_url::HttpsUrl;
+
+const NOT_HTTPS: &str = "The URL of the destination must be https://, a host name, and optionally a port, a path and \
+     a query.";
+const DOT_SEGMENTS: &str = "The path must not hold the segments . and .. in any spelling.";
+const NOT_JOINED: &str = "The URL of the destination with the path and the query of the request is not a valid URL, \
+     or it is too long.";
+
+/// The query parameter that names a proxy. It is never part of what goes on.
+pub(super) const KEY_PARAMETER: &str = "bt-proxy-key";
+
+/// Joins a base, which may have a path and a query, with the caller's part.
+pub(super) fn join(base: &str, rest: &str, query: Option<&str>) -> Result<HttpsUrl, ProxyFailure> {
+    let host = HttpsUrl::parse_with_query(base);
+    let host = host.ok_or_else(|| ProxyFailure::invalid(NOT_HTTPS))?;
+    if has_dot_segments(rest) {
+        return Err(ProxyFailure::invalid(DOT_SEGMENTS));
+    }
+    let (path, own_query) = match base.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (base, None),
+    };
+    let query = query.map(without_key);
+    let queries = [own_query, query.as_deref()];
+    let queries: Vec<_> = queries.into_iter().flatten().filter(|it| !it.is_empty()).collect();
+    let mark = if queries.is_empty() { "" } else { "?" };
+    let text = format!("{}{rest}{mark}{}", path.trim_end_matches('/'), queries.join("&"));
+    HttpsUrl::parse_with_query(&text)
+        .filter(|joined| joined.host == host.host && joined.port == host.port)
+        .ok_or_else(|| ProxyFailure::invalid(NOT_JOINED))
+}
+
+/// The query without the parameter that names the proxy; every other byte stays.
+fn without_key(query: &str) -> Cow<'_, str> {
+    let is_key = |pair: &str| {
+        let name = pair.split('=').next().unwrap_or_default();
+        percent_decode_str(name).decode_utf8().is_ok_and(|name| name == KEY_PARAMETER)
+    };
+    if query.split('&').any(is_key) {
+        let others: Vec<_> = query.split('&').filter(|pair| !is_key(pair)).collect();
+        Cow::Owned(others.join("&"))
+    } else {
+        Cow::Borrowed(query)
+    }
+}
+
+/// The key in a query, decoded.
+pub(super) fn key_of(query: &str) -> Option<String> {
+    let mut pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned);
+    pairs.find_map(|(name, value)| {
+        (decoded(name).as_deref() == Some(KEY_PARAMETER)).then(|| decoded(value))?
+    })
+}
+
+/// True if a segment is `.` or `..` once escapes are decoded. A semicolon starts parameters of a
+/// segment, which some servers drop before they resolve it. Escapes of escapes are decoded too.
+fn has_dot_segments(path: &str) -> bool {
+    let mut path = Cow::Borrowed(path.as_bytes());
+    // Twice: a server behind a server may decode again.
+    for _ in 0..2 {
+        if path.split(|byte| matches!(byte, b'/' | b'\\')).any(is_dots) {
+            return true;
+        }
+        let decoded: Vec<u8> = percent_encoding::percent_decode(&path).collect();
+        path = Cow::Owned(decoded);
+    }
+    path.split(|byte| matches!(byte, b'/' | b'\\')).any(is_dots)
+}
+
+fn is_dots(segment: &[u8]) -> bool {
+    let name = segment.split(|byte| *byte == b';').next().unwrap_or_default();
+    matches!(name, b"." | b"..")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(base: &str, rest: &str, query: Option<&str>, host: &str, path: &str) {
+        let url = join(base, rest, query).unwrap();
+        assert_eq!((url.host.as_str(), url.path.as_str()), (host, path), "{base} {rest}");
+    }
+
+    #[test]
+    fn the_path_after_proxy_follows_the_base_without_its_trailing_slashes() {
+        check("https://psp.example", "", None, "psp.example", "/");
+        check("https://psp.example/", "", None, "psp.example", "/");
+        check("https://psp.example//", "/v1", None, "psp.example", "/v1");
+        check("https://psp.example/v1/", "/charges", None, "psp.example", "/v1/charges");
+        check("https://psp.example/v1/", "", None, "psp.example", "/v1");
+        check("https://psp.example/v1", "/", None, "psp.example", "/v1/");
+        check("https://nmi.example/api/transact.php", "", None, "nmi.example", "/api/transact.php");
+    }
+
+    #[test]
+    fn the_path_travels_byte_for_byte() {
+        for rest in
+            ["/a%2Fb", "/%41", "/a//b", "/a+b", "/{{x}}", "/@evil.example", "/a;b=c", "/..."]
+        {
+            check("https://psp.example/v1", rest, None, "psp.example", &format!("/v1{rest}"));
+        }
+    }
+
+    #[test]
+    fn queries_are_joined_and_the_proxy_key_is_left_out() {
+        let base = "https://psp.example/pay?merchant=1";
+        check(base, "", None, "psp.example", "/pay?merchant=1");
+        check(base, "/x", Some("a=b"), "psp.example", "/pay/x?merchant=1&a=b");
+        let plain = "https://psp.example";
+        check(plain, "/x", Some("a=%7B&a=+"), "psp.example", "/x?a=%7B&a=+");
+        check(plain, "/x", Some("bt-proxy-key=k"), "psp.example", "/x");
+        check(plain, "/x", Some("a=1&bt-proxy-key=k&b"), "psp.example", "/x?a=1&b");
+        check(plain, "/x", Some("a=1&bt%2Dproxy%2dkey=k"), "psp.example", "/x?a=1");
+        check(plain, "/x", Some("bt-proxy-keys=k"), "psp.example", "/x?bt-proxy-keys=k");
+        assert_eq!(key_of("a=1&bt-proxy-key=k%31").as_deref(), Some("k1"));
+        assert_eq!(key_of("bt%2Dproxy-key=k").as_deref(), Some("k"));
+        assert_eq!(key_of("a=bt-proxy-key"), None);
+    }
+
+    #[test]
+    fn dot_segments_are_refused_in_every_spelling() {
+        for rest in [
+            "/..",
+            "/../admin",
+            "/a/./b",
+            "/%2e%2e/admin",
+            "/.%2E/admin",
+            "/a%2f..%2fb",
+            "/a%5c..%5cb",
+            "/..;x=1/admin",
+            "/%252e%252e/admin",
+        ] {
+            assert!(join("https://psp.example/v1", rest, None).is_err(), "{rest}");
+        }
+    }
+
+    #[test]
+    fn a_base_that_is_no_https_url_is_refused() {
+        for base in [
+            "",
+            "undefined",
+            "http://psp.example",
+            "https://",
+            "https://user@psp.example",
+            "https://psp.example#x",
+            "https://psp.example\\@evil.example",
+            "HTTPS://psp.example",
+        ] {
+            assert!(join(base, "/x", None).is_err(), "{base}");
+        }
+        assert!(join("https://psp.example", &"/x".repeat(2_000), None).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_path_and_no_query_changes_the_host_or_leaves_the_base(
+            rest in "(/[!-~]{0,12}){0,3}",
+            query in proptest::option::of("[!-~]{0,20}"),
+        ) {
+            if let Ok(url) = join("https://good.example:8443/base", &rest, query.as_deref()) {
+                prop_assert_eq!((url.host.as_str(), url.port), ("good.example", 8_443));
+                prop_assert!(url.path.starts_with("/base"));
+                let after = &url.path["/base".len()..];
+                prop_assert!(after.is_empty() || after.starts_with(['/', '?']), "{}", after);
+            }
+        }
+
+        #[test]
+        fn no_text_is_joined_so_that_it_means_another_host(rest in "[!-~]{0,20}") {
+            if let Ok(url) = join("https://good.example", &rest, None) {
+                prop_assert_eq!((url.host.as_str(), url.port), ("good.example", 443));
+            }
+        }
+    }
+}

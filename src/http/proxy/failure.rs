@@ -1,0 +1,96 @@
+//! Failures of calls through proxies, in the shape that sets them apart from the destination's
+//! answers: `{"proxy_error": {...}}`.
+
+use crate::app::{Error, OutboundFailure, ProxyFailure};
+use crate::http::problem::Problem;
+use crate::http::wire::json::Object;
+use crate::limits::RateLimitRefusal;
+use crate::secret::Secret;
+
+const INVALID: &str = "Invalid proxy request";
+const NO_KEY: &str = "The BT-API-KEY header is required";
+const TIMED_OUT: &str = "The destination did not answer in time. It may have received the request.";
+
+/// A problem with the texts that only calls through proxies have.
+#[derive(Debug)]
+pub(in crate::http) struct ProxyProblem {
+    pub(super) problem: Problem,
+    title: Option<&'static str>,
+    detail: Option<String>,
+}
+
+impl ProxyProblem {
+    fn invalid(detail: String) -> Self {
+        let problem = Problem::new(400, INVALID);
+        Self { problem, title: Some(INVALID), detail: Some(detail) }
+    }
+
+    pub(super) fn to_json(&self) -> Secret<Vec<u8>> {
+        let mut body = Object::new();
+        body.object("proxy_error", |error| {
+            error.object("errors", |errors| {
+                for (path, messages) in self.problem.mistakes.iter().flat_map(|it| it.by_path()) {
+                    errors.texts(path, messages.iter().map(String::as_str));
+                }
+            });
+            error.text("title", self.title.unwrap_or_else(|| self.problem.title()));
+            error.number("status", self.problem.status);
+            error.text("detail", self.detail.as_deref().unwrap_or(self.problem.detail));
+        });
+        body.close()
+    }
+}
+
+impl From<Problem> for ProxyProblem {
+    fn from(problem: Problem) -> Self {
+        Self { problem, title: None, detail: None }
+    }
+}
+
+impl From<RateLimitRefusal> for ProxyProblem {
+    fn from(refusal: RateLimitRefusal) -> Self {
+        Problem::from(refusal).into()
+    }
+}
+
+impl From<Error> for ProxyProblem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Unauthenticated => Problem::new(401, NO_KEY).into(),
+            Error::Busy
+            | Error::Conflict(_)
+            | Error::Forbidden(_)
+            | Error::InFlight
+            | Error::Internal(_)
+            | Error::Invalid(_)
+            | Error::NeedsCvcKey(_)
+            | Error::NotFound(_)
+            | Error::ReadOnly(_)
+            | Error::Replayed(_)
+            | Error::Stopped
+            | Error::Storage(_)
+            | Error::Unprocessable(_)
+            | Error::Upstream(_) => Problem::from(error).into(),
+        }
+    }
+}
+
+/// A failure after the first byte of the request has left is 408 or 5xx: the caller must not take
+/// it for a reason to repeat the call.
+impl From<ProxyFailure> for ProxyProblem {
+    fn from(failure: ProxyFailure) -> Self {
+        match failure {
+            ProxyFailure::App(error) => error.into(),
+            ProxyFailure::Invalid(detail) => Self::invalid(detail),
+            ProxyFailure::Outbound(OutboundFailure::Refused(why)) => {
+                Self::invalid(String::from(why))
+            }
+            ProxyFailure::Outbound(OutboundFailure::TimedOut) => {
+                Problem::new(408, TIMED_OUT).into()
+            }
+            ProxyFailure::Outbound(
+                OutboundFailure::Unreachable(why) | OutboundFailure::Broken(why),
+            ) => Problem::new(502, why).into(),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The headers that pass through a proxy, in both directions.
+
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::secret::Secret;
+
+/// Headers of one connection, by RFC 9110, and those that each side sets for its own.
+const OF_CONNECTIONS: [&str; 13] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+/// Headers that are meant for the vault.
+const OF_VAULT: [&str; 6] = [
+    "bt-api-key",
+    "bt-client-user-agent",
+    "bt-device-info",
+    "bt-encrypted",
+    "bt-idempotency-key",
+    TRACE,
+];
+const TRACE: &str = "bt-trace-id";
+/// Headers of an answer that would speak for the vault: where else it can be reached, who may read
+/// the answer, and whose answer it is.
+const OF_ANSWERS: [&str; 4] =
+    ["alt-svc", "bt-proxy-destination-status", "strict-transport-security", TRACE];
+
+/// The caller's headers without those for the vault and for the connection, and the trace id.
+pub(super) fn for_destination(headers: &HeaderMap, trace: &str) -> Vec<(String, Secret<Vec<u8>>)> {
+    let listed = listed(headers.get_all("connection").iter().map(HeaderValue::as_bytes));
+    let mut passed = Vec::with_capacity(headers.len());
+    for (name, value) in headers {
+        let name = name.as_str();
+        let renamed = match name {
+            "bt-proxy-connection" => "connection",
+            "bt-proxy-keep-alive" => "keep-alive",
+            _ if is_for_destination(name) && !listed.iter().any(|it| it == name) => name,
+            _ => continue,
+        };
+        passed.push((String::from(renamed), Secret::new(value.as_bytes().to_vec())));
+    }
+    passed.push((String::from(TRACE), Secret::new(trace.as_bytes().to_vec())));
+    passed
+}
+
+fn is_for_destination(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    name.bytes().all(is_plain)
+        && !OF_CONNECTIONS.contains(&name)
+        && !OF_VAULT.contains(&name)
+        && !name.starts_with("bt-proxy-")
+        && !name.starts_with("x-fern-")
+}
+
+/// The destination's headers without those of its connection and without those that are the
+/// vault's to say. A page among the answers gets an origin of its own: otherwise a script in it
+/// would run with the origin of the vault.
+pub(super) fn for_caller(headers: &[(String, Secret<Vec<u8>>)]) -> HeaderMap {
+    let connection = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("connection"));
+    let listed = listed(connection.map(|(_, value)| value.expose().as_slice()));
+    let mut passed = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        let name = name.to_ascii_lowercase();
+        let is_own = OF_CONNECTIONS.contains(&name.as_str())
+            || OF_ANSWERS.contains(&name.as_str())
+            || name.starts_with("access-control-")
+            || listed.contains(&name);
+        if is_own {
+            continue;
+        }
+        let header = HeaderName::from_bytes(name.as_bytes()).ok();
+        if let (Some(name), Ok(value)) = (header, HeaderValue::from_bytes(value.expose())) {
+            passed.append(name, value);
+        }
+    }
+    passed.append("content-security-policy", HeaderValue::from_static("sandbox"));
+    passed
+}
+
+/// The names that a `Connection` header lists, in lower case: they too are of the connection.
+fn listed<'v>(values: impl Iterator<Item = &'v [u8]>) -> Vec<String> {
+    let texts = values.filter_map(|value| std::str::from_utf8(value).ok());
+    let names = texts.flat_map(|text| text.split(',')).map(|name| name.trim().to_ascii_lowercase());
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(headers: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, HeaderValue::from_static(value));
+        }
+        map
+    }
+
+    #[track_caller]
+    fn check_sent(headers: &[(&'static str, &'static str)], expected: &[(&str, &str)]) {
+        let sent = for_destination(&map(headers), "t-1");
+        let sent: Vec<_> = sent
+            .iter()
+            .map(|(name, value)| (name.as_str(), std::str::from_utf8(value.expose()).unwrap()))
+            .collect();
+        let (trace, others) = sent.split_last().unwrap();
+        assert_eq!(*trace, ("bt-trace-id", "t-1"));
+        assert_eq!(others, expected);
+    }
+
+    #[test]
+    fn the_callers_own_headers_go_on_and_those_for_the_vault_do_not() {
+        check_sent(
+            &[("authorization", "Bearer x"), ("user-agent", "u"), ("accept", "*/*")],
+            &[("authorization", "Bearer x"), ("user-agent", "u"), ("accept", "*/*")],
+        );
+        check_sent(
+            &[("x-own_name", "1"), ("x-own_name", "2")],
+            &[("x-own_name", "1"), ("x-own_name", "2")],
+        );
+        for name in [
+            "bt-api-key",
+            "bt-proxy-url",
+            "bt-proxy-key",
+            "bt-proxy-id",
+            "bt-encrypted",
+            "bt-idempotency-key",
+            "bt-device-info",
+            "bt-client-user-agent",
+            "bt-trace-id",
+            "x-fern-language",
+            "host",
+            "content-length",
+            "transfer-encoding",
+            "te",
+            "upgrade",
+            "connection",
+            "x.dotted",
+            "x!name",
+        ] {
+            check_sent(&[(name, "1")], &[]);
+        }
+        check_sent(
+            &[("bt-expose-raw-proxy-response", "1")],
+            &[("bt-expose-raw-proxy-response", "1")],
+        );
+    }
+
+    #[test]
+    fn names_that_the_connection_header_lists_stay_here() {
+        check_sent(
+            &[("connection", "close, X-Hop"), ("x-hop", "1"), ("x-kept", "2")],
+            &[("x-kept", "2")],
+        );
+    }
+
+    #[test]
+    fn two_headers_of_the_destinations_connection_can_be_chosen() {
+        check_sent(
+            &[("bt-proxy-connection", "close"), ("bt-proxy-keep-alive", "timeout=5")],
+            &[("connection", "close"), ("keep-alive", "timeout=5")],
+        );
+    }
+
+    #[test]
+    fn the_destinations_headers_come_back_without_those_that_are_the_vaults_to_say() {
+        let answer = [
+            ("Content-Type", "text/html"),
+            ("Set-Cookie", "a=1"),
+            ("Set-Cookie", "b=2"),
+            ("Connection", "X-Hop"),
+            ("X-Hop", "1"),
+            ("Transfer-Encoding", "chunked"),
+            ("Content-Length", "7"),
+            ("BT-PROXY-DESTINATION-STATUS", "200"),
+            ("BT-TRACE-ID", "other"),
+            ("Access-Control-Allow-Origin", "https://evil.example"),
+            ("Alt-Svc", "h3=\":443\""),
+            ("X-Bad", "a\nb"),
+        ];
+        let answer: Vec<_> = answer
+            .map(|(name, value)| (String::from(name), Secret::new(value.as_bytes().to_vec())))
+            .into_iter()
+            .collect();
+        let passed = for_caller(&answer);
+        let names: Vec<_> =
+            passed.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
+        assert_eq!(
+            names,
+            [
+                ("content-type", "text/html"),
+                ("set-cookie", "a=1"),
+                ("set-cookie", "b=2"),
+                ("content-security-policy", "sandbox"),
+            ]
+        );
+    }
+}
