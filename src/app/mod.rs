@@ -11,6 +11,7 @@ mod commit;
 mod error;
 mod keys;
 mod outbound;
+mod proxies;
 mod proxy_calls;
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::connections::{ANSWERS_BYTES_MAX, H2_STREAM_MAX, HEADER_BYTES_MAX};
+use super::proxies::{PROXY_HEADER_BYTES_MAX, PROXY_TRANSFORMED_BYTES_MAX};
 use super::requests::{BODIES_BYTES_MAX, BODY_BYTES_MAX, DRAIN_BODY_BYTES_MAX};
 use super::tokens::TOKEN_NAME_CHARS_MAX;
 
@@ -19,9 +20,6 @@ pub const PROXY_ANSWER_BYTES_MAX: usize = 1024 * 1024;
 pub const PROXY_TOKENS_MAX: usize = 20;
 /// The published time for a destination: name, connection, request and answer together.
 pub const PROXY_TIMEOUT: Duration = Duration::from_secs(25);
-/// A value of a header after its expressions were evaluated. Most servers take 8 KiB for the whole
-/// head; a signature has 100 bytes.
-pub const PROXY_HEADER_BYTES_MAX: usize = 8 * 1024;
 /// Bytes of the header names that a browser asks for in a preflight and that are allowed back.
 pub const PREFLIGHT_BYTES_MAX: usize = 2 * 1024;
 
@@ -32,5 +30,6 @@ const _: () = assert!(PROXY_BODY_BYTES_MAX >= BODY_BYTES_MAX);
 const _: () = assert!(PROXY_BODY_BYTES_MAX <= DRAIN_BODY_BYTES_MAX);
 const _: () = assert!(PROXY_TIMEOUT.as_secs() < H2_STREAM_MAX.as_secs());
 const _: () = assert!(PROXY_HEADER_BYTES_MAX < HEADER_BYTES_MAX);
+const _: () = assert!(PROXY_TRANSFORMED_BYTES_MAX <= PROXY_ANSWER_BYTES_MAX);
 // The ids of all tokens of a call fit into the text of an error.
 const _: () = assert!(PROXY_TOKENS_MAX * TOKEN_NAME_CHARS_MAX * 4 <= 64 * 1024);

@@ -2,7 +2,9 @@
 
 use uuid::Uuid;
 
-use crate::domain::id::{ApplicationId, KeyId, SessionId, TenantId, TokenId, TokenIntentId};
+use crate::domain::id::{
+    ApplicationId, KeyId, ProxyId, SessionId, TenantId, TokenId, TokenIntentId,
+};
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 
@@ -107,14 +109,16 @@ words! {
         EncryptionKey 8 "encryption_key" "Encryption key";
         Vault 9 "vault" "Vault";
         MasterKey 10 "master_key" "Master key";
+        Proxy 24 "proxy" "Proxy";
     }
 }
 
 impl EntityKind {
     /// The kinds of a tenant's resources.
-    pub const OF_TENANTS: [Self; 6] = [
+    pub const OF_TENANTS: [Self; 7] = [
         Self::Application,
         Self::ApplicationKey,
+        Self::Proxy,
         Self::ThreedsSession,
         Self::Tenant,
         Self::Token,
@@ -162,6 +166,7 @@ macro_rules! from_ids {
 from_ids! {
     ApplicationId Application;
     KeyId ApplicationKey;
+    ProxyId Proxy;
     SessionId ThreedsSession;
     TenantId Tenant;
     TokenId Token;

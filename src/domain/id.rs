@@ -42,6 +42,7 @@ ids! {
     ApplicationId,
     /// An API key's id, which is not the key's text.
     KeyId,
+    ProxyId,
     /// A 3DS session's id, which is its transaction id in every message.
     SessionId,
     /// The id of a token's record. Callers may know the token by a name that they chose instead.

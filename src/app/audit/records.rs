@@ -10,7 +10,7 @@ use crate::app::error::Error;
 use crate::app::upkeep::verify::Report;
 use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, AuditEntry, EntityKind};
-use crate::domain::id::{ApplicationId, SessionId, TenantId, TokenId, TokenIntentId};
+use crate::domain::id::{ApplicationId, ProxyId, SessionId, TenantId, TokenId, TokenIntentId};
 use crate::store::chain::{Checkpoint, RecordState};
 use crate::store::{DigestState, RecordDigests, Snapshot, StorageFailure, Table, tables};
 
@@ -100,6 +100,7 @@ impl<'a> Gone<'a> {
                 (Table::Applications, tables::applications(tenant, ApplicationId::new(id)))
             }
             EntityKind::ApplicationKey => return Ok(self.keys.contains(&id)),
+            EntityKind::Proxy => (Table::Proxies, tables::proxies(tenant, ProxyId::new(id))),
             EntityKind::ThreedsSession => {
                 (Table::ThreedsSessions, tables::threeds_sessions(SessionId::new(id), tenant))
             }

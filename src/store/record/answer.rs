@@ -27,7 +27,7 @@ use crate::domain::access::Transform;
 use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
 use crate::domain::hex;
-use crate::domain::id::{ApplicationId, KeyId, TokenId, TokenIntentId};
+use crate::domain::id::{ApplicationId, KeyId, ProxyId, TokenId, TokenIntentId};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
@@ -138,6 +138,7 @@ struct SubjectV2 {
 #[serde(rename_all = "snake_case")]
 enum SubjectIdV2 {
     Key(Uuid, Uuid),
+    Proxy(Uuid),
     Token(Uuid, Option<String>),
     TokenIntent(Uuid),
 }
@@ -355,6 +356,7 @@ fn disclosure(record: &DisclosureV2) -> Result<Disclosure, BadRecord> {
 fn subject_to_record(id: &SubjectId) -> SubjectIdV2 {
     match id {
         SubjectId::ApiKey { application, id } => SubjectIdV2::Key(application.uuid(), id.uuid()),
+        SubjectId::Proxy(id) => SubjectIdV2::Proxy(id.uuid()),
         SubjectId::Token { id, name } => SubjectIdV2::Token(id.uuid(), name.clone()),
         SubjectId::TokenIntent(id) => SubjectIdV2::TokenIntent(id.uuid()),
     }
@@ -365,6 +367,7 @@ fn subject_of_record(record: SubjectIdV2) -> SubjectId {
         SubjectIdV2::Key(application, id) => {
             SubjectId::ApiKey { application: ApplicationId::new(application), id: KeyId::new(id) }
         }
+        SubjectIdV2::Proxy(id) => SubjectId::Proxy(ProxyId::new(id)),
         SubjectIdV2::Token(id, name) => SubjectId::Token { id: TokenId::new(id), name },
         SubjectIdV2::TokenIntent(id) => SubjectId::TokenIntent(TokenIntentId::new(id)),
     }

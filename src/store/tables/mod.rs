@@ -7,6 +7,7 @@ mod audit;
 mod expiries;
 mod idempotency;
 pub mod meta;
+mod proxies;
 mod range;
 mod table;
 #[cfg(test)]
@@ -18,6 +19,7 @@ pub use access::*;
 pub use audit::*;
 pub use expiries::*;
 pub use idempotency::*;
+pub use proxies::*;
 pub use range::KeyRange;
 pub use table::{SealedBy, Table, tenant_of_scope};
 pub use threeds::*;

@@ -11,7 +11,7 @@ use crate::domain::access::Transform;
 use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
 use crate::domain::hex;
-use crate::domain::id::{ApplicationId, KeyId, TokenId, TokenIntentId};
+use crate::domain::id::{ApplicationId, KeyId, ProxyId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
 use crate::secret::Secret;
@@ -105,6 +105,7 @@ fn tell(record: &AnswerRecord) -> Value {
                 SubjectId::ApiKey { application, id } => {
                     json!(["key", application.to_string(), id.to_string(), hex::encode(sealed)])
                 }
+                SubjectId::Proxy(id) => json!(["proxy", id.to_string(), hex::encode(sealed)]),
                 SubjectId::Token { id, name } => {
                     json!(["token", id.to_string(), name, hex::encode(sealed)])
                 }
@@ -166,11 +167,12 @@ fn disclosures() -> impl Strategy<Value = Vec<Disclosure>> {
 }
 
 fn subjects() -> impl Strategy<Value = Vec<(SubjectId, Vec<u8>)>> {
-    let id = (any::<u128>(), any::<u128>(), of(any::<String>()), 0_u8..3);
+    let id = (any::<u128>(), any::<u128>(), of(any::<String>()), 0_u8..4);
     let id = id.prop_map(|(one, two, name, kind)| {
         let (one, two) = (Uuid::from_u128(one), Uuid::from_u128(two));
         match kind {
             0 => SubjectId::ApiKey { application: ApplicationId::new(one), id: KeyId::new(two) },
+            2 => SubjectId::Proxy(ProxyId::new(two)),
             1 => SubjectId::Token { id: TokenId::new(one), name },
             _ => SubjectId::TokenIntent(TokenIntentId::new(one)),
         }

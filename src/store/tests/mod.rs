@@ -7,6 +7,7 @@ mod chain;
 pub(crate) mod disk;
 mod failures;
 mod migrations;
+mod proxies;
 mod queue;
 mod records;
 mod unwritten;

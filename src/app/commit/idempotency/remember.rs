@@ -17,6 +17,7 @@ use crate::app::access::caller::Caller;
 use crate::app::commit::idempotency::Guard;
 use crate::app::commit::idempotency::Idempotency;
 use crate::app::error::{Error, Fault};
+use crate::app::proxies;
 use crate::app::tokens::intents;
 use crate::app::tokens::rows;
 use crate::crypto::{Identity, SealingKey};
@@ -264,6 +265,10 @@ fn live_subject(
             };
             let plain = keys.open(Table::ApplicationKeys.number(), &place, &sealed)?;
             (decode_api_key(plain.expose())?.answer_seed, Vec::new())
+        }
+        SubjectId::Proxy(id) => {
+            let found = proxies::find(snapshot, keys, tenant, *id)?;
+            (found.map(|(proxy, _)| proxy.answer_seed), Vec::new())
         }
         SubjectId::Token { id, .. } => rows::find_by_id(snapshot, keys, tenant, *id)?
             .filter(|found| found.token.is_live(now))

@@ -1,0 +1,52 @@
+//! Pre-configured proxies and their transforms.
+
+use super::requests::{BODY_BYTES_MAX, JSON_DEPTH_MAX};
+
+/// Proxies of one tenant. A page of the list opens all of them.
+pub const PROXIES_MAX: usize = 1_000;
+/// The destination of a stored proxy, as published.
+pub const PROXY_URL_CHARS_MAX: usize = 400;
+/// The key of a proxy, as published.
+pub const PROXY_KEY_CHARS_MAX: usize = 100;
+/// Entries of a configuration, as published.
+pub const PROXY_CONFIGURATION_MAX: usize = 25;
+/// The name of an entry: a word.
+pub const PROXY_CONFIGURATION_NAME_CHARS_MAX: usize = 200;
+/// The value of an entry: the largest is a private key in PEM.
+pub const PROXY_CONFIGURATION_VALUE_BYTES_MAX: usize = 8 * 1024;
+/// A chain of certificates and their key in PEM: four certificates of 2 KiB, and an RSA key.
+pub const PROXY_CERTIFICATE_BYTES_MAX: usize = 16 * 1024;
+/// Transforms of one side. Each may read the whole body.
+pub const PROXY_TRANSFORMS_MAX: usize = 10;
+/// The transforms of one side as JSON.
+pub const PROXY_TRANSFORMS_BYTES_MAX: usize = 32 * 1024;
+/// The name that a later transform uses for a new token, as published.
+pub const PROXY_IDENTIFIER_CHARS_MAX: usize = 100;
+/// The name of a header that a transform sets.
+pub const PROXY_HEADER_NAME_CHARS_MAX: usize = 100;
+/// The value of such a header, after its expressions are evaluated.
+pub const PROXY_HEADER_BYTES_MAX: usize = 8 * 1024;
+/// The location of a JSON member, and its steps.
+pub const PROXY_LOCATION_CHARS_MAX: usize = 400;
+pub const PROXY_LOCATION_STEPS_MAX: usize = JSON_DEPTH_MAX / 2;
+/// A body that a transform reads or makes, as published (1 MB).
+pub const PROXY_TRANSFORMED_BYTES_MAX: usize = 1_000_000;
+
+/// The text of a mask's pattern, and its nesting.
+pub const PROXY_PATTERN_BYTES_MAX: usize = 1024;
+pub const PROXY_PATTERN_DEPTH_MAX: usize = 16;
+/// The groups of a pattern. Every thread of the automaton copies their places.
+pub const PROXY_PATTERN_GROUPS_MAX: usize = 16;
+/// States of a pattern, counted repetitions unrolled.
+pub const PROXY_PATTERN_STATES_MAX: usize = 512;
+/// Steps of the masks of one answer, each about ten nanoseconds. The largest body takes about ten
+/// steps a character through a pattern of a card number.
+pub const PROXY_MASK_STEPS_MAX: usize = 50_000_000;
+
+// A body of proxies fits into a request, and so does everything else in it.
+const _: () = assert!(
+    PROXY_CONFIGURATION_MAX * PROXY_CONFIGURATION_VALUE_BYTES_MAX + PROXY_CERTIFICATE_BYTES_MAX
+        <= BODY_BYTES_MAX
+);
+const _: () = assert!(2 * PROXY_TRANSFORMS_BYTES_MAX <= BODY_BYTES_MAX);
+const _: () = assert!(PROXY_MASK_STEPS_MAX >= 40 * PROXY_TRANSFORMED_BYTES_MAX);

@@ -1,0 +1,255 @@
+//! From the text of a pattern to its tree.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use crate::bounds::{PROXY_PATTERN_BYTES_MAX, PROXY_PATTERN_DEPTH_MAX, PROXY_PATTERN_GROUPS_MAX};
+use crate::domain::pattern::InvalidPattern;
+use crate::domain::pattern::class::{Class, Item, Shorthand};
+
+pub(super) struct Parsed {
+    pub(super) root: Node,
+    pub(super) groups: usize,
+    pub(super) ignores_case: bool,
+}
+
+pub(super) enum Node {
+    /// Each is one way to match.
+    Alternatives(Vec<Node>),
+    Assertion(Assertion),
+    Class(Class),
+    /// The number of the group, from 0.
+    Group(usize, Box<Node>),
+    Repeat {
+        node: Box<Node>,
+        least: usize,
+        /// `None` without a maximum.
+        most: Option<usize>,
+        is_greedy: bool,
+    },
+    Sequence(Vec<Node>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Assertion {
+    End,
+    NoWordBoundary,
+    Start,
+    WordBoundary,
+}
+
+struct Parser<'a> {
+    rest: Peekable<Chars<'a>>,
+    groups: usize,
+}
+
+pub(super) fn parse(text: &str) -> Result<Parsed, InvalidPattern> {
+    if text.len() > PROXY_PATTERN_BYTES_MAX {
+        return Err(InvalidPattern::TooLarge);
+    }
+    let (ignores_case, text) = match text.strip_prefix("(?i)") {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let mut parser = Parser { rest: text.chars().peekable(), groups: 0 };
+    let root = parser.alternatives(0)?;
+    if parser.rest.next().is_some() {
+        return Err(InvalidPattern::Malformed);
+    }
+    Ok(Parsed { root, groups: parser.groups, ignores_case })
+}
+
+impl Parser<'_> {
+    /// The recursion is no deeper than [`PROXY_PATTERN_DEPTH_MAX`].
+    fn alternatives(&mut self, depth: usize) -> Result<Node, InvalidPattern> {
+        if depth > PROXY_PATTERN_DEPTH_MAX {
+            return Err(InvalidPattern::TooLarge);
+        }
+        let mut ways = Vec::new();
+        loop {
+            let mut pieces = Vec::new();
+            while !matches!(self.rest.peek(), None | Some('|' | ')')) {
+                pieces.push(self.piece(depth)?);
+            }
+            ways.push(Node::Sequence(pieces));
+            if self.rest.next_if_eq(&'|').is_none() {
+                return Ok(Node::Alternatives(ways));
+            }
+        }
+    }
+
+    /// An atom and its repetition.
+    fn piece(&mut self, depth: usize) -> Result<Node, InvalidPattern> {
+        let atom = self.atom(depth)?;
+        let (least, most) = match self.rest.peek() {
+            Some('*') => (0, None),
+            Some('+') => (1, None),
+            Some('?') => (0, Some(1)),
+            Some('{') => {
+                self.rest.next();
+                return self.counted(atom);
+            }
+            _ => return Ok(atom),
+        };
+        self.rest.next();
+        self.repeat(atom, least, most)
+    }
+
+    /// `{2}`, `{2,}` or `{2,4}`, after its brace.
+    fn counted(&mut self, atom: Node) -> Result<Node, InvalidPattern> {
+        let least = self.number()?;
+        let most = if self.rest.next_if_eq(&',').is_none() {
+            Some(least)
+        } else if self.rest.peek() == Some(&'}') {
+            None
+        } else {
+            Some(self.number()?)
+        };
+        self.expect('}')?;
+        if most.is_some_and(|most| most < least) {
+            return Err(InvalidPattern::Malformed);
+        }
+        self.repeat(atom, least, most)
+    }
+
+    fn repeat(
+        &mut self,
+        atom: Node,
+        least: usize,
+        most: Option<usize>,
+    ) -> Result<Node, InvalidPattern> {
+        let is_greedy = self.rest.next_if_eq(&'?').is_none();
+        let is_repeated_again = matches!(self.rest.peek(), Some('*' | '+' | '?' | '{'));
+        if matches!(atom, Node::Assertion(_)) || is_repeated_again {
+            return Err(InvalidPattern::Malformed);
+        }
+        Ok(Node::Repeat { node: Box::new(atom), least, most, is_greedy })
+    }
+
+    fn number(&mut self) -> Result<usize, InvalidPattern> {
+        let mut digits = String::new();
+        while let Some(digit) = self.rest.next_if(char::is_ascii_digit) {
+            digits.push(digit);
+            // Four digits are more states than a pattern may have.
+            if digits.len() > 4 {
+                return Err(InvalidPattern::TooLarge);
+            }
+        }
+        digits.parse().ok().ok_or(InvalidPattern::Malformed)
+    }
+
+    fn atom(&mut self, depth: usize) -> Result<Node, InvalidPattern> {
+        match self.rest.next() {
+            Some('(') => self.group(depth),
+            Some('[') => Ok(Node::Class(self.class()?)),
+            Some('.') => Ok(Node::Class(Class::dot())),
+            Some('^') => Ok(Node::Assertion(Assertion::Start)),
+            Some('$') => Ok(Node::Assertion(Assertion::End)),
+            Some('\\') => match self.rest.peek() {
+                Some('b') => self.assertion(Assertion::WordBoundary),
+                Some('B') => self.assertion(Assertion::NoWordBoundary),
+                _ => {
+                    let item = self.escape()?;
+                    Ok(Node::Class(Class { negated: false, items: vec![item] }))
+                }
+            },
+            None | Some('*' | '+' | '?' | '{' | '}' | ')' | ']') => Err(InvalidPattern::Malformed),
+            Some(c) => Ok(Node::Class(Class::character(c))),
+        }
+    }
+
+    fn assertion(&mut self, assertion: Assertion) -> Result<Node, InvalidPattern> {
+        self.rest.next();
+        Ok(Node::Assertion(assertion))
+    }
+
+    /// A group after its parenthesis: `(a)`, `(?:a)`, `(?<name>a)` or `(?P<name>a)`.
+    fn group(&mut self, depth: usize) -> Result<Node, InvalidPattern> {
+        let mut captures = true;
+        if self.rest.next_if_eq(&'?').is_some() {
+            if self.rest.next_if_eq(&':').is_some() {
+                captures = false;
+            } else {
+                self.rest.next_if_eq(&'P');
+                self.expect('<')?;
+                self.name()?;
+            }
+        }
+        let number = self.groups;
+        if captures {
+            self.groups = self.groups.saturating_add(1);
+        }
+        if self.groups > PROXY_PATTERN_GROUPS_MAX {
+            return Err(InvalidPattern::TooLarge);
+        }
+        let inner = self.alternatives(depth.saturating_add(1))?;
+        self.expect(')')?;
+        Ok(if captures { Node::Group(number, Box::new(inner)) } else { inner })
+    }
+
+    fn name(&mut self) -> Result<(), InvalidPattern> {
+        let mut length = 0_usize;
+        while self.rest.next_if(|c| c.is_ascii_alphanumeric() || *c == '_').is_some() {
+            length = length.saturating_add(1);
+        }
+        self.expect('>')?;
+        if length == 0 { Err(InvalidPattern::Malformed) } else { Ok(()) }
+    }
+
+    /// A class after its bracket.
+    fn class(&mut self) -> Result<Class, InvalidPattern> {
+        let negated = self.rest.next_if_eq(&'^').is_some();
+        let mut items = Vec::new();
+        while self.rest.next_if_eq(&']').is_none() {
+            let first = self.class_item()?;
+            if self.rest.next_if_eq(&'-').is_none() {
+                items.push(first);
+                continue;
+            }
+            // A hyphen before the closing bracket stands for itself.
+            if self.rest.peek() == Some(&']') {
+                items.extend([first, Item::Range('-', '-')]);
+                continue;
+            }
+            match (first, self.class_item()?) {
+                (Item::Range(first, _), Item::Range(_, last)) if first <= last => {
+                    items.push(Item::Range(first, last));
+                }
+                _ => return Err(InvalidPattern::Malformed),
+            }
+        }
+        if items.is_empty() { Err(InvalidPattern::Malformed) } else { Ok(Class { negated, items }) }
+    }
+
+    fn class_item(&mut self) -> Result<Item, InvalidPattern> {
+        match self.rest.next() {
+            None | Some('[') => Err(InvalidPattern::Malformed),
+            Some('\\') => self.escape(),
+            Some(c) => Ok(Item::Range(c, c)),
+        }
+    }
+
+    /// An escape after its backslash.
+    fn escape(&mut self) -> Result<Item, InvalidPattern> {
+        let shorthand = |kind, negated| Ok(Item::Shorthand { kind, negated });
+        let character = |c| Ok(Item::Range(c, c));
+        match self.rest.next() {
+            Some('d') => shorthand(Shorthand::Digit, false),
+            Some('D') => shorthand(Shorthand::Digit, true),
+            Some('s') => shorthand(Shorthand::Space, false),
+            Some('S') => shorthand(Shorthand::Space, true),
+            Some('w') => shorthand(Shorthand::Word, false),
+            Some('W') => shorthand(Shorthand::Word, true),
+            Some('n') => character('\n'),
+            Some('r') => character('\r'),
+            Some('t') => character('\t'),
+            Some(c) if c.is_ascii_punctuation() => character(c),
+            // Back references, Unicode classes and the like are not part of the language.
+            Some(_) | None => Err(InvalidPattern::Malformed),
+        }
+    }
+
+    fn expect(&mut self, wanted: char) -> Result<(), InvalidPattern> {
+        self.rest.next_if_eq(&wanted).map(|_| ()).ok_or(InvalidPattern::Malformed)
+    }
+}
