@@ -41,7 +41,7 @@ pub use keys::share_sets::ChainWord;
 pub use outbound::{
     ClientIdentity, Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending,
 };
-pub use proxy_calls::{ProxyCall, ProxyFailure};
+pub use proxy_calls::{ChosenProxy, ProxyCall, ProxyFailure};
 pub use threeds::{
     Asking, ChallengeReply, Client, DirectoryFailure, DirectoryServers, Introduction,
     RangesRefresh, Reply, ResponseKind, SessionDraft,

@@ -25,6 +25,8 @@ pub enum Actor {
     DirectoryServer,
     /// The operator, who uses the command line on the server.
     Operator,
+    /// The caller of a proxy that needs no API key and has no application.
+    ProxyCaller,
     /// The server itself, for example when a token expires.
     System,
 }
@@ -92,6 +94,8 @@ words! {
         /// An application or a key was created, or its rules were changed, and it may now see data in
         /// plain. Written in addition to the entry of the change.
         GrantReveal 17 "grant_reveal" "may see data in plain";
+        /// A request went through a proxy. A proxy that is not stored has the id zero.
+        Invoke 24 "invoke" "invoked";
     }
 }
 
@@ -180,6 +184,7 @@ impl Actor {
             Self::Cardholder => "cardholder",
             Self::DirectoryServer => "directory_server",
             Self::Operator => "operator",
+            Self::ProxyCaller => "proxy_caller",
             Self::System => "system",
         }
     }
@@ -187,7 +192,11 @@ impl Actor {
     pub const fn id(self) -> Option<ApplicationId> {
         match self {
             Self::Application(id) => Some(id),
-            Self::Cardholder | Self::DirectoryServer | Self::Operator | Self::System => None,
+            Self::Cardholder
+            | Self::DirectoryServer
+            | Self::Operator
+            | Self::ProxyCaller
+            | Self::System => None,
         }
     }
 }

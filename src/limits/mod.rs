@@ -33,10 +33,9 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 pub use address::{Network, client_address};
-#[cfg(test)]
-use rows::ProxyKind;
 pub use rows::{
-    CounterKey, KeyHash, Operation, ProxyRequest, ROWS, Request, Row, RowAction, RowScope,
+    CounterKey, KeyHash, Operation, ProxyKind, ProxyRequest, ROWS, Request, Row, RowAction,
+    RowScope,
 };
 
 use crate::domain::quota::RateLimit;
@@ -135,10 +134,6 @@ impl Limiter {
     }
 
     /// Charges the row of a proxy that takes no API key.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "no proxy is served yet; the rows are published")
-    )]
     pub fn admit_proxy(
         &self,
         request: &ProxyRequest,

@@ -62,6 +62,7 @@ impl<'a> Gone<'a> {
             | Act::ExpireCvc
             | Act::Export
             | Act::GrantReveal
+            | Act::Invoke
             | Act::Read
             | Act::Restore
             | Act::Rotate

@@ -1,13 +1,16 @@
 //! One call: evaluate, audit, send.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use uuid::Uuid;
 
+use crate::app::access::caller::Caller;
 use crate::app::error::Error;
-use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
+use crate::app::outbound::{ClientIdentity, OutboundFailure, OutboundRequest, OutboundResponse};
 use crate::app::proxy_calls::body::BodySlots;
+use crate::app::proxy_calls::choose::ChosenProxy;
 use crate::app::proxy_calls::fill::{Filling, Unfilled};
 use crate::app::proxy_calls::headers::HeaderSlots;
 use crate::app::proxy_calls::scope::ProxyScope;
@@ -15,19 +18,28 @@ use crate::app::proxy_calls::target;
 use crate::app::proxy_calls::{ProxyCall, ProxyCalls, ProxyFailure};
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::references::{NamedReferences, Usage};
+use crate::app::vault::Vault;
 use crate::bounds::{PROXY_ANSWER_BYTES_MAX, PROXY_TIMEOUT, PROXY_TOKENS_MAX};
-use crate::domain::audit::{Act, Entity};
+use crate::domain::application::ApplicationKind;
+use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
 use crate::domain::https_url::HttpsUrl;
+use crate::domain::id::TenantId;
+use crate::domain::permission::Permission;
+use crate::domain::proxy::Proxy;
 use crate::domain::time::Timestamp;
 use crate::expressions::{Budget, Reference};
 use crate::secret::Secret;
 
+const NO_APPLICATION: &str =
+    "This proxy needs no API key and has no application, so its calls may not use tokens.";
+const NO_SUCH_PROXY: Error = Error::NotFound("proxy");
 const SWITCHED_OFF: &str =
     "The tenant's setting disable_ephemeral_proxy allows pre-configured proxies only.";
 /// The tenant's setting that switches ephemeral proxies off.
 const DISABLE_EPHEMERAL: &str = "disable_ephemeral_proxy";
 
 /// A call with its values, and the tokens that it uses.
+#[derive(Default)]
 struct Prepared {
     /// `None` if the body goes on as it came.
     body: Option<Secret<Vec<u8>>>,
@@ -36,42 +48,84 @@ struct Prepared {
     used: BTreeMap<Uuid, Entity>,
 }
 
-impl ProxyCalls<'_> {
+/// The parties of one call.
+#[derive(Clone, Copy)]
+struct Invocation<'a> {
+    vault: &'a Vault,
+    /// The application whose tokens may be used. A call without an API key may have none.
+    caller: Option<&'a Caller>,
+    tenant: TenantId,
+    /// `None` for an ephemeral proxy.
+    proxy: Option<&'a Proxy>,
+}
+
+impl<'a> ProxyCalls<'a> {
     /// Sends the call to the URL that the caller names.
     pub async fn invoke_ephemeral(
         self,
+        caller: &'a Caller,
         url: &str,
         call: ProxyCall,
     ) -> Result<OutboundResponse, ProxyFailure> {
-        let settings = &self.caller.tenant.settings;
+        let settings = &caller.tenant.settings;
         if settings.get(DISABLE_EPHEMERAL).is_some_and(|value| value == "true") {
             return Err(Error::Forbidden(SWITCHED_OFF).into());
         }
+        let tenant = caller.tenant.id;
+        let invocation =
+            Invocation { vault: self.vault, caller: Some(caller), tenant, proxy: None };
         let url = target::join(url, &call.rest, call.query.as_deref())?;
-        self.invoke(url, call, Usage::Plain).await
+        invocation.run(url, call).await
     }
 
-    async fn invoke(
+    /// Sends the call to the destination of a stored proxy. `caller` is ignored if the proxy needs
+    /// no API key: then its own application answers for the call.
+    pub async fn invoke_chosen(
         self,
-        url: HttpsUrl,
+        caller: Option<&'a Caller>,
+        chosen: &'a ChosenProxy,
         call: ProxyCall,
-        usage: Usage,
     ) -> Result<OutboundResponse, ProxyFailure> {
-        let now = self.vault.now();
-        let prepare = |budget: &Budget| match self.prepare(&call, usage, now, budget) {
-            Err(ProxyFailure::App(error)) => Err(error),
-            prepared => Ok(prepared),
+        let proxy = &chosen.proxy;
+        let caller = if chosen.requires_key() {
+            let caller = caller.ok_or(Error::Unauthenticated)?;
+            // Another tenant's proxy is not found, like one that does not exist.
+            let own = Some(caller).filter(|caller| caller.tenant.id == proxy.tenant);
+            Some(own.ok_or(NO_SUCH_PROXY)?)
+        } else {
+            chosen.application.as_deref()
         };
-        let prepared = self.vault.evaluating(Work::Page, prepare).await??;
-        let entries =
-            prepared.used.into_values().map(|token| self.caller.did(Act::Use, token, now));
-        self.vault.audit().note_acts(self.caller.tenant.id, entries.collect()).await?;
+        let tenant = proxy.tenant;
+        let invocation = Invocation { vault: self.vault, caller, tenant, proxy: Some(proxy) };
+        let base = proxy.settings.destination.as_str();
+        let url = target::join(base, &call.rest, call.query.as_deref())?;
+        invocation.run(url, call).await
+    }
+}
+
+impl Invocation<'_> {
+    async fn run(self, url: HttpsUrl, call: ProxyCall) -> Result<OutboundResponse, ProxyFailure> {
+        let now = self.vault.now();
+        let prepared = if self.proxy.is_some_and(|proxy| proxy.settings.disable_detokenization) {
+            Prepared::default()
+        } else {
+            let prepare = |budget: &Budget| match self.prepare(&call, now, budget) {
+                Err(ProxyFailure::App(error)) => Err(error),
+                prepared => Ok(prepared),
+            };
+            self.vault.evaluating(Work::Page, prepare).await??
+        };
+        self.note(prepared.used, now).await?;
         let mut headers = call.headers;
         for (number, value) in prepared.headers {
             if let Some((_, old)) = headers.get_mut(number) {
                 *old = value;
             }
         }
+        let certificate = self.proxy.and_then(|it| it.settings.client_certificate.as_ref());
+        let identity = certificate.map(|certificate| {
+            Arc::new(ClientIdentity { pem: Secret::new(certificate.pem().expose().clone()) })
+        });
         let request = OutboundRequest {
             method: call.method,
             url,
@@ -79,9 +133,21 @@ impl ProxyCalls<'_> {
             body: prepared.body.unwrap_or(call.body),
             timeout: PROXY_TIMEOUT,
             response_bytes_max: PROXY_ANSWER_BYTES_MAX,
-            identity: None,
+            identity,
         };
         self.send(request).await
+    }
+
+    /// Queues the entries of the call: the call itself, and each token that it uses.
+    async fn note(self, used: BTreeMap<Uuid, Entity>, at: Timestamp) -> Result<(), Error> {
+        let actor = self.caller.map_or(Actor::ProxyCaller, Caller::actor);
+        // A proxy that is not stored has no id.
+        let proxy =
+            self.proxy.map_or(Entity::new(EntityKind::Proxy, Uuid::nil()), |it| it.id.into());
+        let acts = std::iter::once((Act::Invoke, proxy))
+            .chain(used.into_values().map(|token| (Act::Use, token)));
+        let entries = acts.map(|(act, entity)| AuditEntry { at, actor, act, entity }).collect();
+        self.vault.audit().note_acts(self.tenant, entries).await
     }
 
     async fn send(self, request: OutboundRequest) -> Result<OutboundResponse, ProxyFailure> {
@@ -100,16 +166,14 @@ impl ProxyCalls<'_> {
     fn prepare(
         self,
         call: &ProxyCall,
-        usage: Usage,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<Prepared, ProxyFailure> {
         let body = BodySlots::find(call, budget)?;
         let headers = HeaderSlots::find(call, budget)?;
         let references = body.references().into_iter().chain(headers.references());
-        let (named, used) = self.open(references, usage, now, budget)?;
-        let config = Secret::new(Value::Object(Map::new()));
-        let mut scope = ProxyScope::new(named, config, call.encrypted.as_ref());
+        let (named, used) = self.open(references, now, budget)?;
+        let mut scope = ProxyScope::new(named, self.configuration(), call.encrypted.as_ref());
         if body.names("proxy") {
             scope.describe(call, None);
         }
@@ -122,11 +186,33 @@ impl ProxyCalls<'_> {
         Ok(Prepared { body: filled, headers, used })
     }
 
+    fn configuration(self) -> Secret<Value> {
+        let entries = self.proxy.iter().flat_map(|proxy| &proxy.settings.configuration.0);
+        let entry = |(name, value): &(String, Secret<String>)| {
+            (name.clone(), Value::from(value.expose().as_str()))
+        };
+        Secret::new(Value::Object(entries.map(entry).collect()))
+    }
+
+    /// The form in which this call may use tokens.
+    ///
+    /// A caller that chooses the destination could send the value of any token to itself, so it
+    /// needs the right to use the token. The destination of a stored proxy was chosen by the
+    /// tenant, so the right to invoke proxies suffices, unless access rules limit the application
+    /// to some containers. A session has the rights that it was granted and no more.
+    fn usage(self, caller: &Caller) -> Usage {
+        let may_invoke = caller.require_one_somewhere(&[Permission::ProxyInvoke]).is_ok();
+        let application = &caller.application;
+        let is_free = application.kind == ApplicationKind::Private
+            && application.access.rules().is_empty()
+            && may_invoke;
+        if self.proxy.is_some() && is_free { Usage::ByInvocation } else { Usage::Plain }
+    }
+
     /// Opens the tokens and intents that the expressions name, each once.
     fn open<'r>(
         self,
         references: impl Iterator<Item = &'r Reference>,
-        usage: Usage,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<(NamedReferences, BTreeMap<Uuid, Entity>), ProxyFailure> {
@@ -148,7 +234,8 @@ impl ProxyCalls<'_> {
                 Some(snapshot) => snapshot,
                 none => none.insert(self.vault.snapshot()?),
             };
-            let tokens = self.vault.tokens(self.caller);
+            let caller = self.caller.ok_or(Error::Forbidden(NO_APPLICATION))?;
+            let (tokens, usage) = (self.vault.tokens(caller), self.usage(caller));
             match tokens.open_reference(snapshot, reference, usage, now, budget)? {
                 Some((value, entity)) => {
                     used.insert(entity.id, entity);

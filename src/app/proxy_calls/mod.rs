@@ -6,6 +6,7 @@
 //! leaves.
 
 mod body;
+mod choose;
 mod fill;
 mod form;
 mod headers;
@@ -18,22 +19,22 @@ mod tests;
 
 use serde_json::Value;
 
-use crate::app::access::caller::Caller;
 use crate::app::error::Error;
 use crate::app::outbound::OutboundFailure;
 use crate::app::vault::Vault;
 use crate::secret::Secret;
 
-/// Calls through proxies of one caller.
+pub use choose::ChosenProxy;
+
+/// Calls through proxies.
 #[derive(Debug, Clone, Copy)]
 pub struct ProxyCalls<'a> {
     pub(in crate::app) vault: &'a Vault,
-    pub(in crate::app) caller: &'a Caller,
 }
 
 impl Vault {
-    pub const fn proxy_calls<'a>(&'a self, caller: &'a Caller) -> ProxyCalls<'a> {
-        ProxyCalls { vault: self, caller }
+    pub const fn proxy_calls(&self) -> ProxyCalls<'_> {
+        ProxyCalls { vault: self }
     }
 }
 

@@ -18,7 +18,7 @@ const NOT_JOINED: &str = "The URL of the destination with the path and the query
      or it is too long.";
 
 /// The query parameter that names a proxy. It is never part of what goes on.
-pub(super) const KEY_PARAMETER: &str = "bt-proxy-key";
+const KEY_PARAMETER: &str = "bt-proxy-key";
 
 /// Joins a base, which may have a path and a query, with the caller's part.
 pub(super) fn join(base: &str, rest: &str, query: Option<&str>) -> Result<HttpsUrl, ProxyFailure> {
@@ -53,15 +53,6 @@ fn without_key(query: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(query)
     }
-}
-
-/// The key in a query, decoded.
-pub(super) fn key_of(query: &str) -> Option<String> {
-    let mut pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    let decoded = |text: &str| percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned);
-    pairs.find_map(|(name, value)| {
-        (decoded(name).as_deref() == Some(KEY_PARAMETER)).then(|| decoded(value))?
-    })
 }
 
 /// True if a segment is `.` or `..` once escapes are decoded. A semicolon starts parameters of a
@@ -127,9 +118,6 @@ mod tests {
         check(plain, "/x", Some("a=1&bt-proxy-key=k&b"), "psp.example", "/x?a=1&b");
         check(plain, "/x", Some("a=1&bt%2Dproxy%2dkey=k"), "psp.example", "/x?a=1");
         check(plain, "/x", Some("bt-proxy-keys=k"), "psp.example", "/x?bt-proxy-keys=k");
-        assert_eq!(key_of("a=1&bt-proxy-key=k%31").as_deref(), Some("k1"));
-        assert_eq!(key_of("bt%2Dproxy-key=k").as_deref(), Some("k"));
-        assert_eq!(key_of("a=bt-proxy-key"), None);
     }
 
     #[test]

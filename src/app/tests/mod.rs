@@ -47,14 +47,14 @@ use crate::store::tests::{block_on, open_with_small_log, open_without_cache};
 use crate::store::{CvcKeys, OpenFailure};
 
 /// A vault with a tenant, an application and its key, on a disk of ours.
-struct TestVault {
-    app: Vault,
+pub(in crate::app) struct TestVault {
+    pub(in crate::app) app: Vault,
     disk: TestDisk,
-    caller: Arc<Caller>,
+    pub(in crate::app) caller: Arc<Caller>,
 }
 
 impl TestVault {
-    fn new() -> Self {
+    pub(in crate::app) fn new() -> Self {
         let (image, _) = prepared();
         Self::on(TestDisk::holding(image.clone()), Clock::new()).unwrap()
     }
@@ -103,7 +103,7 @@ impl TestVault {
         Ok(self.app.tokens(&self.caller).create(draft, &Write::plain()).await?.outcome)
     }
 
-    async fn create_id(&self, draft: TokenDraft) -> String {
+    pub(in crate::app) async fn create_id(&self, draft: TokenDraft) -> String {
         self.create(draft).await.unwrap().shown.token.public_id()
     }
 
@@ -173,7 +173,7 @@ async fn new_tenant(app: &Vault, name: &str) -> (TenantId, KeyText) {
 }
 
 /// An application that may do everything everywhere and sees all of it.
-fn everything() -> ApplicationDraft {
+pub(in crate::app) fn everything() -> ApplicationDraft {
     use Permission::{TokenCreate, TokenDelete, TokenRead};
     let rule = AccessRule {
         description: None,

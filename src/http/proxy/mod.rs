@@ -15,7 +15,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 
-use crate::app::{Caller, Error, OutboundResponse, ProxyCall};
+use crate::app::{Caller, ChosenProxy, Error, OutboundResponse, ProxyCall};
 use crate::bounds::{PROXY_BODY_BYTES_MAX, PROXY_BODY_COPIES};
 use crate::http::body;
 use crate::http::exchange::counted;
@@ -25,10 +25,14 @@ use crate::http::proxy::failure::ProxyProblem;
 use crate::http::reply::RequestContext;
 use crate::http::route::{self, PROXY_PERMISSIONS};
 use crate::http::state::Http;
-use crate::limits;
+use crate::http::wire::query::{PlusSign, decode};
+use crate::limits::{self, KeyHash, ProxyKind, ProxyRequest};
 use crate::secret::{Secret, SecretBody};
 
+/// The name of the header, and of a parameter of the query that does the same.
+const PROXY_KEY: &str = "bt-proxy-key";
 const PROXY_URL: &str = "bt-proxy-url";
+const NO_SUCH_PROXY: &str = "There is no proxy with this key.";
 const DESTINATION_STATUS: HeaderName = HeaderName::from_static("bt-proxy-destination-status");
 const NO_PROXY: &str =
     "The request names no proxy: it needs the header BT-PROXY-KEY or BT-PROXY-URL.";
@@ -68,24 +72,28 @@ impl Http {
         address: IpAddr,
         summary: &mut RequestSummary,
     ) -> Result<Response<SecretBody>, ProxyProblem> {
-        let caller = match self.admit_call(parts, address, summary) {
-            Ok(caller) => caller,
+        let choice = Choice::of(parts);
+        let admitted = match self.admit_call(&choice, parts, address, summary) {
+            Ok(admitted) => admitted,
             Err(problem) => {
                 body::drain(body).await;
                 return Err(problem);
             }
         };
         let (body, mut share) = body::read(body, PROXY_BODY_BYTES_MAX, &self.bodies).await?;
-        share
-            .grow_to(body.expose().len().saturating_mul(PROXY_BODY_COPIES))
-            .map_err(Problem::from)?;
-        // The body may have taken half a minute, in which the key may have been deleted.
-        let caller = self.app.access().authenticate_again(&caller)?;
-        require_permission(&caller)?;
-        let url = parts.headers.get(PROXY_URL).and_then(|url| url.to_str().ok());
-        let url = url.ok_or(Problem::new(400, NO_PROXY))?;
+        let memory = body.expose().len().saturating_mul(PROXY_BODY_COPIES);
+        share.grow_to(memory).map_err(Problem::from)?;
+        // The body may have taken half a minute, in which keys and proxies may have changed.
+        let Admitted { caller, proxy } = self.admit_again(&choice, admitted)?;
         let call = call_of(context, parts, body);
-        let answer = self.app.proxy_calls(&caller).invoke_ephemeral(url, call).await?;
+        let (calls, caller) = (self.app.proxy_calls(), caller.as_deref());
+        let answer = match (proxy, choice, caller) {
+            (Some(proxy), _, caller) => calls.invoke_chosen(caller, &proxy, call).await?,
+            (None, Choice::Url(url), Some(caller)) => {
+                calls.invoke_ephemeral(caller, &url, call).await?
+            }
+            (None, _, _) => return Err(Problem::new(400, NO_PROXY).into()),
+        };
         // The request and its share are gone by now; the answer has a budget of its own.
         drop(share);
         Ok(self.answers.try_hold(passed_on(context, answer))?)
@@ -94,10 +102,26 @@ impl Http {
     /// Makes the checks that come before the body is read.
     fn admit_call(
         &self,
+        choice: &Choice,
         parts: &Parts,
         address: IpAddr,
         summary: &mut RequestSummary,
-    ) -> Result<Arc<Caller>, ProxyProblem> {
+    ) -> Result<Admitted, ProxyProblem> {
+        let proxy = self.chosen(choice)?;
+        if let Some(proxy) = proxy.as_ref().filter(|proxy| !proxy.requires_key()) {
+            summary.caller = proxy.application.as_ref().map(Arc::clone);
+            let request = ProxyRequest {
+                address,
+                kind: ProxyKind::Keyed,
+                proxy: KeyHash(proxy.tag()),
+                rate_limit: proxy.rate_limit,
+            };
+            let admitted = self.limiter.admit_proxy(&request, self.app.now());
+            admitted.map_err(|refusal| self.limited(refusal))?;
+            self.app.require_space_for_audit()?;
+            return Ok(Admitted { caller: None, proxy: None });
+        }
+        // An unknown proxy is answered as one that needs a key, until there is a key.
         let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
         let caller = self.app.access().authenticate(&key)?;
         summary.caller = Some(Arc::clone(&caller));
@@ -106,7 +130,72 @@ impl Http {
         admitted.map_err(|refusal| self.limited(refusal))?;
         require_permission(&caller)?;
         self.app.require_space_for_audit()?;
-        Ok(caller)
+        Ok(Admitted { caller: Some(caller), proxy: None })
+    }
+
+    /// Looks everything up again after the body, and chooses the proxy.
+    fn admit_again(&self, choice: &Choice, admitted: Admitted) -> Result<Admitted, ProxyProblem> {
+        let proxy = self.chosen(choice)?;
+        let Some(caller) = admitted.caller else {
+            let free = proxy.filter(|proxy| !proxy.requires_key());
+            let free = free.ok_or(Error::Unauthenticated)?;
+            return Ok(Admitted { caller: None, proxy: Some(free) });
+        };
+        let caller = self.app.access().authenticate_again(&caller)?;
+        require_permission(&caller)?;
+        if matches!(choice, Choice::Key(_)) && proxy.is_none() {
+            return Err(Problem::new(404, NO_SUCH_PROXY).into());
+        }
+        // Another tenant's proxy is not found, like one that does not exist.
+        if proxy.as_ref().is_some_and(|proxy| proxy.tenant() != caller.tenant.id) {
+            return Err(Problem::new(404, NO_SUCH_PROXY).into());
+        }
+        Ok(Admitted { caller: Some(caller), proxy })
+    }
+
+    fn chosen(&self, choice: &Choice) -> Result<Option<ChosenProxy>, Error> {
+        match choice {
+            Choice::Key(key) => self.app.proxy_calls().choose(key),
+            Choice::Nothing | Choice::Url(_) => Ok(None),
+        }
+    }
+}
+
+/// The way in which a call names its proxy.
+#[derive(Debug)]
+enum Choice {
+    Key(String),
+    Nothing,
+    Url(String),
+}
+
+/// A call that has passed its checks. `proxy` is set after the body was read.
+struct Admitted {
+    /// `None` if the proxy needs no API key.
+    caller: Option<Arc<Caller>>,
+    proxy: Option<ChosenProxy>,
+}
+
+impl Choice {
+    /// The key wins over the URL. Published clients send a URL that is no URL beside a key, so the
+    /// URL is not looked at then.
+    fn of(parts: &Parts) -> Self {
+        let header = |name: &str| {
+            let value = parts.headers.get(name)?.to_str().ok()?;
+            (!value.is_empty()).then(|| String::from(value))
+        };
+        // Other parts of the query are for the destination and may have any form.
+        let in_query = || {
+            let pairs = parts.uri.query()?.split('&').filter_map(|pair| pair.split_once('='));
+            let is_key =
+                |name: &str| decode(name, PlusSign::Space).is_some_and(|it| it == PROXY_KEY);
+            let (_, key) = pairs.into_iter().find(|(name, _)| is_key(name))?;
+            decode(key, PlusSign::Space).filter(|key| !key.is_empty())
+        };
+        match header(PROXY_KEY).or_else(in_query) {
+            Some(key) => Self::Key(key),
+            None => header(PROXY_URL).map_or(Self::Nothing, Self::Url),
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! | bytes | what |
 //! |---|---|
 //! | 8 | time, microseconds since 1970, big-endian |
-//! | 1 | actor: 0 system, 1 operator, 2 application, 3 cardholder, 4 directory server |
+//! | 1 | actor: 0 system, 1 operator, 2 application, 3 cardholder, 4 directory server, 5 caller of a proxy |
 //! | 16 | the application's id; only if the actor is an application |
 //! | 1 | act |
 //! | 1 | kind of the entity |
@@ -38,6 +38,7 @@ pub fn encode_audit(entries: &[AuditEntry]) -> Result<Vec<u8>, EncodeFailed> {
             Actor::Application(_) => 2,
             Actor::Cardholder => 3,
             Actor::DirectoryServer => 4,
+            Actor::ProxyCaller => 5,
         });
         bytes.extend(actor.id().iter().flat_map(|id| *id.bytes()));
         bytes.push(act.code());
@@ -69,6 +70,7 @@ fn entry(rest: &mut &[u8]) -> Option<AuditEntry> {
         2 => Actor::Application(ApplicationId::new(Uuid::from_bytes(take(rest)?))),
         3 => Actor::Cardholder,
         4 => Actor::DirectoryServer,
+        5 => Actor::ProxyCaller,
         _ => return None,
     };
     let [act, kind] = take(rest)?;

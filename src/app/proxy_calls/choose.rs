@@ -1,0 +1,53 @@
+//! The pre-configured proxy that a call chooses by its key.
+
+use std::sync::Arc;
+
+use crate::app::access::caller::Caller;
+use crate::app::error::Error;
+use crate::app::proxy_calls::ProxyCalls;
+use crate::domain::id::TenantId;
+use crate::domain::proxy::Proxy;
+use crate::domain::quota::RateLimit;
+
+/// A stored proxy, with the application that answers for calls without an API key.
+#[derive(Debug)]
+pub struct ChosenProxy {
+    pub(super) proxy: Proxy,
+    /// The proxy's own application, if calls need no API key.
+    pub application: Option<Arc<Caller>>,
+    /// The tenant's scale of the rate limits.
+    pub rate_limit: RateLimit,
+}
+
+impl ChosenProxy {
+    pub const fn tenant(&self) -> TenantId {
+        self.proxy.tenant
+    }
+
+    /// True if a call needs an API key.
+    pub const fn requires_key(&self) -> bool {
+        self.proxy.settings.require_auth
+    }
+
+    /// Identifies the proxy where its calls are counted.
+    pub const fn tag(&self) -> [u8; 16] {
+        *self.proxy.id.uuid().as_bytes()
+    }
+}
+
+impl ProxyCalls<'_> {
+    /// `None` if no proxy has this key.
+    pub fn choose(self, key: &str) -> Result<Option<ChosenProxy>, Error> {
+        let Some(proxy) = self.vault.proxies().find_by_key(key)? else { return Ok(None) };
+        let snapshot = self.vault.snapshot()?;
+        let access = self.vault.access();
+        let application = match proxy.settings.application {
+            Some(id) if !proxy.settings.require_auth => {
+                access.stand_in(&snapshot, proxy.tenant, id)?.map(Arc::new)
+            }
+            Some(_) | None => None,
+        };
+        let rate_limit = access.tenant(&snapshot, proxy.tenant)?.quotas.rate_limit;
+        Ok(Some(ChosenProxy { proxy, application, rate_limit }))
+    }
+}
