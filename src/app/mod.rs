@@ -41,6 +41,8 @@ pub use keys::share_sets::ChainWord;
 pub use outbound::{
     ClientIdentity, Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending,
 };
+pub use proxies::expressions::check_expressions;
+pub use proxies::manage::ProxyQuery;
 pub use proxy_calls::{ChosenProxy, ProxyCall, ProxyFailure};
 pub use threeds::{
     Asking, ChallengeReply, Client, DirectoryFailure, DirectoryServers, Introduction,

@@ -2,8 +2,8 @@
 
 use super::requests::{BODY_BYTES_MAX, JSON_DEPTH_MAX};
 
-/// Proxies of one tenant. A page of the list opens all of them.
-pub const PROXIES_MAX: usize = 1_000;
+/// Proxies of one tenant. A page of the list opens all of them, one after the other.
+pub const PROXIES_MAX: usize = 250;
 /// The destination of a stored proxy, as published.
 pub const PROXY_URL_CHARS_MAX: usize = 400;
 /// The key of a proxy, as published.
@@ -12,8 +12,8 @@ pub const PROXY_KEY_CHARS_MAX: usize = 100;
 pub const PROXY_CONFIGURATION_MAX: usize = 25;
 /// The name of an entry: a word.
 pub const PROXY_CONFIGURATION_NAME_CHARS_MAX: usize = 200;
-/// The value of an entry: the largest is a private key in PEM.
-pub const PROXY_CONFIGURATION_VALUE_BYTES_MAX: usize = 8 * 1024;
+/// All names and values: private keys in PEM are the largest values.
+pub const PROXY_CONFIGURATION_BYTES_MAX: usize = 32 * 1024;
 /// A chain of certificates and their key in PEM: four certificates of 2 KiB, and an RSA key.
 pub const PROXY_CERTIFICATE_BYTES_MAX: usize = 16 * 1024;
 /// Transforms of one side. Each may read the whole body.
@@ -43,10 +43,9 @@ pub const PROXY_PATTERN_STATES_MAX: usize = 512;
 /// steps a character through a pattern of a card number.
 pub const PROXY_MASK_STEPS_MAX: usize = 50_000_000;
 
-// A body of proxies fits into a request, and so does everything else in it.
+// Everything of a proxy fits into the body of one request.
 const _: () = assert!(
-    PROXY_CONFIGURATION_MAX * PROXY_CONFIGURATION_VALUE_BYTES_MAX + PROXY_CERTIFICATE_BYTES_MAX
+    PROXY_CONFIGURATION_BYTES_MAX + PROXY_CERTIFICATE_BYTES_MAX + 2 * PROXY_TRANSFORMS_BYTES_MAX
         <= BODY_BYTES_MAX
 );
-const _: () = assert!(2 * PROXY_TRANSFORMS_BYTES_MAX <= BODY_BYTES_MAX);
 const _: () = assert!(PROXY_MASK_STEPS_MAX >= 40 * PROXY_TRANSFORMED_BYTES_MAX);

@@ -24,6 +24,7 @@ pub mod luhn;
 pub mod merge_patch;
 pub mod metadata;
 pub mod mistakes;
+pub mod name_filter;
 pub mod pattern;
 pub mod permission;
 pub mod privacy;

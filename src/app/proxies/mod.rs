@@ -1,5 +1,8 @@
 //! Pre-configured proxies: their records and the keys that choose them.
 
+pub(in crate::app) mod expressions;
+pub(in crate::app) mod manage;
+
 use crate::app::error::{Error, Fault};
 use crate::app::vault::Vault;
 use crate::crypto::{Sha256, TenantKeys, Version, is_equal, version};

@@ -4,6 +4,7 @@ pub(in crate::http) mod applications;
 pub(in crate::http) mod formulas;
 pub(in crate::http) mod lists;
 pub(in crate::http) mod logs;
+pub(in crate::http) mod proxies;
 pub(in crate::http) mod results;
 pub(in crate::http) mod tenants;
 pub(in crate::http) mod threeds;

@@ -185,7 +185,6 @@ const ELSEWHERE: &[&str] = &[
     "google-pay",
     "keys",
     "network-tokens",
-    "proxies",
     "reactors",
     "roles",
     "sessions",

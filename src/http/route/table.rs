@@ -4,7 +4,7 @@ use hyper::Method;
 
 #[cfg(test)]
 use crate::app::Error;
-use crate::domain::id::{ApplicationId, KeyId};
+use crate::domain::id::{ApplicationId, KeyId, ProxyId};
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
 use crate::http::operations::{applications, logs, results};
@@ -182,6 +182,13 @@ pub static ROUTES: &[Route] = &[
     operation!(UpdateThreedsSession PUT "/3ds/sessions/" {id: SessionName} [ThreedsSessionCreate] Json Once Other => update_threeds_session(id).await),
     operation!(AuthenticateThreedsSession POST "/3ds/sessions/" {id: SessionName} "/authenticate" [ThreedsSessionAuthenticate] Json Once Other => authenticate_threeds_session(id).await),
     operation!(ReadChallengeResult GET "/3ds/sessions/" {id: SessionName} "/challenge-result" [ThreedsSessionAuthenticate] Nothing Ignored Other => read_challenge_result(id).await),
+    operation!(CreateProxy POST "/proxies" [ProxyCreate] Json Once Other => create_proxy().await),
+    operation!(ListProxies GET "/proxies" [ProxyRead] Nothing Ignored Other => list_proxies().await),
+    operation!(ReadProxy GET "/proxies/" {id: ProxyId} [ProxyRead] Nothing Ignored Other => read_proxy(id).await),
+    operation!(ReplaceProxy PUT "/proxies/" {id: ProxyId} [ProxyUpdate] Json Once Other => replace_proxy(id).await),
+    operation!(PatchProxy PATCH "/proxies/" {id: ProxyId} [ProxyUpdate] MergePatch Ignored Other => patch_proxy(id).await),
+    operation!(DeleteProxy DELETE "/proxies/" {id: ProxyId} [ProxyDelete] Nothing Ignored Other => delete_proxy(id).await),
+    operation!(SetProxyHostname PUT "/proxies/" {id: ProxyId} "/hostname" [ProxyUpdate] Json Ignored Other => set_proxy_hostname(id)),
     operation!(ListFormulas GET|POST "/orchestration/connection_formulas" [ConnectionFormulas] Nothing Ignored Other => list_formulas()),
     operation!(ReadFormula GET|POST "/orchestration/connection_formulas/" {id: FormulaName} [ConnectionFormulas] Nothing Ignored Other => read_formula(id)),
     operation!(ListFormulas GET|POST "/orchestration/connection/formulas" [ConnectionFormulas] Nothing Ignored Other => list_formulas()),

@@ -11,6 +11,7 @@ pub(crate) mod log;
 pub(crate) mod page;
 pub(crate) mod permission;
 mod privacy;
+pub(crate) mod proxy;
 pub(crate) mod query;
 pub(crate) mod template;
 pub(crate) mod tenant;

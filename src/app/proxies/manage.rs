@@ -1,0 +1,226 @@
+//! `/proxies`: create, list, read, replace, patch and delete.
+
+use crate::app::access::authenticate::application;
+use crate::app::access::caller::Caller;
+use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
+use crate::app::error::Error;
+use crate::app::proxies::{Proxies, find, hash, open};
+use crate::bounds::PROXIES_MAX;
+use crate::crypto::TenantKeys;
+use crate::domain::answer_seed::AnswerSeed;
+use crate::domain::application::ApplicationKind;
+use crate::domain::audit::{Act, Entity};
+use crate::domain::id::{ProxyId, TenantId};
+use crate::domain::mistakes::Mistakes;
+use crate::domain::name_filter::NameFilter;
+use crate::domain::proxy::{Proxy, ProxyKey, ProxySettings};
+use crate::domain::time::Timestamp;
+use crate::store::record::encode_proxy;
+use crate::store::{Change, Snapshot, Table, tables};
+
+const NO_APPLICATION: &str = "There is no such public or private application.";
+
+#[derive(Debug, Default)]
+pub struct ProxyQuery {
+    /// Every proxy if it is empty.
+    pub ids: Vec<ProxyId>,
+    pub name: Option<NameFilter>,
+    /// Matching proxies to leave out before the page starts.
+    pub skip: usize,
+    pub take: usize,
+}
+
+#[derive(Debug)]
+pub struct ProxyPage {
+    pub proxies: Vec<Proxy>,
+    pub total: usize,
+}
+
+/// Makes the settings of a request, from those that the proxy has. It is called for every attempt
+/// to commit, since another request may have changed the proxy meanwhile.
+pub type Revision<'a> = &'a (dyn Fn(&Proxy) -> Result<ProxySettings, Mistakes> + Sync);
+
+impl Proxies<'_> {
+    pub async fn create(
+        self,
+        caller: &Caller,
+        settings: &(dyn Fn() -> Result<ProxySettings, Mistakes> + Sync),
+        write: &Write<'_, Proxy>,
+    ) -> Result<CommitOutcome<Proxy>, Error> {
+        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let id = ProxyId::new(self.vault.next_id(now));
+        let key: [u8; 16] = self.vault.random().bytes();
+        let seed: [u8; AnswerSeed::BYTES] = self.vault.random().bytes();
+        self.vault
+            .commit_write(Priority::Normal, write, |snapshot| {
+                if count(snapshot, tenant)? >= PROXIES_MAX {
+                    return Err(Error::Conflict("The tenant has as many proxies as it can."));
+                }
+                let new = Proxy {
+                    id,
+                    tenant,
+                    key: ProxyKey::new(&key),
+                    settings: settings()?,
+                    created_by: caller.application.id,
+                    created_at: now,
+                    modified_by: None,
+                    modified_at: None,
+                    answer_seed: AnswerSeed::new(seed),
+                };
+                let finder = tables::proxy_keys(&hash(&new.key));
+                let row = tables::proxies(tenant, id);
+                let change = Change::new()
+                    .expect_absent(Table::ProxyKeys, finder.clone())
+                    .put(Table::ProxyKeys, finder, row)
+                    .and(self.keep(&caller.keys, &new)?)
+                    .and(self.vault.audit().caller_entry(caller, Act::Create, id, now))
+                    .and(self.grants(snapshot, caller, &new, now)?);
+                Ok((change, new))
+            })
+            .await
+    }
+
+    pub async fn read(self, caller: &Caller, id: ProxyId) -> Result<Proxy, Error> {
+        let snapshot = self.vault.snapshot()?;
+        let found = find(&snapshot, &caller.keys, caller.tenant.id, id)?;
+        let (proxy, _) = found.ok_or(not_found())?;
+        drop(snapshot);
+        // The answer shows the key and the configuration.
+        self.vault.audit().note_read(caller, id.into(), self.vault.now()).await?;
+        Ok(proxy)
+    }
+
+    /// Lists the newest first: ids are ordered by time, so the table is read backwards.
+    pub async fn list(self, caller: &Caller, query: &ProxyQuery) -> Result<ProxyPage, Error> {
+        let page = self.page(caller, query)?;
+        let shown: Vec<Entity> = page.proxies.iter().map(|proxy| proxy.id.into()).collect();
+        self.vault.audit().note_reads(caller, shown.into_iter(), self.vault.now()).await?;
+        Ok(page)
+    }
+
+    /// The proxies of a page. Only these are held in memory.
+    fn page(self, caller: &Caller, query: &ProxyQuery) -> Result<ProxyPage, Error> {
+        let (snapshot, tenant) = (self.vault.snapshot()?, caller.tenant.id);
+        let mut page = ProxyPage { proxies: Vec::new(), total: 0 };
+        for entry in snapshot.range_backwards(&tables::proxies_of(tenant))?.take(PROXIES_MAX) {
+            let (key, sealed) = entry?;
+            let proxy = match open(&caller.keys, tenant, &key, &sealed) {
+                Ok(proxy) => proxy,
+                Err(error) => {
+                    let id = Table::Proxies.id_of_key(&key);
+                    self.vault.damage.pass_over(Table::Proxies, tenant, id, error)?;
+                    continue;
+                }
+            };
+            let wanted_id = query.ids.is_empty() || query.ids.contains(&proxy.id);
+            let named = |filter: &NameFilter| filter.fits(&proxy.settings.name);
+            if !wanted_id || !query.name.as_ref().is_none_or(named) {
+                continue;
+            }
+            if page.total >= query.skip && page.proxies.len() < query.take {
+                page.proxies.push(proxy);
+            }
+            page.total = page.total.saturating_add(1);
+        }
+        Ok(page)
+    }
+
+    /// Changes everything but the id and the key, which callers of the proxy hold.
+    pub async fn update(
+        self,
+        caller: &Caller,
+        id: ProxyId,
+        revise: Revision<'_>,
+        write: &Write<'_, Proxy>,
+    ) -> Result<CommitOutcome<Proxy>, Error> {
+        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let _turn = self.vault.lanes.take(id.bytes()).await?;
+        self.vault
+            .commit_write(Priority::Normal, write, |snapshot| {
+                let found = find(snapshot, &caller.keys, tenant, id)?;
+                let (mut changed, version) = found.ok_or(not_found())?;
+                changed.settings = revise(&changed)?;
+                changed.modified_by = Some(caller.application.id);
+                changed.modified_at = Some(now);
+                let change = Change::new()
+                    .expect_version(Table::Proxies, tables::proxies(tenant, id), version)
+                    .and(self.keep(&caller.keys, &changed)?)
+                    .and(self.vault.audit().caller_entry(caller, Act::Update, id, now))
+                    .and(self.grants(snapshot, caller, &changed, now)?);
+                Ok((change, changed))
+            })
+            .await
+    }
+
+    /// Deletes the proxy and the row that its key finds it by.
+    pub async fn delete(self, caller: &Caller, id: ProxyId) -> Result<(), Error> {
+        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let _turn = self.vault.lanes.take(id.bytes()).await?;
+        self.vault
+            .commit(Priority::Upkeep, |snapshot| {
+                let found = find(snapshot, &caller.keys, tenant, id)?;
+                let (gone, version) = found.ok_or(not_found())?;
+                let key = tables::proxies(tenant, id);
+                let change = Change::new()
+                    .expect_version(Table::Proxies, key.clone(), version)
+                    .delete(Table::Proxies, key)
+                    .delete(Table::ProxyKeys, tables::proxy_keys(&hash(&gone.key)))
+                    .and(self.vault.audit().caller_entry(caller, Act::Delete, id, now));
+                Ok((change, ()))
+            })
+            .await
+    }
+
+    /// Fails unless the proxy exists.
+    pub fn require(self, caller: &Caller, id: ProxyId) -> Result<(), Error> {
+        let snapshot = self.vault.snapshot()?;
+        let found = snapshot.value(Table::Proxies, &tables::proxies(caller.tenant.id, id))?;
+        found.map(|_| ()).ok_or(not_found())
+    }
+
+    fn keep(self, keys: &TenantKeys, proxy: &Proxy) -> Result<Change, Error> {
+        let key = tables::proxies(proxy.tenant, proxy.id);
+        let plain = encode_proxy(proxy)?;
+        let sealed = keys.seal(Table::Proxies.number(), &key, plain.expose(), self.vault.random());
+        Ok(Change::new().put(Table::Proxies, key, sealed))
+    }
+
+    /// Checks the application of a proxy. If callers without an API key get its right to see data
+    /// in plain, an entry says so: auditors find these by one act, as they do for API keys.
+    fn grants(
+        self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        proxy: &Proxy,
+        at: Timestamp,
+    ) -> Result<Change, Error> {
+        let Some(id) = proxy.settings.application else { return Ok(Change::new()) };
+        let found = application(snapshot, &caller.keys, proxy.tenant, id)?;
+        let found = found.filter(|(found, _)| found.kind != ApplicationKind::Management);
+        let (owner, version) =
+            found.ok_or_else(|| Error::invalid("application.id", NO_APPLICATION))?;
+        let change = Change::new().expect_version(
+            Table::Applications,
+            tables::applications(proxy.tenant, id),
+            version,
+        );
+        if proxy.settings.require_auth {
+            return Ok(change);
+        }
+        let access = self.vault.access();
+        Ok(change.and(access.audit_reveal(&owner, caller.actor(), proxy.id, at)))
+    }
+}
+
+fn count(snapshot: &Snapshot, tenant: TenantId) -> Result<usize, Error> {
+    let mut count = 0_usize;
+    for entry in snapshot.range(&tables::proxies_of(tenant))? {
+        entry?;
+        count = count.saturating_add(1);
+    }
+    Ok(count)
+}
+
+const fn not_found() -> Error {
+    Error::NotFound("proxy")
+}

@@ -1,0 +1,268 @@
+//! Proxies on the wire.
+
+use serde_json::{Map, Value, json};
+
+use crate::app::{ProxyQuery, check_expressions};
+use crate::bounds::{
+    NAME_CHARS_MAX, PROXY_CONFIGURATION_BYTES_MAX, PROXY_CONFIGURATION_MAX,
+    PROXY_CONFIGURATION_NAME_CHARS_MAX, PROXY_URL_CHARS_MAX,
+};
+use crate::domain::id::{ApplicationId, ProxyId};
+use crate::domain::merge_patch::merge_patch;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::name_filter::NameFilter;
+use crate::domain::proxy::certificate::ClientCertificate;
+use crate::domain::proxy::read::read_transforms;
+use crate::domain::proxy::transform::{Given, Side, Transforms};
+use crate::domain::proxy::{Configuration, Destination, Proxy, ProxySettings};
+use crate::http::wire::fields::{Fields, WRONG_TYPE};
+use crate::http::wire::json::Object;
+use crate::http::wire::page::OffsetPage;
+use crate::http::wire::query::Query;
+use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
+use crate::secret::Secret;
+
+const CERTIFICATE: &str =
+    "The client certificate is PEM: at least one certificate and exactly one private key.";
+const REACTORS: &str = "This server runs no reactors: use transforms.";
+const NO_APPLICATION: &str = "There is no such public or private application.";
+
+/// The settings of a body. `known` is the proxy that they replace.
+pub(crate) fn parse(body: &Value, known: Option<&Proxy>) -> Result<ProxySettings, Mistakes> {
+    let mut fields = Fields::of_body(body);
+    let name = fields.bounded_text("name", NAME_CHARS_MAX).map(String::from);
+    let destination = destination(&mut fields);
+    let require_auth = fields.flag("require_auth").unwrap_or(true);
+    let application = application(&mut fields);
+    let configuration = configuration(&mut fields);
+    let disable_detokenization = fields.flag("disable_detokenization").unwrap_or(false);
+    for reactor in ["request_reactor_id", "response_reactor_id"] {
+        if fields.value(reactor).is_some() {
+            fields.wrong(reactor, REACTORS);
+        }
+    }
+    let request_transforms = transforms(body, Side::Request, &mut fields);
+    let response_transforms = transforms(body, Side::Response, &mut fields);
+    let client_certificate = client_certificate(&mut fields, known);
+    match (name, destination) {
+        (Some(name), Some(destination)) if fields.mistakes.is_empty() => Ok(ProxySettings {
+            name,
+            destination,
+            require_auth,
+            application,
+            configuration,
+            disable_detokenization,
+            request_transforms,
+            response_transforms,
+            client_certificate,
+        }),
+        _ => Err(fields.mistakes),
+    }
+}
+
+/// The settings of a proxy after a merge patch.
+pub(crate) fn parse_patch(patch: &Value, known: &Proxy) -> Result<ProxySettings, Mistakes> {
+    let Some(changes) = patch.as_object() else {
+        return Err(Mistakes::one("$", WRONG_TYPE));
+    };
+    let mut settings = Secret::new(settings_value(known));
+    if let Some(members) = settings.expose_mut().as_object_mut() {
+        // One spelling of the transforms replaces the other.
+        for side in [Side::Request, Side::Response] {
+            for (given, other) in [(side.one(), side.list()), (side.list(), side.one())] {
+                if changes.contains_key(given) && !changes.contains_key(other) {
+                    members.remove(other);
+                }
+            }
+        }
+    }
+    let too_deep = |_| Mistakes::one("$", "The patch is nested too deeply.");
+    merge_patch(settings.expose_mut(), patch).map_err(too_deep)?;
+    parse(settings.expose(), Some(known))
+}
+
+/// The body that would make the proxy as it is.
+fn settings_value(proxy: &Proxy) -> Value {
+    let settings = &proxy.settings;
+    let mut value = json!({
+        "name": settings.name,
+        "destination_url": settings.destination.as_str(),
+        "require_auth": settings.require_auth,
+        "disable_detokenization": settings.disable_detokenization,
+    });
+    let Some(members) = value.as_object_mut() else { return value };
+    if let Some(id) = settings.application {
+        members.insert(String::from("application"), json!({"id": id.to_string()}));
+    }
+    let entry = |(name, value): &(String, Secret<String>)| {
+        (name.clone(), Value::from(value.expose().as_str()))
+    };
+    let configuration: Map<_, _> = settings.configuration.0.iter().map(entry).collect();
+    members.insert(String::from("configuration"), Value::Object(configuration));
+    let sides = [
+        (Side::Request, &settings.request_transforms),
+        (Side::Response, &settings.response_transforms),
+    ];
+    for (side, transforms) in sides {
+        let (name, text) = match transforms.given() {
+            Given::Nothing => continue,
+            Given::One(text) => (side.one(), text),
+            Given::List(text) => (side.list(), text),
+        };
+        // The text comes out of a record, which was read as JSON.
+        let parsed = serde_json::from_str(text.expose()).unwrap_or(Value::Bool(false));
+        members.insert(String::from(name), parsed);
+    }
+    if let Some(certificate) = &settings.client_certificate {
+        let pem = Value::from(certificate.pem().expose().as_str());
+        members.insert(String::from("client_certificate"), pem);
+    }
+    value
+}
+
+fn destination(fields: &mut Fields<'_>) -> Option<Destination> {
+    let text = fields.required_text("destination_url")?;
+    let parsed = Destination::parse(text);
+    if parsed.is_none() {
+        let message = format!(
+            "The destination is https://, a host, and optionally a port, a path and a query, with \
+             at most {PROXY_URL_CHARS_MAX} characters."
+        );
+        fields.wrong("destination_url", message);
+    }
+    parsed
+}
+
+fn application(fields: &mut Fields<'_>) -> Option<ApplicationId> {
+    let value = fields.value("application")?;
+    let mut inner = Fields::at(value, String::from("application"));
+    let id = inner.required_text("id").map(ApplicationId::parse);
+    if id == Some(None) {
+        inner.wrong("id", NO_APPLICATION);
+    }
+    fields.mistakes.append(inner.mistakes);
+    id.flatten()
+}
+
+fn configuration(fields: &mut Fields<'_>) -> Configuration {
+    let Some(members) = fields.object("configuration") else { return Configuration::default() };
+    let mut entries = Vec::new();
+    let mut bytes = 0_usize;
+    for (name, value) in members {
+        let is_named = (1..=PROXY_CONFIGURATION_NAME_CHARS_MAX).contains(&name.chars().count());
+        match value {
+            Value::Null => (),
+            _ if !is_named => {
+                let max = PROXY_CONFIGURATION_NAME_CHARS_MAX;
+                fields.wrong("configuration", format!("A name has 1 to {max} characters."));
+            }
+            Value::String(text) => {
+                bytes = bytes.saturating_add(name.len()).saturating_add(text.len());
+                entries.push((name.clone(), Secret::new(text.clone())));
+            }
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                fields.wrong(&format!("configuration.{name}"), WRONG_TYPE);
+            }
+        }
+    }
+    if entries.len() > PROXY_CONFIGURATION_MAX {
+        fields.wrong("configuration", format!("There may be at most {PROXY_CONFIGURATION_MAX}."));
+    }
+    if bytes > PROXY_CONFIGURATION_BYTES_MAX {
+        let max = PROXY_CONFIGURATION_BYTES_MAX;
+        fields.wrong("configuration", format!("Names and values have at most {max} bytes."));
+    }
+    Configuration(entries)
+}
+
+fn transforms(body: &Value, side: Side, fields: &mut Fields<'_>) -> Transforms {
+    let Some(members) = body.as_object() else { return Transforms::default() };
+    let read = read_transforms(members, side, &mut fields.mistakes);
+    check_expressions(&read, side, &mut fields.mistakes);
+    read
+}
+
+/// Answers show the chain without its key. A body that repeats this chain keeps the key.
+fn client_certificate(
+    fields: &mut Fields<'_>,
+    known: Option<&Proxy>,
+) -> Option<ClientCertificate> {
+    let text = fields.text("client_certificate").filter(|text| !text.is_empty())?;
+    let known = known.and_then(|known| known.settings.client_certificate.as_ref());
+    let kept = known.filter(|known| known.chain() == text);
+    let text = kept.map_or(text, |known| known.pem().expose().as_str());
+    let parsed = ClientCertificate::parse(text);
+    if parsed.is_none() {
+        fields.wrong("client_certificate", CERTIFICATE);
+    }
+    parsed
+}
+
+pub(crate) fn parse_query(query: &Query) -> Result<(ProxyQuery, OffsetPage), Mistakes> {
+    let mut mistakes = Mistakes::new();
+    let page = OffsetPage::parse(query, &mut mistakes);
+    mistakes.into_result()?;
+    // A malformed id matches no proxy. If all are malformed, the nil id matches none either; an
+    // empty list would match all.
+    let mut ids: Vec<_> = query.all("id").filter_map(ProxyId::parse).collect();
+    if ids.is_empty() && query.all("id").next().is_some() {
+        ids.push(ProxyId::new(uuid::Uuid::nil()));
+    }
+    let name = query.first("name").filter(|text| !text.is_empty()).map(NameFilter::new);
+    Ok((ProxyQuery { ids, name, skip: page.skip(), take: page.size }, page))
+}
+
+/// The answer to a write. A repetition shows the key and the settings only while the proxy exists.
+pub(crate) fn answer(proxy: &Proxy, status: AnswerStatus) -> RememberedAnswer {
+    let mut answer = RememberedAnswer::empty(status);
+    let subject = answer.subject(SubjectId::Proxy(proxy.id), Some(&proxy.answer_seed), &[]);
+    render_members(proxy, Some(subject)).close_into(&mut answer);
+    answer
+}
+
+pub(crate) fn render(proxy: &Proxy) -> Secret<Vec<u8>> {
+    render_members(proxy, None).close()
+}
+
+fn render_members(proxy: &Proxy, subject: Option<usize>) -> Object {
+    let settings = &proxy.settings;
+    let mut object = Object::new();
+    object.display("id", proxy.id);
+    object.display("tenant_id", proxy.tenant);
+    object.text("name", &settings.name);
+    // A change is complete when it is answered.
+    object.text("state", "active");
+    if let Some(subject) = subject {
+        object.keep(PartLifetime::With(subject));
+    }
+    object.text("key", proxy.key.expose());
+    object.text("destination_url", settings.destination.as_str());
+    object.flag("require_auth", settings.require_auth);
+    object.flag("disable_detokenization", settings.disable_detokenization);
+    for (side, transforms) in [
+        (Side::Request, &settings.request_transforms),
+        (Side::Response, &settings.response_transforms),
+    ] {
+        match transforms.given() {
+            Given::Nothing => (),
+            Given::One(text) => object.json(side.one(), text.expose()),
+            Given::List(text) => object.json(side.list(), text.expose()),
+        }
+    }
+    object.optional_display("application_id", settings.application);
+    object.object("configuration", |entries| {
+        for (name, value) in &settings.configuration.0 {
+            entries.text(name, value.expose());
+        }
+    });
+    let certificate = settings.client_certificate.as_ref().map(ClientCertificate::chain);
+    object.optional_text("client_certificate", certificate.as_deref());
+    if subject.is_some() {
+        object.keep(PartLifetime::Always);
+    }
+    object.display("created_by", proxy.created_by);
+    object.time("created_at", proxy.created_at);
+    object.optional_display("modified_by", proxy.modified_by);
+    object.optional_time("modified_at", proxy.modified_at);
+    object
+}
