@@ -13,9 +13,8 @@ pub const PROXY_BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Memory of a body in a multiple of its length: as it came, with values, and the texts in it that
 /// have expressions.
 pub const PROXY_BODY_COPIES: usize = 3;
-/// The answer of a destination: as large as the largest request. Reports of a PSP come in pages
-/// that are smaller.
-pub const PROXY_ANSWER_BYTES_MAX: usize = 1024 * 1024;
+/// The answer of a destination. A page of a PSP's report has a few hundred kilobytes.
+pub const PROXY_ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The published limit of distinct tokens in one call.
 pub const PROXY_TOKENS_MAX: usize = 20;
 /// The published time for a destination: name, connection, request and answer together.

@@ -84,6 +84,12 @@ fn examples() -> Vec<Example> {
         ("POST", "/orchestration/connection/formulas", None, 200, Nothing),
         ("GET", "/orchestration/connection/formulas/{id}", None, 200, Nothing),
         ("POST", "/orchestration/connection/formulas/{id}", None, 200, Nothing),
+        // Without a destination.
+        ("GET", "/proxy", None, 400, Nothing),
+        ("POST", "/proxy", None, 400, Nothing),
+        ("PUT", "/proxy", None, 400, Nothing),
+        ("PATCH", "/proxy", None, 400, Nothing),
+        ("DELETE", "/proxy", None, 400, Nothing),
         ("POST", "/applications", Some(application), 201, Nothing),
         ("GET", "/applications", None, 200, Nothing),
         ("GET", "/applications/key", None, 200, Nothing),
@@ -166,6 +172,16 @@ impl Call {
         format!("{} {} ({:?})", self.method, self.route.path, self.listener())
     }
 
+    /// Checks the shape of a refusal, which is another on the path of proxies.
+    #[track_caller]
+    fn refusal(self, answer: Answer, status: u16) -> Answer {
+        if self.route.path == "/proxy" {
+            answer.proxy_error(status)
+        } else {
+            answer.problem(status)
+        }
+    }
+
     /// True if the table has a row with this path for the listener, whatever its method.
     fn is_on(self, listener: Listener) -> bool {
         calls().any(|call| call.listener() == listener && call.route.path == self.route.path)
@@ -226,10 +242,10 @@ fn no_route_answers_without_a_valid_key() {
     let swapped = vault.keys.private.to_uppercase();
     for (call, _) in keyed() {
         let send = |key: &str| vault.send(&request(call, &path(&vault, call)).key(key));
-        let none = send("").problem(401);
+        let none = call.refusal(send(""), 401);
         let wrong = ["x", "two words of a key here", &long, UNKNOWN, &gone, &cut, &swapped];
         for key in wrong {
-            let refused = send(key).problem(401);
+            let refused = call.refusal(send(key), 401);
             assert_eq!(refused.without_trace(), none.without_trace(), "{} {key}", call.name());
         }
     }
@@ -247,7 +263,7 @@ fn no_route_answers_a_key_that_lacks_its_permission() {
             let path = path(&vault, call);
             let refused = vault.send(&request(call, &path).key(&key));
             assert_eq!(refused.status, 403, "{} {}", call.name(), kind.as_str());
-            refused.problem(403);
+            call.refusal(refused, 403);
         }
     }
 }

@@ -57,6 +57,7 @@ mod oracles;
 mod outbound;
 mod packaging;
 mod patch;
+mod proxy;
 mod psp;
 mod problems;
 mod quotas;

@@ -92,10 +92,8 @@ impl Filling<'_> {
             |template| match self.evaluate(template)?.expose() {
                 Value::String(text) => write(text.as_bytes()),
                 Value::Null => Ok(()),
-                other @ (Value::Bool(_)
-                | Value::Number(_)
-                | Value::Array(_)
-                | Value::Object(_)) => {
+                other
+                @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
                     let mut json = SecretBuffer::with_capacity(64);
                     json.json(other);
                     write(json.bytes())

@@ -152,13 +152,13 @@ impl Invocation<'_> {
 
     async fn send(self, request: OutboundRequest) -> Result<OutboundResponse, ProxyFailure> {
         const NO_CLIENT: OutboundFailure =
-            OutboundFailure::Unreachable("This server sends nothing to destinations.");
+            OutboundFailure::Unreachable("this server has no client for destinations");
         let outbound = self.vault.outbound.get().ok_or(NO_CLIENT)?;
         let response = outbound.send(request).await?;
         if (200..=599).contains(&response.status) {
             Ok(response)
         } else {
-            Err(OutboundFailure::Broken("The destination's answer has an unknown status.").into())
+            Err(OutboundFailure::Broken("its status is unknown").into())
         }
     }
 

@@ -9,6 +9,7 @@ use crate::secret::Secret;
 
 const INVALID: &str = "Invalid proxy request";
 const NO_KEY: &str = "The BT-API-KEY header is required";
+const MAY_BE_SENT: &str = "It may have received the request.";
 const TIMED_OUT: &str = "The destination did not answer in time. It may have received the request.";
 
 /// A problem with the texts that only calls through proxies have.
@@ -23,6 +24,10 @@ impl ProxyProblem {
     fn invalid(detail: String) -> Self {
         let problem = Problem::new(400, INVALID);
         Self { problem, title: Some(INVALID), detail: Some(detail) }
+    }
+
+    const fn with_detail(problem: Problem, detail: String) -> Self {
+        Self { problem, title: None, detail: Some(detail) }
     }
 
     pub(super) fn to_json(&self) -> Secret<Vec<u8>> {
@@ -83,14 +88,20 @@ impl From<ProxyFailure> for ProxyProblem {
             ProxyFailure::App(error) => error.into(),
             ProxyFailure::Invalid(detail) => Self::invalid(detail),
             ProxyFailure::Outbound(OutboundFailure::Refused(why)) => {
-                Self::invalid(String::from(why))
+                Self::invalid(format!("The destination is refused: {why}."))
             }
             ProxyFailure::Outbound(OutboundFailure::TimedOut) => {
                 Problem::new(408, TIMED_OUT).into()
             }
-            ProxyFailure::Outbound(
-                OutboundFailure::Unreachable(why) | OutboundFailure::Broken(why),
-            ) => Problem::new(502, why).into(),
+            ProxyFailure::Outbound(OutboundFailure::Unreachable(why)) => {
+                let text =
+                    format!("The destination cannot be reached, and nothing was sent: {why}.");
+                Self::with_detail(Problem::new(502, ""), text)
+            }
+            ProxyFailure::Outbound(OutboundFailure::Broken(why)) => {
+                let text = format!("The destination's answer is missing: {why}. {MAY_BE_SENT}");
+                Self::with_detail(Problem::new(502, ""), text)
+            }
         }
     }
 }

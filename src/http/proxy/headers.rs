@@ -4,7 +4,9 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::secret::Secret;
 
-/// Headers of one connection, by RFC 9110, and those that each side sets for its own.
+/// Headers of one connection, by RFC 9110, and those that each side sets for its own. The
+/// connections to destinations are the vault's and serve many callers, so `BT-PROXY-CONNECTION` and
+/// `BT-PROXY-KEEP-ALIVE` have no effect.
 const OF_CONNECTIONS: [&str; 13] = [
     "connection",
     "content-length",
@@ -41,13 +43,9 @@ pub(super) fn for_destination(headers: &HeaderMap, trace: &str) -> Vec<(String, 
     let mut passed = Vec::with_capacity(headers.len());
     for (name, value) in headers {
         let name = name.as_str();
-        let renamed = match name {
-            "bt-proxy-connection" => "connection",
-            "bt-proxy-keep-alive" => "keep-alive",
-            _ if is_for_destination(name) && !listed.iter().any(|it| it == name) => name,
-            _ => continue,
-        };
-        passed.push((String::from(renamed), Secret::new(value.as_bytes().to_vec())));
+        if is_for_destination(name) && !listed.iter().any(|it| it == name) {
+            passed.push((String::from(name), Secret::new(value.as_bytes().to_vec())));
+        }
     }
     passed.push((String::from(TRACE), Secret::new(trace.as_bytes().to_vec())));
     passed
@@ -133,6 +131,8 @@ mod tests {
             "bt-proxy-url",
             "bt-proxy-key",
             "bt-proxy-id",
+            "bt-proxy-connection",
+            "bt-proxy-keep-alive",
             "bt-encrypted",
             "bt-idempotency-key",
             "bt-device-info",
@@ -161,14 +161,6 @@ mod tests {
         check_sent(
             &[("connection", "close, X-Hop"), ("x-hop", "1"), ("x-kept", "2")],
             &[("x-kept", "2")],
-        );
-    }
-
-    #[test]
-    fn two_headers_of_the_destinations_connection_can_be_chosen() {
-        check_sent(
-            &[("bt-proxy-connection", "close"), ("bt-proxy-keep-alive", "timeout=5")],
-            &[("connection", "close"), ("keep-alive", "timeout=5")],
         );
     }
 

@@ -193,7 +193,7 @@ pub static ROUTES: &[Route] = &[
     operation!(ReadFormula GET|POST "/orchestration/connection_formulas/" {id: FormulaName} [ConnectionFormulas] Nothing Ignored Other => read_formula(id)),
     operation!(ListFormulas GET|POST "/orchestration/connection/formulas" [ConnectionFormulas] Nothing Ignored Other => list_formulas()),
     operation!(ReadFormula GET|POST "/orchestration/connection/formulas/" {id: FormulaName} [ConnectionFormulas] Nothing Ignored Other => read_formula(id)),
-    Route { name: "InvokeProxy", methods: &[Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::HEAD], path: PROXY_PATH, body: BodyKind::Raw, handler: Handler::Proxy },
+    Route { name: "InvokeProxy", methods: &[Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE], path: PROXY_PATH, body: BodyKind::Raw, handler: Handler::Proxy },
     page!(MethodPage GET "/pages/method.html" All => method_page()),
     page!(ChallengePage GET "/pages/challenge.html" All => challenge_page()),
     page!(MethodNotification POST "/3ds/sessions/" {id: VisitedSession} "/method-notification" All => method_notification(id).await),

@@ -183,10 +183,7 @@ fn transforms(body: &Value, side: Side, fields: &mut Fields<'_>) -> Transforms {
 }
 
 /// Answers show the chain without its key. A body that repeats this chain keeps the key.
-fn client_certificate(
-    fields: &mut Fields<'_>,
-    known: Option<&Proxy>,
-) -> Option<ClientCertificate> {
+fn client_certificate(fields: &mut Fields<'_>, known: Option<&Proxy>) -> Option<ClientCertificate> {
     let text = fields.text("client_certificate").filter(|text| !text.is_empty())?;
     let known = known.and_then(|known| known.settings.client_certificate.as_ref());
     let kept = known.filter(|known| known.chain() == text);

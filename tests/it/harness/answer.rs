@@ -57,6 +57,25 @@ impl Answer {
         self
     }
 
+    /// Checks that this is a whole failure of the vault on the path of a proxy, and returns it with
+    /// the members of the error.
+    #[track_caller]
+    pub(crate) fn proxy_error(mut self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", self.text());
+        assert_eq!(self.header("content-type"), Some("application/json; charset=utf-8"));
+        assert_eq!(self.header("bt-proxy-destination-status"), None);
+        assert!(self.header("bt-trace-id").is_some());
+        let whole = self.json.as_object().map(serde_json::Map::len);
+        assert_eq!(whole, Some(1), "{}", self.text());
+        self.json = self.json["proxy_error"].take();
+        assert_eq!(self.json["status"], status, "{}", self.text());
+        assert!(self.json["errors"].is_object(), "{}", self.text());
+        for name in ["title", "detail"] {
+            assert!(!self.member(name).is_empty(), "{name} in {}", self.text());
+        }
+        self
+    }
+
     /// A problem of 400 whose mistakes stand at exactly these paths.
     #[track_caller]
     pub(crate) fn invalid(self, paths: &[&str]) -> Self {

@@ -1,0 +1,676 @@
+//! Calls through proxies, against a payment service provider of the tests' own.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::{
+    Answer, Clients, Cut, Offer, Psp, Request, Vault, get, options, post, wait_until,
+};
+use crate::lifetimes::now_plus;
+use crate::watch::on_socket;
+
+/// A vault that trusts a PSP.
+struct Scene {
+    psp: Psp,
+    vault: Vault,
+    card: String,
+}
+
+/// In the order of a schema that the destination checks.
+const CARD: &str = "4242424242424242";
+
+impl Scene {
+    fn start() -> Self {
+        Self::start_with(Offer::Both, Clients::Anyone, &[])
+    }
+
+    fn start_with(offer: Offer, clients: Clients, flags: &[&str]) -> Self {
+        let psp = Psp::start_with(offer, clients);
+        let ca = psp.ca();
+        let vault = Vault::start_with(&[&["--outbound-ca", ca.to_str().unwrap()], flags].concat());
+        let card = vault.token(json!({
+            "type": "card",
+            "data": {"number": CARD, "expiration_month": 4, "expiration_year": 2031, "cvc": "917"},
+        }));
+        Self { psp, vault, card }
+    }
+
+    /// A call with the private key to a path of the PSP.
+    fn call(&self, path: &str) -> Request {
+        self.call_by("POST", path)
+    }
+
+    fn call_by(&self, method: &str, path: &str) -> Request {
+        Request::new(method, "/proxy")
+            .key(&self.vault.keys.private)
+            .header("BT-PROXY-URL", &self.psp.url(path))
+    }
+
+    fn send(&self, request: &Request) -> Answer {
+        self.vault.send(request)
+    }
+
+    /// An expression of the card.
+    fn field(&self, name: &str) -> String {
+        format!("{{{{ {} | json: '$.{name}' }}}}", self.card)
+    }
+
+    /// Makes a pre-configured proxy to `/echo` and returns its answer.
+    #[track_caller]
+    fn proxy(&self, members: Value) -> Answer {
+        let management =
+            self.vault.key_with("management", &["proxy:create", "proxy:delete"], &json!([]));
+        let mut body = json!({"name": "PSP", "destination_url": self.psp.url("/echo")});
+        let members = members.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(members);
+        self.vault.post("/proxies", &management, body).with_status(201)
+    }
+
+    /// A call was refused and the PSP got nothing.
+    #[track_caller]
+    fn check_refused(&self, request: &Request, status: u16) -> Answer {
+        let refused = self.send(request).proxy_error(status);
+        assert!(self.psp.received().is_empty(), "nothing arrives");
+        refused
+    }
+}
+
+// Choosing a proxy.
+
+#[test]
+fn every_published_method_goes_through_the_ephemeral_proxy_of_its_url() {
+    let scene = Scene::start();
+    for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+        let answer = scene.send(&scene.call_by(method, "/echo").body("x")).with_status(200);
+        assert_eq!(answer.header("bt-proxy-destination-status"), Some("200"));
+        assert!(answer.header("bt-trace-id").is_some());
+        assert_eq!(answer.json["method"], method);
+        assert_eq!(scene.psp.received_once().text(), "x");
+    }
+    let refused = scene.check_refused(&scene.call_by("TRACE", "/echo"), 405);
+    assert_eq!(refused.header("allow"), Some("GET, POST, PUT, PATCH, DELETE"));
+}
+
+#[test]
+fn a_call_names_a_proxy_by_key_or_url_and_is_refused_without_both() {
+    let scene = Scene::start();
+    let key = &scene.vault.keys.private;
+    scene.check_refused(&post("/proxy/x").key(key), 400);
+    let proxy = scene.proxy(json!({}));
+    let by_header = post("/proxy/a?b=c").key(key).header("BT-PROXY-KEY", &proxy.member("key"));
+    assert_eq!(scene.send(&by_header).with_status(200).json["path"], "/echo/a");
+    assert_eq!(scene.psp.received_once().target, "/echo/a?b=c");
+    let path = format!("/proxy/a?b=c&bt-proxy-key={}", proxy.member("key"));
+    scene.send(&post(&path).key(key)).with_status(200);
+    assert_eq!(scene.psp.received_once().target, "/echo/a?b=c", "the key is no part of the query");
+    scene.check_refused(&post("/proxy").key(key).header("BT-PROXY-KEY", "nosuchkey"), 404);
+}
+
+#[test]
+fn a_key_wins_over_a_url_which_is_not_even_read() {
+    let scene = Scene::start();
+    let other = Psp::start();
+    let proxy = scene.proxy(json!({}));
+    for url in ["undefined/charges", &other.url("/echo"), "http://x", "\u{e9}"] {
+        let call = post("/proxy").key(&scene.vault.keys.private).header("BT-PROXY-URL", url);
+        scene.send(&call.header("BT-PROXY-KEY", &proxy.member("key"))).with_status(200);
+        assert_eq!(scene.psp.received_once().path(), "/echo");
+        assert!(other.received().is_empty());
+    }
+}
+
+#[test]
+fn a_stored_proxy_needs_an_api_key_unless_it_says_otherwise() {
+    let scene = Scene::start();
+    let call = |proxy: &Answer| post("/proxy").header("BT-PROXY-KEY", &proxy.member("key"));
+    let closed = scene.proxy(json!({}));
+    let refused = scene.check_refused(&call(&closed), 401);
+    assert_eq!(refused.member("detail"), "The BT-API-KEY header is required");
+    // Without a key, an unknown proxy is not told apart.
+    let unknown = scene.check_refused(&post("/proxy").header("BT-PROXY-KEY", "nosuchkey"), 401);
+    assert_eq!(unknown.json, refused.json);
+    let open = scene.proxy(json!({"require_auth": false}));
+    scene.send(&call(&open).body("no tokens")).with_status(200);
+    assert_eq!(scene.psp.received_once().text(), "no tokens");
+    scene.check_refused(&call(&open).body(scene.field("number")), 403);
+    let application = scene.vault.application("private", &["token:use"], &json!([]));
+    let owned =
+        scene.proxy(json!({"require_auth": false, "application": {"id": application.id()}}));
+    scene.send(&call(&owned).body(scene.field("number"))).with_status(200);
+    assert_eq!(scene.psp.received_once().text(), CARD);
+}
+
+#[test]
+fn another_tenants_proxy_is_like_one_that_does_not_exist() {
+    let scene = Scene::start();
+    let proxy = scene.proxy(json!({}));
+    let other = scene.vault.tenant("test");
+    let call = |key: &str| post("/proxy").key(&other.keys.private).header("BT-PROXY-KEY", key);
+    let theirs = scene.check_refused(&call(&proxy.member("key")), 404);
+    let none = scene.check_refused(&call("nosuchkey"), 404);
+    assert_eq!(theirs.json, none.json);
+}
+
+#[test]
+fn one_of_two_permissions_is_needed_to_call_and_the_use_of_tokens_to_detokenize() {
+    let scene = Scene::start();
+    let call = |key: &str, body: &str| {
+        let request = post("/proxy").key(key).header("BT-PROXY-URL", &scene.psp.url("/mirror"));
+        request.body(body)
+    };
+    let with = |permissions: &[&str]| scene.vault.key_with("private", permissions, &json!([]));
+    let refused = scene.check_refused(&call(&with(&["token:create"]), ""), 403);
+    assert_eq!(refused.member("detail"), "Missing permission: token:use or proxy:invoke");
+    assert_eq!(refused.json["errors"], json!({}));
+    let number = scene.field("number");
+    assert_eq!(scene.send(&call(&with(&["token:use"]), &number)).with_status(200).text(), CARD);
+    let invoking = with(&["proxy:invoke"]);
+    assert_eq!(scene.send(&call(&invoking, "plain")).with_status(200).text(), "plain");
+    scene.psp.received();
+    // The caller chooses the destination, so it would see the value.
+    scene.check_refused(&call(&invoking, &number), 403);
+    let proxy = scene.proxy(json!({}));
+    let stored = post("/proxy").key(&invoking).header("BT-PROXY-KEY", &proxy.member("key"));
+    scene.send(&stored.clone().body(number.clone())).with_status(200);
+    assert_eq!(scene.psp.received_once().text(), CARD);
+    let masked = json!([{
+        "priority": 1, "container": "/", "transform": "mask", "permissions": ["token:use"],
+    }]);
+    let masking = scene.vault.key_with("private", &["proxy:invoke"], &masked);
+    scene.check_refused(&call(&masking, &number), 403);
+    let stored = post("/proxy").key(&masking).header("BT-PROXY-KEY", &proxy.member("key"));
+    scene.check_refused(&stored.body(number), 403);
+}
+
+#[test]
+fn a_tenant_can_switch_the_ephemeral_proxy_off() {
+    let scene = Scene::start();
+    let body = json!({"name": "T", "settings": {"disable_ephemeral_proxy": "true"}});
+    scene.vault.put("/tenants/self", &scene.vault.keys.management, body).with_status(200);
+    scene.check_refused(&scene.call("/echo"), 403);
+    let proxy = scene.proxy(json!({}));
+    let stored = post("/proxy").key(&scene.vault.keys.private);
+    scene.send(&stored.header("BT-PROXY-KEY", &proxy.member("key"))).with_status(200);
+}
+
+// Destination.
+
+#[test]
+fn the_target_is_the_base_and_what_follows_proxy() {
+    let scene = Scene::start();
+    let check = |base: &str, path: &str, target: &str| {
+        let url = scene.psp.url(base);
+        let request = get(path).key(&scene.vault.keys.private).header("BT-PROXY-URL", &url);
+        scene.send(&request);
+        assert_eq!(scene.psp.received_once().target, target, "{base} {path}");
+    };
+    check("/echo/", "/proxy", "/echo");
+    check("/echo/", "/proxy/", "/echo/");
+    check("/echo", "/proxy/a%2Fb/%41?x=%7b&y=+", "/echo/a%2Fb/%41?x=%7b&y=+");
+    check("/echo?own=1", "/proxy/a?x=2", "/echo/a?own=1&x=2");
+    check("", "/proxy/@evil.example", "/@evil.example");
+    check("", "/proxy//evil.example/", "//evil.example/");
+}
+
+#[test]
+fn destinations_that_are_no_https_or_not_public_are_refused_before_anything_is_sent() {
+    let scene = Scene::start();
+    let call = |url: &str, path: &str| {
+        get(path).key(&scene.vault.keys.private).header("BT-PROXY-URL", url)
+    };
+    for url in ["undefined", "http://localhost", "https://", "https://u@localhost", "ftp://x"] {
+        scene.check_refused(&call(url, "/proxy"), 400);
+    }
+    for url in ["https://169.254.169.254/latest", "https://10.0.0.1", "https://[fe80::1]"] {
+        let refused = scene.check_refused(&call(url, "/proxy"), 400);
+        assert!(!refused.text().contains("169.254"), "no address is told: {}", refused.text());
+    }
+    let base = scene.psp.url("/echo");
+    for path in ["/proxy/..", "/proxy/%2e%2e/x", "/proxy/a/.%2E/x", "/proxy/a%2f..%2fb"] {
+        scene.check_refused(&call(&base, path), 400);
+    }
+    assert_eq!(scene.vault.send(&call(&base, "/proxyx")).problem(404).status, 404);
+}
+
+#[test]
+fn a_redirect_is_an_answer_like_any_other() {
+    let scene = Scene::start();
+    let answer = scene.send(&scene.call("/redirect")).with_status(302);
+    assert_eq!(answer.header("location"), Some("/echo"));
+    assert_eq!(answer.header("bt-proxy-destination-status"), Some("302"));
+    assert_eq!(scene.psp.received_once().path(), "/redirect");
+}
+
+#[test]
+fn a_stored_certificate_is_shown_to_a_destination_that_asks_for_it() {
+    let scene = Scene::start_with(Offer::Both, Clients::Shown, &[]);
+    let call = |proxy: &Answer| {
+        let request = post("/proxy").key(&scene.vault.keys.private);
+        scene.send(&request.header("BT-PROXY-KEY", &proxy.member("key")))
+    };
+    let anonymous = scene.proxy(json!({}));
+    call(&anonymous).proxy_error(502);
+    let identified = scene.proxy(json!({"client_certificate": scene.psp.client_pem()}));
+    call(&identified).with_status(200);
+    call(&anonymous).proxy_error(502);
+    assert_eq!(scene.psp.received().len(), 1);
+}
+
+// Evaluation.
+
+#[test]
+fn a_json_body_arrives_with_values_and_otherwise_byte_for_byte() {
+    let scene = Scene::start();
+    let [number, month, cvc] = ["number", "expiration_month", "cvc"].map(|it| scene.field(it));
+    let body = format!(
+        r#"{{"refId" : "7","amount":10.50, "n":"{number}","m":"{month}","big":12345678901234567890123,"t":"x {cvc}","a":"\u00e9"}}"#
+    );
+    for kind in ["application/json", "Application/json", "application/json; charset=utf-8"] {
+        scene
+            .send(&scene.call("/echo").header("Content-Type", kind).body(body.as_str()))
+            .with_status(200);
+        let received = scene.psp.received_once();
+        assert_eq!(
+            received.text(),
+            r#"{"refId" : "7","amount":10.50, "n":"4242424242424242","m":4,"big":12345678901234567890123,"t":"x 917","a":"\u00e9"}"#
+        );
+        assert_eq!(received.header("content-type"), Some(kind));
+        assert_eq!(
+            received.header("content-length"),
+            Some(received.body.len().to_string().as_str())
+        );
+    }
+}
+
+#[test]
+fn forms_texts_and_binary_bodies_arrive_as_they_should() {
+    let scene = Scene::start();
+    let check = |kind: &str, body: &[u8], expected: &[u8]| {
+        scene.send(&scene.call("/echo").header("Content-Type", kind).body(body)).with_status(200);
+        assert_eq!(scene.psp.received_once().body, expected, "{kind}");
+    };
+    let form = format!(
+        "card[number]=%7B%7B+{}+%7C+json%3A+%27%24.number%27+%7D%7D&x=a+b%20c&%7b=1",
+        scene.card
+    );
+    let form_type = "application/x-www-form-urlencoded; charset=UTF-8";
+    check(form_type, form.as_bytes(), b"card[number]=4242424242424242&x=a+b%20c&%7b=1");
+    let soap = format!("<e><Pan>{}</Pan></e>", scene.field("number"));
+    check("text/xml", soap.as_bytes(), b"<e><Pan>4242424242424242</Pan></e>");
+    let binary = [b"\xff\x00{{ nothing }}", scene.field("number").as_bytes()].concat();
+    check("application/octet-stream", &binary, &binary);
+}
+
+#[test]
+fn headers_are_evaluated_with_tokens_configuration_and_the_body_as_it_is_sent() {
+    let scene = Scene::start();
+    let proxy = scene.proxy(json!({"configuration": {"SECRET": "sk_live_1"}}));
+    let call = post("/proxy")
+        .key(&scene.vault.keys.private)
+        .header("BT-PROXY-KEY", &proxy.member("key"))
+        .header("Authorization", "Bearer {{ config: SECRET }}")
+        .header("X-Date", "today")
+        .header("X-Body", "{{ proxy.request.body }}")
+        .header("X-Cvc", &scene.field("cvc"))
+        .header("X-Signature", "{{ proxy.request.headers.X-Date | append: proxy.request.body | hmac: 'sha-256', proxy.config.SECRET | to_base16 }}")
+        .header("Content-Type", "text/plain");
+    scene.send(&call.body(scene.field("cvc"))).with_status(200);
+    let received = scene.psp.received_once();
+    assert_eq!(received.text(), "917");
+    assert_eq!(received.header("authorization"), Some("Bearer sk_live_1"));
+    assert_eq!(received.header("x-body"), Some("917"));
+    assert_eq!(received.header("x-cvc"), Some("917"));
+    assert_eq!(received.header("x-signature").map(str::len), Some(64));
+}
+
+#[test]
+fn a_value_with_a_line_break_never_gets_into_a_header() {
+    let scene = Scene::start();
+    for data in ["a\r\nX-Evil: 1", "a\nb", "a\u{0}b"] {
+        let id = scene.vault.token(json!({"type": "token", "data": data}));
+        let call = scene.call("/echo").header("X-Value", &format!("{{{{ {id} }}}}"));
+        scene.check_refused(&call, 400);
+    }
+}
+
+#[test]
+fn expressions_are_plain_text_where_detokenization_is_disabled() {
+    let scene = Scene::start();
+    let proxy = scene.proxy(json!({"disable_detokenization": true}));
+    let call = post("/proxy").key(&scene.vault.keys.private);
+    let call = call.header("BT-PROXY-KEY", &proxy.member("key"));
+    scene.send(&call.body(scene.field("number"))).with_status(200);
+    assert_eq!(scene.psp.received_once().text(), scene.field("number"));
+}
+
+// Headers.
+
+#[test]
+fn the_callers_headers_go_on_and_those_for_the_vault_stay() {
+    for offer in [Offer::Http1, Offer::Http2] {
+        let scene = Scene::start_with(offer, Clients::Anyone, &[]);
+        let call = scene
+            .call("/echo")
+            .header("Authorization", "Bearer x")
+            .header("User-Agent", "shop/1")
+            .header("Accept", "application/json")
+            .header("X-Own_Name", "1")
+            .header("X.Dotted", "1")
+            .header("BT-TRACE-ID", "trace-7")
+            .header("BT-PROXY-ID", "1")
+            .header("BT-IDEMPOTENCY-KEY", "k1")
+            .header("BT-DEVICE-INFO", "x")
+            .header("BT-CLIENT-USER-AGENT", "x")
+            .header("X-Fern-Language", "x")
+            .header("Connection", "keep-alive, X-Hop")
+            .header("X-Hop", "1")
+            .header("TE", "trailers");
+        let answer = scene.send(&call.body("x")).with_status(200);
+        assert_eq!(answer.header("bt-trace-id"), Some("trace-7"));
+        let received = scene.psp.received_once();
+        let mut names: Vec<_> = received.headers.iter().map(|(name, _)| name.as_str()).collect();
+        names.retain(|name| *name != "host");
+        names.sort_unstable();
+        let expected = [
+            "accept",
+            "authorization",
+            "bt-trace-id",
+            "content-length",
+            "user-agent",
+            "x-own_name",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(received.header("bt-trace-id"), Some("trace-7"));
+    }
+}
+
+#[test]
+fn status_headers_and_body_of_the_destination_come_back() {
+    let scene = Scene::start();
+    for status in [200, 201, 302, 400, 402, 404, 418, 500, 503] {
+        let answer = scene.send(&scene.call(&format!("/status/{status}"))).with_status(status);
+        assert_eq!(answer.json["status"], status);
+        let told = answer.header("bt-proxy-destination-status");
+        assert_eq!(told, Some(status.to_string().as_str()));
+    }
+    let answer = scene.send(&scene.call("/headers")).with_status(200);
+    let cookies = answer.headers.iter().filter(|(name, _)| name == "set-cookie").count();
+    assert_eq!((cookies, answer.header("x-request-id")), (2, Some("7")));
+    assert_eq!(answer.header("x-empty"), Some(""));
+    assert_eq!(answer.header("access-control-allow-origin"), None, "nobody asked");
+    assert_ne!(answer.header("strict-transport-security"), Some("max-age=1"));
+    // The tests' own client takes text in heads only.
+    let mut connection = scene.vault.connect();
+    let latin = scene.call("/latin").header("Connection", "close");
+    connection.send(&latin.bytes("x")).unwrap();
+    let bytes = connection.rest();
+    let holds = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    assert!(holds(b"x-latin: caf\xe9\r\n") && bytes.ends_with(b"\r\n\r\ncaf\xe9"));
+}
+
+#[test]
+fn browsers_may_send_any_header_name_and_read_both_headers() {
+    let scene = Scene::start();
+    let origin = "https://shop.example";
+    for path in ["/proxy", "/proxy/v1/charges"] {
+        let preflight = options(path)
+            .header("Origin", origin)
+            .header("Access-Control-Request-Method", "POST")
+            .header("Access-Control-Request-Headers", "authorization, x-own, bad name, x\u{e9}");
+        let answer = scene.send(&preflight).with_status(204);
+        let allowed = answer.header("access-control-allow-headers").unwrap().to_ascii_lowercase();
+        let allowed: Vec<_> = allowed.split(", ").collect();
+        assert!(allowed.contains(&"bt-proxy-url") && allowed.contains(&"bt-encrypted"));
+        let is_valid =
+            |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        assert!(allowed.iter().all(is_valid), "{allowed:?}");
+    }
+    let preflight = options("/proxy/x")
+        .header("Origin", origin)
+        .header("Access-Control-Request-Headers", "authorization,x-own,bad name");
+    let allowed = scene.send(&preflight).with_status(204);
+    let allowed = allowed.header("access-control-allow-headers").unwrap().to_ascii_lowercase();
+    assert!(allowed.contains("authorization, x-own") && !allowed.contains("bad"), "{allowed}");
+    let answers = [
+        scene.send(&scene.call("/echo").header("Origin", origin)).with_status(200),
+        scene.send(&post("/proxy").header("Origin", origin)).proxy_error(401),
+    ];
+    for answer in answers {
+        assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+        let exposed = answer.header("access-control-expose-headers").unwrap();
+        assert!(exposed.contains("BT-TRACE-ID") && exposed.contains("BT-PROXY-DESTINATION-STATUS"));
+    }
+}
+
+// Failures.
+
+#[test]
+fn a_missing_and_an_unknown_key_are_answered_alike() {
+    let scene = Scene::start();
+    let url = scene.psp.url("/echo");
+    let unknown = "key_test_self_pvt_4WbQfP5hKXe9Bb2xM3Wn7a.00112233445566778899aabbccddeeff";
+    for key in ["", unknown, "x"] {
+        let refused =
+            scene.check_refused(&post("/proxy/a").key(key).header("BT-PROXY-URL", &url), 401);
+        assert_eq!(refused.member("detail"), "The BT-API-KEY header is required");
+        assert_eq!(refused.json["errors"], json!({}));
+    }
+}
+
+#[test]
+fn unknown_deleted_and_expired_tokens_and_bad_expressions_are_refused_with_400() {
+    let scene = Scene::start_with(Offer::Both, Clients::Anyone, &["--stop-clock"]);
+    let gone = scene.vault.token(json!({"type": "token", "data": "x"}));
+    let path = format!("/tokens/{gone}");
+    scene.vault.delete(&path, &scene.vault.keys.private).with_status(204);
+    let expired = scene.vault.token(json!({
+        "type": "token", "data": "x", "expires_at": now_plus(&scene.vault, 3_600),
+    }));
+    scene.vault.advance(3_600);
+    let check = |body: &str, detail: &str| {
+        let refused = scene.check_refused(&scene.call("/echo").body(body), 400);
+        assert_eq!(refused.member("title"), "Invalid proxy request");
+        assert_eq!(refused.json["errors"], json!({}));
+        assert!(refused.member("detail").starts_with(detail), "{}", refused.member("detail"));
+    };
+    let not_found =
+        |ids: &str| format!("Failed to detokenize some tokens: {ids}. Tokens were not found.");
+    check("{{ no-such-token }}", &not_found("no-such-token"));
+    check(
+        &format!("{{{{ {gone} }}}} {{{{ token: no-such }}}}"),
+        &not_found(&format!("{gone}, no-such")),
+    );
+    check(&format!("{{{{ {expired} }}}}"), &not_found(&expired));
+    check("{{ unclosed", "An expression is malformed");
+    check("{{ abc | no_filter }}", "An expression is malformed");
+    let others: Vec<_> = (0..21).map(|at| format!("{{{{ id-{at} }}}}")).collect();
+    check(&others.concat(), "At most 20 tokens");
+}
+
+#[test]
+fn a_destination_that_cannot_be_reached_is_502_without_its_header() {
+    let scene = Scene::start();
+    let call =
+        |url: &str| post("/proxy").key(&scene.vault.keys.private).header("BT-PROXY-URL", url);
+    let detail = scene.send(&call("https://localhost:1")).proxy_error(502).member("detail");
+    assert!(detail.contains("nothing was sent"), "{detail}");
+    // A certificate of an authority that nobody trusts.
+    let stranger = Psp::start();
+    scene.send(&call(&stranger.url("/echo"))).proxy_error(502);
+    assert!(stranger.received().is_empty());
+    for path in ["/broken", "/huge/5000000", "/huge/5000000/chunked"] {
+        let detail = scene.send(&scene.call(path)).proxy_error(502).member("detail");
+        assert!(detail.contains("may have received"), "{detail}");
+    }
+}
+
+#[test]
+fn a_destination_slower_than_25_seconds_is_408() {
+    let scene = Scene::start();
+    let begun = Instant::now();
+    let refused = scene.send(&scene.call("/slow/27")).proxy_error(408);
+    assert!(begun.elapsed() >= Duration::from_secs(24));
+    assert!(refused.member("detail").contains("may have received"));
+    assert_eq!(scene.psp.received().len(), 1, "it was sent once");
+}
+
+/// The rule that programs repeat calls by: after the first byte, only 408 and 5xx, or the answer.
+#[test]
+fn no_4xx_is_given_once_bytes_have_left_wherever_the_connection_breaks() {
+    let scene = Scene::start_with(Offer::Http1, Clients::Anyone, &[]);
+    let call = scene.call("/status/201").body(format!("{{\"n\":\"{}\"}}", scene.field("number")));
+    scene.send(&call).with_status(201);
+    let whole = scene.psp.bytes_read();
+    let mut answered = Vec::new();
+    let mut check = |cut: Cut| {
+        // Ends the kept connection: the next call makes one of its own.
+        scene.psp.cut(Cut::Never);
+        scene.send(&scene.call("/broken")).proxy_error(502);
+        scene.psp.cut(cut);
+        let connections = scene.psp.connections();
+        let answer = scene.send(&call);
+        assert!(scene.psp.connections() > connections, "{cut:?} met a new connection");
+        if answer.header("bt-proxy-destination-status").is_some() {
+            assert_eq!(answer.status, 201, "{cut:?}");
+            answered.push(cut);
+        } else {
+            answer.proxy_error(502);
+        }
+    };
+    (0..=whole).for_each(|at| check(Cut::Reading(at)));
+    // The head and the body of the answer have about 110 bytes.
+    (0..200).for_each(|at| check(Cut::Writing(at)));
+    assert!(!answered.contains(&Cut::Reading(whole - 1)), "a part of a request is not answered");
+    assert!(!answered.contains(&Cut::Writing(60)), "a part of an answer is none");
+    assert!(answered.contains(&Cut::Writing(199)), "a whole answer is one");
+    scene.psp.cut(Cut::Never);
+    scene.psp.received();
+    for at in [0, 1, 5] {
+        scene.send(&scene.call(&format!("/cut/{at}")).body("0123456789")).proxy_error(502);
+    }
+}
+
+#[test]
+fn a_body_that_is_too_large_is_refused_before_anything_is_sent() {
+    let scene = Scene::start();
+    let max = strongroom::testing::bounds::PROXY_BODY_BYTES_MAX;
+    scene.check_refused(&scene.call("/mirror").body(vec![b'x'; max + 1]), 413);
+    let answer = scene.send(&scene.call("/mirror").body(vec![b'x'; max])).with_status(200);
+    assert_eq!(answer.bytes.len(), max);
+    let large = scene.send(&scene.call("/huge/4000000")).with_status(200);
+    assert_eq!(large.bytes.len(), 4_000_000);
+}
+
+#[test]
+fn an_idempotency_key_has_no_effect() {
+    let scene = Scene::start();
+    let call = scene.call("/echo").header("BT-IDEMPOTENCY-KEY", "the-same").body("x");
+    for _ in 0..2 {
+        let answer = scene.send(&call).with_status(200);
+        assert_eq!(answer.header("bt-idempotent-replayed"), None);
+    }
+    assert_eq!(scene.psp.received().len(), 2);
+}
+
+#[test]
+fn calls_without_an_api_key_are_limited_by_proxy_and_address() {
+    let scene =
+        Scene::start_with(Offer::Both, Clients::Anyone, &["--rate-limits", "on", "--stop-clock"]);
+    let proxy = scene.proxy(json!({"require_auth": false}));
+    let call = get("/proxy").header("BT-PROXY-KEY", &proxy.member("key"));
+    for _ in 0..50 {
+        scene.send(&call).with_status(200);
+    }
+    let refused = scene.send(&call).proxy_error(429);
+    assert_eq!(refused.header("x-ratelimit-limit"), Some("50"));
+    assert!(refused.header("retry-after").is_some());
+    scene.vault.advance(10);
+    scene.send(&call).with_status(200);
+}
+
+// Audit and leaks.
+
+#[test]
+fn each_call_and_each_token_that_it_uses_is_in_the_log_of_the_tenant() {
+    let scene = Scene::start();
+    let proxy = scene.proxy(json!({}));
+    let stored = post("/proxy").key(&scene.vault.keys.private);
+    let stored = stored.header("BT-PROXY-KEY", &proxy.member("key"));
+    scene.send(&stored.body(scene.field("number").repeat(2))).with_status(200);
+    scene.send(&scene.call("/echo")).with_status(200);
+    scene.send(&scene.call("/echo").body("{{ no-such-token }}")).proxy_error(400);
+    let entries = |kind: &str, operation: &str| {
+        let logs = scene
+            .vault
+            .get(&format!("/logs?entity_type={kind}&size=100"), &scene.vault.keys.management);
+        let data = logs.with_status(200).json["data"].as_array().unwrap().clone();
+        let found = data.into_iter().filter(|it| it["operation"] == operation);
+        found.map(|it| String::from(it["entity_id"].as_str().unwrap())).collect::<Vec<_>>()
+    };
+    wait_until("the entries are written", || entries("proxy", "invoke").len() == 2);
+    let ephemeral = "00000000-0000-0000-0000-000000000000";
+    assert_eq!(entries("proxy", "invoke"), [ephemeral, &proxy.id()], "the newest first");
+    assert_eq!(entries("token", "use"), [scene.card.as_str()]);
+}
+
+#[test]
+fn values_that_went_through_are_in_no_log_no_file_no_metric_and_no_error() {
+    let mut scene = Scene::start();
+    let secret = scene.vault.token(json!({"type": "token", "data": "mARKdata7f3"}));
+    let stored = scene.proxy(json!({"configuration": {"SECRET": "mARKconfig4"}}));
+    let body = format!("mARKbody55e {{{{ {secret} }}}} {}", scene.field("number"));
+    let marked = |request: Request| {
+        let request =
+            request.header("X-Own", "mARKheader1").header("X-Config", "{{ config: SECRET }}");
+        request.body(body.as_str())
+    };
+    let by_key = |path: &str| {
+        let request = post(path).key(&scene.vault.keys.private);
+        request.header("BT-PROXY-KEY", &stored.member("key"))
+    };
+    scene.send(&marked(scene.call("/mirror"))).with_status(200);
+    scene.send(&marked(by_key("/proxy/mARKpath9c1?mARKquery=mARKquery"))).with_status(200);
+    let failing = [
+        scene.call("/broken"),
+        scene.call("/cut/1"),
+        scene.call("/mARKpath9c1/.."),
+        by_key("/proxy/mARKpath9c1/.."),
+        post("/proxy/mARKpath9c1")
+            .key(&scene.vault.keys.private)
+            .header("BT-PROXY-URL", "https://localhost:1/mARKpath9c1"),
+        post("/proxy/mARKpath9c1")
+            .key(&scene.vault.keys.private)
+            .header("BT-PROXY-URL", "https://mARKhost.invalid"),
+    ];
+    let mut texts: Vec<String> = Vec::new();
+    for request in failing {
+        let answer = scene.send(&marked(request));
+        assert!(answer.status >= 400, "{}", answer.text());
+        texts.push(format!("{:?} {}", answer.headers, answer.text()));
+    }
+    texts.extend(["/metrics", "/status"].map(|path| on_socket(&scene.vault, path).1));
+    assert!(texts.iter().any(|text| text.contains("InvokeProxy")), "calls are counted");
+    assert_eq!(scene.vault.stop(), Some(0));
+    texts.push(scene.vault.log());
+    let files = fs::read_dir(scene.vault.data()).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.is_file()).map(|path| fs::read(path).unwrap());
+    let all = texts.into_iter().map(String::into_bytes).chain(files);
+    for bytes in all {
+        for marker in ["mARK", CARD, &stored.member("key")] {
+            let found = bytes.windows(marker.len()).any(|part| part == marker.as_bytes());
+            assert!(!found, "{marker} is in {}", String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
+#[test]
+fn a_caller_that_disconnects_leaves_a_vault_that_serves_others() {
+    let scene = Scene::start();
+    let mut connection = scene.vault.connect();
+    connection.send(&scene.call("/slow/5").body("x").bytes("x")).unwrap();
+    wait_until("the call arrives", || !scene.psp.received().is_empty());
+    drop(connection);
+    scene.send(&scene.call("/echo")).with_status(200);
+}
