@@ -39,13 +39,16 @@ pub const PROXY_PATTERN_DEPTH_MAX: usize = 16;
 pub const PROXY_PATTERN_GROUPS_MAX: usize = 16;
 /// States of a pattern, counted repetitions unrolled.
 pub const PROXY_PATTERN_STATES_MAX: usize = 512;
-/// Steps of the masks of one answer, each about ten nanoseconds. The largest body takes about ten
-/// steps a character through a pattern of a card number.
-pub const PROXY_MASK_STEPS_MAX: usize = 50_000_000;
+/// Steps of one mask, each about twenty nanoseconds. A pattern of a card number takes about five
+/// steps for a character of the largest body.
+pub const PROXY_MASK_STEPS_MAX: usize = 20 * PROXY_TRANSFORMED_BYTES_MAX;
+/// Steps of a mask on the thread that serves the request. A mask that needs more waits for one of
+/// [`super::EVALUATIONS_MAX`] places on other threads.
+pub const PROXY_MASK_STEPS_INLINE_MAX: usize = 50_000;
 
 // Everything of a proxy fits into the body of one request.
 const _: () = assert!(
     PROXY_CONFIGURATION_BYTES_MAX + PROXY_CERTIFICATE_BYTES_MAX + 2 * PROXY_TRANSFORMS_BYTES_MAX
         <= BODY_BYTES_MAX
 );
-const _: () = assert!(PROXY_MASK_STEPS_MAX >= 40 * PROXY_TRANSFORMED_BYTES_MAX);
+const _: () = assert!(PROXY_MASK_STEPS_INLINE_MAX < PROXY_MASK_STEPS_MAX);

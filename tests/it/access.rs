@@ -53,6 +53,7 @@ fn examples() -> Vec<Example> {
     let application = json!({"name": "n", "type": "private", "permissions": ["token:create"]});
     let update = json!({"name": "n", "permissions": ["token:create"]});
     let tenant = json!({"name": "n"});
+    let proxy = json!({"name": "n", "destination_url": "https://psp.example"});
     // A predefined id, since the body cannot know an assigned one.
     let session = json!({"token_id": "card-of-access", "device": "browser"});
     let device = json!({"device_info": {"browser_language": "en"}});
@@ -102,6 +103,14 @@ fn examples() -> Vec<Example> {
         ("GET", "/applications/{id}/keys", None, 200, Resource),
         ("GET", "/applications/{id}/keys/{key}", None, 200, Resource),
         ("DELETE", "/applications/{id}/keys/{key}", None, 204, Resource),
+        ("POST", "/proxies", Some(proxy.clone()), 201, Nothing),
+        ("GET", "/proxies", None, 200, Nothing),
+        ("GET", "/proxies/{id}", None, 200, Resource),
+        ("PUT", "/proxies/{id}", Some(proxy), 200, Resource),
+        ("PATCH", "/proxies/{id}", Some(json!({})), 204, Resource),
+        ("DELETE", "/proxies/{id}", None, 204, Resource),
+        // Not offered, for every caller; a proxy that is not there comes first.
+        ("PUT", "/proxies/{id}/hostname", Some(json!({})), 422, Resource),
         ("GET", "/permissions", None, 200, Nothing),
         ("GET", "/application-templates", None, 200, Nothing),
         // The same for every tenant.
@@ -529,6 +538,13 @@ fn path(vault: &Vault, call: Call) -> String {
         let made = vault.application("private", &["token:create"], &json!([]));
         let key = made.json["keys"][0]["id"].as_str().unwrap();
         return route.path.replace("{id}", &made.id()).replace("{key}", key);
+    }
+    if route.path.starts_with("/proxies/{id}") {
+        let proxy = json!({"name": "n", "destination_url": "https://psp.example"});
+        let key = vault.key_with("management", &["proxy:create"], &json!([]));
+        return route
+            .path
+            .replace("{id}", &vault.post("/proxies", &key, proxy).with_status(201).id());
     }
     if route.path == "/application-templates/{id}" {
         let all = vault.get("/application-templates", &vault.keys.private);

@@ -22,8 +22,6 @@ fn regenerating_a_key_is_gone_and_names_what_replaces_it() {
 fn what_this_server_does_not_have_says_so() {
     let vault = Vault::start();
     let paths = [
-        "/proxies",
-        "/proxies/5b0f4f5e-3b1c-4d33-8f0b-0a4b7f0f6a55",
         "/proxy",
         "/proxy/any/path",
         "/reactors",
@@ -42,16 +40,16 @@ fn what_this_server_does_not_have_says_so() {
             let request = Request::new(method, path).key(&vault.keys.private);
             let answer = vault.send(&request).problem(404);
             let detail = answer.member("detail");
-            for word in ["proxies", "reactors", "webhooks", "account updater"] {
+            for word in ["reactors", "webhooks", "account updater"] {
                 assert!(detail.contains(word), "{method} {path}: {detail}");
             }
         }
     }
     // A path that was never published is only not found.
     let unknown = vault.get("/no-such-path", &vault.keys.private).problem(404);
-    assert!(!unknown.member("detail").contains("proxies"));
-    let nested = vault.send(&get("/tokens/x/proxies").key(&vault.keys.private)).problem(404);
-    assert!(!nested.member("detail").contains("proxies"));
+    assert!(!unknown.member("detail").contains("reactors"));
+    let nested = vault.send(&get("/tokens/x/reactors").key(&vault.keys.private)).problem(404);
+    assert!(!nested.member("detail").contains("reactors"));
 }
 
 /// Creates a token of this type with this privacy and reads it: its containers and its privacy.

@@ -60,6 +60,7 @@ mod patch;
 mod proxy;
 mod psp;
 mod problems;
+mod proxies;
 mod quotas;
 mod quotas_as_settings;
 mod race;

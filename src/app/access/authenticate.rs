@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use crate::app::access::AccessControl;
 use crate::app::access::caller::Caller;
 use crate::app::error::{Error, Fault};
@@ -98,6 +100,32 @@ impl AccessControl<'_> {
             application(snapshot, &keys, key.tenant, key.application)?.ok_or(dangling)?;
         let tenant = self.tenant(snapshot, key.tenant)?;
         Ok(Caller { tenant, application, key, tag, keys, _epoch: snapshot.epoch() })
+    }
+
+    /// A caller with the rights of an application and without an API key of it. `tag` identifies
+    /// the key that stands for it where requests are counted. `None` if there is no such
+    /// application.
+    pub(in crate::app) fn caller_without_key(
+        self,
+        tenant: TenantId,
+        id: ApplicationId,
+        tag: [u8; 32],
+    ) -> Result<Option<Caller>, Error> {
+        let snapshot = self.vault.snapshot()?;
+        let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
+        let Some((application, _)) = application(&snapshot, &keys, tenant, id)? else {
+            return Ok(None);
+        };
+        let key = ApiKey {
+            id: KeyId::new(Uuid::nil()),
+            tenant,
+            application: id,
+            form: KeyForm::Current,
+            created_by: None,
+            created_at: application.created_at,
+        };
+        let tenant = self.tenant(&snapshot, tenant)?;
+        Ok(Some(Caller { tenant, application, key, tag, keys, _epoch: snapshot.epoch() }))
     }
 
     pub(in crate::app) fn tenant(self, snapshot: &Snapshot, id: TenantId) -> Result<Tenant, Error> {

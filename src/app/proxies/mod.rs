@@ -2,7 +2,9 @@
 
 pub(in crate::app) mod expressions;
 pub(in crate::app) mod manage;
+pub(in crate::app) mod transforms;
 
+use crate::app::access::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::vault::Vault;
 use crate::crypto::{Sha256, TenantKeys, Version, is_equal, version};
@@ -44,9 +46,19 @@ impl Proxies<'_> {
     }
 }
 
+impl Proxies<'_> {
+    /// A caller with the rights of the proxy's application. It uses the tokens of calls without an
+    /// API key, and it makes the tokens of transforms. `None` if the proxy has no application, or
+    /// if that was deleted.
+    pub fn application_caller(self, proxy: &Proxy) -> Result<Option<Caller>, Error> {
+        let Some(id) = proxy.settings.application else { return Ok(None) };
+        self.vault.access().caller_without_key(proxy.tenant, id, hash(&proxy.key))
+    }
+}
+
 /// The hash that finds a proxy by its key. A key holds 128 random bits, so the hash does not
 /// disclose it.
-fn hash(key: &ProxyKey) -> [u8; 32] {
+pub(in crate::app) fn hash(key: &ProxyKey) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(key.expose().as_bytes());
     digest.finish()

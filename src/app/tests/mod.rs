@@ -12,6 +12,7 @@ mod failures;
 mod floor;
 mod migration;
 mod power;
+mod proxies;
 mod records;
 mod row_counts;
 mod scrub;

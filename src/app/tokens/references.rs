@@ -151,7 +151,7 @@ fn data_of(shown: &TokenView) -> Value {
 }
 
 /// All members of a token, and its enrichments, which only expressions can see.
-fn whole_token(shown: &TokenView) -> Value {
+pub(in crate::app) fn whole_token(shown: &TokenView) -> Value {
     let token = &shown.token;
     let mut whole = json!({
         "id": token.public_id(),

@@ -153,6 +153,8 @@ impl Program {
         let (Some(head), Some(rest)) = (text.get(..start), text.get(start..)) else {
             return Ok(None);
         };
+        // A search begins with two lists of states.
+        steps.spend(self.states.len().div_ceil(16))?;
         let mut before = head.chars().next_back();
         let mut now = Threads::new(self.states.len());
         let mut next = Threads::new(self.states.len());

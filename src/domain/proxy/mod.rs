@@ -2,6 +2,7 @@
 
 pub mod certificate;
 pub mod location;
+pub mod mask;
 pub mod read;
 pub mod transform;
 

@@ -256,8 +256,9 @@ impl Vault {
             .collect();
         let private = [&["--type", "private", "--rule", reveal], private.as_slice()].concat();
         let management: Vec<_> = ["create", "read", "update", "delete"]
-            .map(|verb| format!("application:{verb}"))
+            .map(|verb| [format!("application:{verb}"), format!("proxy:{verb}")])
             .into_iter()
+            .flatten()
             .chain(["read", "update"].map(|verb| format!("tenant:{verb}")))
             .flat_map(|permission| [String::from("--permission"), permission])
             .collect();

@@ -1,0 +1,199 @@
+//! Runs the transforms of a proxy, in the order of the list.
+//!
+//! Transforms of requests run after the caller's expressions are filled in, those of answers on
+//! answers of 2xx only. A transform that fails ends the call: its effect is never left out, since
+//! it may be the mask of a card number.
+
+mod message;
+mod tokenize;
+
+use serde_json::{Map, Value};
+
+use crate::app::access::caller::Caller;
+use crate::app::error::Error;
+use crate::app::proxies::Proxies;
+use crate::app::proxies::expressions::{Filling, Unfilled};
+use crate::app::tokens::draft::TokenDraft;
+use crate::app::tokens::evaluations::Work;
+use crate::bounds::{PROXY_MASK_STEPS_INLINE_MAX, PROXY_MASK_STEPS_MAX};
+use crate::domain::pattern::Steps;
+use crate::domain::proxy::Proxy;
+use crate::domain::proxy::mask::mask;
+use crate::domain::proxy::transform::{Matcher, Transform, Transforms};
+use crate::expressions::{Budget, Reference, Scope};
+use crate::secret::Secret;
+
+pub use message::Message;
+
+const TOO_MUCH_MASKING: &str = "A mask of the proxy takes too long for this answer.";
+
+/// Everything that transforms use besides the message.
+#[derive(Clone, Copy)]
+pub(in crate::app) struct Surroundings<'a> {
+    /// `config`, `proxy` and `encrypted`.
+    pub(in crate::app) scope: &'a (dyn Scope + Sync),
+    /// The caller that makes tokens: the proxy's application if it has one.
+    pub(in crate::app) caller: &'a Caller,
+    /// Parses the body of a create request. Its shape belongs to `http`.
+    pub(in crate::app) draft: &'a (dyn Fn(&Value) -> TokenDraft + Sync),
+}
+
+/// The reason for which a transform failed.
+#[derive(Debug)]
+pub enum TransformFailure {
+    App(Error),
+    /// A sentence that quotes nothing.
+    Failed(&'static str),
+}
+
+/// The values that the expressions of a transform name.
+struct TransformScope<'a> {
+    base: &'a (dyn Scope + Sync),
+    /// The body of the destination's answer, if it is JSON.
+    res: Option<&'a Value>,
+    /// The tokens that transforms have made, by identifier.
+    made: &'a Value,
+}
+
+impl Scope for TransformScope<'_> {
+    fn variable(&self, name: &str) -> Option<&Value> {
+        match name {
+            "res" => self.res,
+            "transform_identifier" => Some(self.made),
+            other => self.base.variable(other),
+        }
+    }
+
+    /// The options of transforms name no tokens.
+    fn reference(&self, _: &Reference) -> Option<&Value> {
+        None
+    }
+}
+
+/// A message between two transforms.
+struct Run<'a> {
+    message: Message,
+    res: Option<Secret<Value>>,
+    made: Secret<Value>,
+    around: Surroundings<'a>,
+}
+
+impl Proxies<'_> {
+    /// The request as it goes to the destination.
+    pub(in crate::app) async fn transform_request(
+        self,
+        proxy: &Proxy,
+        message: Message,
+        around: Surroundings<'_>,
+    ) -> Result<Message, TransformFailure> {
+        self.transform(&proxy.settings.request_transforms, message, None, around).await
+    }
+
+    /// The answer as the caller gets it. An answer of another status than 2xx stays as it is.
+    pub(in crate::app) async fn transform_response(
+        self,
+        proxy: &Proxy,
+        status: u16,
+        message: Message,
+        around: Surroundings<'_>,
+    ) -> Result<Message, TransformFailure> {
+        let transforms = &proxy.settings.response_transforms;
+        if transforms.is_empty() || !(200..300).contains(&status) {
+            return Ok(message);
+        }
+        let res = if transforms.list().iter().all(|it| matches!(it, Transform::Mask { .. })) {
+            None
+        } else {
+            message.readable_json()?
+        };
+        self.transform(transforms, message, res, around).await
+    }
+
+    async fn transform(
+        self,
+        transforms: &Transforms,
+        message: Message,
+        res: Option<Secret<Value>>,
+        around: Surroundings<'_>,
+    ) -> Result<Message, TransformFailure> {
+        let made = Secret::new(Value::Object(Map::new()));
+        let mut run = Run { message, res, made, around };
+        for transform in transforms.list() {
+            match transform {
+                Transform::AppendHeader { name, value } => {
+                    let text = self.fill(&run, |filling| filling.text(value.expose())).await?;
+                    run.message.set_header(name, text)?;
+                }
+                Transform::AppendJson { location, value } => {
+                    let value = self.fill(&run, |filling| filling.value(value.expose())).await?;
+                    run.message.set_member(location, value)?;
+                }
+                Transform::AppendText { value } => {
+                    let text = self.fill(&run, |filling| filling.text(value.expose())).await?;
+                    run.message.append_text(text.expose())?;
+                }
+                Transform::Mask { matcher, replacement } => {
+                    let masked = self.mask(&run.message, matcher, *replacement).await?;
+                    run.message.set_text(masked)?;
+                }
+                Transform::Tokenize { token, identifier } => {
+                    let body = self.fill(&run, |filling| filling.token(token.expose())).await?;
+                    let made = self.tokenize(&run.around, body.expose()).await?;
+                    if let (Some(identifier), Value::Object(members)) =
+                        (identifier, run.made.expose_mut())
+                    {
+                        members.insert(identifier.clone(), made);
+                    }
+                }
+            }
+        }
+        Ok(run.message)
+    }
+
+    /// Evaluates the options of one transform.
+    async fn fill<T>(
+        self,
+        run: &Run<'_>,
+        mut fill: impl FnMut(Filling<'_>) -> Result<T, Unfilled>,
+    ) -> Result<T, TransformFailure> {
+        let scope = TransformScope {
+            base: run.around.scope,
+            res: run.res.as_ref().map(Secret::expose),
+            made: run.made.expose(),
+        };
+        let vault = self.vault;
+        let evaluate = |budget: &Budget| Ok(fill(Filling { scope: &scope, host: vault, budget }));
+        let filled = vault.evaluating(Work::Page, evaluate).await?;
+        filled.map_err(TransformFailure::Failed)
+    }
+
+    /// Masks the body. It starts on the thread of the request, as expressions do, and starts again
+    /// on another if it takes long.
+    async fn mask(
+        self,
+        message: &Message,
+        matcher: &Matcher,
+        replacement: char,
+    ) -> Result<Secret<String>, TransformFailure> {
+        let text = message.text()?;
+        let masked = |steps| mask(text, matcher, replacement, &mut Steps::new(steps));
+        if let Ok(masked) = masked(PROXY_MASK_STEPS_INLINE_MAX) {
+            return Ok(masked);
+        }
+        let pool = &self.vault.evaluations.pool;
+        let masked = pool.run(|| masked(PROXY_MASK_STEPS_MAX)).await?;
+        masked.ok().ok_or(TransformFailure::Failed(TOO_MUCH_MASKING))
+    }
+}
+
+impl From<Error> for TransformFailure {
+    fn from(error: Error) -> Self {
+        Self::App(error)
+    }
+}
+
+impl std::fmt::Debug for Surroundings<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Surroundings").finish_non_exhaustive()
+    }
+}

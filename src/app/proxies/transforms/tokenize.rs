@@ -1,0 +1,35 @@
+//! Tokens that transforms make: by the ordinary operation, with its checks, rights and audit
+//! entries.
+
+use serde_json::Value;
+
+use crate::app::commit::commit_loop::Write;
+use crate::app::error::Error;
+use crate::app::proxies::Proxies;
+use crate::app::proxies::transforms::{Surroundings, TransformFailure};
+use crate::app::tokens::references::whole_token;
+
+const INVALID: &str = "The token that a transform of the proxy makes has mistakes.";
+
+impl Proxies<'_> {
+    /// Makes a token out of the body of a create request. Returns it for the expressions of later
+    /// transforms, without its data: they decide what the caller of the proxy sees.
+    pub(super) async fn tokenize(
+        self,
+        around: &Surroundings<'_>,
+        body: &Value,
+    ) -> Result<Value, TransformFailure> {
+        let draft = (around.draft)(body);
+        let made = self.vault.tokens(around.caller).create(draft, &Write::plain()).await;
+        let made = made.map_err(|error| match error {
+            // The mistakes name members of the destination's answer.
+            Error::Invalid(_) => TransformFailure::Failed(INVALID),
+            other => TransformFailure::App(other),
+        })?;
+        let mut token = whole_token(&made.outcome.shown);
+        if let Some(members) = token.as_object_mut() {
+            members.remove("data");
+        }
+        Ok(token)
+    }
+}
