@@ -271,6 +271,7 @@ fn all_mistakes_of_a_body_are_reported_at_once() {
         "response_transforms[6].options.location",
         "response_transforms[6].options.value",
         "response_transforms[7].options.location",
+        "response_transforms[7].options.value",
         "response_transforms[8]",
     ]);
     let many = vec![mask(); 11];

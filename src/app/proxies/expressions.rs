@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::bounds::{EXPRESSION_WORK_WRITE_MAX, PROXY_TRANSFORMED_BYTES_MAX};
 use crate::domain::mistakes::Mistakes;
-use crate::domain::proxy::transform::{Given, Side, Transform, Transforms};
+use crate::domain::proxy::transform::{Side, Transform, Transforms};
 use crate::expressions::{Budget, Failed, Host, Scope, Template, Unparsed};
 use crate::secret::{Secret, SecretBuffer};
 
@@ -36,7 +36,7 @@ pub(in crate::app) struct Filling<'a> {
 /// Adds the mistakes of all expressions in the options.
 pub fn check_expressions(transforms: &Transforms, side: Side, mistakes: &mut Mistakes) {
     let budget = Budget::of(EXPRESSION_WORK_WRITE_MAX);
-    for (at, transform) in transforms.list().iter().enumerate() {
+    for (path, transform) in transforms.paths(side).zip(transforms.list()) {
         let (member, checked) = match transform {
             Transform::AppendHeader { value, .. } | Transform::AppendText { value } => {
                 ("value", check_text(value.expose(), &budget))
@@ -46,10 +46,6 @@ pub fn check_expressions(transforms: &Transforms, side: Side, mistakes: &mut Mis
             Transform::Mask { .. } => continue,
         };
         if let Err(why) = checked {
-            let path = match transforms.given() {
-                Given::Nothing | Given::One(_) => String::from(side.one()),
-                Given::List(_) => format!("{}[{at}]", side.list()),
-            };
             mistakes.add(format!("{path}.options.{member}"), why);
         }
     }

@@ -162,19 +162,17 @@ fn transforms_run_in_the_order_of_the_list() {
 
 #[test]
 fn values_of_options_are_expressions() {
-    let body = r#"{"id":7,"name":"x"}"#;
-    let set = |value: Value| json!([append("append_json", "$.a", value)]);
-    check(&set(json!("{{ res.id }}")), body, r#"{"a":7,"id":7,"name":"x"}"#);
-    check(&set(json!("{{ res.id }}!")), body, r#"{"a":"7!","id":7,"name":"x"}"#);
-    check(&set(json!("{{ config: secret }}")), body, r#"{"a":"s3cret","id":7,"name":"x"}"#);
-    check(
-        &set(json!({"b": ["{{ res.name }}", 1.50]})),
-        body,
-        r#"{"a":{"b":["x",1.50]},"id":7,"name":"x"}"#,
-    );
-    check(&set(json!("{{ res.none }}")), body, r#"{"a":null,"id":7,"name":"x"}"#);
-    check(&set(json!(1)), "", r#"{"a":1}"#);
-    check(&json!([append("append_text", "", json!("-{{ res.id }}"))]), body, &format!("{body}-7"));
+    let body = r#"{"id":7.50,"name":"x"}"#;
+    let set = |value: Value| json!([append("append_json", "$.z", value)]);
+    let with = |value: &str| format!(r#"{{"id":7.50,"name":"x","z":{value}}}"#);
+    check(&set(json!("{{ res.id }}")), body, &with("7.50"));
+    check(&set(json!("{{ res.id }}!")), body, &with(r#""7.50!""#));
+    check(&set(json!("{{ config: secret }}")), body, &with(r#""s3cret""#));
+    check(&set(json!({"b": ["{{ res.name }}", 1]})), body, &with(r#"{"b":["x",1]}"#));
+    check(&set(json!("{{ res.none }}")), body, &with("null"));
+    check(&set(json!(1)), "", r#"{"z":1}"#);
+    let text = json!([append("append_text", "", json!("-{{ res.name }}"))]);
+    check(&text, body, &format!("{body}-x"));
 }
 
 #[test]

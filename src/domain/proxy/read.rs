@@ -57,6 +57,7 @@ pub fn read_transforms(
         return Transforms {
             given: Given::One(text_of(one, side.one(), mistakes)),
             list: read.into_iter().collect(),
+            places: vec![0],
         };
     }
     let Some(list) = list else { return Transforms::default() };
@@ -68,7 +69,7 @@ pub fn read_transforms(
         mistakes.add(side.list(), format!("There may be at most {PROXY_TRANSFORMS_MAX}."));
         return Transforms::default();
     }
-    let mut read = Vec::with_capacity(items.len());
+    let (mut read, mut places) = (Vec::with_capacity(items.len()), Vec::new());
     let mut identifiers = HashSet::new();
     for (at, item) in items.iter().enumerate() {
         let path = format!("{}[{at}]", side.list());
@@ -78,9 +79,10 @@ pub fn read_transforms(
         {
             mistakes.add(format!("{path}.options.identifier"), IDENTIFIER);
         }
+        places.extend(transform.is_some().then_some(at));
         read.extend(transform);
     }
-    Transforms { given: Given::List(text_of(list, side.list(), mistakes)), list: read }
+    Transforms { given: Given::List(text_of(list, side.list(), mistakes)), list: read, places }
 }
 
 /// The JSON text that answers repeat.

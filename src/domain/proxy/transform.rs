@@ -11,6 +11,8 @@ use crate::secret::Secret;
 pub struct Transforms {
     pub(super) given: Given,
     pub(super) list: Vec<Transform>,
+    /// The place of each in the request, where others may have mistakes.
+    pub(super) places: Vec<usize>,
 }
 
 /// The spelling of the request, which answers repeat. The texts are JSON.
@@ -77,6 +79,14 @@ impl Transforms {
 
     pub fn list(&self) -> &[Transform] {
         &self.list
+    }
+
+    /// The path of each transform in the request, for its mistakes.
+    pub fn paths(&self, side: Side) -> impl Iterator<Item = String> {
+        self.places.iter().map(move |place| match self.given {
+            Given::Nothing | Given::One(_) => String::from(side.one()),
+            Given::List(_) => format!("{}[{place}]", side.list()),
+        })
     }
 
     pub const fn is_empty(&self) -> bool {
